@@ -1,0 +1,1 @@
+//! From the network to the store: the life of each archived PV.

@@ -1,0 +1,1 @@
+//! Channel Access: the client, its messages and its values.

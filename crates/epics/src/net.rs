@@ -1,0 +1,70 @@
+//! The only sockets: they move bytes between the network and the state machines of `ca` and `pva`, and tell them the time.
+
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr, SocketAddrV4},
+    time::Duration,
+};
+
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use tokio::net::{TcpStream, UdpSocket};
+
+pub(crate) mod ca;
+pub(crate) mod pva;
+
+/// Kernel receive buffer of a circuit: what an IOC may send ahead while a task waits for a core. IOCs drop silently when it is
+/// full, so it is large; the kernel may grant less.
+const CIRCUIT_RECEIVE_BYTES: usize = 4 << 20;
+
+/// How long a connection may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A UDP socket for searches: any port, broadcasts allowed, room for a storm of answers.
+pub(crate) fn search_socket() -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_broadcast(true)?;
+    socket.set_recv_buffer_size(CIRCUIT_RECEIVE_BYTES)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)).into())?;
+    UdpSocket::from_std(socket.into())
+}
+
+/// A UDP socket on a port that several programs of this host listen to (beacons). Unused hosts never answer, so errors are the user's to judge.
+pub(crate) fn shared_port_socket(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    UdpSocket::from_std(socket.into())
+}
+
+/// A circuit to a server: no delay for small messages, keep-alive for dead hosts, a large receive buffer.
+pub(crate) async fn connect(server: SocketAddr) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(server), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_recv_buffer_size(CIRCUIT_RECEIVE_BYTES)?;
+    socket.set_nonblocking(true)?;
+    let socket = tokio::net::TcpSocket::from_std_stream(socket.into());
+    let stream = tokio::time::timeout(CONNECT_TIMEOUT, socket.connect(server))
+        .await
+        .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "no answer to the connection request"))??;
+    stream.set_nodelay(true)?;
+    SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(Duration::from_secs(30)))?;
+    Ok(stream)
+}
+
+/// The broadcast address of every IPv4 interface that is up, and loopback, which has none.
+pub(crate) fn broadcast_addresses(port: u16) -> Vec<SocketAddr> {
+    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+    let mut found: Vec<SocketAddr> = interfaces
+        .iter()
+        .filter_map(|interface| match &interface.addr {
+            if_addrs::IfAddr::V4(v4) if v4.ip.is_loopback() => Some(v4.ip),
+            if_addrs::IfAddr::V4(v4) => v4.broadcast,
+            if_addrs::IfAddr::V6(_) => None,
+        })
+        .map(|ip| SocketAddr::V4(SocketAddrV4::new(ip, port)))
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}

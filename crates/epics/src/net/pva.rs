@@ -1,0 +1,1 @@
+//! Drives the pvAccess state machines: UDP search, one task per circuit, timers.

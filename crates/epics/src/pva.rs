@@ -1,0 +1,1 @@
+//! pvAccess: the client, its messages, types and values.

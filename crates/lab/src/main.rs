@@ -1,0 +1,3 @@
+//! Measurements: benchmarks and storms for pvark.
+
+fn main() {}

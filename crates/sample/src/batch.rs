@@ -1,0 +1,285 @@
+//! A batch: samples of one PV and one type in columns; a sample: one of them as a row.
+
+use crate::{Alarm, Column, TimeRange, Timestamp, Value, ValueType};
+
+/// A column of values that rarely change: each with the number of rows for which it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runs<T> {
+    runs: Vec<(usize, T)>, // (rows up to and including this run, value)
+}
+
+impl<T> Default for Runs<T> {
+    fn default() -> Runs<T> {
+        Runs { runs: Vec::new() }
+    }
+}
+
+impl<T: PartialEq + Clone> Runs<T> {
+    /// How many rows it covers.
+    pub fn len(&self) -> usize {
+        self.runs.last().map_or(0, |(end, _)| *end)
+    }
+
+    /// Whether it covers none.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Adds `count` rows of one value.
+    pub fn push(&mut self, value: &T, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let end = self.len() + count;
+        match self.runs.last_mut() {
+            Some((last_end, last)) if last == value => *last_end = end,
+            _ => self.runs.push((end, value.clone())),
+        }
+    }
+
+    /// The value of row `index`. Panics beyond the last, like a slice.
+    pub fn get(&self, index: usize) -> &T {
+        let run = self.runs.partition_point(|(end, _)| *end <= index);
+        &self.runs[run].1
+    }
+
+    /// Each run as (rows, value).
+    pub fn iter(&self) -> impl Iterator<Item = (std::ops::Range<usize>, &T)> {
+        self.runs.iter().scan(0, |start, (end, value)| {
+            let rows = *start..*end;
+            *start = *end;
+            Some((rows, value))
+        })
+    }
+
+    /// The value of each row in turn, cheaper than `get` for each.
+    pub fn rows(&self) -> impl Iterator<Item = &T> {
+        self.iter().flat_map(|(rows, value)| rows.map(move |_| value))
+    }
+
+    /// Adds a stretch of another column of runs.
+    pub fn extend_from(&mut self, other: &Runs<T>, range: std::ops::Range<usize>) {
+        let mut row = range.start;
+        let mut run = other.runs.partition_point(|(end, _)| *end <= row);
+        while row < range.end {
+            let (end, value) = &other.runs[run];
+            let stop = (*end).min(range.end);
+            self.push(value, stop - row);
+            row = stop;
+            run += 1;
+        }
+    }
+}
+
+/// One sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// When, by the clock of the source.
+    pub time: Timestamp,
+    /// What it read.
+    pub value: Value,
+    /// The alarm state with it.
+    pub alarm: Alarm,
+    /// The number of the pulse (pvAccess userTag, record UTAG); 0 where there is none.
+    pub pulse: u64,
+}
+
+impl Sample {
+    /// Equal in everything, to the last bit.
+    pub fn identical(&self, other: &Sample) -> bool {
+        self.time == other.time
+            && self.alarm == other.alarm
+            && self.pulse == other.pulse
+            && self.value.identical(&other.value)
+    }
+}
+
+/// Samples of one PV and one type, in columns of equal length. The order is the writer's: of arrival when it goes into the
+/// store, of time when it comes out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    times: Vec<Timestamp>,
+    values: Column,
+    alarms: Runs<Alarm>,
+    pulses: Runs<u64>,
+}
+
+impl Batch {
+    /// No samples yet, of this type.
+    pub fn new(value_type: ValueType) -> Batch {
+        Batch { times: Vec::new(), values: Column::new(value_type), alarms: Runs::default(), pulses: Runs::default() }
+    }
+
+    /// From columns; none if their lengths differ.
+    pub fn from_columns(
+        times: Vec<Timestamp>,
+        values: Column,
+        alarms: Runs<Alarm>,
+        pulses: Runs<u64>,
+    ) -> Option<Batch> {
+        let rows = times.len();
+        (values.len() == rows && alarms.len() == rows && pulses.len() == rows).then_some(Batch {
+            times,
+            values,
+            alarms,
+            pulses,
+        })
+    }
+
+    /// One sample.
+    pub fn of(sample: &Sample) -> Batch {
+        let mut batch = Batch::new(sample.value.value_type());
+        let fits = batch.push(sample);
+        assert!(fits, "the batch was made for this type");
+        batch
+    }
+
+    /// How many samples there are.
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// The type of all its values.
+    pub fn value_type(&self) -> ValueType {
+        self.values.value_type()
+    }
+
+    /// The times.
+    pub fn times(&self) -> &[Timestamp] {
+        &self.times
+    }
+
+    /// The values.
+    pub fn values(&self) -> &Column {
+        &self.values
+    }
+
+    /// The alarm states.
+    pub fn alarms(&self) -> &Runs<Alarm> {
+        &self.alarms
+    }
+
+    /// The pulse numbers; one run of 0 where there are none.
+    pub fn pulses(&self) -> &Runs<u64> {
+        &self.pulses
+    }
+
+    /// Roughly how many bytes of memory it takes, for limits on buffers.
+    pub fn byte_size(&self) -> usize {
+        size_of_val(self.times.as_slice()) + self.values.byte_size()
+    }
+
+    /// Adds a sample; refused (false) if it is of another type.
+    #[must_use]
+    pub fn push(&mut self, sample: &Sample) -> bool {
+        let fits = self.values.push(&sample.value);
+        if fits {
+            self.times.push(sample.time);
+            self.alarms.push(&sample.alarm, 1);
+            self.pulses.push(&sample.pulse, 1);
+        }
+        fits
+    }
+
+    /// Adds a stretch of another batch; refused (false, nothing added) if it is of another type.
+    #[must_use]
+    pub fn extend_from(&mut self, other: &Batch, range: std::ops::Range<usize>) -> bool {
+        let fits = self.values.extend_from(&other.values, range.clone());
+        if fits {
+            self.times.extend_from_slice(&other.times[range.clone()]);
+            self.alarms.extend_from(&other.alarms, range.clone());
+            self.pulses.extend_from(&other.pulses, range);
+        }
+        fits
+    }
+
+    /// A stretch of it. Panics if `range` reaches beyond it, like a slice.
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Batch {
+        let mut part = Batch::new(self.value_type());
+        let fits = part.extend_from(self, range);
+        assert!(fits, "a part has the type of the whole");
+        part
+    }
+
+    /// The sample at `index`. Panics beyond the last, like a slice.
+    pub fn get(&self, index: usize) -> Sample {
+        Sample {
+            time: self.times[index],
+            value: self.values.get(index),
+            alarm: self.alarms.get(index).clone(),
+            pulse: *self.pulses.get(index),
+        }
+    }
+
+    /// Whether the times never go backwards.
+    pub fn is_sorted(&self) -> bool {
+        self.times.is_sorted()
+    }
+
+    /// Where the samples of `range` lie, if the batch is sorted.
+    pub fn rows_within(&self, range: TimeRange) -> std::ops::Range<usize> {
+        let start = self.times.partition_point(|t| *t < range.t0);
+        let end = self.times.partition_point(|t| *t < range.t1);
+        start..end.max(start)
+    }
+
+    /// Sorted by time; samples of equal time keep their order.
+    pub fn sorted(self) -> Batch {
+        if self.is_sorted() {
+            return self;
+        }
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_by_key(|i| self.times[*i]);
+        let mut sorted = Batch::new(self.value_type());
+        for index in order {
+            let fits = sorted.extend_from(&self, index..index + 1);
+            assert!(fits, "a part has the type of the whole");
+        }
+        sorted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Element, Severity};
+
+    fn sample(nanos: i64, value: f64, severity: Severity) -> Sample {
+        let alarm = Alarm { severity, status: 0, message: None };
+        Sample { time: Timestamp::from_nanos(nanos), value: Value::F64(value), alarm, pulse: 0 }
+    }
+
+    #[test]
+    fn rows_come_back_as_they_were_whatever_the_runs() {
+        let rows = [
+            sample(1, 1.0, Severity::None),
+            sample(2, f64::NAN, Severity::Major),
+            sample(3, 3.0, Severity::Major),
+            sample(4, 4.0, Severity::None),
+        ];
+        let mut batch = Batch::new(ValueType::scalar(Element::F64));
+        assert!(rows.iter().all(|row| batch.push(row)));
+        assert_eq!(batch.alarms().iter().count(), 3);
+        for (index, row) in rows.iter().enumerate() {
+            assert!(batch.get(index).identical(row));
+        }
+        let middle = batch.slice(1..3);
+        assert!(middle.get(1).identical(&rows[2]));
+        assert_eq!(middle.alarms().iter().count(), 1);
+    }
+
+    #[test]
+    fn sorting_keeps_the_order_of_equal_times() {
+        let mut batch = Batch::new(ValueType::scalar(Element::F64));
+        for (time, value) in [(2, 1.0), (1, 2.0), (2, 3.0), (1, 4.0)] {
+            assert!(batch.push(&sample(time, value, Severity::None)));
+        }
+        let Column::F64(values) = batch.sorted().values else { panic!("a batch keeps its type") };
+        assert_eq!(values, [2.0, 4.0, 1.0, 3.0]);
+    }
+}

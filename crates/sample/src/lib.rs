@@ -1,0 +1,34 @@
+//! The nouns of an archive: what a PV is, what one sample of it holds, and what else is recorded about it.
+//!
+//! ```text
+//!   PvName, PvId, PvSettings     which PV, and how it is archived
+//!   Timestamp, TimeRange         when, in nanoseconds since 1970
+//!   Value, Column, Alarm         what it read, one at a time or many of a type
+//!   Sample, Batch                a row, and the columns of many rows of one type
+//!   Metadata, Gap                what the numbers mean, and where there are none
+//!   Record, Sink                 the facts that acquisition hands to the store
+//! ```
+//!
+//! Nothing here does I/O, reads a clock or knows a file or wire format.
+
+#![deny(missing_docs)]
+
+mod alarm;
+mod batch;
+mod column;
+mod gap;
+mod meta;
+mod pv;
+mod sink;
+mod time;
+mod value;
+
+pub use alarm::{Alarm, Severity};
+pub use batch::{Batch, Runs, Sample};
+pub use column::{Arrays, Blobs, Column, Strings};
+pub use gap::{Gap, GapCause};
+pub use meta::{Limits, Metadata};
+pub use pv::{Method, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
+pub use sink::{DataFate, Record, Sink};
+pub use time::{TimeError, TimeRange, Timestamp};
+pub use value::{Element, Shape, Value, ValueType};

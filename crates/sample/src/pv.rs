@@ -1,0 +1,184 @@
+//! A PV: its name, its number in the archive, and how it is to be archived.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use crate::Timestamp;
+
+/// The longest name that is accepted, in bytes. Records end at 61, but pvAccess and gateways allow more.
+const NAME_BYTES_MAX: usize = 255;
+
+/// A PV's name without protocol prefix: 1 to 255 bytes, no blanks, no control characters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PvName(Arc<str>);
+
+/// Why a name was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameError {
+    /// Nothing there.
+    Empty,
+    /// Longer than 255 bytes.
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// A blank or control character.
+    BadCharacter {
+        /// The character.
+        character: char,
+        /// Where, in bytes from the start.
+        offset: usize,
+    },
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NameError::Empty => write!(f, "a PV name cannot be empty"),
+            NameError::TooLong { bytes } => {
+                write!(f, "a PV name has at most {NAME_BYTES_MAX} bytes, this one has {bytes}")
+            }
+            NameError::BadCharacter { character, offset } => {
+                write!(f, "a PV name has no blanks or control characters, found {character:?} at byte {offset}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NameError {}
+
+impl PvName {
+    /// Checks a name. Takes it as it is: no prefix is cut off, nothing is trimmed.
+    pub fn new(name: &str) -> Result<PvName, NameError> {
+        if name.is_empty() {
+            return Err(NameError::Empty);
+        }
+        if name.len() > NAME_BYTES_MAX {
+            return Err(NameError::TooLong { bytes: name.len() });
+        }
+        match name.char_indices().find(|(_, c)| c.is_whitespace() || c.is_control()) {
+            Some((offset, character)) => Err(NameError::BadCharacter { character, offset }),
+            None => Ok(PvName(name.into())),
+        }
+    }
+
+    /// Takes `ca://NAME` and `pva://NAME` apart; a name without prefix gives no protocol.
+    pub fn parse(address: &str) -> Result<(Option<Protocol>, PvName), NameError> {
+        let (protocol, name) = if let Some(name) = address.strip_prefix("ca://") {
+            (Some(Protocol::Ca), name)
+        } else if let Some(name) = address.strip_prefix("pva://") {
+            (Some(Protocol::Pva), name)
+        } else {
+            (None, address)
+        };
+        Ok((protocol, PvName::new(name)?))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PvName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for PvName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A PV's number in one archive. Numbers are never used again, so data never changes owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PvId(pub u32);
+
+/// The protocol by which a PV is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Protocol {
+    /// Channel Access.
+    Ca,
+    /// pvAccess.
+    Pva,
+}
+
+impl Protocol {
+    /// `ca` or `pva`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Ca => "ca",
+            Protocol::Pva => "pva",
+        }
+    }
+
+    /// The protocol of that name.
+    pub fn from_name(name: &str) -> Option<Protocol> {
+        [Protocol::Ca, Protocol::Pva].into_iter().find(|p| p.name() == name)
+    }
+}
+
+/// When a sample is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Every update that the IOC sends.
+    Monitor,
+    /// The newest value once a period, if it is newer than the last one kept.
+    Scan {
+        /// The period.
+        period: Duration,
+    },
+}
+
+/// Whether a PV is being archived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PvState {
+    /// Yes.
+    Active,
+    /// Not now; it keeps its place and its data.
+    Paused,
+}
+
+/// How a PV is to be archived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PvSettings {
+    /// By which protocol.
+    pub protocol: Protocol,
+    /// When samples are taken.
+    pub method: Method,
+    /// Whether samples are taken at all.
+    pub state: PvState,
+}
+
+/// A PV that the archive knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PvEntry {
+    /// Its number.
+    pub id: PvId,
+    /// Its name.
+    pub name: PvName,
+    /// How it is archived.
+    pub settings: PvSettings,
+    /// When it was added.
+    pub added: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_selects_the_protocol_and_is_not_part_of_the_name() {
+        assert_eq!(PvName::parse("pva://A:B").unwrap(), (Some(Protocol::Pva), PvName::new("A:B").unwrap()));
+        assert_eq!(PvName::parse("A:B.HIHI").unwrap(), (None, PvName::new("A:B.HIHI").unwrap()));
+    }
+
+    #[test]
+    fn names_with_blanks_or_of_no_or_too_great_length_are_refused() {
+        assert_eq!(PvName::new(""), Err(NameError::Empty));
+        assert_eq!(PvName::new("a b"), Err(NameError::BadCharacter { character: ' ', offset: 1 }));
+        assert_eq!(PvName::new(&"x".repeat(256)), Err(NameError::TooLong { bytes: 256 }));
+        assert!(PvName::parse("ca://").is_err());
+    }
+}

@@ -1,0 +1,1 @@
+//! Everything that speaks to clients: HTTP, its formats, the web page.

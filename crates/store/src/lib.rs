@@ -1,0 +1,1 @@
+//! The storage engine: log, head, immutable compressed blocks, catalogue.

@@ -1,0 +1,3 @@
+//! pvark: an archiver for EPICS process variables.
+
+fn main() {}
