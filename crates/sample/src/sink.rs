@@ -30,8 +30,9 @@ pub trait Sink: Send + Sync + 'static {
     fn entries(&self) -> Vec<PvEntry>;
 
     /// Takes records in order. When it returns they are readable; they are durable when the sink's watermark has passed them.
-    /// An error means that none of them was taken.
-    fn append(&self, records: Vec<(PvId, Record)>) -> Result<(), Self::Error>;
+    /// An error means that none of them was taken: the caller keeps them and may offer them again. Metadata equal to what is in
+    /// force already is not recorded again.
+    fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Self::Error>;
 }
 
 /// What becomes of the data of a PV that is removed.
