@@ -1,1 +1,36 @@
 //! The storage engine: log, head, immutable compressed blocks, catalogue.
+//!
+//! ```text
+//!                      ┌─► log (write(), synced each `durable`)            kept until its samples are in blocks
+//!   Writer::append ────┤
+//!                      └─► head (memory, readable at once) ──flush──► segment of blocks ──► catalogue
+//!
+//!   Reader ◄── one snapshot of {head, head being flushed, segments}, merged by time
+//! ```
+//!
+//! The store knows no network, no protocol and no clock: whoever needs the time passes `now`.
+
+#![deny(missing_docs)]
+
+mod check;
+mod config;
+mod error;
+mod head;
+mod health;
+mod merge;
+mod reader;
+mod registry;
+mod repeats;
+mod store;
+mod summary;
+mod writer;
+
+pub use check::{BadBlock, Progress, Report, check};
+pub use config::{Config, Durable};
+pub use error::Error;
+pub use health::{Health, Watermark};
+pub use merge::{Samples, Stretch, Stretches};
+pub use reader::{GapScope, Reader};
+pub use store::Store;
+pub use summary::Summary;
+pub use writer::Writer;

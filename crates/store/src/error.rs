@@ -1,0 +1,120 @@
+//! What can go wrong, as sentences for an operator.
+
+use std::{fmt, io, path::PathBuf};
+
+use sample::{PvId, Timestamp};
+
+/// Why the store could not do what it was asked.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or folder could not be read or written.
+    Io {
+        /// What was being done, as in "cannot … the file".
+        doing: &'static str,
+        /// The file or folder.
+        path: String,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Another process has the store open.
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder holds something else.
+    NotAStore {
+        /// The folder.
+        folder: PathBuf,
+        /// What was found there.
+        found: String,
+    },
+    /// Written by a newer version of the program.
+    TooNew {
+        /// Which file.
+        path: String,
+        /// Its format version.
+        version: u16,
+        /// The newest version known here.
+        supported: u16,
+    },
+    /// The catalogue could not be read or written.
+    Catalogue {
+        /// What was being done.
+        doing: &'static str,
+        /// What redb says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The store takes no more samples, because an earlier write or sync failed or the disk is full.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// Samples arrive faster than the head can be flushed.
+    Busy,
+    /// No PV was ever given that number.
+    UnknownPv {
+        /// The number.
+        pv: PvId,
+    },
+    /// A file of blocks is damaged as a whole: its footer, directory or index.
+    CorruptSegment {
+        /// Which file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A block is damaged. Its neighbours are not affected.
+    CorruptBlock {
+        /// In which file.
+        path: String,
+        /// Where in the file.
+        offset: u64,
+        /// Whose samples it held.
+        pv: PvId,
+        /// The time of the first of them.
+        t0: Timestamp,
+        /// The time of the last of them.
+        t1: Timestamp,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io { doing, path, source } => write!(f, "cannot {doing} {path}: {source}"),
+            Error::Locked { folder } => {
+                write!(f, "the archive in {} is in use by another process; stop that one first", folder.display())
+            }
+            Error::NotAStore { folder, found } => {
+                write!(f, "{} is not an archive of pvark: {found}; choose an empty folder", folder.display())
+            }
+            Error::TooNew { path, version, supported } => write!(
+                f,
+                "{path} has format version {version}, this program reads up to {supported}; use the newer program"
+            ),
+            Error::Catalogue { doing, source } => write!(f, "cannot {doing} the catalogue: {source}"),
+            Error::Refused { reason } => write!(f, "the store takes no more samples: {reason}"),
+            Error::Busy => write!(f, "the store is busy writing blocks, both heads are full; is the disk too slow?"),
+            Error::UnknownPv { pv } => write!(f, "no PV of this archive has the number {}", pv.0),
+            Error::CorruptSegment { path, reason } => write!(f, "the segment {path} is damaged: {reason}"),
+            Error::CorruptBlock { path, offset, pv, t0, t1, reason } => write!(
+                f,
+                "the block at byte {offset} of {path} with samples of PV {} from {t0} to {t1} is damaged: {reason}",
+                pv.0
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            Error::Catalogue { source, .. } => Some(source.as_ref()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! How the store is doing: counters for status pages and metrics.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// How many samples were ever appended and how many of them are known to be on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watermark {
+    /// All samples ever appended, counted over restarts.
+    pub appended: u64,
+    /// Those that a power cut cannot take away any more.
+    pub durable: u64,
+}
+
+/// A snapshot of the counters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Health {
+    /// Why the store takes no samples now; none while it does.
+    pub refusal: Option<String>,
+    /// What an operator should know: quarantined log frames, files set aside, segments that cannot be read.
+    pub problems: Vec<String>,
+    /// Bytes in the log.
+    pub log_bytes: u64,
+    /// Bytes in segments.
+    pub block_bytes: u64,
+    /// Blocks in segments.
+    pub blocks: u64,
+    /// Segments.
+    pub segments: u64,
+    /// Memory that the heads take.
+    pub head_bytes: u64,
+    /// Samples in the heads.
+    pub head_samples: u64,
+    /// Syncs of the log since the start.
+    pub syncs: u64,
+    /// How long the last sync took, in microseconds.
+    pub last_sync_micros: u64,
+    /// Heads flushed to segments since the start.
+    pub flushes: u64,
+    /// How long the last flush took, in microseconds.
+    pub last_flush_micros: u64,
+    /// Segments merged into larger ones since the start.
+    pub merged_segments: u64,
+    /// Samples that were dropped because they repeat another one exactly, found when heads were flushed since the start.
+    pub repeats_dropped: u64,
+    /// Blocks that were found damaged when they were read, since the start.
+    pub corrupt_blocks: u64,
+    /// Appends that were refused since the start, and the samples in them.
+    pub refused_appends: u64,
+    /// Samples in the appends that were refused.
+    pub refused_samples: u64,
+}
+
+/// The counters themselves, written from every thread.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) appended: AtomicU64,
+    pub(crate) durable: AtomicU64,
+    pub(crate) log_bytes: AtomicU64,
+    pub(crate) syncs: AtomicU64,
+    pub(crate) last_sync_micros: AtomicU64,
+    pub(crate) flushes: AtomicU64,
+    pub(crate) last_flush_micros: AtomicU64,
+    pub(crate) merged_segments: AtomicU64,
+    pub(crate) repeats_dropped: AtomicU64,
+    pub(crate) corrupt_blocks: AtomicU64,
+    pub(crate) refused_appends: AtomicU64,
+    pub(crate) refused_samples: AtomicU64,
+    pub(crate) refusal: Mutex<Option<String>>,
+    pub(crate) problems: Mutex<Vec<String>>,
+}
+
+/// Problems beyond this many are counted by `Health::corrupt_blocks` and the like, but no longer told one by one.
+const PROBLEMS_MAX: usize = 100;
+
+impl Counters {
+    pub(crate) fn watermark(&self) -> Watermark {
+        let durable = self.durable.load(Relaxed);
+        Watermark { appended: self.appended.load(Relaxed).max(durable), durable }
+    }
+
+    pub(crate) fn problem(&self, sentence: String) {
+        tracing::error!("{sentence}");
+        let mut problems = self.problems.lock().expect("no holder of this lock panics");
+        if problems.len() < PROBLEMS_MAX && !problems.contains(&sentence) {
+            problems.push(sentence);
+        }
+    }
+
+    /// Everything that does not need the snapshot of heads and segments.
+    pub(crate) fn health(&self) -> Health {
+        Health {
+            refusal: self.refusal.lock().expect("no holder of this lock panics").clone(),
+            problems: self.problems.lock().expect("no holder of this lock panics").clone(),
+            log_bytes: self.log_bytes.load(Relaxed),
+            syncs: self.syncs.load(Relaxed),
+            last_sync_micros: self.last_sync_micros.load(Relaxed),
+            flushes: self.flushes.load(Relaxed),
+            last_flush_micros: self.last_flush_micros.load(Relaxed),
+            merged_segments: self.merged_segments.load(Relaxed),
+            repeats_dropped: self.repeats_dropped.load(Relaxed),
+            corrupt_blocks: self.corrupt_blocks.load(Relaxed),
+            refused_appends: self.refused_appends.load(Relaxed),
+            refused_samples: self.refused_samples.load(Relaxed),
+            ..Health::default()
+        }
+    }
+}

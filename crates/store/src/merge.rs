@@ -1,0 +1,223 @@
+//! The merge: samples of one PV from blocks and heads, in time order, one block in memory at a time where they do not overlap.
+//!
+//! A part is a sorted stretch of samples of one type: a block, or a chunk of a head. Parts are opened when the merge reaches
+//! their first time. Of equal times the part that was written first comes first; a sample that equals one of the same time
+//! to the last bit is dropped.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use sample::{Batch, Sample, TimeRange, Timestamp};
+
+use crate::{Error, Summary, repeats::REPEATS_COMPARED};
+
+/// No batch has more rows.
+const BATCH_ROWS_MAX: usize = 8192;
+/// A batch that has reached so many bytes is given out.
+const BATCH_BYTES_MAX: usize = 1 << 20;
+
+/// A sorted stretch of samples of one type that is not opened yet.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// Not later than the first sample.
+    pub(crate) t0: Timestamp,
+    /// Not earlier than the last sample.
+    pub(crate) t1: Timestamp,
+    /// Of what was written earlier the order is less.
+    pub(crate) order: u64,
+    pub(crate) source: Source,
+}
+
+/// Where the samples of a part are.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Rows(Batch),
+}
+
+/// A part that has been opened, and how far it has been read.
+#[derive(Debug)]
+struct Open {
+    order: u64,
+    batch: Batch,
+    next: usize,
+    end: usize,
+}
+
+impl Open {
+    fn time(&self) -> Timestamp {
+        self.batch.times()[self.next]
+    }
+}
+
+/// What bins are made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stretch {
+    /// A block that no edge cuts, unread.
+    Summary(Summary),
+    /// Samples.
+    Samples(Batch),
+}
+
+/// The samples of a PV in time order, in batches of one type.
+///
+/// A block that turns out to be damaged gives an error in its place; the next call goes on behind it.
+#[derive(Debug)]
+pub struct Samples {
+    range: TimeRange,
+    /// By first time; of equal times by order.
+    parts: VecDeque<Part>,
+    open: Vec<Open>,
+    /// Found before the first sample.
+    errors: VecDeque<Error>,
+    /// The last samples given out, all of the same time.
+    recent: Vec<Sample>,
+    /// What is to be given out next.
+    out: Option<Batch>,
+}
+
+impl Samples {
+    pub(crate) fn new(range: TimeRange, mut parts: Vec<Part>, errors: Vec<Error>) -> Samples {
+        parts.retain(|part| part.t0 < range.t1 && part.t1 >= range.t0);
+        parts.sort_by_key(|part| (part.t0, part.order));
+        let (open, recent) = (Vec::new(), Vec::new());
+        Samples { range, parts: parts.into(), open, errors: errors.into(), recent, out: None }
+    }
+
+    /// Opens every part whose samples may come next.
+    fn open_parts(&mut self) -> Result<(), Error> {
+        while let Some(part) = self.parts.front() {
+            if self.open.iter().map(Open::time).min().is_some_and(|time| time < part.t0) {
+                break;
+            }
+            let Some(part) = self.parts.pop_front() else { break };
+            let batch = match part.source {
+                Source::Rows(batch) => batch,
+            };
+            let rows = batch.rows_within(self.range);
+            if !rows.is_empty() {
+                self.open.push(Open { order: part.order, batch, next: rows.start, end: rows.end });
+            }
+        }
+        Ok(())
+    }
+
+    /// The next run of rows from one part; none at the end. Parts must be open.
+    fn next_run(&mut self) -> Option<(usize, std::ops::Range<usize>)> {
+        let chosen = (0..self.open.len()).min_by_key(|i| (self.open[*i].time(), self.open[*i].order))?;
+        let others = self.open.iter().enumerate().filter(|(i, _)| *i != chosen).map(|(_, open)| open.time());
+        let bound = others.chain(self.parts.front().map(|part| part.t0)).min();
+        let open = &self.open[chosen];
+        let times = &open.batch.times()[open.next..open.end];
+        let len = match bound {
+            None => times.len(),
+            Some(bound) if bound > open.time() => times.partition_point(|time| *time < bound),
+            Some(_) => times.partition_point(|time| *time <= open.time()),
+        };
+        Some((chosen, open.next..open.next + len))
+    }
+
+    /// Moves a run to what is given out. What does not fit in type or size stays for the next batch.
+    fn take_run(&mut self, chosen: usize, run: std::ops::Range<usize>) {
+        let open = &mut self.open[chosen];
+        let rows_left = BATCH_ROWS_MAX - self.out.as_ref().map_or(0, Batch::len);
+        let run = run.start..run.end.min(run.start + rows_left);
+        open.next = run.end;
+        let finished = open.next == open.end;
+        let repeats = self.recent.first().is_some_and(|recent| recent.time == open.batch.times()[run.start]);
+        let whole = self.out.is_none() && finished && run == (0..open.batch.len()) && !repeats;
+        if whole {
+            let batch = self.open.swap_remove(chosen).batch;
+            self.remember(&batch, run);
+            self.out = Some(batch);
+            return;
+        }
+        let batch = {
+            let empty = Batch::new(open.batch.value_type());
+            std::mem::replace(&mut open.batch, empty)
+        };
+        let out = self.out.get_or_insert_with(|| Batch::new(batch.value_type()));
+        let mut start = run.start;
+        while repeats && start < run.end && batch.times()[start] == self.recent[0].time {
+            let sample = batch.get(start);
+            if !self.recent.iter().any(|recent| recent.identical(&sample)) {
+                let fits = out.push(&sample);
+                assert!(fits, "the caller compared the types");
+                self.recent.push(sample);
+                if self.recent.len() > REPEATS_COMPARED {
+                    self.recent.remove(0);
+                }
+            }
+            start += 1;
+        }
+        if start < run.end {
+            let fits = out.extend_from(&batch, start..run.end);
+            assert!(fits, "the caller compared the types");
+            self.remember(&batch, start..run.end);
+        }
+        if finished {
+            self.open.swap_remove(chosen);
+        } else {
+            self.open[chosen].batch = batch;
+        }
+    }
+
+    /// Keeps the last samples of a run that has just been taken.
+    fn remember(&mut self, batch: &Batch, run: std::ops::Range<usize>) {
+        let last = batch.times()[run.end - 1];
+        let first = run.start + batch.times()[run.clone()].partition_point(|time| *time < last);
+        let first = first.max(run.end.saturating_sub(REPEATS_COMPARED));
+        self.recent.clear();
+        self.recent.extend((first..run.end).map(|row| batch.get(row)));
+    }
+}
+
+impl Iterator for Samples {
+    type Item = Result<Batch, Error>;
+
+    fn next(&mut self) -> Option<Result<Batch, Error>> {
+        if let Some(error) = self.errors.pop_front() {
+            return Some(Err(error));
+        }
+        loop {
+            if let Err(error) = self.open_parts() {
+                self.errors.push_back(error);
+                return self.out.take().map(Ok).or_else(|| self.errors.pop_front().map(Err));
+            }
+            let Some((chosen, run)) = self.next_run() else {
+                return self.out.take().map(Ok);
+            };
+            let value_type = self.open[chosen].batch.value_type();
+            let full = |out: &Batch| {
+                out.value_type() != value_type || out.len() >= BATCH_ROWS_MAX || out.byte_size() >= BATCH_BYTES_MAX
+            };
+            if self.out.as_ref().is_some_and(full) {
+                return self.out.take().map(Ok);
+            }
+            self.take_run(chosen, run);
+            if self.out.as_ref().is_some_and(Batch::is_empty) {
+                self.out = None;
+            }
+        }
+    }
+}
+
+/// The samples of a PV in time order, with the summary instead of each block that no edge cuts.
+#[derive(Debug)]
+pub struct Stretches {
+    samples: Samples,
+    edges: Arc<[Timestamp]>,
+}
+
+impl Stretches {
+    pub(crate) fn new(samples: Samples, edges: Arc<[Timestamp]>) -> Stretches {
+        Stretches { samples, edges }
+    }
+}
+
+impl Iterator for Stretches {
+    type Item = Result<Stretch, Error>;
+
+    fn next(&mut self) -> Option<Result<Stretch, Error>> {
+        let _ = &self.edges; // Summaries come with blocks.
+        self.samples.next().map(|batch| batch.map(Stretch::Samples))
+    }
+}

@@ -1,0 +1,76 @@
+//! What was appended is read back: in order, once, from wherever it lies by now.
+
+use std::time::Duration;
+
+use sample::{
+    Alarm, Batch, Gap, GapCause, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink, TimeRange,
+    Timestamp, Value,
+};
+use store::{Config, GapScope, Store};
+
+fn at(nanos: i64) -> Timestamp {
+    Timestamp::from_nanos(nanos)
+}
+
+fn sample(nanos: i64, value: Value) -> Sample {
+    Sample { time: at(nanos), value, alarm: Alarm::default(), pulse: 0 }
+}
+
+fn open(folder: &std::path::Path) -> Store {
+    Store::open(Config::new(folder), at(0)).unwrap()
+}
+
+fn register(store: &Store, names: &[&str]) -> Vec<PvId> {
+    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+    let pvs: Vec<_> = names.iter().map(|name| (PvName::new(name).unwrap(), settings)).collect();
+    store.writer().register(&pvs, at(0)).unwrap().iter().map(|entry| entry.id).collect()
+}
+
+fn append(store: &Store, pv: PvId, samples: &[Sample]) {
+    let records = samples.iter().map(|sample| (pv, Record::Samples(Batch::of(sample)))).collect();
+    store.writer().append(records).unwrap();
+}
+
+fn read(store: &Store, pv: PvId, range: TimeRange) -> Vec<Sample> {
+    let batches = store.reader().samples(pv, range).map(|batch| batch.unwrap());
+    batches.flat_map(|batch| (0..batch.len()).map(move |row| batch.get(row)).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn samples_come_back_sorted_without_repeats_and_with_their_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let pvs = register(&store, &["A", "B"]);
+    let a = [
+        sample(30, Value::F64(3.0)),
+        sample(10, Value::F64(1.0)),
+        sample(20, Value::String("two".into())),
+        sample(20, Value::F64(2.0)),
+        sample(20, Value::F64(2.0)),
+        sample(20, Value::F64(-2.0)),
+    ];
+    append(&store, pvs[0], &a);
+    append(&store, pvs[1], &[sample(5, Value::Bool(true))]);
+    let expected = [a[1].clone(), a[2].clone(), a[3].clone(), a[5].clone(), a[0].clone()];
+    assert_eq!(read(&store, pvs[0], TimeRange::ALL), expected);
+    assert_eq!(read(&store, pvs[0], TimeRange { t0: at(11), t1: at(30) }), expected[1..4]);
+    assert_eq!(store.reader().last_before(pvs[0], at(29)).unwrap().unwrap(), a[5]);
+    assert_eq!(store.reader().last_before(pvs[0], at(9)).unwrap(), None);
+    assert_eq!(store.reader().extent(pvs[1]), Some((at(5), at(5), 1)));
+    assert_eq!(store.reader().watermark().appended, 7);
+}
+
+#[test]
+fn a_gap_recorded_again_with_its_end_replaces_the_open_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let pv = register(&store, &["A"])[0];
+    let open = Gap { from: at(10), to: None, cause: GapCause::Disconnected, lost: 0 };
+    let closed = Gap { to: Some(at(20)), ..open };
+    store.writer().append(vec![(pv, Record::Gap(open))]).unwrap();
+    assert_eq!(store.reader().gaps(pv, TimeRange::ALL).unwrap(), [(GapScope::Pv, open)]);
+    store.writer().append(vec![(pv, Record::Gap(closed))]).unwrap();
+    assert_eq!(store.reader().gaps(pv, TimeRange::ALL).unwrap(), [(GapScope::Pv, closed)]);
+    let later = TimeRange::new(at(20), at(20).saturating_add(Duration::from_secs(1))).unwrap();
+    assert_eq!(store.reader().gaps(pv, later).unwrap(), []);
+}
