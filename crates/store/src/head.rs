@@ -52,21 +52,21 @@ impl Head {
     }
 
     /// Takes one record. Only ever called under the writer's lock, so that no record gets into a head that is being flushed.
-    pub(crate) fn append(&self, pv: PvId, record: Record) {
+    pub(crate) fn append(&self, pv: PvId, record: &Record) {
         match record {
             Record::Samples(batch) => self.append_samples(pv, batch),
             Record::Gap(gap) => {
-                self.facts().gaps.insert((pv, gap.from, gap.cause), gap);
+                self.facts().gaps.insert((pv, gap.from, gap.cause), *gap);
                 self.bytes.fetch_add(PV_BYTES, Relaxed);
             }
             Record::Metadata(since, metadata) => {
-                self.facts().metadata.insert((pv, since), metadata);
+                self.facts().metadata.insert((pv, *since), metadata.clone());
                 self.bytes.fetch_add(PV_BYTES, Relaxed);
             }
         }
     }
 
-    fn append_samples(&self, pv: PvId, batch: Batch) {
+    fn append_samples(&self, pv: PvId, batch: &Batch) {
         if batch.is_empty() {
             return;
         }
@@ -83,10 +83,10 @@ impl Head {
                     && last.len() + batch.len() <= CHUNK_ROWS_MAX
                     && last.byte_size() + bytes <= CHUNK_BYTES_MAX =>
             {
-                let fits = last.extend_from(&batch, 0..batch.len());
+                let fits = last.extend_from(batch, 0..batch.len());
                 assert!(fits, "the types were compared above");
             }
-            _ => chunks.push(batch),
+            _ => chunks.push(batch.clone()),
         }
         self.bytes.fetch_add(bytes, Relaxed);
     }

@@ -52,7 +52,7 @@ impl Sink for Writer {
         self.core.registry().entries().to_vec()
     }
 
-    fn append(&self, records: Vec<(PvId, Record)>) -> Result<(), Error> {
+    fn append(&self, records: &[(PvId, Record)], _now: Timestamp) -> Result<(), Error> {
         let next = self.core.registry().next();
         if let Some((pv, _)) = records.iter().find(|(pv, _)| pv.0 >= next) {
             return Err(Error::UnknownPv { pv: *pv });
@@ -61,10 +61,10 @@ impl Sink for Writer {
         let snapshot = self.core.snapshot();
         let head = snapshot.heads.last().expect("there is always a head to write to");
         for (pv, record) in records {
-            if let Record::Samples(batch) = &record {
+            if let Record::Samples(batch) = record {
                 self.core.counters.appended.fetch_add(batch.len() as u64, Relaxed);
             }
-            head.append(pv, record);
+            head.append(*pv, record);
         }
         Ok(())
     }

@@ -27,8 +27,8 @@ fn register(store: &Store, names: &[&str]) -> Vec<PvId> {
 }
 
 fn append(store: &Store, pv: PvId, samples: &[Sample]) {
-    let records = samples.iter().map(|sample| (pv, Record::Samples(Batch::of(sample)))).collect();
-    store.writer().append(records).unwrap();
+    let records: Vec<_> = samples.iter().map(|sample| (pv, Record::Samples(Batch::of(sample)))).collect();
+    store.writer().append(&records, at(0)).unwrap();
 }
 
 fn read(store: &Store, pv: PvId, range: TimeRange) -> Vec<Sample> {
@@ -67,9 +67,9 @@ fn a_gap_recorded_again_with_its_end_replaces_the_open_one() {
     let pv = register(&store, &["A"])[0];
     let open = Gap { from: at(10), to: None, cause: GapCause::Disconnected, lost: 0 };
     let closed = Gap { to: Some(at(20)), ..open };
-    store.writer().append(vec![(pv, Record::Gap(open))]).unwrap();
+    store.writer().append(&[(pv, Record::Gap(open))], at(0)).unwrap();
     assert_eq!(store.reader().gaps(pv, TimeRange::ALL).unwrap(), [(GapScope::Pv, open)]);
-    store.writer().append(vec![(pv, Record::Gap(closed))]).unwrap();
+    store.writer().append(&[(pv, Record::Gap(closed))], at(0)).unwrap();
     assert_eq!(store.reader().gaps(pv, TimeRange::ALL).unwrap(), [(GapScope::Pv, closed)]);
     let later = TimeRange::new(at(20), at(20).saturating_add(Duration::from_secs(1))).unwrap();
     assert_eq!(store.reader().gaps(pv, later).unwrap(), []);
