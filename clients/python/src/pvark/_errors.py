@@ -1,0 +1,65 @@
+"""What can go wrong, as a tree: catch PvarkError for everything, Refused for what the archiver itself said."""
+
+from __future__ import annotations
+
+
+class PvarkError(Exception):
+    """Anything that went wrong between this program and the archive."""
+
+
+class ConnectionFailed(PvarkError):
+    """The archiver could not be reached, or the connection broke."""
+
+
+class UnexpectedAnswer(PvarkError):
+    """Something answered, but not as an archiver does."""
+
+
+class Refused(PvarkError):
+    """The archiver refused; `code` is made for programs, the text for people."""
+
+    def __init__(self, http_status: int, code: str, message: str, hint: str | None) -> None:
+        super().__init__(message if hint is None else f"{message} ({hint})")
+        self.http_status = http_status
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+
+class BadRequest(Refused):
+    """The request makes no sense: a time that is none, a range that ends before it begins, an unknown format."""
+
+
+class UnknownPv(Refused):
+    """No PV of this archive has that name."""
+
+
+class TooLarge(Refused):
+    """The answer or the request would be larger than the archiver allows."""
+
+
+class StoreRefused(Refused):
+    """The archive refuses to write, because its disk is full or broken."""
+
+
+class ServerFailed(Refused):
+    """The archiver failed; its log says why."""
+
+
+BY_CODE: dict[str, type[Refused]] = {
+    "bad_request": BadRequest,
+    "bad_time": BadRequest,
+    "bad_range": BadRequest,
+    "unknown_format": BadRequest,
+    "unknown_url": BadRequest,
+    "method_not_allowed": BadRequest,
+    "unknown_pv": UnknownPv,
+    "too_large": TooLarge,
+    "store_refused": StoreRefused,
+    "internal": ServerFailed,
+}
+
+
+def refused(http_status: int, code: str, message: str, hint: str | None) -> Refused:
+    """The exception for an error answer; codes of later versions become plain Refused."""
+    return BY_CODE.get(code, Refused)(http_status, code, message, hint)

@@ -1,0 +1,171 @@
+"""What an archive gives: samples and bins in numpy columns, gaps, metadata, and what it says about its PVs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._table import table
+from ._times import TimeArray
+
+SEVERITIES = ("NO_ALARM", "MINOR", "MAJOR", "INVALID", "UNDEFINED")
+"""The names of alarm severities, by number."""
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What the numbers of a PV mean. Fields are None where the IOC does not say."""
+
+    type: str | None = None
+    element_count: int | None = None
+    units: str | None = None
+    precision: int | None = None
+    display: tuple[float, float] | None = None
+    control: tuple[float, float] | None = None
+    warning: tuple[float, float] | None = None
+    alarm: tuple[float, float] | None = None
+    labels: tuple[str, ...] = ()
+    description: str | None = None
+    server: str | None = None
+    since: np.datetime64 | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples of one PV in columns of equal length, in order of time. Printing it shows a short table."""
+
+    pv: str
+    type: str | None
+    """`f64`, `enum`, `i32[]`, ...; several joined by `, ` if the PV changed its type; None without samples."""
+    times: TimeArray
+    values: npt.NDArray[Any]
+    """Numbers of the PV's own width. Objects where each sample is an array, a structure, or of another type."""
+    severity: npt.NDArray[np.uint8]
+    status: npt.NDArray[np.uint16]
+    message: npt.NDArray[np.object_]
+    pulse: npt.NDArray[np.uint64]
+    metadata: Metadata
+    truncated: bool
+    """Whether there were more than the limit that was asked for."""
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def labels(self) -> list[str]:
+        """The names of the states of an enum, one per sample; numbers without a name as digits."""
+        names = self.metadata.labels
+        return [names[index] if 0 <= index < len(names) else str(index) for index in map(int, self.values)]
+
+    def frame(self) -> Any:
+        """A pandas DataFrame with times as its index; needs pandas."""
+        import pandas
+
+        columns = {"value": list(self.values) if self.values.dtype == object else self.values}
+        return pandas.DataFrame(
+            columns | {"severity": self.severity, "status": self.status},
+            index=pandas.DatetimeIndex(self.times, tz="UTC", name="time"),
+        )
+
+    def __repr__(self) -> str:
+        words = [self.pv, self.type or "no type", self.metadata.units or "", f"{len(self):,} samples"]
+        title = "  ".join(word for word in words if word)
+        severities = [SEVERITIES[min(number, 4)] for number in self.severity]
+        return table(title, {"time": self.times, "value": self.values, "severity": severities})
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The range cut into equal parts, each with what its samples have in common. Empty bins have count 0 and NaN."""
+
+    pv: str
+    type: str | None
+    start: TimeArray
+    end: TimeArray
+    count: npt.NDArray[np.int64]
+    min: npt.NDArray[np.float64]
+    max: npt.NDArray[np.float64]
+    mean: npt.NDArray[np.float64]
+    first: npt.NDArray[np.float64]
+    last: npt.NDArray[np.float64]
+    severity: npt.NDArray[np.uint8]
+    """The worst of each bin."""
+    nan: npt.NDArray[np.int64]
+    """How many values were not a number; they count in nothing else but `count`, `first` and `last`."""
+    invalid: npt.NDArray[np.int64]
+    """How many samples had severity INVALID or worse."""
+    metadata: Metadata
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def frame(self) -> Any:
+        """A pandas DataFrame with the start of each bin as its index; needs pandas."""
+        import pandas
+
+        names = ("count", "min", "max", "mean", "first", "last", "severity", "nan", "invalid")
+        index = pandas.DatetimeIndex(self.start, tz="UTC", name="start")
+        return pandas.DataFrame({name: getattr(self, name) for name in names}, index=index)
+
+    def __repr__(self) -> str:
+        title = f"{self.pv}  {len(self):,} bins"
+        columns = {"start": self.start, "count": self.count, "min": self.min, "mean": self.mean, "max": self.max}
+        return table(title, columns)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A time in which a PV was not recorded, or not completely."""
+
+    start: np.datetime64
+    end: np.datetime64 | None
+    """None while it lasts."""
+    cause: str
+    lost: int
+    """Samples known to be lost; 0 where nobody can know."""
+    scope: str
+    """`pv`, or `archiver` when nothing at all was recorded."""
+
+
+@dataclass(frozen=True)
+class Pv:
+    """One PV of the archive and how it is doing."""
+
+    name: str
+    protocol: str
+    method: str
+    period: float | None
+    state: str
+    since: np.datetime64 | None
+    type: str | None
+    units: str | None
+    details: dict[str, Any]
+    """Everything that the archiver said about it, as it said it."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """How the archiver is doing."""
+
+    version: str
+    started: np.datetime64
+    now: np.datetime64
+    appended: int
+    durable: int
+    """Of all samples ever appended, how many are known to be on disk."""
+    pvs: dict[str, int]
+    samples: dict[str, int]
+    store: dict[str, Any]
+    problems: list[str]
+    """Sentences for an operator; empty when all is well."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """One piece of what `Archiver.live` gives: new samples of a PV, or a change of its connection."""
+
+    pv: str
+    samples: Samples | None
+    state: str | None

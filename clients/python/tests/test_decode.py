@@ -1,0 +1,124 @@
+"""Answers of the archiver, as its API describes them, become exact numpy columns."""
+
+from datetime import datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+from pvark import _decode
+from pvark._models import Samples
+from pvark._times import to_iso
+
+
+def chunk(type_name: str, values: list[object], **more: object) -> dict[str, object]:
+    rows = range(len(values))
+    zeros = [0 for _ in rows]
+    seconds = [1_795_000_000 + row for row in rows]
+    nanos = [999_999_999 for _ in rows]
+    columns = {"seconds": seconds, "nanos": nanos, "values": values, "severity": zeros, "status": zeros}
+    return {"type": type_name} | columns | more
+
+
+def decode(*chunks: dict[str, object], **more: object) -> Samples:
+    return _decode.samples({"pv": "A", "chunks": list(chunks)} | more)
+
+
+def test_times_keep_every_nanosecond() -> None:
+    samples = decode(chunk("f64", [1.5, 2.5]))
+    assert samples.times.astype(np.int64).tolist() == [1_795_000_000_999_999_999, 1_795_000_001_999_999_999]
+
+
+def test_integers_beyond_what_json_numbers_hold_stay_exact() -> None:
+    samples = decode(chunk("i64", ["9007199254740993", -5]), chunk("i64", ["-9223372036854775808"]))
+    assert samples.values.dtype == np.int64
+    assert samples.values.tolist() == [9007199254740993, -5, -(2**63)]
+    assert decode(chunk("u64", ["18446744073709551615"])).values.tolist() == [2**64 - 1]
+
+
+def test_what_is_not_a_number_comes_as_text_and_becomes_one() -> None:
+    values = decode(chunk("f64", ["NaN", "Infinity", "-Infinity", 0.1])).values
+    assert np.isnan(values[0])
+    assert values[1:].tolist() == [np.inf, -np.inf, 0.1]
+
+
+@pytest.mark.parametrize("type_name", ["bool", "i8", "u8", "i16", "u16", "i32", "u32", "f32", "enum"])
+def test_each_type_keeps_its_width(type_name: str) -> None:
+    values = decode(chunk(type_name, [0, 1])).values
+    assert values.dtype == _decode.DTYPES[type_name]
+    assert values.tolist() == [0, 1]
+
+
+def test_arrays_are_one_numpy_array_a_sample_even_when_all_are_equally_long() -> None:
+    samples = decode(chunk("i16[]", [[1, 2], [3, 4]]), chunk("i16[]", [[]]))
+    assert samples.values.shape == (3,)
+    assert [value.tolist() for value in samples.values] == [[1, 2], [3, 4], []]
+    assert samples.values[2].dtype == np.int16
+
+
+def test_a_pv_that_changes_its_type_gives_objects_of_each() -> None:
+    samples = decode(chunk("f64", [1.5]), chunk("string", ["on"]))
+    assert samples.type == "f64, string"
+    assert samples.values.tolist() == [1.5, "on"]
+
+
+def test_no_samples_give_empty_columns() -> None:
+    samples = decode()
+    assert len(samples) == len(samples.values) == len(samples.severity) == len(samples.message) == 0
+    assert samples.type is None
+    assert samples.times.dtype == np.dtype("datetime64[ns]")
+
+
+def test_labels_name_the_states_and_unknown_states_stay_numbers() -> None:
+    samples = decode(chunk("enum", [1, 0, 7]), metadata={"labels": ["Closed", "Open"]})
+    assert samples.labels() == ["Open", "Closed", "7"]
+
+
+def test_messages_and_pulses_are_there_where_sent() -> None:
+    samples = decode(chunk("f64", [1.0]), chunk("f64", [2.0], message=["HIGH"], pulse=["9007199254740993"]))
+    assert samples.message.tolist() == [None, "HIGH"]
+    assert samples.pulse.tolist() == [0, 9007199254740993]
+
+
+def test_limits_that_the_ioc_does_not_set_are_nan_or_none() -> None:
+    metadata = _decode.metadata({"units": "mA", "display": {"low": 0, "high": "NaN"}, "alarm": None, "new_field": 1})
+    assert metadata.units == "mA"
+    assert metadata.display is not None and metadata.display[0] == 0 and np.isnan(metadata.display[1])
+    assert metadata.alarm is None
+
+
+def test_empty_bins_have_no_numbers() -> None:
+    numbers = {name: [1.5, None] for name in ("min", "max", "mean", "first", "last")}
+    counts = {name: [3, 0] for name in ("count", "nan", "invalid", "severity")}
+    bins = _decode.bins({"pv": "A", "bins": {"start": [0.5, 1.25], "end": [1.25, 2.0]} | numbers | counts})
+    assert bins.start.astype(np.int64).tolist() == [500_000_000, 1_250_000_000]
+    assert bins.count.tolist() == [3, 0]
+    assert bins.mean[0] == 1.5 and np.isnan(bins.mean[1])
+
+
+def test_printing_shows_both_ends() -> None:
+    text = repr(decode(chunk("f64", [float(row) for row in range(1000)]), metadata={"units": "mA"}))
+    lines = text.splitlines()
+    assert lines[0] == "A  f64  mA  1,000 samples"
+    assert len(lines) == 2 + 11
+    assert lines[2].split() == ["2026-11-18T11:06:40.999999999Z", "0", "NO_ALARM"]
+    assert lines[7].startswith("...")
+    assert lines[-1].split()[1] == "999"
+
+
+def test_every_kind_of_moment_becomes_iso_8601_in_utc() -> None:
+    assert to_iso("2026-11-21T08:00:00Z") == "2026-11-21T08:00:00Z"
+    assert to_iso(np.datetime64("2026-11-21T08:00:00.000000001")) == "2026-11-21T08:00:00.000000001Z"
+    east = timezone(timedelta(hours=-5))
+    assert to_iso(datetime(2026, 11, 21, 3, 0, tzinfo=east)) == "2026-11-21T08:00:00Z"
+    parsed = datetime.fromisoformat(to_iso(timedelta(minutes=-1)).replace("Z", "+00:00"))
+    assert abs(datetime.now(timezone.utc) - timedelta(minutes=1) - parsed) < timedelta(seconds=10)
+    with pytest.raises(ValueError, match="no time zone"):
+        to_iso(datetime(2026, 11, 21))
+
+
+def test_pandas_gets_a_time_index_with_nanoseconds() -> None:
+    pandas = pytest.importorskip("pandas")
+    samples = decode(chunk("f64", [1.0, 2.0]))
+    frame = samples.frame()
+    assert frame.index[0].value == 1_795_000_000_999_999_999
+    assert frame["value"].tolist() == [1.0, 2.0]
+    assert to_iso(pandas.Timestamp(1_795_000_000_999_999_999, tz="UTC")) == "2026-11-18T11:06:40.999999999Z"
