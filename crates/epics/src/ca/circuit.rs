@@ -1,0 +1,417 @@
+//! One circuit: the conversation with one server, from the handshake to the last channel, without a socket.
+//!
+//! ```text
+//!   open(key, name)   CREATE_CHANNEL ─► ACCESS_RIGHTS, CREATE_CHANNEL    Connected
+//!                     EVENT_ADD (CTRL type, properties) ─► EVENT_ADD…    Described, again on each change
+//!                     EVENT_ADD (TIME type, the monitor's mask) ─► …     Updated, Updated, …
+//!   close(key)        CLEAR_CHANNEL ─► CLEAR_CHANNEL                     its numbers may be used again
+//! ```
+//!
+//! A channel's number (`cid`) is its slot; its subscriptions are numbered twice that, and one more for the properties. A
+//! slot is used again only after the server's last word on it, so a late message never reaches a newcomer.
+//!
+//! The circuit never tells a server to hold back updates: servers that are told so replace queued values silently.
+
+#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::{
+    collections::HashMap,
+    mem,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use super::{
+    CharArrays, Monitor,
+    dbr::{self, FieldType, Shape},
+    search::Answer,
+    wire::{self, Header, Malformed, Message, Wanted, command},
+};
+use crate::{Description, Event, Key};
+
+/// How long an echo may take.
+pub const ECHO_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Searches wait for a slow name server only up to here; they are repeated anyway.
+const SEARCH_BACKLOG_BYTES: usize = 1 << 20;
+
+/// The mask bit of changed units, limits and labels.
+const DBE_PROPERTY: u16 = 8;
+
+/// What the circuit has seen since it was last asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Messages of any kind.
+    pub messages: u64,
+    /// Values for subscriptions.
+    pub updates: u64,
+    /// Messages that held nonsense.
+    pub protocol_errors: u64,
+}
+
+/// Who the client is, for the server's access security.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The user's name.
+    pub user: String,
+    /// The host's name.
+    pub host: String,
+}
+
+/// The state of one circuit.
+pub struct Circuit {
+    // fixed after start
+    server: SocketAddr,
+    silence_max: Duration,
+    // the conversation
+    server_version: u16,
+    output: Vec<u8>,
+    last_heard: Instant,
+    echo_sent: Option<Instant>,
+    // the channels
+    slots: Vec<Option<Channel>>,
+    free: Vec<u32>,
+    by_key: HashMap<Key, u32>,
+    // for the driver to take
+    orphans: Vec<Key>,
+    answers: Vec<Answer>,
+    tally: Tally,
+}
+
+struct Channel {
+    key: Key,
+    name: Arc<str>,
+    monitor: Monitor,
+    state: State,
+    /// The last failure was told to the user, who does not want it with every update.
+    complained: bool,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    /// Asked for.
+    Creating,
+    /// Asked for, and no longer wanted.
+    Abandoned,
+    Open {
+        sid: u32,
+        field: FieldType,
+        shape: Shape,
+        element_count: u32,
+    },
+    /// The server still has the last word.
+    Closing,
+}
+
+impl Circuit {
+    /// Begins a conversation: the handshake waits to be transmitted. `server_version` is what the search reply said.
+    pub fn new(
+        server: SocketAddr,
+        server_version: u16,
+        identity: &Identity,
+        silence_max: Duration,
+        now: Instant,
+    ) -> Circuit {
+        let mut output = Vec::new();
+        wire::version(&mut output);
+        wire::host_name(&mut output, &identity.host);
+        wire::client_name(&mut output, &identity.user);
+        Circuit {
+            server,
+            silence_max,
+            server_version,
+            output,
+            last_heard: now,
+            echo_sent: None,
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_key: HashMap::new(),
+            orphans: Vec::new(),
+            answers: Vec::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// Asks for a channel and its subscriptions.
+    pub fn open(&mut self, key: Key, name: Arc<str>, monitor: Monitor) {
+        self.close(key);
+        let cid = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+        });
+        wire::create_channel(&mut self.output, cid, &name);
+        let channel = Channel { key, name, monitor, state: State::Creating, complained: false };
+        if let Some(slot) = self.slots.get_mut(cid as usize) {
+            *slot = Some(channel);
+            self.by_key.insert(key, cid);
+        }
+    }
+
+    /// Ends a channel; no event follows.
+    pub fn close(&mut self, key: Key) {
+        let Some(cid) = self.by_key.remove(&key) else { return };
+        let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
+        match channel.state {
+            State::Creating => channel.state = State::Abandoned,
+            State::Open { sid, .. } => {
+                channel.state = State::Closing;
+                wire::clear_channel(&mut self.output, sid, cid);
+            }
+            State::Abandoned | State::Closing => {}
+        }
+    }
+
+    /// Sends searches to a name server on this circuit.
+    pub fn search(&mut self, messages: &[u8]) {
+        if self.output.len() < SEARCH_BACKLOG_BYTES {
+            self.output.extend_from_slice(messages);
+        }
+    }
+
+    /// Takes what has arrived, tells the user, and returns how many bytes were whole messages; the rest is to be offered
+    /// again with more behind it. After an error the circuit is of no use.
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        now: Instant,
+        tell: &mut impl FnMut(Key, Event),
+    ) -> Result<usize, Malformed> {
+        self.last_heard = now;
+        self.echo_sent = None;
+        let mut rest = bytes;
+        while let Some((message, after)) = wire::next_message(rest).inspect_err(|_| self.tally.protocol_errors += 1)? {
+            self.tally.messages += 1;
+            self.take(&message, tell);
+            rest = after;
+        }
+        Ok(bytes.len() - rest.len())
+    }
+
+    /// What waits to be sent; the driver removes what it has sent.
+    pub fn transmit(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    /// Tests the silence of the server: when to be called again, or none if it is dead.
+    pub fn poll(&mut self, now: Instant) -> Option<Instant> {
+        if let Some(sent) = self.echo_sent {
+            let deadline = sent + ECHO_TIMEOUT;
+            return (now < deadline).then_some(deadline);
+        }
+        let due = self.last_heard + self.silence_max;
+        if now < due {
+            return Some(due);
+        }
+        wire::echo(&mut self.output);
+        self.echo_sent = Some(now);
+        Some(now + ECHO_TIMEOUT)
+    }
+
+    /// Ends the circuit for `reason`: every channel is told.
+    pub fn abandon(&mut self, reason: &str, tell: &mut impl FnMut(Key, Event)) {
+        for channel in self.slots.drain(..).flatten() {
+            match channel.state {
+                State::Open { .. } => tell(channel.key, Event::Disconnected { reason: reason.to_owned() }),
+                State::Creating => tell(channel.key, Event::Refused { message: reason.to_owned() }),
+                State::Abandoned | State::Closing => {}
+            }
+        }
+        self.free.clear();
+        self.by_key.clear();
+    }
+
+    /// Channels that the server has given up, to be searched for again.
+    pub fn take_orphans(&mut self) -> Vec<Key> {
+        mem::take(&mut self.orphans)
+    }
+
+    /// Replies to searches that were sent on this circuit.
+    pub fn take_answers(&mut self) -> Vec<Answer> {
+        mem::take(&mut self.answers)
+    }
+
+    /// What was seen since the last call.
+    pub fn take_tally(&mut self) -> Tally {
+        mem::take(&mut self.tally)
+    }
+
+    fn take(&mut self, message: &Message<'_>, tell: &mut impl FnMut(Key, Event)) {
+        let header = message.header;
+        match header.command {
+            command::EVENT_ADD => self.take_value(message, tell),
+            command::READ_NOTIFY => self.take_description(message, tell),
+            command::CREATE_CHANNEL => self.take_created(&header, tell),
+            command::ACCESS_RIGHTS => self.take_rights(&header, tell),
+            command::VERSION => self.server_version = u16::try_from(header.count).unwrap_or(u16::MAX),
+            command::CLEAR_CHANNEL => self.take_cleared(header.parameter2),
+            command::CREATE_CHANNEL_FAILED => {
+                let message = format!("{} knows the PV but would not open a channel", self.server);
+                self.orphan(header.parameter1, Event::Refused { message }, tell);
+            }
+            command::SERVER_DISCONNECT => {
+                let reason = format!("{} no longer serves the PV", self.server);
+                self.orphan(header.parameter1, Event::Disconnected { reason }, tell);
+            }
+            command::ERROR => self.take_error(message, tell),
+            command::SEARCH => self.answers.extend(Answer::read(message, self.server)),
+            command::ECHO | command::NOT_FOUND => {}
+            _ => self.tally.protocol_errors += 1,
+        }
+    }
+
+    fn take_value(&mut self, message: &Message<'_>, tell: &mut impl FnMut(Key, Event)) {
+        let header = message.header;
+        if header.parameter2 & 1 == 1 {
+            return self.take_description(message, tell);
+        }
+        let Some(channel) = channel_mut(&mut self.slots, header.parameter2 >> 1) else { return };
+        let State::Open { shape, .. } = channel.state else { return };
+        if header.parameter1 != wire::ECA_NORMAL {
+            return channel.complain(wire::status_text(header.parameter1).to_owned(), tell);
+        }
+        if header.size == 0 {
+            return; // an older server's "that was the last one"
+        }
+        match dbr::reading(message, shape) {
+            Ok(reading) => {
+                self.tally.updates += 1;
+                channel.complained = false;
+                tell(channel.key, Event::Updated(reading));
+            }
+            Err(error) => {
+                self.tally.protocol_errors += 1;
+                channel.complain(error.to_string(), tell);
+            }
+        }
+    }
+
+    fn take_description(&mut self, message: &Message<'_>, tell: &mut impl FnMut(Key, Event)) {
+        let header = message.header;
+        let Some(channel) = channel_mut(&mut self.slots, header.parameter2 >> 1) else { return };
+        let State::Open { element_count, shape, .. } = channel.state else { return };
+        if header.parameter1 != wire::ECA_NORMAL || header.size == 0 {
+            return; // without read access there are no values either, and those complain
+        }
+        if shape == Shape::Text {
+            // Limits of a byte say nothing about a text.
+            let description = Description { element_count: Some(1), ..Description::default() };
+            return tell(channel.key, Event::Described(Box::new(description)));
+        }
+        match dbr::description(message, u64::from(element_count)) {
+            Ok(description) => tell(channel.key, Event::Described(Box::new(description))),
+            Err(error) => {
+                self.tally.protocol_errors += 1;
+                channel.complain(error.to_string(), tell);
+            }
+        }
+    }
+
+    fn take_created(&mut self, header: &Header, tell: &mut impl FnMut(Key, Event)) {
+        let (cid, sid) = (header.parameter1, header.parameter2);
+        let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
+        if let State::Abandoned = channel.state {
+            channel.state = State::Closing;
+            return wire::clear_channel(&mut self.output, sid, cid);
+        }
+        let State::Creating = channel.state else { return };
+        let Some(field) = FieldType::from_number(header.data_type) else {
+            self.tally.protocol_errors += 1;
+            let message = format!("{} offers the PV with the unknown type {}", self.server, header.data_type);
+            channel.state = State::Closing;
+            self.by_key.remove(&channel.key);
+            self.orphans.push(channel.key);
+            wire::clear_channel(&mut self.output, sid, cid);
+            return tell(channel.key, Event::Refused { message });
+        };
+        let shape = channel.shape(field, header.count);
+        channel.state = State::Open { sid, field, shape, element_count: header.count };
+        tell(channel.key, Event::Connected { server: self.server });
+        let (mask, by_length) = (channel.monitor.mask.bits(), self.server_version >= 13);
+        let properties = Wanted { sid, id: cid << 1 | 1, data_type: field.control(), count: 1 };
+        let values =
+            Wanted { sid, id: cid << 1, data_type: field.time(), count: if by_length { 0 } else { header.count } };
+        wire::event_add(&mut self.output, properties, DBE_PROPERTY);
+        wire::event_add(&mut self.output, values, mask);
+    }
+
+    fn take_rights(&mut self, header: &Header, tell: &mut impl FnMut(Key, Event)) {
+        if header.parameter2 & 1 == 1 {
+            return;
+        }
+        if let Some(channel) = channel_mut(&mut self.slots, header.parameter1) {
+            channel.complain("read access denied".to_owned(), tell);
+        }
+    }
+
+    /// The server reports a failure and returns the header of the request that failed.
+    fn take_error(&mut self, message: &Message<'_>, tell: &mut impl FnMut(Key, Event)) {
+        let is_extended = wire::u16_at(message.payload, 2) == 0xFFFF && wire::u16_at(message.payload, 6) == 0;
+        let words = wire::text(message.payload.get(if is_extended { 24 } else { 16 }..).unwrap_or_default());
+        let request = wire::u16_at(message.payload, 0);
+        let id = wire::u32_at(message.payload, 12);
+        let cid = match request {
+            command::EVENT_ADD | command::READ_NOTIFY => id >> 1,
+            _ => message.header.parameter1,
+        };
+        let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
+        if let (command::EVENT_ADD, 1, State::Open { sid, field, .. }) = (request, id & 1, channel.state) {
+            // A server of before 2010 knows no subscription to properties: one look at them must do.
+            return wire::read_notify(&mut self.output, Wanted { sid, id, data_type: field.control(), count: 1 });
+        }
+        let status = wire::status_text(message.header.parameter2);
+        channel.complain(if words.is_empty() { status.to_owned() } else { format!("{status}: {words}") }, tell);
+    }
+
+    /// The server has given up the channel: its slot is free at once.
+    fn orphan(&mut self, cid: u32, event: Event, tell: &mut impl FnMut(Key, Event)) {
+        let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
+        if let State::Creating | State::Open { .. } = channel.state {
+            let key = channel.key;
+            self.by_key.remove(&key);
+            self.orphans.push(key);
+            tell(key, event);
+        }
+        self.release(cid);
+    }
+
+    /// The server's last word on a channel; a server that says it unasked is not believed.
+    fn take_cleared(&mut self, cid: u32) {
+        if let Some(Channel { state: State::Closing, .. }) = channel_mut(&mut self.slots, cid) {
+            self.release(cid);
+        }
+    }
+
+    fn release(&mut self, cid: u32) {
+        if self.slots.get_mut(cid as usize).and_then(Option::take).is_some() {
+            self.free.push(cid);
+        }
+    }
+}
+
+impl Channel {
+    fn shape(&self, field: FieldType, element_count: u32) -> Shape {
+        let is_text = match self.monitor.char_arrays {
+            CharArrays::ByName => self.name.ends_with('$'),
+            CharArrays::Text => true,
+            CharArrays::Bytes => false,
+        };
+        match field {
+            FieldType::Char if is_text => Shape::Text,
+            _ if element_count == 1 => Shape::Scalar,
+            _ => Shape::Array,
+        }
+    }
+
+    fn complain(&mut self, message: String, tell: &mut impl FnMut(Key, Event)) {
+        let is_wanted = matches!(self.state, State::Creating | State::Open { .. });
+        if is_wanted && !mem::replace(&mut self.complained, true) {
+            tell(self.key, Event::Refused { message });
+        }
+    }
+}
+
+/// The channel with the number `cid`; a function of the slots alone, so that the rest of the circuit can be changed beside it.
+fn channel_mut(slots: &mut [Option<Channel>], cid: u32) -> Option<&mut Channel> {
+    slots.get_mut(cid as usize)?.as_mut()
+}

@@ -1,0 +1,208 @@
+//! One circuit's task: its socket, its timer, and the orders of the hub.
+//!
+//! One task reads and writes in turn, and waits for neither: a server that does not read while it sends is no deadlock.
+
+use std::{
+    io,
+    net::SocketAddr,
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::Interest,
+    net::TcpStream,
+    sync::mpsc,
+    time::{sleep, sleep_until},
+};
+
+use super::cells::Cells;
+use crate::{
+    Event, Key,
+    ca::{
+        Monitor,
+        circuit::{Circuit, Identity},
+        search::Answer,
+    },
+};
+
+/// Room for one read. Large reads keep the kernel's buffer empty with few calls: an IOC drops silently once it is full.
+const READ_BYTES: usize = 256 << 10;
+
+/// With less room than this the buffer is enlarged: only messages that have begun to arrive make it grow.
+const READ_BYTES_LEAST: usize = 64 << 10;
+
+/// Hub to link.
+pub(super) enum Order {
+    Open {
+        key: Key,
+        name: Arc<str>,
+        monitor: Monitor,
+    },
+    Close {
+        key: Key,
+    },
+    /// Search messages for a name server.
+    Search(Vec<u8>),
+}
+
+/// Link to hub.
+pub(super) struct Report {
+    pub(super) link: u64,
+    pub(super) server: SocketAddr,
+    pub(super) kind: ReportKind,
+}
+
+pub(super) enum ReportKind {
+    Connected,
+    Answers(Vec<Answer>),
+    Orphans(Vec<Key>),
+    Lost,
+}
+
+pub(super) struct Link<H> {
+    pub(super) id: u64,
+    pub(super) server: SocketAddr,
+    pub(super) server_version: u16,
+    pub(super) identity: Identity,
+    pub(super) silence_max: Duration,
+    pub(super) handler: H,
+    pub(super) orders: mpsc::UnboundedReceiver<Order>,
+    pub(super) reports: mpsc::UnboundedSender<Report>,
+    pub(super) cells: Arc<Cells>,
+}
+
+/// Why a conversation ended.
+enum End {
+    /// The hub has no more channels here.
+    Unneeded,
+    Lost(String),
+}
+
+impl<H: Fn(Key, Event)> Link<H> {
+    /// Lives until the circuit is lost, or no longer needed.
+    pub(super) async fn run(mut self, delay: Duration) {
+        sleep(delay).await;
+        let connected = tokio::select! {
+            connected = crate::net::connect(self.server) => connected,
+            () = self.reports.closed() => return,
+        };
+        let now = Instant::now();
+        let mut circuit = Circuit::new(self.server, self.server_version, &self.identity, self.silence_max, now);
+        let end = match connected {
+            Ok(stream) => {
+                self.cells.circuit_opened();
+                self.report(ReportKind::Connected);
+                let end = self.converse(&mut circuit, &stream).await;
+                self.cells.circuit_closed();
+                end
+            }
+            Err(error) => End::Lost(format!("cannot connect to {}: {error}", self.server)),
+        };
+        if let End::Lost(reason) = end {
+            self.cells.circuit_lost();
+            tracing::debug!(server = %self.server, reason, "circuit lost");
+            while let Ok(order) = self.orders.try_recv() {
+                apply(&mut circuit, order);
+            }
+            circuit.abandon(&reason, &mut |key, event| (self.handler)(key, event));
+            self.report(ReportKind::Lost);
+        }
+    }
+
+    async fn converse(&mut self, circuit: &mut Circuit, stream: &TcpStream) -> End {
+        let mut input = Vec::with_capacity(READ_BYTES);
+        let mut batch = Vec::new();
+        let mut timer = pin!(sleep_until(Instant::now().into()));
+        loop {
+            let is_writing = !circuit.transmit().is_empty();
+            let interest = if is_writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+            let progress = tokio::select! {
+                ready = stream.ready(interest) => match ready {
+                    Ok(ready) if ready.is_writable() && is_writing => {
+                        write(stream, circuit.transmit()).and_then(|()| self.read(stream, &mut input, circuit))
+                    }
+                    Ok(_) => self.read(stream, &mut input, circuit),
+                    Err(error) => Err(error.to_string()),
+                },
+                count = self.orders.recv_many(&mut batch, 1024) => {
+                    if count == 0 {
+                        return End::Unneeded;
+                    }
+                    batch.drain(..).for_each(|order| apply(circuit, order));
+                    Ok(())
+                }
+                () = &mut timer => {
+                    // What has arrived counts as a sign of life, even if this process was too busy to look.
+                    let progress = self.read(stream, &mut input, circuit);
+                    release_memory(&mut input);
+                    match circuit.poll(Instant::now()) {
+                        Some(next) => timer.as_mut().reset(next.into()),
+                        None => return End::Lost(format!("no sign of life from {}", self.server)),
+                    }
+                    progress
+                }
+            };
+            if let Err(reason) = progress {
+                return End::Lost(format!("circuit to {} lost: {reason}", self.server));
+            }
+        }
+    }
+
+    /// Reads once, if there is something to read.
+    fn read(&self, stream: &TcpStream, input: &mut Vec<u8>, circuit: &mut Circuit) -> Result<(), String> {
+        if input.capacity() - input.len() < READ_BYTES_LEAST {
+            input.reserve(READ_BYTES);
+        }
+        let size = match stream.try_read_buf(input) {
+            Ok(0) => return Err("the server closed it".to_owned()),
+            Ok(size) => size,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        };
+        let result = circuit.receive(input, Instant::now(), &mut |key, event| (self.handler)(key, event));
+        self.cells.add_circuit(size, circuit.take_tally());
+        let answers = circuit.take_answers();
+        if !answers.is_empty() {
+            self.report(ReportKind::Answers(answers));
+        }
+        let orphans = circuit.take_orphans();
+        if !orphans.is_empty() {
+            self.report(ReportKind::Orphans(orphans));
+        }
+        let taken = result.map_err(|malformed| malformed.to_string())?;
+        input.drain(..taken);
+        Ok(())
+    }
+
+    fn report(&self, kind: ReportKind) {
+        // Without a hub the client was dropped, and this task ends as soon as it looks for orders.
+        let _ = self.reports.send(Report { link: self.id, server: self.server, kind });
+    }
+}
+
+fn apply(circuit: &mut Circuit, order: Order) {
+    match order {
+        Order::Open { key, name, monitor } => circuit.open(key, name, monitor),
+        Order::Close { key } => circuit.close(key),
+        Order::Search(messages) => circuit.search(&messages),
+    }
+}
+
+fn write(stream: &TcpStream, output: &mut Vec<u8>) -> Result<(), String> {
+    match stream.try_write(output) {
+        Ok(size) if size == output.len() => *output = Vec::new(),
+        Ok(size) => drop(output.drain(..size)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+        Err(error) => return Err(error.to_string()),
+    }
+    Ok(())
+}
+
+/// A buffer that a large message left behind is given back, between messages.
+fn release_memory(input: &mut Vec<u8>) {
+    if input.is_empty() && input.capacity() > READ_BYTES {
+        *input = Vec::with_capacity(READ_BYTES);
+    }
+}
