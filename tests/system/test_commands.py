@@ -1,0 +1,107 @@
+"""The command line: add, get, check and the demo, as a person would use them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pvark
+import pyarrow
+import pytest
+from archiver import ROOT, Pvark, clean_environment, program, run_program
+from ioc import Ioc
+from ports import free_port
+from waiting import wait_for
+
+RECORDS = """
+record(calc, "G:count") { field(SCAN, ".1 second") field(CALC, "VAL+1") field(EGU, "n") }
+record(mbbi, "G:state") { field(PINI, "YES") field(INP, "1") field(ZRST, "No") field(ONST, "Yes") }
+"""
+
+
+@pytest.fixture
+def server(start_ioc: Callable[[str], Ioc], start_pvark: Callable[..., Pvark]) -> Pvark:
+    server = start_pvark(start_ioc(RECORDS))
+    answer = run_program("add", "G:count", "pva://G:state", "--server", server.url)
+    assert answer.returncode == 0, answer.stderr
+    assert "G:count" in answer.stdout
+    wait_for("samples", lambda: len(server.archive.get("G:count")) > 20 and len(server.archive.get("G:state")) == 1)
+    return server
+
+
+def test_get_prints_the_samples_in_every_format(server: Pvark) -> None:
+    samples = server.archive.get("G:count")
+    start, end = f"{samples.times[0]}Z", f"{samples.times[-1]}Z"
+    expected = samples.values[:-1].tolist()
+
+    def get(form: str) -> bytes:
+        command = [str(program()), "get", "G:count", "--from", start, "--to", end, "--format", form]
+        command += ["--server", server.url]
+        answer = subprocess.run(command, env=clean_environment(), capture_output=True, timeout=30)
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout
+
+    rows = list(csv.DictReader(line for line in io.StringIO(get("csv").decode()) if not line.startswith("#")))
+    assert [float(row["value"]) for row in rows] == expected
+    chunks = json.loads(get("json"))["chunks"]
+    assert [value for chunk in chunks for value in chunk["values"]] == expected
+    table = pyarrow.ipc.open_stream(get("arrow")).read_all()
+    assert table.num_rows == len(expected)
+    assert expected in [table.column(index).to_pylist() for index in range(table.num_columns)]
+    text = get("table").decode()
+    assert len(text.splitlines()) >= len(expected)
+
+
+def test_get_in_bins(server: Pvark) -> None:
+    answer = run_program("get", "G:count", "--bins", "4", "--format", "json", "--server", server.url)
+    assert answer.returncode == 0, answer.stderr
+    assert len(json.loads(answer.stdout)["bins"]["count"]) == 4
+
+
+def test_get_of_an_unknown_pv_fails_with_its_name(server: Pvark) -> None:
+    answer = run_program("get", "NOBODY", "--server", server.url)
+    assert answer.returncode not in (0, 101)
+    assert "NOBODY" in answer.stderr and answer.stdout == ""
+
+
+def test_check_beside_a_running_archiver_finds_nothing_wrong(server: Pvark) -> None:
+    answer = run_program("check", "--data", server.data)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+def test_help_and_version() -> None:
+    for arguments in (["--help"], ["run", "--help"], ["get", "--help"], ["--version"]):
+        answer = run_program(*arguments)
+        assert answer.returncode == 0 and answer.stdout
+
+
+def test_the_demo_archives_everything_that_moves(tmp_path: Path) -> None:
+    """Run in an empty folder, so that nothing of an earlier demo is found."""
+    port = free_port()
+    command = [str(program()), "demo", "--python", sys.executable, "--listen", f"127.0.0.1:{port}"]
+    command += ["--data", str(tmp_path / "data")]
+    log = (tmp_path / "log").open("wb")
+    process = subprocess.Popen(command, cwd=ROOT, env=clean_environment(), stdout=log, stderr=log)
+    try:
+        archive = pvark.Archiver(f"http://127.0.0.1:{port}")
+
+        def connected() -> bool:
+            assert process.poll() is None, (tmp_path / "log").read_text()
+            try:
+                status = archive.status()
+            except pvark.ConnectionFailed:
+                return False
+            return status.pvs["connected"] >= 100 and status.pvs["total"] == 101
+
+        wait_for("the demo to be connected", connected, 40)
+        wait_for("samples", lambda: len(archive.get("DEMO:TICK:FAST")) > 20)
+        assert archive.pv("DEMO:NEVER:CONNECTS").state == "searching"
+    finally:
+        process.terminate()
+        assert process.wait(30) == 0
+        log.close()

@@ -1,0 +1,48 @@
+"""The page in a real browser against the real program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from archiver import ROOT, Pvark
+from ioc import Ioc
+from waiting import wait_for
+
+UI = ROOT / "ui"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.mark.timeout(300)
+def test_the_page_finds_draws_and_follows_a_pv(
+    tmp_path: Path, start_ioc: Callable[[str | Path], Ioc], start_pvark: Callable[..., Pvark]
+) -> None:
+    if not os.environ.get("CHROMIUM") and not any(map(shutil.which, BROWSERS)):
+        pytest.skip("no chromium on this machine")
+    if not (UI / "node_modules").exists():
+        pytest.skip("ui/node_modules is not installed: run `make setup`")
+    server = start_pvark(start_ioc(ROOT / "demo" / "demo.db"))
+    names = [line for line in (ROOT / "demo" / "pvs.txt").read_text().splitlines() if line and line[0] != "#"]
+    server.archive.add(*names)
+    wait_for("the demo to be connected", lambda: server.archive.status().pvs["connected"] >= len(names) - 1, 30)
+    wait_for("samples", lambda: len(server.archive.get("DEMO:BPM1:X")) > 30)
+    shot = tmp_path / "page.png"
+    environment = os.environ | {"PVARK_URL": server.url, "PVARK_PV": "DEMO:BPM1:X", "PVARK_SHOT": str(shot)}
+    answer = subprocess.run(["npm", "run", "--silent", "e2e"], cwd=UI, env=environment, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stdout[-4000:] + answer.stderr[-4000:]
+    assert shot.stat().st_size > 10_000
+
+
+def test_the_page_is_in_the_program_and_asks_nobody_else(start_pvark: Callable[..., Pvark]) -> None:
+    server = start_pvark()
+    status, headers, body = server.request("GET", "/")
+    assert status == 200
+    assert headers["content-type"].startswith("text/html")
+    page = body.decode()
+    assert "<script" in page
+    for attribute in ('src="http', 'href="http', 'src="//', 'href="//'):
+        assert attribute not in page, "a control room has no internet"
