@@ -1,0 +1,42 @@
+//! ARCHITECTURE.md cannot lie: the crates know each other exactly as it draws them, and the files it names exist.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+/// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
+const EDGES: [(&str, &[&str]); 8] = [
+    ("sample", &[]),
+    ("epics", &[]),
+    ("store", &["sample"]),
+    ("query", &["sample", "store"]),
+    ("acquire", &["epics", "sample"]),
+    ("serve", &["acquire", "epics", "query", "sample", "store"]),
+    ("pvark", &["acquire", "epics", "query", "sample", "serve", "store"]),
+    ("lab", &["acquire", "epics", "query", "sample", "serve", "store"]),
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn crates_know_each_other_only_as_drawn() {
+    let metadata = MetadataCommand::new().no_deps().current_dir(root()).exec().expect("cargo describes the workspace");
+    let ours: BTreeSet<String> = metadata.packages.iter().map(|package| package.name.to_string()).collect();
+    let allowed: BTreeMap<&str, &[&str]> = EDGES.into();
+    assert_eq!(ours, allowed.keys().map(|name| (*name).to_owned()).collect(), "a crate that the picture does not show");
+
+    for package in &metadata.packages {
+        let name = package.name.as_str();
+        for dependency in package.dependencies.iter().filter(|d| ours.contains(&d.name)) {
+            let drawn = allowed[name].contains(&dependency.name.as_str());
+            // Tests may look further down the flow, but nothing may ever need the laboratory.
+            let tolerated = dependency.kind == DependencyKind::Development && dependency.name != "lab";
+            assert!(drawn || tolerated, "{name} imports {}, which ARCHITECTURE.md does not draw", dependency.name);
+        }
+    }
+}
