@@ -1,1 +1,17 @@
-//! What was recorded of these PVs from t0 to t1, raw or reduced to bins.
+//! What was recorded of a PV from t0 to t1: every sample, or bins that agree with them exactly.
+//!
+//! ```text
+//!   Request ──► samples   the sample in force at t0, then those of the range, as batches of one type
+//!   range, n ──► bins     count, min, max, mean, first, last per bin, from block summaries where a block lies in one bin
+//! ```
+//!
+//! Both are lazy: they read a block when the next item is asked for, so that an answer costs no more memory than one step of it.
+
+#![deny(missing_docs)]
+
+mod bins;
+mod edges;
+mod request;
+
+pub use bins::{Bin, Bins};
+pub use request::{Before, Error, Query, Request, Samples};

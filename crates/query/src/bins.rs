@@ -1,0 +1,245 @@
+//! Bins: what the samples between two edges amount to, exactly as if every sample had been looked at.
+//!
+//! A block that lies within one bin contributes its summary without being read. Where a summary cannot tell the mean of the
+//! finite values (it holds infinities, or numbers so large that their sum is none), the block is read after all.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use sample::{Batch, PvId, Severity, TimeRange, Timestamp};
+use store::{Reader, Stretch, Summary};
+
+use crate::Error;
+
+/// What was recorded from `t0` up to, not including, `t1`.
+///
+/// Numbers come from numeric scalars (booleans and enum indices too); texts, arrays and structures only count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bin {
+    /// Where it begins.
+    pub t0: Timestamp,
+    /// Where it ends.
+    pub t1: Timestamp,
+    /// How many samples there are.
+    pub count: u64,
+    /// How many of them are NaN.
+    pub nan_count: u64,
+    /// How many of them are of severity INVALID.
+    pub invalid_count: u64,
+    /// The smallest number; NaN where there is none.
+    pub min: f64,
+    /// The largest number; NaN where there is none.
+    pub max: f64,
+    /// The mean of the finite numbers; NaN where there is none.
+    pub mean: f64,
+    /// The first number, which may itself be NaN; NaN where there is none.
+    pub first: f64,
+    /// The last number, which may itself be NaN; NaN where there is none.
+    pub last: f64,
+    /// The worst severity.
+    pub severity_max: Severity,
+}
+
+/// The bins of a range in order, empty ones too. Ends after the first error.
+pub struct Bins {
+    reader: Reader,
+    pv: PvId,
+    edges: Arc<[Timestamp]>,
+    next: usize,
+    stretches: store::Stretches,
+    waiting: VecDeque<Piece>,
+    failed: bool,
+}
+
+/// What is still to be counted: a summary, or the rows of a batch from `row` on.
+enum Piece {
+    Summary(Summary),
+    Rows { batch: Batch, row: usize },
+}
+
+impl Piece {
+    fn time(&self) -> Timestamp {
+        match self {
+            Piece::Summary(summary) => summary.t0,
+            Piece::Rows { batch, row } => batch.times()[*row],
+        }
+    }
+}
+
+impl Bins {
+    pub(crate) fn new(reader: Reader, pv: PvId, range: TimeRange, edges: Arc<[Timestamp]>) -> Bins {
+        let stretches = reader.stretches(pv, range, Arc::clone(&edges));
+        Bins { reader, pv, edges, next: 0, stretches, waiting: VecDeque::new(), failed: false }
+    }
+
+    /// Fetches until a piece waits; false at the end.
+    fn fetch(&mut self) -> Result<bool, Error> {
+        while self.waiting.is_empty() {
+            match self.stretches.next().transpose()? {
+                None => return Ok(false),
+                Some(Stretch::Samples(batch)) => self.wait_for(batch),
+                Some(Stretch::Summary(summary)) if tells_all(&summary) => {
+                    self.waiting.push_back(Piece::Summary(summary));
+                }
+                Some(Stretch::Summary(summary)) => {
+                    let end = Timestamp::from_nanos(summary.t1.nanos().saturating_add(1));
+                    let block = TimeRange { t0: summary.t0, t1: end };
+                    for batch in self.reader.samples(self.pv, block) {
+                        self.wait_for(batch?);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn wait_for(&mut self, batch: Batch) {
+        if !batch.is_empty() {
+            self.waiting.push_back(Piece::Rows { batch, row: 0 });
+        }
+    }
+
+    fn fill(&mut self, tally: &mut Tally, t1: Timestamp) -> Result<(), Error> {
+        while self.fetch()? && self.waiting.front().is_some_and(|piece| piece.time() < t1) {
+            match self.waiting.pop_front() {
+                Some(Piece::Summary(summary)) => tally.add_summary(&summary),
+                Some(Piece::Rows { batch, row }) => {
+                    let end = row + batch.times()[row..].partition_point(|time| *time < t1);
+                    tally.add_rows(&batch, row..end);
+                    if end < batch.len() {
+                        self.waiting.push_front(Piece::Rows { batch, row: end });
+                    }
+                }
+                None => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Bins {
+    type Item = Result<Bin, Error>;
+
+    fn next(&mut self) -> Option<Result<Bin, Error>> {
+        if self.failed || self.next + 1 >= self.edges.len() {
+            return None;
+        }
+        let (t0, t1) = (self.edges[self.next], self.edges[self.next + 1]);
+        self.next += 1;
+        let mut tally = Tally::default();
+        let filled = self.fill(&mut tally, t1);
+        self.failed = filled.is_err();
+        Some(filled.map(|()| tally.bin(t0, t1)))
+    }
+}
+
+fn tells_all(summary: &Summary) -> bool {
+    !summary.value_type.is_numeric_scalar()
+        || summary.nan_count == summary.count
+        || (summary.min.is_finite() && summary.max.is_finite() && summary.sum.is_finite())
+}
+
+/// The running account of one bin.
+#[derive(Default)]
+struct Tally {
+    count: u64,
+    nan_count: u64,
+    invalid_count: u64,
+    range: Option<(f64, f64)>,
+    ends: Option<(f64, f64)>,
+    finite_count: u64,
+    sum: Sum,
+    severity_max: Severity,
+}
+
+impl Tally {
+    fn add_summary(&mut self, summary: &Summary) {
+        self.count += summary.count;
+        self.invalid_count += summary.invalid_count;
+        self.severity_max = self.severity_max.max(summary.severity_max);
+        if !summary.value_type.is_numeric_scalar() || summary.count == 0 {
+            return;
+        }
+        self.nan_count += summary.nan_count;
+        self.ends = Some((self.ends.map_or(summary.first, |(first, _)| first), summary.last));
+        if summary.nan_count < summary.count {
+            self.see(summary.min);
+            self.see(summary.max);
+            self.finite_count += summary.count - summary.nan_count;
+            self.sum.add(summary.sum);
+        }
+    }
+
+    fn add_rows(&mut self, batch: &Batch, rows: std::ops::Range<usize>) {
+        self.count += rows.len() as u64;
+        for (run, alarm) in batch.alarms().iter() {
+            let shared = run.start.max(rows.start)..run.end.min(rows.end);
+            if shared.is_empty() {
+                continue;
+            }
+            self.severity_max = self.severity_max.max(alarm.severity);
+            if alarm.severity == Severity::Invalid {
+                self.invalid_count += shared.len() as u64;
+            }
+        }
+        if batch.value_type().is_numeric_scalar() {
+            rows.filter_map(|row| batch.values().f64_at(row)).for_each(|number| self.add_number(number));
+        }
+    }
+
+    fn add_number(&mut self, number: f64) {
+        self.ends = Some((self.ends.map_or(number, |(first, _)| first), number));
+        if number.is_nan() {
+            self.nan_count += 1;
+            return;
+        }
+        self.see(number);
+        if number.is_finite() {
+            self.finite_count += 1;
+            self.sum.add(number);
+        }
+    }
+
+    /// Widens the range. Of equal numbers (0 and -0) the earlier stays, so that blocks and samples give the same bits.
+    fn see(&mut self, number: f64) {
+        let (min, max) = self.range.get_or_insert((number, number));
+        if number < *min {
+            *min = number;
+        }
+        if number > *max {
+            *max = number;
+        }
+    }
+
+    fn bin(&self, t0: Timestamp, t1: Timestamp) -> Bin {
+        let (min, max) = self.range.unwrap_or((f64::NAN, f64::NAN));
+        let (first, last) = self.ends.unwrap_or((f64::NAN, f64::NAN));
+        let mean = if self.finite_count == 0 { f64::NAN } else { self.sum.over(self.finite_count) };
+        let Tally { count, nan_count, invalid_count, severity_max, .. } = *self;
+        Bin { t0, t1, count, nan_count, invalid_count, min, max, mean, first, last, severity_max }
+    }
+}
+
+/// A sum that carries along what rounding cuts off (Neumaier), and a scaled one for numbers whose sum is beyond floats.
+#[derive(Default)]
+struct Sum {
+    sum: f64,
+    rest: f64,
+    scaled: f64,
+}
+
+/// Small enough that 2^64 of the largest floats do not overflow.
+const SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
+
+impl Sum {
+    fn add(&mut self, number: f64) {
+        let sum = self.sum + number;
+        self.rest += if self.sum.abs() >= number.abs() { (self.sum - sum) + number } else { (number - sum) + self.sum };
+        self.sum = sum;
+        self.scaled += number * SCALE;
+    }
+
+    fn over(&self, count: u64) -> f64 {
+        let sum = self.sum + self.rest;
+        if sum.is_finite() { sum / count as f64 } else { self.scaled / count as f64 / SCALE }
+    }
+}

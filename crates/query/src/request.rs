@@ -1,0 +1,125 @@
+//! A request for samples, and the one type that answers requests.
+
+use std::{fmt, sync::Arc};
+
+use sample::{Batch, PvId, TimeRange, Timestamp};
+
+use crate::{Bins, edges};
+
+/// The most bins that one request may ask for: a few for each pixel of the widest screen.
+const BINS_MAX: usize = 100_000;
+
+/// Whether the sample in force at the beginning of a range is wanted too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Only samples within the range.
+    None,
+    /// The last sample at or before the range's beginning comes first: the value that still holds there.
+    Include,
+}
+
+/// Which samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Of which PV.
+    pub pv: PvId,
+    /// From when to when.
+    pub range: TimeRange,
+    /// Whether the one before belongs to the answer.
+    pub before: Before,
+}
+
+/// Why there is no answer, or no more of it.
+#[derive(Debug)]
+pub enum Error {
+    /// The store could not read.
+    Store(store::Error),
+    /// Bins that nobody can draw, or none at all.
+    BinCount {
+        /// How many were asked for.
+        count: usize,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Store(error) => write!(f, "{error}"),
+            Error::BinCount { count } => write!(f, "{count} bins were asked for, 1 to {BINS_MAX} are possible"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Store(error) => Some(error),
+            Error::BinCount { .. } => None,
+        }
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Error {
+        Error::Store(error)
+    }
+}
+
+/// Answers requests from what the store holds.
+#[derive(Clone)]
+pub struct Query {
+    reader: store::Reader,
+}
+
+impl Query {
+    /// Answers from this store.
+    pub fn over(reader: store::Reader) -> Query {
+        Query { reader }
+    }
+
+    /// The samples in order of time. Identical repeats are left out, different samples of equal time stay in order of arrival.
+    pub fn samples(&self, request: &Request) -> Samples {
+        Samples {
+            reader: self.reader.clone(),
+            before: (request.before == Before::Include).then_some(*request),
+            within: self.reader.samples(request.pv, request.range),
+        }
+    }
+
+    /// The range cut into `count` bins of equal length (to the nanosecond), with what the samples in each amount to.
+    pub fn bins(&self, pv: PvId, range: TimeRange, count: usize) -> Result<Bins, Error> {
+        if count == 0 || count > BINS_MAX {
+            return Err(Error::BinCount { count });
+        }
+        let edges: Arc<[Timestamp]> = edges::between(range, count);
+        Ok(Bins::new(self.reader.clone(), pv, range, edges))
+    }
+}
+
+/// The samples that a request asks for. Ends after the first error.
+pub struct Samples {
+    reader: store::Reader,
+    before: Option<Request>,
+    within: store::Samples,
+}
+
+impl Samples {
+    /// The sample in force at the beginning, unless the range holds it anyway.
+    fn first(&self, request: &Request) -> Result<Option<Batch>, Error> {
+        let sample = self.reader.last_before(request.pv, request.range.t0)?;
+        Ok(sample.filter(|sample| !request.range.contains(sample.time)).map(|sample| Batch::of(&sample)))
+    }
+}
+
+impl Iterator for Samples {
+    type Item = Result<Batch, Error>;
+
+    fn next(&mut self) -> Option<Result<Batch, Error>> {
+        if let Some(request) = self.before.take()
+            && let Some(first) = self.first(&request).transpose()
+        {
+            return Some(first);
+        }
+        Some(self.within.next()?.map_err(Error::from))
+    }
+}

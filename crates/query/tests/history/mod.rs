@@ -1,0 +1,129 @@
+//! A random history of one PV in a real store, and the same as a list.
+
+use std::sync::Arc;
+
+use sample::{
+    Alarm, Batch, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Severity, Sink,
+    TimeRange, Timestamp, Value,
+};
+use store::{Config, Reader, Store};
+use tempfile::TempDir;
+
+/// Times lie within so many nanoseconds, so that many samples share one.
+const SPAN: u64 = 20_000;
+
+pub struct History {
+    pub pv: PvId,
+    /// In order of time, of equal times in order of arrival, without identical repeats.
+    pub samples: Vec<Sample>,
+    store: Store,
+    random: Random,
+    // Dropped last: the store lies in it.
+    _folder: TempDir,
+}
+
+impl History {
+    pub fn random(seed: u64) -> History {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let folder = tempfile::tempdir().expect("there is room for a folder");
+        let open = || Store::open(Config::new(folder.path()), Timestamp::from_nanos(0)).expect("the store opens");
+        let store = open();
+        let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+        let name = PvName::new("TEST:PV").expect("it is a name");
+        let pv = store.writer().register(&[(name, settings)], Timestamp::from_nanos(0)).expect("it registers")[0].id;
+        let mut samples = Vec::new();
+        let mut time = 0;
+        for _ in 0..random.below(12) {
+            let batch = random.batch(&mut time, &samples);
+            samples.extend((0..batch.len()).map(|row| batch.get(row)));
+            let records = [(pv, Record::Samples(batch))];
+            store.writer().append(&records, Timestamp::from_nanos(0)).expect("the store takes it");
+        }
+        History { pv, samples: in_order(samples), store, random, _folder: folder }
+    }
+
+    pub fn reader(&self) -> Reader {
+        self.store.reader()
+    }
+
+    pub fn random_range(&mut self) -> TimeRange {
+        let mut time = || self.random.below(SPAN + 200) as i64 - 100;
+        let (a, b) = (time(), time());
+        TimeRange { t0: Timestamp::from_nanos(a.min(b)), t1: Timestamp::from_nanos(a.max(b)) }
+    }
+
+    pub fn random_count(&mut self) -> usize {
+        [1, 2, 7, 100, 1000][self.random.below(5) as usize]
+    }
+}
+
+fn in_order(mut samples: Vec<Sample>) -> Vec<Sample> {
+    samples.sort_by_key(|sample| sample.time);
+    let mut kept: Vec<Sample> = Vec::new();
+    for sample in samples {
+        let mut same_time = kept.iter().rev().take_while(|earlier| earlier.time == sample.time);
+        if !same_time.any(|earlier| earlier.identical(&sample)) {
+            kept.push(sample);
+        }
+    }
+    kept
+}
+
+/// Numbers that are random enough for a test and the same on every machine (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+
+    /// Samples of one type, mostly ahead in time; some repeat earlier ones.
+    fn batch(&mut self, time: &mut i64, earlier: &[Sample]) -> Batch {
+        let kind = self.below(8);
+        let mut batch = Batch::new(self.value(kind).value_type());
+        for _ in 0..self.below(400) {
+            let step = self.below(SPAN / 1000) as i64;
+            *time = if self.below(20) == 0 { self.below(SPAN) as i64 } else { (*time + step) % SPAN as i64 };
+            let repeat = earlier.len().checked_sub(1).filter(|_| self.below(10) == 0);
+            let repeated = repeat.map(|last| earlier[self.below(last as u64 + 1) as usize].clone());
+            let sample = repeated.filter(|sample| sample.value.value_type() == batch.value_type());
+            let sample = sample.unwrap_or_else(|| Sample {
+                time: Timestamp::from_nanos(*time),
+                value: self.value(kind),
+                alarm: self.alarm(),
+                pulse: self.below(2),
+            });
+            assert!(batch.push(&sample), "the batch was made for this kind");
+        }
+        batch
+    }
+
+    fn value(&mut self, kind: u64) -> Value {
+        match kind {
+            0..=2 => Value::F64(self.float()),
+            3 => Value::I32(self.below(1000) as i32 - 500),
+            4 => Value::Enum(self.below(4) as i32),
+            5 => Value::Bool(self.below(2) == 1),
+            6 => Value::String(Arc::from(["", "a", "b"][self.below(3) as usize])),
+            _ => Value::Array(Column::F64(vec![1.5; self.below(3) as usize])),
+        }
+    }
+
+    /// Ordinary numbers and, rarely, each of the odd ones.
+    fn float(&mut self) -> f64 {
+        const ODD: [f64; 8] =
+            [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE];
+        match self.below(30) {
+            0 => ODD[self.below(8) as usize],
+            _ => (self.below(2_000_001) as f64 - 1_000_000.0) / 7.0,
+        }
+    }
+
+    fn alarm(&mut self) -> Alarm {
+        let severity = Severity::from_number(self.below(40) as i64 / 9);
+        Alarm { severity, status: self.below(3) as u16, message: None }
+    }
+}
