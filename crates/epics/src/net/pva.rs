@@ -1,1 +1,254 @@
-//! Drives the pvAccess state machines: UDP search, one task per circuit, timers.
+//! Drives the pvAccess state machines: one task for searches and subscriptions, one per circuit.
+//!
+//! ```text
+//!   Client ─wishes─► Hub ─commands─► circuit task ─► handler(Key, Event)
+//!                    ▲ │ UDP            │
+//!                    │ ▼                │
+//!                  servers              └─notices─► Hub: closed, no longer served, answers of name servers
+//! ```
+
+mod circuit;
+mod udp;
+
+use std::{
+    collections::HashMap,
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use self::{
+    circuit::{Command, Link, Notice},
+    udp::{Datagram, Udp},
+};
+use crate::{
+    Event, Key,
+    pva::{
+        Config, Counters, Monitor, Wish,
+        message::SearchReply,
+        search::{Found, Search},
+    },
+};
+
+/// The pause before a server that could not be reached is tried again; it doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The counters, which circuits add to and the client shows.
+pub(super) type Shared = Arc<Mutex<Counters>>;
+
+pub(super) fn add(shared: &Shared, more: Counters) {
+    *shared.lock().unwrap_or_else(PoisonError::into_inner) += more;
+}
+
+/// Opens the sockets and starts the tasks. They end when the sender is dropped.
+pub(crate) fn start<H>(config: Config, handler: H, counters: Shared) -> io::Result<UnboundedSender<Wish>>
+where
+    H: Fn(Key, Event) + Clone + Send + Sync + 'static,
+{
+    let udp = Udp::open(&config)?;
+    let (wishes, inbox) = unbounded_channel();
+    let (notices, noticed) = unbounded_channel();
+    let hub = Hub {
+        config,
+        handler,
+        counters,
+        notices,
+        search: Search::default(),
+        subscriptions: HashMap::new(),
+        circuits: HashMap::new(),
+        circuits_made: 0,
+        penalties: HashMap::new(),
+    };
+    tokio::spawn(hub.run(udp, inbox, noticed));
+    Ok(wishes)
+}
+
+/// Knows where each subscription is: searched, or on which circuit.
+struct Hub<H> {
+    // fixed after start
+    config: Config,
+    handler: H,
+    counters: Shared,
+    notices: UnboundedSender<Notice>,
+
+    search: Search,
+    subscriptions: HashMap<Key, Subscription>,
+    circuits: HashMap<SocketAddr, Link>,
+    circuits_made: u64,
+    penalties: HashMap<SocketAddr, Penalty>,
+}
+
+struct Subscription {
+    name: Arc<str>,
+    monitor: Monitor,
+    /// The server and number of its circuit; none while it is searched.
+    at: Option<(SocketAddr, u64)>,
+}
+
+/// A server that could not be reached, or ended a circuit.
+struct Penalty {
+    failures: u32,
+    until: Instant,
+}
+
+impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
+    async fn run(mut self, mut udp: Udp, mut wishes: UnboundedReceiver<Wish>, mut notices: UnboundedReceiver<Notice>) {
+        let mut arrived = Vec::new();
+        loop {
+            let now = Instant::now();
+            self.call_name_servers(now);
+            while let Some(request) = self.search.poll(now) {
+                let names = request.names.len() as u64;
+                add(&self.counters, Counters { searches: 1, names_searched: names, ..Counters::default() });
+                udp.search(&request).await;
+                let request = Arc::new(request);
+                for server in &self.config.name_servers {
+                    if let Some(link) = self.circuits.get(server) {
+                        link.send(Command::Search(Arc::clone(&request)));
+                    }
+                }
+            }
+            let wake = self.search.deadline(now).into_iter().chain(self.next_call()).min();
+            let wake = wake.unwrap_or(now + LONGEST_PAUSE);
+            tokio::select! {
+                count = wishes.recv_many(&mut arrived, 1024) => {
+                    if count == 0 {
+                        return;
+                    }
+                    let now = Instant::now();
+                    arrived.drain(..).for_each(|wish| self.grant(wish, now));
+                }
+                Some(notice) = notices.recv() => self.notice(notice, Instant::now()),
+                datagram = udp.receive() => self.datagram(datagram, Instant::now()),
+                () = tokio::time::sleep_until(wake.into()) => {}
+            }
+        }
+    }
+
+    fn grant(&mut self, wish: Wish, now: Instant) {
+        match wish {
+            Wish::Subscribe { key, name, monitor } => {
+                self.forget(key);
+                self.search.add(key, Arc::clone(&name), now, Duration::ZERO);
+                self.subscriptions.insert(key, Subscription { name, monitor, at: None });
+            }
+            Wish::Unsubscribe { key } => self.forget(key),
+        }
+    }
+
+    fn forget(&mut self, key: Key) {
+        self.search.remove(key);
+        let Some(Subscription { at: Some((server, _)), .. }) = self.subscriptions.remove(&key) else { return };
+        if let Some(link) = self.circuits.get(&server) {
+            link.send(Command::Unsubscribe { key });
+        }
+    }
+
+    fn datagram(&mut self, datagram: Datagram, now: Instant) {
+        match datagram {
+            Datagram::Reply(reply, sender) => self.reply(&reply, sender, now),
+            Datagram::Beacon(beacon) => {
+                add(&self.counters, Counters { beacons: 1, ..Counters::default() });
+                self.search.beacon(beacon.guid, beacon.changes, now);
+            }
+            Datagram::Nonsense => add(&self.counters, Counters { protocol_errors: 1, ..Counters::default() }),
+        }
+    }
+
+    fn reply(&mut self, reply: &SearchReply, sender: SocketAddr, now: Instant) {
+        add(&self.counters, Counters { search_replies: 1, ..Counters::default() });
+        let Some(Found { server, keys }) = self.search.reply(reply, sender.ip()) else { return };
+        let pause = self.penalties.get(&server).map_or(Duration::ZERO, |p| p.until.saturating_duration_since(now));
+        if !pause.is_zero() {
+            keys.into_iter().for_each(|key| self.search_again(key, now, pause));
+            return;
+        }
+        self.connect(server);
+        let Some(link) = self.circuits.get(&server) else { return };
+        for key in keys {
+            let Some(subscription) = self.subscriptions.get_mut(&key) else { continue };
+            subscription.at = Some((server, link.number));
+            let (name, monitor) = (Arc::clone(&subscription.name), subscription.monitor);
+            link.send(Command::Subscribe { key, name, monitor });
+        }
+    }
+
+    /// Starts a circuit unless there is one.
+    fn connect(&mut self, server: SocketAddr) {
+        if self.circuits.contains_key(&server) {
+            return;
+        }
+        self.circuits_made += 1;
+        let task = circuit::Task {
+            server,
+            number: self.circuits_made,
+            lasting: self.config.name_servers.contains(&server),
+            account: self.config.account.clone(),
+            conn_tmo: self.config.conn_tmo,
+            counters: Arc::clone(&self.counters),
+            notices: self.notices.clone(),
+            handler: self.handler.clone(),
+        };
+        self.circuits.insert(server, task.start());
+    }
+
+    fn notice(&mut self, notice: Notice, now: Instant) {
+        match notice {
+            Notice::Replies(server, replies) => replies.iter().for_each(|reply| self.reply(reply, server, now)),
+            Notice::Returned(number, returned) => {
+                for one in returned {
+                    self.return_to_search(one.key, number, now, one.pause);
+                }
+            }
+            Notice::Closed { server, number, keys, opened } => {
+                self.circuits.remove(&server);
+                self.penalise(server, opened, now);
+                for key in keys {
+                    self.return_to_search(key, number, now, Duration::ZERO);
+                }
+            }
+        }
+    }
+
+    /// Searches a subscription again, unless the user has meanwhile given it up or it is elsewhere.
+    fn return_to_search(&mut self, key: Key, number: u64, now: Instant, pause: Duration) {
+        if self.subscriptions.get(&key).is_some_and(|s| s.at.is_some_and(|(_, at)| at == number)) {
+            self.search_again(key, now, pause);
+        }
+    }
+
+    fn search_again(&mut self, key: Key, now: Instant, pause: Duration) {
+        if let Some(subscription) = self.subscriptions.get_mut(&key) {
+            subscription.at = None;
+            self.search.add(key, Arc::clone(&subscription.name), now, pause);
+        }
+    }
+
+    /// A server that was open gets the first pause, one that cannot be reached longer and longer ones.
+    fn penalise(&mut self, server: SocketAddr, opened: bool, now: Instant) {
+        self.penalties.retain(|_, penalty| penalty.until + LONGEST_PAUSE > now);
+        let before = self.penalties.get(&server).map_or(0, |penalty| penalty.failures);
+        let failures = if opened { 0 } else { before + 1 };
+        let pause = (FIRST_PAUSE * 2_u32.pow(failures.min(6))).min(LONGEST_PAUSE);
+        self.penalties.insert(server, Penalty { failures, until: now + pause });
+    }
+
+    /// Circuits to name servers are there before anything has been found.
+    fn call_name_servers(&mut self, now: Instant) {
+        for server in self.config.name_servers.clone() {
+            if self.penalties.get(&server).is_none_or(|penalty| penalty.until <= now) {
+                self.connect(server);
+            }
+        }
+    }
+
+    /// When a lost name server is to be called again.
+    fn next_call(&self) -> Option<Instant> {
+        let lost = self.config.name_servers.iter().filter(|server| !self.circuits.contains_key(server));
+        lost.filter_map(|server| self.penalties.get(server)).map(|penalty| penalty.until).min()
+    }
+}

@@ -1,0 +1,199 @@
+//! The task of one circuit: reads without ever waiting for writes, which another task does.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpStream, tcp::OwnedWriteHalf},
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+};
+
+use super::{Shared, add};
+use crate::{
+    Event, Key,
+    pva::{
+        Counters, Monitor, Returned,
+        circuit::Circuit,
+        message::{Account, SearchReply},
+        search::Request,
+    },
+};
+
+/// Bytes that one read may bring: it grows with a busy circuit, because a thousand quiet ones need little.
+const READ_BYTES: usize = 16 << 10;
+const READ_BYTES_MAX: usize = 256 << 10;
+
+/// A circuit without subscriptions is kept for those that may come.
+const IDLE_MAX: Duration = Duration::from_secs(20);
+
+/// What the hub wants of a circuit.
+pub(super) enum Command {
+    Subscribe { key: Key, name: Arc<str>, monitor: Monitor },
+    Unsubscribe { key: Key },
+    Search(Arc<Request>),
+}
+
+/// What a circuit tells the hub.
+pub(super) enum Notice {
+    Replies(SocketAddr, Vec<SearchReply>),
+    Returned(u64, Vec<Returned>),
+    Closed { server: SocketAddr, number: u64, keys: Vec<Key>, opened: bool },
+}
+
+/// The hub's end of a circuit.
+pub(super) struct Link {
+    /// No two circuits of a client have the same.
+    pub(super) number: u64,
+    commands: UnboundedSender<Command>,
+}
+
+impl Link {
+    pub(super) fn send(&self, command: Command) {
+        // a circuit that has just ended returns what it has not read; its notice is on the way
+        drop(self.commands.send(command));
+    }
+}
+
+/// What a circuit needs to run.
+pub(super) struct Task<H> {
+    pub(super) server: SocketAddr,
+    pub(super) number: u64,
+    /// Whether it stays without subscriptions, as a name server's does.
+    pub(super) lasting: bool,
+    pub(super) account: Account,
+    pub(super) conn_tmo: Duration,
+    pub(super) counters: Shared,
+    pub(super) notices: UnboundedSender<Notice>,
+    pub(super) handler: H,
+}
+
+impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
+    pub(super) fn start(self) -> Link {
+        let (commands, inbox) = unbounded_channel();
+        let number = self.number;
+        tokio::spawn(self.run(inbox));
+        Link { number, commands }
+    }
+
+    async fn run(self, mut commands: UnboundedReceiver<Command>) {
+        let mut circuit = Circuit::new(self.server, self.account.clone(), self.conn_tmo, Instant::now());
+        let reason = match crate::net::connect(self.server).await {
+            Ok(stream) => {
+                add(&self.counters, Counters { circuits_opened: 1, ..Counters::default() });
+                let reason = self.converse(&mut circuit, stream, &mut commands).await;
+                add(&self.counters, Counters { circuits_closed: 1, ..circuit.take_counters() });
+                reason
+            }
+            Err(error) => error.to_string(),
+        };
+        tracing::debug!(server = %self.server, reason, "circuit ended");
+        commands.close();
+        let mut keys = circuit.close(&reason, &mut |key, event| (self.handler)(key, event));
+        while let Ok(command) = commands.try_recv() {
+            match command {
+                Command::Subscribe { key, .. } => keys.push(key),
+                Command::Unsubscribe { key } => keys.retain(|other| *other != key),
+                Command::Search(_) => {}
+            }
+        }
+        let opened = circuit.is_open();
+        // without a hub the client is gone, and nobody needs to know
+        drop(self.notices.send(Notice::Closed { server: self.server, number: self.number, keys, opened }));
+    }
+
+    /// Runs the circuit to its end and says why that came.
+    async fn converse(
+        &self,
+        circuit: &mut Circuit,
+        stream: TcpStream,
+        commands: &mut UnboundedReceiver<Command>,
+    ) -> String {
+        let (mut reader, writer) = stream.into_split();
+        let (outbox, outgoing) = unbounded_channel();
+        let writing = tokio::spawn(write(writer, outgoing));
+        let _ending = AbortOnDrop(writing.abort_handle());
+        let mut emit = |key, event| (self.handler)(key, event);
+        let mut buffer = vec![0; READ_BYTES];
+        let mut used = Instant::now();
+        loop {
+            let step = tokio::select! {
+                read = reader.read(&mut buffer) => match read {
+                    Ok(0) => return "the server closed the circuit".to_owned(),
+                    Ok(count) => {
+                        let step = circuit.receive(&buffer[..count], Instant::now(), &mut emit);
+                        if count == buffer.len() && count < READ_BYTES_MAX {
+                            buffer.resize(2 * count, 0);
+                        }
+                        step
+                    }
+                    Err(error) => return format!("the circuit broke: {error}"),
+                },
+                command = commands.recv() => {
+                    let Some(command) = command else { return "the client was closed".to_owned() };
+                    obey(circuit, command);
+                    while let Ok(more) = commands.try_recv() {
+                        obey(circuit, more);
+                    }
+                    Ok(())
+                }
+                () = tokio::time::sleep_until(circuit.deadline().into()) => circuit.tick(Instant::now(), &mut emit),
+            };
+            if let Err(error) = step {
+                return error.to_string();
+            }
+            self.report(circuit);
+            let bytes = circuit.transmit();
+            if !bytes.is_empty() && outbox.send(bytes).is_err() {
+                return "the circuit broke while it was written to".to_owned();
+            }
+            if self.lasting || !circuit.is_idle() {
+                used = Instant::now();
+            } else if used.elapsed() > IDLE_MAX {
+                return "nothing is subscribed".to_owned();
+            }
+        }
+    }
+
+    fn report(&self, circuit: &mut Circuit) {
+        add(&self.counters, circuit.take_counters());
+        let (replies, returned) = (circuit.take_replies(), circuit.take_returned());
+        // without a hub the client is gone, and the circuit will soon notice
+        if !replies.is_empty() {
+            drop(self.notices.send(Notice::Replies(self.server, replies)));
+        }
+        if !returned.is_empty() {
+            drop(self.notices.send(Notice::Returned(self.number, returned)));
+        }
+    }
+}
+
+fn obey(circuit: &mut Circuit, command: Command) {
+    let now = Instant::now();
+    match command {
+        Command::Subscribe { key, name, monitor } => circuit.subscribe(key, name, monitor, now),
+        Command::Unsubscribe { key } => circuit.unsubscribe(key, now),
+        Command::Search(request) => circuit.search(request.sequence, &request.names),
+    }
+}
+
+/// Ends with an error when the connection does; the reader notices that by itself.
+async fn write(mut writer: OwnedWriteHalf, mut outgoing: UnboundedReceiver<Vec<u8>>) -> io::Result<()> {
+    while let Some(bytes) = outgoing.recv().await {
+        writer.write_all(&bytes).await?;
+    }
+    Ok(())
+}
+
+/// A writer that waits for a dead server would wait for ever.
+struct AbortOnDrop(tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,73 @@
+//! What a user of pvAccess holds.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::{config::Config, counters::Counters};
+use crate::{Event, Key, net};
+
+/// How a PV is monitored. All its fields are asked for: after the first update only what changes is sent anyway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Monitor {
+    /// How many updates the server holds for a client that is late, before it throws the older away.
+    pub queue_size: u32,
+}
+
+impl Default for Monitor {
+    /// Room for one second of the fastest scan of an IOC; the servers' own default is 4.
+    fn default() -> Monitor {
+        Monitor { queue_size: 10 }
+    }
+}
+
+/// What the user wants, on its way to the client's tasks.
+#[derive(Debug)]
+pub(crate) enum Wish {
+    Subscribe { key: Key, name: Arc<str>, monitor: Monitor },
+    Unsubscribe { key: Key },
+}
+
+/// A pvAccess client. Its tasks end when it is dropped.
+#[derive(Debug)]
+pub struct Client {
+    wishes: UnboundedSender<Wish>,
+    counters: Arc<Mutex<Counters>>,
+}
+
+impl Client {
+    /// Starts the search and circuit tasks on the current tokio runtime. `handler` is called on those tasks for each event
+    /// and must not block.
+    pub fn start<H>(config: Config, handler: H) -> io::Result<Client>
+    where
+        H: Fn(Key, Event) + Clone + Send + Sync + 'static,
+    {
+        let counters = Arc::default();
+        let wishes = net::pva::start(config, handler, Arc::clone(&counters))?;
+        Ok(Client { wishes, counters })
+    }
+
+    /// Asks for all updates of a PV, for ever: it is searched, connected and, when lost, searched again. A key that is in
+    /// use is given the new name.
+    pub fn subscribe(&self, key: Key, name: &str, monitor: Monitor) {
+        self.wish(Wish::Subscribe { key, name: name.into(), monitor });
+    }
+
+    /// Ends a subscription. Events that are under way may still arrive.
+    pub fn unsubscribe(&self, key: Key) {
+        self.wish(Wish::Unsubscribe { key });
+    }
+
+    fn wish(&self, wish: Wish) {
+        // the tasks end only with the runtime, when nobody is left to be served
+        drop(self.wishes.send(wish));
+    }
+
+    /// What the client has done so far.
+    pub fn counters(&self) -> Counters {
+        *self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

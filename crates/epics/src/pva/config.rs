@@ -1,0 +1,113 @@
+//! How a client finds servers and how long it waits for them: `EPICS_PVA_*`, or the same from a config file.
+
+use std::{net::SocketAddr, time::Duration};
+
+use super::message::Account;
+use crate::addr::{AddrError, parse_list, parse_port, parse_switch};
+
+/// What a client must be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Hosts and broadcast addresses to which searches go (`EPICS_PVA_ADDR_LIST`).
+    pub addr_list: Vec<SocketAddr>,
+    /// Whether searches also go to the broadcast address of every interface (`EPICS_PVA_AUTO_ADDR_LIST`).
+    pub auto_addr_list: bool,
+    /// The UDP port of searches and beacons (`EPICS_PVA_BROADCAST_PORT`).
+    pub broadcast_port: u16,
+    /// The TCP port of name servers that are given without one (`EPICS_PVA_SERVER_PORT`).
+    pub server_port: u16,
+    /// Servers that answer searches by TCP (`EPICS_PVA_NAME_SERVERS`).
+    pub name_servers: Vec<SocketAddr>,
+    /// How long a server may be silent (`EPICS_PVA_CONN_TMO`).
+    pub conn_tmo: Duration,
+    /// Who the client says it is.
+    pub account: Account,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            addr_list: Vec::new(),
+            auto_addr_list: true,
+            broadcast_port: 5076,
+            server_port: 5075,
+            name_servers: Vec::new(),
+            conn_tmo: Duration::from_secs(30),
+            account: Account { user: "pvark".to_owned(), host: "localhost".to_owned() },
+        }
+    }
+}
+
+impl Config {
+    /// Reads the variables; what is not set has the default of EPICS. User and host come from `USER` and `HOSTNAME`.
+    pub fn from_env(get: impl Fn(&str) -> Option<String>) -> Result<Config, AddrError> {
+        let mut config = Config::default();
+        let filled = |key: &str| get(key).filter(|text| !text.trim().is_empty());
+        if let Some(text) = filled("EPICS_PVA_BROADCAST_PORT") {
+            config.broadcast_port = parse_port("EPICS_PVA_BROADCAST_PORT", &text)?;
+        }
+        if let Some(text) = filled("EPICS_PVA_SERVER_PORT") {
+            config.server_port = parse_port("EPICS_PVA_SERVER_PORT", &text)?;
+        }
+        if let Some(text) = filled("EPICS_PVA_ADDR_LIST") {
+            config.addr_list = parse_list("EPICS_PVA_ADDR_LIST", &text, config.broadcast_port)?;
+        }
+        if let Some(text) = filled("EPICS_PVA_AUTO_ADDR_LIST") {
+            config.auto_addr_list = parse_switch("EPICS_PVA_AUTO_ADDR_LIST", &text)?;
+        }
+        if let Some(text) = filled("EPICS_PVA_NAME_SERVERS") {
+            config.name_servers = parse_list("EPICS_PVA_NAME_SERVERS", &text, config.server_port)?;
+        }
+        if let Some(text) = filled("EPICS_PVA_CONN_TMO") {
+            config.conn_tmo = parse_seconds("EPICS_PVA_CONN_TMO", &text)?;
+        }
+        if let Some(user) = filled("USER").or_else(|| filled("LOGNAME")) {
+            config.account.user = user;
+        }
+        if let Some(host) = filled("HOSTNAME") {
+            config.account.host = host;
+        }
+        Ok(config)
+    }
+}
+
+fn parse_seconds(key: &str, text: &str) -> Result<Duration, AddrError> {
+    let seconds: Option<f64> = text.trim().parse().ok().filter(|seconds| (1.0..=86_400.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| AddrError {
+        key: key.to_owned(),
+        text: text.to_owned(),
+        expected: "seconds from 1 to 86400",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(pairs: &[(&str, &str)]) -> Result<Config, AddrError> {
+        Config::from_env(|key| pairs.iter().find(|(k, _)| *k == key).map(|(_, v)| (*v).to_owned()))
+    }
+
+    #[test]
+    fn the_ports_are_the_defaults_of_the_lists() {
+        let config = from(&[
+            ("EPICS_PVA_ADDR_LIST", "127.0.0.1 127.0.0.1:9"),
+            ("EPICS_PVA_NAME_SERVERS", "127.0.0.1"),
+            ("EPICS_PVA_BROADCAST_PORT", "26076"),
+            ("EPICS_PVA_SERVER_PORT", "26075"),
+            ("EPICS_PVA_AUTO_ADDR_LIST", "NO"),
+            ("EPICS_PVA_CONN_TMO", "5.5"),
+        ])
+        .unwrap();
+        assert_eq!(config.addr_list, ["127.0.0.1:26076", "127.0.0.1:9"].map(|a| a.parse().unwrap()));
+        assert_eq!(config.name_servers, ["127.0.0.1:26075".parse().unwrap()]);
+        assert_eq!((config.auto_addr_list, config.conn_tmo), (false, Duration::from_millis(5500)));
+    }
+
+    #[test]
+    fn nothing_set_means_the_defaults_of_epics_and_nonsense_is_refused() {
+        assert_eq!(from(&[("EPICS_PVA_ADDR_LIST", " ")]).unwrap(), Config::default());
+        assert!(from(&[("EPICS_PVA_CONN_TMO", "NaN")]).is_err());
+        assert!(from(&[("EPICS_PVA_CONN_TMO", "0")]).is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! Fields of display, control, valueAlarm and enum choices -> [`Description`].
+
+#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use super::value::Tree;
+use crate::{Array, Description, Limits};
+
+/// A part of a description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    Labels,
+    Text,
+    Units,
+    Precision,
+    /// A format of C such as `%.3f`, from which the precision is taken where no field gives it.
+    Format,
+    DisplayLow,
+    DisplayHigh,
+    ControlLow,
+    ControlHigh,
+    WarningLow,
+    WarningHigh,
+    AlarmLow,
+    AlarmHigh,
+}
+
+impl Item {
+    /// Writes the part into the description; returns whether that changed it.
+    pub(crate) fn note(self, tree: Tree, d: &mut Description) -> bool {
+        match (self, tree) {
+            (Item::Labels, Tree::Array(Array::String(labels))) => set(&mut d.labels, labels),
+            // a descriptor and display.description say the same thing; the one that is filled in counts
+            (Item::Text, Tree::String(text)) if text.is_empty() && d.description.is_some() => false,
+            (Item::Text, Tree::String(text)) => set(&mut d.description, filled(text)),
+            (Item::Units, Tree::String(text)) => set(&mut d.units, filled(text)),
+            (Item::Precision, tree) => set(&mut d.precision, tree.as_i64().map(|digits| digits as i32)),
+            (Item::Format, Tree::String(format)) if d.precision.is_none() => {
+                set(&mut d.precision, digits_after_point(&format))
+            }
+            (Item::DisplayLow, tree) => set_low(&mut d.display, &tree),
+            (Item::DisplayHigh, tree) => set_high(&mut d.display, &tree),
+            (Item::ControlLow, tree) => set_low(&mut d.control, &tree),
+            (Item::ControlHigh, tree) => set_high(&mut d.control, &tree),
+            (Item::WarningLow, tree) => set_low(&mut d.warning, &tree),
+            (Item::WarningHigh, tree) => set_high(&mut d.warning, &tree),
+            (Item::AlarmLow, tree) => set_low(&mut d.alarm, &tree),
+            (Item::AlarmHigh, tree) => set_high(&mut d.alarm, &tree),
+            _ => false,
+        }
+    }
+}
+
+fn filled(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn digits_after_point(format: &str) -> Option<i32> {
+    let (_, after) = format.split_once('.')?;
+    let digits = after.find(|c: char| !c.is_ascii_digit()).map_or(after, |end| after.get(..end).unwrap_or_default());
+    digits.parse().ok()
+}
+
+fn set<T: PartialEq>(place: &mut T, new: T) -> bool {
+    let changed = *place != new;
+    *place = new;
+    changed
+}
+
+fn set_low(limits: &mut Option<Limits>, tree: &Tree) -> bool {
+    set_limit(limits, tree, |limits| &mut limits.low)
+}
+
+fn set_high(limits: &mut Option<Limits>, tree: &Tree) -> bool {
+    set_limit(limits, tree, |limits| &mut limits.high)
+}
+
+/// NaN is "not set" and equals itself here, or every update would seem to change it.
+fn set_limit(limits: &mut Option<Limits>, tree: &Tree, side: fn(&mut Limits) -> &mut f64) -> bool {
+    let Some(new) = tree.as_f64() else { return false };
+    let fresh = limits.is_none();
+    let place = side(limits.get_or_insert(Limits { low: f64::NAN, high: f64::NAN }));
+    let changed = place.to_bits() != new.to_bits();
+    *place = new;
+    changed || fresh
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_of_c_gives_the_precision() {
+        for (format, digits) in [("%.3f", Some(3)), ("%5.2lf", Some(2)), ("%d", None), ("", None), ("%.f", None)] {
+            assert_eq!(digits_after_point(format), digits, "{format}");
+        }
+    }
+
+    #[test]
+    fn an_unset_limit_that_stays_unset_is_no_change() {
+        let mut description = Description::default();
+        assert!(Item::WarningLow.note(Tree::F64(f64::NAN), &mut description));
+        assert!(!Item::WarningLow.note(Tree::F64(f64::NAN), &mut description));
+        assert!(Item::WarningLow.note(Tree::I32(-5), &mut description));
+        assert_eq!(description.warning.map(|limits| limits.low), Some(-5.0));
+    }
+}

@@ -1,0 +1,376 @@
+//! Type descriptions: what a value consists of, and how pvAccess writes that down ("FieldDesc").
+//!
+//! ```text
+//!   type   := code                               scalar or any, or an array of these of any length
+//!           | code size                          bounded or fixed array, bounded string
+//!           | 0x80 fields | 0x81 fields          structure, union
+//!           | 0x88 type | 0x89 type              array of these; the type is a structure or a union
+//!           | 0xFD id:u16 type | 0xFE id:u16     remember this type under a number | the type with that number
+//!   fields := id:string size (name:string type)*
+//!   code   := family (3 bits), 00 one 01 many 10 bounded 11 fixed (2 bits), kind (3 bits)
+//! ```
+//!
+//! Structures are shared: a circuit with 25,000 PVs of one type holds it once.
+
+#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::wire::{Error, Reader, Writer};
+
+/// How deep structures, unions and anys may nest. Real ones reach 6.
+pub const DEPTH_MAX: usize = 32;
+
+/// How many fields a type may have in all its levels. Real ones reach some hundreds.
+pub const FIELDS_MAX: usize = 16_384;
+
+/// The largest fixed array that is accepted; nobody has been seen to use any.
+const FIXED_MAX: usize = 65_536;
+
+/// The type of one element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the words say it")]
+pub enum Scalar {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+    String,
+}
+
+/// Every scalar with its code.
+const SCALARS: [(Scalar, u8); 12] = [
+    (Scalar::Bool, 0x00),
+    (Scalar::I8, 0x20),
+    (Scalar::I16, 0x21),
+    (Scalar::I32, 0x22),
+    (Scalar::I64, 0x23),
+    (Scalar::U8, 0x24),
+    (Scalar::U16, 0x25),
+    (Scalar::U32, 0x26),
+    (Scalar::U64, 0x27),
+    (Scalar::F32, 0x42),
+    (Scalar::F64, 0x43),
+    (Scalar::String, 0x60),
+];
+
+const ARRAY_BITS: u8 = 0x18;
+const STRUCTURE: u8 = 0x80;
+const UNION: u8 = 0x81;
+const ANY: u8 = 0x82;
+const BOUNDED_STRING: u8 = 0x83;
+const REMEMBER: u8 = 0xfd;
+const REMEMBERED: u8 = 0xfe;
+const NOTHING: u8 = 0xff;
+
+impl Scalar {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Scalar> {
+        SCALARS.iter().map(|(scalar, _)| *scalar)
+    }
+
+    /// The name that pvData gives it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scalar::Bool => "boolean",
+            Scalar::I8 => "byte",
+            Scalar::I16 => "short",
+            Scalar::I32 => "int",
+            Scalar::I64 => "long",
+            Scalar::U8 => "ubyte",
+            Scalar::U16 => "ushort",
+            Scalar::U32 => "uint",
+            Scalar::U64 => "ulong",
+            Scalar::F32 => "float",
+            Scalar::F64 => "double",
+            Scalar::String => "string",
+        }
+    }
+
+    /// The least that one element takes on the wire.
+    pub(crate) fn bytes_min(self) -> usize {
+        match self {
+            Scalar::Bool | Scalar::I8 | Scalar::U8 | Scalar::String => 1,
+            Scalar::I16 | Scalar::U16 => 2,
+            Scalar::I32 | Scalar::U32 | Scalar::F32 => 4,
+            Scalar::I64 | Scalar::U64 | Scalar::F64 => 8,
+        }
+    }
+
+    fn code(self) -> u8 {
+        SCALARS.iter().find(|(scalar, _)| *scalar == self).map_or(0, |(_, code)| *code)
+    }
+
+    fn from_code(code: u8) -> Option<Scalar> {
+        SCALARS.iter().find(|(_, known)| *known == code).map(|(scalar, _)| *scalar)
+    }
+}
+
+/// How many elements an array may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// Any number.
+    Variable,
+    /// At most so many.
+    Bounded(u32),
+    /// Exactly so many.
+    Fixed(u32),
+}
+
+/// What a value consists of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// One number, truth value or text.
+    Scalar(Scalar),
+    /// A text of at most so many bytes.
+    BoundedString(u32),
+    /// Many of a kind.
+    Array(Scalar, Extent),
+    /// Named fields.
+    Structure(Arc<Structure>),
+    /// Many structures of one type, each of which may be missing.
+    StructureArray(Arc<Structure>, Extent),
+    /// One of several named members, or none.
+    Union(Arc<Structure>),
+    /// Many unions of one type, each of which may be missing.
+    UnionArray(Arc<Structure>, Extent),
+    /// A value that brings its own type, or none.
+    Any,
+    /// Many of these.
+    AnyArray(Extent),
+}
+
+/// The fields of a structure, or the members of a union.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Structure {
+    id: Box<str>,
+    fields: Box<[Field]>,
+    // computed once, because limits and field numbers need them again and again
+    nodes: u32,
+    depth: u32,
+}
+
+/// A field of a structure, or a member of a union.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its type.
+    pub ty: Type,
+}
+
+impl Structure {
+    /// Puts a structure or a union together; refused beyond [`DEPTH_MAX`] and [`FIELDS_MAX`].
+    pub fn new(id: &str, fields: Vec<Field>) -> Result<Structure, Error> {
+        let nodes = 1 + fields.iter().map(|field| field.ty.nodes()).sum::<usize>();
+        let depth = 1 + fields.iter().map(|field| field.ty.depth()).max().unwrap_or(0);
+        check("a type description", nodes, FIELDS_MAX)?;
+        check("the nesting of a type description", depth, DEPTH_MAX)?;
+        Ok(Structure { id: id.into(), fields: fields.into(), nodes: nodes as u32, depth: depth as u32 })
+    }
+
+    /// The name of the type, such as `epics:nt/NTScalar:1.0`; empty if it has none.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The fields in order.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// The position and type of the field with that name.
+    pub fn field(&self, name: &str) -> Option<(usize, &Type)> {
+        let at = self.fields.iter().position(|field| *field.name == *name)?;
+        self.fields.get(at).map(|field| (at, &field.ty))
+    }
+}
+
+fn check(what: &'static str, size: usize, limit: usize) -> Result<(), Error> {
+    if size > limit { Err(Error::TooLarge { what, size: size as u64, limit: limit as u64 }) } else { Ok(()) }
+}
+
+impl Type {
+    /// A structure of these fields, for tests and requests.
+    pub fn structure<'a>(id: &str, fields: impl IntoIterator<Item = (&'a str, Type)>) -> Result<Type, Error> {
+        let fields = fields.into_iter().map(|(name, ty)| Field { name: name.into(), ty }).collect();
+        Ok(Type::Structure(Arc::new(Structure::new(id, fields)?)))
+    }
+
+    /// How many field numbers it takes: structures count themselves and their fields, all else counts once.
+    pub fn field_numbers(&self) -> usize {
+        match self {
+            Type::Structure(s) => 1 + s.fields.iter().map(|f| f.ty.field_numbers()).sum::<usize>(),
+            _ => 1,
+        }
+    }
+
+    fn nodes(&self) -> usize {
+        match self {
+            Type::Structure(s) | Type::StructureArray(s, _) | Type::Union(s) | Type::UnionArray(s, _) => {
+                s.nodes as usize
+            }
+            _ => 1,
+        }
+    }
+
+    fn depth(&self) -> usize {
+        match self {
+            Type::Structure(s) | Type::StructureArray(s, _) | Type::Union(s) | Type::UnionArray(s, _) => {
+                s.depth as usize
+            }
+            _ => 0,
+        }
+    }
+
+    /// Writes the description whole, without references to earlier ones.
+    pub fn encode(&self, w: &mut Writer) {
+        match self {
+            Type::Scalar(scalar) => w.u8(scalar.code()),
+            Type::BoundedString(size) => {
+                w.u8(BOUNDED_STRING);
+                w.size(Some(*size as usize));
+            }
+            Type::Array(scalar, extent) => encode_array_code(scalar.code(), *extent, w),
+            Type::Structure(s) => encode_fields(STRUCTURE, s, w),
+            Type::Union(s) => encode_fields(UNION, s, w),
+            Type::Any => w.u8(ANY),
+            Type::AnyArray(extent) => encode_array_code(ANY, *extent, w),
+            Type::StructureArray(s, extent) => {
+                encode_array_code(STRUCTURE, *extent, w);
+                encode_fields(STRUCTURE, s, w);
+            }
+            Type::UnionArray(s, extent) => {
+                encode_array_code(UNION, *extent, w);
+                encode_fields(UNION, s, w);
+            }
+        }
+    }
+
+    /// Writes the description of "no type", the start of an any without a value.
+    pub fn encode_nothing(w: &mut Writer) {
+        w.u8(NOTHING);
+    }
+}
+
+fn encode_array_code(code: u8, extent: Extent, w: &mut Writer) {
+    match extent {
+        Extent::Variable => w.u8(code | 0x08),
+        Extent::Bounded(size) => {
+            w.u8(code | 0x10);
+            w.size(Some(size as usize));
+        }
+        Extent::Fixed(size) => {
+            w.u8(code | 0x18);
+            w.size(Some(size as usize));
+        }
+    }
+}
+
+fn encode_fields(code: u8, s: &Structure, w: &mut Writer) {
+    w.u8(code);
+    w.string(&s.id);
+    w.size(Some(s.fields.len()));
+    for field in &s.fields {
+        w.string(&field.name);
+        field.ty.encode(w);
+    }
+}
+
+/// The types that the other side has described on one circuit, by its numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    types: HashMap<u16, Type>,
+}
+
+impl Registry {
+    /// Reads a type description; none where the other side says that there is nothing.
+    pub fn decode(&mut self, r: &mut Reader) -> Result<Option<Type>, Error> {
+        self.decode_at(r, 0)
+    }
+
+    fn decode_at(&mut self, r: &mut Reader, depth: usize) -> Result<Option<Type>, Error> {
+        check("the nesting of a type description", depth, 2 * DEPTH_MAX)?;
+        let code = r.u8("a type description")?;
+        match code {
+            NOTHING => Ok(None),
+            REMEMBERED => {
+                let id = r.u16("a type number")?;
+                self.types.get(&id).cloned().map(Some).ok_or(Error::UnknownType { id })
+            }
+            REMEMBER => {
+                let id = r.u16("a type number")?;
+                let ty = self.must(r, depth + 1)?;
+                self.types.insert(id, ty.clone());
+                Ok(Some(ty))
+            }
+            code => self.decode_code(code, r, depth).map(Some),
+        }
+    }
+
+    fn must(&mut self, r: &mut Reader, depth: usize) -> Result<Type, Error> {
+        self.decode_at(r, depth)?.ok_or(Error::BadTypeCode { code: NOTHING })
+    }
+
+    fn decode_code(&mut self, code: u8, r: &mut Reader, depth: usize) -> Result<Type, Error> {
+        match code {
+            STRUCTURE => return Ok(Type::Structure(self.fields(r, depth)?)),
+            UNION => return Ok(Type::Union(self.fields(r, depth)?)),
+            ANY => return Ok(Type::Any),
+            BOUNDED_STRING => return Ok(Type::BoundedString(extent_size(r)?)),
+            _ => {}
+        }
+        let one = code & !ARRAY_BITS;
+        if let Some(scalar) = Scalar::from_code(code) {
+            return Ok(Type::Scalar(scalar));
+        }
+        let extent = match code & ARRAY_BITS {
+            0x08 => Extent::Variable,
+            0x10 => Extent::Bounded(extent_size(r)?),
+            0x18 => {
+                let size = extent_size(r)?;
+                check("a fixed array", size as usize, FIXED_MAX)?;
+                Extent::Fixed(size)
+            }
+            _ => return Err(Error::BadTypeCode { code }),
+        };
+        match (one, Scalar::from_code(one)) {
+            (_, Some(scalar)) => Ok(Type::Array(scalar, extent)),
+            (ANY, _) => Ok(Type::AnyArray(extent)),
+            (STRUCTURE, _) => match self.must(r, depth + 1)? {
+                Type::Structure(s) => Ok(Type::StructureArray(s, extent)),
+                _ => Err(Error::BadTypeCode { code }),
+            },
+            (UNION, _) => match self.must(r, depth + 1)? {
+                Type::Union(s) => Ok(Type::UnionArray(s, extent)),
+                _ => Err(Error::BadTypeCode { code }),
+            },
+            _ => Err(Error::BadTypeCode { code }),
+        }
+    }
+
+    fn fields(&mut self, r: &mut Reader, depth: usize) -> Result<Arc<Structure>, Error> {
+        let id = r.string("the id of a structure")?;
+        let count = r.count("the fields of a structure")?;
+        check("a structure", count, FIELDS_MAX)?;
+        let mut fields = Vec::with_capacity(count.min(64));
+        for _ in 0..count {
+            let name = r.string("a field name")?.into_boxed_str();
+            fields.push(Field { name, ty: self.must(r, depth + 1)? });
+        }
+        Structure::new(&id, fields).map(Arc::new)
+    }
+}
+
+fn extent_size(r: &mut Reader) -> Result<u32, Error> {
+    let what = "the extent of an array";
+    let size = r.size(what)?.ok_or(Error::BadSize { what })?;
+    u32::try_from(size).map_err(|_| Error::TooLarge { what, size: size as u64, limit: u64::from(u32::MAX) })
+}
