@@ -1,1 +1,24 @@
 //! From the network to the store: the life of each archived PV.
+//!
+//! ```text
+//!   epics clients ── Event ──► channel ── Fact ──► buffer ── batches ──► writer ──► Sink
+//!    (their tasks)             sampling           (bounded)            (own thread)
+//!                                  ▲
+//!   Control: add, pause, resume, remove, status
+//! ```
+//!
+//! There is one queue between the network and the disk. It is bounded; what it cannot take is counted per PV and recorded
+//! as a gap. Nothing on the network side ever waits for the disk.
+
+mod acquire;
+mod buffer;
+mod channel;
+mod control;
+mod convert;
+mod sampling;
+mod status;
+mod writer;
+
+pub use acquire::{Acquire, Config};
+pub use control::{AddRequest, Added, Change, Control};
+pub use status::{Connection, Counters, Status, Totals};

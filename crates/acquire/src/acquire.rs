@@ -1,0 +1,289 @@
+//! Acquisition as a whole: the two clients, a channel for each PV, the buffer and the writer's thread.
+
+use std::{
+    collections::HashMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock},
+    thread::JoinHandle,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use epics::{Event, Key};
+use sample::{GapCause, Protocol, PvEntry, PvId, PvName, PvState, Record, Sink, Timestamp};
+
+use crate::{
+    buffer::{Buffer, Offered},
+    channel::{Channel, Fact},
+    control::Control,
+    status::{Counters, Totals},
+    writer,
+};
+
+/// How acquisition is set up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The protocol of PVs that are added without `ca://` or `pva://`.
+    pub default_protocol: Protocol,
+    /// Bytes of samples that may wait for the store. The default, 256 MiB, holds ten seconds of 200,000 samples/s.
+    pub queue_bytes_max: usize,
+    /// How Channel Access searches and connects.
+    pub ca: epics::ca::Config,
+    /// How pvAccess searches and connects.
+    pub pva: epics::pva::Config,
+}
+
+/// What the tasks, the writer and the control share.
+#[derive(Debug)]
+pub(crate) struct Shared<S> {
+    // fixed after start
+    pub(crate) sink: S,
+    pub(crate) buffer: Buffer,
+    pub(crate) default_protocol: Protocol,
+    clients: OnceLock<Clients>,
+    // guarded by their locks, taken in this order
+    pub(crate) names: Mutex<HashMap<PvName, PvId>>,
+    channels: RwLock<HashMap<PvId, Arc<Slot>>>,
+    /// Those of the channels that are scanned.
+    scanned: Mutex<HashMap<PvId, Arc<Slot>>>,
+    retired: Mutex<Counters>,
+}
+
+#[derive(Debug)]
+struct Clients {
+    ca: epics::ca::Client,
+    pva: epics::pva::Client,
+}
+
+/// A channel's place. The generation tells events of the present subscription from late ones of a former.
+#[derive(Debug)]
+struct Slot {
+    generation: u32,
+    channel: Mutex<Channel>,
+}
+
+impl Slot {
+    fn lock(&self) -> MutexGuard<'_, Channel> {
+        lock(&self.channel)
+    }
+}
+
+/// Acquisition while it runs.
+#[derive(Debug)]
+pub struct Acquire<S: Sink> {
+    shared: Arc<Shared<S>>,
+    writer: JoinHandle<()>,
+}
+
+impl<S: Sink> Acquire<S> {
+    /// Starts the clients on the current tokio runtime and acquires every PV that the sink knows.
+    pub fn start(config: Config, sink: S) -> io::Result<Acquire<S>> {
+        let entries = sink.entries();
+        let shared = Arc::new(Shared {
+            sink,
+            buffer: Buffer::new(config.queue_bytes_max),
+            default_protocol: config.default_protocol,
+            clients: OnceLock::new(),
+            names: Mutex::default(),
+            channels: RwLock::default(),
+            scanned: Mutex::default(),
+            retired: Mutex::default(),
+        });
+        let receive = {
+            let shared = shared.clone();
+            move |key, event| shared.receive(key, event)
+        };
+        let clients = Clients {
+            ca: epics::ca::Client::start(config.ca, receive.clone())?,
+            pva: epics::pva::Client::start(config.pva, receive)?,
+        };
+        shared.clients.set(clients).expect("the clients are set once, here");
+        let writer = {
+            let shared = shared.clone();
+            std::thread::Builder::new().name("writer".to_owned()).spawn(move || writer::run(&shared))?
+        };
+        for entry in entries {
+            shared.install(entry);
+        }
+        Ok(Acquire { shared, writer })
+    }
+
+    /// The commands: add, pause, resume, remove, status.
+    pub fn control(&self) -> Control<S> {
+        Control::new(self.shared.clone())
+    }
+
+    /// Stops listening and hands the store all that has arrived.
+    pub fn finish(self) {
+        self.shared.unsubscribe_all();
+        self.shared.buffer.close();
+        if self.writer.join().is_err() {
+            tracing::error!("the writer had failed; samples that waited for it are lost");
+        }
+    }
+}
+
+impl<S: Sink> Shared<S> {
+    /// Puts a PV to work, or back to work with other settings.
+    pub(crate) fn install(&self, entry: PvEntry) {
+        let (pv, now) = (entry.id, now());
+        let former = self.slot(pv);
+        let generation = former.as_ref().map_or(0, |slot| slot.generation.wrapping_add(1));
+        let mut channel = Channel::new(entry.clone(), now);
+        if let Some(former) = former {
+            self.unsubscribe(pv, former.generation);
+            channel = std::mem::replace(&mut *former.lock(), channel);
+        }
+        let active = entry.settings.state == PvState::Active;
+        let (protocol, name) = (entry.settings.protocol, entry.name.clone());
+        channel.begin(entry, now, &mut |fact| self.record(pv, fact, now));
+        let scanned = channel.is_scanned();
+        let slot = Arc::new(Slot { generation, channel: Mutex::new(channel) });
+        self.write_channels().insert(pv, slot.clone());
+        lock(&self.names).insert(name.clone(), pv);
+        if scanned {
+            lock(&self.scanned).insert(pv, slot);
+        } else {
+            lock(&self.scanned).remove(&pv);
+        }
+        if active {
+            self.subscribe(pv, generation, protocol, name.as_str());
+        }
+    }
+
+    /// Takes a PV out; what it had counted stays in the totals.
+    pub(crate) fn uninstall(&self, pv: PvId) {
+        let Some(slot) = self.write_channels().remove(&pv) else { return };
+        self.unsubscribe(pv, slot.generation);
+        lock(&self.scanned).remove(&pv);
+        let (now, mut channel) = (now(), slot.lock());
+        channel.end(now, &mut |fact| self.record(pv, fact, now));
+        lock(&self.names).remove(&channel.entry.name);
+        *lock(&self.retired) += channel.counters;
+    }
+
+    /// Looks at a PV.
+    pub(crate) fn with_channel<T>(&self, pv: PvId, look: impl FnOnce(&Channel) -> T) -> Option<T> {
+        self.slot(pv).map(|slot| look(&slot.lock()))
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        let mut totals = Totals { counters: *lock(&self.retired), ..Totals::default() };
+        for slot in self.slots() {
+            let channel = slot.lock();
+            totals.count(channel.connection());
+            totals.counters += channel.counters;
+        }
+        (totals.queue_bytes, totals.queue_bytes_max) = self.buffer.fill();
+        if let Some(clients) = self.clients.get() {
+            totals.ca = clients.ca.counters();
+            totals.pva = clients.pva.counters();
+        }
+        totals
+    }
+
+    /// Gives every scanned PV the chance to take the sample that is due.
+    pub(crate) fn tick_scans(&self, now: Timestamp) {
+        for (pv, slot) in lock(&self.scanned).iter() {
+            self.run(&mut slot.lock(), |channel, record| channel.tick(now, record), *pv, now);
+        }
+    }
+
+    pub(crate) fn count_stored(&self, records: &[(PvId, Record)]) {
+        self.count(records, |counters, samples| counters.stored += samples);
+    }
+
+    pub(crate) fn count_refused(&self, records: &[(PvId, Record)]) {
+        self.count(records, |counters, samples| counters.dropped_store += samples);
+    }
+
+    fn count(&self, records: &[(PvId, Record)], add: impl Fn(&mut Counters, u64)) {
+        for (pv, record) in records {
+            let Record::Samples(batch) = record else { continue };
+            match self.slot(*pv) {
+                Some(slot) => add(&mut slot.lock().counters, batch.len() as u64),
+                None => add(&mut lock(&self.retired), batch.len() as u64),
+            }
+        }
+    }
+
+    /// An event from a client's task.
+    fn receive(&self, key: Key, event: Event) {
+        let (pv, generation) = (PvId(key.0 as u32), (key.0 >> 32) as u32);
+        let Some(slot) = self.slot(pv).filter(|slot| slot.generation == generation) else { return };
+        let now = now();
+        self.run(&mut slot.lock(), |channel, record| channel.receive(event, now, record), pv, now);
+    }
+
+    /// Lets a channel work, passes its facts on and counts those that found no room.
+    fn run(
+        &self,
+        channel: &mut Channel,
+        work: impl FnOnce(&mut Channel, &mut dyn FnMut(Fact)),
+        pv: PvId,
+        now: Timestamp,
+    ) {
+        let (mut lost_queue, mut lost_store) = (0, 0);
+        let mut record = |fact| match self.buffer.offer(pv, fact, now) {
+            Offered::Taken => {}
+            Offered::Lost(GapCause::StoreRefused) => lost_store += 1,
+            Offered::Lost(_) => lost_queue += 1,
+        };
+        work(channel, &mut record);
+        channel.counters.dropped_queue += lost_queue;
+        channel.counters.dropped_store += lost_store;
+    }
+
+    /// Passes on a fact that is not a sample, which always finds room.
+    fn record(&self, pv: PvId, fact: Fact, now: Timestamp) {
+        let offered = self.buffer.offer(pv, fact, now);
+        debug_assert_eq!(offered, Offered::Taken, "gaps and metadata are always taken");
+    }
+
+    fn subscribe(&self, pv: PvId, generation: u32, protocol: Protocol, name: &str) {
+        let Some(clients) = self.clients.get() else { return };
+        match protocol {
+            Protocol::Ca => clients.ca.subscribe(key(pv, generation), name, epics::ca::Monitor::default()),
+            Protocol::Pva => clients.pva.subscribe(key(pv, generation), name, epics::pva::Monitor::default()),
+        }
+    }
+
+    fn unsubscribe(&self, pv: PvId, generation: u32) {
+        let Some(clients) = self.clients.get() else { return };
+        clients.ca.unsubscribe(key(pv, generation));
+        clients.pva.unsubscribe(key(pv, generation));
+    }
+
+    fn unsubscribe_all(&self) {
+        for slot in self.slots() {
+            self.unsubscribe(slot.lock().entry.id, slot.generation);
+        }
+    }
+
+    fn slot(&self, pv: PvId) -> Option<Arc<Slot>> {
+        self.channels.read().unwrap_or_else(PoisonError::into_inner).get(&pv).cloned()
+    }
+
+    fn slots(&self) -> Vec<Arc<Slot>> {
+        self.channels.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    fn write_channels(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<PvId, Arc<Slot>>> {
+        self.channels.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A lock whose holder panicked is still good: everything behind these locks is changed in single steps.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn key(pv: PvId, generation: u32) -> Key {
+    Key(u64::from(generation) << 32 | u64::from(pv.0))
+}
+
+/// The clock of acquisition: arrival times, gaps and scan periods.
+#[expect(clippy::disallowed_methods, reason = "this is where acquisition reads the clock; everything else takes `now`")]
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    Timestamp::from_nanos(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,174 @@
+//! The one queue between the network and the disk: bounded, never waited for by the network, exact about what it cannot take.
+
+use std::{
+    collections::HashMap,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use sample::{Gap, GapCause, PvId, Timestamp};
+
+use crate::channel::Fact;
+
+/// What a fact costs besides the bytes of its value.
+const FACT_BYTES: usize = size_of::<(PvId, Fact)>();
+
+/// The queue. Bytes count from `offer` to `release`, so that what the writer holds while the store refuses is bounded too.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    queue: Mutex<Queue>,
+    filled: Condvar,
+    bytes_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    facts: Vec<(PvId, Fact)>,
+    bytes: usize,
+    losses: HashMap<PvId, Gap>,
+    refused: bool,
+    closed: bool,
+}
+
+/// What the writer takes out at once.
+#[derive(Debug, Default)]
+pub(crate) struct Drained {
+    pub(crate) facts: Vec<(PvId, Fact)>,
+    /// A gap for each PV that lost samples since the last time.
+    pub(crate) losses: Vec<(PvId, Gap)>,
+    /// To be given back with `release`.
+    pub(crate) bytes: usize,
+    /// Nothing more will come.
+    pub(crate) closed: bool,
+}
+
+/// What became of a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offered {
+    Taken,
+    Lost(GapCause),
+}
+
+impl Buffer {
+    pub(crate) fn new(bytes_max: usize) -> Buffer {
+        Buffer { queue: Mutex::default(), filled: Condvar::new(), bytes_max }
+    }
+
+    /// Takes a fact, or counts a lost sample. Gaps and metadata are few and small, and are always taken.
+    pub(crate) fn offer(&self, pv: PvId, fact: Fact, now: Timestamp) -> Offered {
+        let size = FACT_BYTES + payload_bytes(&fact);
+        let mut queue = self.lock();
+        if queue.bytes + size > self.bytes_max && matches!(fact, Fact::Sample(_)) {
+            let cause = if queue.refused { GapCause::StoreRefused } else { GapCause::QueueFull };
+            let loss = queue.losses.entry(pv).or_insert(Gap { from: now, to: None, cause, lost: 0 });
+            loss.lost += 1;
+            loss.to = Some(Timestamp::from_nanos(now.nanos().saturating_add(1)));
+            return Offered::Lost(cause);
+        }
+        queue.bytes += size;
+        queue.facts.push((pv, fact));
+        if queue.facts.len() == 1 {
+            self.filled.notify_one();
+        }
+        Offered::Taken
+    }
+
+    /// Takes everything out, waiting for something at most `patience`.
+    pub(crate) fn drain(&self, patience: Duration) -> Drained {
+        let mut queue = self.lock();
+        if queue.facts.is_empty() && !queue.closed {
+            queue = self.filled.wait_timeout(queue, patience).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let facts = std::mem::take(&mut queue.facts);
+        let bytes = facts.iter().map(|(_, fact)| FACT_BYTES + payload_bytes(fact)).sum();
+        Drained { facts, losses: queue.losses.drain().collect(), bytes, closed: queue.closed }
+    }
+
+    /// The store has taken what was drained.
+    pub(crate) fn release(&self, bytes: usize) {
+        let mut queue = self.lock();
+        queue.bytes -= bytes;
+        queue.refused = false;
+    }
+
+    /// The store refuses; what is lost from here on is lost for that.
+    pub(crate) fn store_refused(&self) {
+        self.lock().refused = true;
+    }
+
+    /// Nothing more will come: the writer ends when it has taken what is there.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.filled.notify_one();
+    }
+
+    /// Waits until closed, at most `patience`; whether it is.
+    pub(crate) fn wait_closed(&self, patience: Duration) -> bool {
+        let queue = self.lock();
+        let wait = self.filled.wait_timeout_while(queue, patience, |queue| !queue.closed);
+        wait.unwrap_or_else(PoisonError::into_inner).0.closed
+    }
+
+    /// Bytes that wait, and the most that may.
+    pub(crate) fn fill(&self) -> (usize, usize) {
+        (self.lock().bytes, self.bytes_max)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn payload_bytes(fact: &Fact) -> usize {
+    match fact {
+        Fact::Sample(sample) => match &sample.value {
+            sample::Value::Array(elements) => elements.byte_size(),
+            sample::Value::String(text) => text.len(),
+            sample::Value::Structure(bytes) => bytes.len(),
+            _ => 0,
+        },
+        Fact::Gap(_) | Fact::Metadata(..) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sample::{Alarm, Sample, Value};
+
+    use super::*;
+
+    fn sample(nanos: i64) -> Fact {
+        let time = Timestamp::from_nanos(nanos);
+        Fact::Sample(Sample { time, value: Value::F64(0.0), alarm: Alarm::default(), pulse: 0 })
+    }
+
+    #[test]
+    fn every_sample_is_either_taken_or_counted() {
+        let buffer = Buffer::new(10 * FACT_BYTES);
+        let taken =
+            (0..25).filter(|n| buffer.offer(PvId(1), sample(*n), Timestamp::from_nanos(*n)) == Offered::Taken).count();
+        let drained = buffer.drain(Duration::ZERO);
+        assert_eq!((taken, drained.facts.len()), (10, 10));
+        let (from, to) = (Timestamp::from_nanos(10), Some(Timestamp::from_nanos(25)));
+        assert_eq!(drained.losses, [(PvId(1), Gap { from, to, cause: GapCause::QueueFull, lost: 15 })]);
+    }
+
+    #[test]
+    fn what_the_writer_holds_counts_until_it_is_released() {
+        let buffer = Buffer::new(2 * FACT_BYTES);
+        assert_eq!(buffer.offer(PvId(1), sample(0), Timestamp::from_nanos(0)), Offered::Taken);
+        assert_eq!(buffer.offer(PvId(1), sample(1), Timestamp::from_nanos(1)), Offered::Taken);
+        let held = buffer.drain(Duration::ZERO);
+        buffer.store_refused();
+        assert_eq!(buffer.offer(PvId(1), sample(2), Timestamp::from_nanos(2)), Offered::Lost(GapCause::StoreRefused));
+        buffer.release(held.bytes);
+        assert_eq!(buffer.offer(PvId(1), sample(3), Timestamp::from_nanos(3)), Offered::Taken);
+    }
+
+    #[test]
+    fn gaps_are_taken_even_when_it_is_full() {
+        let buffer = Buffer::new(0);
+        let gap = Gap { from: Timestamp::from_nanos(0), to: None, cause: GapCause::Disconnected, lost: 0 };
+        assert_eq!(buffer.offer(PvId(1), Fact::Gap(gap), Timestamp::from_nanos(0)), Offered::Taken);
+    }
+}

@@ -1,0 +1,337 @@
+//! The life of one PV: from events of its client to facts for the store. Pure: no sockets, no clock, no threads.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    net::SocketAddr,
+};
+
+use epics::{Description, Event, Reading};
+use sample::{Gap, GapCause, Metadata, PvEntry, PvState, Sample, Timestamp, ValueType};
+
+use crate::{
+    convert::{self, Stamp},
+    sampling::{Decision, Sampler},
+    status::{Connection, Counters, Status},
+};
+
+/// Something to be recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fact {
+    Sample(Sample),
+    Gap(Gap),
+    Metadata(Timestamp, Box<Metadata>),
+}
+
+/// One PV. Facts come out through the closure given with each call, in the order in which they are to be recorded.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) entry: PvEntry,
+    pub(crate) counters: Counters,
+    sampler: Sampler,
+    connection: Connection,
+    since: Timestamp,
+    first_connected: Option<Timestamp>,
+    last_connected: Option<Timestamp>,
+    reconnects: u64,
+    last_sample: Option<Timestamp>,
+    server: Option<SocketAddr>,
+    refusal: Option<String>,
+    gap: Option<Gap>,
+    described: Description,
+    /// Whether the IOC described the PV since metadata was last recorded.
+    described_anew: bool,
+    /// Type and hash of the metadata recorded last, to see a change without keeping the whole.
+    recorded: Option<(ValueType, u64)>,
+}
+
+impl Channel {
+    /// A PV as the store knows it; `begin` sets it going.
+    pub(crate) fn new(entry: PvEntry, now: Timestamp) -> Channel {
+        Channel {
+            sampler: Sampler::new(entry.settings.method),
+            entry,
+            counters: Counters::default(),
+            connection: Connection::Searching,
+            since: now,
+            first_connected: None,
+            last_connected: None,
+            reconnects: 0,
+            last_sample: None,
+            server: None,
+            refusal: None,
+            gap: None,
+            described: Description::default(),
+            described_anew: false,
+            recorded: None,
+        }
+    }
+
+    /// Starts, or goes on after a pause or a change of settings: from here until the first value there is a gap.
+    pub(crate) fn begin(&mut self, entry: PvEntry, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        self.sampler = Sampler::new(entry.settings.method);
+        self.entry = entry;
+        self.server = None;
+        self.refusal = None;
+        let (connection, cause) = match self.entry.settings.state {
+            PvState::Active => (Connection::Searching, GapCause::NeverConnected),
+            PvState::Paused => (Connection::Paused, GapCause::Paused),
+        };
+        self.enter(connection, now);
+        self.close_gap(now, record);
+        self.open_gap(cause, now, record);
+    }
+
+    /// Takes in what the client reports.
+    pub(crate) fn receive(&mut self, event: Event, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        match event {
+            Event::Connected { server } => self.connected(server, now),
+            Event::Described(description) => {
+                self.described = *description;
+                self.described_anew = true;
+            }
+            Event::Updated(reading) => self.updated(reading, now, record),
+            Event::Refused { message } => {
+                self.refusal = Some(message);
+                if self.gap.is_none() {
+                    self.open_gap(GapCause::ServerError, now, record);
+                }
+            }
+            Event::Disconnected { .. } => {
+                self.enter(Connection::Disconnected, now);
+                self.server = None;
+                if self.gap.is_none() {
+                    self.open_gap(GapCause::Disconnected, now, record);
+                }
+            }
+        }
+    }
+
+    /// A scan period may be over.
+    pub(crate) fn tick(&mut self, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        if let Some(sample) = self.sampler.take_due(now) {
+            record(Fact::Sample(sample));
+        }
+    }
+
+    /// How it fares.
+    pub(crate) fn status(&self) -> Status {
+        Status {
+            connection: self.connection,
+            since: self.since,
+            first_connected: self.first_connected,
+            last_connected: self.last_connected,
+            reconnects: self.reconnects,
+            counters: self.counters,
+            last_sample: self.last_sample,
+            server: self.server,
+            refusal: self.refusal.clone(),
+        }
+    }
+
+    /// Where it stands.
+    pub(crate) fn connection(&self) -> Connection {
+        self.connection
+    }
+
+    /// Whether it has to be ticked.
+    pub(crate) fn is_scanned(&self) -> bool {
+        matches!(self.sampler, Sampler::Scan(_))
+    }
+
+    /// Closes the gap that is open, because the PV leaves the archive.
+    pub(crate) fn end(&mut self, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        self.close_gap(now, record);
+    }
+
+    fn connected(&mut self, server: SocketAddr, now: Timestamp) {
+        self.enter(Connection::Connected, now);
+        if self.first_connected.is_none() {
+            self.first_connected = Some(now);
+        } else {
+            self.reconnects += 1;
+        }
+        self.last_connected = Some(now);
+        self.server = Some(server);
+    }
+
+    fn updated(&mut self, reading: Reading, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        self.counters.received += 1;
+        self.refusal = None;
+        self.close_gap(now, record);
+        let (sample, stamp) = convert::sample(reading, now);
+        if stamp != Stamp::Good {
+            self.counters.bad_stamps += 1;
+        }
+        self.record_metadata(sample.value.value_type(), now, record);
+        self.last_sample = Some(sample.time);
+        match self.sampler.offer(sample, now) {
+            Decision::Take(sample) => record(Fact::Sample(sample)),
+            Decision::Wait => {}
+            Decision::Replace => self.counters.skipped += 1,
+        }
+    }
+
+    /// Metadata is recorded with the first value after it came, because only the value tells the type.
+    fn record_metadata(&mut self, value_type: ValueType, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        if !self.described_anew && self.recorded.is_some_and(|(recorded, _)| recorded == value_type) {
+            return;
+        }
+        self.described_anew = false;
+        let metadata = convert::metadata(&self.described, value_type, self.server);
+        let mut hasher = DefaultHasher::new();
+        format!("{metadata:?}").hash(&mut hasher);
+        let state = (value_type, hasher.finish());
+        if self.recorded != Some(state) {
+            self.recorded = Some(state);
+            record(Fact::Metadata(now, Box::new(metadata)));
+        }
+    }
+
+    fn enter(&mut self, connection: Connection, now: Timestamp) {
+        if self.connection != connection {
+            self.connection = connection;
+            self.since = now;
+        }
+    }
+
+    fn open_gap(&mut self, cause: GapCause, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        let gap = Gap { from: now, to: None, cause, lost: 0 };
+        self.gap = Some(gap);
+        record(Fact::Gap(gap));
+    }
+
+    fn close_gap(&mut self, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        if let Some(gap) = self.gap.take() {
+            record(Fact::Gap(Gap { to: Some(now.max(gap.from)), ..gap }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sample::{Method, Protocol, PvId, PvName, PvSettings};
+
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(1_800_000_000 + seconds, 0)
+    }
+
+    fn entry(state: PvState, method: Method) -> PvEntry {
+        let settings = PvSettings { protocol: Protocol::Ca, method, state };
+        PvEntry { id: PvId(1), name: PvName::new("A:B").unwrap(), settings, added: at(0) }
+    }
+
+    fn update(seconds: i64, value: f64) -> Event {
+        let (seconds, nanos) = at(seconds).seconds_and_nanos();
+        let value = epics::Value::F64(value);
+        Event::Updated(Reading { value, seconds, nanos, severity: 0, status: 0, message: None, user_tag: 0 })
+    }
+
+    fn connected() -> Event {
+        Event::Connected { server: "127.0.0.1:5064".parse().unwrap() }
+    }
+
+    fn described(units: &str) -> Event {
+        Event::Described(Box::new(Description { units: Some(units.to_owned()), ..Description::default() }))
+    }
+
+    /// Runs events at their seconds and tells what was recorded, a line each.
+    fn run(channel: &mut Channel, events: Vec<(i64, Event)>) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut record = |fact| lines.push(line(fact));
+        for (seconds, event) in events {
+            channel.receive(event, at(seconds), &mut record);
+            channel.tick(at(seconds), &mut record);
+        }
+        lines
+    }
+
+    fn line(fact: Fact) -> String {
+        let second = |time: Timestamp| time.seconds_and_nanos().0 - 1_800_000_000;
+        match fact {
+            Fact::Sample(sample) => format!("sample {} {:?}", second(sample.time), sample.value.as_f64().unwrap()),
+            Fact::Gap(gap) => format!("gap {} {:?} {}", second(gap.from), gap.to.map(second), gap.cause.name()),
+            Fact::Metadata(time, metadata) => format!("metadata {} {:?}", second(time), metadata.units),
+        }
+    }
+
+    #[test]
+    fn from_the_start_to_the_first_value_and_from_each_loss_to_the_next_value_there_is_a_gap() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let mut began = Vec::new();
+        channel.begin(channel.entry.clone(), at(0), &mut |fact| began.push(line(fact)));
+        assert_eq!(began, ["gap 0 None never_connected"]);
+        let lost = Event::Disconnected { reason: "closed".to_owned() };
+        let events = vec![
+            (1, connected()),
+            (1, described("mA")),
+            (2, update(2, 1.0)),
+            (5, lost),
+            (8, connected()),
+            (9, update(9, 2.0)),
+        ];
+        let recorded = run(&mut channel, events);
+        let expected = [
+            "gap 0 Some(2) never_connected",
+            "metadata 2 Some(\"mA\")",
+            "sample 2 1.0",
+            "gap 5 None disconnected",
+            "gap 5 Some(9) disconnected",
+            "sample 9 2.0",
+        ];
+        assert_eq!(recorded, expected);
+        assert_eq!((channel.status().reconnects, channel.status().connection), (1, Connection::Connected));
+    }
+
+    #[test]
+    fn metadata_is_recorded_once_and_again_when_it_changes() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let events = vec![
+            (1, connected()),
+            (1, described("mA")),
+            (2, update(2, 1.0)),
+            (3, described("mA")),
+            (4, update(4, 1.0)),
+            (5, described("A")),
+            (6, update(6, 1.0)),
+        ];
+        let recorded = run(&mut channel, events);
+        let metadata: Vec<&String> = recorded.iter().filter(|line| line.starts_with("metadata")).collect();
+        assert_eq!(metadata, ["metadata 2 Some(\"mA\")", "metadata 6 Some(\"A\")"]);
+    }
+
+    #[test]
+    fn a_refusal_while_values_came_opens_a_gap_that_the_next_value_closes() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let refused = Event::Refused { message: "unable to load".to_owned() };
+        let recorded =
+            run(&mut channel, vec![(1, connected()), (2, update(2, 1.0)), (3, refused), (4, update(4, 2.0))]);
+        assert_eq!(recorded[2..], ["gap 3 None server_error", "gap 3 Some(4) server_error", "sample 4 2.0"]);
+        assert_eq!(channel.status().refusal, None);
+    }
+
+    #[test]
+    fn a_pause_is_a_gap_until_values_come_again() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let mut lines = Vec::new();
+        let mut record = |fact| lines.push(line(fact));
+        channel.receive(connected(), at(1), &mut record);
+        channel.begin(entry(PvState::Paused, Method::Monitor), at(2), &mut record);
+        assert_eq!(channel.connection(), Connection::Paused);
+        channel.begin(entry(PvState::Active, Method::Monitor), at(4), &mut record);
+        assert_eq!(lines, ["gap 2 None paused", "gap 2 Some(4) paused", "gap 4 None never_connected"]);
+    }
+
+    #[test]
+    fn a_scanned_pv_gives_the_newest_value_once_a_period_and_counts_the_rest() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Scan { period: Duration::from_secs(10) }), at(0));
+        let updates = (1..=21).map(|second| (second, update(second, second as f64))).collect();
+        let recorded = run(&mut channel, updates);
+        let samples: Vec<&String> = recorded.iter().filter(|line| line.starts_with("sample")).collect();
+        assert_eq!(samples, ["sample 1 1.0", "sample 11 11.0", "sample 21 21.0"]);
+        assert_eq!((channel.counters.received, channel.counters.skipped), (21, 18));
+    }
+}

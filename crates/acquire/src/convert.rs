@@ -1,0 +1,131 @@
+//! From what the protocols carry to the nouns of the archive, without copying arrays.
+
+use std::net::SocketAddr;
+
+use epics::{Array, Description, Reading};
+use sample::{Alarm, Column, Limits, Metadata, Sample, Severity, Timestamp, Value, ValueType};
+
+/// Stamps before this (1990-01-02) were never set: EPICS counts from 1990-01-01, pvAccess from 1970.
+const STAMP_MIN: Timestamp = Timestamp::from_nanos(631_238_400_000_000_000);
+
+/// Stamps this far ahead of our clock are counted as bad. Ten minutes leave room for clocks that merely drift.
+const STAMP_AHEAD_MAX: std::time::Duration = std::time::Duration::from_secs(600);
+
+/// Whether the time of a sample can be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stamp {
+    Good,
+    /// Never set by the IOC; the sample carries the time of its arrival instead.
+    Unset,
+    /// Far in the future; kept as it is.
+    Ahead,
+}
+
+/// Makes a sample of a reading that arrived at `now`.
+pub(crate) fn sample(reading: Reading, now: Timestamp) -> (Sample, Stamp) {
+    let stamped = Timestamp::from_seconds(reading.seconds, reading.nanos.min(999_999_999));
+    let (time, stamp) = if stamped < STAMP_MIN {
+        (now, Stamp::Unset)
+    } else if stamped > now.saturating_add(STAMP_AHEAD_MAX) {
+        (stamped, Stamp::Ahead)
+    } else {
+        (stamped, Stamp::Good)
+    };
+    let alarm = Alarm {
+        severity: Severity::from_number(reading.severity.into()),
+        status: u16::try_from(reading.status).unwrap_or(u16::MAX),
+        message: reading.message,
+    };
+    let pulse = u64::from(reading.user_tag.cast_unsigned());
+    (Sample { time, value: value(reading.value), alarm, pulse }, stamp)
+}
+
+fn value(value: epics::Value) -> Value {
+    match value {
+        epics::Value::Bool(v) => Value::Bool(v),
+        epics::Value::I8(v) => Value::I8(v),
+        epics::Value::U8(v) => Value::U8(v),
+        epics::Value::I16(v) => Value::I16(v),
+        epics::Value::U16(v) => Value::U16(v),
+        epics::Value::I32(v) => Value::I32(v),
+        epics::Value::U32(v) => Value::U32(v),
+        epics::Value::I64(v) => Value::I64(v),
+        epics::Value::U64(v) => Value::U64(v),
+        epics::Value::F32(v) => Value::F32(v),
+        epics::Value::F64(v) => Value::F64(v),
+        epics::Value::Enum(v) => Value::Enum(v),
+        epics::Value::String(v) => Value::String(v.into()),
+        epics::Value::Structure(v) => Value::Structure(v.into()),
+        epics::Value::Array(v) => Value::Array(elements(v)),
+    }
+}
+
+fn elements(array: Array) -> Column {
+    match array {
+        Array::Bool(v) => Column::Bool(v),
+        Array::I8(v) => Column::I8(v),
+        Array::U8(v) => Column::U8(v),
+        Array::I16(v) => Column::I16(v),
+        Array::U16(v) => Column::U16(v),
+        Array::I32(v) => Column::I32(v),
+        Array::U32(v) => Column::U32(v),
+        Array::I64(v) => Column::I64(v),
+        Array::U64(v) => Column::U64(v),
+        Array::F32(v) => Column::F32(v),
+        Array::F64(v) => Column::F64(v),
+        Array::Enum(v) => Column::Enum(v),
+        Array::String(v) => Column::String(v.iter().map(String::as_str).collect()),
+    }
+}
+
+/// Makes metadata of what the IOC said and of the type that its values have.
+pub(crate) fn metadata(said: &Description, value_type: ValueType, server: Option<SocketAddr>) -> Metadata {
+    let limits = |limits: Option<epics::Limits>| limits.map(|l| Limits { low: l.low, high: l.high });
+    Metadata {
+        value_type: Some(value_type),
+        element_count: said.element_count,
+        units: said.units.clone(),
+        precision: said.precision,
+        display: limits(said.display),
+        control: limits(said.control),
+        warning: limits(said.warning),
+        alarm: limits(said.alarm),
+        labels: said.labels.clone(),
+        description: said.description.clone(),
+        server: server.map(|server| server.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(seconds: i64, nanos: u32) -> Reading {
+        Reading { value: epics::Value::F64(1.5), seconds, nanos, severity: 3, status: 17, message: None, user_tag: -1 }
+    }
+
+    #[test]
+    fn a_stamp_that_was_never_set_becomes_the_time_of_arrival() {
+        let now = Timestamp::from_seconds(1_800_000_000, 5);
+        for seconds in [0, 631_152_000] {
+            let (sample, stamp) = sample(reading(seconds, 0), now);
+            assert_eq!((sample.time, stamp), (now, Stamp::Unset));
+        }
+    }
+
+    #[test]
+    fn a_stamp_in_the_future_is_kept_and_flagged() {
+        let now = Timestamp::from_seconds(1_800_000_000, 0);
+        let (sample, stamp) = sample(reading(1_800_000_601, 7), now);
+        assert_eq!((sample.time.seconds_and_nanos(), stamp), ((1_800_000_601, 7), Stamp::Ahead));
+    }
+
+    #[test]
+    fn alarm_and_pulse_come_over_and_broken_nanoseconds_stay_within_their_second() {
+        let now = Timestamp::from_seconds(1_800_000_000, 0);
+        let (sample, stamp) = sample(reading(1_799_999_999, u32::MAX), now);
+        assert_eq!(stamp, Stamp::Good);
+        assert_eq!(sample.time.seconds_and_nanos(), (1_799_999_999, 999_999_999));
+        assert_eq!((sample.alarm.severity, sample.alarm.status, sample.pulse), (Severity::Invalid, 17, 0xFFFF_FFFF));
+    }
+}

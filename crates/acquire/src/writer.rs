@@ -1,0 +1,131 @@
+//! The writer: takes facts out of the buffer, groups samples into batches per PV, and hands them to the store.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use sample::{Batch, PvId, Record, Sink};
+
+use crate::{
+    acquire::{Shared, now},
+    buffer::Drained,
+    channel::Fact,
+};
+
+/// How long a sample may wait for company before it is readable.
+const GATHER_MAX: Duration = Duration::from_millis(10);
+
+/// How often waiting scans are looked at: scan periods are exact to this.
+const SCAN_TICK: Duration = Duration::from_millis(50);
+
+/// How soon a store that refused is asked again.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+/// How often it is asked again when the archiver is to end.
+const RETRIES_AT_END: usize = 4;
+
+/// Runs until the buffer is closed and empty.
+pub(crate) fn run<S: Sink>(shared: &Arc<Shared<S>>) {
+    let mut scanned_at = now();
+    loop {
+        let drained = shared.buffer.drain(GATHER_MAX);
+        let closed = drained.closed;
+        let nothing = drained.facts.is_empty() && drained.losses.is_empty();
+        if !nothing {
+            write(shared, drained);
+        } else if closed {
+            return;
+        }
+        if now() >= scanned_at.saturating_add(SCAN_TICK) {
+            scanned_at = now();
+            shared.tick_scans(scanned_at);
+        }
+        if !nothing && !closed {
+            // Lets a few more samples gather: a batch of ten costs little more than one of one.
+            std::thread::sleep(GATHER_MAX / 2);
+        }
+    }
+}
+
+fn write<S: Sink>(shared: &Arc<Shared<S>>, drained: Drained) {
+    let bytes = drained.bytes;
+    let records = group(drained);
+    let mut tries_at_end = 0;
+    loop {
+        let error = match shared.sink.append(&records, now()) {
+            Ok(()) => {
+                shared.count_stored(&records);
+                shared.buffer.release(bytes);
+                return;
+            }
+            Err(error) => error,
+        };
+        if tries_at_end == 0 {
+            tracing::error!("the store refuses samples, they are kept in memory as long as there is room: {error}");
+        }
+        shared.buffer.store_refused();
+        if shared.buffer.wait_closed(RETRY_AFTER) {
+            tries_at_end += 1;
+            std::thread::sleep(RETRY_AFTER);
+        }
+        if tries_at_end > RETRIES_AT_END {
+            shared.count_refused(&records);
+            shared.buffer.release(bytes);
+            return;
+        }
+    }
+}
+
+/// Samples of a PV become batches of one type; among facts of one PV the order stays.
+fn group(drained: Drained) -> Vec<(PvId, Record)> {
+    let mut records: Vec<(PvId, Record)> = Vec::new();
+    let mut open: HashMap<PvId, usize> = HashMap::new();
+    for (pv, fact) in drained.facts {
+        let record = match fact {
+            Fact::Sample(sample) => {
+                if let Some(index) = open.get(&pv)
+                    && let Record::Samples(batch) = &mut records[*index].1
+                    && batch.push(&sample)
+                {
+                    continue;
+                }
+                Record::Samples(Batch::of(&sample))
+            }
+            Fact::Gap(gap) => Record::Gap(gap),
+            Fact::Metadata(time, metadata) => Record::Metadata(time, *metadata),
+        };
+        open.insert(pv, records.len());
+        records.push((pv, record));
+    }
+    records.extend(drained.losses.into_iter().map(|(pv, gap)| (pv, Record::Gap(gap))));
+    records
+}
+
+#[cfg(test)]
+mod tests {
+    use sample::{Alarm, Gap, GapCause, Sample, Timestamp, Value};
+
+    use super::*;
+
+    fn sample(nanos: i64, value: Value) -> Fact {
+        Fact::Sample(Sample { time: Timestamp::from_nanos(nanos), value, alarm: Alarm::default(), pulse: 0 })
+    }
+
+    #[test]
+    fn samples_of_a_pv_share_a_batch_until_its_type_or_state_changes() {
+        let gap = Gap { from: Timestamp::from_nanos(3), to: None, cause: GapCause::Disconnected, lost: 0 };
+        let facts = vec![
+            (PvId(1), sample(1, Value::I32(1))),
+            (PvId(2), sample(1, Value::F64(1.0))),
+            (PvId(1), sample(2, Value::I32(2))),
+            (PvId(1), sample(3, Value::F64(3.0))),
+            (PvId(1), Fact::Gap(gap)),
+            (PvId(1), sample(4, Value::F64(4.0))),
+            (PvId(2), sample(5, Value::F64(5.0))),
+        ];
+        let records = group(Drained { facts, ..Drained::default() });
+        let sizes: Vec<(u32, usize)> = records
+            .iter()
+            .map(|(pv, record)| (pv.0, if let Record::Samples(batch) = record { batch.len() } else { 0 }))
+            .collect();
+        assert_eq!(sizes, [(1, 2), (2, 2), (1, 1), (1, 0), (1, 1)]);
+    }
+}
