@@ -112,6 +112,11 @@ impl<S: Sink> Acquire<S> {
         Control::new(self.shared.clone())
     }
 
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Shared<S> {
+        &self.shared
+    }
+
     /// Stops listening and hands the store all that has arrived.
     pub fn finish(self) {
         self.shared.unsubscribe_all();
@@ -207,7 +212,7 @@ impl<S: Sink> Shared<S> {
     }
 
     /// An event from a client's task.
-    fn receive(&self, key: Key, event: Event) {
+    pub(crate) fn receive(&self, key: Key, event: Event) {
         let (pv, generation) = (PvId(key.0 as u32), (key.0 >> 32) as u32);
         let Some(slot) = self.slot(pv).filter(|slot| slot.generation == generation) else { return };
         let now = now();

@@ -96,6 +96,11 @@ impl Buffer {
         self.lock().refused = true;
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_refused(&self) -> bool {
+        self.lock().refused
+    }
+
     /// Nothing more will come: the writer ends when it has taken what is there.
     pub(crate) fn close(&self) {
         self.lock().closed = true;

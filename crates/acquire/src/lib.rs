@@ -17,6 +17,8 @@ mod control;
 mod convert;
 mod sampling;
 mod status;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use acquire::{Acquire, Config};

@@ -1,0 +1,200 @@
+//! Acquisition against a sink that is a list: what is recorded, what is counted, and what the commands do.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use epics::{Event, Key, Reading};
+use sample::{DataFate, GapCause, Method, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Sink, Timestamp};
+
+use crate::{Acquire, AddRequest, Added, Change, Config, Connection, Control, acquire::lock};
+
+/// Keeps records in a list, and refuses them while told to.
+#[derive(Clone, Debug, Default)]
+struct ListSink {
+    entries: Arc<Mutex<Vec<PvEntry>>>,
+    records: Arc<Mutex<Vec<(PvId, Record)>>>,
+    refuses: Arc<AtomicBool>,
+}
+
+/// The only way in which the list fails.
+#[derive(Debug)]
+struct Refused;
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the list was told to refuse")
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl Sink for ListSink {
+    type Error = Refused;
+
+    fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Refused> {
+        let mut entries = lock(&self.entries);
+        let mut answers = Vec::new();
+        for (name, settings) in pvs {
+            let known = entries.iter().position(|entry| entry.name == *name);
+            let index = known.unwrap_or(entries.len());
+            let entry = PvEntry { id: PvId(index as u32), name: name.clone(), settings: *settings, added: now };
+            if known.is_some() {
+                entries[index] = entry.clone();
+            } else {
+                entries.push(entry.clone());
+            }
+            answers.push(entry);
+        }
+        Ok(answers)
+    }
+
+    fn remove(&self, _: PvId, _: DataFate) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    fn entries(&self) -> Vec<PvEntry> {
+        lock(&self.entries).clone()
+    }
+
+    fn append(&self, records: &[(PvId, Record)], _: Timestamp) -> Result<(), Refused> {
+        if self.refuses.load(Ordering::SeqCst) {
+            return Err(Refused);
+        }
+        lock(&self.records).extend_from_slice(records);
+        Ok(())
+    }
+}
+
+impl ListSink {
+    fn samples(&self) -> usize {
+        let size = |record: &Record| if let Record::Samples(batch) = record { batch.len() } else { 0 };
+        lock(&self.records).iter().map(|(_, record)| size(record)).sum()
+    }
+
+    fn gaps(&self, pv: PvId) -> Vec<(GapCause, bool, u64)> {
+        let gap = |(id, record): &(PvId, Record)| match record {
+            Record::Gap(gap) if *id == pv => Some((gap.cause, gap.to.is_some(), gap.lost)),
+            _ => None,
+        };
+        lock(&self.records).iter().filter_map(gap).collect()
+    }
+}
+
+/// Acquisition whose clients have nowhere to search: events come from the test.
+fn start(sink: &ListSink, queue_bytes_max: usize) -> Acquire<ListSink> {
+    let ca = epics::ca::Config { auto_addresses: false, repeater_port: 1, ..epics::ca::Config::default() };
+    let pva = epics::pva::Config { auto_addr_list: false, ..epics::pva::Config::default() };
+    let config = Config { default_protocol: Protocol::Ca, queue_bytes_max, ca, pva };
+    Acquire::start(config, sink.clone()).unwrap()
+}
+
+fn add(control: &Control<ListSink>, name: &str, method: Option<Method>) -> (PvId, Added) {
+    let request = AddRequest { name: PvName::new(name).unwrap(), protocol: None, method };
+    let (entry, added) = control.add(vec![request]).unwrap().remove(0);
+    (entry.id, added)
+}
+
+fn update(value: f64) -> Event {
+    let value = epics::Value::F64(value);
+    Event::Updated(Reading {
+        value,
+        seconds: 1_700_000_000,
+        nanos: 0,
+        severity: 0,
+        status: 0,
+        message: None,
+        user_tag: 0,
+    })
+}
+
+fn wait_until(what: &str, happened: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !happened() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[tokio::test]
+async fn updates_become_samples_and_every_one_is_counted() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let control = acquire.control();
+    let (pv, added) = add(&control, "A", None);
+    assert_eq!(added, Added::New);
+    for value in 0..1000 {
+        acquire.shared().receive(Key(pv.0.into()), update(value.into()));
+    }
+    wait_until("all are stored", || sink.samples() == 1000);
+    acquire.finish();
+    let counters = control.status(pv).unwrap().counters;
+    assert_eq!((counters.received, counters.stored, counters.dropped_queue), (1000, 1000, 0));
+    assert_eq!(sink.gaps(pv), [(GapCause::NeverConnected, false, 0), (GapCause::NeverConnected, true, 0)]);
+}
+
+#[tokio::test]
+async fn while_the_store_refuses_samples_wait_and_what_finds_no_room_is_a_gap() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 100_000);
+    let control = acquire.control();
+    let (pv, _) = add(&control, "A", None);
+    wait_until("the gap of the start is stored", || !sink.gaps(pv).is_empty());
+    sink.refuses.store(true, Ordering::SeqCst);
+    acquire.shared().receive(Key(pv.0.into()), update(0.0));
+    wait_until("the writer was refused", || acquire.shared().buffer.is_refused());
+    for value in 1..5000 {
+        acquire.shared().receive(Key(pv.0.into()), update(value.into()));
+    }
+    sink.refuses.store(false, Ordering::SeqCst);
+    let counters = || control.status(pv).unwrap().counters;
+    wait_until("all are accounted for", || counters().stored + counters().dropped_store == 5000);
+    assert!(counters().dropped_store > 0, "the queue was far too small for all");
+    let lost = (GapCause::StoreRefused, true, counters().dropped_store);
+    wait_until("the loss is recorded", || sink.gaps(pv).contains(&lost));
+    acquire.finish();
+}
+
+#[tokio::test]
+async fn commands_done_twice_say_so_and_events_of_a_former_subscription_are_not_heard() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let control = acquire.control();
+    let (pv, _) = add(&control, "A", None);
+    assert_eq!(add(&control, "A", None), (pv, Added::Already));
+    let scan = Some(Method::Scan { period: Duration::from_secs(5) });
+    assert_eq!(add(&control, "A", scan), (pv, Added::Changed));
+    assert_eq!(add(&control, "A", None), (pv, Added::Already), "what a request leaves open stays as it is");
+    assert_eq!((control.pause(pv).unwrap(), control.pause(pv).unwrap()), (Change::Done, Change::Already));
+    assert_eq!(control.status(pv).unwrap().connection, Connection::Paused);
+    acquire.shared().receive(Key(pv.0.into()), update(1.0));
+    assert_eq!(control.status(pv).unwrap().counters.received, 0);
+    assert_eq!((control.resume(pv).unwrap(), control.resume(pv).unwrap()), (Change::Done, Change::Already));
+    assert_eq!(control.remove(pv, DataFate::Keep).unwrap(), Change::Done);
+    assert_eq!(control.remove(pv, DataFate::Keep).unwrap(), Change::Unknown);
+    assert_eq!((control.status(pv), control.totals().pvs()), (None, 0));
+    acquire.finish();
+}
+
+#[tokio::test]
+async fn a_scanned_pv_is_sampled_when_its_period_is_over_without_a_further_update() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let control = acquire.control();
+    let (pv, _) = add(&control, "A", Some(Method::Scan { period: Duration::from_millis(100) }));
+    for value in 0..10 {
+        acquire.shared().receive(Key(pv.0.into()), update(value.into()));
+    }
+    wait_until("the first and the newest are stored", || sink.samples() == 2);
+    let newest = lock(&sink.records).iter().rev().find_map(|(_, record)| match record {
+        Record::Samples(batch) => batch.values().f64_at(batch.len() - 1),
+        _ => None,
+    });
+    assert_eq!(newest, Some(9.0));
+    assert_eq!(control.status(pv).unwrap().counters.skipped, 8);
+    acquire.finish();
+}
