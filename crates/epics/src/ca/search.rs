@@ -25,6 +25,9 @@ use crate::Key;
 /// The first wait for a reply; each further one is twice as long.
 const FIRST_PERIOD: Duration = Duration::from_millis(100);
 
+/// Names that become due within this time travel in the same datagrams.
+const ROUND: Duration = Duration::from_millis(4);
+
 /// First searches per second: 25,000 names are asked for in a quarter of a second, in datagrams that an IOC's default
 /// receive buffer of 200 kB takes even if it looks up names only every 40 ms.
 const FRESH_PER_SECOND: u32 = 100_000;
@@ -79,6 +82,7 @@ pub struct Search {
     next_sequence: u32,
     /// Queue 0 holds fresh names, queue n + 1 those of level n. Entries of names that have moved on are skipped.
     queues: Vec<VecDeque<Turn>>,
+    next_round: Instant,
     fresh: Allowance,
     repeats: Allowance,
     /// Servers that were lost and have not shown themselves since.
@@ -138,6 +142,7 @@ impl Search {
             next_cid: 0,
             next_sequence: 0,
             queues: (0..=levels).map(|_| VecDeque::new()).collect(),
+            next_round: now,
             fresh: Allowance::new(FRESH_PER_SECOND, now),
             repeats: Allowance::new(REPEATS_PER_SECOND, now),
             lost: HashSet::new(),
@@ -192,14 +197,18 @@ impl Search {
     /// Writes the next datagram into `datagram` if one is due and allowed: a version message (16 bytes, for UDP only),
     /// then as many searches as fit.
     pub fn poll(&mut self, now: Instant, datagram: &mut Vec<u8>) -> bool {
-        self.hurry_if_due(now);
         datagram.clear();
+        if now < self.next_round {
+            return false;
+        }
+        self.hurry_if_due(now);
         wire::datagram_version(datagram, self.next_sequence);
         let empty = datagram.len();
         for queue in 0..self.queues.len() {
             self.fill(queue, now, datagram);
         }
         if datagram.len() == empty {
+            self.next_round = now + ROUND;
             return false;
         }
         self.next_sequence = self.next_sequence.wrapping_add(1);
@@ -211,10 +220,10 @@ impl Search {
     pub fn deadline(&self) -> Option<Instant> {
         let hurry = self.hurried.filter(|_| self.hurry_wanted).map(|last| last + HURRY_PERIOD);
         let queues = self.queues.iter().enumerate().filter_map(|(number, queue)| {
-            let allowed = if number == 0 { self.fresh.next() } else { self.repeats.next() };
+            let allowed = if number == 0 { self.fresh.next } else { self.repeats.next };
             queue.front().map(|turn| turn.due.max(allowed))
         });
-        queues.chain(hurry).min()
+        queues.chain(hurry).min().map(|due| due.max(self.next_round))
     }
 
     /// Takes a datagram that came from `sender`; `found` is called for each name that it answers first.
@@ -333,11 +342,6 @@ struct Allowance {
 impl Allowance {
     fn new(per_second: u32, now: Instant) -> Allowance {
         Allowance { interval: Duration::from_secs(1) / per_second, next: now }
-    }
-
-    /// When the next batch is worth waking up for.
-    fn next(&self) -> Instant {
-        self.next + ALLOWANCE_KEPT / 4
     }
 
     fn take(&mut self, now: Instant) -> bool {

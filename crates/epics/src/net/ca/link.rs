@@ -33,6 +33,13 @@ const READ_BYTES: usize = 256 << 10;
 /// With less room than this the buffer is enlarged: only messages that have begun to arrive make it grow.
 const READ_BYTES_LEAST: usize = 64 << 10;
 
+/// Small reads that follow each other faster than this are left to gather for as long: at 250,000 updates a second most of
+/// the work was waking up (0.40 µs of CPU per update without, 0.12 with; `cacount` beside one IOC, 25,000 PVs at 10 Hz).
+const GATHER: Duration = Duration::from_millis(1);
+
+/// Reads of this size are not left to gather.
+const READ_BYTES_BULK: usize = 32 << 10;
+
 /// Hub to link.
 pub(super) enum Order {
     Open {
@@ -114,24 +121,27 @@ impl<H: Fn(Key, Event)> Link<H> {
     async fn converse(&mut self, circuit: &mut Circuit, stream: &TcpStream) -> End {
         let mut input = Vec::with_capacity(READ_BYTES);
         let mut batch = Vec::new();
+        let mut pacing = Pacing { last_read: None, is_gathering: false };
+        let mut gather = pin!(sleep(GATHER));
         let mut timer = pin!(sleep_until(Instant::now().into()));
         loop {
             let is_writing = !circuit.transmit().is_empty();
             let interest = if is_writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
             let progress = tokio::select! {
-                ready = stream.ready(interest) => match ready {
+                ready = stream.ready(interest), if is_writing || !pacing.is_gathering => match ready {
                     Ok(ready) if ready.is_writable() && is_writing => {
                         write(stream, circuit.transmit()).and_then(|()| self.read(stream, &mut input, circuit))
                     }
                     Ok(_) => self.read(stream, &mut input, circuit),
                     Err(error) => Err(error.to_string()),
                 },
+                () = &mut gather, if pacing.is_gathering => self.read(stream, &mut input, circuit),
                 count = self.orders.recv_many(&mut batch, 1024) => {
                     if count == 0 {
                         return End::Unneeded;
                     }
                     batch.drain(..).for_each(|order| apply(circuit, order));
-                    Ok(())
+                    continue;
                 }
                 () = &mut timer => {
                     // What has arrived counts as a sign of life, even if this process was too busy to look.
@@ -144,21 +154,26 @@ impl<H: Fn(Key, Event)> Link<H> {
                     progress
                 }
             };
-            if let Err(reason) = progress {
-                return End::Lost(format!("circuit to {} lost: {reason}", self.server));
+            match progress {
+                Ok(size) => {
+                    if let Some(until) = pacing.after(size, Instant::now()) {
+                        gather.as_mut().reset(until.into());
+                    }
+                }
+                Err(reason) => return End::Lost(format!("circuit to {} lost: {reason}", self.server)),
             }
         }
     }
 
-    /// Reads once, if there is something to read.
-    fn read(&self, stream: &TcpStream, input: &mut Vec<u8>, circuit: &mut Circuit) -> Result<(), String> {
+    /// Reads once, if there is something to read: how many bytes.
+    fn read(&self, stream: &TcpStream, input: &mut Vec<u8>, circuit: &mut Circuit) -> Result<usize, String> {
         if input.capacity() - input.len() < READ_BYTES_LEAST {
             input.reserve(READ_BYTES);
         }
         let size = match stream.try_read_buf(input) {
             Ok(0) => return Err("the server closed it".to_owned()),
             Ok(size) => size,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
             Err(error) => return Err(error.to_string()),
         };
         let result = circuit.receive(input, Instant::now(), &mut |key, event| (self.handler)(key, event));
@@ -173,12 +188,30 @@ impl<H: Fn(Key, Event)> Link<H> {
         }
         let taken = result.map_err(|malformed| malformed.to_string())?;
         input.drain(..taken);
-        Ok(())
+        Ok(size)
     }
 
     fn report(&self, kind: ReportKind) {
         // Without a hub the client was dropped, and this task ends as soon as it looks for orders.
         let _ = self.reports.send(Report { link: self.id, server: self.server, kind });
+    }
+}
+
+/// Whether small reads follow each other so fast that they are better left to gather.
+struct Pacing {
+    last_read: Option<Instant>,
+    is_gathering: bool,
+}
+
+impl Pacing {
+    /// Notes a read; returns until when to wait before the next.
+    fn after(&mut self, size: usize, now: Instant) -> Option<Instant> {
+        let was_soon = self.last_read.is_some_and(|last| now.duration_since(last) < 2 * GATHER);
+        self.is_gathering = size > 0 && size < READ_BYTES_BULK && was_soon;
+        if size > 0 {
+            self.last_read = Some(now);
+        }
+        self.is_gathering.then(|| now + GATHER)
     }
 }
 
