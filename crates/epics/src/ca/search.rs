@@ -7,12 +7,13 @@
 //!
 //! Names on one level all wait equally long, so each level is a plain queue, served in turn. First searches and repeats each
 //! have their own allowance of names per second: 100,000 names that nobody serves cost a constant trickle, and a name added
-//! meanwhile is asked for at once. The first sign of a server that was lost brings forward all the names it had.
+//! meanwhile is asked for at once. Each server that was lost has one scout among its names, which is asked for every few
+//! seconds for ever; the first reply to it, or from that server, brings forward all the names the server had.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, VecDeque},
     mem,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
@@ -40,6 +41,9 @@ const ALLOWANCE_KEPT: Duration = Duration::from_millis(20);
 
 /// Names are brought forward for a server that came up, but not more often than this.
 const HURRY_PERIOD: Duration = Duration::from_secs(15);
+
+/// The slowest queue of a scout: a wait of 3.2 s.
+const SCOUT_QUEUE: usize = 6;
 
 /// A datagram of searches: what every server ever written takes.
 const DATAGRAM_BYTES: usize = 1024;
@@ -85,8 +89,8 @@ pub struct Search {
     next_round: Instant,
     fresh: Allowance,
     repeats: Allowance,
-    /// Servers that were lost and have not shown themselves since.
-    lost: HashSet<SocketAddr>,
+    /// Servers that were lost and have not shown themselves since, and the scout for each.
+    lost: HashMap<SocketAddr, u32>,
     hurried: Option<Instant>,
     hurry_wanted: bool,
     tally: Tally,
@@ -145,7 +149,7 @@ impl Search {
             next_round: now,
             fresh: Allowance::new(FRESH_PER_SECOND, now),
             repeats: Allowance::new(REPEATS_PER_SECOND, now),
-            lost: HashSet::new(),
+            lost: HashMap::new(),
             hurried: None,
             hurry_wanted: false,
             tally: Tally::default(),
@@ -160,8 +164,11 @@ impl Search {
     /// Searches again for a name whose server was lost: at once, or later the more often that has failed.
     pub fn add_again(&mut self, key: Key, name: Arc<str>, server: SocketAddr, failures: u32, now: Instant) {
         let queue = self.queues.len().saturating_sub(1).min(failures as usize);
-        self.insert(key, name, Some(server), queue, now);
-        self.lost.insert(server);
+        let cid = self.insert(key, name, Some(server), queue, now);
+        let scout = self.lost.entry(server).or_insert(cid);
+        if !self.names.contains_key(scout) {
+            *scout = cid;
+        }
     }
 
     /// Forgets a name.
@@ -183,7 +190,7 @@ impl Search {
 
     /// A server has shown itself: the names that it had are due now.
     pub fn hurry_names_of(&mut self, server: SocketAddr, now: Instant) {
-        if self.lost.remove(&server) {
+        if self.lost.remove(&server).is_some() {
             self.move_all_to(0, now, |name| name.queue > 0 && name.last_server == Some(server));
         }
     }
@@ -256,6 +263,9 @@ impl Search {
         self.cids.remove(&name.key);
         found(name.key, answer);
         self.hurry_names_of(answer.server, now);
+        if let Some(server) = name.last_server {
+            self.hurry_names_of(server, now); // its PVs may have moved to another address
+        }
     }
 
     /// What was done since the last call.
@@ -263,7 +273,7 @@ impl Search {
         mem::take(&mut self.tally)
     }
 
-    fn insert(&mut self, key: Key, name: Arc<str>, last_server: Option<SocketAddr>, queue: usize, now: Instant) {
+    fn insert(&mut self, key: Key, name: Arc<str>, last_server: Option<SocketAddr>, queue: usize, now: Instant) -> u32 {
         self.remove(key);
         while self.names.contains_key(&self.next_cid) {
             self.next_cid = self.next_cid.wrapping_add(1);
@@ -273,6 +283,7 @@ impl Search {
         self.names.insert(cid, Name { key, name, last_server, queue, due: now });
         self.cids.insert(key, cid);
         self.move_to(cid, queue, now);
+        cid
     }
 
     /// Puts a name at the end of a queue, whose wait begins now.
@@ -295,7 +306,7 @@ impl Search {
 
     /// Adds the due names of one queue; each moves on to the next queue.
     fn fill(&mut self, queue: usize, now: Instant, datagram: &mut Vec<u8>) {
-        let next = (queue + 1).min(self.queues.len().saturating_sub(1));
+        let slower = (queue + 1).min(self.queues.len().saturating_sub(1));
         while let Some(turn) = self.queues.get(queue).and_then(VecDeque::front).copied() {
             let current = self.names.get(&turn.cid).filter(|name| name.has(&turn, queue));
             if let Some(name) = current {
@@ -306,7 +317,8 @@ impl Search {
                 }
                 wire::search(datagram, turn.cid, &name.name);
                 self.tally.searches += 1;
-                self.move_to(turn.cid, next, now);
+                let is_scout = name.last_server.and_then(|server| self.lost.get(&server)) == Some(&turn.cid);
+                self.move_to(turn.cid, if is_scout { slower.min(SCOUT_QUEUE) } else { slower }, now);
             }
             self.queues.get_mut(queue).and_then(VecDeque::pop_front);
         }
@@ -341,7 +353,10 @@ struct Allowance {
 
 impl Allowance {
     fn new(per_second: u32, now: Instant) -> Allowance {
-        Allowance { interval: Duration::from_secs(1) / per_second, next: now }
+        Allowance {
+            interval: Duration::from_secs(1) / per_second,
+            next: now.checked_sub(ALLOWANCE_KEPT).unwrap_or(now),
+        }
     }
 
     fn take(&mut self, now: Instant) -> bool {
