@@ -27,7 +27,7 @@ use self::{
 use crate::{
     Event, Key,
     pva::{
-        Config, Counters, Monitor, Wish,
+        Account, Config, Counters, Monitor, Wish,
         message::SearchReply,
         search::{Found, Search},
     },
@@ -161,7 +161,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
 
     fn reply(&mut self, reply: &SearchReply, sender: SocketAddr, now: Instant) {
         add(&self.counters, Counters { search_replies: 1, ..Counters::default() });
-        let Some(Found { server, keys }) = self.search.reply(reply, sender.ip()) else { return };
+        let Some(Found { server, keys }) = self.search.reply(reply, sender.ip(), now) else { return };
         let pause = self.penalties.get(&server).map_or(Duration::ZERO, |p| p.until.saturating_duration_since(now));
         if !pause.is_zero() {
             keys.into_iter().for_each(|key| self.search_again(key, now, pause));
@@ -187,8 +187,8 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             server,
             number: self.circuits_made,
             lasting: self.config.name_servers.contains(&server),
-            account: self.config.account.clone(),
-            conn_tmo: self.config.conn_tmo,
+            account: Account { user: self.config.user.clone(), host: self.config.host.clone() },
+            silence_max: self.config.silence_max,
             counters: Arc::clone(&self.counters),
             notices: self.notices.clone(),
             handler: self.handler.clone(),

@@ -58,12 +58,12 @@ enum Phase {
 
 impl Circuit {
     /// A circuit that has just been connected.
-    pub fn new(server: SocketAddr, account: Account, conn_tmo: Duration, now: Instant) -> Circuit {
+    pub fn new(server: SocketAddr, account: Account, silence_max: Duration, now: Instant) -> Circuit {
         let talk = Talk {
             server,
             account,
-            silence_max: conn_tmo,
-            echo_every: ECHO_EVERY.min(conn_tmo / 2),
+            silence_max,
+            echo_every: ECHO_EVERY.min(silence_max / 2),
             phase: Phase::Greeting,
             channels: Channels::new(server),
             replies: Vec::new(),

@@ -2,16 +2,15 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use super::message::Account;
 use crate::addr::{AddrError, parse_list, parse_port, parse_switch};
 
 /// What a client must be told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Hosts and broadcast addresses to which searches go (`EPICS_PVA_ADDR_LIST`).
-    pub addr_list: Vec<SocketAddr>,
+    pub addresses: Vec<SocketAddr>,
     /// Whether searches also go to the broadcast address of every interface (`EPICS_PVA_AUTO_ADDR_LIST`).
-    pub auto_addr_list: bool,
+    pub auto_addresses: bool,
     /// The UDP port of searches and beacons (`EPICS_PVA_BROADCAST_PORT`).
     pub broadcast_port: u16,
     /// The TCP port of name servers that are given without one (`EPICS_PVA_SERVER_PORT`).
@@ -19,27 +18,30 @@ pub struct Config {
     /// Servers that answer searches by TCP (`EPICS_PVA_NAME_SERVERS`).
     pub name_servers: Vec<SocketAddr>,
     /// How long a server may be silent (`EPICS_PVA_CONN_TMO`).
-    pub conn_tmo: Duration,
-    /// Who the client says it is.
-    pub account: Account,
+    pub silence_max: Duration,
+    /// Who the client says it is, for access security (`USER`).
+    pub user: String,
+    /// The host the client says it runs on, for access security (`HOSTNAME`).
+    pub host: String,
 }
 
 impl Default for Config {
     fn default() -> Config {
         Config {
-            addr_list: Vec::new(),
-            auto_addr_list: true,
+            addresses: Vec::new(),
+            auto_addresses: true,
             broadcast_port: 5076,
             server_port: 5075,
             name_servers: Vec::new(),
-            conn_tmo: Duration::from_secs(30),
-            account: Account { user: "pvark".to_owned(), host: "localhost".to_owned() },
+            silence_max: Duration::from_secs(30),
+            user: "pvark".to_owned(),
+            host: "localhost".to_owned(),
         }
     }
 }
 
 impl Config {
-    /// Reads the variables; what is not set has the default of EPICS. User and host come from `USER` and `HOSTNAME`.
+    /// Reads the variables; what is not set has the default of EPICS.
     pub fn from_env(get: impl Fn(&str) -> Option<String>) -> Result<Config, AddrError> {
         let mut config = Config::default();
         let filled = |key: &str| get(key).filter(|text| !text.trim().is_empty());
@@ -50,22 +52,22 @@ impl Config {
             config.server_port = parse_port("EPICS_PVA_SERVER_PORT", &text)?;
         }
         if let Some(text) = filled("EPICS_PVA_ADDR_LIST") {
-            config.addr_list = parse_list("EPICS_PVA_ADDR_LIST", &text, config.broadcast_port)?;
+            config.addresses = parse_list("EPICS_PVA_ADDR_LIST", &text, config.broadcast_port)?;
         }
         if let Some(text) = filled("EPICS_PVA_AUTO_ADDR_LIST") {
-            config.auto_addr_list = parse_switch("EPICS_PVA_AUTO_ADDR_LIST", &text)?;
+            config.auto_addresses = parse_switch("EPICS_PVA_AUTO_ADDR_LIST", &text)?;
         }
         if let Some(text) = filled("EPICS_PVA_NAME_SERVERS") {
             config.name_servers = parse_list("EPICS_PVA_NAME_SERVERS", &text, config.server_port)?;
         }
         if let Some(text) = filled("EPICS_PVA_CONN_TMO") {
-            config.conn_tmo = parse_seconds("EPICS_PVA_CONN_TMO", &text)?;
+            config.silence_max = parse_seconds("EPICS_PVA_CONN_TMO", &text)?;
         }
         if let Some(user) = filled("USER").or_else(|| filled("LOGNAME")) {
-            config.account.user = user;
+            config.user = user;
         }
         if let Some(host) = filled("HOSTNAME") {
-            config.account.host = host;
+            config.host = host;
         }
         Ok(config)
     }
@@ -99,9 +101,9 @@ mod tests {
             ("EPICS_PVA_CONN_TMO", "5.5"),
         ])
         .unwrap();
-        assert_eq!(config.addr_list, ["127.0.0.1:26076", "127.0.0.1:9"].map(|a| a.parse().unwrap()));
+        assert_eq!(config.addresses, ["127.0.0.1:26076", "127.0.0.1:9"].map(|a| a.parse().unwrap()));
         assert_eq!(config.name_servers, ["127.0.0.1:26075".parse().unwrap()]);
-        assert_eq!((config.auto_addr_list, config.conn_tmo), (false, Duration::from_millis(5500)));
+        assert_eq!((config.auto_addresses, config.silence_max), (false, Duration::from_millis(5500)));
     }
 
     #[test]

@@ -229,10 +229,14 @@ impl Search {
         }
     }
 
-    /// Takes an answer that came from `sender`; names that are no longer searched (a second server has them too) are left out.
-    pub fn reply(&mut self, reply: &SearchReply, sender: IpAddr) -> Option<Found> {
+    /// Takes an answer that came from `sender`; names that are no longer searched (a second server has them too) are left
+    /// out. A server that was never heard of may have other names too.
+    pub fn reply(&mut self, reply: &SearchReply, sender: IpAddr, now: Instant) -> Option<Found> {
         if !reply.found {
             return None;
+        }
+        if !self.servers.contains_key(&reply.guid) {
+            self.beacon(reply.guid, 0, now);
         }
         let mut keys = Vec::new();
         for id in &reply.ids {
@@ -257,10 +261,10 @@ impl Search {
     }
 
     fn hurry(&mut self, now: Instant) {
-        self.hurried = Some(now);
         for id in self.ids.values() {
             let Some(entry) = self.entries.get_mut(*id) else { continue };
             if Class::of(entry) == Class::Old {
+                self.hurried = Some(now);
                 entry.tries = FRESH_TRIES - 1;
                 entry.due = now;
                 self.fresh.due.push(Reverse((now, *id)));

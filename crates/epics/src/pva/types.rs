@@ -14,7 +14,7 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use super::wire::{Error, Reader, Writer};
 
@@ -257,6 +257,44 @@ impl Type {
     /// Writes the description of "no type", the start of an any without a value.
     pub fn encode_nothing(w: &mut Writer) {
         w.u8(NOTHING);
+    }
+}
+
+impl fmt::Display for Type {
+    /// In one line: `point{x: double, names: string[], next: any}[]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Scalar(scalar) => f.write_str(scalar.name()),
+            Type::BoundedString(size) => write!(f, "string<={size}"),
+            Type::Array(scalar, extent) => write!(f, "{}{extent}", scalar.name()),
+            Type::Structure(s) => write!(f, "{s}"),
+            Type::StructureArray(s, extent) => write!(f, "{s}{extent}"),
+            Type::Union(s) => write!(f, "union {s}"),
+            Type::UnionArray(s, extent) => write!(f, "union {s}{extent}"),
+            Type::Any => f.write_str("any"),
+            Type::AnyArray(extent) => write!(f, "any{extent}"),
+        }
+    }
+}
+
+impl fmt::Display for Structure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{{", self.id)?;
+        for (at, field) in self.fields.iter().enumerate() {
+            let comma = if at == 0 { "" } else { ", " };
+            write!(f, "{comma}{}: {}", field.name, field.ty)?;
+        }
+        f.write_str("}")
+    }
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extent::Variable => f.write_str("[]"),
+            Extent::Bounded(size) => write!(f, "[<={size}]"),
+            Extent::Fixed(size) => write!(f, "[{size}]"),
+        }
     }
 }
 

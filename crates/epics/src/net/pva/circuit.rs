@@ -66,7 +66,7 @@ pub(super) struct Task<H> {
     /// Whether it stays without subscriptions, as a name server's does.
     pub(super) lasting: bool,
     pub(super) account: Account,
-    pub(super) conn_tmo: Duration,
+    pub(super) silence_max: Duration,
     pub(super) counters: Shared,
     pub(super) notices: UnboundedSender<Notice>,
     pub(super) handler: H,
@@ -81,7 +81,7 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
     }
 
     async fn run(self, mut commands: UnboundedReceiver<Command>) {
-        let mut circuit = Circuit::new(self.server, self.account.clone(), self.conn_tmo, Instant::now());
+        let mut circuit = Circuit::new(self.server, self.account.clone(), self.silence_max, Instant::now());
         let reason = match crate::net::connect(self.server).await {
             Ok(stream) => {
                 add(&self.counters, Counters { circuits_opened: 1, ..Counters::default() });

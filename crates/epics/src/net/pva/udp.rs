@@ -47,8 +47,8 @@ pub(super) enum Datagram {
 impl Udp {
     pub(super) fn open(config: &Config) -> io::Result<Udp> {
         let networks = broadcast_addresses(config.broadcast_port);
-        let mut addresses = config.addr_list.clone();
-        if config.auto_addr_list {
+        let mut addresses = config.addresses.clone();
+        if config.auto_addresses {
             addresses.extend(&networks);
         }
         addresses.sort();
@@ -61,7 +61,7 @@ impl Udp {
         let targets = addresses.iter().map(|a| Target { address: *a, unicast: is_unicast(a) }).collect();
         let search = search_socket()?;
         let reply_port = search.local_addr()?.port();
-        let beacons = if config.auto_addr_list { beacon_sockets(&networks) } else { Vec::new() };
+        let beacons = if config.auto_addresses { beacon_sockets(&networks) } else { Vec::new() };
         Ok(Udp { search, reply_port, targets, beacons, buffer: vec![0; DATAGRAM_BYTES].into() })
     }
 
