@@ -88,7 +88,7 @@ impl ListSink {
 /// Acquisition whose clients have nowhere to search: events come from the test.
 fn start(sink: &ListSink, queue_bytes_max: usize) -> Acquire<ListSink> {
     let ca = epics::ca::Config { auto_addresses: false, repeater_port: 1, ..epics::ca::Config::default() };
-    let pva = epics::pva::Config { auto_addr_list: false, ..epics::pva::Config::default() };
+    let pva = epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() };
     let config = Config { default_protocol: Protocol::Ca, queue_bytes_max, ca, pva };
     Acquire::start(config, sink.clone()).unwrap()
 }
