@@ -1,1 +1,32 @@
-//! Everything that speaks to clients: HTTP, its formats, the web page.
+//! Everything that speaks to clients: HTTP, its formats, the web page. The only crate that knows JSON and protobuf.
+//!
+//! ```text
+//!   server     connections, their limits and their end
+//!   routes     every URL in one table: method, path, right, summary, handler
+//!   call       a request as handlers see it          refusal, answer   what they return
+//!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
+//!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
+//!   metrics    /metrics         ui           the web page
+//! ```
+//!
+//! Handlers are plain functions on a thread that may block. Long answers are iterators of chunks: the next chunk is made when
+//! the client has taken the one before, so a client that stops reading costs one chunk of memory and no thread.
+
+#![deny(missing_docs)]
+
+mod answer;
+mod api;
+mod app;
+mod appliance;
+mod call;
+mod dispatch;
+mod formats;
+mod metrics;
+mod names;
+mod refusal;
+mod routes;
+mod server;
+mod ui;
+mod url;
+
+pub use server::{Config, Error, Serve};

@@ -1,0 +1,136 @@
+//! `GET /api/v1/pvs/{pv}/bins`: a range cut into bins of equal length, for drawing any span at once.
+
+use std::io::Write;
+
+use query::Bin;
+use sample::{PvEntry, Sample, TimeRange, Timestamp, ValueType};
+use serde_json::Value;
+
+use super::samples::{FORMATS, facts, head};
+use crate::{
+    answer::{Answer, CSV, JSON, whole},
+    call::Call,
+    formats::{
+        arrow,
+        value::{self, Dialect, put_f64, put_json, put_list},
+    },
+    refusal::{Code, Refusal},
+};
+
+const BINS_DEFAULT: usize = 1000;
+
+/// `GET /pvs/{pv}/bins`
+pub(crate) fn show(call: &Call) -> Answer {
+    let (entry, range) = (call.pv()?, call.range()?);
+    let format = call.word("format", &FORMATS, Code::UnknownFormat)?;
+    let count = call.number("bins")?.unwrap_or(BINS_DEFAULT);
+    let newest = call.metadata_at_end(entry.id, range)?;
+    let last = call.app.reader.last_before(entry.id, range.t1)?;
+    let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type);
+    let value_type = last.map(|sample| sample.value.value_type()).or(announced);
+    refuse_what_is_no_number(&entry, value_type)?;
+    let bins = collect(call, &entry, range, count)?;
+    match format {
+        "csv" => Ok(whole(CSV, csv(&bins))),
+        "arrow" => {
+            let bytes = arrow::bins(&bins, facts(&entry, range, newest.as_ref()))?;
+            Ok(whole(arrow::CONTENT_TYPE, bytes))
+        }
+        _ => {
+            let before = call.app.reader.last_before(entry.id, range.t0)?;
+            let mut head = head(&entry, range, newest.as_ref());
+            head.insert("type".to_owned(), value_type.map(|t| t.to_string()).into());
+            head.insert("raw".to_owned(), bins.iter().all(|bin| bin.count <= 1).into());
+            head.insert("before".to_owned(), before.as_ref().map(sample_before).into());
+            let mut out = Vec::new();
+            put_json(&mut out, &head);
+            out.pop();
+            out.extend_from_slice(b",\n\"bins\":");
+            put_bins(&mut out, &bins);
+            out.extend_from_slice(b"}\n");
+            Ok(whole(JSON, out))
+        }
+    }
+}
+
+fn refuse_what_is_no_number(entry: &PvEntry, value_type: Option<ValueType>) -> Result<(), Refusal> {
+    match value_type {
+        Some(value_type) if !value_type.is_numeric_scalar() => {
+            let message = format!("{} holds {value_type}, which has no minimum, maximum or mean", entry.name);
+            Err(Refusal::new(Code::BadRequest, message).hint(format!("GET /api/v1/pvs/{}/samples", entry.name)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// All bins, unless the client goes away meanwhile.
+fn collect(call: &Call, entry: &PvEntry, range: TimeRange, count: usize) -> Result<Vec<Bin>, Refusal> {
+    let mut bins = Vec::new();
+    for bin in call.app.query.bins(entry.id, range, count)? {
+        bins.push(bin?);
+        if call.is_abandoned() {
+            return Err(Refusal::new(Code::BadRequest, "the client has gone"));
+        }
+    }
+    Ok(bins)
+}
+
+fn sample_before(sample: &Sample) -> Value {
+    serde_json::json!({
+        "time": sample.time.to_string(),
+        "seconds": sample.time.seconds_f64(),
+        "value": value::as_json(&sample.value),
+        "severity": sample.alarm.severity as u8,
+    })
+}
+
+fn put_bins(out: &mut Vec<u8>, bins: &[Bin]) {
+    let counts = |out: &mut Vec<u8>, name: &str, count: fn(&Bin) -> u64| {
+        out.extend_from_slice(format!(",\n\"{name}\":").as_bytes());
+        put_list(out, bins.iter(), |out, bin| put_json(out, &count(bin)));
+    };
+    let numbers = |out: &mut Vec<u8>, name: &str, number: fn(&Bin) -> f64| {
+        out.extend_from_slice(format!(",\n\"{name}\":").as_bytes());
+        put_list(out, bins.iter(), |out, bin| put_number(out, number(bin)));
+    };
+    out.extend_from_slice(b"{\"start\":");
+    put_list(out, bins.iter(), |out, bin| put_json(out, &bin.t0.seconds_f64()));
+    numbers(out, "end", |bin| bin.t1.seconds_f64());
+    counts(out, "count", |bin| bin.count);
+    numbers(out, "min", |bin| bin.min);
+    numbers(out, "max", |bin| bin.max);
+    numbers(out, "mean", |bin| bin.mean);
+    numbers(out, "first", |bin| bin.first);
+    numbers(out, "last", |bin| bin.last);
+    counts(out, "severity", |bin| bin.severity_max as u64);
+    counts(out, "nan", |bin| bin.nan_count);
+    counts(out, "invalid", |bin| bin.invalid_count);
+    out.push(b'}');
+}
+
+/// NaN, which here means that there is no number, as null.
+fn put_number(out: &mut Vec<u8>, number: f64) {
+    if number.is_nan() { out.extend_from_slice(b"null") } else { put_f64(out, number, Dialect::Exact) }
+}
+
+fn csv(bins: &[Bin]) -> Vec<u8> {
+    let mut out = b"start,end,count,min,max,mean,first,last,severity,nan,invalid\n".to_vec();
+    for bin in bins {
+        put_time(&mut out, bin.t0);
+        put_time(&mut out, bin.t1);
+        put_json(&mut out, &bin.count);
+        for number in [bin.min, bin.max, bin.mean, bin.first, bin.last] {
+            out.push(b',');
+            if !number.is_nan() {
+                put_f64(&mut out, number, Dialect::Appliance);
+            }
+        }
+        let (severity, nan, invalid) = (bin.severity_max as u8, bin.nan_count, bin.invalid_count);
+        writeln!(out, ",{severity},{nan},{invalid}").expect("a vector takes every byte");
+    }
+    out
+}
+
+fn put_time(out: &mut Vec<u8>, time: Timestamp) {
+    write!(out, "{time},").expect("a vector takes every byte");
+}

@@ -1,0 +1,186 @@
+//! `GET /api/v1/live`: new samples and changes of state as Server-Sent Events, from the store, so that what a client sees here
+//! is what it would get by asking again.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use acquire::Connection;
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderValue, header},
+};
+use futures_util::stream;
+use sample::{Batch, PvEntry, TimeRange, Timestamp};
+use tokio::{task::spawn_blocking, time::Instant};
+
+use crate::{
+    answer::{Answer, whole},
+    app::App,
+    call::Call,
+    formats::{json::put_columns, value::put_json},
+    refusal::{Code, Refusal},
+};
+
+const PVS_MAX: usize = 50;
+/// How often the store is asked: quick to the eye, and cheap, because nothing is read while nothing was appended.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// How many batches of one PV are made at one look, when a client begins far in the past.
+const BATCHES_MAX: usize = 2;
+/// How often a silent stream shows that it is alive, so that proxies keep it open.
+const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
+
+/// `GET /live`
+pub(crate) fn show(call: &Call) -> Answer {
+    let names: Vec<&str> = call.query.all("pv").collect();
+    if names.is_empty() || names.len() > PVS_MAX {
+        let message = format!("{} PVs are named with pv=, 1 to {PVS_MAX} are possible", names.len());
+        return Err(Refusal::new(Code::BadRequest, message));
+    }
+    let from = call.time("from")?;
+    let find = |name: &&str| call.app.reader.find(name).ok_or_else(|| Refusal::unknown_pv(name));
+    let entries = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let followed = entries.into_iter().map(|entry| Followed::new(&call.app, entry, from)).collect();
+    let live = Live { app: Arc::clone(&call.app), followed, appended: None, failed: false };
+    let feed = Feed { live: Some(live), waiting: VecDeque::new(), next_comment: Instant::now() + COMMENT_INTERVAL };
+    let body = Body::from_stream(stream::unfold(feed, |mut feed| async {
+        let chunk = feed.next().await?;
+        Some((Ok::<Bytes, std::convert::Infallible>(chunk), feed))
+    }));
+    let mut response = whole("text/event-stream", body);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// The stream's side: waits, without a thread.
+struct Feed {
+    live: Option<Live>,
+    waiting: VecDeque<Bytes>,
+    next_comment: Instant,
+}
+
+impl Feed {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(chunk) = self.waiting.pop_front() {
+                self.next_comment = Instant::now() + COMMENT_INTERVAL;
+                return Some(chunk);
+            }
+            let mut live = self.live.take().filter(|live| !live.failed)?;
+            let app = Arc::clone(&live.app);
+            let (news, live) = spawn_blocking(move || (live.news(), live)).await.ok()?;
+            let silent = news.is_empty();
+            self.waiting.extend(news);
+            self.live = Some(live);
+            if !silent {
+                continue;
+            }
+            if Instant::now() >= self.next_comment {
+                self.waiting.push_back(Bytes::from_static(b": still here\n\n"));
+                continue;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+                () = app.stopped() => return None,
+            }
+        }
+    }
+}
+
+/// The archive's side: what is new since the last look.
+struct Live {
+    app: Arc<App>,
+    followed: Vec<Followed>,
+    /// The store's watermark at the last look.
+    appended: Option<u64>,
+    failed: bool,
+}
+
+/// One PV and how far it has been told.
+struct Followed {
+    entry: PvEntry,
+    /// The time of the last sample told, and how many of that time.
+    told: (Timestamp, usize),
+    /// Whether the last look ended before the newest sample.
+    behind: bool,
+    connection: Option<Connection>,
+}
+
+impl Followed {
+    /// Begins at `from`, or behind the newest sample.
+    fn new(app: &App, entry: PvEntry, from: Option<Timestamp>) -> Followed {
+        let told = match (from, app.reader.extent(entry.id)) {
+            (Some(from), _) => (from, 0),
+            (None, None) => (Timestamp::MIN, 0),
+            (None, Some((_, last, _))) => (last, usize::MAX),
+        };
+        Followed { entry, told, behind: true, connection: None }
+    }
+}
+
+impl Live {
+    fn news(&mut self) -> Vec<Bytes> {
+        let mut news = Vec::new();
+        for followed in &mut self.followed {
+            news.extend(state_news(&self.app, followed));
+        }
+        let appended = self.app.reader.watermark().appended;
+        let unchanged = self.appended.replace(appended) == Some(appended);
+        for followed in self.followed.iter_mut().filter(|followed| followed.behind || !unchanged) {
+            match sample_news(&self.app, followed) {
+                Ok(samples) => news.extend(samples),
+                Err(error) => {
+                    tracing::error!("a live stream was broken off: {error}");
+                    self.failed = true;
+                }
+            }
+        }
+        news
+    }
+}
+
+fn state_news(app: &App, followed: &mut Followed) -> Option<Bytes> {
+    let status = app.control.status(followed.entry.id)?;
+    if followed.connection.replace(status.connection) == Some(status.connection) {
+        return None;
+    }
+    let data = serde_json::json!({
+        "pv": followed.entry.name.as_str(),
+        "state": status.connection.name(),
+        "since": status.since.to_string(),
+    });
+    Some(format!("event: state\ndata: {data}\n\n").into())
+}
+
+/// The samples behind the last one told. Those of its own time are counted, so that none is told twice.
+fn sample_news(app: &App, followed: &mut Followed) -> Result<Vec<Bytes>, store::Error> {
+    let (since, mut skip) = followed.told;
+    let mut news = Vec::new();
+    let mut batches = app.reader.samples(followed.entry.id, TimeRange { t0: since, t1: Timestamp::MAX });
+    followed.behind = false;
+    while let Some(batch) = batches.next().transpose()? {
+        let same = batch.times().partition_point(|time| *time <= since).min(skip);
+        skip -= same;
+        if same == batch.len() {
+            continue;
+        }
+        let batch = batch.slice(same..batch.len());
+        let last = *batch.times().last().expect("a batch with rows left has a last one");
+        let of_last = batch.times().iter().rev().take_while(|time| **time == last).count();
+        let earlier = if followed.told.0 == last { followed.told.1 } else { 0 };
+        followed.told = (last, earlier.saturating_add(of_last));
+        news.push(samples_event(&followed.entry, &batch));
+        if news.len() == BATCHES_MAX {
+            followed.behind = true;
+            break;
+        }
+    }
+    Ok(news)
+}
+
+fn samples_event(entry: &PvEntry, batch: &Batch) -> Bytes {
+    let mut out = b"event: samples\ndata: {\"pv\":".to_vec();
+    put_json(&mut out, &entry.name.as_str());
+    out.extend_from_slice(format!(",\"type\":\"{}\",", batch.value_type()).as_bytes());
+    put_columns(&mut out, batch);
+    out.extend_from_slice(b"}\n\n");
+    out.into()
+}

@@ -1,0 +1,8 @@
+//! `/api/v1`: the archive's own API.
+
+pub(crate) mod bins;
+pub(crate) mod gaps;
+pub(crate) mod live;
+pub(crate) mod pvs;
+pub(crate) mod samples;
+pub(crate) mod status;

@@ -1,0 +1,248 @@
+//! `/api/v1/pvs`: which PVs there are, how each fares, and the commands over them.
+
+use acquire::{AddRequest, Added, Change, Connection, Status};
+use sample::{DataFate, Method, Protocol, PvEntry, PvName, PvState, TimeRange, Timestamp, Value};
+use serde::Deserialize;
+use serde_json::{Map, json};
+
+use super::status::counters;
+use crate::{
+    answer::{Answer, json},
+    app::now,
+    call::Call,
+    formats::{metadata, value},
+    names::Pattern,
+    refusal::{Code, Refusal},
+};
+
+const LIMIT_DEFAULT: usize = 100;
+const LIMIT_MAX: usize = 10_000;
+/// Longer arrays are left out of lists; `GET …/samples` has them.
+const LISTED_ELEMENTS_MAX: usize = 16;
+/// The most PVs that one request may add.
+const ADD_MAX: usize = 100_000;
+/// The shortest scan period: ten milliseconds.
+const PERIOD_MIN: f64 = 0.01;
+/// The longest scan period: a day.
+const PERIOD_MAX: f64 = 86_400.0;
+
+/// `GET /pvs`
+pub(crate) fn list(call: &Call) -> Answer {
+    let pattern = Pattern::search(call.query.get("match").unwrap_or(""))?;
+    let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
+    let offset = call.number("offset")?.unwrap_or(0);
+    let entries = call.app.reader.entries();
+    let found = pattern.among(&entries);
+    let page = found.iter().skip(offset).take(limit);
+    let rows = page.map(|index| row(call, &entries[*index])).collect::<Result<Vec<_>, _>>()?;
+    json(&json!({ "total": found.len(), "pvs": rows }))
+}
+
+/// `GET /pvs/{pv}`
+pub(crate) fn show(call: &Call) -> Answer {
+    let entry = call.pv()?;
+    let reader = &call.app.reader;
+    let status = status(call, &entry);
+    let mut object = row(call, &entry)?;
+    let newest = call.metadata_at_end(entry.id, TimeRange::ALL)?;
+    let extent = reader.extent(entry.id);
+    object.extend([
+        ("added".to_owned(), entry.added.to_string().into()),
+        ("server".to_owned(), status.server.map(|server| server.to_string()).into()),
+        ("first_connected".to_owned(), status.first_connected.map(|time| time.to_string()).into()),
+        ("last_connected".to_owned(), status.last_connected.map(|time| time.to_string()).into()),
+        ("reconnects".to_owned(), status.reconnects.into()),
+        ("counters".to_owned(), counters(&status.counters)),
+        ("metadata".to_owned(), newest.map(|(since, newest)| metadata::as_json(since, &newest)).into()),
+        (
+            "extent".to_owned(),
+            extent
+                .map(|(first, last, samples)| {
+                    json!({ "first": first.to_string(), "last": last.to_string(), "samples": samples })
+                })
+                .into(),
+        ),
+        ("refusal".to_owned(), status.refusal.into()),
+    ]);
+    json(&object)
+}
+
+/// What a list says about a PV.
+fn row(call: &Call, entry: &PvEntry) -> Result<Map<String, serde_json::Value>, Refusal> {
+    let reader = &call.app.reader;
+    let status = status(call, entry);
+    let newest = call.metadata_at_end(entry.id, TimeRange { t0: now(), t1: Timestamp::MAX })?;
+    let last = reader.last_before(entry.id, Timestamp::MAX)?;
+    let known_type = newest.as_ref().and_then(|(_, metadata)| metadata.value_type);
+    let value_type = last.as_ref().map(|sample| sample.value.value_type()).or(known_type);
+    let (method, period) = match entry.settings.method {
+        Method::Monitor => ("monitor", None),
+        Method::Scan { period } => ("scan", Some(period.as_secs_f64())),
+    };
+    let object = json!({
+        "name": entry.name.as_str(),
+        "protocol": entry.settings.protocol.name(),
+        "method": method,
+        "period": period,
+        "state": status.connection.name(),
+        "since": status.since.to_string(),
+        "type": value_type.map(|t| t.to_string()),
+        "units": newest.and_then(|(_, metadata)| metadata.units),
+        "last": last.map(|sample| json!({
+            "time": sample.time.to_string(),
+            "value": listed(&sample.value),
+            "severity": sample.alarm.severity.name(),
+            "status": sample.alarm.status,
+        })),
+    });
+    match object {
+        serde_json::Value::Object(map) => Ok(map),
+        _ => unreachable!("it has just been written as an object"),
+    }
+}
+
+/// The value, unless it is too long for a list.
+fn listed(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Array(elements) if elements.len() > LISTED_ELEMENTS_MAX => serde_json::Value::Null,
+        value => value::as_json(value),
+    }
+}
+
+/// How a PV fares; one that acquisition does not know (yet, or any more) stands as its settings say.
+fn status(call: &Call, entry: &PvEntry) -> Status {
+    call.app.control.status(entry.id).unwrap_or_else(|| Status {
+        connection: match entry.settings.state {
+            PvState::Active => Connection::Searching,
+            PvState::Paused => Connection::Paused,
+        },
+        since: entry.added,
+        first_connected: None,
+        last_connected: None,
+        reconnects: 0,
+        counters: acquire::Counters::default(),
+        last_sample: None,
+        server: None,
+        refusal: None,
+    })
+}
+
+#[derive(Deserialize)]
+struct AddBody {
+    pvs: Vec<Wanted>,
+}
+
+/// A PV to add: its address alone, or with how it is to be archived.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Wanted {
+    Address(String),
+    Settings { name: String, method: Option<String>, period: Option<f64>, protocol: Option<String> },
+}
+
+/// `POST /pvs`
+pub(crate) fn add(call: &Call) -> Answer {
+    let body: AddBody = serde_json::from_slice(&call.body).map_err(|error| {
+        Refusal::new(Code::BadRequest, format!("the body is not what is expected: {error}"))
+            .hint(r#"send {"pvs":["NAME",{"name":"pva://NAME","method":"scan","period":1.0}]}"#)
+    })?;
+    if body.pvs.len() > ADD_MAX {
+        let message = format!("{} PVs in one request, at most {ADD_MAX} are possible", body.pvs.len());
+        return Err(Refusal::new(Code::TooLarge, message));
+    }
+    let judged: Vec<(String, Result<AddRequest, Refusal>)> = body.pvs.into_iter().map(judge).collect();
+    let granted = judged.iter().filter_map(|(_, judgement)| judgement.as_ref().ok().cloned()).collect();
+    let mut added = call.app.control.add(granted)?.into_iter();
+    let rows: Vec<serde_json::Value> = judged
+        .into_iter()
+        .map(|(name, judgement)| match judgement.map(|_| added.next()) {
+            Ok(Some((entry, added))) => json!({ "name": entry.name.as_str(), "status": added_name(added) }),
+            Ok(None) => json!({ "name": name, "status": "refused", "message": "the archive gave no answer" }),
+            Err(refusal) => json!({ "name": name, "status": "refused", "message": refusal.message() }),
+        })
+        .collect();
+    json(&json!({ "pvs": rows }))
+}
+
+pub(crate) fn added_name(added: Added) -> &'static str {
+    match added {
+        Added::New => "added",
+        Added::Already => "already_archived",
+        Added::Changed => "changed",
+    }
+}
+
+/// The request that acquisition understands, with the name as it was given.
+fn judge(wanted: Wanted) -> (String, Result<AddRequest, Refusal>) {
+    match wanted {
+        Wanted::Address(name) => {
+            let request = request(&name, None, None, None);
+            (name, request)
+        }
+        Wanted::Settings { name, method, period, protocol } => {
+            let request = request(&name, protocol.as_deref(), method.as_deref(), period);
+            (name, request)
+        }
+    }
+}
+
+/// Checks what a client asks for. A period alone means scanning.
+pub(crate) fn request(
+    address: &str,
+    protocol: Option<&str>,
+    method: Option<&str>,
+    period: Option<f64>,
+) -> Result<AddRequest, Refusal> {
+    let refused = |message: String| Refusal::new(Code::BadRequest, message);
+    let (prefixed, name) = PvName::parse(address)?;
+    let named = protocol.map(|name| {
+        Protocol::from_name(name).ok_or_else(|| refused(format!("protocol is {name:?}, expected ca or pva")))
+    });
+    let method = match (method, period) {
+        (None, None) => None,
+        (Some("monitor"), _) => Some(Method::Monitor),
+        (Some("scan") | None, Some(period)) if (PERIOD_MIN..=PERIOD_MAX).contains(&period) => {
+            Some(Method::Scan { period: std::time::Duration::from_secs_f64(period) })
+        }
+        (Some("scan") | None, Some(period)) => {
+            return Err(refused(format!("period is {period}, expected {PERIOD_MIN} to {PERIOD_MAX} seconds")));
+        }
+        (Some("scan"), None) => return Err(refused("scanning needs a period in seconds".to_owned())),
+        (Some(other), _) => return Err(refused(format!("method is {other:?}, expected monitor or scan"))),
+    };
+    Ok(AddRequest { name, protocol: prefixed.or(named.transpose()?), method })
+}
+
+/// `POST /pvs/{pv}/pause`
+pub(crate) fn pause(call: &Call) -> Answer {
+    let entry = call.pv()?;
+    let change = call.app.control.pause(entry.id)?;
+    changed(&entry, change, "paused", "already_paused")
+}
+
+/// `POST /pvs/{pv}/resume`
+pub(crate) fn resume(call: &Call) -> Answer {
+    let entry = call.pv()?;
+    let change = call.app.control.resume(entry.id)?;
+    changed(&entry, change, "resumed", "already_active")
+}
+
+/// `DELETE /pvs/{pv}`
+pub(crate) fn remove(call: &Call) -> Answer {
+    let entry = call.pv()?;
+    let fate = match call.word("data", &["keep", "delete"], Code::BadRequest)? {
+        "delete" => DataFate::Delete,
+        _ => DataFate::Keep,
+    };
+    let change = call.app.control.remove(entry.id, fate)?;
+    changed(&entry, change, "removed", "already_removed")
+}
+
+fn changed(entry: &PvEntry, change: Change, done: &str, already: &str) -> Answer {
+    let status = match change {
+        Change::Done => done,
+        Change::Already => already,
+        Change::Unknown => return Err(Refusal::unknown_pv(entry.name.as_str())),
+    };
+    json(&json!({ "name": entry.name.as_str(), "status": status }))
+}

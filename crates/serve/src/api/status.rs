@@ -1,0 +1,119 @@
+//! `GET /api/v1/status`: how the archiver fares, with sentences for an operator where something is wrong.
+
+use acquire::{Counters, Totals};
+use serde_json::{Value, json};
+use store::{Health, Watermark};
+
+use crate::{
+    answer::{Answer, json},
+    app::now,
+    call::Call,
+};
+
+/// Unsynced samples beyond this many are a problem: ten seconds of a very large machine.
+const LAG_MAX: u64 = 2_000_000;
+
+pub(crate) fn show(call: &Call) -> Answer {
+    let app = &call.app;
+    let (totals, health, watermark) = (app.control.totals(), app.reader.health(), app.reader.watermark());
+    json(&json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "started": app.started.to_string(),
+        "now": now().to_string(),
+        "durable": {
+            "appended": watermark.appended,
+            "durable": watermark.durable,
+            "lag": watermark.appended.saturating_sub(watermark.durable),
+        },
+        "pvs": {
+            "total": totals.pvs(),
+            "connected": totals.connected,
+            "searching": totals.searching,
+            "disconnected": totals.disconnected,
+            "paused": totals.paused,
+        },
+        "samples": counters(&totals.counters),
+        "queue": { "bytes": totals.queue_bytes, "bytes_max": totals.queue_bytes_max },
+        "store": store(&health),
+        "problems": problems(&totals, &health, watermark),
+    }))
+}
+
+/// What became of updates, of one PV or of all.
+pub(crate) fn counters(counters: &Counters) -> Value {
+    json!({
+        "received": counters.received,
+        "stored": counters.stored,
+        "skipped": counters.skipped,
+        "dropped_queue": counters.dropped_queue,
+        "dropped_store": counters.dropped_store,
+        "bad_stamps": counters.bad_stamps,
+    })
+}
+
+fn store(health: &Health) -> Value {
+    json!({
+        "refusal": health.refusal,
+        "log_bytes": health.log_bytes,
+        "block_bytes": health.block_bytes,
+        "blocks": health.blocks,
+        "segments": health.segments,
+        "head_bytes": health.head_bytes,
+        "head_samples": health.head_samples,
+        "syncs": health.syncs,
+        "last_sync_micros": health.last_sync_micros,
+        "flushes": health.flushes,
+        "last_flush_micros": health.last_flush_micros,
+        "merged_segments": health.merged_segments,
+        "repeats_dropped": health.repeats_dropped,
+        "corrupt_blocks": health.corrupt_blocks,
+        "refused_appends": health.refused_appends,
+        "refused_samples": health.refused_samples,
+    })
+}
+
+fn problems(totals: &Totals, health: &Health, watermark: Watermark) -> Vec<String> {
+    let mut problems = health.problems.clone();
+    if let Some(refusal) = &health.refusal {
+        problems.push(format!("The store takes no samples: {refusal}."));
+    }
+    let lag = watermark.appended.saturating_sub(watermark.durable);
+    if lag > LAG_MAX {
+        problems.push(format!("{lag} samples are not on disk yet: the disk does not keep up."));
+    }
+    if health.corrupt_blocks > 0 {
+        problems.push(format!("{} damaged blocks were found when reading.", health.corrupt_blocks));
+    }
+    let Counters { dropped_queue, dropped_store, .. } = totals.counters;
+    if dropped_queue > 0 {
+        problems.push(format!("{dropped_queue} samples were lost since the start because the queue was full."));
+    }
+    if dropped_store > 0 {
+        problems.push(format!("{dropped_store} samples were lost since the start because the store refused them."));
+    }
+    if totals.disconnected > 0 {
+        problems.push(format!("{} PVs have lost their IOC.", totals.disconnected));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_said_and_nothing_else() {
+        let watermark = Watermark { appended: 5, durable: 5 };
+        assert!(problems(&Totals::default(), &Health::default(), watermark).is_empty());
+        let totals = Totals { disconnected: 2, ..Totals::default() };
+        let mut health = Health::default();
+        health.refusal = Some("the disk is full".to_owned());
+        let behind = Watermark { appended: 3_000_000, durable: 0 };
+        let expected = [
+            "The store takes no samples: the disk is full.",
+            "3000000 samples are not on disk yet: the disk does not keep up.",
+            "2 PVs have lost their IOC.",
+        ];
+        assert_eq!(problems(&totals, &health, behind), expected);
+    }
+}

@@ -1,0 +1,42 @@
+//! What all handlers share: the arms of the archive that they ask, and the clock.
+
+use std::{
+    net::SocketAddr,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use acquire::Control;
+use query::Query;
+use sample::Timestamp;
+use store::{Reader, Writer};
+use tokio::sync::watch;
+
+use crate::{metrics::Metrics, server::Config};
+
+pub(crate) struct App {
+    pub(crate) config: Config,
+    pub(crate) address: SocketAddr,
+    pub(crate) started: Timestamp,
+    pub(crate) query: Query,
+    pub(crate) reader: Reader,
+    pub(crate) control: Control<Writer>,
+    pub(crate) metrics: Metrics,
+    /// Becomes true when the server is to end; answers that would go on for ever end then.
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+impl App {
+    /// Waits until the server is to end.
+    pub(crate) async fn stopped(&self) {
+        let mut stopping = self.stopping.clone();
+        // An error means that the server is gone, which is an end too.
+        drop(stopping.wait_for(|stopping| *stopping).await);
+    }
+}
+
+/// The clock of requests: what "now" means where a request leaves a time open.
+#[expect(clippy::disallowed_methods, reason = "this is where serving reads the clock; everything else takes `now`")]
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    Timestamp::from_nanos(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+}

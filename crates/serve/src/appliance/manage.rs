@@ -1,0 +1,222 @@
+//! `/mgmt/bpl`: the Archiver Appliance's commands. What they refuse is, as there, an answer with `validation` in it.
+
+use acquire::{Added, Change};
+use axum::http::header;
+use sample::{DataFate, PvEntry, PvState};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::retrieval::find;
+use crate::{
+    answer::{Answer, json},
+    api::pvs::request,
+    call::Call,
+    names::{Pattern, is_glob},
+    refusal::{Code, Refusal},
+    url::Params,
+};
+
+/// What stands where clients look for the Appliance's version.
+pub(crate) const VERSION: &str = concat!("pvark ", env!("CARGO_PKG_VERSION"));
+
+/// `GET /mgmt/bpl/getVersions`
+pub(crate) fn versions(_: &Call) -> Answer {
+    json(&json!({
+        "mgmt_version": VERSION,
+        "engine_version": VERSION,
+        "etl_version": VERSION,
+        "retrieval_version": VERSION,
+    }))
+}
+
+/// `GET /mgmt/bpl/getApplianceInfo`: where the parts are, which here is one place, under the name by which the client came.
+pub(crate) fn appliance_info(call: &Call) -> Answer {
+    let host = call.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
+    let sound = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".:-[]".contains(c));
+    let base = if sound { format!("http://{host}") } else { format!("http://{}", call.app.address) };
+    json(&json!({
+        "identity": "pvark",
+        "mgmtURL": format!("{base}/mgmt/bpl"),
+        "engineURL": format!("{base}/engine/bpl"),
+        "retrievalURL": format!("{base}/retrieval/bpl"),
+        "etlURL": format!("{base}/etl/bpl"),
+        "dataRetrievalURL": format!("{base}/retrieval"),
+        "clusterInetPort": "",
+        "version": VERSION,
+    }))
+}
+
+/// One PV of a request to archive.
+#[derive(Default, Deserialize)]
+struct Wanted {
+    pv: String,
+    samplingperiod: Option<Loose>,
+    samplingmethod: Option<String>,
+}
+
+/// A number, or a text that holds one: clients send either.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Loose {
+    Number(f64),
+    Text(String),
+}
+
+impl Loose {
+    fn number(&self) -> Option<f64> {
+        match self {
+            Loose::Number(number) => Some(*number),
+            Loose::Text(text) => text.parse().ok(),
+        }
+    }
+}
+
+/// `GET` and `POST /mgmt/bpl/archivePV`. Policies, controlling PVs and appliances are not known here; the PV is archived.
+pub(crate) fn archive(call: &Call) -> Answer {
+    let rows = wanted(call)?.iter().map(|wanted| archive_one(call, wanted)).collect::<Result<Vec<_>, _>>()?;
+    json(&rows)
+}
+
+fn archive_one(call: &Call, wanted: &Wanted) -> Result<Value, Refusal> {
+    let name = wanted.pv.trim();
+    let method = wanted.samplingmethod.as_deref().map(str::to_ascii_lowercase);
+    // The Appliance gives monitors a period too, for its buffers; here a monitor takes every update.
+    let period = match method.as_deref() {
+        Some("scan") => wanted.samplingperiod.as_ref().and_then(Loose::number).or(Some(1.0)),
+        _ => None,
+    };
+    let request = match request(name, None, method.as_deref(), period) {
+        Ok(request) => request,
+        Err(refusal) => {
+            return Ok(json!({ "pvName": name, "status": "Exception occured", "validation": refusal.message() }));
+        }
+    };
+    let added = call.app.control.add(vec![request])?;
+    let status = match added.first() {
+        Some((_, Added::Already)) => "Already submitted",
+        _ => "Archive request submitted",
+    };
+    Ok(json!({ "pvName": name, "status": status }))
+}
+
+/// The PVs of a request: JSON objects, or a list of names with settings that hold for all of them.
+fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
+    if content_type(call).contains("json") {
+        return serde_json::from_slice(&call.body)
+            .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a list of PVs: {error}")));
+    }
+    let form = form(call);
+    let get = |name: &str| form.get(name).or_else(|| call.query.get(name)).map(str::to_owned);
+    let names = names_in(call)?.into_iter();
+    let method = get("samplingmethod");
+    let period = get("samplingperiod");
+    let wanted =
+        names.map(|pv| Wanted { pv, samplingmethod: method.clone(), samplingperiod: period.clone().map(Loose::Text) });
+    Ok(wanted.collect())
+}
+
+/// `GET` and `POST /mgmt/bpl/pauseArchivingPV`
+pub(crate) fn pause(call: &Call) -> Answer {
+    for_each(call, |entry| {
+        let change = call.app.control.pause(entry.id)?;
+        Ok((change == Change::Already).then_some("already paused"))
+    })
+}
+
+/// `GET` and `POST /mgmt/bpl/resumeArchivingPV`
+pub(crate) fn resume(call: &Call) -> Answer {
+    for_each(call, |entry| {
+        let change = call.app.control.resume(entry.id)?;
+        Ok((change == Change::Already).then_some("not paused"))
+    })
+}
+
+/// Does it to every PV that the request names. A single name is answered by an object, several by a list of them.
+fn for_each(call: &Call, act: impl Fn(&PvEntry) -> Result<Option<&'static str>, Refusal>) -> Answer {
+    let names = names_in(call)?;
+    let single = matches!(names.as_slice(), [name] if !is_glob(name));
+    let mut rows = Vec::new();
+    for (name, found) in resolve(call, &names)? {
+        let Some(entry) = found else {
+            if single {
+                return Err(Refusal::unknown_pv(&name));
+            }
+            rows.push(json!({ "pvName": name, "validation": format!("PV {name} is not being archived") }));
+            continue;
+        };
+        rows.push(match act(&entry)? {
+            None => json!({ "pvName": name, "status": "ok" }),
+            Some(objection) => json!({ "pvName": name, "validation": format!("PV {name} is {objection}") }),
+        });
+    }
+    if single { json(&rows.first()) } else { json(&rows) }
+}
+
+/// `GET` and `POST /mgmt/bpl/deletePV`: only paused PVs, as the Appliance insists.
+pub(crate) fn delete(call: &Call) -> Answer {
+    let names = names_in(call)?;
+    let fate = if call.query.switch("deleteData") || form(call).switch("deleteData") {
+        DataFate::Delete
+    } else {
+        DataFate::Keep
+    };
+    let mut rows = Vec::new();
+    for name in &names {
+        let entry = find(call, name).map_err(|refusal| refusal.with_status(axum::http::StatusCode::BAD_REQUEST))?;
+        if entry.settings.state != PvState::Paused {
+            let objection =
+                format!("We will not stop archiving PV {name} if it is not paused. Please pause recording first.");
+            rows.push(json!({ "validation": objection }));
+            continue;
+        }
+        call.app.control.remove(entry.id, fate)?;
+        rows.push(json!({ "validation": "", "status": "ok" }));
+    }
+    if let [row] = rows.as_slice() { json(row) } else { json(&rows) }
+}
+
+/// The names that a request gives: `pv=a,b` in URL or form, a JSON list, or lines of text.
+pub(crate) fn names_in(call: &Call) -> Result<Vec<String>, Refusal> {
+    let content_type = content_type(call);
+    let mut names: Vec<String> = call.query.all("pv").flat_map(split).collect();
+    if content_type.contains("json") {
+        let listed: Vec<String> = serde_json::from_slice(&call.body)
+            .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a list of names: {error}")))?;
+        names.extend(listed);
+    } else if content_type.starts_with("text/") {
+        names.extend(split(&String::from_utf8_lossy(&call.body)));
+    } else {
+        names.extend(form(call).all("pv").flat_map(split));
+    }
+    if names.is_empty() { Err(Refusal::new(Code::BadRequest, "pv= is missing")) } else { Ok(names) }
+}
+
+fn split(list: &str) -> Vec<String> {
+    list.split([',', '\n', '\r']).map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn content_type(call: &Call) -> String {
+    let value = call.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    value.unwrap_or("").to_ascii_lowercase()
+}
+
+fn form(call: &Call) -> Params {
+    Params::parse(&String::from_utf8_lossy(&call.body))
+}
+
+/// Each name with the PV behind it; a glob stands for all that it fits.
+pub(crate) fn resolve(call: &Call, names: &[String]) -> Result<Vec<(String, Option<PvEntry>)>, Refusal> {
+    let mut found = Vec::new();
+    for name in names {
+        if is_glob(name) {
+            let entries = call.app.reader.entries();
+            for index in Pattern::glob(name)?.among(&entries) {
+                let entry = &entries[index];
+                found.push((entry.name.to_string(), Some(entry.clone())));
+            }
+        } else {
+            found.push((name.clone(), find(call, name).ok()));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,51 @@
+//! `/retrieval/bpl`, `/retrieval/ping` and `getAllPVs`: which names there are.
+
+use serde_json::json;
+
+use crate::{
+    answer::{Answer, TEXT, json, whole},
+    call::Call,
+    names::Pattern,
+    refusal::{Code, Refusal},
+};
+
+/// How many names an answer holds when nobody says; -1 stands for all.
+const LIMIT_DEFAULT: i64 = 500;
+
+/// `GET /retrieval/ping`
+pub(crate) fn ping(_: &Call) -> Answer {
+    Ok(whole(TEXT, "Pong"))
+}
+
+/// `GET /retrieval/bpl/getVersion`
+pub(crate) fn version(_: &Call) -> Answer {
+    json(&json!({ "version": super::manage::VERSION }))
+}
+
+/// `GET /retrieval/bpl/searchForPVsRegex`
+pub(crate) fn search_for_pvs_regex(call: &Call) -> Answer {
+    let regex = call.query.get("regex").ok_or_else(|| Refusal::new(Code::BadRequest, "regex= is missing"))?;
+    let mut text = String::new();
+    for name in names(call, &Pattern::whole_regex(regex)?, -1) {
+        text.push_str(&name);
+        text.push('\n');
+    }
+    Ok(whole(TEXT, text))
+}
+
+/// `GET /retrieval/bpl/getMatchingPVs` and `GET /mgmt/bpl/getAllPVs`: by `pv=` (glob) or `regex=`, all without either.
+pub(crate) fn matching_pvs(call: &Call) -> Answer {
+    let pattern = match (call.query.get("regex"), call.query.get("pv")) {
+        (Some(regex), _) => Pattern::whole_regex(regex)?,
+        (None, Some(glob)) => Pattern::glob(glob)?,
+        (None, None) => Pattern::Everything,
+    };
+    json(&names(call, &pattern, call.number("limit")?.unwrap_or(LIMIT_DEFAULT)))
+}
+
+fn names(call: &Call, pattern: &Pattern, limit: i64) -> Vec<String> {
+    let entries = call.app.reader.entries();
+    let found = pattern.among(&entries);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    found.into_iter().take(limit).map(|index| entries[index].name.to_string()).collect()
+}

@@ -1,0 +1,84 @@
+//! `/mgmt/bpl/getPVStatus`: how PVs fare, in the Archiver Appliance's words.
+
+use acquire::{Connection, Status};
+use sample::{Method, PvEntry, PvState, Timestamp};
+use serde_json::{Map, Value, json};
+
+use super::manage::{names_in, resolve};
+use crate::{
+    answer::{Answer, json},
+    call::Call,
+};
+
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// `GET` and `POST /mgmt/bpl/getPVStatus`: unknown names get an answer too.
+pub(crate) fn show(call: &Call) -> Answer {
+    let names = names_in(call)?;
+    let rows: Vec<Value> = resolve(call, &names)?
+        .iter()
+        .map(|(name, entry)| match entry {
+            Some(entry) => row(name, entry, call.app.control.status(entry.id).as_ref(), last_sample(call, entry)),
+            None => json!({ "pvName": name, "status": "Not being archived" }),
+        })
+        .collect();
+    json(&rows)
+}
+
+fn last_sample(call: &Call, entry: &PvEntry) -> Option<Timestamp> {
+    call.app.reader.extent(entry.id).map(|(_, last, _)| last)
+}
+
+fn row(name: &str, entry: &PvEntry, status: Option<&Status>, last: Option<Timestamp>) -> Value {
+    let mut row = Map::new();
+    let mut put = |key: &str, text: String| row.insert(key.to_owned(), Value::String(text));
+    put("pvName", name.to_owned());
+    put("pvNameOnly", entry.name.to_string());
+    put("appliance", "pvark".to_owned());
+    put("lastEvent", date(last));
+    if entry.settings.state == PvState::Paused {
+        put("status", "Paused".to_owned());
+        return Value::Object(row);
+    }
+    let connected = status.is_some_and(|status| status.connection == Connection::Connected);
+    let regained = status.filter(|status| status.reconnects > 0).and_then(|status| status.last_connected);
+    let period = match entry.settings.method {
+        Method::Monitor => 1.0,
+        Method::Scan { period } => period.as_secs_f64(),
+    };
+    put("status", "Being archived".to_owned());
+    put("connectionState", connected.to_string());
+    put("samplingPeriod", format!("{period:?}"));
+    put("isMonitored", (entry.settings.method == Method::Monitor).to_string());
+    put("lastRotateLogs", "Never".to_owned());
+    put("connectionFirstEstablished", date(status.and_then(|status| status.first_connected)));
+    put("connectionLastRestablished", date(regained));
+    put("connectionLossRegainCount", status.map_or(0, |status| status.reconnects).to_string());
+    Value::Object(row)
+}
+
+/// `Nov/20/2026 21:25:51 UTC`, or `Never`.
+fn date(time: Option<Timestamp>) -> String {
+    let Some(time) = time else { return "Never".to_owned() };
+    let text = time.to_string();
+    // The text is `2026-11-20T21:25:51.000000000Z`; years before 1678 and after 2261 do not occur.
+    let (Some(year), Some(month), Some(day), Some(clock)) =
+        (text.get(0..4), text.get(5..7), text.get(8..10), text.get(11..19))
+    else {
+        return text;
+    };
+    let month = month.parse::<usize>().ok().and_then(|month| MONTHS.get(month.checked_sub(1)?)).copied();
+    format!("{}/{day}/{year} {clock} UTC", month.unwrap_or("?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_look_as_scripts_expect_them() {
+        let time = Timestamp::parse("2026-11-20T21:25:51.123Z").unwrap();
+        assert_eq!(date(Some(time)), "Nov/20/2026 21:25:51 UTC");
+        assert_eq!(date(None), "Never");
+    }
+}

@@ -1,0 +1,86 @@
+//! A call: one request as its handler sees it, with the readings of parameters that many handlers need.
+
+use std::{
+    str::FromStr,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use axum::{body::Bytes, http::HeaderMap};
+use sample::{Metadata, PvEntry, PvId, TimeRange, Timestamp};
+
+use crate::{
+    app::{App, now},
+    refusal::{Code, Refusal},
+    url::Params,
+};
+
+/// How far back a request reaches that does not say from when.
+const RANGE_DEFAULT: Duration = Duration::from_secs(3600);
+
+pub(crate) struct Call {
+    pub(crate) app: Arc<App>,
+    /// What stands in the path for `{pv}` and the like.
+    pub(crate) path: Vec<(String, String)>,
+    /// The whole path.
+    pub(crate) url_path: String,
+    pub(crate) query: Params,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// Lives as long as the client waits for the answer.
+    pub(crate) waiting: Weak<()>,
+}
+
+impl Call {
+    /// The part of the path that stands for `{name}` in the table of routes.
+    pub(crate) fn path_part(&self, name: &str) -> &str {
+        self.path.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value)
+    }
+
+    /// The PV that the path names.
+    pub(crate) fn pv(&self) -> Result<PvEntry, Refusal> {
+        let name = self.path_part("pv");
+        self.app.reader.find(name).ok_or_else(|| Refusal::unknown_pv(name).hint("GET /api/v1/pvs?match= finds names"))
+    }
+
+    /// From `from` up to, not including, `to`: by default the last hour.
+    pub(crate) fn range(&self) -> Result<TimeRange, Refusal> {
+        let t1 = self.time("to")?.unwrap_or_else(now);
+        let t0 = self.time("from")?.unwrap_or_else(|| t1.saturating_sub(RANGE_DEFAULT));
+        Ok(TimeRange::new(t0, t1)?)
+    }
+
+    pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, Refusal> {
+        Ok(self.query.get(name).map(Timestamp::parse).transpose()?)
+    }
+
+    /// A number, if it is given.
+    pub(crate) fn number<N: FromStr>(&self, name: &str) -> Result<Option<N>, Refusal> {
+        let Some(text) = self.query.get(name) else { return Ok(None) };
+        let number = text.parse();
+        let number = number.map_err(|_| {
+            Refusal::new(Code::BadRequest, format!("{name} is {text:?}, expected a number that is not negative"))
+        })?;
+        Ok(Some(number))
+    }
+
+    /// A word out of a few, the first of which is the default.
+    pub(crate) fn word<'a>(&self, name: &str, known: &[&'a str], code: Code) -> Result<&'a str, Refusal> {
+        let given = self.query.get(name);
+        let found = given.map_or(known.first(), |text| known.iter().find(|word| word.eq_ignore_ascii_case(text)));
+        found.copied().ok_or_else(|| {
+            let given = given.unwrap_or_default();
+            Refusal::new(code, format!("{name} is {given:?}, expected one of {}", known.join(", ")))
+        })
+    }
+
+    /// Whether the client has gone, so that further work on the answer is for nobody.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.waiting.strong_count() == 0
+    }
+
+    /// The metadata in force at the end of `range`, and since when.
+    pub(crate) fn metadata_at_end(&self, pv: PvId, range: TimeRange) -> Result<Option<(Timestamp, Metadata)>, Refusal> {
+        Ok(self.app.reader.metadata(pv, range)?.pop())
+    }
+}

@@ -1,0 +1,185 @@
+//! From a request to the handler of its route: limits, rights, body, and a thread that may block.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{RawPathParams, Request, rejection::RawPathParamsRejection},
+    http::{HeaderMap, StatusCode, Uri, header, request::Parts},
+    response::{IntoResponse, Response},
+    routing::{MethodFilter, on},
+};
+use futures_util::StreamExt;
+use tokio::{
+    task::spawn_blocking,
+    time::{Instant, timeout},
+};
+use tower_service::Service;
+
+use crate::{
+    answer::Answer,
+    app::App,
+    call::Call,
+    metrics::measured,
+    refusal::{Code, Refusal},
+    routes::{Method, ROUTES, Right, Route, allowed},
+    ui,
+    url::{Params, tidy},
+};
+
+/// How long a request's body may take to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The router over all routes.
+#[derive(Clone)]
+pub(crate) struct Dispatch {
+    app: Arc<App>,
+    router: Router,
+}
+
+/// Which row of the table answered; for the counters.
+#[derive(Clone, Copy)]
+pub(crate) struct AnsweredBy(pub(crate) &'static str);
+
+/// What answers where no row of the table does.
+static ELSEWHERE: Route =
+    Route { method: Method::Get, path: "(other)", right: Right::Read, summary: "The web page", handler: ui::show };
+
+impl Dispatch {
+    pub(crate) fn new(app: Arc<App>) -> Dispatch {
+        let mut router = Router::new();
+        for route in ROUTES {
+            let app = Arc::clone(&app);
+            let filter = match route.method {
+                Method::Get => MethodFilter::GET,
+                Method::Post => MethodFilter::POST,
+                Method::Delete => MethodFilter::DELETE,
+            };
+            let run = move |params: Result<RawPathParams, RawPathParamsRejection>, request: Request| {
+                run(Arc::clone(&app), route, params.map(owned), request)
+            };
+            router = router.route(route.path, on(filter, run));
+        }
+        let for_elsewhere = Arc::clone(&app);
+        router = router
+            .method_not_allowed_fallback(|request: Request| async move { method_not_allowed(&request) })
+            .fallback(move |request: Request| elsewhere(Arc::clone(&for_elsewhere), request));
+        Dispatch { app, router }
+    }
+
+    /// Answers one request, and counts it when the answer has been sent.
+    pub(crate) async fn answer(self, mut request: Request) -> Response {
+        let begun = Instant::now();
+        let response = match self.tidied(&mut request) {
+            Ok(()) => {
+                let mut router = self.router;
+                router.call(request).await.unwrap_or_else(|never| match never {})
+            }
+            Err(refusal) => refusal.into_response(),
+        };
+        measured(self.app, begun, response)
+    }
+
+    /// Checks the length of the URL and takes needless parts out of its path.
+    fn tidied(&self, request: &mut Request) -> Result<(), Refusal> {
+        let uri = request.uri();
+        let (bytes, bytes_max) =
+            (uri.path_and_query().map_or(0, |path| path.as_str().len()), self.app.config.url_bytes_max);
+        if bytes > bytes_max {
+            let message = format!("the URL has {bytes} bytes, at most {bytes_max} are possible");
+            return Err(Refusal::new(Code::TooLarge, message).with_status(StatusCode::URI_TOO_LONG));
+        }
+        if let Some(path) = tidy(uri.path()) {
+            let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+            *request.uri_mut() = format!("{path}{query}")
+                .parse()
+                .map_err(|_| Refusal::new(Code::UnknownUrl, format!("{path} is not a path")))?;
+        }
+        Ok(())
+    }
+}
+
+fn owned(params: RawPathParams) -> Vec<(String, String)> {
+    params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// Runs a route's handler; refusals become responses here.
+async fn run(
+    app: Arc<App>,
+    route: &'static Route,
+    path: Result<Vec<(String, String)>, RawPathParamsRejection>,
+    request: Request,
+) -> Response {
+    let answer = match path {
+        Ok(path) => handle(app, route, path, request).await,
+        Err(rejection) => Err(Refusal::new(Code::BadRequest, rejection.to_string())),
+    };
+    let mut response = answer.unwrap_or_else(Refusal::into_response);
+    response.extensions_mut().insert(AnsweredBy(route.path));
+    response
+}
+
+async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
+    let (parts, body) = request.into_parts();
+    allowed(&parts, route.right)?;
+    let body = read_body(body, &parts.headers, app.config.body_bytes_max).await?;
+    let waiting = Arc::new(());
+    let call = call(app, path, parts, body, &waiting);
+    let answer = spawn_blocking(move || (route.handler)(&call)).await;
+    drop(waiting);
+    answer.unwrap_or_else(|panic| Err(Refusal::new(Code::Internal, format!("{} failed: {panic}", route.path))))
+}
+
+fn call(app: Arc<App>, path: Vec<(String, String)>, parts: Parts, body: Bytes, waiting: &Arc<()>) -> Call {
+    let query = Params::parse(parts.uri.query().unwrap_or(""));
+    let url_path = parts.uri.path().to_owned();
+    Call { app, path, url_path, query, headers: parts.headers, body, waiting: Arc::downgrade(waiting) }
+}
+
+/// The whole body, unless it is too long or too slow.
+async fn read_body(body: Body, headers: &HeaderMap, bytes_max: usize) -> Result<Bytes, Refusal> {
+    let too_large = || {
+        let message = format!("the body is too long, at most {bytes_max} bytes are possible");
+        Refusal::new(Code::TooLarge, message)
+    };
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > bytes_max as u64) {
+        return Err(too_large());
+    }
+    let mut pieces = body.into_data_stream();
+    let mut whole = Vec::new();
+    let read = async {
+        while let Some(piece) = pieces.next().await {
+            let piece =
+                piece.map_err(|error| Refusal::new(Code::BadRequest, format!("the body broke off: {error}")))?;
+            if whole.len() + piece.len() > bytes_max {
+                return Err(too_large());
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok(())
+    };
+    let slow = |_| Refusal::new(Code::BadRequest, "the body came too slowly").with_status(StatusCode::REQUEST_TIMEOUT);
+    timeout(BODY_TIMEOUT, read).await.map_err(slow)??;
+    Ok(whole.into())
+}
+
+fn method_not_allowed(request: &Request) -> Response {
+    let message = format!("{} cannot be done with {}", request.method(), request.uri().path());
+    Refusal::new(Code::MethodNotAllowed, message).into_response()
+}
+
+/// The web page where a browser asks for one of its files or links; otherwise a refusal.
+async fn elsewhere(app: Arc<App>, request: Request) -> Response {
+    let reads = matches!(request.method().as_str(), "GET" | "HEAD");
+    if reads && ui::may_show(request.uri().path()) {
+        return run(app, &ELSEWHERE, Ok(Vec::new()), request).await;
+    }
+    unknown_url(request.uri()).into_response()
+}
+
+fn unknown_url(uri: &Uri) -> Refusal {
+    Refusal::new(Code::UnknownUrl, format!("nothing is found at {}", uri.path()))
+        .hint("GET /api/v1/openapi.json describes every URL")
+}

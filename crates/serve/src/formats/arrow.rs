@@ -1,0 +1,212 @@
+//! Samples and bins as an Arrow stream: columns that numpy, pandas and browsers read without parsing.
+//!
+//! An Arrow stream has one schema, so a PV whose type changes within the range is refused rather than converted.
+
+use std::{collections::HashMap, sync::Arc};
+
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
+    Int64Array, LargeListArray, RecordBatch, StringArray, TimestampNanosecondArray, UInt8Array, UInt16Array,
+    UInt32Array, UInt64Array,
+};
+use arrow_buffer::OffsetBuffer;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
+use axum::body::Bytes;
+use query::{Bin, Samples};
+use sample::{Batch, Column, Timestamp, ValueType};
+
+use crate::refusal::{Code, Refusal};
+
+pub(crate) const CONTENT_TYPE: &str = "application/vnd.apache.arrow.stream";
+
+/// Why a stream breaks off.
+#[derive(Debug)]
+pub(crate) enum Error {
+    Query(query::Error),
+    Arrow(ArrowError),
+    TypeChange { from: ValueType, to: ValueType, time: Timestamp },
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Query(error) => write!(f, "{error}"),
+            Error::Arrow(error) => write!(f, "the Arrow stream cannot be written: {error}"),
+            Error::TypeChange { from, to, time } => {
+                write!(f, "the PV changes from {from} to {to} at {time}, an Arrow stream holds one type")
+            }
+        }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        match error {
+            Error::Query(error) => error.into(),
+            Error::Arrow(_) => Refusal::new(Code::Internal, error.to_string()),
+            Error::TypeChange { .. } => Refusal::new(Code::Conflict, error.to_string())
+                .hint("ask for the times before and after apart, or with format=json"),
+        }
+    }
+}
+
+impl From<ArrowError> for Error {
+    fn from(error: ArrowError) -> Error {
+        Error::Arrow(error)
+    }
+}
+
+/// The stream's bytes as they are made.
+pub(crate) struct SamplesArrow {
+    samples: Samples,
+    schema: Arc<Schema>,
+    writer: StreamWriter<Vec<u8>>,
+    value_type: ValueType,
+    waiting: Option<Batch>,
+    left: Option<u64>,
+    ended: bool,
+}
+
+impl SamplesArrow {
+    /// `usual` is the type to announce where there are no samples.
+    pub(crate) fn new(
+        mut samples: Samples,
+        usual: ValueType,
+        facts: HashMap<String, String>,
+        limit: Option<u64>,
+    ) -> Result<SamplesArrow, Error> {
+        let waiting = samples.next().transpose().map_err(Error::Query)?;
+        let value_type = waiting.as_ref().map_or(usual, Batch::value_type);
+        let schema = Arc::new(samples_schema(value_type).with_metadata(facts));
+        let writer = StreamWriter::try_new(Vec::new(), &schema)?;
+        Ok(SamplesArrow { samples, schema, writer, value_type, waiting, left: limit, ended: false })
+    }
+
+    fn chunk(&mut self) -> Result<Bytes, Error> {
+        let batch = match self.waiting.take() {
+            Some(batch) => Some(batch),
+            None => self.samples.next().transpose().map_err(Error::Query)?,
+        };
+        let batch = batch.filter(|_| self.left != Some(0));
+        let Some(mut batch) = batch else {
+            self.ended = true;
+            self.writer.finish()?;
+            return Ok(self.take());
+        };
+        if batch.value_type() != self.value_type {
+            let time = batch.times().first().copied().unwrap_or_default();
+            return Err(Error::TypeChange { from: self.value_type, to: batch.value_type(), time });
+        }
+        if let Some(left) = &mut self.left {
+            let kept = batch.len().min(*left as usize);
+            batch = if kept < batch.len() { batch.slice(0..kept) } else { batch };
+            *left -= kept as u64;
+        }
+        let schema = Arc::clone(&self.schema);
+        self.writer.write(&RecordBatch::try_new(schema, samples_columns(&batch))?)?;
+        Ok(self.take())
+    }
+
+    fn take(&mut self) -> Bytes {
+        std::mem::take(self.writer.get_mut()).into()
+    }
+}
+
+impl Iterator for SamplesArrow {
+    type Item = Result<Bytes, Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, Error>> {
+        if self.ended {
+            return None;
+        }
+        let chunk = self.chunk();
+        self.ended |= chunk.is_err();
+        Some(chunk)
+    }
+}
+
+/// All bins as one record batch.
+pub(crate) fn bins(bins: &[Bin], facts: HashMap<String, String>) -> Result<Bytes, Error> {
+    let times = |time: fn(&Bin) -> Timestamp| times(bins.iter().map(time));
+    let counts = |count: fn(&Bin) -> u64| -> ArrayRef {
+        Arc::new(bins.iter().map(|bin| Some(count(bin))).collect::<UInt64Array>())
+    };
+    let numbers = |number: fn(&Bin) -> f64| -> ArrayRef {
+        Arc::new(bins.iter().map(|bin| Some(number(bin)).filter(|_| bin.count > 0)).collect::<Float64Array>())
+    };
+    let severity: ArrayRef = Arc::new(bins.iter().map(|bin| Some(bin.severity_max as u8)).collect::<UInt8Array>());
+    let columns = [
+        ("start", times(|bin| bin.t0)),
+        ("end", times(|bin| bin.t1)),
+        ("count", counts(|bin| bin.count)),
+        ("min", numbers(|bin| bin.min)),
+        ("max", numbers(|bin| bin.max)),
+        ("mean", numbers(|bin| bin.mean)),
+        ("first", numbers(|bin| bin.first)),
+        ("last", numbers(|bin| bin.last)),
+        ("severity", severity),
+        ("nan", counts(|bin| bin.nan_count)),
+        ("invalid", counts(|bin| bin.invalid_count)),
+    ];
+    let fields: Vec<Field> =
+        columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true)).collect();
+    let schema = Arc::new(Schema::new(fields).with_metadata(facts));
+    let columns = columns.into_iter().map(|(_, column)| column).collect();
+    let mut writer = StreamWriter::try_new(Vec::new(), &schema)?;
+    writer.write(&RecordBatch::try_new(schema, columns)?)?;
+    Ok(writer.into_inner()?.into())
+}
+
+fn samples_schema(value_type: ValueType) -> Schema {
+    let empty = values(&Column::new(value_type));
+    Schema::new(vec![
+        Field::new("time", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), false),
+        Field::new("value", empty.data_type().clone(), false),
+        Field::new("severity", DataType::UInt8, false),
+        Field::new("status", DataType::UInt16, false),
+        Field::new("message", DataType::Utf8, true),
+        Field::new("pulse", DataType::UInt64, false),
+    ])
+}
+
+fn samples_columns(batch: &Batch) -> Vec<ArrayRef> {
+    let alarms = || batch.alarms().rows();
+    vec![
+        times(batch.times().iter().copied()),
+        values(batch.values()),
+        Arc::new(alarms().map(|alarm| Some(alarm.severity as u8)).collect::<UInt8Array>()),
+        Arc::new(alarms().map(|alarm| Some(alarm.status)).collect::<UInt16Array>()),
+        Arc::new(alarms().map(|alarm| alarm.message.as_deref()).collect::<StringArray>()),
+        Arc::new(batch.pulses().rows().map(|pulse| Some(*pulse)).collect::<UInt64Array>()),
+    ]
+}
+
+fn times(times: impl Iterator<Item = Timestamp>) -> ArrayRef {
+    Arc::new(TimestampNanosecondArray::from_iter_values(times.map(Timestamp::nanos)).with_timezone("UTC"))
+}
+
+fn values(column: &Column) -> ArrayRef {
+    match column {
+        Column::Bool(v) => Arc::new(BooleanArray::from(v.clone())),
+        Column::I8(v) => Arc::new(Int8Array::from(v.clone())),
+        Column::U8(v) => Arc::new(UInt8Array::from(v.clone())),
+        Column::I16(v) => Arc::new(Int16Array::from(v.clone())),
+        Column::U16(v) => Arc::new(UInt16Array::from(v.clone())),
+        Column::I32(v) | Column::Enum(v) => Arc::new(Int32Array::from(v.clone())),
+        Column::U32(v) => Arc::new(UInt32Array::from(v.clone())),
+        Column::I64(v) => Arc::new(Int64Array::from(v.clone())),
+        Column::U64(v) => Arc::new(UInt64Array::from(v.clone())),
+        Column::F32(v) => Arc::new(Float32Array::from(v.clone())),
+        Column::F64(v) => Arc::new(Float64Array::from(v.clone())),
+        Column::String(v) => Arc::new(StringArray::from_iter_values(v.iter())),
+        Column::Structure(v) => Arc::new(BinaryArray::from_iter_values(v.iter())),
+        Column::Array(arrays) => {
+            let elements = values(arrays.elements());
+            let field = Arc::new(Field::new("item", elements.data_type().clone(), false));
+            let lengths = (0..arrays.len()).map(|row| arrays.range(row).len());
+            let offsets = OffsetBuffer::from_lengths(lengths);
+            Arc::new(LargeListArray::new(field, offsets, elements, None))
+        }
+    }
+}

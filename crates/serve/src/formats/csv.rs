@@ -1,0 +1,105 @@
+//! Samples as CSV (RFC 4180): one line each, under a line of column names.
+
+use std::io::Write;
+
+use axum::body::Bytes;
+use query::Samples;
+use sample::{Batch, Column};
+
+use super::value::{Dialect, put};
+
+const HEAD: &str = "time,value,severity,status,message,pulse\n";
+
+pub(crate) struct SamplesCsv {
+    samples: Samples,
+    begun: bool,
+    left: Option<u64>,
+}
+
+impl SamplesCsv {
+    pub(crate) fn new(samples: Samples, limit: Option<u64>) -> SamplesCsv {
+        SamplesCsv { samples, begun: false, left: limit }
+    }
+}
+
+impl Iterator for SamplesCsv {
+    type Item = Result<Bytes, query::Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+        let mut out = Vec::new();
+        if !std::mem::replace(&mut self.begun, true) {
+            out.extend_from_slice(HEAD.as_bytes());
+        }
+        let batch = if self.left == Some(0) { None } else { self.samples.next() };
+        match batch {
+            Some(Ok(batch)) => {
+                let rows = self.left.map_or(batch.len(), |left| batch.len().min(left as usize));
+                self.left = self.left.map(|left| left - rows as u64);
+                put_rows(&mut out, &batch, rows);
+                Some(Ok(out.into()))
+            }
+            Some(Err(error)) => Some(Err(error)),
+            None => (!out.is_empty()).then(|| Ok(out.into())),
+        }
+    }
+}
+
+fn put_rows(out: &mut Vec<u8>, batch: &Batch, rows: usize) {
+    let alarms = batch.alarms().rows().zip(batch.pulses().rows());
+    for (row, (alarm, pulse)) in (0..rows).zip(alarms) {
+        put_text(out, format_args!("{},", batch.times()[row]));
+        put_value(out, batch.values(), row);
+        put_text(out, format_args!(",{},{},", alarm.severity as u8, alarm.status));
+        put_field(out, alarm.message.as_deref().unwrap_or(""));
+        put_text(out, format_args!(",{pulse}\n"));
+    }
+}
+
+fn put_text(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("a vector takes every byte");
+}
+
+/// Numbers as they are, texts as fields, all else as JSON in a field.
+fn put_value(out: &mut Vec<u8>, column: &Column, row: usize) {
+    match column {
+        Column::String(texts) => put_field(out, texts.get(row)),
+        Column::Array(_) | Column::Structure(_) => {
+            let mut json = Vec::new();
+            put(&mut json, column, row, Dialect::Exact);
+            put_field(out, &String::from_utf8_lossy(&json));
+        }
+        numbers => put(out, numbers, row, Dialect::Appliance),
+    }
+}
+
+/// A text, quoted where a comma, quote or line break would mislead a reader.
+pub(crate) fn put_field(out: &mut Vec<u8>, text: &str) {
+    if text.contains([',', '"', '\n', '\r']) {
+        out.push(b'"');
+        out.extend_from_slice(text.replace('"', "\"\"").as_bytes());
+        out.push(b'"');
+    } else {
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sample::{Alarm, Sample, Severity, Timestamp, Value};
+
+    use super::*;
+
+    #[test]
+    fn fields_that_would_mislead_a_reader_are_quoted() {
+        let sample = Sample {
+            time: Timestamp::from_nanos(1),
+            value: Value::String("a,\"b\"\nc".into()),
+            alarm: Alarm { severity: Severity::Major, status: 3, message: Some("x,y".into()) },
+            pulse: 7,
+        };
+        let mut out = Vec::new();
+        put_rows(&mut out, &Batch::of(&sample), 1);
+        let expected = "1970-01-01T00:00:00.000000001Z,\"a,\"\"b\"\"\nc\",2,3,\"x,y\",7\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}

@@ -1,0 +1,113 @@
+//! Samples as JSON: one object, its chunks of columns made batch by batch.
+
+use axum::body::Bytes;
+use query::Samples;
+use sample::Batch;
+use serde_json::{Map, Value};
+
+use super::value::{Dialect, put, put_json, put_list};
+
+/// The object that holds the chunks, open at its end; `more` follows the batches.
+pub(crate) struct SamplesJson {
+    head: Option<Map<String, Value>>,
+    samples: Samples,
+    /// How many samples may still be sent; none where there is no limit.
+    left: Option<u64>,
+    truncated: bool,
+    first: bool,
+    ended: bool,
+}
+
+impl SamplesJson {
+    /// `head` holds the members before `chunks`.
+    pub(crate) fn new(head: Map<String, Value>, samples: Samples, limit: Option<u64>) -> SamplesJson {
+        SamplesJson { head: Some(head), samples, left: limit, truncated: false, first: true, ended: false }
+    }
+
+    /// Cuts a batch to what the limit leaves.
+    fn within_limit(&mut self, batch: Batch) -> Option<Batch> {
+        let Some(left) = &mut self.left else { return Some(batch) };
+        let rows = batch.len() as u64;
+        if rows <= *left {
+            *left -= rows;
+            return Some(batch);
+        }
+        self.truncated = true;
+        let kept = std::mem::take(left) as usize;
+        (kept > 0).then(|| batch.slice(0..kept))
+    }
+}
+
+impl Iterator for SamplesJson {
+    type Item = Result<Bytes, query::Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+        if self.ended {
+            return None;
+        }
+        let mut out = Vec::new();
+        if let Some(head) = self.head.take() {
+            put_json(&mut out, &head);
+            out.pop();
+            out.extend_from_slice(b",\"chunks\":[");
+        }
+        let batch = match if self.truncated { None } else { self.samples.next() } {
+            Some(Ok(batch)) => self.within_limit(batch),
+            Some(Err(error)) => {
+                self.ended = true;
+                return Some(Err(error));
+            }
+            None => None,
+        };
+        match batch {
+            Some(batch) => {
+                out.extend_from_slice(if self.first { b"\n" } else { b",\n" });
+                self.first = false;
+                put_chunk(&mut out, &batch);
+            }
+            None => {
+                self.ended = true;
+                out.extend_from_slice(format!("],\"truncated\":{}}}\n", self.truncated).as_bytes());
+            }
+        }
+        Some(Ok(out.into()))
+    }
+}
+
+/// One batch as columns. Times are whole seconds and nanoseconds, exact in every reader.
+pub(crate) fn put_chunk(out: &mut Vec<u8>, batch: &Batch) {
+    out.extend_from_slice(format!("{{\"type\":\"{}\",", batch.value_type()).as_bytes());
+    put_columns(out, batch);
+    out.push(b'}');
+}
+
+/// The columns without the braces around them, for objects that have more to say.
+pub(crate) fn put_columns(out: &mut Vec<u8>, batch: &Batch) {
+    out.extend_from_slice(b"\"seconds\":");
+    put_list(out, batch.times().iter(), |out, time| put_json(out, &time.seconds_and_nanos().0));
+    out.extend_from_slice(b",\"nanos\":");
+    put_list(out, batch.times().iter(), |out, time| put_json(out, &time.seconds_and_nanos().1));
+    out.extend_from_slice(b",\"values\":");
+    put_list(out, 0..batch.len(), |out, row| put(out, batch.values(), row, Dialect::Exact));
+    out.extend_from_slice(b",\"severity\":");
+    put_list(out, batch.alarms().rows(), |out, alarm| put_json(out, &(alarm.severity as u8)));
+    out.extend_from_slice(b",\"status\":");
+    put_list(out, batch.alarms().rows(), |out, alarm| put_json(out, &alarm.status));
+    if has_messages(batch) {
+        out.extend_from_slice(b",\"message\":");
+        put_list(out, batch.alarms().rows(), |out, alarm| put_json(out, &alarm.message.as_deref()));
+    }
+    if has_pulses(batch) {
+        let pulses = sample::Column::U64(batch.pulses().rows().copied().collect());
+        out.extend_from_slice(b",\"pulse\":");
+        put_list(out, 0..batch.len(), |out, row| put(out, &pulses, row, Dialect::Exact));
+    }
+}
+
+pub(crate) fn has_messages(batch: &Batch) -> bool {
+    batch.alarms().iter().any(|(_, alarm)| alarm.message.is_some())
+}
+
+pub(crate) fn has_pulses(batch: &Batch) -> bool {
+    batch.pulses().iter().any(|(_, pulse)| *pulse != 0)
+}

@@ -1,0 +1,163 @@
+//! Samples as the Archiver Appliance's JSON and CSV, a line each.
+
+use std::io::Write;
+
+use axum::body::Bytes;
+use query::Samples;
+use sample::{Batch, Column};
+use serde_json::Value;
+
+use super::value::{Dialect, put, put_json};
+use crate::appliance::reconnects::{Reconnect, Reconnects};
+
+/// What the lines of JSON say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `getData.json`: all of a sample.
+    Full,
+    /// `getData.qw`: milliseconds and the value.
+    Quick,
+}
+
+/// `[{"meta":…,"data":[…]}]`, one sample a line.
+pub(crate) struct LinesJson {
+    form: Form,
+    head: Option<Vec<u8>>,
+    samples: Samples,
+    reconnects: Reconnects,
+    first: bool,
+    ended: bool,
+}
+
+impl LinesJson {
+    /// `meta` are the members of the meta object, in order.
+    pub(crate) fn new(form: Form, meta: &[(String, Value)], samples: Samples, reconnects: Reconnects) -> LinesJson {
+        let mut head = b"[ \n{ \"meta\": { ".to_vec();
+        for (index, (name, value)) in meta.iter().enumerate() {
+            head.extend_from_slice(if index == 0 { b"" } else { b" , " });
+            put_json(&mut head, name);
+            head.extend_from_slice(b": ");
+            put_json(&mut head, value);
+        }
+        head.extend_from_slice(b" },\n\"data\": [ \n");
+        LinesJson { form, head: Some(head), samples, reconnects, first: true, ended: false }
+    }
+
+    fn put_batch(&mut self, out: &mut Vec<u8>, batch: &Batch) {
+        for (row, alarm) in batch.alarms().rows().enumerate() {
+            if !std::mem::replace(&mut self.first, false) {
+                out.extend_from_slice(b",\n");
+            }
+            let time = batch.times()[row];
+            if self.form == Form::Quick {
+                put_text(out, format_args!("{{ \"millis\": {}, \"val\": ", time.nanos().div_euclid(1_000_000)));
+                put(out, batch.values(), row, Dialect::Viewer);
+                out.extend_from_slice(b" }");
+                continue;
+            }
+            let (seconds, nanos) = time.seconds_and_nanos();
+            put_text(out, format_args!("{{ \"secs\": {seconds}, \"val\": "));
+            put(out, batch.values(), row, Dialect::Appliance);
+            let severity = alarm.severity as u8;
+            let status = alarm.status;
+            put_text(out, format_args!(", \"nanos\": {nanos}, \"severity\":{severity}, \"status\":{status}"));
+            if let Some(reconnect) = self.reconnects.before(time) {
+                put_fields(out, &reconnect);
+            }
+            out.extend_from_slice(b" }");
+        }
+    }
+}
+
+impl Iterator for LinesJson {
+    type Item = Result<Bytes, query::Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+        if self.ended {
+            return None;
+        }
+        let mut out = self.head.take().unwrap_or_default();
+        match self.samples.next() {
+            Some(Ok(batch)) => self.put_batch(&mut out, &batch),
+            Some(Err(error)) => {
+                self.ended = true;
+                return Some(Err(error));
+            }
+            None => {
+                self.ended = true;
+                out.extend_from_slice(b"\n] }\n ]\n");
+            }
+        }
+        Some(Ok(out.into()))
+    }
+}
+
+fn put_fields(out: &mut Vec<u8>, reconnect: &Reconnect) {
+    out.extend_from_slice(b", \"fields\": {");
+    for (index, (name, text)) in reconnect.fields().into_iter().enumerate() {
+        let separator = if index == 0 { "" } else { "," };
+        put_text(out, format_args!("{separator} \"{name}\": \"{text}\""));
+    }
+    out.extend_from_slice(b" }");
+}
+
+/// `secs,val,severity,status,nanos`, without a line of names; texts as they are, arrays in brackets. An empty line ends it.
+pub(crate) struct LinesCsv {
+    samples: Samples,
+    ended: bool,
+}
+
+impl LinesCsv {
+    pub(crate) fn new(samples: Samples) -> LinesCsv {
+        LinesCsv { samples, ended: false }
+    }
+}
+
+impl Iterator for LinesCsv {
+    type Item = Result<Bytes, query::Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+        if self.ended {
+            return None;
+        }
+        match self.samples.next() {
+            Some(Ok(batch)) => {
+                let mut out = Vec::new();
+                put_csv(&mut out, &batch);
+                Some(Ok(out.into()))
+            }
+            Some(Err(error)) => {
+                self.ended = true;
+                Some(Err(error))
+            }
+            None => {
+                self.ended = true;
+                Some(Ok(Bytes::from_static(b"\n")))
+            }
+        }
+    }
+}
+
+fn put_csv(out: &mut Vec<u8>, batch: &Batch) {
+    for (row, alarm) in batch.alarms().rows().enumerate() {
+        let (seconds, nanos) = batch.times()[row].seconds_and_nanos();
+        put_text(out, format_args!("{seconds},"));
+        put_bare(out, batch.values(), row);
+        put_text(out, format_args!(",{},{},{nanos}\n", alarm.severity as u8, alarm.status));
+    }
+}
+
+/// Texts without quotes, in arrays too; everything else as in JSON.
+fn put_bare(out: &mut Vec<u8>, column: &Column, row: usize) {
+    match column {
+        Column::String(texts) => out.extend_from_slice(texts.get(row).as_bytes()),
+        Column::Array(arrays) => {
+            super::value::put_list(out, arrays.range(row), |out, index| put_bare(out, arrays.elements(), index));
+        }
+        other => put(out, other, row, Dialect::Appliance),
+    }
+}
+
+fn put_text(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("a vector takes every byte");
+}

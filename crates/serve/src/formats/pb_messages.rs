@@ -1,0 +1,104 @@
+//! The messages of the Archiver Appliance (`EPICSEvent.proto`, package EPICS) and the lines that they travel in.
+//!
+//! ```text
+//!   answer := chunk ( \n chunk )*                      an empty line ends a chunk
+//!   chunk  := escaped(PayloadInfo) \n ( escaped(sample) \n )*
+//!   sample := 1 second in the year, 2 nanosecond, 3 value, 4 severity, 5 status, 7 fields, 8 whether fields changed
+//! ```
+//!
+//! The escape byte 1B, line feeds and carriage returns are written as 1B 01, 1B 02 and 1B 03, in headers too.
+//! `status` is always written, even 0: clients strip white space from the end of lines, and would cut a value that ends in
+//! 09, 0B, 0C or 20 if it came last.
+
+use prost::Message;
+
+/// The numbers of the types in `PayloadInfo.type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum PayloadType {
+    ScalarString = 0,
+    ScalarShort = 1,
+    ScalarFloat = 2,
+    ScalarEnum = 3,
+    ScalarByte = 4,
+    ScalarInt = 5,
+    ScalarDouble = 6,
+    WaveformString = 7,
+    WaveformShort = 8,
+    WaveformFloat = 9,
+    WaveformEnum = 10,
+    WaveformByte = 11,
+    WaveformInt = 12,
+    WaveformDouble = 13,
+    V4GenericBytes = 14,
+}
+
+/// A name with a text: metadata in headers, connection losses in samples.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct FieldValue {
+    #[prost(string, required, tag = "1")]
+    pub(crate) name: String,
+    #[prost(string, required, tag = "2")]
+    pub(crate) val: String,
+}
+
+/// The first line of a chunk.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct PayloadInfo {
+    #[prost(int32, required, tag = "1")]
+    pub(crate) r#type: i32,
+    #[prost(string, required, tag = "2")]
+    pub(crate) pvname: String,
+    #[prost(int32, required, tag = "3")]
+    pub(crate) year: i32,
+    #[prost(int32, optional, tag = "4")]
+    pub(crate) element_count: Option<i32>,
+    #[prost(message, repeated, tag = "15")]
+    pub(crate) headers: Vec<FieldValue>,
+}
+
+/// A sample of one type: the messages differ in the value alone.
+macro_rules! sample_message {
+    ($name:ident, $type:ty, $($field:tt)*) => {
+        #[derive(Clone, PartialEq, Message)]
+        pub(crate) struct $name {
+            #[prost(uint32, required, tag = "1")]
+            pub(crate) second: u32,
+            #[prost(uint32, required, tag = "2")]
+            pub(crate) nano: u32,
+            #[prost($($field)*, tag = "3")]
+            pub(crate) val: $type,
+            #[prost(int32, optional, tag = "4")]
+            pub(crate) severity: Option<i32>,
+            #[prost(int32, optional, tag = "5")]
+            pub(crate) status: Option<i32>,
+            #[prost(message, repeated, tag = "7")]
+            pub(crate) fields: Vec<FieldValue>,
+        }
+    };
+}
+
+sample_message!(ScalarString, String, string, required);
+sample_message!(ScalarShort, i32, sint32, required);
+sample_message!(ScalarFloat, f32, float, required);
+sample_message!(ScalarDouble, f64, double, required);
+sample_message!(ScalarInt, i32, sfixed32, required);
+sample_message!(Bytes, Vec<u8>, bytes = "vec", required);
+sample_message!(VectorString, Vec<String>, string, repeated);
+sample_message!(VectorShort, Vec<i32>, sint32, repeated);
+sample_message!(VectorFloat, Vec<f32>, float, repeated);
+sample_message!(VectorDouble, Vec<f64>, double, repeated);
+sample_message!(VectorInt, Vec<i32>, sfixed32, repeated);
+
+/// Appends a message as a line.
+pub(crate) fn put_line(out: &mut Vec<u8>, message: &[u8]) {
+    for byte in message {
+        match byte {
+            0x1b => out.extend_from_slice(&[0x1b, 1]),
+            b'\n' => out.extend_from_slice(&[0x1b, 2]),
+            b'\r' => out.extend_from_slice(&[0x1b, 3]),
+            byte => out.push(*byte),
+        }
+    }
+    out.push(b'\n');
+}

@@ -1,0 +1,133 @@
+//! Values as JSON text, in the two dialects that are spoken here.
+
+use std::{fmt::Display, io::Write};
+
+use sample::{Column, Value};
+use serde::Serialize;
+
+use super::structure;
+
+/// What JSON itself leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Every reader gets exactly the number: NaN, infinities and integers beyond 2^53 are strings.
+    Exact,
+    /// As the Archiver Appliance writes: bare NaN and Infinity, integers of any size.
+    Appliance,
+    /// As the Archiver Appliance writes for its own viewer, which reads strict JSON: null for what is no number.
+    Viewer,
+}
+
+/// Integers up to here are exact in readers that know only floats.
+const EXACT_MAX: u64 = 1 << 53;
+
+/// Writes the value at `row`.
+pub(crate) fn put(out: &mut Vec<u8>, column: &Column, row: usize, dialect: Dialect) {
+    match column {
+        Column::Bool(v) => put_display(out, v[row]),
+        Column::I8(v) => put_display(out, v[row]),
+        Column::U8(v) => put_display(out, v[row]),
+        Column::I16(v) => put_display(out, v[row]),
+        Column::U16(v) => put_display(out, v[row]),
+        Column::I32(v) | Column::Enum(v) => put_display(out, v[row]),
+        Column::U32(v) => put_display(out, v[row]),
+        Column::I64(v) => put_long(out, v[row], v[row].unsigned_abs(), dialect),
+        Column::U64(v) => put_long(out, v[row], v[row], dialect),
+        Column::F32(v) if v[row].is_finite() => put_json(out, &v[row]),
+        Column::F32(v) => put_non_finite(out, f64::from(v[row]), dialect),
+        Column::F64(v) => put_f64(out, v[row], dialect),
+        Column::String(v) => put_json(out, &v.get(row)),
+        Column::Structure(v) => structure::put(out, v.get(row), dialect),
+        Column::Array(arrays) => put_list(out, arrays.range(row), |out, i| put(out, arrays.elements(), i, dialect)),
+    }
+}
+
+/// One value by itself.
+pub(crate) fn as_json(value: &Value) -> serde_json::Value {
+    let mut column = Column::new(value.value_type());
+    let fits = column.push(value);
+    assert!(fits, "the column was made for this type");
+    let mut text = Vec::new();
+    put(&mut text, &column, 0, Dialect::Exact);
+    serde_json::from_slice(&text).expect("it has just been written as JSON")
+}
+
+/// A float; strings or bare words where JSON has no number for it.
+pub(crate) fn put_f64(out: &mut Vec<u8>, number: f64, dialect: Dialect) {
+    if number.is_finite() { put_json(out, &number) } else { put_non_finite(out, number, dialect) }
+}
+
+/// Anything that serde writes.
+pub(crate) fn put_json(out: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(out, value).expect("a vector takes every byte, and the value has no maps with odd keys");
+}
+
+/// A list in brackets.
+pub(crate) fn put_list<I: Iterator>(out: &mut Vec<u8>, items: I, mut put_item: impl FnMut(&mut Vec<u8>, I::Item)) {
+    out.push(b'[');
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        put_item(out, item);
+    }
+    out.push(b']');
+}
+
+fn put_display(out: &mut Vec<u8>, value: impl Display) {
+    write!(out, "{value}").expect("a vector takes every byte");
+}
+
+fn put_long(out: &mut Vec<u8>, value: impl Display, magnitude: u64, dialect: Dialect) {
+    if dialect == Dialect::Exact && magnitude > EXACT_MAX {
+        write!(out, "\"{value}\"").expect("a vector takes every byte");
+    } else {
+        put_display(out, value);
+    }
+}
+
+fn put_non_finite(out: &mut Vec<u8>, number: f64, dialect: Dialect) {
+    let word = if number.is_nan() {
+        "NaN"
+    } else if number > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
+    };
+    match dialect {
+        Dialect::Exact => put_json(out, &word),
+        Dialect::Appliance => out.extend_from_slice(word.as_bytes()),
+        Dialect::Viewer => out.extend_from_slice(b"null"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(column: &Column, dialect: Dialect) -> String {
+        let mut out = Vec::new();
+        put_list(&mut out, 0..column.len(), |out, row| put(out, column, row, dialect));
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_number_survives_a_reader_that_knows_only_floats() {
+        let floats = Column::F64(vec![1.0, -0.0, 0.1, 1e300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);
+        assert_eq!(text(&floats, Dialect::Exact), r#"[1.0,-0.0,0.1,1e+300,"NaN","Infinity","-Infinity"]"#);
+        assert_eq!(text(&floats, Dialect::Appliance), "[1.0,-0.0,0.1,1e+300,NaN,Infinity,-Infinity]");
+        assert_eq!(text(&floats, Dialect::Viewer), "[1.0,-0.0,0.1,1e+300,null,null,null]");
+        let longs = Column::I64(vec![1 << 53, (1 << 53) + 1, i64::MIN]);
+        assert_eq!(text(&longs, Dialect::Exact), r#"[9007199254740992,"9007199254740993","-9223372036854775808"]"#);
+        assert_eq!(text(&Column::F32(vec![0.1, f32::NAN]), Dialect::Exact), r#"[0.1,"NaN"]"#);
+        assert_eq!(text(&Column::U64(vec![u64::MAX]), Dialect::Appliance), "[18446744073709551615]");
+    }
+
+    #[test]
+    fn texts_are_escaped_and_arrays_nest() {
+        assert_eq!(as_json(&Value::String("a\"\n\u{1}µ".into())), serde_json::json!("a\"\n\u{1}µ"));
+        let array = Value::Array(Column::F64(vec![1.5, f64::NAN]));
+        assert_eq!(as_json(&array), serde_json::json!([1.5, "NaN"]));
+        assert_eq!(as_json(&Value::Bool(true)), serde_json::json!(true));
+    }
+}

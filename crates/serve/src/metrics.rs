@@ -1,0 +1,208 @@
+//! `GET /metrics`: counters in the OpenMetrics text format. Those of HTTP are kept here, all others are asked for when a
+//! scrape comes.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+};
+
+use axum::{
+    body::{Body, HttpBody},
+    response::Response,
+};
+use hyper::body::{Bytes, Frame, SizeHint};
+use prometheus_client::{
+    encoding::{
+        EncodeLabelSet,
+        text::{encode_eof, encode_registry},
+    },
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::Gauge,
+        histogram::{Histogram, exponential_buckets},
+    },
+    registry::Registry,
+};
+use tokio::time::Instant;
+
+use crate::{
+    answer::{Answer, whole},
+    app::App,
+    call::Call,
+    dispatch::AnsweredBy,
+    refusal::{Code, Refusal},
+};
+
+const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByStatus {
+    route: String,
+    status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByRoute {
+    route: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByState {
+    state: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByCause {
+    cause: String,
+}
+
+/// What is counted of HTTP.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<ByStatus, Counter>,
+    seconds: Family<ByRoute, Histogram>,
+    bytes: Family<ByRoute, Counter>,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("pvark_http");
+        let requests = Family::<ByStatus, Counter>::default();
+        let seconds = Family::<ByRoute, Histogram>::new_with_constructor(|| {
+            Histogram::new(exponential_buckets(0.000_5, 4.0, 10))
+        });
+        let bytes = Family::<ByRoute, Counter>::default();
+        registry.register("requests", "Requests answered", requests.clone());
+        registry.register("answer_seconds", "From the request to the last byte of the answer", seconds.clone());
+        registry.register("answer_bytes", "Bytes of answers, without heads", bytes.clone());
+        Metrics { registry, requests, seconds, bytes }
+    }
+}
+
+/// `GET /metrics`
+pub(crate) fn show(call: &Call) -> Answer {
+    let mut text = String::new();
+    encode_registry(&mut text, &call.app.metrics.registry)
+        .and_then(|()| encode_registry(&mut text, &archive(&call.app)))
+        .and_then(|()| encode_eof(&mut text))
+        .map_err(|error| Refusal::new(Code::Internal, error.to_string()))?;
+    Ok(whole(CONTENT_TYPE, text))
+}
+
+/// What the arms of the archive say of themselves now.
+fn archive(app: &App) -> Registry {
+    let (totals, health, watermark) = (app.control.totals(), app.reader.health(), app.reader.watermark());
+    let mut registry = Registry::with_prefix("pvark");
+    let states = Family::<ByState, Gauge>::default();
+    for (state, count) in [
+        ("searching", totals.searching),
+        ("connected", totals.connected),
+        ("disconnected", totals.disconnected),
+        ("paused", totals.paused),
+    ] {
+        states.get_or_create(&ByState { state: state.to_owned() }).set(clamped(count));
+    }
+    registry.register("pvs", "PVs by where they stand", states);
+    let dropped = Family::<ByCause, Counter>::default();
+    let counters = totals.counters;
+    for (cause, count) in [("queue_full", counters.dropped_queue), ("store_refused", counters.dropped_store)] {
+        dropped.get_or_create(&ByCause { cause: cause.to_owned() }).inc_by(count);
+    }
+    registry.register("samples_dropped", "Samples lost, by cause", dropped);
+    for (name, help, count) in [
+        ("samples_received", "Updates that arrived from IOCs", counters.received),
+        ("samples_stored", "Samples that the store took", counters.stored),
+        ("samples_skipped", "Updates that scanning passed over", counters.skipped),
+        ("samples_bad_stamp", "Samples whose time stamp cannot be right", counters.bad_stamps),
+        ("store_appended", "Samples ever appended to the store", watermark.appended),
+        ("store_durable", "Samples known to be on disk", watermark.durable),
+        ("store_syncs", "Syncs of the log", health.syncs),
+        ("store_flushes", "Heads flushed to blocks", health.flushes),
+        ("store_merged_segments", "Segments merged into larger ones", health.merged_segments),
+        ("store_repeats_dropped", "Samples dropped because they repeat another exactly", health.repeats_dropped),
+        ("store_corrupt_blocks", "Damaged blocks found when reading", health.corrupt_blocks),
+        ("store_refused_samples", "Samples in appends that the store refused", health.refused_samples),
+    ] {
+        let counter: Counter<u64, AtomicU64> = Counter::default();
+        counter.inc_by(count);
+        registry.register(name, help, counter);
+    }
+    for (name, help, amount) in [
+        ("queue_bytes", "Bytes waiting for the store", totals.queue_bytes as u64),
+        ("queue_bytes_max", "The most bytes that may wait for the store", totals.queue_bytes_max as u64),
+        ("store_refusing", "1 while the store takes no samples", u64::from(health.refusal.is_some())),
+        ("store_log_bytes", "Bytes in the log", health.log_bytes),
+        ("store_block_bytes", "Bytes in segments", health.block_bytes),
+        ("store_blocks", "Blocks in segments", health.blocks),
+        ("store_segments", "Segments", health.segments),
+        ("store_head_bytes", "Memory that the heads take", health.head_bytes),
+        ("store_head_samples", "Samples in the heads", health.head_samples),
+        ("store_last_sync_micros", "How long the last sync of the log took", health.last_sync_micros),
+        ("store_last_flush_micros", "How long the last flush took", health.last_flush_micros),
+    ] {
+        let gauge: Gauge = Gauge::default();
+        gauge.set(clamped(amount));
+        registry.register(name, help, gauge);
+    }
+    registry
+}
+
+fn clamped(amount: u64) -> i64 {
+    i64::try_from(amount).unwrap_or(i64::MAX)
+}
+
+/// The response, counted when its last byte is sent or its client has gone.
+pub(crate) fn measured(app: Arc<App>, begun: Instant, response: Response) -> Response {
+    let route = response.extensions().get::<AnsweredBy>().map_or("(none)", |by| by.0).to_owned();
+    let status = response.status().as_u16();
+    response.map(|body| Body::new(Measured { body, app, begun, route, status, bytes: AtomicU64::new(0) }))
+}
+
+struct Measured {
+    body: Body,
+    app: Arc<App>,
+    begun: Instant,
+    route: String,
+    status: u16,
+    bytes: AtomicU64,
+}
+
+impl HttpBody for Measured {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            let bytes = frame.data_ref().map_or(0, Bytes::len) as u64;
+            self.bytes.fetch_add(bytes, Relaxed);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        let route = ByRoute { route: self.route.clone() };
+        let Metrics { requests, seconds, bytes, .. } = &self.app.metrics;
+        requests.get_or_create(&ByStatus { route: self.route.clone(), status: self.status }).inc();
+        seconds.get_or_create(&route).observe(self.begun.elapsed().as_secs_f64());
+        bytes.get_or_create(&route).inc_by(self.bytes.load(Relaxed));
+    }
+}

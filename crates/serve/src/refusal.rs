@@ -1,0 +1,140 @@
+//! A refusal: why a request gets no answer, in a form that both programs and people can use.
+
+use axum::{
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use sample::{NameError, TimeError};
+use serde_json::json;
+
+/// What kind of refusal; the names are part of the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    BadRequest,
+    BadTime,
+    BadRange,
+    UnknownPv,
+    UnknownFormat,
+    UnknownOperator,
+    UnknownUrl,
+    MethodNotAllowed,
+    TooLarge,
+    Forbidden,
+    Conflict,
+    StoreRefused,
+    Internal,
+}
+
+impl Code {
+    fn name(self) -> &'static str {
+        match self {
+            Code::BadRequest => "bad_request",
+            Code::BadTime => "bad_time",
+            Code::BadRange => "bad_range",
+            Code::UnknownPv => "unknown_pv",
+            Code::UnknownFormat => "unknown_format",
+            Code::UnknownOperator => "unknown_operator",
+            Code::UnknownUrl => "unknown_url",
+            Code::MethodNotAllowed => "method_not_allowed",
+            Code::TooLarge => "too_large",
+            Code::Forbidden => "forbidden",
+            Code::Conflict => "conflict",
+            Code::StoreRefused => "store_refused",
+            Code::Internal => "internal",
+        }
+    }
+
+    fn status(self) -> StatusCode {
+        match self {
+            Code::BadRequest | Code::BadTime | Code::BadRange | Code::UnknownFormat => StatusCode::BAD_REQUEST,
+            Code::UnknownPv | Code::UnknownUrl => StatusCode::NOT_FOUND,
+            Code::UnknownOperator => StatusCode::NOT_IMPLEMENTED,
+            Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Code::Forbidden => StatusCode::FORBIDDEN,
+            Code::Conflict => StatusCode::CONFLICT,
+            Code::StoreRefused => StatusCode::SERVICE_UNAVAILABLE,
+            Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    code: Code,
+    status: StatusCode,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Refusal {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Refusal {
+        Refusal { code, status: code.status(), message: message.into(), hint: None }
+    }
+
+    /// With what to do instead.
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Refusal {
+        Refusal { hint: Some(hint.into()), ..self }
+    }
+
+    /// With a status that says more than the usual one of its code.
+    pub(crate) fn with_status(self, status: StatusCode) -> Refusal {
+        Refusal { status, ..self }
+    }
+
+    pub(crate) fn unknown_pv(name: &str) -> Refusal {
+        Refusal::new(Code::UnknownPv, format!("no PV of this archive is called {name:?}"))
+    }
+
+    /// The message alone, for answers that have their own form.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        if self.code == Code::Internal {
+            tracing::error!("a request failed: {}", self.message);
+        }
+        let mut error = json!({ "code": self.code.name(), "message": self.message });
+        if let Some(hint) = self.hint {
+            error["hint"] = hint.into();
+        }
+        let body = json!({ "error": error }).to_string();
+        (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+    }
+}
+
+impl From<TimeError> for Refusal {
+    fn from(error: TimeError) -> Refusal {
+        let code = if matches!(error, TimeError::Reversed { .. }) { Code::BadRange } else { Code::BadTime };
+        Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<NameError> for Refusal {
+    fn from(error: NameError) -> Refusal {
+        Refusal::new(Code::BadRequest, error.to_string())
+    }
+}
+
+impl From<store::Error> for Refusal {
+    fn from(error: store::Error) -> Refusal {
+        let code = match error {
+            store::Error::Refused { .. } | store::Error::Busy => Code::StoreRefused,
+            _ => Code::Internal,
+        };
+        Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<query::Error> for Refusal {
+    fn from(error: query::Error) -> Refusal {
+        match error {
+            query::Error::Store(error) => error.into(),
+            query::Error::BinCount { .. } => Refusal::new(Code::BadRequest, error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Every URL in one table. The router, the check of rights and the test of the API's description are made from it.
+
+use axum::http::{header, request::Parts};
+
+use crate::{
+    answer::Answer,
+    api::{bins, gaps, live, pvs, samples, status},
+    appliance::{manage, retrieval, search, status as appliance_status},
+    call::Call,
+    metrics,
+    refusal::{Code, Refusal},
+    ui,
+};
+
+/// What a caller must be allowed to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Right {
+    /// See what is recorded.
+    Read,
+    /// Change what is recorded from now on.
+    Operate,
+    /// Take PVs and their data out of the archive.
+    Administer,
+}
+
+/// The methods that occur. `Get` answers HEAD too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Get,
+    Post,
+    Delete,
+}
+
+/// One URL with what it does.
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    pub(crate) right: Right,
+    #[expect(dead_code, reason = "the description of the API is compared with it")]
+    pub(crate) summary: &'static str,
+    pub(crate) handler: fn(&Call) -> Answer,
+}
+
+const fn get(path: &'static str, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
+    Route { method: Method::Get, path, right: Right::Read, summary, handler }
+}
+
+const fn post(path: &'static str, right: Right, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
+    Route { method: Method::Post, path, right, summary, handler }
+}
+
+/// A command that the Archiver Appliance takes by GET.
+const fn command(path: &'static str, right: Right, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
+    Route { method: Method::Get, path, right, summary, handler }
+}
+
+use Right::{Administer, Operate, Read};
+
+/// All of them. Paths that stand in no row lead to the web page, or nowhere.
+pub(crate) static ROUTES: &[Route] = &[
+    // The archive's own API.
+    get("/api/v1/status", "How the archiver fares", status::show),
+    get("/api/v1/pvs", "PVs whose names match, a page at a time", pvs::list),
+    post("/api/v1/pvs", Operate, "Archive PVs", pvs::add),
+    get("/api/v1/pvs/{pv}", "Everything about one PV but its samples", pvs::show),
+    Route {
+        method: Method::Delete,
+        path: "/api/v1/pvs/{pv}",
+        right: Administer,
+        summary: "Take a PV out of the archive, with or without its data",
+        handler: pvs::remove,
+    },
+    post("/api/v1/pvs/{pv}/pause", Operate, "Stop taking samples of a PV", pvs::pause),
+    post("/api/v1/pvs/{pv}/resume", Operate, "Take samples of a PV again", pvs::resume),
+    get("/api/v1/pvs/{pv}/samples", "Samples of a range as JSON, CSV or Arrow", samples::show),
+    get("/api/v1/pvs/{pv}/bins", "A range reduced to bins, for drawing", bins::show),
+    get("/api/v1/pvs/{pv}/gaps", "When nothing, or not everything, was recorded, and why", gaps::list),
+    get("/api/v1/pvs/{pv}/metadata", "Units, limits and labels with their history", gaps::metadata),
+    get("/api/v1/live", "New samples and changes of state as Server-Sent Events", live::show),
+    get("/api/v1/openapi.json", "The description of all of this", openapi),
+    // The URLs of the Archiver Appliance.
+    get("/retrieval/data/{call}", "Samples as the Archiver Appliance gives them", retrieval::get_data),
+    post("/retrieval/data/{call}", Read, "The values of many PVs at one moment (getDataAtTime)", retrieval::post_data),
+    get(
+        "/retrieval/bpl/searchForPVsRegex",
+        "Names that a regular expression fits, a line each",
+        search::search_for_pvs_regex,
+    ),
+    get("/retrieval/bpl/getMatchingPVs", "Names that a glob or regular expression fits", search::matching_pvs),
+    get("/retrieval/bpl/getVersion", "The version", search::version),
+    get("/retrieval/ping", "Whether anybody is there", search::ping),
+    get("/mgmt/bpl/getAllPVs", "All names, or those that fit", search::matching_pvs),
+    get("/mgmt/bpl/getPVStatus", "How PVs fare", appliance_status::show),
+    post("/mgmt/bpl/getPVStatus", Read, "How PVs fare", appliance_status::show),
+    command("/mgmt/bpl/archivePV", Operate, "Archive PVs", manage::archive),
+    post("/mgmt/bpl/archivePV", Operate, "Archive PVs", manage::archive),
+    command("/mgmt/bpl/pauseArchivingPV", Operate, "Stop taking samples of PVs", manage::pause),
+    post("/mgmt/bpl/pauseArchivingPV", Operate, "Stop taking samples of PVs", manage::pause),
+    command("/mgmt/bpl/resumeArchivingPV", Operate, "Take samples of PVs again", manage::resume),
+    post("/mgmt/bpl/resumeArchivingPV", Operate, "Take samples of PVs again", manage::resume),
+    command("/mgmt/bpl/deletePV", Administer, "Take paused PVs out of the archive", manage::delete),
+    post("/mgmt/bpl/deletePV", Administer, "Take paused PVs out of the archive", manage::delete),
+    get("/mgmt/bpl/getVersions", "The version, once for each part of the Archiver Appliance", manage::versions),
+    get("/mgmt/bpl/getApplianceInfo", "Where the parts of the Archiver Appliance would be", manage::appliance_info),
+    // For monitoring, and for people.
+    get("/metrics", "Counters in the OpenMetrics text format", metrics::show),
+    get("/", "The web page", ui::show),
+];
+
+/// `GET /api/v1/openapi.json`
+fn openapi(_: &Call) -> Answer {
+    let text = include_str!("../../../testdata/openapi.json");
+    Ok(crate::answer::whole(crate::answer::JSON, text))
+}
+
+/// Whether a request may do what its route does. Everybody who reaches the port has every right; but what a browser sends
+/// because a page of another site told it to may only read.
+pub(crate) fn allowed(request: &Parts, right: Right) -> Result<(), Refusal> {
+    let site = request.headers.get("sec-fetch-site").map(|site| site.as_bytes());
+    let foreign = site == Some(b"cross-site") || !is_own_origin(request);
+    if right > Right::Read && foreign {
+        let message = "the request comes from a page of another site, which may only read";
+        return Err(Refusal::new(Code::Forbidden, message));
+    }
+    Ok(())
+}
+
+/// Whether the page that sent the request, if one did, came from here.
+fn is_own_origin(request: &Parts) -> bool {
+    let Some(origin) = request.headers.get(header::ORIGIN) else { return true };
+    let host = request.headers.get(header::HOST).map_or(&b""[..], |host| host.as_bytes());
+    origin.as_bytes().splitn(2, |byte| *byte == b'/').nth(1).and_then(|rest| rest.strip_prefix(b"/")) == Some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::*;
+
+    fn parts(headers: &[(&str, &str)]) -> Parts {
+        let request = headers.iter().fold(Request::builder(), |request, (name, value)| request.header(*name, *value));
+        request.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn a_page_of_another_site_may_only_read() {
+        let own = parts(&[("host", "archive:17665"), ("origin", "http://archive:17665")]);
+        let program = parts(&[("host", "archive:17665")]);
+        let foreign = parts(&[("host", "archive:17665"), ("origin", "http://evil.example")]);
+        let foreign_form = parts(&[("host", "archive:17665"), ("sec-fetch-site", "cross-site")]);
+        for right in [Right::Read, Right::Operate, Right::Administer] {
+            assert!(allowed(&own, right).is_ok() && allowed(&program, right).is_ok());
+            assert_eq!(allowed(&foreign, right).is_ok(), right == Right::Read);
+            assert_eq!(allowed(&foreign_form, right).is_ok(), right == Right::Read);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The server: one listener, many connections, an end that lets answers finish.
+
+use std::{convert::Infallible, fmt, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use acquire::Control;
+use axum::body::Body;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+};
+use query::Query;
+use store::{Reader, Writer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::{JoinHandle, JoinSet},
+    time::{sleep, timeout},
+};
+
+use crate::{
+    app::{App, now},
+    dispatch::Dispatch,
+    metrics::Metrics,
+};
+
+/// The most bytes of an answer that wait in a connection besides the chunk that is being sent.
+const WRITE_BUFFER_BYTES: usize = 64 << 10;
+/// After a refused accept (no file handles left) the next is tried so much later.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How the server is set up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it listens. Port 0 takes any free one; `Serve::address` tells which.
+    pub listen: SocketAddr,
+    /// How long a connection may take to send the head of its next request before it is closed. 30 s.
+    pub head_timeout: Duration,
+    /// The longest body of a request. 16 MiB: 100,000 PVs with settings.
+    pub body_bytes_max: usize,
+    /// The longest path with query. 16 KiB: clients send lists of a hundred PVs.
+    pub url_bytes_max: usize,
+    /// The most connections at a time; more have to wait. 1024.
+    pub connections_max: usize,
+    /// How long answers may go on when the server is to end. 3 s.
+    pub finish_within: Duration,
+}
+
+impl Config {
+    /// The defaults, at this address.
+    pub fn new(listen: SocketAddr) -> Config {
+        Config {
+            listen,
+            head_timeout: Duration::from_secs(30),
+            body_bytes_max: 16 << 20,
+            url_bytes_max: 16 << 10,
+            connections_max: 1024,
+            finish_within: Duration::from_secs(3),
+        }
+    }
+}
+
+/// Why the server could not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The address cannot be listened on.
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// What the operating system says.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Listen { address, source } if source.kind() == io::ErrorKind::AddrInUse => {
+                write!(f, "cannot listen on {address}: another program listens there; stop it or set another address")
+            }
+            Error::Listen { address, source } => write!(f, "cannot listen on {address}: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Listen { source, .. } => Some(source),
+        }
+    }
+}
+
+/// The server while it runs. Dropping it breaks all connections off.
+#[derive(Debug)]
+pub struct Serve {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Serve {
+    /// Listens, on the current tokio runtime.
+    pub fn start(config: Config, query: Query, control: Control<Writer>, reader: Reader) -> Result<Serve, Error> {
+        let failed = |source| Error::Listen { address: config.listen, source };
+        let listener = std::net::TcpListener::bind(config.listen).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let listener = TcpListener::from_std(listener).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let (stop, stopping) = watch::channel(false);
+        let metrics = Metrics::new();
+        let app = App { config, address, started: now(), query, reader, control, metrics, stopping };
+        let task = tokio::spawn(accept(listener, Arc::new(app)));
+        Ok(Serve { address, stop, task })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no more requests, lets answers finish as long as the config allows, then breaks the rest off.
+    pub async fn finish(mut self) {
+        self.stop.send_replace(true);
+        if let Err(error) = (&mut self.task).await {
+            tracing::error!("the server had failed: {error}");
+        }
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, app: Arc<App>) {
+    let dispatch = Dispatch::new(Arc::clone(&app));
+    let graceful = GracefulShutdown::new();
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept(), if connections.len() < app.config.connections_max => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(connection(stream, dispatch.clone(), &graceful, &app));
+                }
+                Err(error) => {
+                    tracing::warn!("a connection could not be accepted: {error}");
+                    sleep(ACCEPT_PAUSE).await;
+                }
+            },
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            () = app.stopped() => break,
+        }
+    }
+    drop(listener);
+    if timeout(app.config.finish_within, graceful.shutdown()).await.is_err() {
+        tracing::warn!("{} connections were broken off in the middle of an answer", connections.len());
+    }
+}
+
+/// One connection to its end. What goes wrong on it is the client's affair.
+fn connection(
+    stream: TcpStream,
+    dispatch: Dispatch,
+    graceful: &GracefulShutdown,
+    app: &App,
+) -> impl Future<Output = ()> + Send + 'static {
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let dispatch = dispatch.clone();
+        async move { Ok::<_, Infallible>(dispatch.answer(request.map(Body::new)).await) }
+    });
+    let nodelay = stream.set_nodelay(true);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(app.config.head_timeout)
+        .max_buf_size(WRITE_BUFFER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let watched = graceful.watch(connection);
+    async move {
+        if let Err(error) = nodelay {
+            tracing::debug!("answers may be late: {error}");
+        }
+        if let Err(error) = watched.await {
+            tracing::debug!("a connection broke off: {error}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! URLs as clients really write them: doubled slashes, `..` segments, flags without value, a bare `+` in time offsets.
+
+#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use percent_encoding::percent_decode_str;
+
+/// The parameters of a query string or a form, decoded, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Params(Vec<(String, String)>);
+
+impl Params {
+    /// From `a=1&b&c=`. A `+` stays a `+`: no parameter here holds blanks, while times and names do hold plus signs.
+    pub(crate) fn parse(query: &str) -> Params {
+        let pairs = query.split('&').filter(|pair| !pair.is_empty());
+        Params(
+            pairs
+                .map(|pair| {
+                    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                    (decode(name), decode(value))
+                })
+                .collect(),
+        )
+    }
+
+    /// The first value of that name. A parameter without value counts as absent.
+    pub(crate) fn get<'a>(&'a self, name: &str) -> Option<&'a str> {
+        self.all(name).next()
+    }
+
+    /// All values of that name.
+    pub(crate) fn all<'a>(&'a self, name: &str) -> std::vec::IntoIter<&'a str> {
+        let given = |(n, value): &&(String, String)| n == name && !value.is_empty();
+        self.0.iter().filter(given).map(|(_, value)| value.as_str()).collect::<Vec<_>>().into_iter()
+    }
+
+    /// A switch: on when it is `true`, or there without a value.
+    pub(crate) fn switch(&self, name: &str) -> bool {
+        self.0.iter().any(|(n, value)| n == name && (value.is_empty() || value.eq_ignore_ascii_case("true")))
+    }
+}
+
+fn decode(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+/// The path without empty, `.` and `..` segments; none if it needs no change.
+pub(crate) fn tidy(path: &str) -> Option<String> {
+    if !path.contains("//") && !path.split('/').any(|segment| segment == "." || segment == "..") {
+        return None;
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                kept.pop();
+            }
+            segment => kept.push(segment),
+        }
+    }
+    Some(format!("/{}", kept.join("/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_need_no_value_and_a_plus_stays_a_plus() {
+        let params = Params::parse("pv=A%3AB&donotchunk&from=2026-01-01T00:00:00+01:00&to=&x=false&pv=C&&y=true");
+        assert_eq!(params.get("pv"), Some("A:B"));
+        assert_eq!(params.all("pv").collect::<Vec<_>>(), ["A:B", "C"]);
+        assert_eq!(params.get("from"), Some("2026-01-01T00:00:00+01:00"));
+        assert_eq!(params.get("to"), None);
+        assert!(params.switch("donotchunk") && params.switch("y"));
+        assert!(!params.switch("x") && !params.switch("absent"));
+    }
+
+    #[test]
+    fn whatever_a_query_holds_it_is_read_without_panic() {
+        let params = Params::parse("%=%zz&%ff=%ff&=&a==b");
+        assert_eq!(params.get("a"), Some("=b"));
+        assert_eq!(params.get("\u{fffd}"), Some("\u{fffd}"));
+    }
+
+    #[test]
+    fn doubled_slashes_and_dots_go() {
+        assert_eq!(tidy("/retrieval/ui/../bpl//getVersion").as_deref(), Some("/retrieval/bpl/getVersion"));
+        assert_eq!(tidy("//data/./x/").as_deref(), Some("/data/x"));
+        assert_eq!(tidy("/../../x").as_deref(), Some("/x"));
+        assert_eq!(tidy("/api/v1/pvs/A%2F%2FB"), None);
+    }
+}
