@@ -104,6 +104,13 @@ impl Arrays {
         Arrays { ends: Vec::new(), elements: Box::new(Column::new(ValueType::scalar(element))) }
     }
 
+    /// From where each array ends in `elements`; none if that is no division of them.
+    pub fn from_ends(ends: Vec<usize>, elements: Column) -> Option<Arrays> {
+        let divides = ends.is_sorted() && ends.last().copied().unwrap_or(0) == elements.len();
+        let flat = !matches!(elements, Column::Array(_));
+        (divides && flat).then(|| Arrays { ends, elements: Box::new(elements) })
+    }
+
     /// How many arrays there are.
     pub fn len(&self) -> usize {
         self.ends.len()

@@ -12,12 +12,18 @@
 
 #![deny(missing_docs)]
 
+mod block;
+mod block_format;
+mod bytes;
 mod check;
+mod codec;
 mod config;
+pub mod disk;
 mod error;
 mod head;
 mod health;
 mod merge;
+mod plain;
 mod reader;
 mod registry;
 mod repeats;

@@ -1,0 +1,233 @@
+//! Blocks: batches become checked, compressed bytes and come back to the last bit.
+
+#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use sample::{Batch, Column, Element, PvId, Runs, Shape, ValueType};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{
+    block_format::{BLOCK_HEADER_LEN, BLOCK_ROWS_MAX},
+    bytes::{Cursor, Malformed, put_blob, put_varint},
+    codec::{Effort, array, float, int, text, time},
+    plain,
+};
+
+/// Appends a block. The batch is sorted, not empty and within the limits of a block.
+pub(crate) fn put(out: &mut Vec<u8>, pv: PvId, batch: &Batch, effort: Effort) {
+    let start = out.len();
+    out.extend_from_slice(&[0; BLOCK_HEADER_LEN]);
+    out.extend_from_slice(&pv.0.to_le_bytes());
+    plain::put_type(out, batch.value_type());
+    put_varint(out, batch.len() as u64);
+    let mut column = Vec::new();
+    time::put(&mut column, batch.times(), effort);
+    put_blob(out, &column);
+    column.clear();
+    put_values(&mut column, batch.values(), effort);
+    put_blob(out, &column);
+    column.clear();
+    plain::put_alarms(&mut column, batch.alarms());
+    put_blob(out, &column);
+    column.clear();
+    put_pulses(&mut column, batch.pulses(), effort);
+    put_blob(out, &column);
+    let (_, block) = out.split_at_mut(start);
+    seal(block);
+}
+
+/// Writes length and checksum at the head of a block.
+fn seal(block: &mut [u8]) {
+    let Some((check, rest)) = block.split_first_chunk_mut::<8>() else { return };
+    let len = (rest.len() - 4) as u32;
+    if let Some(place) = rest.first_chunk_mut::<4>() {
+        *place = len.to_le_bytes();
+    }
+    *check = xxh3_64(rest).to_le_bytes();
+}
+
+/// Reads a block whose checksum is verified first. Gives the PV it was written for, too.
+pub(crate) fn take(bytes: &[u8]) -> Result<(PvId, Batch), Malformed> {
+    let mut cursor = Cursor::new(bytes);
+    let check = cursor.u64()?;
+    if xxh3_64(cursor.rest()) != check {
+        return Err(Malformed("its checksum does not match"));
+    }
+    let mut cursor = Cursor::new(bytes);
+    cursor.u64()?;
+    if cursor.u32()? as usize != cursor.len() {
+        return Err(Malformed("it has another length than the index says"));
+    }
+    take_body(&mut cursor)
+}
+
+/// What the checksum protects. Apart, so that fuzzers reach it.
+pub(crate) fn take_body(cursor: &mut Cursor) -> Result<(PvId, Batch), Malformed> {
+    let pv = PvId(cursor.u32()?);
+    let value_type = plain::take_type(cursor)?;
+    let count = cursor.count(BLOCK_ROWS_MAX)?;
+    let times = whole(cursor, |column| time::take(column, count))?;
+    let values = whole(cursor, |column| take_values(column, value_type, count))?;
+    let alarms = whole(cursor, |column| plain::take_alarms(column, count))?;
+    let pulses = whole(cursor, |column| take_pulses(column, count))?;
+    if !cursor.is_empty() {
+        return Err(Malformed("something follows its last column"));
+    }
+    let batch = Batch::from_columns(times, values, alarms, pulses).ok_or(Malformed("the columns differ in length"))?;
+    Ok((pv, batch))
+}
+
+/// Reads a column that must take all of its bytes.
+fn whole<T>(cursor: &mut Cursor, take: impl FnOnce(&mut Cursor) -> Result<T, Malformed>) -> Result<T, Malformed> {
+    let mut column = Cursor::new(cursor.blob()?);
+    let taken = take(&mut column)?;
+    if column.is_empty() { Ok(taken) } else { Err(Malformed("a column is longer than its content")) }
+}
+
+pub(crate) fn put_values(out: &mut Vec<u8>, values: &Column, effort: Effort) {
+    /// Integers of any width as signed 64 bits.
+    macro_rules! wide {
+        ($numbers:expr) => {
+            int::put(out, &$numbers.iter().map(|number| *number as i64).collect::<Vec<i64>>(), effort)
+        };
+    }
+    match values {
+        Column::Bool(v) => wide!(v),
+        Column::I8(v) => wide!(v),
+        Column::U8(v) => wide!(v),
+        Column::I16(v) => wide!(v),
+        Column::U16(v) => wide!(v),
+        Column::I32(v) | Column::Enum(v) => wide!(v),
+        Column::U32(v) => wide!(v),
+        Column::I64(v) => int::put(out, v, effort),
+        Column::U64(v) => wide!(v),
+        Column::F32(v) => float::put(out, v, effort),
+        Column::F64(v) => float::put(out, v, effort),
+        Column::String(v) => text::put(out, v.iter().map(str::as_bytes), effort),
+        Column::Structure(v) => text::put(out, v.iter(), effort),
+        Column::Array(v) => array::put(out, v, effort),
+    }
+}
+
+/// The caller vouches for `count`: the memory for so many numbers is taken, whatever the bytes are.
+pub(crate) fn take_values(cursor: &mut Cursor, value_type: ValueType, count: usize) -> Result<Column, Malformed> {
+    /// Integers back to their width, if they have it.
+    macro_rules! narrow {
+        ($number:ty) => {
+            int::take(cursor, count)?
+                .into_iter()
+                .map(|number| <$number>::try_from(number).map_err(|_| Malformed("a number is too large for its type")))
+                .collect::<Result<Vec<$number>, Malformed>>()?
+        };
+    }
+    if value_type.shape == Shape::Array {
+        return array::take(cursor, count, value_type.element).map(Column::Array);
+    }
+    Ok(match value_type.element {
+        Element::Bool => Column::Bool(int::take(cursor, count)?.into_iter().map(|number| number != 0).collect()),
+        Element::I8 => Column::I8(narrow!(i8)),
+        Element::U8 => Column::U8(narrow!(u8)),
+        Element::I16 => Column::I16(narrow!(i16)),
+        Element::U16 => Column::U16(narrow!(u16)),
+        Element::I32 => Column::I32(narrow!(i32)),
+        Element::U32 => Column::U32(narrow!(u32)),
+        Element::I64 => Column::I64(int::take(cursor, count)?),
+        Element::U64 => Column::U64(int::take(cursor, count)?.into_iter().map(|number| number as u64).collect()),
+        Element::F32 => Column::F32(float::take(cursor, count)?),
+        Element::F64 => Column::F64(float::take(cursor, count)?),
+        Element::Enum => Column::Enum(narrow!(i32)),
+        Element::String => Column::String(text::strings(&text::take(cursor, count)?)?),
+        Element::Structure => Column::Structure(text::take(cursor, count)?),
+    })
+}
+
+/// Pulses come in long runs of 0, or differ in each row.
+const RUNS: u8 = 0;
+const INTEGERS: u8 = 1;
+
+fn put_pulses(out: &mut Vec<u8>, pulses: &Runs<u64>, effort: Effort) {
+    if pulses.iter().count() * 4 <= pulses.len() {
+        out.push(RUNS);
+        plain::put_pulses(out, pulses);
+    } else {
+        out.push(INTEGERS);
+        int::put(out, &pulses.rows().map(|pulse| *pulse as i64).collect::<Vec<i64>>(), effort);
+    }
+}
+
+fn take_pulses(cursor: &mut Cursor, count: usize) -> Result<Runs<u64>, Malformed> {
+    match cursor.u8()? {
+        RUNS => plain::take_pulses(cursor, count),
+        INTEGERS => {
+            let mut pulses = Runs::default();
+            int::take(cursor, count)?.into_iter().for_each(|pulse| pulses.push(&(pulse as u64), 1));
+            Ok(pulses)
+        }
+        _ => Err(Malformed("no such codec of pulses")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sample::{Alarm, Sample, Severity, Timestamp, Value};
+
+    pub(crate) fn batch(values: impl Iterator<Item = Value>) -> Batch {
+        let mut batch: Option<Batch> = None;
+        for (index, value) in values.enumerate() {
+            let severity = Severity::from_number(index as i64 / 100 % 5);
+            let alarm = Alarm { severity, status: 3, message: (index % 7 == 0).then(|| "why".into()) };
+            let time = Timestamp::from_nanos(index as i64 * 1_000 + (index as i64 * 37) % 100);
+            let sample = Sample { time, value, alarm, pulse: index as u64 / 3 };
+            let fits = batch.get_or_insert_with(|| Batch::new(sample.value.value_type())).push(&sample);
+            assert!(fits);
+        }
+        batch.expect("no case is empty")
+    }
+
+    #[test]
+    fn a_block_of_every_type_comes_back_and_any_flipped_bit_is_noticed() {
+        for element in Element::ALL {
+            for array in [false, true] {
+                let scalar = |i: usize| match element {
+                    Element::Bool => Value::Bool(i % 3 == 0),
+                    Element::I8 => Value::I8(i as i8),
+                    Element::U8 => Value::U8(i as u8),
+                    Element::I16 => Value::I16(i as i16 - 100),
+                    Element::U16 => Value::U16(i as u16),
+                    Element::I32 => Value::I32(-(i as i32)),
+                    Element::U32 => Value::U32(u32::MAX - i as u32),
+                    Element::I64 => Value::I64(i64::MIN + i as i64),
+                    Element::U64 => Value::U64(u64::MAX - i as u64),
+                    Element::F32 => Value::F32(i as f32 / 3.0),
+                    Element::F64 => Value::F64(i as f64 / 3.0),
+                    Element::Enum => Value::Enum(i as i32 % 2),
+                    Element::String => Value::String(format!("s{i}").into()),
+                    Element::Structure => Value::Structure(vec![i as u8; i % 5].into()),
+                };
+                let value = |i: usize| {
+                    if !array {
+                        return scalar(i);
+                    }
+                    let mut column = Column::new(ValueType::scalar(element));
+                    (0..i % 4).for_each(|j| assert!(column.push(&scalar(i + j))));
+                    Value::Array(column)
+                };
+                for count in [1, 50, 700] {
+                    let batch = batch((0..count).map(value));
+                    let mut bytes = Vec::new();
+                    put(&mut bytes, PvId(9), &batch, Effort::Flush);
+                    let (pv, back) = take(&bytes).expect("it was written just now");
+                    assert_eq!(pv, PvId(9));
+                    assert!(back.values().identical(batch.values()), "{}", batch.value_type());
+                    assert_eq!((back.times(), back.alarms()), (batch.times(), batch.alarms()));
+                    assert_eq!(back.pulses(), batch.pulses());
+                    for place in (0..bytes.len()).step_by(1 + bytes.len() / 50) {
+                        let mut flipped = bytes.clone();
+                        *flipped.get_mut(place).expect("the place lies within") ^= 0x10;
+                        assert!(take(&flipped).is_err(), "{} at {place}", batch.value_type());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The format of a block: up to 8192 samples of one PV and one type, sorted by time. Byte by byte in docs/format.md.
+//!
+//! ```text
+//!   block := check:u64 len:u32 body[len]                         check = xxh3-64 of len and body
+//!   body  := pv:u32 element:u8 shape:u8 count:varint times values alarms pulses      each column := len:varint bytes[len]
+//! ```
+
+/// Samples in a block. 8192 is where the gain of larger blocks ends: pco gave 0.86 bytes a value at 512, 0.74 at 8192, 0.84 at
+/// 32768 (16-bit ADC).
+pub(crate) const BLOCK_ROWS_MAX: usize = 8192;
+
+/// Bytes of arrays, texts and structures in a block, uncompressed. One sample may be larger; it has a block of its own.
+pub(crate) const BLOCK_BYTES_MAX: usize = 256 << 10;
+
+/// `check` and `len`.
+pub(crate) const BLOCK_HEADER_LEN: usize = 12;

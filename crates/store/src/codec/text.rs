@@ -1,0 +1,144 @@
+//! Texts and structures: byte strings of any length.
+//!
+//! ```text
+//!   0 list        integers (lengths) bytes
+//!   1 dictionary  distinct:varint integers (lengths) bytes integers (indices)
+//!   bytes := len:varint stored:varint content[stored]        stored < len: zstd; stored = len: as they are
+//! ```
+
+#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::collections::HashMap;
+
+use sample::{Blobs, Strings};
+
+use super::{Effort, int};
+use crate::bytes::{Cursor, Malformed, put_varint};
+
+const LIST: u8 = 0;
+const DICTIONARY: u8 = 1;
+
+/// No block holds more bytes than this in one column.
+pub(crate) const COLUMN_BYTES_MAX: usize = 1 << 30;
+
+pub(crate) fn put<'a>(out: &mut Vec<u8>, blobs: impl ExactSizeIterator<Item = &'a [u8]>, effort: Effort) {
+    let blobs: Vec<&[u8]> = blobs.collect();
+    if blobs.is_empty() {
+        return;
+    }
+    let mut places: HashMap<&[u8], i64> = HashMap::new();
+    let mut distinct = Vec::new();
+    let mut indices = Vec::with_capacity(blobs.len());
+    for blob in &blobs {
+        indices.push(*places.entry(blob).or_insert_with(|| {
+            distinct.push(*blob);
+            distinct.len() as i64 - 1
+        }));
+    }
+    if distinct.len() * 2 <= blobs.len() {
+        out.push(DICTIONARY);
+        put_varint(out, distinct.len() as u64);
+        put_list(out, &distinct, effort);
+        int::put(out, &indices, effort);
+    } else {
+        out.push(LIST);
+        put_list(out, &blobs, effort);
+    }
+}
+
+fn put_list(out: &mut Vec<u8>, blobs: &[&[u8]], effort: Effort) {
+    let lengths: Vec<i64> = blobs.iter().map(|blob| blob.len() as i64).collect();
+    int::put(out, &lengths, effort);
+    put_bytes(out, &blobs.concat(), effort);
+}
+
+pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8], effort: Effort) {
+    let level = match effort {
+        Effort::Flush => 1,
+        Effort::Merge => 3,
+    };
+    put_varint(out, bytes.len() as u64);
+    match zstd::bulk::compress(bytes, level) {
+        Ok(packed) if packed.len() < bytes.len() => {
+            put_varint(out, packed.len() as u64);
+            out.extend_from_slice(&packed);
+        }
+        _ => {
+            put_varint(out, bytes.len() as u64);
+            out.extend_from_slice(bytes);
+        }
+    }
+}
+
+pub(super) fn take_bytes(cursor: &mut Cursor) -> Result<Vec<u8>, Malformed> {
+    let len = cursor.count(COLUMN_BYTES_MAX)?;
+    let stored = cursor.blob()?;
+    if stored.len() == len {
+        return Ok(stored.to_vec());
+    }
+    let bytes = zstd::bulk::decompress(stored, len).map_err(|_| Malformed("bytes of zstd cannot be decoded"))?;
+    if bytes.len() == len { Ok(bytes) } else { Err(Malformed("bytes of zstd have another length")) }
+}
+
+/// The caller vouches for `count`: the memory for so many lengths is taken, whatever the bytes are.
+pub(crate) fn take(cursor: &mut Cursor, count: usize) -> Result<Blobs, Malformed> {
+    if count == 0 {
+        return Ok(Blobs::default());
+    }
+    match cursor.u8()? {
+        LIST => take_list(cursor, count),
+        DICTIONARY => {
+            let len = cursor.count(count)?;
+            let distinct = take_list(cursor, len)?;
+            let mut blobs = Blobs::default();
+            let mut room = COLUMN_BYTES_MAX;
+            for index in int::take(cursor, count)? {
+                let index = usize::try_from(index).ok().filter(|index| *index < distinct.len());
+                let blob = distinct.get(index.ok_or(Malformed("an index lies outside the dictionary"))?);
+                room = room.checked_sub(blob.len()).ok_or(Malformed("a column of texts is too large"))?;
+                blobs.push(blob);
+            }
+            Ok(blobs)
+        }
+        _ => Err(Malformed("no such codec of texts")),
+    }
+}
+
+fn take_list(cursor: &mut Cursor, count: usize) -> Result<Blobs, Malformed> {
+    let lengths = int::take(cursor, count)?;
+    let bytes = take_bytes(cursor)?;
+    let mut rest = Cursor::new(&bytes);
+    let mut blobs = Blobs::default();
+    for length in lengths {
+        blobs.push(rest.take(usize::try_from(length).map_err(|_| Malformed("a length is negative"))?)?);
+    }
+    if rest.is_empty() { Ok(blobs) } else { Err(Malformed("text lengths do not add up")) }
+}
+
+pub(crate) fn strings(blobs: &Blobs) -> Result<Strings, Malformed> {
+    let mut strings = Strings::default();
+    for blob in blobs.iter() {
+        strings.push(std::str::from_utf8(blob).map_err(|_| Malformed("a text is not UTF-8"))?);
+    }
+    Ok(strings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_come_back_whether_they_repeat_or_not() {
+        let all_different: Vec<String> = (0..300).map(|i| format!("shot {i}")).collect();
+        let few: Vec<String> = (0..300).map(|i| ["OPEN", "", "CLOSED"][i / 10 % 3].to_owned()).collect();
+        for texts in [all_different, few, vec!["µ".to_owned()]] {
+            let mut bytes = Vec::new();
+            put(&mut bytes, texts.iter().map(|text| text.as_bytes()), Effort::Flush);
+            let mut cursor = Cursor::new(&bytes);
+            let back =
+                take(&mut cursor, texts.len()).and_then(|blobs| strings(&blobs)).expect("it was written just now");
+            assert!(cursor.is_empty());
+            assert!(texts.iter().map(String::as_str).eq(back.iter()));
+        }
+    }
+}
