@@ -41,6 +41,12 @@ pub(crate) struct Facts {
     pub(crate) metadata: BTreeMap<(PvId, Timestamp), Metadata>,
 }
 
+impl Facts {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.gaps.is_empty() && self.metadata.is_empty()
+    }
+}
+
 impl Head {
     pub(crate) fn new() -> Head {
         Head {
@@ -96,6 +102,11 @@ impl Head {
         let shard = self.shard(pv);
         let chunks = shard.get(&pv).map_or(&[][..], Vec::as_slice);
         chunks.iter().map(|chunk| piece(chunk, range)).filter(|piece| !piece.is_empty()).collect()
+    }
+
+    /// All samples of a PV, in the order of arrival.
+    pub(crate) fn chunks(&self, pv: PvId) -> Vec<Batch> {
+        self.shard(pv).get(&pv).cloned().unwrap_or_default()
     }
 
     /// The newest sample at or before `time`; of equal times the last that arrived.

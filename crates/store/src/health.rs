@@ -59,7 +59,6 @@ pub struct Health {
 pub(crate) struct Counters {
     pub(crate) appended: AtomicU64,
     pub(crate) durable: AtomicU64,
-    pub(crate) log_bytes: AtomicU64,
     pub(crate) syncs: AtomicU64,
     pub(crate) last_sync_micros: AtomicU64,
     pub(crate) flushes: AtomicU64,
@@ -71,6 +70,8 @@ pub(crate) struct Counters {
     pub(crate) refused_samples: AtomicU64,
     pub(crate) refusal: Mutex<Option<String>>,
     pub(crate) problems: Mutex<Vec<String>>,
+    /// Why the last flush failed; none when it did not.
+    pub(crate) flush_trouble: Mutex<Option<String>>,
 }
 
 /// Problems beyond this many are counted by `Health::corrupt_blocks` and the like, but no longer told one by one.
@@ -92,10 +93,11 @@ impl Counters {
 
     /// Everything that does not need the snapshot of heads and segments.
     pub(crate) fn health(&self) -> Health {
+        let mut problems = self.problems.lock().expect("no holder of this lock panics").clone();
+        problems.extend(self.flush_trouble.lock().expect("no holder of this lock panics").clone());
         Health {
             refusal: self.refusal.lock().expect("no holder of this lock panics").clone(),
-            problems: self.problems.lock().expect("no holder of this lock panics").clone(),
-            log_bytes: self.log_bytes.load(Relaxed),
+            problems,
             syncs: self.syncs.load(Relaxed),
             last_sync_micros: self.last_sync_micros.load(Relaxed),
             flushes: self.flushes.load(Relaxed),

@@ -4,11 +4,20 @@
 //! their first time. Of equal times the part that was written first comes first; a sample that equals one of the same time
 //! to the last bit is dropped.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    ops::Range,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 
-use sample::{Batch, Sample, TimeRange, Timestamp};
+use sample::{Batch, PvId, Sample, TimeRange, Timestamp};
 
-use crate::{Error, Summary, repeats::REPEATS_COMPARED};
+use crate::{
+    Error, Summary,
+    health::Counters,
+    repeats::REPEATS_COMPARED,
+    segment::{Entry, Segment},
+};
 
 /// No batch has more rows.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -31,6 +40,27 @@ pub(crate) struct Part {
 #[derive(Debug)]
 pub(crate) enum Source {
     Rows(Batch),
+    Block(Block),
+}
+
+/// A block that is not read yet.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) pv: PvId,
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) entry: Entry,
+    pub(crate) counters: Arc<Counters>,
+}
+
+impl Block {
+    pub(crate) fn read(&self) -> Result<Batch, Error> {
+        self.segment.read(self.pv, &self.entry).inspect_err(|error| {
+            if matches!(error, Error::CorruptBlock { .. }) {
+                self.counters.corrupt_blocks.fetch_add(1, Relaxed);
+                self.counters.problem(error.to_string());
+            }
+        })
+    }
 }
 
 /// A part that has been opened, and how far it has been read.
@@ -91,6 +121,7 @@ impl Samples {
             let Some(part) = self.parts.pop_front() else { break };
             let batch = match part.source {
                 Source::Rows(batch) => batch,
+                Source::Block(block) => block.read()?,
             };
             let rows = batch.rows_within(self.range);
             if !rows.is_empty() {
@@ -100,8 +131,30 @@ impl Samples {
         Ok(())
     }
 
+    /// Takes the next part as its summary, if it is a block that lies in the range, between two edges and apart from all others.
+    fn take_summary(&mut self, edges: &[Timestamp]) -> Option<Summary> {
+        let part = self.parts.front()?;
+        let Source::Block(Block { entry: Entry { summary, .. }, .. }) = &part.source else { return None };
+        let next = self.parts.get(1).map(|part| part.t0);
+        let edge = edges.partition_point(|edge| *edge <= summary.t0);
+        let summary = *summary;
+        let apart = self.open.is_empty()
+            && self.out.is_none()
+            && self.recent.first().is_none_or(|recent| recent.time < summary.t0)
+            && next.is_none_or(|next| next > summary.t1);
+        let within = self.range.contains(summary.t0)
+            && self.range.contains(summary.t1)
+            && edges.get(edge).is_none_or(|edge| *edge > summary.t1);
+        let serves = summary.value_type.is_numeric_scalar() && summary.is_finite();
+        (apart && within && serves).then(|| {
+            self.parts.pop_front();
+            self.recent.clear();
+            summary
+        })
+    }
+
     /// The next run of rows from one part; none at the end. Parts must be open.
-    fn next_run(&mut self) -> Option<(usize, std::ops::Range<usize>)> {
+    fn next_run(&mut self) -> Option<(usize, Range<usize>)> {
         let chosen = (0..self.open.len()).min_by_key(|i| (self.open[*i].time(), self.open[*i].order))?;
         let others = self.open.iter().enumerate().filter(|(i, _)| *i != chosen).map(|(_, open)| open.time());
         let bound = others.chain(self.parts.front().map(|part| part.t0)).min();
@@ -116,7 +169,7 @@ impl Samples {
     }
 
     /// Moves a run to what is given out. What does not fit in type or size stays for the next batch.
-    fn take_run(&mut self, chosen: usize, run: std::ops::Range<usize>) {
+    fn take_run(&mut self, chosen: usize, run: Range<usize>) {
         let open = &mut self.open[chosen];
         let rows_left = BATCH_ROWS_MAX - self.out.as_ref().map_or(0, Batch::len);
         let run = run.start..run.end.min(run.start + rows_left);
@@ -161,7 +214,7 @@ impl Samples {
     }
 
     /// Keeps the last samples of a run that has just been taken.
-    fn remember(&mut self, batch: &Batch, run: std::ops::Range<usize>) {
+    fn remember(&mut self, batch: &Batch, run: Range<usize>) {
         let last = batch.times()[run.end - 1];
         let first = run.start + batch.times()[run.clone()].partition_point(|time| *time < last);
         let first = first.max(run.end.saturating_sub(REPEATS_COMPARED));
@@ -170,17 +223,22 @@ impl Samples {
     }
 }
 
-impl Iterator for Samples {
-    type Item = Result<Batch, Error>;
-
-    fn next(&mut self) -> Option<Result<Batch, Error>> {
-        if let Some(error) = self.errors.pop_front() {
-            return Some(Err(error));
-        }
+impl Samples {
+    /// The next batch. With `Until::Apart` it ends where no part is open, so that the next block can be a summary.
+    fn next_batch(&mut self, until: Until) -> Option<Result<Batch, Error>> {
         loop {
+            if let Some(error) = self.errors.pop_front() {
+                return Some(Err(error));
+            }
+            if until == Until::Apart && self.open.is_empty() && self.out.is_some() {
+                return self.out.take().map(Ok);
+            }
             if let Err(error) = self.open_parts() {
                 self.errors.push_back(error);
-                return self.out.take().map(Ok).or_else(|| self.errors.pop_front().map(Err));
+                if self.out.is_some() {
+                    return self.out.take().map(Ok);
+                }
+                continue;
             }
             let Some((chosen, run)) = self.next_run() else {
                 return self.out.take().map(Ok);
@@ -197,6 +255,21 @@ impl Iterator for Samples {
                 self.out = None;
             }
         }
+    }
+}
+
+/// Where a batch ends, besides its size and type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    Full,
+    Apart,
+}
+
+impl Iterator for Samples {
+    type Item = Result<Batch, Error>;
+
+    fn next(&mut self) -> Option<Result<Batch, Error>> {
+        self.next_batch(Until::Full)
     }
 }
 
@@ -217,7 +290,11 @@ impl Iterator for Stretches {
     type Item = Result<Stretch, Error>;
 
     fn next(&mut self) -> Option<Result<Stretch, Error>> {
-        let _ = &self.edges; // Summaries come with blocks.
-        self.samples.next().map(|batch| batch.map(Stretch::Samples))
+        if self.samples.errors.is_empty()
+            && let Some(summary) = self.samples.take_summary(&self.edges)
+        {
+            return Some(Ok(Stretch::Summary(summary)));
+        }
+        self.samples.next_batch(Until::Apart).map(|batch| batch.map(Stretch::Samples))
     }
 }

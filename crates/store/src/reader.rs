@@ -1,13 +1,15 @@
 //! The reader: what was recorded, from one snapshot of heads and segments.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
-use sample::{Batch, Gap, Metadata, PvEntry, PvId, Sample, TimeRange, Timestamp};
+use sample::{Batch, Gap, GapCause, Metadata, PvEntry, PvId, Sample, TimeRange, Timestamp};
 
 use crate::{
     Error, Health, Samples, Stretches, Watermark,
-    merge::{Part, Source},
-    store::Core,
+    engine::Engine,
+    log,
+    merge::{Block, Part, Source},
+    segment::{Entry, Segment},
 };
 
 /// Whether a gap is one PV's or the whole archiver's.
@@ -22,47 +24,120 @@ pub enum GapScope {
 /// Reads what the writer has appended. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    core: Arc<Core>,
+    engine: Arc<Engine>,
 }
 
 impl Reader {
-    pub(crate) fn new(core: Arc<Core>) -> Reader {
-        Reader { core }
+    pub(crate) fn new(engine: Arc<Engine>) -> Reader {
+        Reader { engine }
     }
 
     /// The PV of that name, if it is to be archived.
     pub fn find(&self, name: &str) -> Option<PvEntry> {
-        self.core.registry().find(name).cloned()
+        self.engine.registry().find(name).cloned()
     }
 
     /// The PV with that number, if it is to be archived.
     pub fn entry(&self, pv: PvId) -> Option<PvEntry> {
-        self.core.registry().entry(pv).cloned()
+        self.engine.registry().entry(pv).cloned()
     }
 
     /// All PVs that are to be archived, sorted by name.
     pub fn entries(&self) -> Arc<[PvEntry]> {
-        self.core.registry().entries()
+        self.engine.registry().entries()
     }
 
     /// The samples with `t0 <= time < t1` in time order, in batches of one type and at most 8192 rows or about 1 MiB.
     /// Identical repeats are dropped; samples of equal time and different value keep the order of their arrival.
+    ///
+    /// A block that is damaged gives an error in its place and is counted in `health`; the next call goes on behind it.
     pub fn samples(&self, pv: PvId, range: TimeRange) -> Samples {
-        let mut parts = Vec::new();
-        for head in self.core.snapshot().heads.iter().filter(|_| !self.core.registry().is_deleted(pv)) {
+        let snapshot = self.engine.snapshot();
+        let (mut parts, mut errors) = (Vec::new(), Vec::new());
+        if self.engine.registry().is_deleted(pv) {
+            return Samples::new(range, parts, errors);
+        }
+        for segment in snapshot.segments.iter().filter(|segment| overlaps(segment, range)) {
+            match segment.entries(pv) {
+                Ok(entries) => parts.extend(entries.into_iter().map(|entry| self.block(pv, segment, entry))),
+                Err(error) => errors.push(self.note(error)),
+            }
+        }
+        for head in &snapshot.heads {
             parts.extend(head.pieces(pv, range).into_iter().map(rows));
         }
         for (order, part) in parts.iter_mut().enumerate() {
             part.order = order as u64;
         }
-        Samples::new(range, parts, Vec::new())
+        Samples::new(range, parts, errors)
     }
 
-    /// The newest sample at or before `time`; of equal times the one that arrived last.
+    fn block(&self, pv: PvId, segment: &Arc<Segment>, entry: Entry) -> Part {
+        let (t0, t1) = (entry.summary.t0, entry.summary.t1);
+        let block = Block { pv, segment: segment.clone(), entry, counters: self.engine.counters.clone() };
+        Part { t0, t1, order: 0, source: Source::Block(block) }
+    }
+
+    /// Tells an operator of a damaged segment.
+    fn note(&self, error: Error) -> Error {
+        self.engine.counters.problem(error.to_string());
+        error
+    }
+
+    /// The newest sample at or before `time`; of equal times the one that arrived last. A damaged block is passed over, and
+    /// counted in `health`.
     pub fn last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Error> {
-        let snapshot = self.core.snapshot();
-        let found = snapshot.heads.iter().filter_map(|head| head.last_before(pv, time));
-        Ok(found.filter(|_| !self.core.registry().is_deleted(pv)).max_by_key(|sample| sample.time))
+        if self.engine.registry().is_deleted(pv) {
+            return Ok(None);
+        }
+        let snapshot = self.engine.snapshot();
+        // What is in the heads arrived after all that is in segments.
+        let heads = snapshot.heads.iter().filter_map(|head| head.last_before(pv, time));
+        let in_heads = heads.max_by_key(|sample| sample.time);
+        let mut best = in_heads.map(|sample| (sample.time, (u64::MAX, 0), sample));
+        let mut segments: Vec<&Arc<Segment>> =
+            snapshot.segments.iter().filter(|segment| segment.manifest.t0 <= time).collect();
+        segments.sort_by_key(|segment| Reverse(segment.manifest.t1.min(time)));
+        for segment in segments {
+            if best.as_ref().is_some_and(|(newest, ..)| segment.manifest.t1 < *newest) {
+                break;
+            }
+            self.last_in_segment(pv, time, segment, &mut best)?;
+        }
+        Ok(best.map(|(.., sample)| sample))
+    }
+
+    /// Looks for a sample that is newer than the best, or of the same time and written later.
+    fn last_in_segment(
+        &self,
+        pv: PvId,
+        time: Timestamp,
+        segment: &Arc<Segment>,
+        best: &mut Option<(Timestamp, (u64, usize), Sample)>,
+    ) -> Result<(), Error> {
+        let entries = segment.entries(pv).map_err(|error| self.note(error))?;
+        let mut entries: Vec<(usize, Entry)> = entries.into_iter().enumerate().collect();
+        entries.retain(|(_, entry)| entry.summary.t0 <= time);
+        entries.sort_by_key(|(index, entry)| Reverse((entry.summary.t1.min(time), *index)));
+        for (index, entry) in entries {
+            let order = (segment.manifest.sequence, index);
+            let may_be = |end: Timestamp| best.as_ref().is_none_or(|(newest, last, _)| (end, order) > (*newest, *last));
+            if !may_be(entry.summary.t1.min(time)) {
+                continue;
+            }
+            let Source::Block(block) = self.block(pv, segment, entry).source else { continue };
+            match block.read() {
+                Ok(batch) => {
+                    let row = batch.times().partition_point(|t| *t <= time).checked_sub(1);
+                    if let Some(row) = row.filter(|row| may_be(batch.times()[*row])) {
+                        *best = Some((batch.times()[row], order, batch.get(row)));
+                    }
+                }
+                Err(Error::CorruptBlock { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// The same samples as `samples`, but a block that lies wholly between two neighbouring `edges` (sorted) and overlaps no
@@ -73,53 +148,71 @@ impl Reader {
 
     /// The gaps of a PV and of the archiver that overlap `range`, by beginning.
     pub fn gaps(&self, pv: PvId, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Error> {
-        let mut found = std::collections::BTreeMap::new();
-        for head in &self.core.snapshot().heads {
-            for ((owner, from, cause), gap) in head.facts().gaps.iter() {
-                if *owner == pv {
-                    found.insert((*from, *cause), *gap);
-                }
-            }
+        let snapshot = self.engine.snapshot();
+        let mut own: BTreeMap<_, _> = BTreeMap::new();
+        for gap in self.engine.catalog.gaps(pv, range.t1)? {
+            own.insert((gap.from, gap.cause), gap);
         }
-        Ok(found.into_values().filter(|gap| gap.overlaps(range)).map(|gap| (GapScope::Pv, gap)).collect())
+        for head in &snapshot.heads {
+            let facts = head.facts();
+            let every = (pv, Timestamp::MIN, GapCause::ALL[0])..;
+            let gaps = facts.gaps.range(every).take_while(|((owner, ..), _)| *owner == pv);
+            own.extend(gaps.map(|((_, from, cause), gap)| ((*from, *cause), *gap)));
+        }
+        let mut gaps: Vec<(GapScope, Gap)> = own.into_values().map(|gap| (GapScope::Pv, gap)).collect();
+        let archiver = self.engine.catalog.archiver_gaps(range.t1)?;
+        gaps.extend(archiver.into_iter().map(|gap| (GapScope::Archiver, gap)));
+        gaps.retain(|(_, gap)| gap.overlaps(range));
+        gaps.sort_by_key(|(_, gap)| gap.from);
+        Ok(gaps)
     }
 
     /// The metadata in force at the beginning of `range`, then each change within it.
     pub fn metadata(&self, pv: PvId, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, Error> {
-        let mut all = std::collections::BTreeMap::new();
-        for head in &self.core.snapshot().heads {
-            let facts = head.facts();
-            let own = facts.metadata.range((pv, Timestamp::MIN)..=(pv, Timestamp::MAX));
-            all.extend(own.map(|((_, since), metadata)| (*since, metadata.clone())));
-        }
-        let in_force = all.range(..=range.t0).next_back().map_or(range.t0, |(since, _)| *since);
-        Ok(all
-            .into_iter()
-            .filter(|(since, _)| *since >= in_force && (*since < range.t1 || *since == in_force))
-            .collect())
+        self.engine.metadata(pv, range)
     }
 
-    /// The first and last time of a PV's samples and their number, in which repeats may be counted.
+    /// The first and last time of a PV's samples and their number, in which repeats may be counted. A segment that cannot be
+    /// read is left out, and told in `health`.
     pub fn extent(&self, pv: PvId) -> Option<(Timestamp, Timestamp, u64)> {
-        let snapshot = self.core.snapshot();
-        let extents = snapshot.heads.iter().filter_map(|head| head.extent(pv));
-        extents.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1), a.2 + b.2))
+        if self.engine.registry().is_deleted(pv) {
+            return None;
+        }
+        let snapshot = self.engine.snapshot();
+        let records = snapshot.segments.iter().filter_map(|segment| match segment.record(pv) {
+            Ok(record) => record.map(|record| (record.t0, record.t1, record.samples)),
+            Err(error) => {
+                self.note(error);
+                None
+            }
+        });
+        let heads = snapshot.heads.iter().filter_map(|head| head.extent(pv));
+        records.chain(heads).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1), a.2 + b.2))
     }
 
     /// How many samples were ever appended, and how many of them are safe.
     pub fn watermark(&self) -> Watermark {
-        self.core.counters.watermark()
+        self.engine.counters.watermark()
     }
 
     /// How the store is doing.
     pub fn health(&self) -> Health {
-        let snapshot = self.core.snapshot();
+        let snapshot = self.engine.snapshot();
+        let manifests = || snapshot.segments.iter().map(|segment| &segment.manifest);
         Health {
+            log_bytes: log::bytes(&*self.engine.disk),
+            block_bytes: manifests().map(|manifest| manifest.bytes).sum(),
+            blocks: manifests().map(|manifest| manifest.blocks).sum(),
+            segments: snapshot.segments.len() as u64,
             head_bytes: snapshot.heads.iter().map(|head| head.bytes() as u64).sum(),
             head_samples: snapshot.heads.iter().map(|head| head.samples()).sum(),
-            ..self.core.counters.health()
+            ..self.engine.counters.health()
         }
     }
+}
+
+fn overlaps(segment: &Segment, range: TimeRange) -> bool {
+    segment.manifest.t0 < range.t1 && segment.manifest.t1 >= range.t0
 }
 
 fn rows(batch: Batch) -> Part {

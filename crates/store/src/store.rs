@@ -1,36 +1,32 @@
 //! The store as a whole: opened, ticked once a second, closed.
 
-use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 
 use sample::Timestamp;
 
-use crate::{Config, Error, Reader, Writer, head::Head, health::Counters, registry::Registry};
+use crate::{
+    Config, Error, Reader, Writer,
+    catalog::Catalog,
+    disk::{Disk, RealDisk},
+    engine::{Engine, Ingest, Snapshot},
+    log::Log,
+    log_format, recover,
+    segment::Segment,
+    threads::Threads,
+};
 
-/// An open archive. One process at a time can have it open.
+const LOCK: &str = "lock";
+const CATALOGUE: &str = "catalogue.redb";
+
+/// An open archive. One process at a time can have it open. Dropped without `close` it leaves what a crash would.
 #[derive(Debug)]
 pub struct Store {
-    core: Arc<Core>,
-}
-
-/// What reader, writer and the threads share.
-#[derive(Debug)]
-pub(crate) struct Core {
-    // fixed after start
-    #[expect(dead_code, reason = "the folder is not used before the log is there")]
-    config: Config,
-    // guarded by lock
-    pub(crate) ingest: Mutex<()>,
-    registry: RwLock<Registry>,
-    snapshot: RwLock<Arc<Snapshot>>,
-    // atomic
-    pub(crate) counters: Counters,
-}
-
-/// What readers see at one moment.
-#[derive(Debug)]
-pub(crate) struct Snapshot {
-    /// In the order in which they were filled; the last one is written to.
-    pub(crate) heads: Vec<Arc<Head>>,
+    threads: Option<Threads>,
+    engine: Arc<Engine>,
 }
 
 impl Store {
@@ -38,46 +34,122 @@ impl Store {
     ///
     /// Gaps that were left open are closed at the last sign of life, and a gap of the whole archiver is recorded from then to
     /// `now`.
-    pub fn open(config: Config, _now: Timestamp) -> Result<Store, Error> {
-        let core = Core {
-            config,
-            ingest: Mutex::default(),
-            registry: RwLock::default(),
-            snapshot: RwLock::new(Arc::new(Snapshot { heads: vec![Arc::new(Head::new())] })),
-            counters: Counters::default(),
+    pub fn open(config: Config, now: Timestamp) -> Result<Store, Error> {
+        let disk = Arc::new(RealDisk::new(&config.folder));
+        Store::open_on(disk, config, now)
+    }
+
+    /// Opens an archive that lies on `disk`; `config.folder` is then only a name in messages.
+    pub fn open_on(disk: Arc<dyn Disk>, config: Config, now: Timestamp) -> Result<Store, Error> {
+        let folder = config.folder.clone();
+        take_folder(&*disk, &folder)?;
+        let opened = Store::open_locked(disk.clone(), config, now);
+        if opened.is_err() {
+            disk.unlock(LOCK);
+        }
+        opened
+    }
+
+    fn open_locked(disk: Arc<dyn Disk>, config: Config, now: Timestamp) -> Result<Store, Error> {
+        let catalog = Catalog::open(disk.clone())?;
+        let registry = catalog.registry()?;
+        let position = catalog.position()?;
+        let manifests = catalog.segments()?;
+        let mut problems = recover::set_orphans_aside(&*disk, &manifests)?;
+        let recovered = recover::replay(&disk, position)?;
+        problems.extend(recovered.problems);
+        catalog.commit_restart(recovered.alive, now)?;
+
+        let segments = manifests.into_iter().map(|manifest| Arc::new(Segment::new(disk.clone(), manifest))).collect();
+        let has_samples = recovered.head.samples() > 0;
+        let full = recovered.head.bytes() >= config.head_bytes_max;
+        let snapshot = Snapshot { heads: vec![Arc::new(recovered.head)], segments: Arc::new(segments) };
+        let ingest = Ingest {
+            log: Log::new(disk.clone(), recovered.next_log_file, recovered.next_frame),
+            head_since: has_samples.then_some(now),
+            alive: now,
+            refusal: None,
+            closed: false,
         };
-        Ok(Store { core: Arc::new(core) })
+        let engine = Engine::new(config, disk, catalog, registry, snapshot, ingest, position.next_segment);
+        engine.counters.appended.store(recovered.appended, Relaxed);
+        engine.counters.durable.store(recovered.appended, Relaxed);
+        engine.flush_wanted.store(full, Relaxed);
+        problems.into_iter().for_each(|problem| engine.counters.problem(problem));
+        let engine = Arc::new(engine);
+        let threads = Threads::start(&engine);
+        let threads = threads.map_err(|source| Error::Io { doing: "start", path: "a thread".into(), source })?;
+        Ok(Store { threads: Some(threads), engine })
     }
 
     /// Something that appends.
     pub fn writer(&self) -> Writer {
-        Writer::new(self.core.clone())
+        Writer::new(self.engine.clone())
     }
 
     /// Something that reads.
     pub fn reader(&self) -> Reader {
-        Reader::new(self.core.clone())
+        Reader::new(self.engine.clone())
     }
 
     /// To be called about once a second: records that the archiver is alive, and flushes a head that has become old.
-    pub fn tick(&self, _now: Timestamp) {}
+    pub fn tick(&self, now: Timestamp) {
+        let mut ingest = self.engine.ingest();
+        ingest.alive = ingest.alive.max(now);
+        let old = ingest.head_since.is_some_and(|since| now >= since.saturating_add(self.engine.config.flush_after));
+        if old || ingest.refusal.is_some() {
+            self.engine.flush_wanted.store(true, Relaxed);
+        }
+        if ingest.refusal.is_none() {
+            ingest.log.append(&[], self.engine.counters.appended.load(Relaxed), now);
+            self.engine.log_waiting.notify_one();
+        }
+    }
 
     /// Puts everything into blocks, syncs, and records that the archiver was alive until now.
-    pub fn close(self, _now: Timestamp) -> Result<(), Error> {
-        Ok(())
+    pub fn close(mut self, now: Timestamp) -> Result<(), Error> {
+        self.tick(now);
+        self.threads = None; // they end here
+        let flushed = self.engine.flush_and_tell(now);
+        let synced = self.engine.sync_log();
+        flushed.and(synced)
     }
 }
 
-impl Core {
-    pub(crate) fn registry(&self) -> RwLockReadGuard<'_, Registry> {
-        self.registry.read().expect("no holder of this lock panics")
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.threads = None;
+        let mut ingest = self.engine.ingest();
+        if ingest.refusal.is_none()
+            && let Err(error) = ingest.log.write()
+        {
+            tracing::error!("the last samples cannot be written to the log: {error}");
+        }
+        ingest.closed = true;
+        ingest.refusal = Some("the archive is closed".to_owned());
+        self.engine.disk.unlock(LOCK);
     }
+}
 
-    pub(crate) fn registry_mut(&self) -> RwLockWriteGuard<'_, Registry> {
-        self.registry.write().expect("no holder of this lock panics")
+/// Makes the folder if need be, makes sure that it is an archive or empty, and locks it.
+fn take_folder(disk: &dyn Disk, folder: &Path) -> Result<(), Error> {
+    let failed = |doing| move |source: io::Error| Error::Io { doing, path: folder.display().to_string(), source };
+    disk.create_folder("").map_err(failed("create the folder"))?;
+    let names = disk.list("").map_err(failed("read the folder"))?;
+    let ours = |name: &str| [LOCK, "catalogue.new", log_format::FOLDER].contains(&name) || name == "lost+found";
+    let foreign = names.iter().find(|name| !ours(name) && !name.starts_with('.'));
+    if let Some(foreign) = foreign
+        && !names.iter().any(|name| name == CATALOGUE)
+    {
+        let found = format!("it holds {foreign} but no {CATALOGUE}");
+        return Err(Error::NotAStore { folder: folder.to_owned(), found });
     }
-
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        self.snapshot.read().expect("no holder of this lock panics").clone()
+    if !disk.lock(LOCK).map_err(failed("write into the folder"))? {
+        return Err(Error::Locked { folder: folder.to_owned() });
     }
+    let log = disk.create_folder(log_format::FOLDER).and_then(|()| disk.sync_folder(""));
+    log.map_err(|error| {
+        disk.unlock(LOCK);
+        failed("write into the folder")(error)
+    })
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use sample::{
-    Alarm, Batch, Gap, GapCause, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink, TimeRange,
-    Timestamp, Value,
+    Alarm, Batch, Column, Gap, GapCause, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink,
+    TimeRange, Timestamp, Value,
 };
-use store::{Config, GapScope, Store};
+use store::{Config, GapScope, Store, Watermark};
 
 fn at(nanos: i64) -> Timestamp {
     Timestamp::from_nanos(nanos)
@@ -58,6 +58,40 @@ fn samples_come_back_sorted_without_repeats_and_with_their_types() {
     assert_eq!(store.reader().last_before(pvs[0], at(9)).unwrap(), None);
     assert_eq!(store.reader().extent(pvs[1]), Some((at(5), at(5), 1)));
     assert_eq!(store.reader().watermark().appended, 7);
+}
+
+#[test]
+fn everything_is_there_again_after_a_crash_and_after_a_flush() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples: Vec<Sample> = (0..20_000).map(|i| sample(i * 1000, Value::F64(i as f64 / 7.0))).collect();
+    let texts = [sample(5, Value::String("µ".into())), sample(6, Value::Array(Column::I16(vec![1, -1])))];
+    let store = open(folder.path());
+    let pvs = register(&store, &["A", "B"]);
+    append(&store, pvs[0], &samples[..10_000]);
+    store.close(at(1)).unwrap();
+
+    let store = open(folder.path());
+    assert_eq!(store.reader().health().segments, 1);
+    append(&store, pvs[0], &samples[10_000..]);
+    append(&store, pvs[1], &texts);
+    drop(store); // no flush: the log has the second half
+
+    let store = open(folder.path());
+    assert_eq!(store.reader().watermark(), Watermark { appended: 20_002, durable: 20_002 });
+    for _ in 0..2 {
+        assert_eq!(read(&store, pvs[0], TimeRange::ALL), samples);
+        assert_eq!(read(&store, pvs[1], TimeRange::ALL), texts);
+        let middle = TimeRange { t0: at(9_998_000), t1: at(10_003_000) };
+        assert_eq!(read(&store, pvs[0], middle), samples[9998..10_003]);
+        assert_eq!(store.reader().extent(pvs[0]), Some((at(0), at(19_999_000), 20_000)));
+        assert_eq!(store.reader().last_before(pvs[0], at(9_999_500)).unwrap().unwrap(), samples[9999]);
+        assert_eq!(store.reader().find("B").unwrap().id, pvs[1]);
+    }
+    store.close(at(2)).unwrap();
+    let store = open(folder.path());
+    assert_eq!((store.reader().health().segments, store.reader().health().head_samples), (2, 0));
+    assert_eq!(read(&store, pvs[0], TimeRange::ALL), samples);
+    assert_eq!(store.reader().last_before(pvs[1], at(5)).unwrap().unwrap(), texts[0]);
 }
 
 #[test]

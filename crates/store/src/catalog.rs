@@ -1,0 +1,409 @@
+//! The catalogue: what is small and must be exact, in one redb file. PVs and their settings, metadata and gaps, the list of
+//! segments, and up to where the log is in them.
+//!
+//! A flush ends with one transaction: until it the samples are in the log, from it on they are in the segment.
+
+mod wire;
+
+use std::{collections::HashSet, fmt, io, sync::Arc, sync::Mutex};
+
+use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
+use sample::{DataFate, Gap, GapCause, Metadata, PvEntry, PvId, PvName, Timestamp};
+
+pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
+
+use crate::{Error, disk::Disk, head::Facts, registry::Registry, segment::Manifest};
+
+const KEY: &str = "catalogue.redb";
+const NEW_KEY: &str = "catalogue.new";
+const VERSION: u16 = 1;
+/// Pages of the catalogue kept in memory.
+const CACHE_BYTES: usize = 32 << 20;
+
+const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
+const PVS: TableDefinition<u32, &[u8]> = TableDefinition::new("pvs");
+const METADATA: TableDefinition<(u32, i64), &[u8]> = TableDefinition::new("metadata");
+/// (PV, from, cause) → (to, lost)
+const GAPS: TableDefinition<(u32, i64, u8), (i64, u64)> = TableDefinition::new("gaps");
+/// Gaps that have no end yet → lost
+const OPEN_GAPS: TableDefinition<(u32, i64, u8), u64> = TableDefinition::new("open_gaps");
+/// (from, cause) → (to, lost)
+const ARCHIVER_GAPS: TableDefinition<(i64, u8), (i64, u64)> = TableDefinition::new("archiver_gaps");
+const SEGMENTS: TableDefinition<u64, &[u8]> = TableDefinition::new("segments");
+
+/// Up to where the log is in segments, and what was counted until there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// The first frame of the log that is not in segments.
+    pub(crate) frame: u64,
+    /// Samples ever appended before that frame.
+    pub(crate) appended: u64,
+    /// When the archiver was last known to be alive; none in an archive that never was.
+    pub(crate) alive: Option<Timestamp>,
+    /// The number of the next segment.
+    pub(crate) next_segment: u64,
+}
+
+/// The open catalogue.
+#[derive(Debug)]
+pub(crate) struct Catalog {
+    disk: Arc<dyn Disk>,
+    /// None after a failed write: redb then wants to be opened anew.
+    database: Mutex<Option<Arc<Database>>>,
+}
+
+impl Catalog {
+    /// Opens the catalogue, or makes an empty one if `create` and there is none. A half-made one never has the final name.
+    pub(crate) fn open(disk: Arc<dyn Disk>) -> Result<Catalog, Error> {
+        if disk.len(KEY).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            create(&disk)?;
+        }
+        let catalog = Catalog { disk, database: Mutex::new(None) };
+        let version = catalog.read(|tables| tables.meta("version"))?.unwrap_or(0) as u16;
+        if version > VERSION {
+            return Err(Error::TooNew { path: KEY.to_owned(), version, supported: VERSION });
+        }
+        Ok(catalog)
+    }
+
+    fn database(&self) -> Result<Arc<Database>, Error> {
+        let mut database = self.database.lock().expect("no holder of this lock panics");
+        match &*database {
+            Some(open) => Ok(open.clone()),
+            None => {
+                let opened = Arc::new(open_database(&self.disk, KEY)?);
+                *database = Some(opened.clone());
+                Ok(opened)
+            }
+        }
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&Tables) -> Result<T, redb::Error>) -> Result<T, Error> {
+        let database = self.database()?;
+        let result =
+            database.begin_read().map_err(redb::Error::from).and_then(|transaction| read(&Tables(transaction)));
+        result.map_err(|error| self.failed("read", error))
+    }
+
+    /// Runs one transaction: all of it or nothing, durable when this returns.
+    fn write<T>(&self, write: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>) -> Result<T, Error> {
+        let database = self.database()?;
+        let run = || -> Result<T, redb::Error> {
+            let transaction = database.begin_write()?;
+            let result = write(&transaction)?;
+            transaction.commit()?;
+            Ok(result)
+        };
+        run().map_err(|error| self.failed("write", error))
+    }
+
+    /// After a failed write redb refuses everything; the next use opens the file anew, which repairs it.
+    fn failed(&self, doing: &'static str, error: redb::Error) -> Error {
+        *self.database.lock().expect("no holder of this lock panics") = None;
+        Error::Catalogue { doing, source: error.into() }
+    }
+
+    /// All PVs, present and removed.
+    pub(crate) fn registry(&self) -> Result<Registry, Error> {
+        self.read(|tables| {
+            let (mut entries, mut hidden, mut deleted) = (Vec::new(), Vec::new(), HashSet::new());
+            let mut next = 0;
+            for row in tables.0.open_table(PVS)?.iter()? {
+                let (id, bytes) = row?;
+                let id = PvId(id.value());
+                next = id.0 + 1;
+                match wire::pv(id, bytes.value()) {
+                    Some((entry, wire::Presence::Archived)) => entries.push(entry),
+                    Some((entry, wire::Presence::Hidden)) => hidden.push((entry.name, id)),
+                    Some((_, wire::Presence::Deleted)) => _ = deleted.insert(id),
+                    None => return Err(unreadable("the entry of a PV")),
+                }
+            }
+            Ok(Registry::new(entries, hidden, deleted, next))
+        })
+    }
+
+    pub(crate) fn put_pvs(&self, entries: &[PvEntry]) -> Result<(), Error> {
+        self.write(|transaction| {
+            let mut pvs = transaction.open_table(PVS)?;
+            for entry in entries {
+                pvs.insert(entry.id.0, wire::pv_bytes(entry, wire::Presence::Archived).as_slice())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Marks a PV as removed; with its data goes what the catalogue has of it.
+    pub(crate) fn remove_pv(&self, entry: &PvEntry, data: DataFate) -> Result<(), Error> {
+        self.write(|transaction| {
+            let presence = match data {
+                DataFate::Keep => wire::Presence::Hidden,
+                DataFate::Delete => wire::Presence::Deleted,
+            };
+            let id = entry.id.0;
+            transaction.open_table(PVS)?.insert(id, wire::pv_bytes(entry, presence).as_slice())?;
+            if data == DataFate::Delete {
+                transaction.open_table(METADATA)?.retain_in((id, i64::MIN)..=(id, i64::MAX), |_, _| false)?;
+                let all = (id, i64::MIN, u8::MIN)..=(id, i64::MAX, u8::MAX);
+                transaction.open_table(GAPS)?.retain_in(all.clone(), |_, _| false)?;
+                transaction.open_table(OPEN_GAPS)?.retain_in(all, |_, _| false)?;
+            }
+            Ok(())
+        })
+    }
+
+    pub(crate) fn position(&self) -> Result<Position, Error> {
+        self.read(|tables| {
+            Ok(Position {
+                frame: tables.meta("frame")?.unwrap_or(0),
+                appended: tables.meta("appended")?.unwrap_or(0),
+                alive: tables.meta("alive")?.map(|nanos| Timestamp::from_nanos(nanos as i64)),
+                next_segment: tables.meta("next_segment")?.unwrap_or(0),
+            })
+        })
+    }
+
+    /// The segments in the order of their writing.
+    pub(crate) fn segments(&self) -> Result<Vec<Manifest>, Error> {
+        self.read(|tables| {
+            let mut segments = Vec::new();
+            for row in tables.0.open_table(SEGMENTS)?.iter()? {
+                let (sequence, bytes) = row?;
+                segments
+                    .push(wire::manifest(sequence.value(), bytes.value()).ok_or(unreadable("the entry of a segment"))?);
+            }
+            Ok(segments)
+        })
+    }
+
+    /// The end of a flush: what was in a head is in the catalogue and in a segment (none if there were no samples).
+    pub(crate) fn commit_flush(
+        &self,
+        segment: Option<&Manifest>,
+        facts: &Facts,
+        position: Position,
+    ) -> Result<(), Error> {
+        self.write(|transaction| {
+            if let Some(manifest) = segment {
+                let bytes = wire::manifest_bytes(manifest);
+                transaction.open_table(SEGMENTS)?.insert(manifest.sequence, bytes.as_slice())?;
+            }
+            put_facts(transaction, facts)?;
+            put_position(transaction, position)
+        })
+    }
+
+    /// The end of a merge: one segment takes the place of several.
+    pub(crate) fn commit_merge(&self, merged: Option<&Manifest>, replaced: &[u64]) -> Result<(), Error> {
+        self.write(|transaction| {
+            let mut segments = transaction.open_table(SEGMENTS)?;
+            for sequence in replaced {
+                segments.remove(sequence)?;
+            }
+            if let Some(manifest) = merged {
+                segments.insert(manifest.sequence, wire::manifest_bytes(manifest).as_slice())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Ends the gaps that are still open at `alive`, and records that the archiver was not running from then to `now`.
+    pub(crate) fn commit_restart(&self, alive: Option<Timestamp>, now: Timestamp) -> Result<(), Error> {
+        self.write(|transaction| {
+            if let Some(alive) = alive {
+                let mut open = transaction.open_table(OPEN_GAPS)?;
+                let mut gaps = transaction.open_table(GAPS)?;
+                let every = (u32::MIN, i64::MIN, u8::MIN)..=(u32::MAX, i64::MAX, u8::MAX);
+                for row in open.extract_from_if(every, |_, _| true)? {
+                    let (key, lost) = row?;
+                    gaps.insert(key.value(), (alive.nanos().max(key.value().1), lost.value()))?;
+                }
+                if alive < now {
+                    let key = (alive.nanos(), wire::cause_number(GapCause::ArchiverStopped));
+                    transaction.open_table(ARCHIVER_GAPS)?.insert(key, (now.nanos(), 0))?;
+                }
+            }
+            transaction.open_table(META)?.insert("alive", now.nanos() as u64)?;
+            Ok(())
+        })
+    }
+
+    /// The gaps of a PV that began before `before`.
+    pub(crate) fn gaps(&self, pv: PvId, before: Timestamp) -> Result<Vec<Gap>, Error> {
+        self.read(|tables| {
+            let range = (pv.0, i64::MIN, u8::MIN)..(pv.0, before.nanos(), u8::MIN);
+            let mut gaps = Vec::new();
+            for row in tables.0.open_table(GAPS)?.range(range.clone())? {
+                let (key, value) = row?;
+                let ((_, from, cause), (to, lost)) = (key.value(), value.value());
+                gaps.extend(wire::gap(from, Some(to), cause, lost));
+            }
+            for row in tables.0.open_table(OPEN_GAPS)?.range(range)? {
+                let (key, lost) = row?;
+                let (_, from, cause) = key.value();
+                gaps.extend(wire::gap(from, None, cause, lost.value()));
+            }
+            Ok(gaps)
+        })
+    }
+
+    /// The gaps of the whole archiver that began before `before`.
+    pub(crate) fn archiver_gaps(&self, before: Timestamp) -> Result<Vec<Gap>, Error> {
+        self.read(|tables| {
+            let mut gaps = Vec::new();
+            for row in tables.0.open_table(ARCHIVER_GAPS)?.range(..(before.nanos(), u8::MIN))? {
+                let (key, value) = row?;
+                let ((from, cause), (to, lost)) = (key.value(), value.value());
+                gaps.extend(wire::gap(from, Some(to), cause, lost));
+            }
+            Ok(gaps)
+        })
+    }
+
+    /// The metadata of a PV in force at `t0`, then each change before `t1`.
+    pub(crate) fn metadata(&self, pv: PvId, t0: Timestamp, t1: Timestamp) -> Result<Vec<(Timestamp, Metadata)>, Error> {
+        self.read(|tables| {
+            let table = tables.0.open_table(METADATA)?;
+            let in_force = table.range((pv.0, i64::MIN)..=(pv.0, t0.nanos()))?.next_back();
+            let changes = table.range((pv.0, t0.nanos().saturating_add(1))..(pv.0, t1.nanos().max(t0.nanos() + 1)))?;
+            let mut found = Vec::new();
+            for row in in_force.into_iter().chain(changes) {
+                let (key, bytes) = row?;
+                let metadata = wire::metadata(bytes.value()).ok_or(unreadable("metadata of a PV"))?;
+                found.push((Timestamp::from_nanos(key.value().1), metadata));
+            }
+            Ok(found)
+        })
+    }
+}
+
+/// Names of PVs by number from a copy of the catalogue's bytes, for a check beside a running archiver. The copy may be torn;
+/// then there are none.
+pub(crate) fn names_of_copy(bytes: Vec<u8>) -> Vec<(PvId, PvName)> {
+    let backend = redb::backends::InMemoryBackend::new();
+    if backend.set_len(bytes.len() as u64).and_then(|()| backend.write(0, &bytes)).is_err() {
+        return Vec::new();
+    }
+    let Ok(database) = Database::builder().create_with_backend(backend) else { return Vec::new() };
+    let Ok(transaction) = database.begin_read() else { return Vec::new() };
+    let Ok(table) = transaction.open_table(PVS) else { return Vec::new() };
+    let Ok(rows) = table.iter() else { return Vec::new() };
+    let name = |id: u32, bytes: &[u8]| Some((PvId(id), wire::pv(PvId(id), bytes)?.0.name));
+    rows.flatten().filter_map(|(id, bytes)| name(id.value(), bytes.value())).collect()
+}
+
+/// A read transaction with shorthands.
+struct Tables(redb::ReadTransaction);
+
+impl Tables {
+    fn meta(&self, name: &str) -> Result<Option<u64>, redb::Error> {
+        Ok(self.0.open_table(META)?.get(name)?.map(|value| value.value()))
+    }
+}
+
+fn put_position(transaction: &WriteTransaction, position: Position) -> Result<(), redb::Error> {
+    let mut meta = transaction.open_table(META)?;
+    meta.insert("frame", position.frame)?;
+    meta.insert("appended", position.appended)?;
+    meta.insert("next_segment", position.next_segment)?;
+    if let Some(alive) = position.alive {
+        meta.insert("alive", alive.nanos() as u64)?;
+    }
+    Ok(())
+}
+
+fn put_facts(transaction: &WriteTransaction, facts: &Facts) -> Result<(), redb::Error> {
+    let mut metadata = transaction.open_table(METADATA)?;
+    for ((pv, since), change) in &facts.metadata {
+        metadata.insert((pv.0, since.nanos()), wire::metadata_bytes(change).as_slice())?;
+    }
+    let mut gaps = transaction.open_table(GAPS)?;
+    let mut open = transaction.open_table(OPEN_GAPS)?;
+    for ((pv, from, cause), gap) in &facts.gaps {
+        let key = (pv.0, from.nanos(), wire::cause_number(*cause));
+        match gap.to {
+            Some(to) => {
+                gaps.insert(key, (to.nanos(), gap.lost))?;
+                open.remove(key)?;
+            }
+            None => {
+                open.insert(key, gap.lost)?;
+                gaps.remove(key)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn create(disk: &Arc<dyn Disk>) -> Result<(), Error> {
+    let io = |doing, source| Error::Io { doing, path: KEY.to_owned(), source };
+    match disk.remove(NEW_KEY) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io("replace a half-made", error)),
+        _ => {}
+    }
+    let database = open_database(disk, NEW_KEY)?;
+    let run = || -> Result<(), redb::Error> {
+        let transaction = database.begin_write()?;
+        transaction.open_table(META)?.insert("version", u64::from(VERSION))?;
+        transaction.open_table(PVS)?;
+        transaction.open_table(METADATA)?;
+        transaction.open_table(GAPS)?;
+        transaction.open_table(OPEN_GAPS)?;
+        transaction.open_table(ARCHIVER_GAPS)?;
+        transaction.open_table(SEGMENTS)?;
+        Ok(transaction.commit()?)
+    };
+    run().map_err(|error| Error::Catalogue { doing: "create", source: error.into() })?;
+    drop(database);
+    disk.sync(NEW_KEY).map_err(|error| io("sync", error))?;
+    disk.rename(NEW_KEY, KEY).map_err(|error| io("create", error))?;
+    disk.sync_folder("").map_err(|error| io("make durable the name of", error))
+}
+
+fn open_database(disk: &Arc<dyn Disk>, key: &'static str) -> Result<Database, Error> {
+    Database::builder()
+        .set_cache_size(CACHE_BYTES)
+        .create_with_backend(CatalogueFile { disk: disk.clone(), key })
+        .map_err(|error| Error::Catalogue { doing: "open", source: redb::Error::from(error).into() })
+}
+
+fn unreadable(what: &str) -> redb::Error {
+    redb::Error::Corrupted(format!("{what} cannot be read"))
+}
+
+/// redb's file, on the store's disk.
+struct CatalogueFile {
+    disk: Arc<dyn Disk>,
+    key: &'static str,
+}
+
+impl fmt::Debug for CatalogueFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key)
+    }
+}
+
+impl StorageBackend for CatalogueFile {
+    fn len(&self) -> Result<u64, io::Error> {
+        match self.disk.len(self.key) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+            len => len,
+        }
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), io::Error> {
+        self.disk.read_at(self.key, offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), io::Error> {
+        self.disk.set_len(self.key, len)
+    }
+
+    fn sync_data(&self) -> Result<(), io::Error> {
+        self.disk.sync(self.key)
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> Result<(), io::Error> {
+        self.disk.write_at(self.key, offset, data)
+    }
+}

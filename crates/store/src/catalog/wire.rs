@@ -1,0 +1,217 @@
+//! What stands in the catalogue's values: CBOR maps with numbered keys, converted by hand, so that the public types can change
+//! without the files.
+
+use minicbor::{Decode, Encode};
+use sample::{
+    Element, Gap, GapCause, Limits, Metadata, Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Timestamp,
+    ValueType,
+};
+
+use crate::segment::Manifest;
+
+/// Whether a PV is archived, or was removed with or without its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub(super) enum Presence {
+    #[n(0)]
+    Archived,
+    #[n(1)]
+    Hidden,
+    #[n(2)]
+    Deleted,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct Pv {
+    #[n(0)]
+    name: String,
+    #[n(1)]
+    presence: Presence,
+    #[n(2)]
+    protocol: String,
+    /// None: a monitor.
+    #[n(3)]
+    scan_period_nanos: Option<u64>,
+    #[n(4)]
+    paused: bool,
+    #[n(5)]
+    added: i64,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct Segment {
+    #[n(0)]
+    key: String,
+    #[n(1)]
+    bytes: u64,
+    #[n(2)]
+    blocks: u64,
+    #[n(3)]
+    samples: u64,
+    #[n(4)]
+    t0: i64,
+    #[n(5)]
+    t1: i64,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct Meta {
+    /// Element and whether it is an array.
+    #[n(0)]
+    value_type: Option<(u8, bool)>,
+    #[n(1)]
+    element_count: Option<u64>,
+    #[n(2)]
+    units: Option<String>,
+    #[n(3)]
+    precision: Option<i32>,
+    #[n(4)]
+    display: Option<(f64, f64)>,
+    #[n(5)]
+    control: Option<(f64, f64)>,
+    #[n(6)]
+    warning: Option<(f64, f64)>,
+    #[n(7)]
+    alarm: Option<(f64, f64)>,
+    #[n(8)]
+    labels: Vec<String>,
+    #[n(9)]
+    description: Option<String>,
+    #[n(10)]
+    server: Option<String>,
+}
+
+fn bytes_of<T: Encode<()>>(value: &T) -> Vec<u8> {
+    minicbor::to_vec(value).expect("writing to memory cannot fail")
+}
+
+pub(super) fn pv_bytes(entry: &PvEntry, presence: Presence) -> Vec<u8> {
+    let PvSettings { protocol, method, state } = entry.settings;
+    bytes_of(&Pv {
+        name: entry.name.as_str().to_owned(),
+        presence,
+        protocol: protocol.name().to_owned(),
+        scan_period_nanos: match method {
+            Method::Monitor => None,
+            Method::Scan { period } => Some(u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)),
+        },
+        paused: state == PvState::Paused,
+        added: entry.added.nanos(),
+    })
+}
+
+pub(super) fn pv(id: PvId, bytes: &[u8]) -> Option<(PvEntry, Presence)> {
+    let pv: Pv = minicbor::decode(bytes).ok()?;
+    let period = pv.scan_period_nanos.map(std::time::Duration::from_nanos);
+    let settings = PvSettings {
+        protocol: Protocol::from_name(&pv.protocol)?,
+        method: period.map_or(Method::Monitor, |period| Method::Scan { period }),
+        state: if pv.paused { PvState::Paused } else { PvState::Active },
+    };
+    let name = PvName::new(&pv.name).ok()?;
+    Some((PvEntry { id, name, settings, added: Timestamp::from_nanos(pv.added) }, pv.presence))
+}
+
+pub(super) fn manifest_bytes(manifest: &Manifest) -> Vec<u8> {
+    bytes_of(&Segment {
+        key: manifest.key.clone(),
+        bytes: manifest.bytes,
+        blocks: manifest.blocks,
+        samples: manifest.samples,
+        t0: manifest.t0.nanos(),
+        t1: manifest.t1.nanos(),
+    })
+}
+
+pub(super) fn manifest(sequence: u64, bytes: &[u8]) -> Option<Manifest> {
+    let segment: Segment = minicbor::decode(bytes).ok()?;
+    Some(Manifest {
+        sequence,
+        key: segment.key,
+        bytes: segment.bytes,
+        blocks: segment.blocks,
+        samples: segment.samples,
+        t0: Timestamp::from_nanos(segment.t0),
+        t1: Timestamp::from_nanos(segment.t1),
+    })
+}
+
+/// Also the form of metadata in the log.
+pub(crate) fn metadata_bytes(metadata: &Metadata) -> Vec<u8> {
+    let limits = |limits: &Option<Limits>| limits.map(|limits| (limits.low, limits.high));
+    bytes_of(&Meta {
+        value_type: metadata.value_type.map(|of| (of.element as u8, of.shape == sample::Shape::Array)),
+        element_count: metadata.element_count,
+        units: metadata.units.clone(),
+        precision: metadata.precision,
+        display: limits(&metadata.display),
+        control: limits(&metadata.control),
+        warning: limits(&metadata.warning),
+        alarm: limits(&metadata.alarm),
+        labels: metadata.labels.clone(),
+        description: metadata.description.clone(),
+        server: metadata.server.clone(),
+    })
+}
+
+pub(crate) fn metadata(bytes: &[u8]) -> Option<Metadata> {
+    let meta: Meta = minicbor::decode(bytes).ok()?;
+    let limits = |limits: Option<(f64, f64)>| limits.map(|(low, high)| Limits { low, high });
+    let value_type = match meta.value_type {
+        Some((element, true)) => Some(ValueType::array(Element::from_number(element)?)),
+        Some((element, false)) => Some(ValueType::scalar(Element::from_number(element)?)),
+        None => None,
+    };
+    Some(Metadata {
+        value_type,
+        element_count: meta.element_count,
+        units: meta.units,
+        precision: meta.precision,
+        display: limits(meta.display),
+        control: limits(meta.control),
+        warning: limits(meta.warning),
+        alarm: limits(meta.alarm),
+        labels: meta.labels,
+        description: meta.description,
+        server: meta.server,
+    })
+}
+
+/// The number of a cause on disk: its place in `GapCause::ALL`.
+pub(crate) fn cause_number(cause: GapCause) -> u8 {
+    let place = GapCause::ALL.iter().position(|other| *other == cause);
+    place.expect("the list names every cause") as u8
+}
+
+pub(crate) fn gap(from: i64, to: Option<i64>, cause: u8, lost: u64) -> Option<Gap> {
+    let cause = *GapCause::ALL.get(usize::from(cause))?;
+    Some(Gap { from: Timestamp::from_nanos(from), to: to.map(Timestamp::from_nanos), cause, lost })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_with_everything_and_with_nothing_comes_back() {
+        let full = Metadata {
+            value_type: Some(ValueType::array(Element::U16)),
+            element_count: Some(1_000_000),
+            units: Some("µA".into()),
+            precision: Some(-1),
+            display: Some(Limits { low: -1.0, high: f64::INFINITY }),
+            control: Some(Limits { low: 0.0, high: 1.0 }),
+            warning: None,
+            alarm: Some(Limits { low: 2.0, high: 3.0 }),
+            labels: vec!["OFF".into(), "".into()],
+            description: Some("beam current".into()),
+            server: Some("127.0.0.1:5064".into()),
+        };
+        for case in [full, Metadata::default()] {
+            assert_eq!(metadata(&metadata_bytes(&case)), Some(case));
+        }
+    }
+}

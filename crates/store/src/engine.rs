@@ -1,0 +1,243 @@
+//! What writer, readers and threads share.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use sample::{Metadata, PvId, Record, TimeRange, Timestamp};
+
+use crate::{
+    Config, Error, catalog::Catalog, disk::Disk, flush::Pending, head::Head, health::Counters, log::Log,
+    registry::Registry, segment::Segment,
+};
+
+/// An append waits so long for room in the head before it is refused as `Busy`. Acquisition has a queue of its own; a writer
+/// that waits longer only hides that the disk is too slow.
+const ROOM_WAIT: Duration = Duration::from_millis(200);
+
+/// The open archive.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    // fixed after start
+    pub(crate) config: Config,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) catalog: Catalog,
+    // guarded by lock
+    pub(crate) ingest: Mutex<Ingest>,
+    pub(crate) flushing: Mutex<Flushing>,
+    /// Held while files of the log are synced or removed, so that none vanishes in between.
+    pub(crate) syncing: Mutex<()>,
+    registry: RwLock<Registry>,
+    snapshot: RwLock<Arc<Snapshot>>,
+    // signals
+    /// With `ingest`: there is something to write, or the end has come.
+    pub(crate) log_waiting: Condvar,
+    /// With `ingest`: the head has room again.
+    pub(crate) head_room: Condvar,
+    // atomic
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) flush_wanted: AtomicBool,
+}
+
+/// What is written to.
+#[derive(Debug)]
+pub(crate) struct Ingest {
+    pub(crate) log: Log,
+    /// When the oldest record in the head was appended.
+    pub(crate) head_since: Option<Timestamp>,
+    pub(crate) alive: Timestamp,
+    /// Why nothing is taken: a write or sync of the log failed, or the store is closed.
+    pub(crate) refusal: Option<String>,
+    pub(crate) closed: bool,
+}
+
+/// What the flush of the moment, or the next one, must know.
+#[derive(Debug)]
+pub(crate) struct Flushing {
+    /// A head that was taken from the writers but is not in a segment yet: its flush is running, or has failed.
+    pub(crate) pending: Option<Pending>,
+    pub(crate) next_segment: u64,
+}
+
+/// What readers see at one moment.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    /// In the order in which they were filled; the last one is written to.
+    pub(crate) heads: Vec<Arc<Head>>,
+    /// In the order of their writing.
+    pub(crate) segments: Arc<Vec<Arc<Segment>>>,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        config: Config,
+        disk: Arc<dyn Disk>,
+        catalog: Catalog,
+        registry: Registry,
+        snapshot: Snapshot,
+        ingest: Ingest,
+        next_segment: u64,
+    ) -> Engine {
+        Engine {
+            config,
+            disk,
+            catalog,
+            ingest: Mutex::new(ingest),
+            flushing: Mutex::new(Flushing { pending: None, next_segment }),
+            syncing: Mutex::default(),
+            registry: RwLock::new(registry),
+            snapshot: RwLock::new(Arc::new(snapshot)),
+            log_waiting: Condvar::new(),
+            head_room: Condvar::new(),
+            counters: Arc::default(),
+            flush_wanted: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn registry(&self) -> RwLockReadGuard<'_, Registry> {
+        self.registry.read().expect("no holder of this lock panics")
+    }
+
+    pub(crate) fn registry_mut(&self) -> RwLockWriteGuard<'_, Registry> {
+        self.registry.write().expect("no holder of this lock panics")
+    }
+
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot.read().expect("no holder of this lock panics").clone()
+    }
+
+    pub(crate) fn change_snapshot(&self, change: impl FnOnce(&mut Snapshot)) {
+        let mut current = self.snapshot.write().expect("no holder of this lock panics");
+        let mut next = Snapshot::clone(&current);
+        change(&mut next);
+        *current = Arc::new(next);
+    }
+
+    pub(crate) fn ingest(&self) -> MutexGuard<'_, Ingest> {
+        self.ingest.lock().expect("no holder of this lock panics")
+    }
+
+    /// Takes records: into the log's buffer and into the head, or not at all.
+    pub(crate) fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Error> {
+        let samples = records.iter().map(|(_, record)| samples_of(record)).sum::<u64>();
+        let result = self.append_counted(records, samples, now);
+        if result.is_err() {
+            self.counters.refused_appends.fetch_add(1, Relaxed);
+            self.counters.refused_samples.fetch_add(samples, Relaxed);
+        }
+        result
+    }
+
+    fn append_counted(&self, records: &[(PvId, Record)], samples: u64, now: Timestamp) -> Result<(), Error> {
+        let next = self.registry().next();
+        if let Some((pv, _)) = records.iter().find(|(pv, _)| pv.0 >= next) {
+            return Err(Error::UnknownPv { pv: *pv });
+        }
+        let news = self.without_known_metadata(records)?;
+        let records = news.as_deref().unwrap_or(records);
+        let mut ingest = self.with_room()?;
+        let was_waiting = ingest.log.is_waiting();
+        ingest.log.append(records, self.counters.appended.load(Relaxed), now);
+        if ingest.log.is_full() {
+            self.write_log(&mut ingest)?;
+        } else if !was_waiting {
+            self.log_waiting.notify_one();
+        }
+        ingest.alive = ingest.alive.max(now);
+        ingest.head_since.get_or_insert(now);
+        let snapshot = self.snapshot();
+        let head = snapshot.heads.last().expect("there is always a head to write to");
+        for (pv, record) in records {
+            head.append(*pv, record);
+        }
+        self.counters.appended.fetch_add(samples, Relaxed);
+        if head.bytes() >= self.config.head_bytes_max {
+            self.flush_wanted.store(true, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The records without the metadata that is in force already; none if all of them are news, as nearly always.
+    fn without_known_metadata(&self, records: &[(PvId, Record)]) -> Result<Option<Vec<(PvId, Record)>>, Error> {
+        let mut known = Vec::new();
+        for (index, (pv, record)) in records.iter().enumerate() {
+            if let Record::Metadata(since, metadata) = record
+                && self
+                    .metadata(*pv, TimeRange { t0: *since, t1: *since })?
+                    .last()
+                    .is_some_and(|(_, old)| old == metadata)
+            {
+                known.push(index);
+            }
+        }
+        let news =
+            || records.iter().enumerate().filter(|(index, _)| !known.contains(index)).map(|(_, record)| record.clone());
+        Ok((!known.is_empty()).then(|| news().collect()))
+    }
+
+    /// The metadata in force at the beginning of `range`, then each change within it.
+    pub(crate) fn metadata(&self, pv: PvId, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, Error> {
+        let snapshot = self.snapshot();
+        let mut all: BTreeMap<_, _> = self.catalog.metadata(pv, range.t0, range.t1)?.into_iter().collect();
+        for head in &snapshot.heads {
+            let facts = head.facts();
+            let own = facts.metadata.range((pv, Timestamp::MIN)..=(pv, Timestamp::MAX));
+            all.extend(own.map(|((_, since), metadata)| (*since, metadata.clone())));
+        }
+        let in_force = all.range(..=range.t0).next_back().map_or(range.t0, |(since, _)| *since);
+        let shown = |since: &Timestamp| *since >= in_force && (*since < range.t1 || *since == in_force);
+        Ok(all.into_iter().filter(|(since, _)| shown(since)).collect())
+    }
+
+    /// The lock to write with, once the head has room.
+    fn with_room(&self) -> Result<MutexGuard<'_, Ingest>, Error> {
+        let deadline = std::time::Instant::now() + ROOM_WAIT;
+        let mut ingest = self.ingest();
+        loop {
+            if let Some(reason) = &ingest.refusal {
+                return Err(Error::Refused { reason: reason.clone() });
+            }
+            let snapshot = self.snapshot();
+            let full = snapshot.heads.len() > 1
+                && snapshot.heads.last().is_some_and(|head| head.bytes() >= self.config.head_bytes_max);
+            if !full {
+                return Ok(ingest);
+            }
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                return Err(Error::Busy);
+            }
+            ingest = self.head_room.wait_timeout(ingest, left).expect("no holder of this lock panics").0;
+        }
+    }
+
+    /// Writes what the log has in its buffer. A failure closes the store for writing until everything is in blocks.
+    pub(crate) fn write_log(&self, ingest: &mut Ingest) -> Result<(), Error> {
+        let result = ingest.log.write();
+        result.map_err(|error| self.refuse(ingest, format!("the log cannot be written: {error}")))
+    }
+
+    /// Takes nothing any more, and says why. The file of the log is given up.
+    pub(crate) fn refuse(&self, ingest: &mut Ingest, reason: String) -> Error {
+        ingest.log.rotate();
+        if ingest.refusal.is_none() {
+            tracing::error!("the store takes no more samples: {reason}");
+            ingest.refusal = Some(reason.clone());
+            *self.counters.refusal.lock().expect("no holder of this lock panics") = Some(reason.clone());
+        }
+        self.flush_wanted.store(true, Relaxed);
+        Error::Refused { reason }
+    }
+}
+
+fn samples_of(record: &Record) -> u64 {
+    match record {
+        Record::Samples(batch) => batch.len() as u64,
+        Record::Gap(_) | Record::Metadata(..) => 0,
+    }
+}

@@ -1,0 +1,222 @@
+//! The flush: a head becomes a segment.
+//!
+//! ```text
+//!   take the head, begin a new log file ► write segment.tmp ► sync ► rename ► sync folder
+//!                                       ► one transaction {segment, gaps, metadata, position of the log} ► remove old log files
+//! ```
+//! A crash before the transaction leaves the samples in the log and a file that the catalogue does not know; a crash after it
+//! leaves log files whose frames lie before the position and are skipped. When a step fails the head stays where it is,
+//! readable, and the next flush begins with it. Success makes everything appended until then durable, whatever became of the
+//! log: so this is also the way out of a full or failing disk.
+
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+
+use sample::{Batch, Column, PvId, Timestamp};
+
+use crate::{
+    Error,
+    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX},
+    catalog::Position,
+    codec::Effort,
+    engine::{Engine, Flushing},
+    head::Head,
+    log, log_format,
+    repeats::without_repeats,
+    segment::{Manifest, Segment, SegmentWriter},
+    week,
+};
+
+/// A head that is no longer written to, and what the catalogue must be told when it is in a segment.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    head: Arc<Head>,
+    /// The first frame that is not in this head.
+    frame: u64,
+    appended: u64,
+    alive: Timestamp,
+    /// The first file of the log that has none of its frames.
+    log_file: u64,
+    /// The log had failed: with this head in a segment, nothing depends on it any more.
+    refused: bool,
+}
+
+impl Engine {
+    /// Flushes what is in the heads. With `now` goes the folder of the week.
+    pub(crate) fn flush(&self, now: Timestamp) -> Result<(), Error> {
+        let mut flushing = self.flushing.lock().expect("no holder of this lock panics");
+        let started = std::time::Instant::now();
+        self.flush_wanted.store(false, Relaxed);
+        if flushing.pending.is_some() {
+            self.flush_pending(&mut flushing, now)?; // an earlier flush failed
+        }
+        if let Some(pending) = self.take_head() {
+            flushing.pending = Some(pending);
+            self.flush_pending(&mut flushing, now)?;
+        }
+        self.counters.last_flush_micros.store(started.elapsed().as_micros() as u64, Relaxed);
+        Ok(())
+    }
+
+    /// Puts a new head and a new log file in place of those that are written to; none if there is nothing to flush.
+    fn take_head(&self) -> Option<Pending> {
+        let mut ingest = self.ingest();
+        let head = self.snapshot().heads.last().expect("there is always a head to write to").clone();
+        if head.samples() == 0 && head.facts().is_empty() && ingest.refusal.is_none() {
+            return None;
+        }
+        if ingest.refusal.is_none() && self.write_log(&mut ingest).is_err() {
+            tracing::warn!("the log failed as a flush began; the flush goes on and saves what the log could not");
+        }
+        let pending = Pending {
+            head,
+            frame: ingest.log.next_frame(),
+            appended: self.counters.appended.load(Relaxed),
+            alive: ingest.alive,
+            log_file: ingest.log.rotate(),
+            refused: ingest.refusal.is_some(),
+        };
+        ingest.head_since = None;
+        self.change_snapshot(|snapshot| snapshot.heads.push(Arc::new(Head::new())));
+        self.head_room.notify_all();
+        Some(pending)
+    }
+
+    /// Does the work; the head stays pending if it fails.
+    fn flush_pending(&self, flushing: &mut Flushing, now: Timestamp) -> Result<(), Error> {
+        let Some(pending) = &flushing.pending else { return Ok(()) };
+        let sequence = flushing.next_segment;
+        let manifest = self.write_segment(&pending.head, sequence, now)?;
+        let position = Position {
+            frame: pending.frame,
+            appended: pending.appended,
+            alive: Some(pending.alive),
+            next_segment: sequence + 1,
+        };
+        let facts = pending.head.facts().clone();
+        self.catalog.commit_flush(manifest.as_ref(), &facts, position)?;
+        self.change_snapshot(|snapshot| {
+            snapshot.heads.retain(|head| !Arc::ptr_eq(head, &pending.head));
+            if let Some(manifest) = manifest {
+                let segment = Segment::new(self.disk.clone(), manifest);
+                Arc::make_mut(&mut snapshot.segments).push(Arc::new(segment));
+            }
+        });
+        self.counters.durable.fetch_max(pending.appended, Relaxed);
+        self.counters.flushes.fetch_add(1, Relaxed);
+        self.remove_log_files(pending.log_file);
+        if pending.refused {
+            self.take_again();
+        }
+        flushing.pending = None;
+        flushing.next_segment = sequence + 1;
+        self.head_room.notify_all();
+        Ok(())
+    }
+
+    /// Everything appended is in blocks: what became of the log no longer matters.
+    fn take_again(&self) {
+        let mut ingest = self.ingest();
+        if !ingest.closed {
+            tracing::info!("everything is in blocks; the store takes samples again");
+            ingest.refusal = None;
+            *self.counters.refusal.lock().expect("no holder of this lock panics") = None;
+        }
+    }
+
+    /// Removes the files of the log before `first`. One that cannot be removed costs space, nothing else.
+    fn remove_log_files(&self, first: u64) {
+        let _syncing = self.syncing.lock().expect("no holder of this lock panics");
+        let result = log::files(&*self.disk).and_then(|numbers| {
+            let old = numbers.into_iter().filter(|number| *number < first);
+            old.map(|number| self.disk.remove(&log_format::key(number))).collect::<io::Result<()>>()
+        });
+        if let Err(error) = result {
+            tracing::warn!("cannot remove files of the log whose samples are in blocks: {error}");
+        }
+    }
+
+    /// Writes a head as a segment under its final key; none if it has no samples.
+    fn write_segment(&self, head: &Head, sequence: u64, now: Timestamp) -> Result<Option<Manifest>, Error> {
+        if head.samples() == 0 {
+            return Ok(None);
+        }
+        let folder = week::folder(now);
+        let key = format!("{folder}/{sequence:012}.seg");
+        let unfinished = format!("{key}.tmp");
+        let write = || -> io::Result<Option<Manifest>> {
+            self.disk.create_folder(&folder)?;
+            let mut writer = SegmentWriter::new(self.disk.clone(), unfinished.clone(), sequence, now);
+            for pv in head.pvs() {
+                if !self.registry().is_deleted(pv) {
+                    self.write_pv(&mut writer, pv, head.chunks(pv))?;
+                }
+            }
+            let Some(manifest) = writer.finish()? else { return Ok(None) };
+            self.disk.rename(&unfinished, &key)?;
+            self.disk.sync_folder(&folder)?;
+            self.disk.sync_folder("")?;
+            Ok(Some(Manifest { key: key.clone(), ..manifest }))
+        };
+        write().map_err(|source| {
+            if let Err(error) = self.disk.remove(&unfinished)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                tracing::warn!("cannot remove {unfinished}: {error}");
+            }
+            Error::Io { doing: "write the segment", path: key.clone(), source }
+        })
+    }
+
+    /// Writes the samples of a PV, each run of one type for itself, so that samples of equal time stay in their order.
+    fn write_pv(&self, writer: &mut SegmentWriter, pv: PvId, chunks: Vec<Batch>) -> io::Result<()> {
+        let mut chunks = chunks.into_iter().peekable();
+        while let Some(mut run) = chunks.next() {
+            while let Some(next) = chunks.next_if(|next| next.value_type() == run.value_type()) {
+                let fits = run.extend_from(&next, 0..next.len());
+                assert!(fits, "the types were compared above");
+            }
+            let (run, repeats) = without_repeats(run.sorted());
+            self.counters.repeats_dropped.fetch_add(repeats, Relaxed);
+            write_blocks(writer, pv, run, Effort::Flush)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a sorted batch as blocks.
+pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: Batch, effort: Effort) -> io::Result<()> {
+    let mut start = 0;
+    while start < batch.len() {
+        let rows = rows_of_block(&batch, start);
+        if rows == batch.len() {
+            return writer.add(pv, &batch, effort);
+        }
+        writer.add(pv, &batch.slice(start..start + rows), effort)?;
+        start += rows;
+    }
+    Ok(())
+}
+
+/// How many rows from `start` go into one block.
+fn rows_of_block(batch: &Batch, start: usize) -> usize {
+    let most = BLOCK_ROWS_MAX.min(batch.len() - start);
+    let bytes: Box<dyn Fn(usize) -> usize> = match batch.values() {
+        Column::Array(arrays) => {
+            let element = arrays.elements().byte_size() / arrays.elements().len().max(1);
+            Box::new(move |row| arrays.range(row).len() * element.max(1))
+        }
+        Column::String(texts) => Box::new(|row| texts.get(row).len()),
+        Column::Structure(blobs) => Box::new(|row| blobs.get(row).len()),
+        _ => return most,
+    };
+    let mut room = BLOCK_BYTES_MAX;
+    let fitting = (start..start + most).take_while(|row| {
+        let left = room.checked_sub(bytes(*row));
+        room = left.unwrap_or(0);
+        left.is_some()
+    });
+    fitting.count().max(1)
+}

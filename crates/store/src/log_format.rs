@@ -1,0 +1,38 @@
+//! The format of the log: frames of records, each with its checksum. Byte by byte in docs/format.md.
+//!
+//! ```text
+//!   file    := header frame*                        log/0000000000000001.log, …; a new one after 64 MiB and at each flush
+//!   header  := "PVARKLOG" version:u16 0:u8[6] number:u64 0:u8[8]
+//!   frame   := check:u64 len:u32 frame:u64 appended:u64 now:i64 record*[len]     check = xxh3-64 of all that follows it
+//!   record  := 1:u8 pv:varint batch                                              samples, see plain.rs
+//!            | 2:u8 pv:varint from:i64 cause:u8 lost:varint (0:u8 | 1:u8 to:i64) a gap
+//!            | 3:u8 pv:varint since:i64 cbor:blob                                metadata
+//! ```
+//! Frames are numbered without a break over all files. `appended` counts the samples ever appended, up to and including this
+//! frame; `now` is when it was appended, and so a sign of life; a frame without records is nothing else.
+
+pub(crate) const MAGIC: [u8; 8] = *b"PVARKLOG";
+pub(crate) const VERSION: u16 = 1;
+
+pub(crate) const FOLDER: &str = "log";
+pub(crate) const HEADER_LEN: usize = 32;
+pub(crate) const FRAME_LEN: usize = 36;
+
+/// A file is closed when it has reached this size.
+pub(crate) const FILE_BYTES_MAX: u64 = 64 << 20;
+/// A frame is closed when it has reached this size.
+pub(crate) const FRAME_BYTES: usize = 1 << 20;
+
+pub(crate) const SAMPLES: u8 = 1;
+pub(crate) const GAP: u8 = 2;
+pub(crate) const METADATA: u8 = 3;
+
+/// The key of a file of the log.
+pub(crate) fn key(number: u64) -> String {
+    format!("{FOLDER}/{number:016}.log")
+}
+
+/// The number in the name of a file of the log.
+pub(crate) fn number(name: &str) -> Option<u64> {
+    name.strip_suffix(".log")?.parse().ok()
+}

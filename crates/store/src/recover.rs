@@ -1,0 +1,155 @@
+//! Recovery, which is how every store is opened: the catalogue is the truth, and what the log has beyond it goes into the head.
+
+use std::{io, sync::Arc};
+
+use sample::{Gap, PvId, Record, Timestamp};
+
+use crate::{
+    Error,
+    catalog::Position,
+    disk::Disk,
+    head::Head,
+    log, log_format,
+    log_scan::{self, Frame},
+    segment::Manifest,
+    week,
+};
+
+const QUARANTINE: &str = "quarantine";
+
+/// What the log had beyond the position in the catalogue.
+#[derive(Debug)]
+pub(crate) struct Recovered {
+    pub(crate) head: Head,
+    pub(crate) next_frame: u64,
+    pub(crate) next_log_file: u64,
+    pub(crate) appended: u64,
+    /// The last sign of life; none in an archive that never was.
+    pub(crate) alive: Option<Timestamp>,
+    /// Sentences for an operator.
+    pub(crate) problems: Vec<String>,
+}
+
+/// Replays the log into a head.
+pub(crate) fn replay(disk: &Arc<dyn Disk>, position: Position) -> Result<Recovered, Error> {
+    let io = |source| Error::Io { doing: "read the folder", path: log_format::FOLDER.to_owned(), source };
+    let mut recovered = Recovered {
+        head: Head::new(),
+        next_frame: position.frame,
+        next_log_file: 1,
+        appended: position.appended,
+        alive: position.alive,
+        problems: Vec::new(),
+    };
+    let numbers = log::files(&**disk).map_err(io)?;
+    for number in &numbers {
+        replay_file(&**disk, *number, Some(number) == numbers.last(), &mut recovered)?;
+        recovered.next_log_file = number + 1;
+    }
+    close_gaps(&mut recovered);
+    Ok(recovered)
+}
+
+fn replay_file(disk: &dyn Disk, number: u64, is_last: bool, recovered: &mut Recovered) -> Result<(), Error> {
+    let key = log_format::key(number);
+    let io = |doing, source| Error::Io { doing, path: key.clone(), source };
+    let len = disk.len(&key).map_err(|error| io("read the log", error))?;
+    let mut bytes = vec![0; len as usize];
+    disk.read_at(&key, 0, &mut bytes).map_err(|error| io("read the log", error))?;
+    let scan = log_scan::scan(&bytes);
+    if let Some(version) = scan.newer {
+        return Err(Error::TooNew { path: key, version, supported: log_format::VERSION });
+    }
+    for damaged in scan.damaged {
+        set_aside(disk, &key, damaged.start, &bytes[damaged], &mut recovered.problems)?;
+    }
+    if let Some(tail) = scan.tail {
+        if is_last {
+            tracing::info!("{key}: {} bytes that a crash tore off are cut", tail.len());
+            disk.set_len(&key, tail.start as u64).map_err(|error| io("cut the log", error))?;
+        } else {
+            set_aside(disk, &key, tail.start, &bytes[tail], &mut recovered.problems)?;
+        }
+    }
+    for frame in scan.frames {
+        replay_frame(disk, &key, &frame, &bytes, recovered)?;
+    }
+    // What is found is reported as durable, and may so far be in the memory of the operating system alone.
+    disk.sync(&key).map_err(|error| io("sync the log", error))
+}
+
+fn replay_frame(
+    disk: &dyn Disk,
+    key: &str,
+    frame: &Frame,
+    bytes: &[u8],
+    recovered: &mut Recovered,
+) -> Result<(), Error> {
+    recovered.alive = recovered.alive.max(Some(frame.now));
+    if frame.number < recovered.next_frame {
+        return Ok(()); // in blocks already
+    }
+    recovered.next_frame = frame.number + 1;
+    recovered.appended = frame.appended;
+    match log_scan::records(&bytes[frame.records.clone()]) {
+        Ok(records) => records.iter().for_each(|(pv, record)| recovered.head.append(*pv, record)),
+        Err(_) => set_aside(disk, key, frame.records.start, &bytes[frame.records.clone()], &mut recovered.problems)?,
+    }
+    Ok(())
+}
+
+/// Keeps damaged bytes for whoever wants to look at them, and says so.
+fn set_aside(disk: &dyn Disk, key: &str, at: usize, bytes: &[u8], problems: &mut Vec<String>) -> Result<(), Error> {
+    let name = key.replace('/', "-");
+    let copy = format!("{QUARANTINE}/{name}-{at}");
+    let write = || -> io::Result<()> {
+        disk.create_folder(QUARANTINE)?;
+        disk.write_at(&copy, 0, bytes)?;
+        disk.sync(&copy)?;
+        disk.sync_folder(QUARANTINE)
+    };
+    write().map_err(|source| Error::Io { doing: "set aside damaged bytes in", path: copy.clone(), source })?;
+    problems.push(format!(
+        "{} bytes at byte {at} of {key} are damaged and could not be read into the archive; they are kept in {copy}",
+        bytes.len()
+    ));
+    Ok(())
+}
+
+/// Ends the gaps that the log left open. Those in the catalogue are ended there.
+fn close_gaps(recovered: &mut Recovered) {
+    let Some(alive) = recovered.alive else { return };
+    let open: Vec<(PvId, Gap)> = {
+        let facts = recovered.head.facts();
+        let all = facts.gaps.iter().map(|((pv, ..), gap)| (*pv, *gap));
+        all.filter(|(_, gap)| gap.to.is_none()).collect()
+    };
+    for (pv, gap) in open {
+        recovered.head.append(pv, &Record::Gap(Gap { to: Some(alive.max(gap.from)), ..gap }));
+    }
+}
+
+/// Removes half-written segments and sets aside whole ones that the catalogue does not know: a crash came between the file and
+/// the transaction, and the log has their samples.
+pub(crate) fn set_orphans_aside(disk: &dyn Disk, segments: &[Manifest]) -> Result<Vec<String>, Error> {
+    let mut problems = Vec::new();
+    let mut run = || -> io::Result<()> {
+        for folder in disk.list("")?.iter().filter(|name| week::is_folder(name)) {
+            for name in disk.list(folder)? {
+                let key = format!("{folder}/{name}");
+                if name.ends_with(".tmp") {
+                    disk.remove(&key)?;
+                } else if name.ends_with(".seg") && !segments.iter().any(|segment| segment.key == key) {
+                    disk.rename(&key, &format!("{key}.orphan"))?;
+                    problems.push(format!(
+                        "{key} is not in the catalogue: a crash came before it was entered; its samples are in the log, \
+                         and the file is kept as {key}.orphan"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    };
+    run().map_err(|source| Error::Io { doing: "look for unknown segments in", path: "the archive".into(), source })?;
+    Ok(problems)
+}

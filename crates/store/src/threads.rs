@@ -1,0 +1,166 @@
+//! The threads of an open store: one writes the log, one syncs it, one flushes and merges.
+
+use std::{
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use sample::Timestamp;
+
+use crate::{Durable, Error, engine::Engine, log_format};
+
+/// So long frames wait in the buffer at most: what a dying process, not a dying machine, can take with it.
+const WRITE_DELAY: Duration = Duration::from_millis(10);
+/// How often the flushing thread looks whether it is wanted.
+const FLUSH_POLL: Duration = Duration::from_millis(50);
+
+/// Running threads; they end when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    stop: Arc<Stop>,
+    engine: Arc<Engine>,
+    running: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Stop {
+    asked: AtomicBool,
+    lock: Mutex<()>,
+    signal: Condvar,
+}
+
+impl Stop {
+    /// Waits, and says whether to go on.
+    fn wait(&self, time: Duration) -> bool {
+        let guard = self.lock.lock().expect("no holder of this lock panics");
+        if !self.asked.load(Relaxed) {
+            drop(self.signal.wait_timeout(guard, time).expect("no holder of this lock panics"));
+        }
+        !self.asked.load(Relaxed)
+    }
+}
+
+impl Threads {
+    pub(crate) fn start(engine: &Arc<Engine>) -> std::io::Result<Threads> {
+        let mut threads = Threads { stop: Arc::default(), engine: engine.clone(), running: Vec::new() };
+        threads.spawn("log-write", write_log)?;
+        threads.spawn("flush", flush)?;
+        if let Durable::Every(interval) = engine.config.durable {
+            threads.spawn("log-sync", move |engine, stop| sync_log(engine, stop, interval))?;
+        }
+        Ok(threads)
+    }
+
+    fn spawn(&mut self, name: &str, run: impl FnOnce(&Engine, &Stop) + Send + 'static) -> std::io::Result<()> {
+        let (engine, stop) = (self.engine.clone(), self.stop.clone());
+        let builder = std::thread::Builder::new().name(name.to_owned());
+        self.running.push(builder.spawn(move || run(&engine, &stop))?);
+        Ok(())
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        {
+            let _guard = self.stop.lock.lock().expect("no holder of this lock panics");
+            self.stop.asked.store(true, Relaxed);
+        }
+        self.stop.signal.notify_all();
+        {
+            let _ingest = self.engine.ingest();
+            self.engine.log_waiting.notify_all();
+        }
+        for thread in self.running.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the store panicked");
+            }
+        }
+    }
+}
+
+fn write_log(engine: &Engine, stop: &Stop) {
+    while !stop.asked.load(Relaxed) {
+        let mut ingest = engine.ingest();
+        while !ingest.log.is_waiting() && !stop.asked.load(Relaxed) {
+            ingest = engine.log_waiting.wait(ingest).expect("no holder of this lock panics");
+        }
+        drop(ingest);
+        stop.wait(WRITE_DELAY);
+        let mut ingest = engine.ingest();
+        if ingest.refusal.is_none() {
+            // A failure is told to everyone by the refusal that it causes.
+            let _: Result<(), Error> = engine.write_log(&mut ingest);
+        }
+    }
+}
+
+fn sync_log(engine: &Engine, stop: &Stop, interval: Duration) {
+    while stop.wait(interval) {
+        let _: Result<(), Error> = engine.sync_log(); // told by the refusal
+    }
+}
+
+fn flush(engine: &Engine, stop: &Stop) {
+    let mut failed: Option<Instant> = None;
+    while stop.wait(FLUSH_POLL) {
+        let patient = failed.is_none_or(|at| at.elapsed() > Duration::from_secs(1));
+        if !engine.flush_wanted.load(Relaxed) || !patient {
+            continue;
+        }
+        let now = engine.ingest().alive;
+        failed = engine.flush_and_tell(now).is_err().then(Instant::now);
+    }
+}
+
+impl Engine {
+    /// Writes and syncs the log; what was appended before is durable then.
+    pub(crate) fn sync_log(&self) -> Result<(), Error> {
+        let _syncing = self.syncing.lock().expect("no holder of this lock panics");
+        let mut ingest = self.ingest();
+        if let Some(reason) = &ingest.refusal {
+            return Err(Error::Refused { reason: reason.clone() });
+        }
+        self.write_log(&mut ingest)?;
+        let appended = self.counters.appended.load(Relaxed);
+        let files = ingest.log.take_unsynced();
+        drop(ingest);
+        if files.is_empty() {
+            return Ok(());
+        }
+        let started = Instant::now();
+        let sync = || -> std::io::Result<()> {
+            for number in files {
+                let key = log_format::key(number);
+                match self.disk.len(&key) {
+                    // Removed by a flush: what it held is in blocks.
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    _ => self.disk.sync(&key)?,
+                }
+            }
+            self.disk.sync_folder(log_format::FOLDER)
+        };
+        if let Err(error) = sync() {
+            return Err(self.refuse(&mut self.ingest(), format!("the log cannot be synced: {error}")));
+        }
+        self.counters.syncs.fetch_add(1, Relaxed);
+        self.counters.last_sync_micros.store(started.elapsed().as_micros() as u64, Relaxed);
+        self.counters.durable.fetch_max(appended, Relaxed);
+        Ok(())
+    }
+
+    /// Flushes, and keeps what went wrong for `health` until it goes right.
+    pub(crate) fn flush_and_tell(&self, now: Timestamp) -> Result<(), Error> {
+        let result = self.flush(now);
+        if let Err(error) = &result {
+            tracing::error!("cannot flush: {error}");
+            self.flush_wanted.store(true, Relaxed);
+        }
+        let trouble = result.as_ref().err().map(|error| format!("samples stay in memory and in the log: {error}"));
+        *self.counters.flush_trouble.lock().expect("no holder of this lock panics") = trouble;
+        result
+    }
+}
