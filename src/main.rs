@@ -1,3 +1,65 @@
-//! pvark: an archiver for EPICS process variables.
+//! pvark: an archiver for EPICS process variables. `run` below is the way of a sample, and the way to stop without losing one.
 
-fn main() {}
+mod cli;
+mod client;
+mod config;
+mod demo;
+mod signals;
+mod table;
+
+use std::process::ExitCode;
+
+use acquire::Acquire;
+use clap::Parser;
+use cli::{Cli, Command};
+use config::Config;
+use query::Query;
+use serve::Serve;
+use signals::{Stop, now};
+use store::Store;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Run(options) => {
+            Config::load(&options, signals::env).map_err(Failure::from).and_then(|config| run(config, &[]))
+        }
+        Command::Add(command) => client::add(&command),
+        Command::Get(command) => client::get(&command),
+        Command::Check(command) => client::check(&command),
+        Command::Demo(command) => demo::run(&command),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pvark: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Archives until told to stop. `wanted` are PVs to add at the start, besides those that the archive knows.
+fn run(config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
+    signals::start_log(config.log_format);
+    let runtime = tokio::runtime::Runtime::new()?;
+    let _tasks_run_here = runtime.enter();
+    let stop = Stop::on_signals()?;
+
+    let store = Store::open(config.store, now())?; // disk: recovers what a crash left
+    let acquire = Acquire::start(config.acquire, store.writer())?; // network → buffer → store
+    let query = Query::over(store.reader()); // store → samples and bins
+    let serve = Serve::start(config.serve, query, acquire.control(), store.reader())?; // query → HTTP, browser
+
+    acquire.control().add(wanted.to_vec())?;
+    tracing::info!("pvark {} listens on http://{}/", env!("CARGO_PKG_VERSION"), serve.address());
+    while !stop.wait_a_second() {
+        store.tick(now()); // sign of life, packing of old samples
+    }
+
+    runtime.block_on(serve.finish()); // stop answering,
+    acquire.finish(); // stop listening and write what has arrived,
+    store.close(now())?; // then make the last sample safe
+    tracing::info!("every sample is safe; good bye");
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! The command line: one definition for the parser and its help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// An archiver for EPICS process variables.
+#[derive(Debug, Parser)]
+#[command(name = "pvark", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Archive PVs and answer clients, until SIGTERM or Ctrl-C
+    Run(Run),
+    /// Tell a running archiver to archive PVs
+    Add(Add),
+    /// Print what a running archiver has recorded of a PV
+    Get(Get),
+    /// Read a whole archive, verify every checksum and say what was found
+    Check(Check),
+    /// Start a real EPICS IOC with a hundred lively PVs and archive them
+    Demo(Demo),
+}
+
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Run {
+    /// Config file (see docs/operate.md); everything has a default
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Folder of the archive [default: ./pvark-data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Where to listen for clients [default: 127.0.0.1:17665]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) listen: Option<String>,
+    /// How log lines are written to standard error [default: text]
+    #[arg(long, value_enum)]
+    pub(crate) log_format: Option<LogFormat>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// The archiver that a command talks to.
+#[derive(Args, Debug)]
+pub(crate) struct Server {
+    /// The archiver's URL
+    #[arg(long = "server", value_name = "URL", env = "PVARK_URL", default_value = "http://127.0.0.1:17665")]
+    pub(crate) url: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Add {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Names, with ca:// or pva:// to choose the protocol; `-` reads them from standard input, one a line
+    #[arg(required = true)]
+    pub(crate) names: Vec<String>,
+    /// Take the newest value once in so many seconds instead of every update
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) scan: Option<f64>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Get {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The PV's name
+    pub(crate) pv: String,
+    /// Beginning: ISO 8601 like 2026-11-21T08:30:00Z, or back from now like -90s, -15m, -8h, -7d
+    #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
+    pub(crate) from: String,
+    /// End (not included): as for --from, or `now`
+    #[arg(long, default_value = "now", allow_hyphen_values = true)]
+    pub(crate) to: String,
+    /// Reduce to so many bins with count, minimum, maximum, mean, first and last
+    #[arg(long, value_name = "N")]
+    pub(crate) bins: Option<u32>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Aligned columns for people
+    Table,
+    /// Comma-separated values
+    Csv,
+    /// The JSON of the HTTP interface
+    Json,
+    /// An Arrow IPC stream
+    Arrow,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    /// Folder of the archive
+    #[arg(long, value_name = "DIR", default_value = "pvark-data")]
+    pub(crate) data: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// A Python that has the packages epicscorelibs and pvxslibs
+    #[arg(long, value_name = "PATH", default_value = "python3")]
+    pub(crate) python: PathBuf,
+    /// Folder of the demo's archive
+    #[arg(long, value_name = "DIR", default_value = "pvark-demo")]
+    pub(crate) data: PathBuf,
+    /// Where to listen for clients
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:17665")]
+    pub(crate) listen: String,
+}

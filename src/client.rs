@@ -1,0 +1,174 @@
+//! The commands that ask: `add` and `get` talk to a running archiver over HTTP, `check` reads its folder.
+
+use std::{
+    io::{self, BufRead, Read, Write},
+    time::{Duration, Instant},
+};
+
+use sample::Timestamp;
+use serde_json::Value;
+
+use crate::{
+    Failure,
+    cli::{Add, Check, Format, Get},
+    signals::now,
+    table,
+};
+
+/// Rows that a table shows; more is for the other formats.
+const TABLE_ROWS_MAX: u32 = 100_000;
+
+/// The largest JSON answer that a table is made from.
+const ANSWER_BYTES_MAX: u64 = 256 << 20;
+
+pub(crate) fn add(command: &Add) -> Result<(), Failure> {
+    let mut names = Vec::new();
+    for name in &command.names {
+        match name.as_str() {
+            "-" => names.extend(io::stdin().lock().lines().collect::<Result<Vec<_>, _>>()?),
+            name => names.push(name.to_owned()),
+        }
+    }
+    let wanted = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty() && !name.starts_with('#'));
+    let pvs: Vec<Value> = wanted
+        .map(|name| match command.scan {
+            None => serde_json::json!({ "name": name }),
+            Some(period) => serde_json::json!({ "name": name, "method": "scan", "period": period }),
+        })
+        .collect();
+    let url = format!("{}/api/v1/pvs", command.server.url);
+    let sent = agent().post(&url).send_json(serde_json::json!({ "pvs": pvs }));
+    let answer =
+        checked(sent, &command.server.url)?.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json::<Value>()?;
+    let mut refused = 0;
+    for pv in answer["pvs"].as_array().into_iter().flatten() {
+        let (name, status) = (pv["name"].as_str().unwrap_or("?"), pv["status"].as_str().unwrap_or("?"));
+        match pv["message"].as_str() {
+            Some(message) => print_line(&format!("{name}  {status}: {message}"))?,
+            None => print_line(&format!("{name}  {status}"))?,
+        }
+        refused += usize::from(status == "refused");
+    }
+    if refused > 0 { Err(format!("{refused} of {} PVs were refused", pvs.len()).into()) } else { Ok(()) }
+}
+
+pub(crate) fn get(command: &Get) -> Result<(), Failure> {
+    let now = now();
+    let (from, to) = (moment(&command.from, now)?, moment(&command.to, now)?);
+    let reduced = match command.bins {
+        Some(bins) => format!("bins?bins={bins}&"),
+        None => "samples?".to_owned(),
+    };
+    let format = match command.format {
+        Format::Table => format!("json&limit={TABLE_ROWS_MAX}"),
+        Format::Json => "json".to_owned(),
+        Format::Csv => "csv".to_owned(),
+        Format::Arrow => "arrow".to_owned(),
+    };
+    let pv = encoded(&command.pv);
+    let url = format!("{}/api/v1/pvs/{pv}/{reduced}from={from}&to={to}&format={format}", command.server.url);
+    let mut answer = checked(agent().get(&url).call(), &command.server.url)?;
+    if command.format == Format::Table {
+        let json: Value = answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?;
+        let lines = if command.bins.is_some() { table::bins(&json) } else { table::samples(&json) };
+        return lines.iter().try_for_each(|line| print_line(line)).map_err(Failure::from);
+    }
+    let mut body = answer.body_mut().as_reader();
+    let mut out = io::stdout().lock();
+    let mut chunk = vec![0; 64 << 10];
+    loop {
+        match body.read(&mut chunk)? {
+            0 => return Ok(out.flush()?),
+            size => out.write_all(&chunk[..size])?,
+        }
+    }
+}
+
+pub(crate) fn check(command: &Check) -> Result<(), Failure> {
+    let mut told_at = Instant::now();
+    let report = store::check(&command.data, |progress| {
+        if told_at.elapsed() >= Duration::from_secs(2) {
+            told_at = Instant::now();
+            eprintln!("{} of {} MB read", progress.bytes >> 20, progress.bytes_total >> 20);
+        }
+    })?;
+    let store::Report { segments, blocks, samples, log_frames, bytes, .. } = report;
+    print_line(&format!(
+        "{segments} segments with {blocks} blocks of {samples} samples, {log_frames} frames of the log, {bytes} bytes"
+    ))?;
+    report.bad_blocks.iter().try_for_each(|bad| print_line(&format!("DAMAGED  {bad}")))?;
+    report.problems.iter().try_for_each(|problem| print_line(&format!("PROBLEM  {problem}")))?;
+    if report.is_clean() {
+        return Ok(print_line("every checksum is right")?);
+    }
+    Err(format!("the archive in {} is damaged", command.data.display()).into())
+}
+
+fn agent() -> ureq::Agent {
+    let config =
+        ureq::Agent::config_builder().http_status_as_error(false).timeout_connect(Some(Duration::from_secs(5)));
+    config.build().into()
+}
+
+/// An answer that is a success; otherwise the archiver's own words.
+fn checked(
+    sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    server: &str,
+) -> Result<ureq::http::Response<ureq::Body>, Failure> {
+    let mut answer =
+        sent.map_err(|error| format!("no archiver answers at {server} ({error}); start one with `pvark run`"))?;
+    if answer.status().is_success() {
+        return Ok(answer);
+    }
+    let status = answer.status();
+    let text = answer.body_mut().read_to_string().unwrap_or_default();
+    let json: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
+    let message = json["error"]["message"].as_str().unwrap_or(text.trim());
+    let hint = json["error"]["hint"].as_str().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    Err(format!("{message}{hint} [HTTP {}]", status.as_u16()).into())
+}
+
+/// A time, `now`, or so far back from it.
+fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+    if text == "now" {
+        return Ok(now);
+    }
+    let Some(back) = text.strip_prefix('-') else { return Ok(Timestamp::parse(text)?) };
+    let span = crate::config::parse_span(back);
+    span.map(|span| now.saturating_sub(span))
+        .ok_or_else(|| format!("{text:?} is no time back from now like -90s, -15m, -8h or -7d").into())
+}
+
+/// A name as a part of a URL's path.
+pub(crate) fn encoded(name: &str) -> String {
+    name.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b':' => char::from(byte).to_string(),
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+/// Prints a line; that a reader (`head`, say) has gone is the end, not a panic.
+pub(crate) fn print_line(line: &str) -> io::Result<()> {
+    writeln!(io::stdout().lock(), "{line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_absolute_or_back_from_now() {
+        let now = Timestamp::from_seconds(1_800_000_000, 0);
+        assert_eq!(moment("-2h", now).unwrap().seconds_and_nanos().0, 1_800_000_000 - 7200);
+        assert_eq!(moment("2027-01-15T08:00:00Z", now).unwrap(), now);
+        assert!(moment("-soon", now).is_err());
+        assert!(moment("yesterday", now).is_err());
+    }
+
+    #[test]
+    fn names_are_encoded_for_paths() {
+        assert_eq!(encoded("SR:C01{BPM:1}x/y"), "SR:C01%7BBPM:1%7Dx%2Fy");
+    }
+}

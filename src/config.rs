@@ -1,0 +1,339 @@
+//! The config file: TOML in, a checked `Config` out. Every key has a default, and a mistake is told with its line.
+
+use std::{fmt, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
+
+use epics::addr::{self, AddrError};
+use sample::Protocol;
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use crate::cli::{LogFormat, Run};
+
+/// All that the program needs to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) serve: serve::Config,
+    pub(crate) log_format: LogFormat,
+    pub(crate) store: store::Config,
+    pub(crate) acquire: acquire::Config,
+}
+
+/// Why there is no config.
+#[derive(Debug)]
+pub(crate) enum ConfigError {
+    Unreadable { file: PathBuf, source: io::Error },
+    Broken { file: PathBuf, source: Box<toml::de::Error> },
+    Address(AddrError),
+    Listen { text: String },
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Unreadable { file, source } => {
+                write!(f, "cannot read the config file {}: {source}", file.display())
+            }
+            ConfigError::Broken { file, source } => {
+                write!(f, "the config file {} is not right: {source}", file.display())
+            }
+            ConfigError::Address(error) => write!(f, "{error}"),
+            ConfigError::Listen { text } => write!(f, "listen is {text:?}, expected ADDR:PORT like 127.0.0.1:17665"),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl From<AddrError> for ConfigError {
+    fn from(error: AddrError) -> ConfigError {
+        ConfigError::Address(error)
+    }
+}
+
+/// The file as it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    /// Where to listen for clients. Loopback unless told otherwise: there are no passwords.
+    listen: Listen,
+    /// Folder of the archive.
+    data: PathBuf,
+    /// How long samples may be in memory only: a time, or "off" to leave it to the operating system.
+    durable: Durable,
+    /// Protocol of PVs added without `ca://` or `pva://`.
+    default_protocol: ProtocolName,
+    /// Lines for people ("text") or one JSON object a line ("json").
+    log_format: LogFormatName,
+    /// Megabytes of samples that may wait for the disk before any is dropped, and counted.
+    queue_megabytes_max: Megabytes,
+    /// Megabytes of recent samples in memory before they are packed into blocks.
+    head_megabytes_max: Megabytes,
+    /// The longest time until recent samples are packed into blocks.
+    flush_after: Span,
+    /// Channel Access: how PVs are searched. Replaces the EPICS_CA_* variables.
+    ca: Ca,
+    /// pvAccess: how PVs are searched. Replaces the EPICS_PVA_* variables.
+    pva: Pva,
+}
+
+impl Default for File {
+    fn default() -> File {
+        File {
+            listen: Listen(SocketAddr::from(([127, 0, 0, 1], 17665))),
+            data: PathBuf::from("pvark-data"),
+            durable: Durable(store::Durable::Every(Duration::from_secs(1))),
+            default_protocol: ProtocolName(Protocol::Ca),
+            log_format: LogFormatName(LogFormat::Text),
+            queue_megabytes_max: Megabytes(256),
+            head_megabytes_max: Megabytes(256),
+            flush_after: Span(Duration::from_secs(600)),
+            ca: Ca::default(),
+            pva: Pva::default(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Ca {
+    /// Hosts to ask, each `HOST` or `HOST:PORT` (EPICS_CA_ADDR_LIST).
+    address_list: Option<Vec<Address>>,
+    /// Whether to ask on every interface by broadcast as well (EPICS_CA_AUTO_ADDR_LIST).
+    auto_address_list: Option<bool>,
+    /// UDP port of servers that are listed without one (EPICS_CA_SERVER_PORT).
+    server_port: Option<u16>,
+    /// UDP port of the CA repeater (EPICS_CA_REPEATER_PORT).
+    repeater_port: Option<u16>,
+    /// Servers that answer searches by TCP (EPICS_CA_NAME_SERVERS).
+    name_servers: Option<Vec<Address>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Pva {
+    /// Hosts to ask, each `HOST` or `HOST:PORT` (EPICS_PVA_ADDR_LIST).
+    address_list: Option<Vec<Address>>,
+    /// Whether to ask on every interface by broadcast as well (EPICS_PVA_AUTO_ADDR_LIST).
+    auto_address_list: Option<bool>,
+    /// UDP port of servers that are listed without one (EPICS_PVA_BROADCAST_PORT).
+    broadcast_port: Option<u16>,
+    /// TCP port of name servers that are listed without one (EPICS_PVA_SERVER_PORT).
+    server_port: Option<u16>,
+    /// Servers that answer searches by TCP (EPICS_PVA_NAME_SERVERS).
+    name_servers: Option<Vec<Address>>,
+}
+
+impl Config {
+    /// Reads the file, if there is one, and lets the command line have the last word. `env` looks up a variable.
+    pub(crate) fn load(options: &Run, env: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigError> {
+        let file = match &options.config {
+            None => File::default(),
+            Some(path) => {
+                let text = fs::read_to_string(path)
+                    .map_err(|source| ConfigError::Unreadable { file: path.clone(), source })?;
+                toml::from_str(&text)
+                    .map_err(|source| ConfigError::Broken { file: path.clone(), source: Box::new(source) })?
+            }
+        };
+        let listen = match &options.listen {
+            None => file.listen.0,
+            Some(text) => text.parse().map_err(|_| ConfigError::Listen { text: text.clone() })?,
+        };
+        Ok(Config {
+            serve: serve::Config::new(listen),
+            log_format: options.log_format.unwrap_or(file.log_format.0),
+            store: store::Config {
+                folder: options.data.clone().unwrap_or_else(|| file.data.clone()),
+                durable: file.durable.0,
+                head_bytes_max: file.head_megabytes_max.bytes(),
+                flush_after: file.flush_after.0,
+            },
+            acquire: acquire::Config {
+                default_protocol: file.default_protocol.0,
+                queue_bytes_max: file.queue_megabytes_max.bytes(),
+                ca: file.ca.over(epics::ca::Config::from_env(&env)?)?,
+                pva: file.pva.over(epics::pva::Config::from_env(&env)?)?,
+            },
+        })
+    }
+}
+
+impl Ca {
+    /// What the file says goes before what the environment says.
+    fn over(self, mut config: epics::ca::Config) -> Result<epics::ca::Config, AddrError> {
+        if let Some(port) = self.server_port {
+            config.server_port = port;
+        }
+        if let Some(port) = self.repeater_port {
+            config.repeater_port = port;
+        }
+        if let Some(list) = self.address_list {
+            config.addresses = Address::list("ca.address_list", &list, config.server_port)?;
+            config.auto_addresses = false;
+        }
+        if let Some(auto) = self.auto_address_list {
+            config.auto_addresses = auto;
+        }
+        if let Some(list) = self.name_servers {
+            config.name_servers = Address::list("ca.name_servers", &list, config.server_port)?;
+        }
+        Ok(config)
+    }
+}
+
+impl Pva {
+    /// What the file says goes before what the environment says.
+    fn over(self, mut config: epics::pva::Config) -> Result<epics::pva::Config, AddrError> {
+        if let Some(port) = self.broadcast_port {
+            config.broadcast_port = port;
+        }
+        if let Some(port) = self.server_port {
+            config.server_port = port;
+        }
+        if let Some(list) = self.address_list {
+            config.addresses = Address::list("pva.address_list", &list, config.broadcast_port)?;
+            config.auto_addresses = false;
+        }
+        if let Some(auto) = self.auto_address_list {
+            config.auto_addresses = auto;
+        }
+        if let Some(list) = self.name_servers {
+            config.name_servers = Address::list("pva.name_servers", &list, config.server_port)?;
+        }
+        Ok(config)
+    }
+}
+
+/// Reads a text and checks it, so that a mistake is reported with the line of its key.
+macro_rules! checked_text {
+    ($name:ident($inner:ty), $expected:literal, $parse:expr) => {
+        #[derive(Clone, Debug)]
+        struct $name($inner);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                let parse: fn(&str) -> Option<$inner> = $parse;
+                parse(&text)
+                    .map($name)
+                    .ok_or_else(|| D::Error::custom(format!("found {text:?}, expected {}", $expected)))
+            }
+        }
+    };
+}
+
+checked_text!(Listen(SocketAddr), "ADDR:PORT like \"127.0.0.1:17665\"", |text| text.parse().ok());
+checked_text!(Span(Duration), "a time like \"10min\", \"90s\" or \"1h\"", parse_span);
+checked_text!(Durable(store::Durable), "a time like \"20ms\" or \"1s\", or \"off\"", |text| match text {
+    "off" => Some(store::Durable::Off),
+    _ => parse_span(text).map(store::Durable::Every),
+});
+checked_text!(ProtocolName(Protocol), "\"ca\" or \"pva\"", Protocol::from_name);
+checked_text!(LogFormatName(LogFormat), "\"text\" or \"json\"", |text| match text {
+    "text" => Some(LogFormat::Text),
+    "json" => Some(LogFormat::Json),
+    _ => None,
+});
+
+checked_text!(Address(String), "HOST or HOST:PORT", |text| {
+    addr::parse_list("", text, 1).is_ok_and(|list| list.len() == 1).then(|| text.to_owned())
+});
+
+impl Address {
+    fn list(key: &str, addresses: &[Address], port: u16) -> Result<Vec<SocketAddr>, AddrError> {
+        let parsed: Result<Vec<_>, _> =
+            addresses.iter().map(|address| addr::parse_list(key, &address.0, port)).collect();
+        Ok(parsed?.concat())
+    }
+}
+
+/// From 1 to a million.
+#[derive(Clone, Debug)]
+struct Megabytes(usize);
+
+impl Megabytes {
+    fn bytes(&self) -> usize {
+        self.0 << 20
+    }
+}
+
+impl<'de> Deserialize<'de> for Megabytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Megabytes, D::Error> {
+        let number = i64::deserialize(deserializer)?;
+        let fits = usize::try_from(number).ok().filter(|n| (1..=1_000_000).contains(n));
+        fits.map(Megabytes).ok_or_else(|| {
+            D::Error::custom(format!("found {number}, expected a number of megabytes from 1 to 1000000"))
+        })
+    }
+}
+
+/// `20ms`, `1s`, `10min`, `2h`, `7d`.
+pub(crate) fn parse_span(text: &str) -> Option<Duration> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let milliseconds = match unit.trim() {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(milliseconds).filter(|ms| *ms > 0).map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pvark.toml");
+        fs::write(&path, text).unwrap();
+        Config::load(&Run { config: Some(path), ..Run::default() }, |_| None)
+    }
+
+    #[test]
+    fn without_a_file_everything_has_a_default() {
+        let config = Config::load(&Run::default(), |_| None).unwrap();
+        assert_eq!(
+            (config.serve.listen.to_string().as_str(), config.store.folder),
+            ("127.0.0.1:17665", PathBuf::from("pvark-data"))
+        );
+    }
+
+    #[test]
+    fn the_file_is_heard_and_the_command_line_has_the_last_word() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pvark.toml");
+        fs::write(
+            &path,
+            "listen = \"127.0.0.1:1\"\ndata = \"/a\"\ndurable = \"20ms\"\n[ca]\naddress_list = [\"127.0.0.1:9\"]\n",
+        )
+        .unwrap();
+        let options = Run { config: Some(path), data: Some("/b".into()), ..Run::default() };
+        let env = |key: &str| (key == "EPICS_CA_ADDR_LIST").then(|| "127.0.0.1:8".to_owned());
+        let config = Config::load(&options, env).unwrap();
+        assert_eq!((config.serve.listen.port(), config.store.folder), (1, PathBuf::from("/b")));
+        assert_eq!(config.store.durable, store::Durable::Every(Duration::from_millis(20)));
+        assert_eq!(config.acquire.ca.addresses, ["127.0.0.1:9".parse().unwrap()]);
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_its_key_its_line_and_what_is_allowed() {
+        let cases = [
+            ("listen = \"127.0.0.1:1\"\nspeed = 9\n", ["line 2", "speed", "default_protocol"]),
+            ("durable = \"soon\"\n", ["line 1", "durable", "\"off\""]),
+            ("\n\ndefault_protocol = \"http\"\n", ["line 3", "default_protocol", "\"pva\""]),
+            ("head_megabytes_max = 0\n", ["line 1", "head_megabytes_max", "from 1 to"]),
+            ("[ca]\nadress_list = []\n", ["line 2", "adress_list", "address_list"]),
+            ("[ca]\naddress_list = [\"127.0.0.1\", \"127.0.0.1:c\"]\n", ["line 2", "127.0.0.1:c", "HOST:PORT"]),
+        ];
+        for (text, parts) in cases {
+            let error = load(text).unwrap_err().to_string();
+            for part in parts {
+                assert!(error.contains(part), "{part:?} is missing in: {error}");
+            }
+        }
+    }
+}
