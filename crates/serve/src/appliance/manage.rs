@@ -117,18 +117,20 @@ fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
 
 /// `GET` and `POST /mgmt/bpl/pauseArchivingPV`
 pub(crate) fn pause(call: &Call) -> Answer {
-    for_each(call, |entry| {
-        let change = call.app.control.pause(entry.id)?;
-        Ok((change == Change::Already).then_some("already paused"))
-    })
+    for_each(call, |entry| Ok(objection(call.app.control.pause(entry.id)?, "already paused")))
 }
 
 /// `GET` and `POST /mgmt/bpl/resumeArchivingPV`
 pub(crate) fn resume(call: &Call) -> Answer {
-    for_each(call, |entry| {
-        let change = call.app.control.resume(entry.id)?;
-        Ok((change == Change::Already).then_some("not paused"))
-    })
+    for_each(call, |entry| Ok(objection(call.app.control.resume(entry.id)?, "not paused")))
+}
+
+fn objection(change: Change, already: &'static str) -> Option<&'static str> {
+    match change {
+        Change::Done => None,
+        Change::Already => Some(already),
+        Change::Unknown => Some("not being archived"),
+    }
 }
 
 /// Does it to every PV that the request names. A single name is answered by an object, several by a list of them.

@@ -84,28 +84,35 @@ impl SamplesArrow {
     }
 
     fn chunk(&mut self) -> Result<Bytes, Error> {
-        let batch = match self.waiting.take() {
-            Some(batch) => Some(batch),
-            None => self.samples.next().transpose().map_err(Error::Query)?,
-        };
-        let batch = batch.filter(|_| self.left != Some(0));
-        let Some(mut batch) = batch else {
+        let Some(mut batch) = self.waiting.take().filter(|_| self.left != Some(0)) else {
             self.ended = true;
             self.writer.finish()?;
             return Ok(self.take());
         };
-        if batch.value_type() != self.value_type {
-            let time = batch.times().first().copied().unwrap_or_default();
-            return Err(Error::TypeChange { from: self.value_type, to: batch.value_type(), time });
-        }
         if let Some(left) = &mut self.left {
             let kept = batch.len().min(*left as usize);
             batch = if kept < batch.len() { batch.slice(0..kept) } else { batch };
             *left -= kept as u64;
         }
+        if self.left != Some(0) {
+            self.look_ahead()?;
+        }
         let schema = Arc::clone(&self.schema);
         self.writer.write(&RecordBatch::try_new(schema, samples_columns(&batch))?)?;
         Ok(self.take())
+    }
+
+    /// Reads the next batch before the present one is sent, so that a change of type early in the range is a refusal rather
+    /// than an answer that breaks off.
+    fn look_ahead(&mut self) -> Result<(), Error> {
+        self.waiting = self.samples.next().transpose().map_err(Error::Query)?;
+        match &self.waiting {
+            Some(batch) if batch.value_type() != self.value_type => {
+                let time = batch.times().first().copied().unwrap_or_default();
+                Err(Error::TypeChange { from: self.value_type, to: batch.value_type(), time })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn take(&mut self) -> Bytes {

@@ -1,0 +1,96 @@
+//! An archive with a known history behind a real listener, and the plainest HTTP client that can ask it.
+
+#![allow(dead_code, unreachable_pub, unused_imports, reason = "each test file uses its part of it")]
+
+mod client;
+mod history;
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use acquire::Acquire;
+pub use client::{Answer, Connection};
+pub use history::{PVS, fill, time};
+use query::Query;
+use sample::{Protocol, Timestamp};
+use serve::{Config, Serve};
+use store::{Store, Writer};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+pub struct Archive {
+    pub address: SocketAddr,
+    pub started: Timestamp,
+    pub store: Store,
+    serve: Option<Serve>,
+    acquire: Option<Acquire<Writer>>,
+    runtime: Runtime,
+    // Dropped last: the store lies in it.
+    _folder: TempDir,
+}
+
+impl Archive {
+    /// With the history of `history.rs`.
+    pub fn with_history() -> Archive {
+        Archive::start(|store| fill(store, PVS), |config| config)
+    }
+
+    /// With whatever `fill` puts into the store, and a config that `change` makes of the usual one.
+    pub fn start(fill: impl FnOnce(&Store), change: impl FnOnce(Config) -> Config) -> Archive {
+        let folder = tempfile::tempdir().expect("there is room for a folder");
+        let started = clock();
+        let store = Store::open(store::Config::new(folder.path()), started).expect("the store opens");
+        fill(&store);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.expect("a runtime can be had");
+        let entered = runtime.enter();
+        // Nobody is searched for: every list of addresses is empty.
+        let acquire = acquire::Config {
+            default_protocol: Protocol::Ca,
+            queue_bytes_max: 1 << 20,
+            ca: epics::ca::Config { auto_addresses: false, ..epics::ca::Config::default() },
+            pva: epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() },
+        };
+        let acquire = Acquire::start(acquire, store.writer()).expect("acquisition starts");
+        let config = change(Config::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))));
+        let query = Query::over(store.reader());
+        let serve = Serve::start(config, query, acquire.control(), store.reader()).expect("the server starts");
+        drop(entered);
+        let address = serve.address();
+        Archive { address, started, store, serve: Some(serve), acquire: Some(acquire), runtime, _folder: folder }
+    }
+
+    /// A request on a connection of its own.
+    pub fn ask(&self, method: &str, target: &str) -> Answer {
+        Connection::to(self.address).ask(method, target, &[], b"")
+    }
+
+    pub fn get(&self, target: &str) -> Answer {
+        self.ask("GET", target)
+    }
+
+    pub fn post(&self, target: &str, content_type: &str, body: &[u8]) -> Answer {
+        Connection::to(self.address).ask("POST", target, &[("content-type", content_type)], body)
+    }
+
+    /// Ends the server as the program does.
+    pub fn finish_serving(&mut self) {
+        if let Some(serve) = self.serve.take() {
+            self.runtime.block_on(serve.finish());
+        }
+    }
+}
+
+impl Drop for Archive {
+    fn drop(&mut self) {
+        self.finish_serving();
+        if let Some(acquire) = self.acquire.take() {
+            acquire.finish();
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test must know what is later than its start")]
+pub fn clock() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("it is after 1970");
+    Timestamp::from_nanos(i64::try_from(since.as_nanos()).expect("it is before 2262"))
+}
