@@ -1,14 +1,18 @@
 //! Channel Access: the client, its messages and its values.
 //!
 //! [`Client`] is what most users want. The parts below it own no socket and no clock, for tests and other runtimes:
-//! [`wire`] has the messages, [`dbr`] the values, [`search`] finds servers, [`circuit`] talks with one server.
+//! [`wire`] has the messages, [`dbr`] the values, [`search`] finds servers, [`beacon`] hears new ones, [`circuit`]
+//! talks with one server.
 
 use std::{net::SocketAddr, ops::BitOr, time::Duration};
 
 use crate::addr::{self, AddrError};
 
+pub mod beacon;
 pub mod circuit;
 pub mod dbr;
+#[cfg(feature = "put")]
+pub mod put;
 pub mod search;
 pub mod wire;
 

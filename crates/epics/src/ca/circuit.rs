@@ -86,6 +86,8 @@ pub struct Circuit {
     orphans: Vec<Key>,
     answers: Vec<Answer>,
     tally: Tally,
+    #[cfg(feature = "put")]
+    puts: Vec<(u32, u32)>,
 }
 
 struct Channel {
@@ -142,6 +144,8 @@ impl Circuit {
             orphans: Vec::new(),
             answers: Vec::new(),
             tally: Tally::default(),
+            #[cfg(feature = "put")]
+            puts: Vec::new(),
         }
     }
 
@@ -271,6 +275,8 @@ impl Circuit {
             command::ERROR => self.take_error(message, tell),
             command::SEARCH => self.answers.extend(Answer::read(message, self.server)),
             command::ECHO | command::NOT_FOUND => {}
+            #[cfg(feature = "put")]
+            _ if super::put::answer(&header).is_some() => self.puts.extend(super::put::answer(&header)),
             _ => self.tally.protocol_errors += 1,
         }
     }
@@ -424,6 +430,24 @@ impl Circuit {
             self.creating -= 1;
         }
         self.free.push(cid);
+    }
+}
+
+#[cfg(feature = "put")]
+impl Circuit {
+    /// Writes to a channel; the answer will bear `number`.
+    pub fn put(&mut self, key: Key, value: &super::put::PutValue, number: u32) -> Result<(), super::put::PutError> {
+        use super::put::{Completion, PutError, put};
+        let cid = *self.by_key.get(&key).ok_or(PutError::NotConnected)?;
+        match channel_mut(&mut self.slots, cid).map(|channel| channel.state) {
+            Some(State::Open { sid, .. }) => put(&mut self.output, sid, value, Completion::Answered(number)),
+            _ => Err(PutError::NotConnected),
+        }
+    }
+
+    /// Answers to writes: their numbers and statuses.
+    pub fn take_puts(&mut self) -> Vec<(u32, u32)> {
+        mem::take(&mut self.puts)
     }
 }
 

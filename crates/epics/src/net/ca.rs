@@ -27,8 +27,11 @@ use crate::{
 use cells::Cells;
 use link::{Link, Order, Report, ReportKind};
 
+mod beacons;
 mod cells;
 mod link;
+#[cfg(feature = "put")]
+mod puts;
 
 /// A channel that was lost after so long had a healthy server: its name is searched for at once.
 const HEALTHY_AFTER: Duration = Duration::from_secs(10);
@@ -44,8 +47,19 @@ pub struct Client {
 }
 
 enum Request {
-    Subscribe { key: Key, name: String, monitor: Monitor },
-    Unsubscribe { key: Key },
+    Subscribe {
+        key: Key,
+        name: String,
+        monitor: Monitor,
+    },
+    Unsubscribe {
+        key: Key,
+    },
+    #[cfg(feature = "put")]
+    Put {
+        key: Key,
+        order: puts::PutOrder,
+    },
 }
 
 impl Client {
@@ -78,6 +92,17 @@ impl Client {
     /// What has been done so far.
     pub fn counters(&self) -> Counters {
         self.cells.snapshot()
+    }
+}
+
+#[cfg(feature = "put")]
+impl Client {
+    /// Writes to a PV that is subscribed to with `key`, and waits until the record has processed.
+    pub async fn put(&self, key: Key, value: crate::ca::put::PutValue) -> Result<(), crate::ca::put::PutError> {
+        let (done, answer) = tokio::sync::oneshot::channel();
+        // If the hub is gone, so is `done`, and the answer says it.
+        let _ = self.requests.send(Request::Put { key, order: puts::PutOrder { value, done } });
+        answer.await.unwrap_or(Err(crate::ca::put::PutError::Unanswered))
     }
 }
 
@@ -153,6 +178,8 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         for server in self.config.name_servers.clone() {
             self.connect_name_server(server, Duration::ZERO);
         }
+        let (found, mut beacons) = mpsc::unbounded_channel();
+        tokio::spawn(beacons::listen(self.config.repeater_port, found));
         let mut batch = Vec::new();
         let mut input = vec![0; 1 << 16];
         let mut datagram = Vec::new();
@@ -169,6 +196,11 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
                 Some(report) = self.report_queue.recv() => self.take(report),
                 Ok((size, sender)) = self.socket.recv_from(&mut input) => {
                     self.receive(&input[..size], sender);
+                }
+                Some(server) = beacons.recv() => {
+                    self.cells.beacon_anomaly();
+                    self.search.hurry_names_of(server, Instant::now());
+                    self.search.hurry_all(Instant::now());
                 }
                 () = sleep_until(deadline.unwrap_or_else(Instant::now).into()), if deadline.is_some() => {}
             }
@@ -194,6 +226,8 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         match request {
             Request::Subscribe { key, name, monitor } => self.subscribe(key, &name, monitor),
             Request::Unsubscribe { key } => self.unsubscribe(key),
+            #[cfg(feature = "put")]
+            Request::Put { key, order } => self.put(key, order),
         }
     }
 
@@ -219,6 +253,21 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
                 }
                 self.detach(key, server);
             }
+        }
+    }
+
+    #[cfg(feature = "put")]
+    fn put(&mut self, key: Key, order: puts::PutOrder) {
+        let place = self.subscriptions.get(&key).map(|subscription| subscription.place);
+        let circuit = match place {
+            Some(Place::On { server, .. }) => self.circuits.get(&server),
+            _ => None,
+        };
+        match circuit {
+            // A link that has just ended drops the order, which tells the user.
+            Some(circuit) => drop(circuit.orders.send(Order::Put { key, order })),
+            // The user may have stopped waiting.
+            None => drop(order.done.send(Err(crate::ca::put::PutError::NotConnected))),
         }
     }
 
@@ -326,6 +375,8 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             orders: order_queue,
             reports: self.reports.clone(),
             cells: Arc::clone(&self.cells),
+            #[cfg(feature = "put")]
+            puts: puts::Puts::default(),
         };
         tokio::spawn(task.run(delay));
         self.circuits.insert(server, Circuit { link, orders, keys: HashSet::new(), role });

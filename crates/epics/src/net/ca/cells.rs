@@ -59,6 +59,10 @@ impl Cells {
         self.protocol_errors.fetch_add(tally.protocol_errors, Relaxed);
     }
 
+    pub(super) fn beacon_anomaly(&self) {
+        self.beacon_anomalies.fetch_add(1, Relaxed);
+    }
+
     pub(super) fn circuit_opened(&self) {
         self.circuits.fetch_add(1, Relaxed);
         self.circuits_opened.fetch_add(1, Relaxed);

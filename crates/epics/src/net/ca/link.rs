@@ -52,6 +52,11 @@ pub(super) enum Order {
     },
     /// Search messages for a name server.
     Search(Vec<u8>),
+    #[cfg(feature = "put")]
+    Put {
+        key: Key,
+        order: super::puts::PutOrder,
+    },
 }
 
 /// Link to hub.
@@ -78,6 +83,8 @@ pub(super) struct Link<H> {
     pub(super) orders: mpsc::UnboundedReceiver<Order>,
     pub(super) reports: mpsc::UnboundedSender<Report>,
     pub(super) cells: Arc<Cells>,
+    #[cfg(feature = "put")]
+    pub(super) puts: super::puts::Puts,
 }
 
 /// Why a conversation ended.
@@ -111,7 +118,7 @@ impl<H: Fn(Key, Event)> Link<H> {
             self.cells.circuit_lost();
             tracing::debug!(server = %self.server, reason, "circuit lost");
             while let Ok(order) = self.orders.try_recv() {
-                apply(&mut circuit, order);
+                self.apply(&mut circuit, order);
             }
             circuit.abandon(&reason, &mut |key, event| (self.handler)(key, event));
             self.report(ReportKind::Lost);
@@ -140,7 +147,7 @@ impl<H: Fn(Key, Event)> Link<H> {
                     if count == 0 {
                         return End::Unneeded;
                     }
-                    batch.drain(..).for_each(|order| apply(circuit, order));
+                    batch.drain(..).for_each(|order| self.apply(circuit, order));
                     continue;
                 }
                 () = &mut timer => {
@@ -166,7 +173,7 @@ impl<H: Fn(Key, Event)> Link<H> {
     }
 
     /// Reads once, if there is something to read: how many bytes.
-    fn read(&self, stream: &TcpStream, input: &mut Vec<u8>, circuit: &mut Circuit) -> Result<usize, String> {
+    fn read(&mut self, stream: &TcpStream, input: &mut Vec<u8>, circuit: &mut Circuit) -> Result<usize, String> {
         if input.capacity() - input.len() < READ_BYTES_LEAST {
             input.reserve(READ_BYTES);
         }
@@ -178,6 +185,8 @@ impl<H: Fn(Key, Event)> Link<H> {
         };
         let result = circuit.receive(input, Instant::now(), &mut |key, event| (self.handler)(key, event));
         self.cells.add_circuit(size, circuit.take_tally());
+        #[cfg(feature = "put")]
+        self.puts.take_answers(circuit);
         let answers = circuit.take_answers();
         if !answers.is_empty() {
             self.report(ReportKind::Answers(answers));
@@ -189,6 +198,16 @@ impl<H: Fn(Key, Event)> Link<H> {
         let taken = result.map_err(|malformed| malformed.to_string())?;
         input.drain(..taken);
         Ok(size)
+    }
+
+    fn apply(&mut self, circuit: &mut Circuit, order: Order) {
+        match order {
+            Order::Open { key, name, monitor } => circuit.open(key, name, monitor),
+            Order::Close { key } => circuit.close(key),
+            Order::Search(messages) => circuit.search(&messages),
+            #[cfg(feature = "put")]
+            Order::Put { key, order } => self.puts.send(circuit, key, order),
+        }
     }
 
     fn report(&self, kind: ReportKind) {
@@ -212,14 +231,6 @@ impl Pacing {
             self.last_read = Some(now);
         }
         self.is_gathering.then(|| now + GATHER)
-    }
-}
-
-fn apply(circuit: &mut Circuit, order: Order) {
-    match order {
-        Order::Open { key, name, monitor } => circuit.open(key, name, monitor),
-        Order::Close { key } => circuit.close(key),
-        Order::Search(messages) => circuit.search(&messages),
     }
 }
 
