@@ -71,13 +71,18 @@ pub struct Data {
 /// Reads the bytes of [`crate::Value::Structure`]: a whole type description and the whole value, little-endian.
 pub fn decode_structure(bytes: &[u8]) -> Result<Data, Error> {
     let mut reader = Reader::new(bytes, Order::Little);
-    let mut registry = Registry::default();
-    let ty = registry.decode(&mut reader)?.ok_or(Error::Mismatch { what: "a missing value" })?;
-    let value = Decoder::new(&mut reader, &mut registry).tree(&ty)?;
+    let data = read(&mut reader, &mut Registry::default())?;
     match reader.rest().len() {
-        0 => Ok(Data { ty, value }),
+        0 => Ok(data),
         bytes => Err(Error::Trailing { bytes }),
     }
+}
+
+/// Reads a type description and a value of that type.
+pub fn read(reader: &mut Reader, registry: &mut Registry) -> Result<Data, Error> {
+    let ty = registry.decode(reader)?.ok_or(Error::Mismatch { what: "a missing value" })?;
+    let value = Decoder::new(reader, registry).tree(&ty)?;
+    Ok(Data { ty, value })
 }
 
 impl Data {
