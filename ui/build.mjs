@@ -1,0 +1,37 @@
+// Bundles the page into dist/: one script and one style sheet with hashed names, and the index.html that names them.
+import { build } from "esbuild";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
+
+const here = new URL(".", import.meta.url).pathname;
+const dist = `${here}dist`;
+
+await rm(dist, { recursive: true, force: true });
+await mkdir(dist);
+
+const result = await build({
+  entryPoints: { app: `${here}src/main.ts` },
+  outdir: dist,
+  entryNames: "[name]-[hash]",
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: ["chrome109", "firefox115", "safari16"],
+  legalComments: "none",
+  metafile: true,
+  logLevel: "warning",
+});
+
+const outputs = Object.keys(result.metafile.outputs).map((path) => basename(path));
+const script = outputs.find((name) => name.endsWith(".js"));
+const style = outputs.find((name) => name.endsWith(".css"));
+if (!script || !style) throw new Error("the bundle has no script or no style sheet");
+
+const page = await readFile(`${here}index.html`, "utf8");
+const html = page
+  .replace("src/main.ts", script)
+  .replace("</head>", `  <link rel="stylesheet" href="${style}" />\n  </head>`);
+await writeFile(`${dist}/index.html`, html);
+
+const bytes = Object.values(result.metafile.outputs).reduce((sum, output) => sum + output.bytes, html.length);
+console.log(`dist: ${outputs.join(", ")}, index.html: ${(bytes / 1024).toFixed(0)} KiB`);

@@ -1,0 +1,247 @@
+// The server's HTTP API v1: one function per URL, its answers as types, its refusals as one error.
+
+import { iso, isoOf, type Instant } from "./time.ts";
+import type { Range } from "./state.ts";
+
+export type PvState = "connected" | "searching" | "disconnected" | "paused";
+
+/** Any value of a sample as JSON carries it. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export interface Pv {
+  name: string;
+  protocol: string;
+  method: string;
+  period: number | null;
+  state: PvState;
+  since: string | null;
+  type: string | null;
+  units: string | null;
+  last: { time: string; value: Json; severity: string; status: number } | null;
+}
+
+export interface Limits {
+  low: number | null;
+  high: number | null;
+}
+
+export interface Metadata {
+  type?: string | null;
+  units?: string | null;
+  precision?: number | null;
+  labels?: string[] | null;
+  display?: Limits | null;
+  warning?: Limits | null;
+  alarm?: Limits | null;
+  description?: string | null;
+  server?: string | null;
+}
+
+export interface PvDetail extends Pv {
+  added?: string | null;
+  server?: string | null;
+  first_connected?: string | null;
+  last_connected?: string | null;
+  reconnects?: number;
+  counters?: Record<string, number>;
+  metadata?: Metadata | null;
+  extent?: { first: string; last: string; samples: number } | null;
+  refusal?: string | null;
+}
+
+export interface Status {
+  version: string;
+  started: string;
+  now: string;
+  durable: { appended: number; durable: number; lag: number };
+  pvs: { total: number; connected: number; searching: number; disconnected: number; paused: number };
+  problems: string[];
+}
+
+export interface WireChunk {
+  type: string;
+  seconds: number[];
+  nanos: number[];
+  values: Json[];
+  severity: number[];
+  status: number[];
+}
+
+export interface WireSamples {
+  metadata: Metadata | null;
+  chunks: WireChunk[];
+  truncated: boolean;
+}
+
+type Column = (number | string | null)[];
+
+export interface WireBins {
+  type: string | null;
+  metadata: Metadata | null;
+  bins: {
+    start: number[];
+    end: number[];
+    count: number[];
+    min: Column;
+    max: Column;
+    mean: Column;
+    first: Column;
+    last: Column;
+    severity: number[];
+  };
+  before: { time: string; seconds: number; value: Json; severity: string | number } | null;
+  raw: boolean;
+}
+
+export interface WireGap {
+  from: string;
+  to: string | null;
+  from_seconds: number;
+  to_seconds: number | null;
+  cause: string;
+  lost: number;
+  scope: string;
+}
+
+export interface NewPv {
+  name: string;
+  method: "monitor" | "scan";
+  period?: number;
+}
+
+export interface AddResult {
+  name: string;
+  status: "added" | "already_archived" | "changed" | "refused";
+  message?: string;
+}
+
+/** A refusal by the server, or no answer at all (code `unreachable`). The message is for an operator. */
+export class ApiError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly hint: string | null,
+  ) {
+    super(message);
+  }
+
+  /** The message and, if there is one, the hint. */
+  get sentence(): string {
+    return this.hint ? `${this.message} (${this.hint})` : this.message;
+  }
+}
+
+const ROOT = "api/v1";
+
+async function request<T>(path: string, init: RequestInit = {}): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(`${ROOT}${path}`, init);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError("unreachable", "the archiver does not answer", null);
+  }
+  const text = await response.text();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new ApiError("not_json", `the archiver's answer (HTTP ${response.status}) is not JSON`, null);
+  }
+  if (!response.ok) throw refusalOf(response.status, body);
+  return body as T;
+}
+
+function refusalOf(status: number, body: unknown): ApiError {
+  const error = (body as { error?: { code?: string; message?: string; hint?: string } } | null)?.error;
+  return new ApiError(error?.code ?? "internal", error?.message ?? `HTTP ${status}`, error?.hint ?? null);
+}
+
+function pvPath(name: string): string {
+  return `/pvs/${encodeURIComponent(name)}`;
+}
+
+function rangeQuery(range: Range): string {
+  return `from=${iso(range.from)}&to=${iso(range.to)}`;
+}
+
+/** Whether an error only says that nobody waits for the answer any more. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+export function getStatus(signal: AbortSignal): Promise<Status> {
+  return request("/status", { signal });
+}
+
+export function findPvs(
+  match: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<{ total: number; pvs: Pv[] }> {
+  return request(`/pvs?match=${encodeURIComponent(match)}&limit=${limit}`, { signal });
+}
+
+export function getPv(name: string, signal?: AbortSignal): Promise<PvDetail> {
+  return request(pvPath(name), { signal });
+}
+
+export function getBins(name: string, range: Range, bins: number, signal: AbortSignal): Promise<WireBins> {
+  return request(`${pvPath(name)}/bins?${rangeQuery(range)}&bins=${bins}`, { signal });
+}
+
+export function getSamples(
+  name: string,
+  range: Range,
+  limit: number,
+  signal: AbortSignal,
+): Promise<WireSamples> {
+  return request(`${pvPath(name)}/samples?${rangeQuery(range)}&limit=${limit}`, { signal });
+}
+
+/** The newest sample at or before a moment. */
+export function getSampleAt(name: string, at: Instant, signal: AbortSignal): Promise<WireSamples> {
+  const time = isoOf(at);
+  return request(`${pvPath(name)}/samples?from=${time}&to=${time}&before=true&limit=1`, { signal });
+}
+
+/** The first sample at or after a moment, before another. */
+export function getSampleAfter(
+  name: string,
+  at: Instant,
+  to: Instant,
+  signal: AbortSignal,
+): Promise<WireSamples> {
+  const path = `${pvPath(name)}/samples?from=${isoOf(at)}&to=${isoOf(to)}&before=false&limit=1`;
+  return request(path, { signal });
+}
+
+export function getGaps(name: string, range: Range, signal: AbortSignal): Promise<{ gaps: WireGap[] }> {
+  return request(`${pvPath(name)}/gaps?${rangeQuery(range)}`, { signal });
+}
+
+export function addPvs(pvs: NewPv[]): Promise<{ pvs: AddResult[] }> {
+  return request("/pvs", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ pvs }),
+  });
+}
+
+export function pausePv(name: string): Promise<{ status: string }> {
+  return request(`${pvPath(name)}/pause`, { method: "POST" });
+}
+
+export function resumePv(name: string): Promise<{ status: string }> {
+  return request(`${pvPath(name)}/resume`, { method: "POST" });
+}
+
+/** Where to download the samples of a range as a table. */
+export function csvUrl(name: string, range: Range): string {
+  return `${ROOT}${pvPath(name)}/samples?${rangeQuery(range)}&format=csv`;
+}
+
+export function liveUrl(names: string[], from: Instant): string {
+  const pvs = names.map((name) => `pv=${encodeURIComponent(name)}`);
+  return `${ROOT}/live?${pvs.join("&")}&from=${isoOf(from)}`;
+}

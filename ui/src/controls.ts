@@ -1,0 +1,162 @@
+// The controls of the header: presets, typed times, live, zone and theme.
+
+import { byId, h } from "./dom.ts";
+import { rangeOf, type Range, type Theme, type View, type ViewStore } from "./state.ts";
+import { formatDuration, formatTime, parseTime, zoneName } from "./time.ts";
+
+const DAY = 86_400;
+const PRESETS: [string, string, number][] = [
+  ["5 min", "Last 5 minutes", 300],
+  ["1 h", "Last hour", 3600],
+  ["8 h", "Last 8 hours", 8 * 3600],
+  ["1 d", "Last day", DAY],
+  ["1 w", "Last week", 7 * DAY],
+  ["1 mo", "Last month", 30 * DAY],
+  ["1 y", "Last year", 365 * DAY],
+];
+
+export class Controls {
+  private from = byId<HTMLInputElement>("from");
+  private to = byId<HTMLInputElement>("to");
+  private live = byId<HTMLButtonElement>("live");
+  private zone = byId<HTMLButtonElement>("zone");
+  private theme = byId<HTMLButtonElement>("theme");
+  private presets: [HTMLButtonElement, number][] = [];
+
+  constructor(
+    private store: ViewStore,
+    private now: () => number,
+    everything: () => Promise<Range | null>,
+  ) {
+    const root = byId("presets");
+    for (const [text, label, seconds] of PRESETS) {
+      const click = () => this.last(seconds);
+      const button = h("button", { type: "button", "aria-label": label, title: label, click }, text);
+      this.presets.push([button, seconds]);
+      root.append(button);
+    }
+    const all = async () => {
+      const range = await everything();
+      if (range) store.update({ span: { kind: "fixed", range } });
+    };
+    root.append(
+      h(
+        "button",
+        { type: "button", title: "All that is archived of these PVs", click: () => void all() },
+        "all",
+      ),
+    );
+    this.live.addEventListener("click", () => this.toggleLive());
+    this.zone.addEventListener("click", () => this.toggleZone());
+    this.theme.addEventListener("click", () => this.toggleTheme());
+    byId("range").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.typed();
+    });
+    for (const input of [this.from, this.to]) {
+      input.addEventListener("keydown", (event) => {
+        if (event.key !== "Escape") return;
+        input.blur();
+        this.show();
+      });
+      input.addEventListener("blur", () => this.show());
+    }
+  }
+
+  /** The last so many seconds: following now if the view does so already. */
+  last(seconds: number): void {
+    const isLive = this.store.view.span.kind === "live";
+    const now = this.now();
+    this.store.update({
+      span: isLive ? { kind: "live", seconds } : { kind: "fixed", range: { from: now - seconds, to: now } },
+    });
+  }
+
+  toggleLive(): void {
+    const { view } = this.store;
+    const range = rangeOf(view, this.now());
+    this.store.update({
+      span:
+        view.span.kind === "live"
+          ? { kind: "fixed", range }
+          : { kind: "live", seconds: range.to - range.from },
+      pinned: null,
+    });
+  }
+
+  toggleZone(): void {
+    this.store.update({ zone: this.store.view.zone === "utc" ? "local" : "utc" }, "replace");
+  }
+
+  /** System, then the other one of light and dark, then back by way of the third. */
+  toggleTheme(): void {
+    const next: Record<Theme, Theme> = { system: "dark", dark: "light", light: "system" };
+    this.store.update({ theme: next[this.store.view.theme] }, "replace");
+  }
+
+  /** Writes the view into the controls; a field that is being typed in is left alone. */
+  show(): void {
+    const { view } = this.store;
+    const isLive = view.span.kind === "live";
+    const range = rangeOf(view, this.now());
+    const digits = range.to - range.from < 10 ? 3 : 0;
+    this.write(
+      this.from,
+      isLive ? `-${formatDuration(range.to - range.from)}` : formatTime(range.from, view.zone, digits),
+    );
+    this.write(this.to, isLive ? "now" : formatTime(range.to, view.zone, digits));
+    this.live.setAttribute("aria-pressed", String(isLive));
+    this.live.textContent = isLive ? "● Live" : "○ Live";
+    const name = zoneName(range.to, view.zone);
+    this.zone.textContent = view.zone === "utc" ? "UTC" : `Local ${name}`;
+    this.zone.setAttribute("aria-label", `Times are in ${name}; change`);
+    this.theme.textContent = { system: "Theme: auto", dark: "Theme: dark", light: "Theme: light" }[
+      view.theme
+    ];
+    for (const [button, seconds] of this.presets) {
+      button.setAttribute("aria-pressed", String(isPreset(view, range, seconds, this.now())));
+    }
+  }
+
+  private write(input: HTMLInputElement, text: string): void {
+    if (document.activeElement === input) return;
+    input.value = text;
+    input.removeAttribute("aria-invalid");
+    input.setCustomValidity("");
+  }
+
+  private typed(): void {
+    const { zone } = this.store.view;
+    const now = this.now();
+    const from = parseTime(this.from.value, zone, now);
+    const to = parseTime(this.to.value, zone, now);
+    const form = "a time like 2026-11-20 21:19, 21:19, -2 h or now";
+    const isReversed = from !== null && to !== null && from >= to;
+    const problems: [HTMLInputElement, string][] = [
+      [this.from, from === null ? `Not a time: write ${form}` : ""],
+      [
+        this.to,
+        to === null ? `Not a time: write ${form}` : isReversed ? "The end must be after the beginning" : "",
+      ],
+    ];
+    for (const [input, problem] of problems) {
+      input.setCustomValidity(problem);
+      input.setAttribute("aria-invalid", String(problem !== ""));
+    }
+    const bad = problems.find(([, problem]) => problem !== "");
+    if (bad || from === null || to === null) {
+      bad?.[0].reportValidity();
+      return;
+    }
+    const endsNow = this.to.value.trim().toLowerCase() === "now";
+    (document.activeElement as HTMLElement | null)?.blur();
+    this.store.update({
+      span: endsNow ? { kind: "live", seconds: to - from } : { kind: "fixed", range: { from, to } },
+    });
+  }
+}
+
+function isPreset(view: View, range: Range, seconds: number, now: number): boolean {
+  const isLast = view.span.kind === "live" || Math.abs(range.to - now) < seconds / 100;
+  return isLast && Math.abs(range.to - range.from - seconds) < seconds / 1000;
+}

@@ -1,0 +1,148 @@
+// The dialog about one PV: how it is archived, what it means, its gaps in the range, and what can be done with it.
+
+import { ApiError, csvUrl, getPv, pausePv, resumePv, type Limits, type PvDetail } from "./api.ts";
+import { kindOf, type Gap } from "./decode.ts";
+import { byId, h } from "./dom.ts";
+import { gapText } from "./lanes.ts";
+import type { Range } from "./state.ts";
+import { exactOf } from "./decode.ts";
+import { formatInstant, type Zone } from "./time.ts";
+
+/** What the page knows that the server's answer does not say. */
+export interface DetailsContext {
+  range: Range;
+  zone: Zone;
+  now: number;
+  gaps: Gap[];
+  log: boolean;
+}
+
+/** More gaps than this are counted, not listed. */
+const GAPS_LISTED_MAX = 50;
+
+export class Details {
+  private dialog = byId<HTMLDialogElement>("details");
+
+  constructor(
+    private toggleLog: (units: string) => void,
+    private changed: (detail: PvDetail) => void,
+  ) {}
+
+  async open(name: string, context: DetailsContext): Promise<void> {
+    this.fill(name, h("p", { class: "hint" }, "loading …"));
+    if (!this.dialog.open) this.dialog.showModal();
+    try {
+      const detail = await getPv(name);
+      this.changed(detail);
+      this.fill(name, this.actions(detail, context), facts(detail, context.zone), gapList(context));
+    } catch (error) {
+      this.fill(name, errorText(error));
+    }
+  }
+
+  private fill(name: string, ...content: HTMLElement[]): void {
+    const close = h(
+      "button",
+      { type: "button", "aria-label": "Close", click: () => this.dialog.close() },
+      "✕",
+    );
+    this.dialog.replaceChildren(h("header", {}, h("h2", { id: "details-title" }, name), close), ...content);
+  }
+
+  private actions(detail: PvDetail, context: DetailsContext): HTMLElement {
+    const isPaused = detail.state === "paused";
+    const outcome = h("span", { role: "status" });
+    const change = async () => {
+      try {
+        await (isPaused ? resumePv : pausePv)(detail.name);
+        await this.open(detail.name, context);
+      } catch (error) {
+        outcome.replaceChildren(errorText(error));
+      }
+    };
+    const pause = h(
+      "button",
+      { type: "button", click: () => void change() },
+      isPaused ? "Resume archiving" : "Pause archiving",
+    );
+    const csv = h(
+      "a",
+      { href: csvUrl(detail.name, context.range), download: `${detail.name}.csv` },
+      "Download this range (CSV)",
+    );
+    const buttons = h("p", { class: "actions" }, pause, csv);
+    if (kindOf(detail.type) === "number") {
+      const units = detail.units ?? "";
+      const click = () => {
+        this.dialog.close();
+        this.toggleLog(units);
+      };
+      buttons.append(
+        h("button", { type: "button", click }, context.log ? "Linear axis" : "Logarithmic axis"),
+      );
+    }
+    buttons.append(outcome);
+    return buttons;
+  }
+}
+
+function errorText(error: unknown): HTMLElement {
+  return h(
+    "p",
+    { class: "is-error", role: "alert" },
+    error instanceof ApiError ? error.sentence : String(error),
+  );
+}
+
+function facts(detail: PvDetail, zone: Zone): HTMLElement {
+  const moment = (text: string | null | undefined) => {
+    const exact = exactOf(text ?? "");
+    return exact ? formatInstant(exact, zone, 3) : null;
+  };
+  const { metadata, extent } = detail;
+  const method = detail.period === null ? detail.method : `${detail.method} every ${detail.period} s`;
+  const rows: [string, string | null | undefined][] = [
+    ["State", `${detail.state}${moment(detail.since) ? ` since ${moment(detail.since)}` : ""}`],
+    ["Refusal", detail.refusal],
+    ["Description", metadata?.description],
+    ["Archived by", `${method}, ${detail.protocol === "pva" ? "pvAccess" : "Channel Access"}`],
+    ["Server", detail.server ?? metadata?.server],
+    ["Type", detail.type],
+    ["Units", detail.units],
+    ["States", metadata?.labels?.join(", ")],
+    ["Display range", limitsText(metadata?.display)],
+    ["Warning limits", limitsText(metadata?.warning)],
+    ["Alarm limits", limitsText(metadata?.alarm)],
+    ["Added", moment(detail.added)],
+    ["First connected", moment(detail.first_connected)],
+    ["Last connected", moment(detail.last_connected)],
+    ["Reconnects", detail.reconnects === undefined ? null : String(detail.reconnects)],
+    ["Samples", extent ? `${extent.samples}, ${moment(extent.first)} – ${moment(extent.last)}` : "none"],
+    ...Object.entries(detail.counters ?? {}).map(([key, n]): [string, string] => [
+      key.replace(/_/g, " "),
+      String(n),
+    ]),
+  ];
+  const list = h("dl");
+  for (const [term, text] of rows) if (text) list.append(h("dt", {}, term), h("dd", {}, text));
+  return list;
+}
+
+function limitsText(limits: Limits | null | undefined): string | null {
+  if (!limits || (limits.low === null && limits.high === null)) return null;
+  return `${limits.low ?? "none"} … ${limits.high ?? "none"}`;
+}
+
+function gapList(context: DetailsContext): HTMLElement {
+  const { gaps } = context;
+  if (gaps.length === 0) return h("p", { class: "hint" }, "No gaps in this range.");
+  const items = gaps.slice(0, GAPS_LISTED_MAX).map((gap) => h("li", {}, gapText(gap, context)));
+  const rest = gaps.length - items.length;
+  if (rest > 0) items.push(h("li", {}, `and ${rest} more`));
+  return h(
+    "section",
+    {},
+    h("h3", {}, `Gaps in this range: ${gaps.length}`),
+    h("ul", { class: "gaps" }, ...items),
+  );
+}

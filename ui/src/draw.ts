@@ -1,0 +1,188 @@
+// Drawing traces on a canvas: gaps hatched, bands of min..max, lines, dots where samples can be told apart.
+
+import type { Bins } from "./decode.ts";
+import type { Line } from "./line.ts";
+import type { Palette } from "./style.ts";
+import type { Range } from "./state.ts";
+import { lineOf, sampleParts, type Trace } from "./trace.ts";
+
+/** Where a trace is drawn: canvas pixels of times and values. */
+export interface Frame {
+  context: CanvasRenderingContext2D;
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  /** Canvas pixels per CSS pixel. */
+  ratio: number;
+  range: Range;
+  xOf(x: number): number;
+}
+
+/** Pixels beyond the frame to which coordinates are cut: canvases misdraw very long lines. */
+const BEYOND = 4000;
+
+export function frameOf(
+  context: CanvasRenderingContext2D,
+  box: { left: number; top: number; width: number; height: number },
+  range: Range,
+  ratio: number,
+): Frame {
+  const scale = box.width / (range.to - range.from);
+  const xOf = (x: number) => {
+    const at = (x - range.from) * scale;
+    return box.left + Math.min(Math.max(at, -BEYOND), box.width + BEYOND);
+  };
+  return { ...box, context, ratio, range, xOf };
+}
+
+/** Draws within the frame only. */
+export function clipped(frame: Frame, draw: () => void): void {
+  const { context } = frame;
+  context.save();
+  context.beginPath();
+  context.rect(frame.left, frame.top, frame.width, frame.height);
+  context.clip();
+  draw();
+  context.restore();
+}
+
+/**
+ * Hatches a stretch of time. The lines of the n-th of several traces are shifted, so that gaps which coincide show the
+ * colours of all of them.
+ */
+export function hatch(frame: Frame, from: number, to: number, colour: string, nth: number, of: number): void {
+  const { context, ratio, top, height } = frame;
+  const x0 = frame.xOf(from);
+  const x1 = Math.max(frame.xOf(Math.min(to, frame.range.to)), x0 + 2 * ratio);
+  if (x1 < frame.left || x0 > frame.left + frame.width) return;
+  const step = 9 * ratio * Math.max(1, Math.min(of, 4));
+  const shift = (step / Math.max(1, of)) * nth;
+  context.save();
+  context.beginPath();
+  context.rect(x0, top, x1 - x0, height);
+  context.clip();
+  context.globalAlpha = 0.09;
+  context.fillStyle = colour;
+  if (nth === 0) context.fillRect(x0, top, x1 - x0, height);
+  context.globalAlpha = 0.32;
+  context.strokeStyle = colour;
+  context.lineWidth = ratio;
+  context.beginPath();
+  // Counted from the frame's corner, not the stretch's, so that neighbouring stretches join.
+  const first = Math.floor((x0 - frame.left - height) / step) * step + frame.left + shift;
+  for (let x = first; x < x1; x += step) {
+    context.moveTo(x, top + height);
+    context.lineTo(x + height, top);
+  }
+  context.stroke();
+  context.restore();
+}
+
+export interface TraceLook {
+  yOf(y: number): number;
+  strong: boolean;
+  palette: Palette;
+  /** Up to when its newest value holds. */
+  until: number;
+}
+
+/** Draws one trace: band, line and dots. */
+export function drawTrace(frame: Frame, trace: Trace, look: TraceLook): void {
+  const { context, ratio } = frame;
+  const { stroke, dash } = look.palette.trace(trace.colour);
+  if (trace.history?.bins) drawBand(frame, trace.history.bins, look, stroke);
+  context.strokeStyle = stroke;
+  context.fillStyle = stroke;
+  context.lineWidth = (look.strong ? 2.6 : 1.5) * ratio;
+  context.lineJoin = "round";
+  context.setLineDash(dash.map((length) => length * ratio));
+  drawLine(frame, lineOf(trace, look.until), look);
+  context.setLineDash([]);
+  drawDots(frame, trace, look);
+}
+
+/** A bin that reaches so many CSS pixels beyond both its neighbours is a spike: drawn as strongly as the line. */
+const SPIKE = 6;
+
+/** Every bin is at least a pixel wide and high: no spike is too short to be seen. */
+function drawBand(frame: Frame, bins: Bins, look: TraceLook, colour: string): void {
+  const { context, ratio } = frame;
+  const band = new Path2D();
+  const spikes = new Path2D();
+  const top = (i: number) => (bins.count[i]! > 0 ? look.yOf(bins.max[i]!) : Infinity);
+  const bottom = (i: number) => (bins.count[i]! > 0 ? look.yOf(bins.min[i]!) : -Infinity);
+  const most = bins.count.length - 1;
+  for (let i = 0; i <= most; i++) {
+    if (bins.count[i]! < 2 || !(bins.max[i]! > bins.min[i]!)) continue;
+    const x0 = Math.round(frame.xOf(bins.start[i]!));
+    const x1 = Math.max(Math.round(frame.xOf(bins.end[i]!)), x0 + 1);
+    if (x1 < frame.left || x0 > frame.left + frame.width) continue;
+    const [high, low] = [top(i), bottom(i)];
+    const [before, after] = [Math.max(i - 1, 0), Math.min(i + 1, most)];
+    const beyond = Math.max(
+      Math.min(top(before), top(after)) - high,
+      low - Math.max(bottom(before), bottom(after)),
+    );
+    const path = Number.isFinite(beyond) && beyond > SPIKE * ratio ? spikes : band;
+    path.rect(x0, high, x1 - x0, Math.max(low - high, ratio));
+  }
+  context.fillStyle = colour;
+  context.globalAlpha = look.palette.dark ? 0.5 : 0.38;
+  context.fill(band);
+  context.globalAlpha = 0.9;
+  context.fill(spikes);
+  context.globalAlpha = 1;
+}
+
+function drawLine(frame: Frame, line: Line, look: TraceLook): void {
+  const { context } = frame;
+  context.beginPath();
+  let isDown = false;
+  for (let i = 0; i < line.x.length; i++) {
+    const y = line.y[i]!;
+    if (Number.isNaN(y)) {
+      isDown = false;
+      continue;
+    }
+    const px = frame.xOf(line.x[i]!);
+    const py = look.yOf(y);
+    if (isDown) {
+      context.lineTo(px, py);
+    } else {
+      context.moveTo(px, py);
+      // A point without a neighbour still leaves a mark, one line width wide.
+      context.lineTo(px + 0.01, py);
+      isDown = true;
+    }
+  }
+  context.lineCap = "round";
+  context.stroke();
+}
+
+/** Dots at samples that stand at least this many CSS pixels apart on average; ringed by their alarm. */
+const DOT_SPACE = 7;
+
+function drawDots(frame: Frame, trace: Trace, look: TraceLook): void {
+  const { context, ratio } = frame;
+  const parts = sampleParts(trace);
+  let count = 0;
+  for (const { x } of parts) for (const at of x) if (at >= frame.range.from && at <= frame.range.to) count++;
+  if (count === 0 || count * DOT_SPACE * ratio > frame.width) return;
+  const { stroke } = look.palette.trace(trace.colour);
+  for (const samples of parts) {
+    for (let i = 0; i < samples.x.length; i++) {
+      const y = samples.y[i]!;
+      if (!Number.isFinite(y) || samples.x[i]! < frame.range.from) continue;
+      const severity = Math.min(samples.severity[i]!, 4);
+      context.beginPath();
+      context.arc(frame.xOf(samples.x[i]!), look.yOf(y), (look.strong ? 3.4 : 2.4) * ratio, 0, 2 * Math.PI);
+      context.fillStyle = severity > 0 ? look.palette.alarms[severity]! : stroke;
+      context.fill();
+      if (severity === 0) continue;
+      context.lineWidth = ratio;
+      context.strokeStyle = stroke;
+      context.stroke();
+    }
+  }
+}

@@ -1,0 +1,180 @@
+// The legend: a row per PV with its value at the cursor, or over the range while there is no cursor.
+
+import { h, setText } from "./dom.ts";
+import { causeText, formatNumber, formatValue, severityName } from "./decode.ts";
+import { readingAt, readingOver, type Reading } from "./reading.ts";
+import type { Range } from "./state.ts";
+import type { Palette } from "./style.ts";
+import { formatInstant, formatTime, instantOf, zoneName, type Zone } from "./time.ts";
+import { unitsOf, type Trace } from "./trace.ts";
+
+export interface LegendActions {
+  toggle(name: string): void;
+  remove(name: string): void;
+  details(name: string): void;
+  point(name: string | null): void;
+}
+
+export interface LegendState {
+  traces: Trace[];
+  range: Range;
+  /** The moment to read at; none to read over the range. */
+  at: number | null;
+  pinned: boolean;
+  zone: Zone;
+  palette: Palette;
+}
+
+interface Row {
+  element: HTMLTableRowElement;
+  swatch: HTMLButtonElement;
+  cells: Record<Cell, HTMLTableCellElement>;
+}
+
+const CELLS = ["value", "units", "min", "max", "mean", "count", "severity", "time", "note"] as const;
+type Cell = (typeof CELLS)[number];
+const HEADS: Record<Cell, string> = {
+  value: "Value",
+  units: "Units",
+  min: "Min",
+  max: "Max",
+  mean: "Mean",
+  count: "Samples",
+  severity: "Alarm",
+  time: "Time",
+  note: "State",
+};
+
+export class Legend {
+  private rows = new Map<string, Row>();
+  private moment = h("caption", { id: "moment" });
+  private body = h("tbody");
+
+  constructor(
+    root: HTMLElement,
+    private actions: LegendActions,
+  ) {
+    const heads = CELLS.map((cell) => h("th", { scope: "col", class: cell }, HEADS[cell]));
+    const head = h("tr", {}, h("th", { scope: "col" }, "PV"), ...heads, h("th", { scope: "col" }));
+    root.append(h("table", {}, this.moment, h("thead", {}, head), this.body));
+  }
+
+  show(state: LegendState): void {
+    this.syncRows(state.traces.map((trace) => trace.name));
+    setText(this.moment, momentText(state));
+    for (const trace of state.traces) this.fill(this.rows.get(trace.name)!, trace, state);
+  }
+
+  private syncRows(names: string[]): void {
+    const standing = [...this.rows.keys()];
+    if (standing.length === names.length && standing.every((name, i) => name === names[i])) return;
+    const rows = new Map(names.map((name) => [name, this.rows.get(name) ?? this.makeRow(name)]));
+    this.rows = rows;
+    this.body.replaceChildren(...[...rows.values()].map((row) => row.element));
+  }
+
+  private makeRow(name: string): Row {
+    const { actions } = this;
+    const swatch = h("button", { class: "swatch", type: "button", click: () => actions.toggle(name) });
+    const cells = Object.fromEntries(CELLS.map((cell) => [cell, h("td", { class: cell })])) as Row["cells"];
+    const element = h(
+      "tr",
+      { "data-pv": name, pointerenter: () => actions.point(name), pointerleave: () => actions.point(null) },
+      h(
+        "th",
+        { scope: "row" },
+        swatch,
+        h(
+          "button",
+          { class: "name", type: "button", title: "Details", click: () => actions.details(name) },
+          name,
+        ),
+      ),
+      ...CELLS.map((cell) => cells[cell]),
+      h(
+        "td",
+        { class: "remove" },
+        h(
+          "button",
+          { type: "button", "aria-label": `Remove ${name}`, click: () => actions.remove(name) },
+          "✕",
+        ),
+      ),
+    );
+    return { element, swatch, cells };
+  }
+
+  private fill(row: Row, trace: Trace, state: LegendState): void {
+    const { stroke, dash } = state.palette.trace(trace.colour);
+    row.swatch.style.setProperty("--trace", stroke);
+    row.swatch.classList.toggle("dashed", dash.length > 0);
+    row.swatch.setAttribute("aria-pressed", String(!trace.hidden));
+    row.swatch.setAttribute("aria-label", `${trace.hidden ? "Show" : "Hide"} ${trace.name}`);
+    row.element.classList.toggle("is-hidden", trace.hidden);
+    const reading = state.at === null ? readingOver(trace, state.range) : readingAt(trace, state.at);
+    const texts = textsOf(trace, reading, state);
+    for (const cell of CELLS) setText(row.cells[cell], texts[cell]);
+    row.cells.severity.dataset.severity = reading.value === undefined ? "" : String(reading.severity);
+    row.cells.note.classList.toggle("is-error", trace.error !== null);
+    row.cells.note.dataset.state = trace.error
+      ? "error"
+      : reading.gaps.length > 0
+        ? "gap"
+        : (trace.state ?? "");
+    row.cells.note.title = texts.note;
+  }
+}
+
+function momentText(state: LegendState): string {
+  if (state.at === null) return "Newest values; min, max, mean and samples over the whole range";
+  const { zone } = state;
+  const time = formatTime(state.at, zone, 3);
+  return `${state.pinned ? "At the mark" : "At the cursor"}: ${time} ${zoneName(state.at, zone)}`;
+}
+
+function textsOf(trace: Trace, reading: Reading, state: LegendState): Record<Cell, string> {
+  const precision = trace.metadata?.precision ?? null;
+  const isNumber = trace.kind === "number" && reading.count > 1;
+  const number = (value: number) =>
+    isNumber && Number.isFinite(value) ? formatNumber(value, precision) : "";
+  const known = reading.value !== undefined;
+  return {
+    value: known ? formatValue(reading.value!, trace.kind, trace.metadata) : emptyText(trace),
+    units: unitsOf(trace),
+    min: number(reading.min),
+    max: number(reading.max),
+    mean: number(reading.mean),
+    count: reading.count > 0 ? String(reading.count) : "",
+    severity: known && reading.severity > 0 ? severityName(reading.severity) : "",
+    time: timeText(reading, state),
+    note: noteText(trace, reading),
+  };
+}
+
+function emptyText(trace: Trace): string {
+  return trace.kind === "array" || trace.kind === "structure" ? "see below" : "";
+}
+
+/** The time of a reading; its date only where that is not the date at which the table reads. */
+function timeText(reading: Reading, state: LegendState): string {
+  if (!reading.time) return "";
+  const { zone } = state;
+  const today = formatTime(state.at ?? state.range.to, zone, 0).slice(0, 10);
+  const short = (text: string) => (text.startsWith(today) ? text.slice(11) : text);
+  if ("instant" in reading.time) return short(formatInstant(reading.time.instant, zone, 9));
+  const { from, to } = reading.time.range;
+  const digits = to - from < 1 ? 3 : 0;
+  const text = (x: number) => formatInstant(instantOf(x), zone, digits);
+  const isOneDay = text(from).slice(0, 10) === text(to).slice(0, 10);
+  return `${short(text(from))} – ${isOneDay ? text(to).slice(11) : short(text(to))}`;
+}
+
+function noteText(trace: Trace, reading: Reading): string {
+  if (trace.error) return trace.error;
+  if (!trace.history && !trace.hidden) return "loading …";
+  const gap = reading.gaps[0];
+  if (gap) return `no data: ${causeText(gap.cause)}`;
+  if (trace.history?.truncated) return "too many samples for this range: zoom in to see the rest";
+  if (trace.history && trace.kind === "unknown") return "nothing recorded yet";
+  return trace.state ?? "";
+}

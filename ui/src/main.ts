@@ -1,0 +1,113 @@
+// The page of pvark. The URL is the view, the view decides the traces, the server fills them, and they are drawn:
+//
+//   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, lanes.ts, legend.ts, waveform.ts
+//            ▲                        │ api.ts, decode.ts              │ scales.ts, line.ts, draw.ts, axis.ts
+//            └── search.ts, controls.ts, add.ts, details.ts, keys.ts ◄─┘ mouse
+
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { AddDialog } from "./add.ts";
+import { Controls } from "./controls.ts";
+import { Details } from "./details.ts";
+import { byId } from "./dom.ts";
+import { listenToKeys } from "./keys.ts";
+import { Page } from "./page.ts";
+import { Search } from "./search.ts";
+import { clampRange, rangeOf, ViewStore, type Range } from "./state.ts";
+import { StatusLine } from "./status.ts";
+import { onSystemTheme } from "./style.ts";
+import { noteState } from "./trace.ts";
+
+const store = new ViewStore();
+
+const status = new StatusLine(
+  () => store.view.zone,
+  () => page.reload(),
+);
+const now = () => status.now();
+
+/** A range chosen by hand. A zoom that keeps now in sight keeps following it, anything else stops there. */
+function look(range: Range, follows: boolean): void {
+  const isLive = store.view.span.kind === "live";
+  const next = clampRange(range);
+  if (isLive && follows) store.update({ span: { kind: "live", seconds: next.to - next.from } });
+  else store.update({ span: { kind: "fixed", range: next } });
+}
+
+function toggleHidden(name: string): void {
+  store.update({ pvs: store.view.pvs.map((pv) => (pv.name === name ? { ...pv, hidden: !pv.hidden } : pv)) });
+}
+
+function plot(names: string[]): void {
+  const added = names.filter((name) => !store.view.pvs.some((pv) => pv.name === name));
+  store.update({ pvs: [...store.view.pvs, ...added.map((name) => ({ name, hidden: false }))] });
+}
+
+function remove(name: string): void {
+  store.update({ pvs: store.view.pvs.filter((pv) => pv.name !== name) });
+}
+
+function toggleLog(units: string): void {
+  const { log } = store.view;
+  store.update({ log: log.includes(units) ? log.filter((other) => other !== units) : [...log, units] });
+}
+
+function openDetails(name: string): void {
+  const trace = page.trace(name);
+  void details.open(name, {
+    range: rangeOf(store.view, now()),
+    zone: store.view.zone,
+    now: now(),
+    gaps: trace?.gaps ?? [],
+    log: store.view.log.includes(trace?.metadata?.units ?? ""),
+  });
+}
+
+const page = new Page(
+  store,
+  now,
+  {
+    zoom: (range) => look(range, false),
+    wheel: (range) => look(range, true),
+    pan: (range) => look(range, false),
+    pin: (at) => store.update({ pinned: at }),
+  },
+  { toggle: toggleHidden, remove, details: openDetails },
+  () => void status.poll(),
+);
+
+const controls = new Controls(store, now, () => page.everything());
+
+const details = new Details(toggleLog, (detail) => {
+  const trace = page.trace(detail.name);
+  if (!trace) return;
+  noteState(trace, detail);
+  page.draw();
+});
+
+const add = new AddDialog(plot, () => void status.poll());
+
+const search = new Search(byId("search"), byId("found"), {
+  toggle: (name) => (store.view.pvs.some((pv) => pv.name === name) ? remove(name) : plot([name])),
+  isShown: (name) => store.view.pvs.some((pv) => pv.name === name),
+  archive: (name) => add.open(name),
+});
+for (const id of ["archive", "archive-first"]) byId(id).addEventListener("click", () => add.open(""));
+byId("find").addEventListener("click", () => search.focus());
+
+listenToKeys(store, { search, controls, page, look, now });
+
+store.onChange((view, before) => {
+  page.take(view, before);
+  controls.show();
+  search.refresh();
+});
+onSystemTheme(() => page.retheme());
+
+async function start(): Promise<void> {
+  // The server's clock first: a live view ends at its now.
+  await status.poll();
+  page.take(store.view, null);
+  controls.show();
+}
+void start();

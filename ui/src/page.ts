@@ -1,0 +1,342 @@
+// The page: keeps the traces equal to the view, loads what they lack, and draws them.
+
+import { getPv } from "./api.ts";
+import { causeText } from "./decode.ts";
+import { byId, setText } from "./dom.ts";
+import { Lanes } from "./lanes.ts";
+import { Legend, type LegendActions } from "./legend.ts";
+import { Live, OVERLAP_SECONDS } from "./live.ts";
+import { Loader } from "./load.ts";
+import { Plot, type PlotActions, type Scene } from "./plot.ts";
+import { scalesOf } from "./scales.ts";
+import { rangeOf, type Range, type View, type ViewStore } from "./state.ts";
+import { applyTheme, reducesMotion, type Palette } from "./style.ts";
+import { floatOf } from "./time.ts";
+import { appendLive, gapsAt, newTrace, noteState, TAIL_ROWS_MAX, type Trace } from "./trace.ts";
+import { Waveform } from "./waveform.ts";
+
+/** While a view is being changed loads wait so long for the next change. */
+const CHANGING_MILLIS = 140;
+
+/** A live history is loaded anew after a twentieth of its length, within these limits. */
+const RELOAD_SECONDS_MIN = 10;
+const RELOAD_SECONDS_MAX = 300;
+
+/** The server sends no more PVs than this by one stream; the others are only reloaded. */
+const LIVE_PVS_MAX = 50;
+
+export class Page {
+  traces: Trace[] = [];
+  private palette: Palette;
+  private plot: Plot;
+  private scene: Scene | null = null;
+  private lanes: Lanes;
+  private legend: Legend;
+  private loader: Loader;
+  private live: Live;
+  private waveforms = new Map<Trace, Waveform>();
+  private pointed: Trace | null = null;
+  private loadTimer = 0;
+  private frame = 0;
+  /** What each trace was last loaded for, and with how many bins. */
+  private loadedFor = new Map<Trace, { view: string; pixels: number }>();
+  private generation = 0;
+  private loadedAt = 0;
+
+  /** `doubt` is called when the archiver seems to have gone. */
+  constructor(
+    private store: ViewStore,
+    private now: () => number,
+    mouse: Omit<PlotActions, "cursor" | "drawn">,
+    legend: Omit<LegendActions, "point">,
+    doubt: () => void,
+  ) {
+    this.palette = applyTheme(store.view.theme);
+    this.loader = new Loader(() => this.draw(), doubt);
+    this.plot = new Plot(byId("plot"), {
+      ...mouse,
+      cursor: () => this.cursorMoved(true),
+      drawn: () => this.drawLanes(),
+    });
+    this.lanes = new Lanes(
+      byId("lanes"),
+      (text, x) => this.hint(text, x),
+      (at) => {
+        this.plot.point(at);
+        this.cursorMoved(false);
+      },
+    );
+    this.legend = new Legend(byId("legend"), { ...legend, point: (name) => this.pointTrace(name) });
+    this.live = new Live(
+      {
+        samples: (pv, chunk) => this.withTrace(pv, (trace) => appendLive(trace, chunk)),
+        state: (pv, state, since) => this.withTrace(pv, (trace) => this.takeState(trace, { state, since })),
+        resumed: () => this.reload(),
+        lost: doubt,
+      },
+      now,
+    );
+    new ResizeObserver(() => this.load(CHANGING_MILLIS)).observe(byId("plot"));
+    document.addEventListener("visibilitychange", () => this.visibility());
+    this.tick();
+  }
+
+  /** Takes over a changed view. */
+  take(view: View, before: View | null): void {
+    if (before?.theme !== view.theme) this.retheme();
+    this.syncTraces(view);
+    document.body.classList.toggle("is-empty", view.pvs.length === 0);
+    const isFirst = before === null || before.pvs.length !== view.pvs.length;
+    this.load(isFirst ? 0 : CHANGING_MILLIS);
+    this.draw();
+  }
+
+  /** Reads the theme's colours again. */
+  retheme(): void {
+    this.palette = applyTheme(this.store.view.theme);
+    this.draw();
+  }
+
+  /** Loads everything again, as after an interruption. */
+  reload(): void {
+    this.generation += 1;
+    this.load(0);
+  }
+
+  trace(name: string): Trace | undefined {
+    return this.traces.find((trace) => trace.name === name);
+  }
+
+  /** From the oldest sample of the PVs on the page until now; none if they have none. */
+  async everything(): Promise<Range | null> {
+    const details = await Promise.allSettled(this.traces.map((trace) => getPv(trace.name)));
+    const firsts = details
+      .map((detail) =>
+        detail.status === "fulfilled" ? Date.parse(detail.value.extent?.first ?? "") / 1000 : NaN,
+      )
+      .filter((first) => Number.isFinite(first));
+    if (firsts.length === 0) return null;
+    const to = this.now();
+    const from = Math.min(...firsts, to - 1);
+    return { from: from - (to - from) * 0.01, to };
+  }
+
+  /** The moment under the cursor, if it is in the plot. */
+  moment(): number | null {
+    return this.plot.hover;
+  }
+
+  /** Moves the cursor by keyboard. */
+  moveCursor(by: -1 | 1): void {
+    const range = this.range();
+    const step = ((range.to - range.from) / this.plot.area.width) * 4;
+    const from = this.plot.hover ?? this.store.view.pinned ?? (range.from + range.to) / 2;
+    const at = Math.min(Math.max(from + by * step, range.from), range.to);
+    this.plot.point(at);
+    this.cursorMoved(true);
+    this.drawNow();
+    const readings = byId("legend").querySelectorAll<HTMLElement>("tbody tr");
+    const spoken = [...readings].map(
+      (row) => `${row.dataset.pv} ${row.querySelector(".value")?.textContent ?? ""}`,
+    );
+    setText(byId("spoken"), spoken.join(", "));
+  }
+
+  private range(): Range {
+    return rangeOf(this.store.view, this.now());
+  }
+
+  private isLive(): boolean {
+    return this.store.view.span.kind === "live";
+  }
+
+  private withTrace(name: string, change: (trace: Trace) => void): void {
+    const trace = this.trace(name);
+    if (!trace) return;
+    change(trace);
+    this.draw();
+    if (trace.tail.x.length > TAIL_ROWS_MAX) this.reload();
+  }
+
+  /** A PV that connects or disconnects begins or ends a gap: its history is asked for again. */
+  private takeState(trace: Trace, state: Pick<Trace, "state" | "since">): void {
+    const isNews = trace.state !== null && trace.state !== state.state;
+    noteState(trace, { state: state.state!, since: state.since });
+    if (!isNews) return;
+    if (trace.kind === "unknown") trace.detail = null;
+    this.loadedFor.delete(trace);
+    this.load(CHANGING_MILLIS);
+  }
+
+  private syncTraces(view: View): void {
+    const before = this.traces;
+    this.traces = view.pvs.map((pv) => {
+      const trace =
+        before.find((trace) => trace.name === pv.name) ?? newTrace(pv.name, this.freeColour(before));
+      if (!before.includes(trace)) before.push(trace);
+      trace.hidden = pv.hidden;
+      return trace;
+    });
+    for (const trace of before.filter((trace) => !this.traces.includes(trace))) {
+      this.loader.cancel(trace);
+      this.loadedFor.delete(trace);
+      this.waveforms.get(trace)?.close();
+      this.waveforms.delete(trace);
+    }
+  }
+
+  private freeColour(traces: Trace[]): number {
+    let colour = 0;
+    while (traces.some((trace) => trace.colour === colour)) colour++;
+    return colour;
+  }
+
+  /** Loads, after a while, every shown trace that was not yet loaded for this view. */
+  private load(millis: number): void {
+    window.clearTimeout(this.loadTimer);
+    this.loadTimer = window.setTimeout(() => {
+      const live = this.isLive();
+      const pixels = this.plot.pixels;
+      const range = live ? liveRange(this.range(), pixels) : this.range();
+      const { span } = this.store.view;
+      const length = span.kind === "live" ? `live ${span.seconds}` : `${range.from} ${range.to}`;
+      const wanted = { view: `${length} ${this.generation}`, pixels };
+      for (const trace of this.traces) {
+        if (trace.hidden || isEnough(this.loadedFor.get(trace), wanted)) continue;
+        this.loadedFor.set(trace, wanted);
+        void this.loader.load(trace, { range, pixels, live });
+      }
+      this.loadedAt = this.now();
+      if (live && !document.hidden)
+        this.live.follow(this.traces.slice(0, LIVE_PVS_MAX).map((trace) => trace.name));
+      else this.live.stop();
+    }, millis);
+  }
+
+  private visibility(): void {
+    // A hidden page holds no stream: browsers allow only six connections to one server, over all pages.
+    if (document.hidden) this.live.stop();
+    else this.reload();
+  }
+
+  /** Moves a live view on: about a pixel at a time, and at most eight times a second. */
+  private tick(): void {
+    const range = this.range();
+    const pixel = ((range.to - range.from) / this.plot.pixels) * 1000;
+    const least = reducesMotion() ? 1000 : 125;
+    window.setTimeout(() => this.tick(), Math.min(Math.max(pixel, least), 1000));
+    if (!this.isLive() || document.hidden) return;
+    const seconds = range.to - range.from;
+    const due = Math.min(Math.max(seconds / 20, RELOAD_SECONDS_MIN), RELOAD_SECONDS_MAX);
+    if (this.now() - this.loadedAt > due && this.loader.busy === 0) this.reload();
+    this.draw();
+  }
+
+  private cursorMoved(hints: boolean): void {
+    if (hints) this.hintGap(this.plot.hover);
+    this.draw();
+  }
+
+  private pointTrace(name: string | null): void {
+    this.pointed = name === null ? null : (this.trace(name) ?? null);
+    this.draw();
+  }
+
+  private hintGap(at: number | null): void {
+    if (at === null) return this.hint(null, 0);
+    const texts = this.traces
+      .filter((trace) => !trace.hidden)
+      .flatMap((trace) => gapsAt(trace, at).map((gap) => `${trace.name}: ${causeText(gap.cause)}`));
+    const range = this.range();
+    const { left, width } = this.plot.area;
+    const x = left + ((at - range.from) / (range.to - range.from)) * width;
+    this.hint(texts.length > 0 ? texts.join("\n") : null, x);
+  }
+
+  private hint(text: string | null, x: number): void {
+    const hint = byId("hint");
+    hint.hidden = text === null;
+    if (text === null) return;
+    setText(hint, text);
+    const most = hint.parentElement!.clientWidth - hint.offsetWidth - 8;
+    hint.style.left = `${Math.max(8, Math.min(x + 12, most))}px`;
+  }
+
+  /** Draws everything once, with the next picture of the screen. */
+  draw(): void {
+    if (this.frame !== 0) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.drawNow();
+    });
+  }
+
+  private drawNow(): void {
+    const { view } = this.store;
+    const range = this.range();
+    const { traces, palette, pointed } = this;
+    const scales = scalesOf(traces, view.log, range);
+    const scene: Scene = {
+      ...{ range, traces, scales, palette, pointed },
+      now: this.now(),
+      zone: view.zone,
+      pinned: view.pinned,
+    };
+    this.scene = scene;
+    this.plot.show(scene);
+    const { hover } = this.plot;
+    const at = hover ?? view.pinned;
+    const pinned = hover === null && view.pinned !== null;
+    this.legend.show({ traces, range, at, pinned, zone: view.zone, palette });
+    this.drawWaveforms(at ?? (this.isLive() ? null : range.to));
+    this.drawProgress();
+  }
+
+  /** After the plot, with which they line up. */
+  private drawLanes(): void {
+    if (this.scene) this.lanes.show(this.scene, this.plot.area, this.plot.hover);
+  }
+
+  private drawWaveforms(at: number | null): void {
+    for (const trace of this.traces) {
+      const isPanel = (trace.kind === "array" || trace.kind === "structure") && !trace.hidden;
+      let panel = this.waveforms.get(trace);
+      if (isPanel && !panel) {
+        panel = new Waveform(trace, { pin: (at) => this.store.update({ pinned: floatOf(at) }) });
+        this.waveforms.set(trace, panel);
+        byId("waveforms").append(panel.element);
+      } else if (!isPanel && panel) {
+        panel.close();
+        this.waveforms.delete(trace);
+      }
+      if (isPanel) panel?.show(at, this.store.view.zone, this.palette);
+    }
+  }
+
+  private drawProgress(): void {
+    const { busy } = this.loader;
+    const shown = this.traces.filter((trace) => !trace.hidden).length;
+    byId("progress").classList.toggle("is-busy", busy > 0);
+    setText(byId("loading"), busy > 0 ? `loading ${busy} of ${shown}` : "");
+    byId("view").setAttribute("aria-busy", String(busy > 0));
+  }
+}
+
+/** An axis that became a little wider is no reason to load everything again. */
+function isEnough(
+  loaded: { view: string; pixels: number } | undefined,
+  wanted: { view: string; pixels: number },
+): boolean {
+  return loaded?.view === wanted.view && Math.abs(loaded.pixels - wanted.pixels) <= wanted.pixels * 0.1;
+}
+
+/**
+ * The range to load for a live view. It ends a little before now, where the stream takes over, and begins on a whole
+ * bin, so that bins keep their places from one load to the next while they are short.
+ */
+function liveRange(range: Range, pixels: number): Range {
+  const to = range.to - Math.min(OVERLAP_SECONDS, (range.to - range.from) / 4);
+  const bin = (range.to - range.from) / pixels;
+  const from = range.from - bin;
+  return bin < 5 ? { from: Math.floor(from / bin) * bin, to: Math.floor(to / bin) * bin } : { from, to };
+}

@@ -1,0 +1,188 @@
+// The view: everything that decides what the page shows, and its form as the page's URL.
+//
+// Nothing else is remembered anywhere, so a URL that is mailed, bookmarked or gone back to shows the same again.
+
+import { iso, parseTime, type Zone } from "./time.ts";
+
+/** A stretch of time, in float seconds since 1970. */
+export interface Range {
+  from: number;
+  to: number;
+}
+
+/** What the time axis does: stand still, or end at now and move with it. */
+export type Span = { kind: "fixed"; range: Range } | { kind: "live"; seconds: number };
+
+export type Theme = "system" | "light" | "dark";
+
+/** One PV of the view. */
+export interface Shown {
+  name: string;
+  hidden: boolean;
+}
+
+export interface View {
+  pvs: Shown[];
+  span: Span;
+  zone: Zone;
+  theme: Theme;
+  /** Axes drawn logarithmically, by their units. */
+  log: string[];
+  /** A moment that was clicked: the legend and the waveforms stay there. */
+  pinned: number | null;
+}
+
+/** The shortest range: below it a float of seconds could no longer tell pixels apart. */
+export const RANGE_SECONDS_MIN = 0.001;
+/** The longest range: a century. */
+export const RANGE_SECONDS_MAX = 3.2e9;
+
+export const FIRST_VIEW: View = {
+  pvs: [],
+  span: { kind: "live", seconds: 3600 },
+  zone: "local",
+  theme: "system",
+  log: [],
+  pinned: null,
+};
+
+/** The range that a view shows at this moment. */
+export function rangeOf(view: View, now: number): Range {
+  return view.span.kind === "fixed" ? view.span.range : { from: now - view.span.seconds, to: now };
+}
+
+/** The query string of a view, without its question mark; what has its first value is left out. */
+export function toQuery(view: View): string {
+  const parts: string[] = [];
+  for (const pv of view.pvs) parts.push(`${pv.hidden ? "hidden" : "pv"}=${encodeName(pv.name)}`);
+  if (view.span.kind === "fixed") {
+    parts.push(`from=${iso(view.span.range.from)}`, `to=${iso(view.span.range.to)}`);
+  } else if (view.span.seconds !== 3600) {
+    parts.push(`live=${Number(view.span.seconds.toPrecision(6))}`);
+  }
+  if (view.zone === "utc") parts.push("zone=utc");
+  if (view.theme !== "system") parts.push(`theme=${view.theme}`);
+  for (const units of view.log) parts.push(`log=${encodeName(units)}`);
+  if (view.pinned !== null) parts.push(`at=${iso(view.pinned)}`);
+  return parts.join("&");
+}
+
+/** The view of a query string. What cannot be understood keeps its first value: an old link still opens. */
+export function fromQuery(query: string): View {
+  const params = new URLSearchParams(query);
+  const pvs: Shown[] = [];
+  for (const [key, name] of params) {
+    if ((key === "pv" || key === "hidden") && name !== "" && !pvs.some((pv) => pv.name === name)) {
+      pvs.push({ name, hidden: key === "hidden" });
+    }
+  }
+  const theme = params.get("theme");
+  return {
+    pvs,
+    span: spanOf(params),
+    zone: params.get("zone") === "utc" ? "utc" : "local",
+    theme: theme === "light" || theme === "dark" ? theme : "system",
+    log: params.getAll("log"),
+    pinned: parseTime(params.get("at") ?? "", "utc", 0),
+  };
+}
+
+function spanOf(params: URLSearchParams): Span {
+  const from = parseTime(params.get("from") ?? "", "utc", 0);
+  const to = parseTime(params.get("to") ?? "", "utc", 0);
+  if (from !== null && to !== null && from < to) return { kind: "fixed", range: clampRange({ from, to }) };
+  const seconds = Number(params.get("live") ?? "");
+  return seconds > 0 && seconds <= RANGE_SECONDS_MAX ? { kind: "live", seconds } : FIRST_VIEW.span;
+}
+
+/** Names keep the characters that EPICS likes to use, so that the URL can be read. */
+function encodeName(name: string): string {
+  return encodeURIComponent(name)
+    .replace(/%3A/g, ":")
+    .replace(/%2F/g, "/")
+    .replace(/%7B/g, "{")
+    .replace(/%7D/g, "}");
+}
+
+/** The range scaled about one of its moments; a factor below 1 shows less. */
+export function zoomed(range: Range, about: number, factor: number): Range {
+  return clampRange({ from: about - (about - range.from) * factor, to: about + (range.to - about) * factor });
+}
+
+/** The range moved by a part of its length. */
+export function panned(range: Range, part: number): Range {
+  const by = (range.to - range.from) * part;
+  return { from: range.from + by, to: range.to + by };
+}
+
+/** The range with a length within the limits, about the same middle. */
+export function clampRange(range: Range): Range {
+  const seconds = range.to - range.from;
+  const allowed = Math.min(Math.max(seconds, RANGE_SECONDS_MIN), RANGE_SECONDS_MAX);
+  if (allowed === seconds) return range;
+  const middle = (range.from + range.to) / 2;
+  return { from: middle - allowed / 2, to: middle + allowed / 2 };
+}
+
+/** How a change enters the browser's history: as a new step, or in place of the newest. */
+export type Step = "push" | "replace";
+
+/** Changes closer together than this (a turning wheel) are one step of the history. */
+const STEP_MILLIS = 700;
+
+/** Holds the view, keeps the URL equal to it and tells listeners of changes. */
+export class ViewStore {
+  private current: View;
+  private listeners: ((view: View, before: View) => void)[] = [];
+  private lastPush = 0;
+  private depth: number;
+
+  constructor() {
+    this.current = fromQuery(location.search);
+    this.depth = depthOf(history.state);
+    window.addEventListener("popstate", (pop) => {
+      this.depth = depthOf(pop.state);
+      this.lastPush = 0;
+      this.set(fromQuery(location.search));
+    });
+  }
+
+  get view(): View {
+    return this.current;
+  }
+
+  onChange(listener: (view: View, before: View) => void): void {
+    this.listeners.push(listener);
+  }
+
+  update(change: Partial<View>, step: Step = "push"): void {
+    const next = { ...this.current, ...change };
+    const query = toQuery(next);
+    const url = query === "" ? location.pathname : `?${query}`;
+    const now = Date.now();
+    if (step === "push" && now - this.lastPush > STEP_MILLIS) {
+      this.depth += 1;
+      history.pushState({ depth: this.depth }, "", url);
+    } else {
+      history.replaceState({ depth: this.depth }, "", url);
+    }
+    if (step === "push") this.lastPush = now;
+    this.set(next);
+  }
+
+  /** One step back, as far as this page has made steps. */
+  undo(): void {
+    if (this.depth > 0) history.back();
+  }
+
+  private set(next: View): void {
+    const before = this.current;
+    this.current = next;
+    for (const listener of this.listeners) listener(next, before);
+  }
+}
+
+function depthOf(state: unknown): number {
+  const depth = (state as { depth?: unknown } | null)?.depth;
+  return typeof depth === "number" ? depth : 0;
+}

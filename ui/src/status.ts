@@ -1,0 +1,95 @@
+// The status line: is the archiver there, is it well, and how far its clock is from the browser's.
+
+import { ApiError, getStatus, type Status } from "./api.ts";
+import { byId, h, setText } from "./dom.ts";
+import { formatTime, type Zone } from "./time.ts";
+
+const POLL_MILLIS = 5000;
+const POLL_LOST_MILLIS = 2000;
+const ANSWER_MILLIS = 4000;
+
+export class StatusLine {
+  private connection = byId("connection");
+  private counts = byId("counts");
+  private durable = byId("durable");
+  private problems = byId("problems");
+  private offset = 0;
+  private lostAt: number | null = null;
+  private polling = 0;
+
+  /** `regained` is called when the archiver answers again after it did not. */
+  constructor(
+    private zone: () => Zone,
+    private regained: () => void,
+  ) {}
+
+  /** The server's clock, in float seconds: ranges that end at now end at its now, not the browser's. */
+  now(): number {
+    return Date.now() / 1000 + this.offset;
+  }
+
+  /** Asks now and from then on. */
+  async poll(): Promise<void> {
+    window.clearTimeout(this.polling);
+    const controller = new AbortController();
+    const limit = window.setTimeout(() => controller.abort(), ANSWER_MILLIS);
+    const asked = Date.now();
+    try {
+      this.show(await getStatus(controller.signal), asked);
+    } catch (error) {
+      this.showLost(error);
+    }
+    window.clearTimeout(limit);
+    window.clearTimeout(this.polling);
+    const wait = this.lostAt === null ? POLL_MILLIS : POLL_LOST_MILLIS;
+    this.polling = window.setTimeout(() => void this.poll(), wait);
+  }
+
+  private show(status: Status, asked: number): void {
+    // The answer's time lies between asking and hearing; the middle errs least.
+    const heard = Date.now();
+    const offset = Date.parse(status.now) / 1000 - (asked + heard) / 2000;
+    if (Number.isFinite(offset)) this.offset = Math.abs(offset) < 0.05 ? 0 : offset;
+    const { connected, searching, disconnected, paused, total } = status.pvs;
+    setText(
+      this.counts,
+      countsText(total, [
+        [connected, "connected"],
+        [disconnected, "disconnected"],
+        [searching, "searching"],
+        [paused, "paused"],
+      ]),
+    );
+    document.body.classList.toggle("is-barren", total === 0);
+    this.counts.dataset.level = disconnected + searching > 0 ? "warn" : "ok";
+    const lag = status.durable.lag;
+    setText(this.durable, lag > 0 ? `${lag} samples not yet on disk` : "all samples on disk");
+    this.problems.replaceChildren(...status.problems.map((problem) => h("li", {}, problem)));
+    this.problems.hidden = status.problems.length === 0;
+    this.connection.title = `pvark ${status.version}, running since ${status.started}`;
+    this.connection.dataset.level = "ok";
+    setText(this.connection, "Archiver connected");
+    if (this.lostAt === null) return;
+    this.lostAt = null;
+    document.body.classList.remove("is-lost");
+    this.regained();
+  }
+
+  private showLost(error: unknown): void {
+    this.lostAt ??= this.now();
+    document.body.classList.add("is-lost");
+    this.connection.dataset.level = "bad";
+    const isRefusal = error instanceof ApiError && error.code !== "unreachable";
+    const reason = isRefusal ? error.sentence : "it does not answer";
+    const since = formatTime(this.lostAt, this.zone(), 0).slice(11);
+    setText(
+      this.connection,
+      `No archiver since ${since}: ${reason}. Trying again; what is shown may be out of date.`,
+    );
+  }
+}
+
+function countsText(total: number, counts: [number, string][]): string {
+  const parts = counts.filter(([count], i) => count > 0 || i < 2).map(([count, word]) => `${count} ${word}`);
+  return `${total} PVs: ${parts.join(", ")}`;
+}

@@ -1,0 +1,229 @@
+// A trace: one PV of the view with everything that is known of it for the range shown.
+
+import type { Metadata, Pv, PvDetail, PvState, WireChunk } from "./api.ts";
+import { appendChunk, noSamples, type Bins, type Gap, type Kind, type Samples } from "./decode.ts";
+import { binLine, holdUntil, joined, sampleLine, type Holes, type Line } from "./line.ts";
+import type { Range } from "./state.ts";
+
+/** What was loaded of a PV's history: bins, or the samples themselves where pixels outnumber them. */
+export interface History {
+  range: Range;
+  bins: Bins | null;
+  samples: Samples | null;
+  /** There are more samples than are worth sending; the rest of the range is not shown. */
+  truncated: boolean;
+  /** It ends at the now of its loading, and live samples continue it. */
+  live: boolean;
+}
+
+export interface Trace {
+  name: string;
+  /** Its place in the palette, kept while it is on the page. */
+  colour: number;
+  hidden: boolean;
+  kind: Kind;
+  metadata: Metadata | null;
+  detail: PvDetail | null;
+  state: PvState | null;
+  since: string | null;
+  history: History | null;
+  /** Samples that came live, all at or after the end of the history. */
+  tail: Samples;
+  gaps: Gap[];
+  holes: Holes;
+  loading: boolean;
+  /** Why something of this PV cannot be shown. */
+  error: string | null;
+}
+
+export function newTrace(name: string, colour: number): Trace {
+  return {
+    name,
+    colour,
+    hidden: false,
+    kind: "unknown",
+    metadata: null,
+    detail: null,
+    state: null,
+    since: null,
+    history: null,
+    tail: noSamples(),
+    gaps: [],
+    holes: { from: [], to: [] },
+    loading: false,
+    error: null,
+  };
+}
+
+export function unitsOf(trace: Trace): string {
+  return trace.metadata?.units ?? trace.detail?.units ?? "";
+}
+
+/** Takes over a PV's state from any answer that carries it. */
+export function noteState(trace: Trace, pv: Pick<Pv, "state" | "since">): void {
+  trace.state = pv.state;
+  trace.since = pv.since;
+}
+
+/** More rows of live samples than this are better reloaded as bins. */
+export const TAIL_ROWS_MAX = 20_000;
+
+/**
+ * Adds live samples behind the history. What the history already holds, and what a reconnected stream repeats, is
+ * dropped; a sample that comes late (older than the newest) waits for the next load of the history.
+ */
+export function appendLive(trace: Trace, chunk: WireChunk): void {
+  const arrived = noSamples();
+  appendChunk(arrived, chunk);
+  // Only the newest of arrays and structures is looked at live; the others are fetched when they are.
+  if (trace.kind === "array" || trace.kind === "structure") trace.tail = noSamples();
+  const cut = trace.history?.range.to ?? -Infinity;
+  for (let row = 0; row < arrived.x.length; row++) {
+    if (arrived.x[row]! < cut || isKnown(trace.tail, arrived, row)) continue;
+    for (const key of Object.keys(trace.tail) as (keyof Samples)[]) {
+      (trace.tail[key] as unknown[]).push(arrived[key][row]);
+    }
+  }
+}
+
+function isKnown(tail: Samples, arrived: Samples, row: number): boolean {
+  const newest = tail.x.length - 1;
+  if (newest < 0) return false;
+  const seconds = arrived.seconds[row]! - tail.seconds[newest]!;
+  const nanos = arrived.nanos[row]! - tail.nanos[newest]!;
+  if (seconds !== 0 || nanos !== 0) return seconds < 0 || (seconds === 0 && nanos < 0);
+  return JSON.stringify(arrived.values[row]) === JSON.stringify(tail.values[newest]);
+}
+
+/** Takes a newly loaded history; live samples that it covers, or that do not continue it, are dropped. */
+export function takeHistory(trace: Trace, history: History): void {
+  trace.history = history;
+  if (!history.live) {
+    trace.tail = noSamples();
+    return;
+  }
+  const first = trace.tail.x.findIndex((x) => x >= history.range.to);
+  const covered = first < 0 ? trace.tail.x.length : first;
+  for (const key of Object.keys(trace.tail) as (keyof Samples)[]) trace.tail[key].splice(0, covered);
+}
+
+/** Up to when the newest value that was loaded is known to hold, if it is `now`. */
+export function knownUntil(trace: Trace, now: number): number {
+  const history = trace.history;
+  return history && !history.live ? Math.min(now, history.range.to) : now;
+}
+
+/** The line of a trace up to `until`, where its newest value still holds; live samples go on where the history ends. */
+export function lineOf(trace: Trace, until: number): Line {
+  const { history, tail, holes } = trace;
+  const seam = tail.x.length > 0 ? Math.min(tail.x[0]!, until) : until;
+  const live = sampleLine(tail, holes, until);
+  if (history?.bins) {
+    const style = trace.kind === "state" ? "steps" : "mean";
+    return joined(binLine(history.bins, style, holes, history.range.from, seam), live);
+  }
+  return history?.samples ? joined(sampleLine(history.samples, holes, seam), live) : live;
+}
+
+/** The lowest and highest number that a trace shows within a range; `[Infinity, -Infinity]` if it shows none. */
+export function extremesOf(trace: Trace, range: Range): [number, number] {
+  let low = Infinity;
+  let high = -Infinity;
+  const take = (a: number, b: number) => {
+    if (Number.isFinite(a) && a < low) low = a;
+    if (Number.isFinite(b) && b > high) high = b;
+  };
+  const bins = trace.history?.bins;
+  if (bins) {
+    if (bins.before) take(bins.before.y, bins.before.y);
+    for (let i = 0; i < bins.count.length; i++) {
+      if (bins.end[i]! > range.from && bins.start[i]! < range.to) take(bins.min[i]!, bins.max[i]!);
+    }
+  }
+  for (const samples of sampleParts(trace)) {
+    const first = Math.max(0, lastAtOrBefore(samples.x, range.from));
+    for (let i = first; i < samples.x.length && samples.x[i]! < range.to; i++)
+      take(samples.y[i]!, samples.y[i]!);
+  }
+  return [low, high];
+}
+
+/** The samples of a trace, older first: those of the history, then those that came live. */
+export function sampleParts(trace: Trace): Samples[] {
+  const parts: Samples[] = [];
+  if (trace.history?.samples) parts.push(trace.history.samples);
+  if (trace.tail.x.length > 0) parts.push(trace.tail);
+  return parts;
+}
+
+/** The row of the newest x that is not after `at`; -1 if all are. */
+export function lastAtOrBefore(x: ArrayLike<number>, at: number): number {
+  let low = 0;
+  let high = x.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (x[middle]! <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** A stretch of time with one alarm severity or one text. */
+export interface Run {
+  from: number;
+  to: number;
+  severity: number;
+  text: string | null;
+}
+
+/** Stretches of equal severity (and equal text, for texts) up to `until`, broken at gaps. */
+export function runsOf(trace: Trace, until: number): Run[] {
+  const runs: Run[] = [];
+  const bins = trace.history?.bins;
+  const firstLive = trace.tail.x[0] ?? until;
+  if (bins) {
+    if (bins.before) addRun(runs, trace, bins.before.x, bins.start[0] ?? until, bins.before.severity, null);
+    for (let i = 0; i < bins.count.length; i++) {
+      if (bins.count[i] === 0) continue;
+      let next = i + 1;
+      while (next < bins.count.length && bins.count[next] === 0) next++;
+      const to = next < bins.count.length ? bins.start[next]! : firstLive;
+      addRun(runs, trace, bins.start[i]!, to, bins.severity[i]!, null);
+    }
+  }
+  const parts = sampleParts(trace);
+  parts.forEach((samples, part) => {
+    const end = parts[part + 1]?.x[0] ?? until;
+    for (let i = 0; i < samples.x.length; i++) {
+      const text = trace.kind === "text" ? String(samples.values[i]) : null;
+      addRun(
+        runs,
+        trace,
+        samples.x[i]!,
+        samples.x[i + 1] ?? Math.max(end, samples.x[i]!),
+        samples.severity[i]!,
+        text,
+      );
+    }
+  });
+  return runs;
+}
+
+function addRun(
+  runs: Run[],
+  trace: Trace,
+  from: number,
+  end: number,
+  severity: number,
+  text: string | null,
+): void {
+  const to = holdUntil(trace.holes, from, end);
+  const newest = runs[runs.length - 1];
+  if (newest && newest.to === from && newest.severity === severity && newest.text === text) newest.to = to;
+  else runs.push({ from, to, severity, text });
+}
+
+/** The gaps of a trace that a moment lies in. */
+export function gapsAt(trace: Trace, at: number): Gap[] {
+  return trace.gaps.filter((gap) => gap.from <= at && at < gap.to);
+}

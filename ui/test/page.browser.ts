@@ -1,0 +1,373 @@
+// The page in headless Chromium against the test server: what an operator does, and what is then on the screen.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { startChromium } from "./chromium.ts";
+import { HOUR } from "./pvs.ts";
+import { TestServer } from "./server.ts";
+
+const DIST = new URL("../dist", import.meta.url).pathname;
+const SPAN = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
+
+let browser: Browser;
+let server: TestServer;
+let base: string;
+let page: Page;
+let faults: string[];
+
+before(async () => {
+  browser = await startChromium();
+});
+
+after(() => browser.close());
+
+beforeEach(async () => {
+  server = new TestServer(DIST);
+  base = await server.start();
+  page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
+  page.setDefaultTimeout(15_000);
+  faults = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+});
+
+afterEach(async () => {
+  await page.close();
+  await server.stop();
+  assert.deepEqual(faults, [], "no script may fail, whatever the test did");
+});
+
+/** Opens a view and waits until everything in it is loaded. */
+async function open(query: string): Promise<void> {
+  await page.goto(`${base}?${query}`);
+  await loaded();
+}
+
+async function loaded(): Promise<void> {
+  await page.waitForFunction(() => {
+    const rows = [...document.querySelectorAll("#legend tbody tr .note")];
+    const isBusy = document.querySelector("#view")!.getAttribute("aria-busy") !== "false";
+    return !isBusy && rows.length > 0 && rows.every((row) => !row.textContent!.startsWith("loading"));
+  });
+}
+
+function cell(pv: string, name: string): Promise<string> {
+  return page.locator(`#legend tr[data-pv="${pv}"] .${name}`).innerText();
+}
+
+/** Polls until a condition of the test's own holds; the page's are waited for in the page. */
+async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  while (!condition()) {
+    assert.ok(Date.now() < deadline, `waited in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** The colour in which a trace is drawn, as the legend shows it. */
+function colourOf(pv: string): Promise<string> {
+  return page
+    .locator(`#legend tr[data-pv="${pv}"] .swatch`)
+    .evaluate((swatch) => getComputedStyle(swatch).getPropertyValue("--trace"));
+}
+
+/** How many of the plot's canvas pixels between two moments have nearly this colour. */
+function pixels(colour: string, fromPart = 0, toPart = 1): Promise<number> {
+  const query = { colour, fromPart, toPart };
+  return page.evaluate(({ colour, fromPart, toPart }) => {
+    const canvas = document.querySelector<HTMLCanvasElement>("#plot canvas")!;
+    const over = document.querySelector<HTMLElement>("#plot .u-over")!;
+    const ratio = canvas.width / canvas.clientWidth;
+    const left = (over.offsetLeft + over.clientWidth * fromPart) * ratio;
+    const width = over.clientWidth * (toPart - fromPart) * ratio;
+    const image = canvas
+      .getContext("2d")!
+      .getImageData(left, over.offsetTop, width, over.clientHeight * ratio).data;
+    const wanted = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+    let count = 0;
+    for (let i = 0; i < image.length; i += 4) {
+      // Hatching and bands have the colour too, but let the background through.
+      const isSolid = image[i + 3]! > 180;
+      if (isSolid && wanted.every((value, channel) => Math.abs(value - image[i + channel]!) < 24)) count++;
+    }
+    return count;
+  }, query);
+}
+
+async function plotBox(): Promise<{ x: number; y: number; width: number; height: number }> {
+  const box = await page.locator("#plot .u-over").boundingBox();
+  assert.ok(box);
+  return box;
+}
+
+test("a PV is found by a fragment and plotted with the keyboard alone", async () => {
+  await page.goto(base);
+  await page.getByText("Nothing is plotted yet").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("current");
+  await page.locator('#found [data-pv="SR:CURRENT"][aria-selected="true"]').waitFor();
+  await page.keyboard.press("Enter");
+  await loaded();
+  assert.match(page.url(), /pv=SR:CURRENT/);
+  assert.ok((await pixels(await colourOf("SR:CURRENT"))) > 500, "the trace is on the canvas");
+});
+
+test("globs and regular expressions find, arrows choose, Escape leaves", async () => {
+  await page.goto(base);
+  await page.keyboard.press("/");
+  await page.keyboard.type("lab:temp?");
+  await page.locator('#found[data-match="lab:temp?"]').waitFor();
+  assert.equal(await page.locator("#found li").count(), 3);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.locator('#legend tr[data-pv="LAB:TEMP2"]').waitFor();
+  await page.keyboard.type("~^VAC");
+  await page.locator('#found [data-pv="VAC:GAUGE1"]').waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#found").isVisible(), false);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.evaluate(() => document.activeElement?.id ?? ""), "");
+});
+
+test("a search without results says what to do, and offers to archive the name", async () => {
+  await page.goto(base);
+  await page.keyboard.press("/");
+  await page.keyboard.type("NEW:PV");
+  await page.getByText("No archived PV matches").waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator("#add[open]").waitFor();
+  assert.equal(await page.inputValue("#add-names"), "NEW:PV");
+  await page.fill("#add-names", `NEW:PV\n${"x".repeat(70)}`);
+  await page.locator("#add-form button[type=submit]").click();
+  await page.getByText("was refused: a PV name has 1 to 60 bytes").waitFor();
+  await page.getByText("NEW:PV is being archived now").waitFor();
+  await page.getByRole("button", { name: "Plot it" }).click();
+  await loaded();
+  assert.equal(await page.locator("#legend tbody tr").count(), 1);
+});
+
+test("an empty archive says how to begin", async () => {
+  server.pvs = [];
+  await page.goto(base);
+  await page.getByText("Nothing is archived yet").first().waitFor();
+  await page.getByRole("button", { name: "Archive PVs …" }).click();
+  await page.locator("#add[open]").waitFor();
+});
+
+test("dragging zooms in and asks for bins of the pixels' width, going back restores the view", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  const wide = page.url();
+  const { x, y, width, height } = await plotBox();
+  server.requests = [];
+  await page.mouse.move(x + width * 0.25, y + height / 2);
+  await page.mouse.down();
+  await page.mouse.move(x + width * 0.3, y + height / 2, { steps: 4 });
+  await page.mouse.up();
+  const shorter = (request: string) => request.includes("/bins") && !request.includes("T10:00:00Z");
+  await until(() => server.requests.some(shorter), "bins of the shorter range");
+  const asked = new URL(server.requests.find(shorter)!, base).searchParams;
+  const from = Date.parse(asked.get("from")!) / 1000 - HOUR;
+  const to = Date.parse(asked.get("to")!) / 1000 - HOUR;
+  assert.ok(Math.abs(from - 900) < 5 && Math.abs(to - 1080) < 5, `${from} to ${to}`);
+  assert.ok(Math.abs(Number(asked.get("bins")) - width) <= 1, `${asked.get("bins")} bins on ${width} pixels`);
+  assert.notEqual(page.url(), wide);
+  await loaded();
+  await page.keyboard.press("Control+z");
+  await page.waitForFunction((url) => location.href === url, wide);
+});
+
+test("turning the wheel fast asks only for where it ends", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  const { x, y, width, height } = await plotBox();
+  server.requests = [];
+  await page.mouse.move(x + width / 2, y + height / 2);
+  for (let i = 0; i < 10; i++) await page.mouse.wheel(0, -100);
+  await until(() => server.requests.some((request) => request.includes("/bins")), "bins after the last turn");
+  await loaded();
+  const asked = server.requests.filter((request) => request.includes("/bins"));
+  assert.ok(asked.length <= 3, `${asked.length} requests for ten turns`);
+});
+
+test("few samples in a range are shown themselves, with the one that holds before it", async () => {
+  await open("pv=LAB:SETPOINT&from=2026-11-20T10:05:00Z&to=2026-11-20T10:10:00Z&zone=utc");
+  assert.equal(await cell("LAB:SETPOINT", "time"), "10:00:00.000000000");
+  assert.ok(
+    (await pixels(await colourOf("LAB:SETPOINT"), 0.02, 0.1)) > 50,
+    "its value is drawn from the left edge on",
+  );
+});
+
+test("the URL restores PVs, range, zone, hidden traces, theme, axes and mark", async () => {
+  const query = `pv=SR:CURRENT&hidden=VAC:GAUGE1&pv=SR:MODE&${SPAN}&theme=dark&log=mbar&at=2026-11-20T10:10:00Z`;
+  await open(query);
+  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  assert.equal(await page.inputValue("#from"), "2026-11-20 10:00:00");
+  assert.equal(await page.locator("#zone").innerText(), "UTC");
+  assert.equal(await page.locator('tr[data-pv="VAC:GAUGE1"] .swatch').getAttribute("aria-pressed"), "false");
+  assert.match(await page.locator("#moment").innerText(), /At the mark: 2026-11-20 10:10:00.000 UTC/);
+  assert.equal(await cell("SR:MODE", "value"), "Fault");
+  await page.locator('tr[data-pv="VAC:GAUGE1"] .swatch').click();
+  assert.match(page.url(), /pv=VAC:GAUGE1/);
+});
+
+test("a gap breaks the line, is hatched and says its cause", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  const colour = await colourOf("SR:CURRENT");
+  // The PV is lost from 10:20 to 10:30, a third to a half of the range.
+  assert.equal(await pixels(colour, 0.35, 0.48), 0, "nothing is drawn across the gap");
+  assert.ok((await pixels(colour, 0.1, 0.3)) > 100);
+  const { x, y, width, height } = await plotBox();
+  await page.mouse.move(x + width * 0.4, y + height / 2);
+  await page.locator("#hint").getByText("connection to the IOC lost").waitFor();
+  assert.match(await cell("SR:CURRENT", "note"), /no data: connection to the IOC lost/);
+});
+
+test("a gap that lasts reaches up to now", async () => {
+  await open("pv=LAB:OFFLINE&live=1800");
+  assert.match(await cell("LAB:OFFLINE", "note"), /connection to the IOC lost/);
+  const colour = await colourOf("LAB:OFFLINE");
+  assert.ok((await pixels(colour, 0.1, 0.5)) > 50, "values before it");
+  assert.equal(await pixels(colour, 0.75, 1), 0, "none in it");
+});
+
+test("a spike of one sample is seen in ten days", async () => {
+  await open("pv=SR:CURRENT&from=2026-11-06T00:00:00Z&to=2026-11-16T00:00:00Z");
+  assert.equal(await cell("SR:CURRENT", "max"), "460.000");
+  const top = await page.evaluate(() => {
+    const canvas = document.querySelector<HTMLCanvasElement>("#plot canvas")!;
+    const over = document.querySelector<HTMLElement>("#plot .u-over")!;
+    const strip = canvas
+      .getContext("2d")!
+      .getImageData(over.offsetLeft, over.offsetTop + 60, over.clientWidth, 1).data;
+    let coloured = 0;
+    for (let i = 0; i < strip.length; i += 4) if (strip[i + 2]! - strip[i]! > 60) coloured++;
+    return coloured;
+  });
+  assert.ok(top > 3, `${top} columns reach the top`);
+});
+
+test("live samples are appended to the history, each once", async () => {
+  await open("pv=SR:CURRENT&live=60");
+  const first = await cell("SR:CURRENT", "time");
+  await page.waitForFunction(
+    (time) => document.querySelector("#legend tbody .time")!.textContent! > time,
+    first,
+  );
+  // Ten samples a second for sixty seconds, up to now: a sample twice or lost would show.
+  await page.waitForFunction(() => {
+    const count = Number(document.querySelector("#legend tbody .count")!.textContent);
+    return count >= 590 && count <= 601;
+  });
+});
+
+test("a lost stream is taken up again without a hole", async () => {
+  await open("pv=SR:CURRENT&live=60");
+  server.requests = [];
+  server.dropStreams();
+  await until(() => server.requests.some((request) => request.includes("/live")), "a new stream");
+  await until(() => server.requests.some((request) => request.includes("/bins")), "the history again");
+  await loaded();
+  await page.waitForFunction(() => {
+    const count = Number(document.querySelector("#legend tbody .count")!.textContent);
+    return count >= 590 && count <= 601;
+  });
+});
+
+test("panning away stops following, the button takes it up again", async () => {
+  await open("pv=SR:CURRENT&live=300");
+  assert.equal(await page.locator("#live").getAttribute("aria-pressed"), "true");
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction(() => document.querySelector("#live")!.getAttribute("aria-pressed") === "false");
+  assert.match(page.url(), /from=.*to=/);
+  await page.locator("#live").click();
+  await page.waitForFunction(() => document.querySelector("#live")!.getAttribute("aria-pressed") === "true");
+});
+
+test("typed times are taken in the zone shown, wrong ones are refused in place", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  await page.fill("#from", "2026-11-20 09:30");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.search.includes("from=2026-11-20T09:30:00Z"));
+  await page.fill("#from", "yesterday");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator("#from").getAttribute("aria-invalid"), "true");
+  assert.match(page.url(), /from=2026-11-20T09:30:00Z/);
+});
+
+test("the theme follows the system until it is chosen", async () => {
+  await page.emulateMedia({ colorScheme: "dark" });
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  const dark = await colourOf("SR:CURRENT");
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.waitForFunction(() => document.documentElement.dataset.theme === "light");
+  assert.notEqual(await colourOf("SR:CURRENT"), dark);
+  await page.locator("#theme").click();
+  await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
+  assert.ok((await pixels(dark)) > 500, "the canvas is drawn in the dark theme's colour");
+});
+
+test("texts have a strip, waveforms a plot of their own, structures their JSON", async () => {
+  await open(`pv=SR:MESSAGE&pv=BPM:WAVE&pv=BPM:TABLE&${SPAN}&at=2026-11-20T10:10:00Z`);
+  assert.equal(await cell("SR:MESSAGE", "value"), "Top-up at 300 mA");
+  await page.locator('.waveform[aria-label="BPM:WAVE"] canvas').waitFor();
+  await page.locator('.waveform[aria-label="BPM:TABLE"] pre').getByText('"label": "orbit"').waitFor();
+  const moment = page.locator('.waveform[aria-label="BPM:WAVE"] .moment');
+  assert.equal(await moment.innerText(), "2026-11-20 10:10:00.000000000");
+  await page.locator('.waveform[aria-label="BPM:WAVE"] button[aria-label="The next sample"]').click();
+  await moment.getByText("10:10:01.000000000").waitFor();
+});
+
+test("what the server refuses of one PV stands beside it, the others are drawn", async () => {
+  server.refusals.set("LAB:TEMP1", "block 7 of this PV is damaged");
+  await open(`pv=LAB:TEMP1&pv=LAB:TEMP2&pv=NO:SUCH&${SPAN}`);
+  assert.equal(await cell("LAB:TEMP1", "note"), "block 7 of this PV is damaged");
+  assert.match(await cell("NO:SUCH", "note"), /no PV of this archive is called "NO:SUCH" \(add it first\)/);
+  assert.ok((await pixels(await colourOf("LAB:TEMP2"))) > 300);
+});
+
+test("a lost archiver is said at once and the page recovers by itself", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  server.down = true;
+  await page.getByText("No archiver since").waitFor();
+  server.down = false;
+  server.problems = ["the disk is nearly full: 2 GB left"];
+  server.requests = [];
+  await page.getByText("Archiver connected").waitFor();
+  await page.getByText("the disk is nearly full").waitFor();
+  await until(() => server.requests.some((request) => request.includes("/bins")), "the data again");
+});
+
+test("a PV can be paused and resumed from its dialog", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  await page.locator("#legend .name").click();
+  await page.getByRole("button", { name: "Pause archiving" }).click();
+  await page.getByRole("button", { name: "Resume archiving" }).waitFor();
+  assert.equal(server.pvs.find((pv) => pv.name === "SR:CURRENT")!.state, "paused");
+  await page.getByText("Gaps in this range: 2").waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await cell("SR:CURRENT", "note"), "paused");
+});
+
+test("slow answers show progress and leave what is drawn in place", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  server.delay = 800;
+  await page.keyboard.press("ArrowRight");
+  await page.locator("#progress.is-busy").waitFor();
+  await page.getByText("loading 1 of 1").waitFor();
+  assert.ok((await pixels(await colourOf("SR:CURRENT"), 0, 0.5)) > 100);
+  server.delay = 0;
+  await loaded();
+});
+
+test("the keyboard moves the cursor and marks a moment", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  await page.keyboard.press("Shift+ArrowRight");
+  await page.waitForFunction(() =>
+    document.querySelector("#moment")!.textContent!.startsWith("At the cursor"),
+  );
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.search.includes("at=2026-11-20T10:30"));
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !location.search.includes("at="));
+});

@@ -1,0 +1,396 @@
+// A small server with the archiver's HTTP API and computed data: what the browser tests talk to.
+//
+// It can misbehave on demand (`down`, `refusals`, `delay`) and remembers what it was asked.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { readFile } from "node:fs/promises";
+import { extname, join, normalize } from "node:path";
+import type { AddressInfo } from "node:net";
+import { floatOf, isoOf, instantOf, type Instant } from "../src/time.ts";
+import type { Json, WireChunk } from "../src/api.ts";
+import { exactOf } from "../src/decode.ts";
+import { FIRST, fixturePvs, type FixtureGap, type FixturePv } from "./pvs.ts";
+
+/** The server steps over samples of a range that has more than this, to answer for years in no time. */
+const STEPS_MAX = 400_000;
+const SEVERITIES = ["NO_ALARM", "MINOR", "MAJOR", "INVALID", "UNDEFINED"];
+const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
+
+class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly hint?: string,
+  ) {
+    super(message);
+  }
+}
+
+export class TestServer {
+  pvs: FixturePv[] = fixturePvs();
+  /** Answers nothing at all, as if the archiver had gone. */
+  down = false;
+  /** PVs whose data is refused, with the reason. */
+  refusals = new Map<string, string>();
+  problems: string[] = [];
+  delay = 0;
+  /** Every request path with its query, in order. */
+  requests: string[] = [];
+
+  private server: Server;
+  private streams = new Set<ServerResponse>();
+
+  constructor(private dist: string) {
+    this.server = createServer((request, response) => void this.answer(request, response));
+    // The last sample of a PV that is offline was taken ten minutes before the server started.
+    const since = Math.floor(Date.now() / 1000) - 600;
+    const open: FixtureGap = { from: since, to: null, cause: "disconnected", lost: 0, scope: "pv" };
+    this.pvs.find((pv) => pv.name === "LAB:OFFLINE")!.gaps.push(open);
+    const never: FixtureGap = { from: FIRST, to: null, cause: "never_connected", lost: 0, scope: "pv" };
+    this.pvs.find((pv) => pv.name === "LAB:NEVER")!.gaps.push(never);
+  }
+
+  async start(port = 0): Promise<string> {
+    await new Promise<void>((resolve) => this.server.listen(port, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
+  }
+
+  async stop(): Promise<void> {
+    this.dropStreams();
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  /** Ends all live streams, as a restart of the archiver would. */
+  dropStreams(): void {
+    for (const stream of this.streams) stream.destroy();
+    this.streams.clear();
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "/", "http://127.0.0.1");
+    this.requests.push(url.pathname + url.search);
+    const isApi = url.pathname.startsWith("/api/v1/");
+    if (this.down && isApi) return void request.socket.destroy();
+    if (this.delay > 0 && isApi) await new Promise((resolve) => setTimeout(resolve, this.delay));
+    try {
+      if (!isApi) await this.file(url.pathname, response);
+      else await this.api(request, url, response);
+    } catch (error) {
+      const refusal = error instanceof Refusal ? error : new Refusal(500, "internal", String(error));
+      const { code, message, hint } = refusal;
+      send(response, refusal.status, { error: { code, message, ...(hint ? { hint } : {}) } });
+    }
+  }
+
+  private async file(path: string, response: ServerResponse): Promise<void> {
+    const name = path === "/" ? "index.html" : normalize(path).replace(/^(\.\.[/\\])+/, "");
+    const bytes = await readFile(join(this.dist, name)).catch(() => null);
+    if (!bytes) throw new Refusal(404, "unknown_url", `there is no ${path}`);
+    response.writeHead(200, { "Content-Type": TYPES[extname(name)] ?? "application/octet-stream" });
+    response.end(bytes);
+  }
+
+  private async api(request: IncomingMessage, url: URL, response: ServerResponse): Promise<void> {
+    const [, , , noun, name, verb] = url.pathname.split("/").map(decodeURIComponent);
+    if (noun === "status") return send(response, 200, this.status());
+    if (noun === "live") return this.live(url, response);
+    if (noun !== "pvs") throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
+    if (!name) {
+      const answer = request.method === "POST" ? this.add(await bodyOf(request)) : this.list(url);
+      return send(response, 200, answer);
+    }
+    const pv = this.pvs.find((pv) => pv.name === name);
+    if (!pv)
+      throw new Refusal(404, "unknown_pv", `no PV of this archive is called "${name}"`, "add it first");
+    if (!verb) return send(response, 200, this.detail(pv));
+    if (verb === "pause" || verb === "resume")
+      return send(response, 200, this.setPaused(pv, verb === "pause"));
+    const refusal = this.refusals.get(name);
+    if (refusal) throw new Refusal(500, "internal", refusal);
+    if (verb === "gaps") return send(response, 200, this.gaps(pv, rangeOf(url)));
+    if (verb === "bins") return send(response, 200, this.bins(pv, url));
+    if (verb === "samples") return send(response, 200, this.samples(pv, url));
+    throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
+  }
+
+  private status(): object {
+    const count = (state: string) => this.pvs.filter((pv) => pv.state === state).length;
+    return {
+      version: "0.0.0-test",
+      started: isoOf({ seconds: FIRST, nanos: 0 }),
+      now: new Date().toISOString(),
+      durable: { appended: 1000, durable: 1000, lag: 0 },
+      pvs: {
+        total: this.pvs.length,
+        connected: count("connected"),
+        searching: count("searching"),
+        disconnected: count("disconnected"),
+        paused: count("paused"),
+      },
+      problems: this.problems,
+    };
+  }
+
+  private list(url: URL): object {
+    const match = (url.searchParams.get("match") ?? "").toLowerCase();
+    const found = this.pvs.filter((pv) => matches(pv.name, match)).sort((a, b) => (a.name < b.name ? -1 : 1));
+    const limit = Number(url.searchParams.get("limit") ?? 100);
+    return { total: found.length, pvs: found.slice(0, limit).map((pv) => this.entry(pv)) };
+  }
+
+  private entry(pv: FixturePv): object {
+    const [last] = this.lastBefore(pv, instantOf(Date.now() / 1000));
+    return {
+      ...{
+        name: pv.name,
+        protocol: pv.protocol,
+        method: "monitor",
+        period: null,
+        state: pv.state,
+        type: pv.type,
+      },
+      since: isoOf({ seconds: FIRST, nanos: 0 }),
+      units: pv.metadata.units ?? null,
+      last: last && { time: isoOf(last), value: last.value, severity: SEVERITIES[last.severity], status: 0 },
+    };
+  }
+
+  private detail(pv: FixturePv): object {
+    const [last] = this.lastBefore(pv, instantOf(Date.now() / 1000));
+    return {
+      ...this.entry(pv),
+      ...{ added: "2026-01-01T00:00:00.000000000Z", server: "127.0.0.1:5064", reconnects: 1, refusal: null },
+      counters: { received: 1234, stored: 1234, dropped_queue: 0 },
+      metadata: pv.metadata,
+      extent: last ? { first: isoOf({ seconds: FIRST, nanos: 0 }), last: isoOf(last), samples: 1234 } : null,
+    };
+  }
+
+  private add(body: Json): object {
+    const wanted = (body as { pvs: { name: string }[] }).pvs;
+    const pvs = wanted.map(({ name }) => {
+      const bare = name.replace(/^(ca|pva):\/\//, "");
+      if (bare === "" || bare.length > 60)
+        return { name, status: "refused", message: "a PV name has 1 to 60 bytes" };
+      if (this.pvs.some((pv) => pv.name === bare)) return { name, status: "already_archived" };
+      this.pvs.push({ ...fixturePvs()[1]!, name: bare, gaps: [] });
+      return { name, status: "added" };
+    });
+    return { pvs };
+  }
+
+  private setPaused(pv: FixturePv, paused: boolean): object {
+    pv.state = paused ? "paused" : "connected";
+    return { name: pv.name, status: paused ? "paused" : "resumed" };
+  }
+
+  private gaps(pv: FixturePv, range: Range): object {
+    const gaps = pv.gaps.filter((gap) => gap.from < range.to && (gap.to ?? Infinity) > range.from);
+    return {
+      pv: pv.name,
+      gaps: gaps
+        .sort((a, b) => a.from - b.from)
+        .map((gap) => ({
+          ...{ from: isoOf(instantOf(gap.from)), to: gap.to === null ? null : isoOf(instantOf(gap.to)) },
+          ...{
+            from_seconds: gap.from,
+            to_seconds: gap.to,
+            cause: gap.cause,
+            lost: gap.lost,
+            scope: gap.scope,
+          },
+        })),
+    };
+  }
+
+  private samples(pv: FixturePv, url: URL): object {
+    const range = rangeOf(url);
+    const limit = Number(url.searchParams.get("limit") ?? 100_000);
+    const before = url.searchParams.get("before") === "false" ? [] : this.lastBefore(pv, range.exactFrom);
+    const within = [...this.rows(pv, range, limit + 1)].filter((row) => row.t !== before[0]?.t);
+    const rows = [...before, ...within];
+    const chunks = rows.length > 0 ? [chunkOf(pv, rows.slice(0, limit))] : [];
+    return { pv: pv.name, metadata: pv.metadata, chunks, truncated: rows.length > limit };
+  }
+
+  private bins(pv: FixturePv, url: URL): object {
+    if (pv.type === "string" || pv.type === "structure" || pv.type?.endsWith("[]")) {
+      throw new Refusal(400, "bad_request", `"${pv.name}" is not a number`, "ask for its samples instead");
+    }
+    const range = rangeOf(url);
+    const n = Number(url.searchParams.get("bins") ?? 1000);
+    const bins = emptyBins(range, n);
+    for (const row of this.rows(pv, range, Infinity)) {
+      const i = Math.min(n - 1, Math.floor(((row.t - range.from) / (range.to - range.from)) * n));
+      const y = Number(row.value);
+      const count = (bins.count[i] = bins.count[i]! + 1);
+      bins.min[i] = Math.min(bins.min[i] ?? Infinity, y);
+      bins.max[i] = Math.max(bins.max[i] ?? -Infinity, y);
+      bins.mean[i] = (bins.mean[i] ?? 0) + (y - (bins.mean[i] ?? 0)) / count;
+      bins.first[i] ??= y;
+      bins.last[i] = y;
+      bins.severity[i] = Math.max(bins.severity[i]!, row.severity);
+    }
+    const [last] = this.lastBefore(pv, range.exactFrom);
+    const before = last && {
+      ...{
+        time: isoOf(last),
+        seconds: last.t,
+        value: Number(last.value),
+        severity: SEVERITIES[last.severity],
+      },
+    };
+    const raw = bins.count.every((count) => count <= 1);
+    return { ...{ pv: pv.name, type: pv.type, metadata: pv.metadata, bins, raw }, before: before ?? null };
+  }
+
+  /** The samples of a range; of very many only some, but always the spikes. */
+  private *rows(pv: FixturePv, range: Range, limit: number): Generator<Row> {
+    if (pv.type === null) return;
+    const first = Math.ceil(Math.max(range.from, FIRST) / pv.period);
+    const last = Math.ceil(Math.min(range.to, Date.now() / 1000) / pv.period);
+    const stride = limit === Infinity ? Math.max(1, Math.ceil((last - first) / STEPS_MAX)) : 1;
+    let left = limit;
+    for (let k = first; k < last && left > 0; k += stride) {
+      const row = rowOf(pv, k);
+      if (!row || isBefore(row, range.exactFrom)) continue;
+      left--;
+      yield row;
+    }
+  }
+
+  private lastBefore(pv: FixturePv, at: Instant): Row[] {
+    if (pv.type === null) return [];
+    const newest = Math.min(floatOf(at), Date.now() / 1000);
+    for (let k = Math.floor(newest / pv.period + 1e-6); k * pv.period >= FIRST; k--) {
+      const row = rowOf(pv, k);
+      if (row && !isBefore(at, row)) return [row];
+      const gap = pv.gaps.find((gap) => isWithin(gap, k * pv.period));
+      if (gap) k = Math.min(k, Math.ceil(gap.from / pv.period));
+    }
+    return [];
+  }
+
+  private live(url: URL, response: ServerResponse): void {
+    const pvs = url.searchParams.getAll("pv").map((name) => this.pvs.find((pv) => pv.name === name));
+    response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+    this.streams.add(response);
+    let from = Date.parse(url.searchParams.get("from") ?? "") / 1000 || Date.now() / 1000;
+    const states = new Map<string, string>();
+    const push = () => {
+      const to = Date.now() / 1000;
+      for (const pv of pvs) {
+        if (!pv) continue;
+        if (states.get(pv.name) !== pv.state) {
+          states.set(pv.name, pv.state);
+          write(response, "state", { pv: pv.name, state: pv.state, since: new Date().toISOString() });
+        }
+        const rows =
+          pv.state === "connected"
+            ? [...this.rows(pv, { from, to, exactFrom: instantOf(from) }, 10_000)]
+            : [];
+        if (rows.length > 0) write(response, "samples", { pv: pv.name, ...chunkOf(pv, rows) });
+      }
+      from = to;
+    };
+    push();
+    const timer = setInterval(push, 200);
+    response.on("close", () => {
+      clearInterval(timer);
+      this.streams.delete(response);
+    });
+  }
+}
+
+interface Range {
+  from: number;
+  to: number;
+  exactFrom: Instant;
+}
+
+interface Row {
+  t: number;
+  seconds: number;
+  nanos: number;
+  value: Json;
+  severity: number;
+}
+
+function isWithin(gap: FixtureGap, t: number): boolean {
+  return t >= gap.from && t < (gap.to ?? Infinity);
+}
+
+function isBefore(a: Instant, b: Instant): boolean {
+  return a.seconds < b.seconds || (a.seconds === b.seconds && a.nanos < b.nanos);
+}
+
+function rowOf(pv: FixturePv, k: number): Row | null {
+  const t = k * pv.period;
+  if (pv.gaps.some((gap) => isWithin(gap, t))) return null;
+  const nanos = Math.round((k * Math.round(pv.period * 1000)) % 1000) * 1_000_000;
+  const value = pv.value(k, t);
+  return { t, seconds: Math.floor(t + 1e-6), nanos, value, severity: pv.severity(value, k) };
+}
+
+function chunkOf(pv: FixturePv, rows: Row[]): WireChunk {
+  return {
+    type: pv.type!,
+    seconds: rows.map((row) => row.seconds),
+    nanos: rows.map((row) => row.nanos),
+    values: rows.map((row) => row.value),
+    severity: rows.map((row) => row.severity),
+    status: rows.map(() => 0),
+  };
+}
+
+function emptyBins(range: Range, n: number) {
+  const edge = (i: number) => range.from + (i * (range.to - range.from)) / n;
+  const none = (): (number | null)[] => new Array<number | null>(n).fill(null);
+  return {
+    start: Array.from({ length: n }, (_, i) => edge(i)),
+    end: Array.from({ length: n }, (_, i) => edge(i + 1)),
+    ...{ count: new Array<number>(n).fill(0), severity: new Array<number>(n).fill(0) },
+    ...{ min: none(), max: none(), mean: none(), first: none(), last: none() },
+  };
+}
+
+function matches(name: string, match: string): boolean {
+  const lower = name.toLowerCase();
+  if (match.startsWith("~")) return new RegExp(match.slice(1), "i").test(name);
+  if (!/[*?]/.test(match)) return lower.includes(match);
+  const glob = match
+    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+    .replace(/\*/g, ".*")
+    .replace(/\?/g, ".");
+  return new RegExp(`^${glob}$`).test(lower);
+}
+
+function rangeOf(url: URL): Range {
+  const time = (key: string) => {
+    const text = url.searchParams.get(key) ?? "";
+    const instant = exactOf(text);
+    if (!instant) throw new Refusal(400, "bad_time", `"${text}" is not a time`);
+    return instant;
+  };
+  const exactFrom = time("from");
+  const range = { from: floatOf(exactFrom), to: floatOf(time("to")), exactFrom };
+  if (range.from > range.to) throw new Refusal(400, "bad_range", "the range ends before it begins");
+  return range;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Json> {
+  let text = "";
+  for await (const part of request) text += String(part);
+  return JSON.parse(text) as Json;
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "Content-Type": "application/json", "Cache-Control": "no-store" });
+  response.end(JSON.stringify(body));
+}
+
+function write(response: ServerResponse, name: string, data: object): void {
+  response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+}

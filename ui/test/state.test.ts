@@ -1,0 +1,62 @@
+// The view and its URL.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  FIRST_VIEW,
+  fromQuery,
+  panned,
+  rangeOf,
+  toQuery,
+  zoomed,
+  RANGE_SECONDS_MIN,
+  type View,
+} from "../src/state.ts";
+
+const FROM = Date.parse("2026-11-20T10:00:00Z") / 1000;
+
+const FULL: View = {
+  pvs: [
+    { name: "SR:CURRENT", hidden: false },
+    { name: "SYS{A}:x y&z=1.VAL", hidden: true },
+    { name: "R:Ω/%2", hidden: false },
+  ],
+  span: { kind: "fixed", range: { from: FROM, to: FROM + 0.001_5 } },
+  zone: "utc",
+  theme: "dark",
+  log: ["mbar", ""],
+  pinned: FROM + 0.001,
+};
+
+test("a view comes back from its URL, whatever the names contain", () => {
+  assert.deepEqual(fromQuery(toQuery(FULL)), FULL);
+  const live: View = { ...FULL, span: { kind: "live", seconds: 300 }, pinned: null };
+  assert.deepEqual(fromQuery(toQuery(live)), live);
+});
+
+test("the URL of the first view is empty, and names can be read in it", () => {
+  assert.equal(toQuery(FIRST_VIEW), "");
+  assert.equal(toQuery({ ...FIRST_VIEW, pvs: [{ name: "SR:A{B}", hidden: false }] }), "pv=SR:A{B}");
+});
+
+test("what a URL says wrongly is left out, the rest is kept", () => {
+  const view = fromQuery("pv=A&pv=A&pv=&from=yesterday&to=2026-11-20T10:00:00Z&zone=mars&live=-5&at=x");
+  assert.deepEqual(view, { ...FIRST_VIEW, pvs: [{ name: "A", hidden: false }] });
+  assert.deepEqual(fromQuery("from=2026-11-20T11:00:00Z&to=2026-11-20T10:00:00Z").span, FIRST_VIEW.span);
+});
+
+test("zooming keeps the moment under the mouse where it is", () => {
+  const range = zoomed({ from: 100, to: 200 }, 125, 0.5);
+  assert.deepEqual(range, { from: 112.5, to: 162.5 });
+  assert.equal((125 - range.from) / 50, 0.25);
+});
+
+test("no range becomes shorter than floats can tell apart", () => {
+  const range = zoomed({ from: FROM, to: FROM + 0.002 }, FROM + 0.001, 0.001);
+  assert.ok(Math.abs(range.to - range.from - RANGE_SECONDS_MIN) < 1e-6);
+});
+
+test("panning moves by a part of the range, and a live range ends at now", () => {
+  assert.deepEqual(panned({ from: 0, to: 40 }, -0.25), { from: -10, to: 30 });
+  assert.deepEqual(rangeOf(FIRST_VIEW, 10_000), { from: 6400, to: 10_000 });
+});
