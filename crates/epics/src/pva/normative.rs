@@ -17,7 +17,7 @@ use super::{
     describe::Item,
     types::{Extent, Registry, Scalar, Structure, Type},
     value::{Decoder, Tree},
-    wire::{BitSet, Error, Order, Reader, Writer},
+    wire::{BitSet, Error, Order, Reader, Writer, text},
 };
 use crate::{Description, Event, Reading, Value};
 
@@ -388,7 +388,7 @@ impl Last {
 
     fn set_message(&mut self, bytes: &[u8], words: &mut Words) {
         if self.message.as_deref().unwrap_or_default().as_bytes() != bytes {
-            let text = String::from_utf8_lossy(bytes);
+            let text = text(bytes);
             self.message = (!text.is_empty()).then(|| words.share(&text));
         }
     }

@@ -11,7 +11,7 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 /// Why bytes are no pvAccess, or why a value cannot be written as such.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -269,9 +269,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string. Bytes that are no UTF-8 are replaced by U+FFFD: old IOCs send Latin-1 in units.
+    /// A string.
     pub fn string(&mut self, what: &'static str) -> Result<String, Error> {
-        Ok(String::from_utf8_lossy(self.string_bytes(what)?).into_owned())
+        self.string_bytes(what).map(|bytes| text(bytes).into_owned())
     }
 
     /// A set of field numbers.
@@ -289,6 +289,14 @@ impl<'a> Reader<'a> {
             if word == 0 { set.first = bits } else { set.more.push(bits) }
         }
         Ok(set)
+    }
+}
+
+/// UTF-8, or Latin-1 as older IOCs send it (degree signs in units).
+pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
     }
 }
 
