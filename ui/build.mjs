@@ -1,4 +1,5 @@
-// Bundles the page into dist/: one script and one style sheet with hashed names, and the index.html that names them.
+// Bundles the page into dist/: a script and a style sheet, whose names change with their content so that browsers may keep
+// them for ever, and the index.html that names them.
 import { build } from "esbuild";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -11,7 +12,7 @@ await mkdir(dist);
 
 const result = await build({
   entryPoints: { app: `${here}src/main.ts` },
-  outdir: dist,
+  outdir: `${dist}/assets`,
   entryNames: "[name]-[hash]",
   bundle: true,
   minify: true,
@@ -29,8 +30,8 @@ if (!script || !style) throw new Error("the bundle has no script or no style she
 
 const page = await readFile(`${here}index.html`, "utf8");
 const html = page
-  .replace("src/main.ts", script)
-  .replace("</head>", `  <link rel="stylesheet" href="${style}" />\n  </head>`);
+  .replace("src/main.ts", `assets/${script}`)
+  .replace("</head>", `  <link rel="stylesheet" href="assets/${style}" />\n  </head>`);
 await writeFile(`${dist}/index.html`, html);
 
 const bytes = Object.values(result.metafile.outputs).reduce((sum, output) => sum + output.bytes, html.length);

@@ -48,9 +48,11 @@ export class Loader {
       if (controller.signal.aborted) return;
       takeHistory(trace, history);
       trace.error = null;
+      trace.unknown = false;
     } catch (error) {
       if (isAbort(error) || controller.signal.aborted) return;
       trace.error = error instanceof ApiError ? error.sentence : String(error);
+      trace.unknown = error instanceof ApiError && error.code === "unknown_pv";
       if (error instanceof ApiError && error.code === "unreachable") this.unreachable();
     }
     if (this.underway.get(trace) !== controller) return;

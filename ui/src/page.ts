@@ -52,7 +52,10 @@ export class Page {
     doubt: () => void,
   ) {
     this.palette = applyTheme(store.view.theme);
-    this.loader = new Loader(() => this.draw(), doubt);
+    this.loader = new Loader((trace) => {
+      if (trace.unknown) this.follow();
+      this.draw();
+    }, doubt);
     this.plot = new Plot(byId("plot"), {
       ...mouse,
       cursor: () => this.cursorMoved(true),
@@ -207,10 +210,15 @@ export class Page {
         void this.loader.load(trace, { range, pixels, live });
       }
       this.loadedAt = this.now();
-      if (live && !document.hidden)
-        this.live.follow(this.traces.slice(0, LIVE_PVS_MAX).map((trace) => trace.name));
-      else this.live.stop();
+      this.follow();
     }, millis);
+  }
+
+  /** Lets live samples come, or not. One name that the archive does not know would spoil the stream for all. */
+  private follow(): void {
+    const known = this.traces.filter((trace) => !trace.unknown).slice(0, LIVE_PVS_MAX);
+    if (this.isLive() && !document.hidden) this.live.follow(known.map((trace) => trace.name));
+    else this.live.stop();
   }
 
   private visibility(): void {

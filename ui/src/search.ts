@@ -59,11 +59,13 @@ export class Search {
     try {
       const { total, pvs } = await findPvs(match, RESULTS_MAX, controller.signal);
       this.results = pvs;
+      this.popup.dataset.match = match;
       this.chosen = pvs.length > 0 && match !== "" ? 0 : -1;
       this.render(match, total);
     } catch (error) {
       if (isAbort(error)) return;
       this.results = [];
+      this.popup.dataset.match = match;
       const text = error instanceof ApiError ? error.sentence : String(error);
       this.open(h("p", { class: "hint is-error", role: "alert" }, text));
     }
@@ -113,7 +115,9 @@ export class Search {
 
   private option(pv: Pv, index: number): HTMLElement {
     const kind = kindOf(pv.type);
-    const value = pv.last ? formatValue(pv.last.value, kind, null) : "no value yet";
+    const isLong = kind === "array" || kind === "structure";
+    const text = isLong ? (pv.type ?? "") : formatValue(pv.last?.value ?? null, kind, null);
+    const value = pv.last ? text : "no value yet";
     const severity = pv.last ? severityOf(pv.last.severity) : 0;
     return h(
       "li",
@@ -186,7 +190,6 @@ export class Search {
 
   private open(...content: Node[]): void {
     this.popup.replaceChildren(...content);
-    this.popup.dataset.match = this.input.value.trim();
     this.popup.hidden = false;
     this.input.setAttribute("aria-expanded", "true");
   }

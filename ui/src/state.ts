@@ -138,7 +138,8 @@ export class ViewStore {
   private depth: number;
 
   constructor() {
-    this.current = fromQuery(location.search);
+    // Links that were written by hand may carry the view behind a #.
+    this.current = fromQuery(location.search || location.hash.slice(1));
     this.depth = depthOf(history.state);
     window.addEventListener("popstate", (pop) => {
       this.depth = depthOf(pop.state);

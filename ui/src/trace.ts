@@ -32,6 +32,8 @@ export interface Trace {
   gaps: Gap[];
   holes: Holes;
   loading: boolean;
+  /** The archive has no PV of this name. */
+  unknown: boolean;
   /** Why something of this PV cannot be shown. */
   error: string | null;
 }
@@ -51,6 +53,7 @@ export function newTrace(name: string, colour: number): Trace {
     gaps: [],
     holes: { from: [], to: [] },
     loading: false,
+    unknown: false,
     error: null,
   };
 }

@@ -326,6 +326,21 @@ test("what the server refuses of one PV stands beside it, the others are drawn",
   assert.ok((await pixels(await colourOf("LAB:TEMP2"))) > 300);
 });
 
+test("a name that the archive does not know does not stop the live samples of the others", async () => {
+  await open("pv=NO:SUCH&pv=SR:CURRENT&live=60");
+  const time = await cell("SR:CURRENT", "time");
+  await page.waitForFunction(
+    (time) => document.querySelector('[data-pv="SR:CURRENT"] .time')!.textContent! > time,
+    time,
+  );
+});
+
+test("a view behind a # is understood", async () => {
+  await page.goto(`${base}#pv=SR:CURRENT&${SPAN}`);
+  await loaded();
+  assert.equal(await page.inputValue("#from"), "2026-11-20 10:00:00");
+});
+
 test("a lost archiver is said at once and the page recovers by itself", async () => {
   await open(`pv=SR:CURRENT&${SPAN}`);
   server.down = true;

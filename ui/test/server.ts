@@ -274,7 +274,10 @@ export class TestServer {
   }
 
   private live(url: URL, response: ServerResponse): void {
-    const pvs = url.searchParams.getAll("pv").map((name) => this.pvs.find((pv) => pv.name === name));
+    const names = url.searchParams.getAll("pv");
+    const pvs = names.map((name) => this.pvs.find((pv) => pv.name === name));
+    const missing = names.find((_, i) => !pvs[i]);
+    if (missing) throw new Refusal(404, "unknown_pv", `no PV of this archive is called "${missing}"`);
     response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
     this.streams.add(response);
     let from = Date.parse(url.searchParams.get("from") ?? "") / 1000 || Date.now() / 1000;
