@@ -1,12 +1,12 @@
 //! Bins: what the samples between two edges amount to, exactly as if every sample had been looked at.
 //!
-//! A block that lies within one bin contributes its summary without being read. Where a summary cannot tell the mean of the
-//! finite values (it holds infinities, or numbers so large that their sum is none), the block is read after all.
+//! A block that lies within one bin contributes its summary without being read. The store gives summaries only of numbers
+//! that are all finite, and so is their sum; from any other block it gives the samples.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
-use sample::{Batch, PvId, Severity, TimeRange, Timestamp};
-use store::{Reader, Stretch, Summary};
+use sample::{Batch, Severity, Timestamp};
+use store::{Stretch, Stretches, Summary};
 
 use crate::Error;
 
@@ -41,12 +41,10 @@ pub struct Bin {
 
 /// The bins of a range in order, empty ones too. Ends after the first error.
 pub struct Bins {
-    reader: Reader,
-    pv: PvId,
     edges: Arc<[Timestamp]>,
     next: usize,
-    stretches: store::Stretches,
-    waiting: VecDeque<Piece>,
+    stretches: Stretches,
+    waiting: Option<Piece>,
     failed: bool,
 }
 
@@ -66,50 +64,31 @@ impl Piece {
 }
 
 impl Bins {
-    pub(crate) fn new(reader: Reader, pv: PvId, range: TimeRange, edges: Arc<[Timestamp]>) -> Bins {
-        let stretches = reader.stretches(pv, range, Arc::clone(&edges));
-        Bins { reader, pv, edges, next: 0, stretches, waiting: VecDeque::new(), failed: false }
+    pub(crate) fn new(stretches: Stretches, edges: Arc<[Timestamp]>) -> Bins {
+        Bins { edges, next: 0, stretches, waiting: None, failed: false }
     }
 
-    /// Fetches until a piece waits; false at the end.
-    fn fetch(&mut self) -> Result<bool, Error> {
-        while self.waiting.is_empty() {
-            match self.stretches.next().transpose()? {
-                None => return Ok(false),
-                Some(Stretch::Samples(batch)) => self.wait_for(batch),
-                Some(Stretch::Summary(summary)) if tells_all(&summary) => {
-                    self.waiting.push_back(Piece::Summary(summary));
-                }
-                Some(Stretch::Summary(summary)) => {
-                    let end = Timestamp::from_nanos(summary.t1.nanos().saturating_add(1));
-                    let block = TimeRange { t0: summary.t0, t1: end };
-                    for batch in self.reader.samples(self.pv, block) {
-                        self.wait_for(batch?);
-                    }
-                }
-            }
+    /// What comes next, if it begins before `t1`.
+    fn next_before(&mut self, t1: Timestamp) -> Result<Option<Piece>, Error> {
+        while self.waiting.is_none() {
+            self.waiting = match self.stretches.next().transpose()? {
+                None => return Ok(None),
+                Some(Stretch::Summary(summary)) => Some(Piece::Summary(summary)),
+                Some(Stretch::Samples(batch)) => (!batch.is_empty()).then_some(Piece::Rows { batch, row: 0 }),
+            };
         }
-        Ok(true)
-    }
-
-    fn wait_for(&mut self, batch: Batch) {
-        if !batch.is_empty() {
-            self.waiting.push_back(Piece::Rows { batch, row: 0 });
-        }
+        Ok(self.waiting.take_if(|piece| piece.time() < t1))
     }
 
     fn fill(&mut self, tally: &mut Tally, t1: Timestamp) -> Result<(), Error> {
-        while self.fetch()? && self.waiting.front().is_some_and(|piece| piece.time() < t1) {
-            match self.waiting.pop_front() {
-                Some(Piece::Summary(summary)) => tally.add_summary(&summary),
-                Some(Piece::Rows { batch, row }) => {
+        while let Some(piece) = self.next_before(t1)? {
+            match piece {
+                Piece::Summary(summary) => tally.add_summary(&summary),
+                Piece::Rows { batch, row } => {
                     let end = row + batch.times()[row..].partition_point(|time| *time < t1);
                     tally.add_rows(&batch, row..end);
-                    if end < batch.len() {
-                        self.waiting.push_front(Piece::Rows { batch, row: end });
-                    }
+                    self.waiting = (end < batch.len()).then_some(Piece::Rows { batch, row: end });
                 }
-                None => break,
             }
         }
         Ok(())
@@ -132,12 +111,6 @@ impl Iterator for Bins {
     }
 }
 
-fn tells_all(summary: &Summary) -> bool {
-    !summary.value_type.is_numeric_scalar()
-        || summary.nan_count == summary.count
-        || (summary.min.is_finite() && summary.max.is_finite() && summary.sum.is_finite())
-}
-
 /// The running account of one bin.
 #[derive(Default)]
 struct Tally {
@@ -154,12 +127,9 @@ struct Tally {
 impl Tally {
     fn add_summary(&mut self, summary: &Summary) {
         self.count += summary.count;
+        self.nan_count += summary.nan_count;
         self.invalid_count += summary.invalid_count;
         self.severity_max = self.severity_max.max(summary.severity_max);
-        if !summary.value_type.is_numeric_scalar() || summary.count == 0 {
-            return;
-        }
-        self.nan_count += summary.nan_count;
         self.ends = Some((self.ends.map_or(summary.first, |(first, _)| first), summary.last));
         if summary.nan_count < summary.count {
             self.see(summary.min);

@@ -92,7 +92,7 @@ impl Query {
             return Err(Error::BinCount { count });
         }
         let edges: Arc<[Timestamp]> = edges::between(range, count);
-        Ok(Bins::new(self.reader.clone(), pv, range, edges))
+        Ok(Bins::new(self.reader.stretches(pv, range, Arc::clone(&edges)), edges))
     }
 }
 

@@ -12,10 +12,10 @@ use tempfile::TempDir;
 /// Times lie within so many nanoseconds, so that many samples share one.
 const SPAN: u64 = 20_000;
 
-pub struct History {
-    pub pv: PvId,
+pub(crate) struct History {
+    pub(crate) pv: PvId,
     /// In order of time, of equal times in order of arrival, without identical repeats.
-    pub samples: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
     store: Store,
     random: Random,
     // Dropped last: the store lies in it.
@@ -23,11 +23,11 @@ pub struct History {
 }
 
 impl History {
-    pub fn random(seed: u64) -> History {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    pub(crate) fn random(seed: u64) -> History {
+        let mut random = Random { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, calm: seed.is_multiple_of(2) };
         let folder = tempfile::tempdir().expect("there is room for a folder");
         let open = || Store::open(Config::new(folder.path()), Timestamp::from_nanos(0)).expect("the store opens");
-        let store = open();
+        let mut store = open();
         let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
         let name = PvName::new("TEST:PV").expect("it is a name");
         let pv = store.writer().register(&[(name, settings)], Timestamp::from_nanos(0)).expect("it registers")[0].id;
@@ -38,21 +38,25 @@ impl History {
             samples.extend((0..batch.len()).map(|row| batch.get(row)));
             let records = [(pv, Record::Samples(batch))];
             store.writer().append(&records, Timestamp::from_nanos(0)).expect("the store takes it");
+            if random.below(3) == 0 {
+                store.close(Timestamp::from_nanos(0)).expect("the store closes");
+                store = open();
+            }
         }
         History { pv, samples: in_order(samples), store, random, _folder: folder }
     }
 
-    pub fn reader(&self) -> Reader {
+    pub(crate) fn reader(&self) -> Reader {
         self.store.reader()
     }
 
-    pub fn random_range(&mut self) -> TimeRange {
+    pub(crate) fn random_range(&mut self) -> TimeRange {
         let mut time = || self.random.below(SPAN + 200) as i64 - 100;
         let (a, b) = (time(), time());
         TimeRange { t0: Timestamp::from_nanos(a.min(b)), t1: Timestamp::from_nanos(a.max(b)) }
     }
 
-    pub fn random_count(&mut self) -> usize {
+    pub(crate) fn random_count(&mut self) -> usize {
         [1, 2, 7, 100, 1000][self.random.below(5) as usize]
     }
 }
@@ -70,14 +74,23 @@ fn in_order(mut samples: Vec<Sample>) -> Vec<Sample> {
 }
 
 /// Numbers that are random enough for a test and the same on every machine (xorshift).
-struct Random(u64);
+struct Random {
+    state: u64,
+    /// In a calm history time never goes back and nothing is repeated, so that blocks lie apart and bins come from summaries.
+    calm: bool,
+}
 
 impl Random {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        (self.state >> 11) % limit
+    }
+
+    /// True once in `times`, but never in a calm history.
+    fn upset(&mut self, times: u64) -> bool {
+        self.below(times) == 0 && !self.calm
     }
 
     /// Samples of one type, mostly ahead in time; some repeat earlier ones.
@@ -85,9 +98,11 @@ impl Random {
         let kind = self.below(8);
         let mut batch = Batch::new(self.value(kind).value_type());
         for _ in 0..self.below(400) {
-            let step = self.below(SPAN / 1000) as i64;
-            *time = if self.below(20) == 0 { self.below(SPAN) as i64 } else { (*time + step) % SPAN as i64 };
-            let repeat = earlier.len().checked_sub(1).filter(|_| self.below(10) == 0);
+            *time += self.below(SPAN / 1000) as i64;
+            if self.upset(20) || *time >= SPAN as i64 && !self.calm {
+                *time = self.below(SPAN) as i64;
+            }
+            let repeat = earlier.len().checked_sub(1).filter(|_| self.upset(10));
             let repeated = repeat.map(|last| earlier[self.below(last as u64 + 1) as usize].clone());
             let sample = repeated.filter(|sample| sample.value.value_type() == batch.value_type());
             let sample = sample.unwrap_or_else(|| Sample {
@@ -116,7 +131,7 @@ impl Random {
     fn float(&mut self) -> f64 {
         const ODD: [f64; 8] =
             [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE];
-        match self.below(30) {
+        match self.below(60) {
             0 => ODD[self.below(8) as usize],
             _ => (self.below(2_000_001) as f64 - 1_000_000.0) / 7.0,
         }

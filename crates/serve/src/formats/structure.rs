@@ -155,7 +155,7 @@ fn put_array(out: &mut Vec<u8>, array: &Array, dialect: Dialect) {
         Array::F32(v) => Column::F32(v.clone()),
         Array::F64(v) => Column::F64(v.clone()),
         Array::Enum(v) => Column::Enum(v.clone()),
-        Array::String(v) => return put_list(out, v.iter(), |out, text| put_json(out, text)),
+        Array::String(v) => return put_list(out, v.iter(), put_json),
     };
     put_list(out, 0..column.len(), |out, row| value::put(out, &column, row, dialect));
 }

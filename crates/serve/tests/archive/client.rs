@@ -9,49 +9,49 @@ use std::{
 /// Longer than any answer takes on a busy machine; a test that waits so long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub struct Connection {
-    pub stream: BufReader<TcpStream>,
+pub(crate) struct Connection {
+    pub(crate) stream: BufReader<TcpStream>,
 }
 
 #[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     /// Names in lower case.
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
     /// Whether the body came to its proper end.
-    pub whole: bool,
+    pub(crate) whole: bool,
 }
 
 impl Answer {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in {}", self.text()))
     }
 }
 
 impl Connection {
-    pub fn to(address: SocketAddr) -> Connection {
+    pub(crate) fn to(address: SocketAddr) -> Connection {
         let stream = TcpStream::connect(address).expect("the server listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time-out can be set");
         Connection { stream: BufReader::new(stream) }
     }
 
-    pub fn ask(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    pub(crate) fn ask(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         self.send(method, target, headers, body);
         let (status, headers) = self.read_head();
         let (body, whole) = self.read_body(method, status, &headers);
         Answer { status, headers, body, whole }
     }
 
-    pub fn send(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) {
+    pub(crate) fn send(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) {
         let mut head = format!("{method} {target} HTTP/1.1\r\nhost: archive.test\r\n");
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
@@ -66,7 +66,7 @@ impl Connection {
         let _ = stream.write_all(body);
     }
 
-    pub fn read_head(&mut self) -> (u16, Vec<(String, String)>) {
+    pub(crate) fn read_head(&mut self) -> (u16, Vec<(String, String)>) {
         let first = self.read_line();
         let status = first.split(' ').nth(1).and_then(|status| status.parse().ok());
         let mut headers = Vec::new();
@@ -107,7 +107,7 @@ impl Connection {
     }
 
     /// The next chunk of a body; empty at its end, none if the connection breaks off.
-    pub fn read_chunk(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn read_chunk(&mut self) -> Option<Vec<u8>> {
         let mut line = String::new();
         self.stream.read_line(&mut line).ok()?;
         let length = usize::from_str_radix(line.trim(), 16).ok()?;

@@ -10,15 +10,15 @@ use sample::{
 use store::Store;
 
 /// One PV of the history.
-pub struct Recorded {
-    pub name: &'static str,
-    pub protocol: Protocol,
-    pub metadata: fn() -> Metadata,
+pub(crate) struct Recorded {
+    pub(crate) name: &'static str,
+    pub(crate) protocol: Protocol,
+    pub(crate) metadata: fn() -> Metadata,
     /// Seconds after the turn of the year 2025/26, value, severity.
-    pub samples: fn() -> Vec<(f64, Value, Severity)>,
+    pub(crate) samples: fn() -> Vec<(f64, Value, Severity)>,
 }
 
-pub const PVS: &[Recorded] = &[
+pub(crate) const PVS: &[Recorded] = &[
     Recorded { name: "T:ARRAY", protocol: Protocol::Pva, metadata: of_type_f64_array, samples: arrays },
     Recorded { name: "T:BYTE", protocol: Protocol::Ca, metadata: Metadata::default, samples: bytes },
     Recorded { name: "T:CHANGE", protocol: Protocol::Ca, metadata: Metadata::default, samples: changing },
@@ -31,13 +31,13 @@ pub const PVS: &[Recorded] = &[
 ];
 
 /// So many seconds after the turn of the year 2025/26.
-pub fn time(seconds: f64) -> Timestamp {
+pub(crate) fn time(seconds: f64) -> Timestamp {
     let turn = Timestamp::parse("2026-01-01T00:00:00Z").expect("it is a time");
     Timestamp::from_nanos(turn.nanos() + (seconds * 1e9) as i64)
 }
 
 /// Records it all. The PVs are paused, so that nothing else is recorded of them.
-pub fn fill(store: &Store, pvs: &[Recorded]) {
+pub(crate) fn fill(store: &Store, pvs: &[Recorded]) {
     let writer = store.writer();
     let added = time(-86_400.0);
     for recorded in pvs {

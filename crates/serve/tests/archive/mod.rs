@@ -1,6 +1,6 @@
 //! An archive with a known history behind a real listener, and the plainest HTTP client that can ask it.
 
-#![allow(dead_code, unreachable_pub, unused_imports, reason = "each test file uses its part of it")]
+#![allow(dead_code, unused_imports, reason = "each test file uses its part of it")]
 
 mod client;
 mod history;
@@ -8,8 +8,8 @@ mod history;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use acquire::Acquire;
-pub use client::{Answer, Connection};
-pub use history::{PVS, fill, time};
+pub(crate) use client::{Answer, Connection};
+pub(crate) use history::{PVS, fill, time};
 use query::Query;
 use sample::{Protocol, Timestamp};
 use serve::{Config, Serve};
@@ -17,10 +17,10 @@ use store::{Store, Writer};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-pub struct Archive {
-    pub address: SocketAddr,
-    pub started: Timestamp,
-    pub store: Store,
+pub(crate) struct Archive {
+    pub(crate) address: SocketAddr,
+    pub(crate) started: Timestamp,
+    pub(crate) store: Store,
     serve: Option<Serve>,
     acquire: Option<Acquire<Writer>>,
     runtime: Runtime,
@@ -30,12 +30,12 @@ pub struct Archive {
 
 impl Archive {
     /// With the history of `history.rs`.
-    pub fn with_history() -> Archive {
+    pub(crate) fn with_history() -> Archive {
         Archive::start(|store| fill(store, PVS), |config| config)
     }
 
     /// With whatever `fill` puts into the store, and a config that `change` makes of the usual one.
-    pub fn start(fill: impl FnOnce(&Store), change: impl FnOnce(Config) -> Config) -> Archive {
+    pub(crate) fn start(fill: impl FnOnce(&Store), change: impl FnOnce(Config) -> Config) -> Archive {
         let folder = tempfile::tempdir().expect("there is room for a folder");
         let started = clock();
         let store = Store::open(store::Config::new(folder.path()), started).expect("the store opens");
@@ -59,21 +59,29 @@ impl Archive {
         Archive { address, started, store, serve: Some(serve), acquire: Some(acquire), runtime, _folder: folder }
     }
 
+    /// A second server for the same archive.
+    pub(crate) fn start_another(&self, listen: SocketAddr) -> Result<Serve, serve::Error> {
+        let _entered = self.runtime.enter();
+        let control = self.acquire.as_ref().expect("acquisition runs until the archive is dropped").control();
+        let reader = self.store.reader();
+        Serve::start(Config::new(listen), Query::over(reader.clone()), control, reader)
+    }
+
     /// A request on a connection of its own.
-    pub fn ask(&self, method: &str, target: &str) -> Answer {
+    pub(crate) fn ask(&self, method: &str, target: &str) -> Answer {
         Connection::to(self.address).ask(method, target, &[], b"")
     }
 
-    pub fn get(&self, target: &str) -> Answer {
+    pub(crate) fn get(&self, target: &str) -> Answer {
         self.ask("GET", target)
     }
 
-    pub fn post(&self, target: &str, content_type: &str, body: &[u8]) -> Answer {
+    pub(crate) fn post(&self, target: &str, content_type: &str, body: &[u8]) -> Answer {
         Connection::to(self.address).ask("POST", target, &[("content-type", content_type)], body)
     }
 
     /// Ends the server as the program does.
-    pub fn finish_serving(&mut self) {
+    pub(crate) fn finish_serving(&mut self) {
         if let Some(serve) = self.serve.take() {
             self.runtime.block_on(serve.finish());
         }
@@ -90,7 +98,7 @@ impl Drop for Archive {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test must know what is later than its start")]
-pub fn clock() -> Timestamp {
+pub(crate) fn clock() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("it is after 1970");
     Timestamp::from_nanos(i64::try_from(since.as_nanos()).expect("it is before 2262"))
 }

@@ -1,0 +1,312 @@
+//! How the server behaves beyond single answers: limits, slow clients, its end.
+
+mod archive;
+
+use std::{
+    io::{Read, Write},
+    time::{Duration, Instant},
+};
+
+use archive::{Archive, Connection, PVS, fill, time};
+use sample::{Batch, Method, Protocol, PvName, PvSettings, PvState, Record, Sample, Severity, Sink, Timestamp, Value};
+use store::Store;
+
+/// Long enough for anything on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Asks again and again until the answer is the one that is waited for.
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < DEADLINE, "{what} did not come true within {DEADLINE:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A PV with so many samples that no socket buffers hold them all.
+fn fill_much(store: &Store) {
+    const BATCHES: i64 = 100;
+    const ROWS: i64 = 8000;
+    let writer = store.writer();
+    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Paused };
+    let pv = writer.register(&[(PvName::new("T:MUCH").unwrap(), settings)], time(0.0)).unwrap()[0].id;
+    for batch in 0..BATCHES {
+        let times = (0..ROWS).map(|row| Timestamp::from_nanos(time(0.0).nanos() + (batch * ROWS + row) * 1000));
+        let times: Vec<Timestamp> = times.collect();
+        let values = sample::Column::F64((0..ROWS).map(|row| (batch * ROWS + row) as f64 / 3.0).collect());
+        let mut alarms = sample::Runs::default();
+        alarms.push(&sample::Alarm::default(), ROWS as usize);
+        let mut pulses = sample::Runs::default();
+        pulses.push(&0, ROWS as usize);
+        let batch = Batch::from_columns(times, values, alarms, pulses).unwrap();
+        writer.append(&[(pv, Record::Samples(batch))], time(0.0)).unwrap();
+    }
+}
+
+fn sent_bytes(archive: &Archive, route: &str) -> u64 {
+    let text = archive.get("/metrics").text();
+    let line = format!("pvark_http_answer_bytes_total{{route=\"{route}\"}} ");
+    text.lines().find_map(|found| found.strip_prefix(&line)).map_or(0, |bytes| bytes.parse().unwrap())
+}
+
+/// The client takes the first bytes and then stops. Were the answer made ahead of it, all of it would be counted when the
+/// client hangs up; it has only filled the buffers of two sockets by then.
+#[test]
+fn a_client_that_stops_reading_costs_a_chunk_and_no_thread() {
+    const ROUTE: &str = "/api/v1/pvs/{pv}/samples";
+    const TARGET: &str = "/api/v1/pvs/T:MUCH/samples?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z";
+    let archive = Archive::start(fill_much, |config| config);
+    let whole = archive.get(TARGET);
+    assert!(whole.whole && whole.body.len() > 20_000_000, "{} bytes are too few to fill buffers", whole.body.len());
+    wait_until("the whole answer is counted", || sent_bytes(&archive, ROUTE) == whole.body.len() as u64);
+
+    let mut slow: Vec<Connection> = (0..20).map(|_| Connection::to(archive.address)).collect();
+    for connection in &mut slow {
+        connection.send("GET", TARGET, &[], b"");
+        assert_eq!(connection.read_head().0, 200);
+        assert!(!connection.read_chunk().unwrap().is_empty());
+    }
+    // All of them have stopped, and the others are served as ever.
+    assert_eq!(archive.get("/api/v1/pvs?match=MUCH").status, 200);
+    let again = archive.get(TARGET);
+    assert_eq!(again.body.len(), whole.body.len());
+
+    let slow_bytes = || sent_bytes(&archive, ROUTE) - 2 * whole.body.len() as u64;
+    let count = slow.len() as u64;
+    drop(slow);
+    wait_until("all who stopped are counted", || {
+        archive
+            .get("/metrics")
+            .text()
+            .contains(&format!("requests_total{{route=\"{ROUTE}\",status=\"200\"}} {}", count + 2))
+    });
+    assert!(slow_bytes() < count * whole.body.len() as u64 / 2, "{} bytes were made for nobody", slow_bytes());
+}
+
+#[test]
+fn one_connection_serves_many_requests() {
+    let archive = Archive::with_history();
+    let mut connection = Connection::to(archive.address);
+    for target in ["/retrieval/ping", "/api/v1/nothing", "/api/v1/pvs/T:DOUBLE", "/"] {
+        let answer = connection.ask("GET", target, &[], b"");
+        assert_eq!(answer.status, if target.ends_with("nothing") { 404 } else { 200 });
+    }
+}
+
+#[test]
+fn what_is_too_large_is_refused() {
+    let archive = Archive::start(|_| {}, |config| serve::Config { body_bytes_max: 1000, url_bytes_max: 500, ..config });
+    let code = |answer: archive::Answer| answer.json()["error"]["code"].as_str().unwrap().to_owned();
+
+    let long_body = archive.post("/api/v1/pvs", "application/json", &vec![b' '; 1001]);
+    assert_eq!((long_body.status, code(long_body).as_str()), (413, "too_large"));
+    let long_url = archive.get(&format!("/api/v1/pvs?match={}", "x".repeat(500)));
+    assert_eq!((long_url.status, code(long_url).as_str()), (414, "too_large"));
+
+    // A body that does not say how long it is.
+    let mut connection = Connection::to(archive.address);
+    connection.send("POST", "/api/v1/pvs", &[("transfer-encoding", "chunked")], b"");
+    connection.stream.get_mut().write_all(format!("7d0\r\n{}\r\n0\r\n\r\n", " ".repeat(2000)).as_bytes()).unwrap();
+    assert_eq!(connection.read_head().0, 413);
+}
+
+#[test]
+fn a_client_that_never_finishes_its_request_is_cut_off() {
+    let archive = Archive::start(|_| {}, |config| serve::Config { head_timeout: Duration::from_millis(100), ..config });
+    let mut connection = Connection::to(archive.address);
+    connection.stream.get_mut().write_all(b"GET /retrieval/ping HTTP/1.1\r\nhost:").unwrap();
+    let mut rest = Vec::new();
+    connection.stream.read_to_end(&mut rest).expect("the server hangs up before the client's own time-out");
+}
+
+#[test]
+fn bytes_that_are_no_request_are_answered_or_cut_off() {
+    let archive = Archive::with_history();
+    for bytes in
+        [&b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..], b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", &[0; 100_000]]
+    {
+        let mut connection = Connection::to(archive.address);
+        // The server may hang up before it has taken everything.
+        let _ = connection.stream.get_mut().write_all(bytes);
+        let _ = connection.stream.get_mut().shutdown(std::net::Shutdown::Write);
+        let _ = connection.stream.read_to_end(&mut Vec::new());
+    }
+    assert_eq!(archive.get("/retrieval/ping").text(), "Pong");
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let archive = Archive::with_history();
+    let error = archive.start_another(archive.address).expect_err("two cannot listen on one port");
+    let expected =
+        format!("cannot listen on {}: another program listens there; stop it or set another address", archive.address);
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn at_the_end_answers_finish_and_streams_that_never_would_are_ended() {
+    let mut archive = Archive::with_history();
+    let mut live = Connection::to(archive.address);
+    live.send("GET", "/api/v1/live?pv=T:DOUBLE", &[], b"");
+    assert_eq!(live.read_head().0, 200);
+    let mut idle = Connection::to(archive.address);
+    assert_eq!(idle.ask("GET", "/retrieval/ping", &[], b"").status, 200);
+
+    let begun = Instant::now();
+    archive.finish_serving();
+    assert!(begun.elapsed() < Duration::from_secs(2), "nothing had to be broken off");
+    while !live.read_chunk().expect("the stream comes to its proper end").is_empty() {}
+    assert_eq!(idle.stream.read(&mut [0; 1]).expect("the connection is closed"), 0);
+    assert!(std::net::TcpStream::connect(archive.address).is_err());
+}
+
+#[test]
+fn live_gives_states_then_new_samples_once_each_in_order_of_arrival() {
+    let archive = Archive::with_history();
+    let mut live = Connection::to(archive.address);
+    live.send("GET", "/api/v1/live?pv=T:ENUM&pv=T:DOUBLE&from=2026-01-01T00:00:04Z", &[], b"");
+    let (status, headers) = live.read_head();
+    assert_eq!(status, 200);
+    assert!(headers.contains(&("content-type".to_owned(), "text/event-stream".to_owned())));
+
+    let mut events = Events { connection: live, text: String::new() };
+    let states = [events.next(), events.next()].map(|(name, data)| (name, data["pv"].clone(), data["state"].clone()));
+    let paused = |pv: &str| ("state".to_owned(), pv.into(), "paused".into());
+    assert_eq!(states, [paused("T:ENUM"), paused("T:DOUBLE")]);
+
+    let (name, data) = events.next();
+    assert_eq!((name.as_str(), &data["pv"], &data["type"]), ("samples", &"T:DOUBLE".into(), &"f64".into()));
+    assert_eq!(data["values"], serde_json::json!(["Infinity", 9.75]), "those since `from`");
+
+    let pv = archive.store.reader().find("T:DOUBLE").unwrap().id;
+    let append = |seconds: f64, value: f64| {
+        let alarm = sample::Alarm { severity: Severity::Minor, status: 4, message: None };
+        let sample = Sample { time: time(seconds), value: Value::F64(value), alarm, pulse: 0 };
+        archive.store.writer().append(&[(pv, Record::Samples(Batch::of(&sample)))], time(0.0)).unwrap();
+    };
+    // The second has the time of the first and is no repeat of it.
+    for (seconds, value) in [(6.0, 1.0), (6.0, 2.0), (7.0, 3.0)] {
+        append(seconds, value);
+    }
+    let mut values = Vec::new();
+    while values.len() < 3 {
+        let (name, data) = events.next();
+        assert_eq!((name.as_str(), &data["severity"][0]), ("samples", &1.into()));
+        values.extend(data["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()));
+    }
+    assert_eq!(values, [1.0, 2.0, 3.0]);
+}
+
+/// Server-Sent Events as they come.
+struct Events {
+    connection: Connection,
+    text: String,
+}
+
+impl Events {
+    fn next(&mut self) -> (String, serde_json::Value) {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let line = |prefix: &str| event.lines().find_map(|line| line.strip_prefix(prefix)).map(str::to_owned);
+                let parts = line("event: ").zip(line("data: "));
+                self.text = rest.to_owned();
+                if let Some((name, data)) = parts {
+                    return (name, serde_json::from_str(&data).unwrap());
+                }
+            } else {
+                let chunk = self.connection.read_chunk().expect("the stream goes on");
+                self.text.push_str(&String::from_utf8(chunk).unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn commands_change_what_is_archived() {
+    let archive = Archive::start(|store| fill(store, &PVS[..1]), |config| config);
+    let status_of = |answer: archive::Answer| answer.json()["pvs"][0]["status"].as_str().unwrap().to_owned();
+    let add = |body: &str| status_of(archive.post("/api/v1/pvs", "application/json", body.as_bytes()));
+    assert_eq!(add(r#"{"pvs":["pva://T:NEW"]}"#), "added");
+    assert_eq!(add(r#"{"pvs":["T:NEW"]}"#), "already_archived");
+    assert_eq!(add(r#"{"pvs":[{"name":"T:NEW","method":"scan","period":0.5}]}"#), "changed");
+    let shown = archive.get("/api/v1/pvs/T:NEW").json();
+    assert_eq!((&shown["protocol"], &shown["method"], &shown["period"]), (&"pva".into(), &"scan".into(), &0.5.into()));
+    assert_eq!(shown["state"], "searching");
+
+    let command = |method: &str, target: &str| archive.ask(method, target).json()["status"].clone();
+    assert_eq!(command("POST", "/api/v1/pvs/T:NEW/pause"), "paused");
+    assert_eq!(command("POST", "/api/v1/pvs/T:NEW/pause"), "already_paused");
+    assert_eq!(command("POST", "/api/v1/pvs/T:NEW/resume"), "resumed");
+    assert_eq!(command("POST", "/api/v1/pvs/T:NEW/resume"), "already_active");
+    assert_eq!(command("DELETE", "/api/v1/pvs/T:NEW?data=delete"), "removed");
+    assert_eq!(archive.get("/api/v1/pvs/T:NEW").status, 404);
+    assert_eq!(archive.ask("DELETE", "/api/v1/pvs/T:NEW").status, 404);
+}
+
+#[test]
+fn the_archiver_appliances_commands_do_the_same() {
+    let archive = Archive::start(|store| fill(store, &PVS[..1]), |config| config);
+    let json = |target: &str| archive.get(target).json();
+    let list = r#"[{"pv":"pva://T:SCAN","samplingmethod":"SCAN","samplingperiod":"2.0"},{"pv":"T:MONITOR","samplingperiod":1}]"#;
+    let submitted = archive.post("/mgmt/bpl/archivePV", "application/json", list.as_bytes()).json();
+    assert_eq!(submitted[0]["status"], "Archive request submitted");
+    assert_eq!(submitted[1]["pvName"], "T:MONITOR");
+    assert_eq!(json("/mgmt/bpl/archivePV?pv=T:MONITOR")[0]["status"], "Already submitted");
+    let form = archive.post("/mgmt/bpl/archivePV", "application/x-www-form-urlencoded", b"pv=T:A,T:B").json();
+    assert_eq!(form.as_array().unwrap().len(), 2);
+
+    let status = json("/mgmt/bpl/getPVStatus?pv=T:SCAN,T:MONITOR");
+    assert_eq!((&status[0]["status"], &status[0]["samplingPeriod"]), (&"Being archived".into(), &"2.0".into()));
+    assert_eq!((&status[1]["isMonitored"], &status[1]["connectionState"]), (&"true".into(), &"false".into()));
+
+    assert!(json("/mgmt/bpl/deletePV?pv=T:SCAN")["validation"].as_str().unwrap().contains("not paused"));
+    assert_eq!(json("/mgmt/bpl/pauseArchivingPV?pv=T:SCAN")["status"], "ok");
+    assert_eq!(json("/mgmt/bpl/deletePV?pv=T:SCAN&deleteData=true")["status"], "ok");
+    assert_eq!(json("/mgmt/bpl/resumeArchivingPV?pv=T:ARRAY")["status"], "ok");
+    assert_eq!(json("/mgmt/bpl/resumeArchivingPV?pv=T:ARRAY")["validation"], "PV T:ARRAY is not paused");
+    assert_eq!(json("/mgmt/bpl/getAllPVs"), serde_json::json!(["T:A", "T:ARRAY", "T:B", "T:MONITOR"]));
+}
+
+#[test]
+fn the_web_page_is_there_with_its_links_and_is_cached() {
+    let archive = Archive::with_history();
+    let page = archive.get("/");
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert_eq!(archive.get("/pv/T:DOUBLE").body, page.body, "links into the page lead to it");
+    let etag = page.header("etag").unwrap();
+    let again = Connection::to(archive.address).ask("GET", "/", &[("if-none-match", etag)], b"");
+    assert_eq!((again.status, again.body.len()), (304, 0));
+    assert_eq!(archive.get("/nothing.js").status, 404);
+    assert_eq!(archive.ask("POST", "/nothing").status, 404);
+}
+
+#[test]
+fn metrics_count_what_was_asked_and_how_the_archive_fares() {
+    let archive = Archive::with_history();
+    archive.get("/api/v1/pvs/T:NOSUCH");
+    archive.get("/api/v1/nothing");
+    for line in [
+        "pvark_http_requests_total{route=\"/api/v1/pvs/{pv}\",status=\"404\"} 1",
+        "pvark_http_requests_total{route=\"(none)\",status=\"404\"} 1",
+        "pvark_pvs{state=\"paused\"} 9",
+        "pvark_samples_dropped_total{cause=\"queue_full\"} 0",
+        "pvark_store_refusing 0",
+    ] {
+        wait_until(line, || archive.get("/metrics").text().lines().any(|found| found == line));
+    }
+    let metrics = archive.get("/metrics");
+    assert_eq!(metrics.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
+    assert!(metrics.text().ends_with("# EOF\n"));
+}
+
+#[test]
+fn status_tells_how_the_archive_fares() {
+    let archive = Archive::with_history();
+    let status = archive.get("/api/v1/status").json();
+    assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!((&status["pvs"]["total"], &status["pvs"]["paused"]), (&9.into(), &9.into()));
+    let durable = &status["durable"];
+    assert_eq!(durable["lag"], durable["appended"].as_u64().unwrap() - durable["durable"].as_u64().unwrap());
+    assert!(status["store"]["refusal"].is_null());
+    assert_eq!(status["problems"], serde_json::json!([]));
+}
