@@ -171,11 +171,11 @@ mod tests {
     use super::*;
     use sample::{Alarm, Sample, Severity, Timestamp, Value};
 
-    pub(crate) fn batch(values: impl Iterator<Item = Value>) -> Batch {
+    fn batch(values: impl Iterator<Item = Value>) -> Batch {
         let mut batch: Option<Batch> = None;
         for (index, value) in values.enumerate() {
             let severity = Severity::from_number(index as i64 / 100 % 5);
-            let alarm = Alarm { severity, status: 3, message: (index % 7 == 0).then(|| "why".into()) };
+            let alarm = Alarm { severity, status: 3, message: index.is_multiple_of(7).then(|| "why".into()) };
             let time = Timestamp::from_nanos(index as i64 * 1_000 + (index as i64 * 37) % 100);
             let sample = Sample { time, value, alarm, pulse: index as u64 / 3 };
             let fits = batch.get_or_insert_with(|| Batch::new(sample.value.value_type())).push(&sample);
@@ -189,7 +189,7 @@ mod tests {
         for element in Element::ALL {
             for array in [false, true] {
                 let scalar = |i: usize| match element {
-                    Element::Bool => Value::Bool(i % 3 == 0),
+                    Element::Bool => Value::Bool(i.is_multiple_of(3)),
                     Element::I8 => Value::I8(i as i8),
                     Element::U8 => Value::U8(i as u8),
                     Element::I16 => Value::I16(i as i16 - 100),

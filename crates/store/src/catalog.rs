@@ -5,7 +5,11 @@
 
 mod wire;
 
-use std::{collections::HashSet, fmt, io, sync::Arc, sync::Mutex};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt, io,
+    sync::{Arc, Mutex},
+};
 
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
 use sample::{DataFate, Gap, GapCause, Metadata, PvEntry, PvId, PvName, Timestamp};
@@ -14,7 +18,8 @@ pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
 
 use crate::{Error, disk::Disk, head::Facts, registry::Registry, segment::Manifest};
 
-const KEY: &str = "catalogue.redb";
+/// The key of the catalogue, and the mark of an archive.
+pub(crate) const CATALOGUE: &str = "catalogue.redb";
 const NEW_KEY: &str = "catalogue.new";
 const VERSION: u16 = 1;
 /// Pages of the catalogue kept in memory.
@@ -55,13 +60,13 @@ pub(crate) struct Catalog {
 impl Catalog {
     /// Opens the catalogue, or makes an empty one if `create` and there is none. A half-made one never has the final name.
     pub(crate) fn open(disk: Arc<dyn Disk>) -> Result<Catalog, Error> {
-        if disk.len(KEY).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        if disk.len(CATALOGUE).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             create(&disk)?;
         }
         let catalog = Catalog { disk, database: Mutex::new(None) };
         let version = catalog.read(|tables| tables.meta("version"))?.unwrap_or(0) as u16;
         if version > VERSION {
-            return Err(Error::TooNew { path: KEY.to_owned(), version, supported: VERSION });
+            return Err(Error::TooNew { path: CATALOGUE.to_owned(), version, supported: VERSION });
         }
         Ok(catalog)
     }
@@ -71,7 +76,7 @@ impl Catalog {
         match &*database {
             Some(open) => Ok(open.clone()),
             None => {
-                let opened = Arc::new(open_database(&self.disk, KEY)?);
+                let opened = Arc::new(open_database(&self.disk, CATALOGUE)?);
                 *database = Some(opened.clone());
                 Ok(opened)
             }
@@ -277,19 +282,33 @@ impl Catalog {
     }
 }
 
-/// Names of PVs by number from a copy of the catalogue's bytes, for a check beside a running archiver. The copy may be torn;
-/// then there are none.
-pub(crate) fn names_of_copy(bytes: Vec<u8>) -> Vec<(PvId, PvName)> {
-    let backend = redb::backends::InMemoryBackend::new();
-    if backend.set_len(bytes.len() as u64).and_then(|()| backend.write(0, &bytes)).is_err() {
-        return Vec::new();
-    }
-    let Ok(database) = Database::builder().create_with_backend(backend) else { return Vec::new() };
-    let Ok(transaction) = database.begin_read() else { return Vec::new() };
-    let Ok(table) = transaction.open_table(PVS) else { return Vec::new() };
-    let Ok(rows) = table.iter() else { return Vec::new() };
-    let name = |id: u32, bytes: &[u8]| Some((PvId(id), wire::pv(PvId(id), bytes)?.0.name));
-    rows.flatten().filter_map(|(id, bytes)| name(id.value(), bytes.value())).collect()
+/// What a check wants to know of the catalogue.
+#[derive(Debug, Default)]
+pub(crate) struct Copy {
+    pub(crate) names: HashMap<PvId, PvName>,
+    pub(crate) segments: Vec<String>,
+}
+
+/// Reads a copy of the catalogue's bytes, for a check beside a running archiver. The copy may be torn; then it says nothing.
+pub(crate) fn open_copy(bytes: Vec<u8>) -> Copy {
+    let open = || -> Result<Copy, redb::Error> {
+        let backend = redb::backends::InMemoryBackend::new();
+        backend.set_len(bytes.len() as u64)?;
+        backend.write(0, &bytes)?;
+        let transaction = Database::builder().create_with_backend(backend)?.begin_read()?;
+        let mut copy = Copy::default();
+        for row in transaction.open_table(PVS)?.iter()? {
+            let (id, bytes) = row?;
+            let id = PvId(id.value());
+            copy.names.extend(wire::pv(id, bytes.value()).map(|(entry, _)| (id, entry.name)));
+        }
+        for row in transaction.open_table(SEGMENTS)?.iter()? {
+            let (sequence, bytes) = row?;
+            copy.segments.extend(wire::manifest(sequence.value(), bytes.value()).map(|manifest| manifest.key));
+        }
+        Ok(copy)
+    };
+    open().unwrap_or_default()
 }
 
 /// A read transaction with shorthands.
@@ -336,7 +355,7 @@ fn put_facts(transaction: &WriteTransaction, facts: &Facts) -> Result<(), redb::
 }
 
 fn create(disk: &Arc<dyn Disk>) -> Result<(), Error> {
-    let io = |doing, source| Error::Io { doing, path: KEY.to_owned(), source };
+    let io = |doing, source| Error::Io { doing, path: CATALOGUE.to_owned(), source };
     match disk.remove(NEW_KEY) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io("replace a half-made", error)),
         _ => {}
@@ -356,7 +375,7 @@ fn create(disk: &Arc<dyn Disk>) -> Result<(), Error> {
     run().map_err(|error| Error::Catalogue { doing: "create", source: error.into() })?;
     drop(database);
     disk.sync(NEW_KEY).map_err(|error| io("sync", error))?;
-    disk.rename(NEW_KEY, KEY).map_err(|error| io("create", error))?;
+    disk.rename(NEW_KEY, CATALOGUE).map_err(|error| io("create", error))?;
     disk.sync_folder("").map_err(|error| io("make durable the name of", error))
 }
 

@@ -1,10 +1,18 @@
 //! The check: reads every byte of an archive and says what is damaged, beside a running archiver.
 
-use std::{fmt, path::Path};
+use std::{collections::HashMap, fmt, io, path::Path, sync::Arc};
 
-use sample::{PvId, PvName, TimeRange};
+use sample::{PvId, PvName, TimeRange, Timestamp};
 
-use crate::Error;
+use crate::{
+    Error, Summary,
+    catalog::{self, CATALOGUE},
+    disk::{Disk, RealDisk},
+    log, log_format, log_scan,
+    segment::{Entry, Manifest, Segment},
+    segment_format::{ENTRY_LEN, HEADER_LEN},
+    week,
+};
 
 /// How far a check has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,13 +76,186 @@ impl fmt::Display for BadBlock {
 }
 
 /// Reads everything in `folder` and verifies every checksum, each index against its data and each summary against its samples.
-/// Needs no lock: it works while an archiver writes there.
-pub fn check(folder: &Path, mut progress: impl FnMut(Progress)) -> Result<Report, Error> {
-    std::fs::read_dir(folder).map_err(|source| Error::Io {
-        doing: "list",
-        path: folder.display().to_string(),
-        source,
-    })?;
-    progress(Progress { bytes: 0, bytes_total: 0 });
-    Ok(Report::default())
+/// Needs no lock: it works while an archiver writes there, and says nothing of files that vanish meanwhile.
+pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Error> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(folder));
+    let failed = |source| Error::Io { doing: "list", path: folder.display().to_string(), source };
+    let names = disk.list("").map_err(failed)?;
+    if !names.iter().any(|name| name == CATALOGUE) {
+        let found = format!("it holds no {CATALOGUE}");
+        return Err(Error::NotAStore { folder: folder.to_owned(), found });
+    }
+    let copy = copy_catalogue(&*disk)?.map(catalog::open_copy).unwrap_or_default();
+    let mut segments = Vec::new();
+    for week in names.iter().filter(|name| week::is_folder(name)) {
+        let files = disk.list(week).map_err(failed)?;
+        segments.extend(files.iter().filter(|name| name.ends_with(".seg")).map(|name| format!("{week}/{name}")));
+    }
+    segments.sort_unstable();
+    let logs: Vec<String> = log::files(&*disk).map_err(failed)?.into_iter().map(log_format::key).collect();
+    let bytes_total = segments.iter().chain(&logs).map(|key| disk.len(key).unwrap_or(0)).sum();
+    let mut check = Check { disk, names: copy.names, report: Report::default(), bytes_total, progress };
+    for missing in copy.segments.iter().filter(|key| !segments.contains(key)) {
+        check.problem(format!("{missing} is in the catalogue, but there is no such file"));
+    }
+    for key in &segments {
+        check.segment(key)?;
+    }
+    for key in &logs {
+        check.log(key, Some(key) == logs.last())?;
+    }
+    Ok(check.report)
+}
+
+/// The bytes of the catalogue, if they can be read while no transaction ends: then its first page does not change meanwhile.
+fn copy_catalogue(disk: &dyn Disk) -> Result<Option<Vec<u8>>, Error> {
+    for _ in 0..5 {
+        let Some(bytes) = read_file(disk, CATALOGUE)? else { return Ok(None) };
+        let mut first_page = [0; 512];
+        let unchanged = disk.read_at(CATALOGUE, 0, &mut first_page).is_ok() && bytes.starts_with(&first_page);
+        if unchanged {
+            return Ok(Some(bytes));
+        }
+    }
+    Ok(None)
+}
+
+/// A whole file; none if it is not there any more.
+fn read_file(disk: &dyn Disk, key: &str) -> Result<Option<Vec<u8>>, Error> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; disk.len(key)? as usize];
+        disk.read_at(key, 0, &mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Io { doing: "read", path: key.to_owned(), source }),
+    }
+}
+
+/// A check under way.
+struct Check<P> {
+    disk: Arc<dyn Disk>,
+    names: HashMap<PvId, PvName>,
+    report: Report,
+    bytes_total: u64,
+    progress: P,
+}
+
+impl<P: FnMut(Progress)> Check<P> {
+    fn problem(&mut self, sentence: String) {
+        self.report.problems.push(sentence);
+    }
+
+    fn read(&mut self, bytes: u64) {
+        self.report.bytes += bytes;
+        (self.progress)(Progress { bytes: self.report.bytes, bytes_total: self.bytes_total.max(self.report.bytes) });
+    }
+
+    fn segment(&mut self, key: &str) -> Result<(), Error> {
+        let Ok(bytes) = self.disk.len(key) else { return Ok(()) };
+        let nothing = Timestamp::default();
+        let (key, disk) = (key.to_owned(), self.disk.clone());
+        let manifest = Manifest { sequence: 0, last: 0, key, bytes, blocks: 0, samples: 0, t0: nothing, t1: nothing };
+        let segment = Segment::new(disk, manifest);
+        self.report.segments += 1;
+        let before = (self.report.blocks, self.report.samples);
+        match self.segment_content(&segment) {
+            Ok(end) => {
+                let footer = segment.footer()?;
+                let found = (self.report.blocks - before.0, self.report.samples - before.1);
+                let unread = self.report.bad_blocks.iter().any(|bad| bad.file == segment.manifest.key);
+                if !unread && found != (footer.blocks, footer.samples) {
+                    self.problem(format!(
+                        "the segment {} holds other blocks than its footer counts",
+                        segment.manifest.key
+                    ));
+                }
+                if end != footer.pages_at {
+                    self.problem(format!("the segment {} has bytes that nothing points to", segment.manifest.key));
+                }
+            }
+            Err(error @ (Error::CorruptSegment { .. } | Error::TooNew { .. })) => self.problem(error.to_string()),
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Reads all blocks and gives the byte at which their index ends.
+    fn segment_content(&mut self, segment: &Segment) -> Result<u64, Error> {
+        segment.check_header()?;
+        let records = segment.records()?;
+        let mut end = HEADER_LEN as u64;
+        for record in &records {
+            let entries = match segment.index(record) {
+                Ok(entries) => entries,
+                Err(error @ Error::CorruptSegment { .. }) => {
+                    self.problem(error.to_string());
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            for entry in entries {
+                if entry.offset != end {
+                    self.problem(format!(
+                        "{}: the block at byte {} does not follow the last one",
+                        segment.manifest.key, entry.offset
+                    ));
+                }
+                end = entry.offset + u64::from(entry.len);
+                self.block(segment, record.pv, &entry)?;
+            }
+        }
+        Ok(end + records.iter().map(|record| u64::from(record.blocks) * ENTRY_LEN as u64).sum::<u64>())
+    }
+
+    fn block(&mut self, segment: &Segment, pv: PvId, entry: &Entry) -> Result<(), Error> {
+        let reason = match segment.read(pv, entry) {
+            Ok(batch) => {
+                self.report.samples += batch.len() as u64;
+                let summary = Summary::of(&batch, 0..batch.len());
+                let agrees = summary.is_some_and(|summary| summary.identical(&entry.summary));
+                (!agrees).then(|| "its summary in the index is not that of its samples".to_owned())
+            }
+            Err(Error::CorruptBlock { reason, .. }) => Some(reason),
+            Err(error) => return Err(error),
+        };
+        self.report.blocks += 1;
+        self.read(u64::from(entry.len));
+        self.report.bad_blocks.extend(reason.map(|reason| BadBlock {
+            file: segment.manifest.key.clone(),
+            offset: entry.offset,
+            pv,
+            name: self.names.get(&pv).cloned(),
+            range: TimeRange { t0: entry.summary.t0, t1: entry.summary.t1 },
+            reason,
+        }));
+        Ok(())
+    }
+
+    fn log(&mut self, key: &str, is_last: bool) -> Result<(), Error> {
+        let Some(bytes) = read_file(&*self.disk, key)? else { return Ok(()) };
+        let scan = log_scan::scan(&bytes);
+        if let Some(version) = scan.newer {
+            self.problem(format!(
+                "{key} has format version {version}, this program reads up to {}",
+                log_format::VERSION
+            ));
+        }
+        for frame in &scan.frames {
+            if bytes.get(frame.records.clone()).is_none_or(|records| log_scan::records(records).is_err()) {
+                self.problem(format!("{key}: the records at byte {} cannot be read", frame.records.start));
+            }
+        }
+        // The end of the last file may be half-written at this moment.
+        let torn = scan.tail.filter(|_| !is_last);
+        for damaged in scan.damaged.into_iter().chain(torn) {
+            self.problem(format!("{key}: {} bytes at byte {} are damaged", damaged.len(), damaged.start));
+        }
+        self.report.log_frames += scan.frames.len() as u64;
+        self.read(bytes.len() as u64);
+        Ok(())
+    }
 }

@@ -130,8 +130,8 @@ impl Engine {
     fn remove_log_files(&self, first: u64) {
         let _syncing = self.syncing.lock().expect("no holder of this lock panics");
         let result = log::files(&*self.disk).and_then(|numbers| {
-            let old = numbers.into_iter().filter(|number| *number < first);
-            old.map(|number| self.disk.remove(&log_format::key(number))).collect::<io::Result<()>>()
+            let mut old = numbers.into_iter().filter(|number| *number < first);
+            old.try_for_each(|number| self.disk.remove(&log_format::key(number)))
         });
         if let Err(error) = result {
             tracing::warn!("cannot remove files of the log whose samples are in blocks: {error}");
@@ -161,11 +161,7 @@ impl Engine {
             Ok(Some(Manifest { key: key.clone(), ..manifest }))
         };
         write().map_err(|source| {
-            if let Err(error) = self.disk.remove(&unfinished)
-                && error.kind() != io::ErrorKind::NotFound
-            {
-                tracing::warn!("cannot remove {unfinished}: {error}");
-            }
+            self.remove_unfinished(&unfinished);
             Error::Io { doing: "write the segment", path: key.clone(), source }
         })
     }

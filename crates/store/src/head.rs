@@ -13,7 +13,7 @@ use std::{
 
 use sample::{Batch, Gap, GapCause, Metadata, PvId, Record, Sample, TimeRange, Timestamp};
 
-use crate::repeats::without_repeats;
+use crate::{merge::rows_within, repeats::without_repeats};
 
 /// Readers lock one of so many parts of the head, so that they hardly ever meet the writer.
 const SHARDS: usize = 64;
@@ -163,10 +163,10 @@ impl Head {
 /// The rows of a chunk within `range`, sorted, without repeats.
 fn piece(chunk: &Batch, range: TimeRange) -> Batch {
     let sorted = if chunk.is_sorted() {
-        chunk.slice(chunk.rows_within(range))
+        chunk.slice(rows_within(chunk, range))
     } else {
         let sorted = chunk.clone().sorted();
-        let rows = sorted.rows_within(range);
+        let rows = rows_within(&sorted, range);
         sorted.slice(rows)
     };
     without_repeats(sorted).0

@@ -18,6 +18,7 @@ mod bytes;
 mod catalog;
 mod check;
 mod codec;
+mod compact;
 mod config;
 pub mod disk;
 mod engine;

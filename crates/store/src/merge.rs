@@ -78,6 +78,12 @@ impl Open {
     }
 }
 
+/// Where the samples of `range` lie in a sorted batch. A range that ends with time itself has no moment after it.
+pub(crate) fn rows_within(batch: &Batch, range: TimeRange) -> Range<usize> {
+    let rows = batch.rows_within(range);
+    if range.t1 == Timestamp::MAX { rows.start..batch.len() } else { rows }
+}
+
 /// What bins are made of.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stretch {
@@ -106,7 +112,7 @@ pub struct Samples {
 
 impl Samples {
     pub(crate) fn new(range: TimeRange, mut parts: Vec<Part>, errors: Vec<Error>) -> Samples {
-        parts.retain(|part| part.t0 < range.t1 && part.t1 >= range.t0);
+        parts.retain(|part| (part.t0 < range.t1 || range.t1 == Timestamp::MAX) && part.t1 >= range.t0);
         parts.sort_by_key(|part| (part.t0, part.order));
         let (open, recent) = (Vec::new(), Vec::new());
         Samples { range, parts: parts.into(), open, errors: errors.into(), recent, out: None }
@@ -123,7 +129,7 @@ impl Samples {
                 Source::Rows(batch) => batch,
                 Source::Block(block) => block.read()?,
             };
-            let rows = batch.rows_within(self.range);
+            let rows = rows_within(&batch, self.range);
             if !rows.is_empty() {
                 self.open.push(Open { order: part.order, batch, next: rows.start, end: rows.end });
             }

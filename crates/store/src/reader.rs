@@ -212,7 +212,7 @@ impl Reader {
 }
 
 fn overlaps(segment: &Segment, range: TimeRange) -> bool {
-    segment.manifest.t0 < range.t1 && segment.manifest.t1 >= range.t0
+    (segment.manifest.t0 < range.t1 || range.t1 == Timestamp::MAX) && segment.manifest.t1 >= range.t0
 }
 
 fn rows(batch: Batch) -> Part {

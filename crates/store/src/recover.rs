@@ -1,6 +1,6 @@
 //! Recovery, which is how every store is opened: the catalogue is the truth, and what the log has beyond it goes into the head.
 
-use std::{io, sync::Arc};
+use std::{collections::HashSet, io, sync::Arc};
 
 use sample::{Gap, PvId, Record, Timestamp};
 
@@ -129,17 +129,20 @@ fn close_gaps(recovered: &mut Recovered) {
     }
 }
 
-/// Removes half-written segments and sets aside whole ones that the catalogue does not know: a crash came between the file and
-/// the transaction, and the log has their samples.
+/// Removes half-written segments and what a merge left over, and sets aside whole segments that the catalogue does not know: a
+/// crash came between the file and the transaction, and the log has their samples.
 pub(crate) fn set_orphans_aside(disk: &dyn Disk, segments: &[Manifest]) -> Result<Vec<String>, Error> {
+    let known: HashSet<&str> = segments.iter().map(|segment| segment.key.as_str()).collect();
     let mut problems = Vec::new();
     let mut run = || -> io::Result<()> {
         for folder in disk.list("")?.iter().filter(|name| week::is_folder(name)) {
             for name in disk.list(folder)? {
                 let key = format!("{folder}/{name}");
-                if name.ends_with(".tmp") {
+                if name.ends_with(".tmp")
+                    || (name.ends_with(".seg") && is_left_over(&name, segments) && !known.contains(&*key))
+                {
                     disk.remove(&key)?;
-                } else if name.ends_with(".seg") && !segments.iter().any(|segment| segment.key == key) {
+                } else if name.ends_with(".seg") && !known.contains(&*key) {
                     disk.rename(&key, &format!("{key}.orphan"))?;
                     problems.push(format!(
                         "{key} is not in the catalogue: a crash came before it was entered; its samples are in the log, \
@@ -152,4 +155,12 @@ pub(crate) fn set_orphans_aside(disk: &dyn Disk, segments: &[Manifest]) -> Resul
     };
     run().map_err(|source| Error::Io { doing: "look for unknown segments in", path: "the archive".into(), source })?;
     Ok(problems)
+}
+
+/// Whether an unknown segment is a merged one that was not entered, or one that was merged into a known one.
+fn is_left_over(name: &str, segments: &[Manifest]) -> bool {
+    let numbers = name.trim_end_matches(".seg");
+    let merged = numbers.contains('-');
+    let number = numbers.parse().ok();
+    merged || number.is_some_and(|number| segments.iter().any(|of| (of.sequence..=of.last).contains(&number)))
 }

@@ -30,12 +30,21 @@ const WRITE_BYTES: usize = 1 << 20;
 pub(crate) struct Manifest {
     /// The order of writing: of segments with samples of equal time the one with the lower number was written earlier.
     pub(crate) sequence: u64,
+    /// The highest number of the segments that were merged into this one; its own if it came from a flush.
+    pub(crate) last: u64,
     pub(crate) key: String,
     pub(crate) bytes: u64,
     pub(crate) blocks: u64,
     pub(crate) samples: u64,
     pub(crate) t0: Timestamp,
     pub(crate) t1: Timestamp,
+}
+
+impl Manifest {
+    /// The folder of the week in which it was written.
+    pub(crate) fn folder(&self) -> &str {
+        self.key.split('/').next().unwrap_or_default()
+    }
 }
 
 /// Where a block lies and what is in it.
@@ -160,7 +169,7 @@ impl SegmentWriter {
         self.write_out()?;
         self.disk.sync(&self.key)?;
         let Footer { sequence, blocks, samples, t0, t1, .. } = self.footer;
-        Ok(Some(Manifest { sequence, key: self.key, bytes: self.written, blocks, samples, t0, t1 }))
+        Ok(Some(Manifest { sequence, last: sequence, key: self.key, bytes: self.written, blocks, samples, t0, t1 }))
     }
 
     fn write_out(&mut self) -> io::Result<()> {
@@ -181,6 +190,7 @@ pub(crate) struct Segment {
     footer: OnceLock<Footer>,
     // atomic
     replaced: AtomicBool,
+    kept: AtomicBool,
 }
 
 impl Drop for Segment {
@@ -195,12 +205,36 @@ impl Drop for Segment {
 
 impl Segment {
     pub(crate) fn new(disk: Arc<dyn Disk>, manifest: Manifest) -> Segment {
-        Segment { manifest, disk, footer: OnceLock::new(), replaced: AtomicBool::new(false) }
+        Segment {
+            manifest,
+            disk,
+            footer: OnceLock::new(),
+            replaced: AtomicBool::new(false),
+            kept: AtomicBool::new(false),
+        }
     }
 
     /// The catalogue no longer names it: its file is removed when nobody reads it any more.
     pub(crate) fn replace(&self) {
         self.replaced.store(true, Relaxed);
+    }
+
+    /// It is damaged and is not to be merged.
+    pub(crate) fn keep(&self) {
+        self.kept.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept.load(Relaxed)
+    }
+
+    /// The whole directory.
+    pub(crate) fn records(&self) -> Result<Vec<Record>, Error> {
+        let mut records = Vec::new();
+        for page in 0..self.footer()?.first_pvs.len() {
+            records.extend(self.page(page)?);
+        }
+        Ok(records)
     }
 
     /// The blocks of a PV, in the order of their writing.
@@ -269,6 +303,18 @@ impl Segment {
             && batch.times().first() == Some(&t0)
             && batch.times().last() == Some(&t1);
         if owner == pv && fits { Ok(batch) } else { Err(corrupt("it is not the block that the index means")) }
+    }
+
+    /// Nobody needs the header to read; a check looks whether it is whole.
+    pub(crate) fn check_header(&self) -> Result<(), Error> {
+        let bytes = self.read_checked(0, HEADER_LEN as u64)?;
+        let sequence = self.footer()?.sequence.to_le_bytes();
+        let whole = bytes[..8] == MAGIC
+            && bytes[8..10] == VERSION.to_le_bytes()
+            && bytes[10..16] == [0; 6]
+            && bytes[16..24] == sequence
+            && bytes[32..].iter().all(|byte| *byte == 0);
+        if whole { Ok(()) } else { Err(self.corrupt("its header is damaged".to_owned())) }
     }
 
     pub(crate) fn footer(&self) -> Result<&Footer, Error> {

@@ -10,7 +10,7 @@ use sample::Timestamp;
 
 use crate::{
     Config, Error, Reader, Writer,
-    catalog::Catalog,
+    catalog::{CATALOGUE, Catalog},
     disk::{Disk, RealDisk},
     engine::{Engine, Ingest, Snapshot},
     log::Log,
@@ -20,7 +20,6 @@ use crate::{
 };
 
 const LOCK: &str = "lock";
-const CATALOGUE: &str = "catalogue.redb";
 
 /// An open archive. One process at a time can have it open. Dropped without `close` it leaves what a crash would.
 #[derive(Debug)]

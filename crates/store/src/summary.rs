@@ -125,6 +125,13 @@ impl Summary {
         }
     }
 
+    /// Equal to the last bit.
+    pub(crate) fn identical(&self, other: &Summary) -> bool {
+        let bits = |s: &Summary| [s.min, s.max, s.sum, s.first, s.last].map(f64::to_bits);
+        let rest = |s: &Summary| (s.value_type, s.t0, s.t1, s.count, s.nan_count, s.severity_max, s.invalid_count);
+        bits(self) == bits(other) && rest(self) == rest(other)
+    }
+
     /// Whether every value that counts is finite, so that the sum gives the mean.
     pub(crate) fn is_finite(&self) -> bool {
         self.nan_count == self.count || (self.min.is_finite() && self.max.is_finite() && self.sum.is_finite())

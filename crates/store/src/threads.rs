@@ -1,4 +1,4 @@
-//! The threads of an open store: one writes the log, one syncs it, one flushes and merges.
+//! The threads of an open store: one writes the log, one syncs it, one flushes heads, one merges segments.
 
 use std::{
     sync::{
@@ -11,12 +11,16 @@ use std::{
 
 use sample::Timestamp;
 
-use crate::{Durable, Error, engine::Engine, log_format};
+use crate::{Durable, Error, compact::Compaction, engine::Engine, log_format};
 
 /// So long frames wait in the buffer at most: what a dying process, not a dying machine, can take with it.
 const WRITE_DELAY: Duration = Duration::from_millis(10);
 /// How often the flushing thread looks whether it is wanted.
 const FLUSH_POLL: Duration = Duration::from_millis(50);
+
+/// How often the compacting thread looks whether there is something to merge, and how long it waits after a failure.
+const COMPACT_POLL: Duration = Duration::from_secs(1);
+const COMPACT_RETRY: Duration = Duration::from_secs(60);
 
 /// Running threads; they end when this is dropped.
 #[derive(Debug)]
@@ -49,6 +53,7 @@ impl Threads {
         let mut threads = Threads { stop: Arc::default(), engine: engine.clone(), running: Vec::new() };
         threads.spawn("log-write", write_log)?;
         threads.spawn("flush", flush)?;
+        threads.spawn("compact", compact)?;
         if let Durable::Every(interval) = engine.config.durable {
             threads.spawn("log-sync", move |engine, stop| sync_log(engine, stop, interval))?;
         }
@@ -113,6 +118,20 @@ fn flush(engine: &Engine, stop: &Stop) {
         }
         let now = engine.ingest().alive;
         failed = engine.flush_and_tell(now).is_err().then(Instant::now);
+    }
+}
+
+fn compact(engine: &Engine, stop: &Stop) {
+    let mut pause = COMPACT_POLL;
+    while stop.wait(pause) {
+        pause = match engine.compact(&|| !stop.asked.load(Relaxed)) {
+            Ok(Compaction::Done) => Duration::ZERO,
+            Ok(Compaction::Nothing | Compaction::Stopped) => COMPACT_POLL,
+            Err(error) => {
+                engine.counters.problem(format!("segments cannot be merged: {error}"));
+                COMPACT_RETRY
+            }
+        };
     }
 }
 

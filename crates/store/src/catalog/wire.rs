@@ -54,6 +54,9 @@ struct Segment {
     t0: i64,
     #[n(5)]
     t1: i64,
+    /// The last of the segments that were merged into it.
+    #[n(6)]
+    last: u64,
 }
 
 #[derive(Encode, Decode)]
@@ -123,6 +126,7 @@ pub(super) fn manifest_bytes(manifest: &Manifest) -> Vec<u8> {
         samples: manifest.samples,
         t0: manifest.t0.nanos(),
         t1: manifest.t1.nanos(),
+        last: manifest.last,
     })
 }
 
@@ -130,6 +134,7 @@ pub(super) fn manifest(sequence: u64, bytes: &[u8]) -> Option<Manifest> {
     let segment: Segment = minicbor::decode(bytes).ok()?;
     Some(Manifest {
         sequence,
+        last: segment.last,
         key: segment.key,
         bytes: segment.bytes,
         blocks: segment.blocks,

@@ -81,10 +81,10 @@ pub(crate) fn put<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) {
     }
     let mut best = dictionary(values, effort);
     let mut consider = |candidate: Option<Vec<u8>>| {
-        if let Some(candidate) = candidate {
-            if best.as_ref().is_none_or(|best| candidate.len() < best.len()) {
-                best = Some(candidate);
-            }
+        if let Some(candidate) = candidate
+            && best.as_ref().is_none_or(|best| candidate.len() < best.len())
+        {
+            best = Some(candidate);
         }
     };
     if values.len() >= PCO_ROWS_MIN {
@@ -220,7 +220,7 @@ mod tests {
             ("adc", (0..count).map(|i| noise(i) * 20.0 / 65535.0).collect()),
             ("setpoint", (0..count).map(|i| (i / 700) as f64 * 1.7).collect()),
             ("sine", (0..count).map(|i| (i as f64 / 50.0).sin()).collect()),
-            ("not finite", (0..count).map(|i| [f64::NAN, f64::INFINITY, 0.0, -0.0][i as usize % 4]).collect()),
+            ("not finite", [f64::NAN, f64::INFINITY, 0.0, -0.0].into_iter().cycle().take(count as usize).collect()),
             ("nan with a payload", (0..count).map(|i| f64::from_bits(0x7ff8_0000_0000_0000 | i as u64)).collect()),
         ]
     }

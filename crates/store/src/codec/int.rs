@@ -44,14 +44,15 @@ pub(crate) fn put(out: &mut Vec<u8>, values: &[i64], effort: Effort) {
     let smallest = packed.min(stepped).min(run_bytes);
 
     // Few runs beat everything; a packed column below two bits a value is not worth the time of pco either.
-    if values.len() >= PCO_ROWS_MIN && run_bytes > values.len() / 16 && smallest > values.len() / 8 {
-        if let Ok(pco) = pco::standalone::simple_compress(values, &effort.pco()) {
-            if pco.len() < smallest {
-                out.push(PCO);
-                put_blob(out, &pco);
-                return;
-            }
-        }
+    if values.len() >= PCO_ROWS_MIN
+        && run_bytes > values.len() / 16
+        && smallest > values.len() / 8
+        && let Ok(pco) = pco::standalone::simple_compress(values, &effort.pco())
+        && pco.len() < smallest
+    {
+        out.push(PCO);
+        put_blob(out, &pco);
+        return;
     }
     if run_bytes == smallest {
         put_runs(out, values);

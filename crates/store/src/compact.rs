@@ -1,0 +1,183 @@
+//! Compaction: many small segments become one large one, so that a query opens few files and blocks are full.
+//!
+//! Only neighbours in the order of writing are merged, so that samples of equal time stay in their order, and only those of one
+//! week, so that the folders of past weeks never change. A damaged block keeps its segment from being merged: what is left of
+//! it stays where it is.
+
+use std::{
+    io,
+    iter::Peekable,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    vec,
+};
+
+use sample::{Batch, PvId, TimeRange};
+
+use crate::{
+    Error, Samples,
+    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX},
+    codec::Effort,
+    engine::Engine,
+    flush::write_blocks,
+    merge::{Block, Part, Source},
+    segment::{Manifest, Record, Segment, SegmentWriter},
+};
+
+/// So many segments of about one size become one.
+const FAN_IN: usize = 8;
+/// Segments below this count as of one size; above, each step is `FAN_IN` times larger.
+const LEVEL_BYTES: u64 = 4 << 20;
+/// No larger segment is made: it must be copied by a backup, and written again when it is merged.
+const SEGMENT_BYTES_MAX: u64 = 2 << 30;
+
+/// How a merge ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compaction {
+    /// Segments were merged; there may be more to do.
+    Done,
+    /// There is nothing to merge.
+    Nothing,
+    /// It was told to stop.
+    Stopped,
+}
+
+impl Engine {
+    /// Merges one run of segments, if there is one. `go_on` is asked now and then.
+    pub(crate) fn compact(&self, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
+        let run = choose(&self.snapshot().segments);
+        let Some((first, last)) = run.first().zip(run.last()) else { return Ok(Compaction::Nothing) };
+        let (sequence, last) = (first.manifest.sequence, last.manifest.last);
+        let folder = first.manifest.folder().to_owned();
+        let key = format!("{folder}/{sequence:012}-{last:012}.seg");
+        let merged = self.write_merged(&run, &format!("{key}.tmp"), go_on);
+        let merged = match merged {
+            Ok(Some(merged)) => merged.map(|manifest| Manifest { key: key.clone(), last, ..manifest }),
+            other => {
+                self.remove_unfinished(&format!("{key}.tmp"));
+                if let Err(Error::CorruptBlock { .. } | Error::CorruptSegment { .. }) = &other {
+                    run.iter().for_each(|segment| segment.keep());
+                }
+                return other.map(|_| Compaction::Stopped);
+            }
+        };
+        self.enter_merged(&run, merged, &folder)?;
+        Ok(Compaction::Done)
+    }
+
+    /// Writes what is in the segments of a run as one; the outer none means stopped, the inner that no samples are left.
+    fn write_merged(
+        &self,
+        run: &[Arc<Segment>],
+        unfinished: &str,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Option<Option<Manifest>>, Error> {
+        let io = |source| Error::Io { doing: "write the segment", path: unfinished.to_owned(), source };
+        let now = self.ingest().alive;
+        let sequence = run[0].manifest.sequence;
+        let mut writer = SegmentWriter::new(self.disk.clone(), unfinished.to_owned(), sequence, now);
+        let mut directories = Vec::new();
+        for segment in run {
+            directories.push((segment, segment.records()?.into_iter().peekable()));
+        }
+        while let Some(pv) = directories.iter_mut().filter_map(|(_, records)| Some(records.peek()?.pv)).min() {
+            if !go_on() {
+                return Ok(None);
+            }
+            let parts = self.parts_of(pv, &mut directories)?;
+            if self.registry().is_deleted(pv) {
+                continue;
+            }
+            let mut gathered: Option<Batch> = None;
+            for batch in Samples::new(TimeRange::ALL, parts, Vec::new()) {
+                gather(&mut writer, pv, &mut gathered, batch?).map_err(io)?;
+            }
+            if let Some(rest) = gathered {
+                write_blocks(&mut writer, pv, rest, Effort::Merge).map_err(io)?;
+            }
+        }
+        writer.finish().map_err(io).map(Some)
+    }
+
+    /// The blocks of a PV in all segments of a run, whose directories have come to it.
+    fn parts_of(
+        &self,
+        pv: PvId,
+        directories: &mut [(&Arc<Segment>, Peekable<vec::IntoIter<Record>>)],
+    ) -> Result<Vec<Part>, Error> {
+        let mut parts = Vec::new();
+        for (segment, records) in directories {
+            let Some(record) = records.next_if(|record| record.pv == pv) else { continue };
+            for entry in segment.index(&record)? {
+                let block = Block { pv, segment: segment.clone(), entry, counters: self.counters.clone() };
+                let (t0, t1) = (entry.summary.t0, entry.summary.t1);
+                parts.push(Part { t0, t1, order: parts.len() as u64, source: Source::Block(block) });
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Puts the merged segment in place of those of the run: on disk, in the catalogue, for readers.
+    fn enter_merged(&self, run: &[Arc<Segment>], merged: Option<Manifest>, folder: &str) -> Result<(), Error> {
+        if let Some(manifest) = &merged {
+            let rename = || -> io::Result<()> {
+                self.disk.rename(&format!("{}.tmp", manifest.key), &manifest.key)?;
+                self.disk.sync_folder(folder)
+            };
+            rename().map_err(|source| Error::Io { doing: "name the segment", path: manifest.key.clone(), source })?;
+        }
+        let replaced: Vec<u64> = run.iter().map(|segment| segment.manifest.sequence).collect();
+        self.catalog.commit_merge(merged.as_ref(), &replaced)?;
+        let merged = merged.map(|manifest| Arc::new(Segment::new(self.disk.clone(), manifest)));
+        self.change_snapshot(|snapshot| {
+            let segments = Arc::make_mut(&mut snapshot.segments);
+            segments.retain(|segment| !replaced.contains(&segment.manifest.sequence));
+            let place = segments.partition_point(|segment| segment.manifest.sequence < replaced[0]);
+            merged.into_iter().for_each(|merged| segments.insert(place, merged));
+        });
+        run.iter().for_each(|segment| segment.replace());
+        self.counters.merged_segments.fetch_add(run.len() as u64, Relaxed);
+        Ok(())
+    }
+
+    pub(crate) fn remove_unfinished(&self, key: &str) {
+        if let Err(error) = self.disk.remove(key)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!("cannot remove the unfinished {key}: {error}");
+        }
+    }
+}
+
+/// Neighbours of one size and week, as many as are merged at once; nothing if there are none.
+fn choose(segments: &[Arc<Segment>]) -> Vec<Arc<Segment>> {
+    let level = |segment: &Segment| (segment.manifest.bytes / LEVEL_BYTES).max(1).ilog(FAN_IN as u64);
+    let alike = |a: &Arc<Segment>, b: &Arc<Segment>| {
+        level(a) == level(b) && a.manifest.folder() == b.manifest.folder() && !a.is_kept() && !b.is_kept()
+    };
+    let fits = |run: &&[Arc<Segment>]| {
+        run.len() >= FAN_IN
+            && run[..FAN_IN].iter().map(|segment| segment.manifest.bytes).sum::<u64>() <= SEGMENT_BYTES_MAX
+    };
+    segments.chunk_by(alike).find(fits).map(|run| run[..FAN_IN].to_vec()).unwrap_or_default()
+}
+
+/// Adds a batch to what was gathered, and writes what fills a block or is of another type.
+fn gather(writer: &mut SegmentWriter, pv: PvId, gathered: &mut Option<Batch>, batch: Batch) -> io::Result<()> {
+    if let Some(whole) = gathered.take_if(|whole| whole.value_type() != batch.value_type()) {
+        write_blocks(writer, pv, whole, Effort::Merge)?;
+    }
+    let whole = gathered.get_or_insert_with(|| Batch::new(batch.value_type()));
+    let fits = whole.extend_from(&batch, 0..batch.len());
+    assert!(fits, "another type was written out above");
+    let scalar = whole.value_type().is_numeric_scalar();
+    if scalar && whole.len() >= BLOCK_ROWS_MAX {
+        let rest = whole.slice(BLOCK_ROWS_MAX..whole.len());
+        let full = whole.slice(0..BLOCK_ROWS_MAX);
+        *gathered = Some(rest).filter(|rest| !rest.is_empty());
+        return write_blocks(writer, pv, full, Effort::Merge);
+    }
+    if !scalar && whole.byte_size() >= 4 * BLOCK_BYTES_MAX {
+        return gathered.take().map_or(Ok(()), |whole| write_blocks(writer, pv, whole, Effort::Merge));
+    }
+    Ok(())
+}
