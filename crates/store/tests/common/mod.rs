@@ -1,0 +1,47 @@
+//! What the tests of the store have in common: PVs, samples, and reading them back.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::time::{Duration, Instant};
+
+use sample::{
+    Alarm, Batch, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink, TimeRange, Timestamp,
+    Value,
+};
+use store::{Error, Store};
+
+pub(crate) fn at(nanos: i64) -> Timestamp {
+    Timestamp::from_nanos(nanos)
+}
+
+pub(crate) fn sample(nanos: i64, value: Value) -> Sample {
+    Sample { time: at(nanos), value, alarm: Alarm::default(), pulse: 0 }
+}
+
+pub(crate) fn settings() -> PvSettings {
+    PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active }
+}
+
+pub(crate) fn register(store: &Store, names: &[&str]) -> Result<Vec<PvId>, Error> {
+    let pvs: Vec<_> = names.iter().map(|name| (PvName::new(name).unwrap(), settings())).collect();
+    Ok(store.writer().register(&pvs, at(0))?.iter().map(|entry| entry.id).collect())
+}
+
+pub(crate) fn append(store: &Store, pv: PvId, samples: &[Sample]) -> Result<(), Error> {
+    let records: Vec<_> = samples.iter().map(|sample| (pv, Record::Samples(Batch::of(sample)))).collect();
+    store.writer().append(&records, samples.last().map_or(at(0), |sample| sample.time))
+}
+
+pub(crate) fn read(store: &Store, pv: PvId, range: TimeRange) -> Vec<Sample> {
+    let batches = store.reader().samples(pv, range).map(|batch| batch.unwrap());
+    batches.flat_map(|batch| (0..batch.len()).map(move |row| batch.get(row)).collect::<Vec<_>>()).collect()
+}
+
+/// Waits until `done`, and panics if that takes too long to ever come.
+pub(crate) fn wait_until(what: &str, done: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !done() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,310 @@
+//! A disk that forgets: unsynced bytes and names survive a crash only by luck, writes tear, and anything fails when told to.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    sync::{Mutex, MutexGuard},
+};
+
+use store::disk::Disk;
+
+/// What a crash leaves of what was not synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Crash {
+    /// All of it: only the process died.
+    OfProcess,
+    /// Nothing.
+    Forgetful,
+    /// Some writes, some halves of writes, some names, by a seed.
+    Torn(u64),
+}
+
+#[derive(Clone, Debug)]
+enum Write {
+    Bytes(u64, Vec<u8>),
+    Len(u64),
+}
+
+#[derive(Clone, Debug, Default)]
+struct File {
+    durable: Vec<u8>,
+    now: Vec<u8>,
+    unsynced: Vec<Write>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    files: Vec<File>,
+    /// Key to place in `files`.
+    names: HashMap<String, usize>,
+    durable_names: HashMap<String, usize>,
+    folders: HashSet<String>,
+    durable_folders: HashSet<String>,
+    locked: HashSet<String>,
+    changes: u64,
+    crash_after: Option<u64>,
+    full: bool,
+    failing_syncs: bool,
+}
+
+/// Files in memory.
+#[derive(Debug, Default)]
+pub(crate) struct SimDisk(Mutex<State>);
+
+impl SimDisk {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    /// How many writes, syncs, renames and removals there were.
+    pub(crate) fn changes(&self) -> u64 {
+        self.state().changes
+    }
+
+    /// The power goes after so many changes; the last one is half done if it is a write.
+    pub(crate) fn crash_after(&self, changes: u64) {
+        self.state().crash_after = Some(changes);
+    }
+
+    pub(crate) fn has_crashed(&self) -> bool {
+        let state = self.state();
+        state.crash_after.is_some_and(|at| state.changes >= at)
+    }
+
+    /// No write finds room any more, or all do again.
+    pub(crate) fn set_full(&self, full: bool) {
+        self.state().full = full;
+    }
+
+    /// Each sync fails, or works again. What a failed sync should have kept is lost in a crash even if a later one works.
+    pub(crate) fn set_failing_syncs(&self, failing: bool) {
+        self.state().failing_syncs = failing;
+    }
+
+    /// What the next boot finds.
+    pub(crate) fn after(&self, crash: Crash) -> SimDisk {
+        let state = self.state();
+        let mut luck = match crash {
+            Crash::Torn(seed) => seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            _ => 1,
+        };
+        let mut lucky = || {
+            luck ^= luck << 13;
+            luck ^= luck >> 7;
+            luck ^= luck << 17;
+            match crash {
+                Crash::OfProcess => true,
+                Crash::Forgetful => false,
+                Crash::Torn(_) => luck.is_multiple_of(2),
+            }
+        };
+        let folders: HashSet<String> =
+            state.folders.iter().filter(|f| state.durable_folders.contains(*f) || lucky()).cloned().collect();
+        let mut names = HashMap::new();
+        let mut keys: Vec<&String> = state.names.keys().chain(state.durable_names.keys()).collect();
+        keys.sort();
+        keys.dedup();
+        for key in keys {
+            let (now, durable) = (state.names.get(key), state.durable_names.get(key));
+            let kept = if now == durable || lucky() { now } else { durable };
+            if let Some(file) = kept.filter(|_| folders.contains(folder_of(key))) {
+                names.insert(key.clone(), *file);
+            }
+        }
+        let mut files = Vec::new();
+        for file in &state.files {
+            let mut bytes = file.durable.clone();
+            for write in &file.unsynced {
+                match write {
+                    Write::Len(len) if lucky() => bytes.resize(*len as usize, 0),
+                    Write::Bytes(at, written) if lucky() => {
+                        let half = if crash == Crash::OfProcess || lucky() { written.len() } else { written.len() / 2 };
+                        put(&mut bytes, *at, &written[..half]);
+                    }
+                    _ => {}
+                }
+            }
+            files.push(File { durable: bytes.clone(), now: bytes, unsynced: Vec::new() });
+        }
+        SimDisk(Mutex::new(State {
+            files,
+            durable_names: names.clone(),
+            names,
+            durable_folders: folders.clone(),
+            folders,
+            ..State::default()
+        }))
+    }
+
+    /// Changes a byte of a file, as a failing disk does.
+    pub(crate) fn damage(&self, key: &str, place: usize, flip: u8) {
+        let mut state = self.state();
+        let file = state.names[key];
+        state.files[file].now[place] ^= flip;
+        state.files[file].durable[place] ^= flip;
+    }
+
+    pub(crate) fn keys(&self) -> Vec<String> {
+        self.state().names.keys().cloned().collect()
+    }
+}
+
+fn folder_of(key: &str) -> &str {
+    key.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn put(bytes: &mut Vec<u8>, at: u64, written: &[u8]) {
+    let end = at as usize + written.len();
+    if bytes.len() < end {
+        bytes.resize(end, 0);
+    }
+    bytes[at as usize..end].copy_from_slice(written);
+}
+
+fn gone() -> io::Error {
+    io::Error::other("the power is gone")
+}
+
+impl State {
+    /// Counts a change; an error if the power goes at it or went before.
+    fn change(&mut self) -> io::Result<()> {
+        self.changes += 1;
+        if self.crash_after.is_some_and(|at| self.changes > at) { Err(gone()) } else { Ok(()) }
+    }
+
+    fn file(&mut self, key: &str) -> io::Result<&mut File> {
+        let file = *self.names.get(key).ok_or(io::ErrorKind::NotFound)?;
+        Ok(&mut self.files[file])
+    }
+
+    fn file_or_new(&mut self, key: &str) -> io::Result<&mut File> {
+        if !self.folders.contains(folder_of(key)) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        if !self.names.contains_key(key) {
+            self.files.push(File::default());
+            self.names.insert(key.to_owned(), self.files.len() - 1);
+        }
+        self.file(key)
+    }
+}
+
+impl Disk for SimDisk {
+    fn create_folder(&self, folder: &str) -> io::Result<()> {
+        let mut state = self.state();
+        if !state.folders.contains(folder) {
+            state.change()?;
+            state.folders.insert(folder.to_owned());
+            if folder.is_empty() {
+                state.durable_folders.insert(String::new());
+            }
+        }
+        Ok(())
+    }
+
+    fn len(&self, key: &str) -> io::Result<u64> {
+        self.state().file(key).map(|file| file.now.len() as u64)
+    }
+
+    fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let mut state = self.state();
+        let file = state.file(key)?;
+        let found = file.now.get(offset as usize..offset as usize + bytes.len());
+        bytes.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.state();
+        let alive = state.change();
+        let dying = state.crash_after.is_some_and(|at| state.changes == at + 1);
+        if alive.is_err() && !dying {
+            return alive;
+        }
+        let full = state.full;
+        let half = if full || dying { bytes.len() / 2 } else { bytes.len() };
+        let file = state.file_or_new(key)?;
+        put(&mut file.now, offset, &bytes[..half]);
+        file.unsynced.push(Write::Bytes(offset, bytes[..half].to_vec()));
+        if full {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        alive
+    }
+
+    fn set_len(&self, key: &str, len: u64) -> io::Result<()> {
+        let mut state = self.state();
+        state.change()?;
+        let full = state.full;
+        let file = state.file_or_new(key)?;
+        if full && len > file.now.len() as u64 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        file.now.resize(len as usize, 0);
+        file.unsynced.push(Write::Len(len));
+        Ok(())
+    }
+
+    fn sync(&self, key: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.change()?;
+        let failing = state.failing_syncs;
+        let file = state.file(key)?;
+        file.unsynced.clear();
+        if failing {
+            // The system has dropped what it could not write, and no longer knows that it was ever there.
+            return Err(io::Error::other("the disk could not keep it"));
+        }
+        file.durable = file.now.clone();
+        Ok(())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.change()?;
+        let file = state.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        state.names.insert(to.to_owned(), file);
+        Ok(())
+    }
+
+    fn remove(&self, key: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.file(key)?;
+        state.change()?;
+        state.names.remove(key);
+        Ok(())
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        let state = self.state();
+        if !state.folders.contains(folder) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let files = state.names.keys().filter(|key| folder_of(key) == folder);
+        let folders = state.folders.iter().filter(|f| !f.is_empty() && folder_of(f) == folder);
+        Ok(files.chain(folders).map(|key| key.rsplit('/').next().unwrap().to_owned()).collect())
+    }
+
+    fn sync_folder(&self, folder: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.change()?;
+        let State { names, durable_names, folders, durable_folders, .. } = &mut *state;
+        durable_names.retain(|key, _| folder_of(key) != folder);
+        durable_names
+            .extend(names.iter().filter(|(key, _)| folder_of(key) == folder).map(|(key, file)| (key.clone(), *file)));
+        durable_folders.extend(folders.iter().filter(|f| !f.is_empty() && folder_of(f) == folder).cloned());
+        Ok(())
+    }
+
+    fn lock(&self, key: &str) -> io::Result<bool> {
+        let mut state = self.state();
+        state.file_or_new(key)?;
+        Ok(state.locked.insert(key.to_owned()))
+    }
+
+    fn unlock(&self, key: &str) {
+        self.state().locked.remove(key);
+    }
+}
