@@ -6,6 +6,7 @@
 //!   circuit, frames, channels    one TCP connection: messages, channels, monitors, retries, echoes
 //!   normative, describe          updates of the Normative Types -> Event
 //!   message                      each message that a client sends or gets
+//!   put                          the only messages that can change a PV; with the feature of that name
 //!   value, array, types, wire    pvData: values, their type descriptions, the bytes of both
 //! ```
 
@@ -19,6 +20,8 @@ mod describe;
 mod frames;
 pub mod message;
 mod normative;
+#[cfg(feature = "put")]
+pub mod put;
 pub mod search;
 mod slots;
 pub mod types;

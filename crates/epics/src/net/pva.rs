@@ -8,6 +8,8 @@
 //! ```
 
 mod circuit;
+#[cfg(feature = "put")]
+mod puts;
 mod udp;
 
 use std::{
@@ -20,6 +22,8 @@ use std::{
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+#[cfg(feature = "put")]
+pub(crate) use self::puts::PutOrder;
 use self::{
     circuit::{Command, Link, Notice},
     udp::{Datagram, Udp},
@@ -137,6 +141,17 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
                 self.subscriptions.insert(key, Subscription { name, monitor, at: None });
             }
             Wish::Unsubscribe { key } => self.forget(key),
+            #[cfg(feature = "put")]
+            Wish::Put { key, order } => self.put(key, order),
+        }
+    }
+
+    #[cfg(feature = "put")]
+    fn put(&self, key: Key, order: PutOrder) {
+        let server = self.subscriptions.get(&key).and_then(|subscription| subscription.at);
+        match server.and_then(|(server, _)| self.circuits.get(&server)) {
+            Some(link) => link.send(Command::Put { key, order }),
+            None => order.tell(Err(crate::pva::put::PutError::NotConnected)),
         }
     }
 

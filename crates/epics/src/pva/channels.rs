@@ -82,6 +82,8 @@ pub(crate) struct Channels {
     pub(super) registry: Registry,
     plans: HashMap<Type, Arc<Plan>>,
     words: Words,
+    #[cfg(feature = "put")]
+    puts: super::put::Puts,
 }
 
 #[derive(Debug)]
@@ -154,6 +156,8 @@ impl Channels {
             registry: Registry::default(),
             plans: HashMap::new(),
             words: Words::default(),
+            #[cfg(feature = "put")]
+            puts: super::put::Puts::default(),
         }
     }
 
@@ -416,6 +420,23 @@ impl Channels {
             keys.push(channel.key);
         }
         keys
+    }
+}
+
+#[cfg(feature = "put")]
+impl Channels {
+    pub(crate) fn put(&mut self, key: Key, value: super::put::PutValue, number: u32) {
+        let cid = self.cids.get(&key).copied();
+        let sid = cid.and_then(|cid| self.channels.get_mut(cid)).and_then(|channel| channel.sid());
+        self.puts.begin(sid, value, number, &mut self.out);
+    }
+
+    pub(crate) fn take_put(&mut self, header: super::wire::Header, payload: &[u8]) -> Result<(), Error> {
+        self.puts.take(header, payload, &mut self.registry, &mut self.out)
+    }
+
+    pub(crate) fn take_outcomes(&mut self) -> Vec<super::put::Outcome> {
+        self.puts.take_outcomes()
     }
 }
 

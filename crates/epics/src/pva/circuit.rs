@@ -166,6 +166,19 @@ impl Circuit {
     }
 }
 
+#[cfg(feature = "put")]
+impl Circuit {
+    /// Writes to a PV; what becomes of it is told by [`Circuit::take_outcomes`] with this number.
+    pub(crate) fn put(&mut self, key: Key, value: super::put::PutValue, number: u32) {
+        self.talk.channels.put(key, value, number);
+    }
+
+    /// What became of writes since the last call.
+    pub(crate) fn take_outcomes(&mut self) -> Vec<super::put::Outcome> {
+        self.talk.channels.take_outcomes()
+    }
+}
+
 impl Talk {
     fn pump(&mut self, now: Instant) {
         if self.phase == Phase::Open {
@@ -182,7 +195,10 @@ impl Talk {
         emit: &mut impl FnMut(Key, Event),
     ) -> Result<(), Error> {
         self.channels.counters.messages += 1;
-        match Message::decode(header, payload, &mut self.channels.registry) {
+        let message = Message::decode(header, payload, &mut self.channels.registry);
+        #[cfg(feature = "put")]
+        let message = self.channels.take_put(header, payload).and(message);
+        match message {
             Ok(message) => self.answer(message, now, emit),
             Err(error) => {
                 self.channels.counters.protocol_errors += 1;

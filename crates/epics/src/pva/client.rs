@@ -27,8 +27,19 @@ impl Default for Monitor {
 /// What the user wants, on its way to the client's tasks.
 #[derive(Debug)]
 pub(crate) enum Wish {
-    Subscribe { key: Key, name: Arc<str>, monitor: Monitor },
-    Unsubscribe { key: Key },
+    Subscribe {
+        key: Key,
+        name: Arc<str>,
+        monitor: Monitor,
+    },
+    Unsubscribe {
+        key: Key,
+    },
+    #[cfg(feature = "put")]
+    Put {
+        key: Key,
+        order: net::pva::PutOrder,
+    },
 }
 
 /// A pvAccess client. Its tasks end when it is dropped.
@@ -59,6 +70,14 @@ impl Client {
     /// Ends a subscription. Events that are under way may still arrive.
     pub fn unsubscribe(&self, key: Key) {
         self.wish(Wish::Unsubscribe { key });
+    }
+
+    /// Writes to the PV of a subscription and waits until the server has done it.
+    #[cfg(feature = "put")]
+    pub async fn put(&self, key: Key, value: super::put::PutValue) -> Result<(), super::put::PutError> {
+        let (done, answer) = tokio::sync::oneshot::channel();
+        self.wish(Wish::Put { key, order: net::pva::PutOrder { value, done } });
+        answer.await.unwrap_or(Err(super::put::PutError::Unanswered))
     }
 
     fn wish(&self, wish: Wish) {

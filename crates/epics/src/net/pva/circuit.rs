@@ -33,9 +33,20 @@ const IDLE_MAX: Duration = Duration::from_secs(20);
 
 /// What the hub wants of a circuit.
 pub(super) enum Command {
-    Subscribe { key: Key, name: Arc<str>, monitor: Monitor },
-    Unsubscribe { key: Key },
+    Subscribe {
+        key: Key,
+        name: Arc<str>,
+        monitor: Monitor,
+    },
+    Unsubscribe {
+        key: Key,
+    },
     Search(Arc<Request>),
+    #[cfg(feature = "put")]
+    Put {
+        key: Key,
+        order: super::PutOrder,
+    },
 }
 
 /// What a circuit tells the hub.
@@ -99,6 +110,8 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
                 Command::Subscribe { key, .. } => keys.push(key),
                 Command::Unsubscribe { key } => keys.retain(|other| *other != key),
                 Command::Search(_) => {}
+                #[cfg(feature = "put")]
+                Command::Put { order, .. } => order.tell(Err(crate::pva::put::PutError::NotConnected)),
             }
         }
         let opened = circuit.is_open();
@@ -120,6 +133,7 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
         let mut emit = |key, event| (self.handler)(key, event);
         let mut buffer = vec![0; READ_BYTES];
         let mut used = Instant::now();
+        let mut obey = Obey::default();
         loop {
             let step = tokio::select! {
                 read = reader.read(&mut buffer) => match read {
@@ -135,9 +149,9 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
                 },
                 command = commands.recv() => {
                     let Some(command) = command else { return "the client was closed".to_owned() };
-                    obey(circuit, command);
+                    obey.command(circuit, command);
                     while let Ok(more) = commands.try_recv() {
-                        obey(circuit, more);
+                        obey.command(circuit, more);
                     }
                     Ok(())
                 }
@@ -147,6 +161,8 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
                 return error.to_string();
             }
             self.report(circuit);
+            #[cfg(feature = "put")]
+            obey.puts.tell(circuit);
             let bytes = circuit.transmit();
             if !bytes.is_empty() && outbox.send(bytes).is_err() {
                 return "the circuit broke while it was written to".to_owned();
@@ -172,12 +188,24 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
     }
 }
 
-fn obey(circuit: &mut Circuit, command: Command) {
-    let now = Instant::now();
-    match command {
-        Command::Subscribe { key, name, monitor } => circuit.subscribe(key, name, monitor, now),
-        Command::Unsubscribe { key } => circuit.unsubscribe(key, now),
-        Command::Search(request) => circuit.search(request.sequence, &request.names),
+/// Passes commands on to the circuit.
+#[derive(Default)]
+struct Obey {
+    /// Who waits for writes. When the circuit ends they are dropped, which tells them.
+    #[cfg(feature = "put")]
+    puts: super::puts::Puts,
+}
+
+impl Obey {
+    fn command(&mut self, circuit: &mut Circuit, command: Command) {
+        let now = Instant::now();
+        match command {
+            Command::Subscribe { key, name, monitor } => circuit.subscribe(key, name, monitor, now),
+            Command::Unsubscribe { key } => circuit.unsubscribe(key, now),
+            Command::Search(request) => circuit.search(request.sequence, &request.names),
+            #[cfg(feature = "put")]
+            Command::Put { key, order } => self.puts.begin(circuit, key, order),
+        }
     }
 }
 
