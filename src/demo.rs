@@ -44,7 +44,7 @@ pub(crate) fn run(command: &Demo) -> Result<(), Failure> {
         wanted.len(),
         command.data.display()
     ))?;
-    print_line(&format!("  Open  http://{}/#{}\n", config.serve.listen, first_view()))?;
+    print_line(&format!("  Open  http://{}/?{}\n", config.serve.listen, first_view()))?;
     print_line("  Ctrl-C stops the IOC and the archiver; the data stays for the next demo.\n")?;
     crate::run(config, &wanted)
 }
@@ -59,7 +59,7 @@ fn wanted() -> Result<Vec<AddRequest>, Failure> {
 }
 
 fn first_view() -> String {
-    FIRST_VIEW.map(|name| format!("pv={}", encoded(name))).join("&")
+    FIRST_VIEW.map(|name| format!("pv={}&", encoded(name))).concat() + "live=300"
 }
 
 /// Ports of its own, so that the demo neither sees nor disturbs a control system.
