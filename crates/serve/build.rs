@@ -25,9 +25,11 @@ fn main() -> io::Result<()> {
     let crate_folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let dist = crate_folder.join("../../ui/dist");
     println!("cargo::rerun-if-changed=build.rs");
-    // A folder that is not there yet is watched by its parent.
-    let watched = if dist.exists() { dist.clone() } else { crate_folder.join("../../ui") };
-    println!("cargo::rerun-if-changed={}", watched.display());
+    // Cargo can watch only what is there. Watching the folder above instead would walk through node_modules at every build.
+    if !dist.exists() && dist.parent().is_some_and(Path::exists) {
+        fs::create_dir(&dist)?;
+    }
+    println!("cargo::rerun-if-changed={}", dist.display());
     let mut files = Vec::new();
     if dist.join("index.html").exists() {
         collect(&dist, &dist, &mut files)?;

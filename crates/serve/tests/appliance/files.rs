@@ -1,0 +1,43 @@
+//! The Appliance's files, put into a store.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use sample::{Batch, Metadata, Method, Protocol, PvName, PvSettings, PvState, Record, Sink, Timestamp};
+use store::Store;
+
+use super::lines;
+
+/// All samples of all PVs. What one of its stores repeats of another is left to our store to drop.
+pub(crate) fn load(folder: &Path, store: &Store) {
+    let mut chunks: BTreeMap<String, Vec<lines::Chunk>> = BTreeMap::new();
+    for tier in ["lts", "mts", "sts"] {
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(folder.join(tier).join("REF")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        for file in files {
+            for chunk in lines::read(&fs::read(file).unwrap()) {
+                chunks.entry(chunk.pv_name.clone()).or_default().push(chunk);
+            }
+        }
+    }
+    let writer = store.writer();
+    let now = Timestamp::from_nanos(0);
+    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Paused };
+    for (name, chunks) in chunks {
+        let units = (name == "REF:ALARMS").then(|| "mA".to_owned());
+        let pv = writer.register(&[(PvName::new(&name).unwrap(), settings)], now).unwrap()[0].id;
+        for chunk in chunks {
+            let metadata = Metadata { value_type: Some(chunk.value_type), units: units.clone(), ..Metadata::default() };
+            let mut batch = Batch::new(chunk.value_type);
+            for sample in &chunk.samples {
+                assert!(batch.push(sample), "a chunk holds one type");
+            }
+            let since = batch.times().first().copied().unwrap_or_default();
+            writer.append(&[(pv, Record::Metadata(since, metadata)), (pv, Record::Samples(batch))], now).unwrap();
+        }
+    }
+}

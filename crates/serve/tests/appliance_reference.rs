@@ -1,0 +1,65 @@
+//! Answers to the URLs of the Archiver Appliance against those that an Archiver Appliance gave for the same samples.
+//!
+//! `testdata/aa` holds its files and its answers. Compared is what they mean: samples, not bytes.
+
+mod appliance;
+mod archive;
+
+use std::{fs, path::PathBuf};
+
+use appliance::{answers, files};
+use archive::{Archive, Connection};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// One recorded request and its answer.
+#[derive(Deserialize)]
+struct Recorded {
+    id: Value,
+    cat: String,
+    method: String,
+    path: String,
+    body: Option<String>,
+    ctype: Option<String>,
+    status: u16,
+    text: Option<String>,
+    b64: Option<String>,
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/aa")
+}
+
+/// Requests for samples as they were recorded, which is what is served so far.
+fn is_served(recorded: &Recorded) -> bool {
+    let known = ["plain", "names", "time", "error", "attime"].contains(&recorded.cat.as_str());
+    known && (recorded.status == 404 || !recorded.path.contains('('))
+}
+
+#[test]
+fn answers_mean_what_the_archiver_appliances_mean() {
+    let archive = Archive::start(|store| files::load(&folder(), store), |config| config);
+    let text = fs::read_to_string(folder().join("queries.jsonl")).unwrap();
+    let mut compared = 0;
+    for line in text.lines() {
+        let recorded: Recorded = serde_json::from_str(line).unwrap();
+        if !is_served(&recorded) {
+            continue;
+        }
+        let body = recorded.body.clone().unwrap_or_default();
+        let headers: Vec<(&str, &str)> = recorded.ctype.iter().map(|ctype| ("content-type", ctype.as_str())).collect();
+        let answer = Connection::to(archive.address).ask(&recorded.method, &recorded.path, &headers, body.as_bytes());
+        let place = format!("{}: {} {}", recorded.id, recorded.method, recorded.path);
+        assert_eq!(answer.status, recorded.status, "{place}: {}", answer.text());
+        if answer.status == 200 {
+            let expected = match (&recorded.text, &recorded.b64) {
+                (Some(text), _) => text.clone().into_bytes(),
+                (None, Some(b64)) => answers::from_base64(b64),
+                (None, None) => Vec::new(),
+            };
+            answers::assert_same_meaning(&recorded.path, &answer.body, &expected, &place);
+        }
+        compared += 1;
+    }
+    assert!(compared > 60, "only {compared} answers were compared");
+}
