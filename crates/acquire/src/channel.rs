@@ -88,6 +88,10 @@ impl Channel {
             Event::Described(description) => {
                 self.described = *description;
                 self.described_anew = true;
+                // By Channel Access the description comes after the first value, and a value that never changes has no second.
+                if let Some((value_type, _)) = self.recorded {
+                    self.record_metadata(value_type, now, record);
+                }
             }
             Event::Updated(reading) => self.updated(reading, now, record),
             Event::Refused { message } => {
@@ -171,7 +175,7 @@ impl Channel {
         }
     }
 
-    /// Metadata is recorded with the first value after it came, because only the value tells the type.
+    /// Metadata is recorded as soon as a value has told the type.
     fn record_metadata(&mut self, value_type: ValueType, now: Timestamp, record: &mut dyn FnMut(Fact)) {
         if !self.described_anew && self.recorded.is_some_and(|(recorded, _)| recorded == value_type) {
             return;
@@ -300,7 +304,14 @@ mod tests {
         ];
         let recorded = run(&mut channel, events);
         let metadata: Vec<&String> = recorded.iter().filter(|line| line.starts_with("metadata")).collect();
-        assert_eq!(metadata, ["metadata 2 Some(\"mA\")", "metadata 6 Some(\"A\")"]);
+        assert_eq!(metadata, ["metadata 2 Some(\"mA\")", "metadata 5 Some(\"A\")"]);
+    }
+
+    #[test]
+    fn metadata_that_comes_after_the_only_value_is_recorded() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let recorded = run(&mut channel, vec![(1, connected()), (2, update(2, 1.0)), (3, described("mA"))]);
+        assert_eq!(recorded, ["metadata 2 None", "sample 2 1.0", "metadata 3 Some(\"mA\")"]);
     }
 
     #[test]
