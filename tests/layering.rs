@@ -40,3 +40,18 @@ fn crates_know_each_other_only_as_drawn() {
         }
     }
 }
+
+#[test]
+fn the_files_that_the_architecture_follows_a_sample_through_exist() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
+    let named: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+        .filter(|word| word.contains('/') && word.contains('.'))
+        .collect();
+    assert!(named.len() >= 8, "the table of files in ARCHITECTURE.md was not understood: {named:?}");
+    for file in named {
+        assert!(root().join(file).is_file(), "ARCHITECTURE.md names {file}, which does not exist");
+    }
+}

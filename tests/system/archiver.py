@@ -39,7 +39,7 @@ def run_program(*arguments: str | Path, seconds: float = 30) -> subprocess.Compl
 class Pvark:
     """`pvark run`, started, killed and started again on one data folder."""
 
-    def __init__(self, folder: Path, iocs: Sequence[Ioc] = (), data: Path | None = None) -> None:
+    def __init__(self, folder: Path, iocs: Sequence[Ioc] = (), data: Path | None = None, more: str = "") -> None:
         self.folder = folder
         self.data = data or folder / "data"
         self.port = free_port()
@@ -48,7 +48,7 @@ class Pvark:
         self.log_path = folder / "pvark.log"
         self.config_path = folder / "pvark.toml"
         self.process: subprocess.Popen[bytes] | None = None
-        self.config_path.write_text(self._config(iocs))
+        self.config_path.write_text(more + self._config(iocs))
 
     def _config(self, iocs: Sequence[Ioc]) -> str:
         ca = json.dumps([f"127.0.0.1:{ioc.ca_port}" for ioc in iocs])

@@ -249,7 +249,7 @@ def test_a_full_disk_is_reported_reads_go_on_and_what_was_durable_stays(
 ) -> None:
     ioc = Ioc.of_records(tmp_path, NOISE)
     request.addfinalizer(ioc.kill)
-    server = Pvark(tmp_path, [ioc.start()], data=small_disk / "data")
+    server = Pvark(tmp_path, [ioc.start()], small_disk / "data", "queue_megabytes_max = 4\n")
     request.addfinalizer(server.kill)
     archive = server.start().archive
     filler = small_disk / "filler"

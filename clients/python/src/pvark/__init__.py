@@ -8,7 +8,9 @@
 from ._client import Archiver
 from ._errors import (
     BadRequest,
+    Conflict,
     ConnectionFailed,
+    Forbidden,
     PvarkError,
     Refused,
     ServerFailed,
@@ -25,7 +27,9 @@ __all__ = [
     "Archiver",
     "BadRequest",
     "Bins",
+    "Conflict",
     "ConnectionFailed",
+    "Forbidden",
     "Gap",
     "Metadata",
     "Moment",

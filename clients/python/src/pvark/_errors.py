@@ -38,6 +38,14 @@ class TooLarge(Refused):
     """The answer or the request would be larger than the archiver allows."""
 
 
+class Forbidden(Refused):
+    """Whoever asked has no right to it."""
+
+
+class Conflict(Refused):
+    """The archive is not in a state in which this can be done."""
+
+
 class StoreRefused(Refused):
     """The archive refuses to write, because its disk is full or broken."""
 
@@ -51,10 +59,13 @@ BY_CODE: dict[str, type[Refused]] = {
     "bad_time": BadRequest,
     "bad_range": BadRequest,
     "unknown_format": BadRequest,
+    "unknown_operator": BadRequest,
     "unknown_url": BadRequest,
     "method_not_allowed": BadRequest,
     "unknown_pv": UnknownPv,
     "too_large": TooLarge,
+    "forbidden": Forbidden,
+    "conflict": Conflict,
     "store_refused": StoreRefused,
     "internal": ServerFailed,
 }
