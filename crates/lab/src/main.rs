@@ -1,3 +1,36 @@
-//! Measurements: benchmarks and storms for pvark.
+//! Measurements of pvark: what it takes and gives per second and per byte, on this machine.
 
-fn main() {}
+mod measure;
+mod store_bench;
+mod workload;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Measures pvark. Every workload is made from a seed, so that two runs differ by the machine alone.
+#[derive(Parser)]
+#[command(name = "pvark-lab", version)]
+struct Cli {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// The storage engine in this process: ingest, bytes per sample, scans, queries.
+    Store(store_bench::Options),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().bench {
+        Bench::Store(options) => store_bench::run(&options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pvark-lab: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
