@@ -36,7 +36,7 @@ pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
     pub(crate) right: Right,
-    #[expect(dead_code, reason = "the description of the API is compared with it")]
+    #[cfg_attr(not(test), expect(dead_code, reason = "only the comparison with the description reads it"))]
     pub(crate) summary: &'static str,
     pub(crate) handler: fn(&Call) -> Answer,
 }
@@ -134,6 +134,8 @@ fn is_own_origin(request: &Parts) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use axum::http::Request;
 
     use super::*;
@@ -141,6 +143,34 @@ mod tests {
     fn parts(headers: &[(&str, &str)]) -> Parts {
         let request = headers.iter().fold(Request::builder(), |request, (name, value)| request.header(*name, *value));
         request.body(()).unwrap().into_parts().0
+    }
+
+    /// testdata/openapi.json and the table say the same, in both directions.
+    #[test]
+    fn every_url_is_described_and_nothing_else() {
+        let text = include_str!("../../../testdata/openapi.json");
+        let description: serde_json::Value = serde_json::from_str(text).unwrap();
+        let described: BTreeSet<String> = description["paths"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .flat_map(|(path, operations)| operations.as_object().unwrap().keys().map(move |m| format!("{m} {path}")))
+            .collect();
+        let table: BTreeSet<String> =
+            ROUTES.iter().map(|route| format!("{} {}", lower_case(route.method), route.path)).collect();
+        assert_eq!(described, table);
+        for route in ROUTES {
+            let operation = &description["paths"][route.path][lower_case(route.method)];
+            assert_eq!(operation["summary"], route.summary, "{}", route.path);
+            assert_eq!(operation["x-right"], format!("{:?}", route.right), "{}", route.path);
+            for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
+                assert!(operation["parameters"].to_string().contains(name), "{}: {name}", route.path);
+            }
+        }
+    }
+
+    fn lower_case(method: Method) -> String {
+        format!("{method:?}").to_ascii_lowercase()
     }
 
     #[test]
