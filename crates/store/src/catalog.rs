@@ -295,7 +295,8 @@ pub(crate) fn open_copy(bytes: Vec<u8>) -> Copy {
         let backend = redb::backends::InMemoryBackend::new();
         backend.set_len(bytes.len() as u64)?;
         backend.write(0, &bytes)?;
-        let transaction = Database::builder().create_with_backend(backend)?.begin_read()?;
+        let database = Database::builder().create_with_backend(backend)?;
+        let transaction = database.begin_read()?;
         let mut copy = Copy::default();
         for row in transaction.open_table(PVS)?.iter()? {
             let (id, bytes) = row?;

@@ -329,7 +329,7 @@ impl Segment {
         let end = self.manifest.bytes.checked_sub(TAIL_LEN as u64);
         let end = end.ok_or_else(|| self.corrupt("it is shorter than a segment can be".to_owned()))?;
         let tail = self.read_checked(end, TAIL_LEN as u64)?;
-        if tail[8..] != TAIL_MAGIC {
+        if tail[4..8] != [0; 4] || tail[8..] != TAIL_MAGIC {
             return Err(self.corrupt("its last bytes are not those of a segment".to_owned()));
         }
         let len = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));

@@ -142,8 +142,10 @@ impl SimDisk {
     pub(crate) fn damage(&self, key: &str, place: usize, flip: u8) {
         let mut state = self.state();
         let file = state.names[key];
-        state.files[file].now[place] ^= flip;
-        state.files[file].durable[place] ^= flip;
+        let File { now, durable, .. } = &mut state.files[file];
+        now[place] ^= flip;
+        *durable = now.clone();
+        state.files[file].unsynced.clear();
     }
 
     pub(crate) fn keys(&self) -> Vec<String> {

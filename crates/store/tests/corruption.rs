@@ -1,0 +1,130 @@
+//! Damage: each byte of a small segment and of a log is flipped in turn. Every flip is found by a check, and costs no more than
+//! what it hit.
+
+mod common;
+mod sim;
+
+use std::{path::Path, sync::Arc};
+
+use common::{append, at, read, register, sample};
+use sample::{PvId, Sample, TimeRange, Value};
+use sim::{Crash, SimDisk};
+use store::{Config, Error, Store};
+
+const PVS: [&str; 3] = ["A", "B", "C"];
+
+fn samples(pv: usize) -> Vec<Sample> {
+    (0..30).map(|i| sample(i * 7, Value::F64((i * (pv as i64 + 1)) as f64 * 0.1))).collect()
+}
+
+fn fill(store: &Store) -> Vec<PvId> {
+    let pvs = register(store, &PVS).unwrap();
+    for (index, pv) in pvs.iter().enumerate() {
+        append(store, *pv, &samples(index)).unwrap();
+    }
+    pvs
+}
+
+fn only(folder: &Path, extension: &str) -> std::path::PathBuf {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    found.retain(|path| path.extension().is_some_and(|e| e == extension));
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn each_flipped_byte_of_a_segment_is_found_and_its_neighbours_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(Config::new(folder.path()), at(0)).unwrap();
+    let pvs = fill(&store);
+    store.close(at(1000)).unwrap();
+    let report = store::check(folder.path(), |_| {}).unwrap();
+    assert!(report.is_clean() && report.samples == 90 && report.blocks == 3, "{report:?}");
+
+    let segment = only(folder.path(), "seg");
+    let whole = std::fs::read(&segment).unwrap();
+    for place in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0x20;
+        std::fs::write(&segment, &damaged).unwrap();
+        let report = store::check(folder.path(), |_| {}).unwrap();
+        // The time of writing stands in the header for people; nothing is read by it.
+        let harmless = (24..32).contains(&place);
+        assert_eq!(report.is_clean(), harmless, "byte {place}: {report:?}");
+        if place % 17 == 0 {
+            let store = Store::open(Config::new(folder.path()), at(2000)).unwrap();
+            verify_reads(&store, &pvs, place);
+        }
+    }
+}
+
+/// At most one PV is hurt unless the directory or footer was hit; what is read is right.
+fn verify_reads(store: &Store, pvs: &[PvId], place: usize) {
+    let (mut hurt, mut whole_file) = (0, false);
+    for (index, pv) in pvs.iter().enumerate() {
+        let mut got = Vec::new();
+        for batch in store.reader().samples(*pv, TimeRange::ALL) {
+            match batch {
+                Ok(batch) => got.extend((0..batch.len()).map(|row| batch.get(row))),
+                Err(Error::CorruptBlock { pv: of, .. }) => assert_eq!(of, *pv, "byte {place}"),
+                Err(Error::CorruptSegment { .. } | Error::TooNew { .. }) => whole_file = true,
+                Err(error) => panic!("byte {place}: {error}"),
+            }
+        }
+        if got != samples(index) {
+            assert_eq!(got, [], "byte {place}: nothing wrong is ever given out");
+            hurt += 1;
+        }
+    }
+    assert!(hurt <= 1 || whole_file, "byte {place} hurt {hurt} PVs");
+    assert!(hurt == 0 || !store.reader().health().problems.is_empty(), "byte {place} is told");
+}
+
+#[test]
+fn a_damaged_frame_in_the_log_is_kept_aside_and_told_and_the_rest_is_replayed() {
+    let disk = Arc::new(SimDisk::default());
+    let store = Store::open_on(disk.clone(), Config::new("simulated"), at(0)).unwrap();
+    let pvs = fill(&store);
+    drop(store);
+    let log = disk.keys().into_iter().find(|key| key.ends_with(".log")).unwrap();
+    disk.damage(&log, 32 + 36 + 100, 1); // among the records of the first frame
+    let disk = Arc::new(disk.after(Crash::OfProcess));
+    let store = Store::open_on(disk.clone(), Config::new("simulated"), at(0)).unwrap();
+    assert_eq!(read(&store, pvs[0], TimeRange::ALL), []);
+    assert_eq!(read(&store, pvs[1], TimeRange::ALL), samples(1));
+    assert_eq!(read(&store, pvs[2], TimeRange::ALL), samples(2));
+    assert_eq!(store.reader().watermark().appended, 90, "the frames behind it know the count");
+    let problems = store.reader().health().problems;
+    assert!(problems.len() == 1 && problems[0].contains("quarantine/"), "{problems:?}");
+    assert!(disk.keys().iter().any(|key| key.starts_with("quarantine/")));
+}
+
+#[test]
+fn a_check_works_beside_a_running_archiver() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(Config::new(folder.path()), at(0)).unwrap();
+    let pvs = fill(&store);
+    store.tick(at(2_000_000_000_000));
+    common::wait_until("the head is flushed", || store.reader().health().flushes == 1);
+    append(&store, pvs[0], &samples(0)).unwrap();
+    common::wait_until("the log is written", || store::check(folder.path(), |_| {}).unwrap().log_frames > 0);
+    let mut last = None;
+    let report = store::check(folder.path(), |progress| last = Some(progress)).unwrap();
+    assert!(report.is_clean() && report.samples == 90, "{report:?}");
+    assert_eq!(last.map(|progress| progress.bytes), Some(report.bytes));
+
+    // The name of a damaged block's PV is told, though the archiver has the catalogue open.
+    let segment = only(folder.path(), "seg");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes[64 + 40] ^= 1;
+    std::fs::write(&segment, &bytes).unwrap();
+    let report = store::check(folder.path(), |_| {}).unwrap();
+    assert_eq!(report.bad_blocks.len(), 1, "{report:?}");
+    assert!(report.bad_blocks[0].to_string().contains("PV A from"), "{}", report.bad_blocks[0]);
+}
