@@ -164,6 +164,8 @@ function drawLine(frame: Frame, line: Line, look: TraceLook): void {
 const DOT_SPACE = 7;
 
 function drawDots(frame: Frame, trace: Trace, look: TraceLook): void {
+  // Behind bins the live samples are few at first: dots there would come and go.
+  if (trace.history?.bins) return;
   const { context, ratio } = frame;
   const parts = sampleParts(trace);
   let count = 0;

@@ -124,7 +124,10 @@ function drawLane(frame: Frame, trace: Trace, scene: Scene): void {
       nth++;
     }
     trace.holes.from.forEach((from, i) => {
-      hatch(frame, from, Math.min(trace.holes.to[i]!, scene.now), palette.text, 0, 1);
+      const to = Math.min(trace.holes.to[i]!, scene.now);
+      context.fillStyle = palette.back;
+      context.fillRect(frame.xOf(from), frame.top, frame.xOf(to) - frame.xOf(from), frame.height);
+      hatch(frame, from, to, palette.text, 0, 1);
     });
   });
 }

@@ -2,7 +2,7 @@
 
 import { h, setText } from "./dom.ts";
 import { causeText, formatNumber, formatValue, severityName } from "./decode.ts";
-import { readingAt, readingOver, type Reading } from "./reading.ts";
+import { NO_READING, readingAt, readingOver, type Reading } from "./reading.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
 import { formatInstant, formatTime, instantOf, zoneName, type Zone } from "./time.ts";
@@ -111,7 +111,11 @@ export class Legend {
     row.swatch.setAttribute("aria-pressed", String(!trace.hidden));
     row.swatch.setAttribute("aria-label", `${trace.hidden ? "Show" : "Hide"} ${trace.name}`);
     row.element.classList.toggle("is-hidden", trace.hidden);
-    const reading = state.at === null ? readingOver(trace, state.range) : readingAt(trace, state.at);
+    const reading = trace.hidden
+      ? NO_READING
+      : state.at === null
+        ? readingOver(trace, state.range)
+        : readingAt(trace, state.at);
     const texts = textsOf(trace, reading, state);
     for (const cell of CELLS) setText(row.cells[cell], texts[cell]);
     row.cells.severity.dataset.severity = reading.value === undefined ? "" : String(reading.severity);
@@ -170,8 +174,9 @@ function timeText(reading: Reading, state: LegendState): string {
 }
 
 function noteText(trace: Trace, reading: Reading): string {
+  if (trace.hidden) return "hidden";
   if (trace.error) return trace.error;
-  if (!trace.history && !trace.hidden) return "loading …";
+  if (!trace.history) return "loading …";
   const gap = reading.gaps[0];
   if (gap) return `no data: ${causeText(gap.cause)}`;
   if (trace.history?.truncated) return "too many samples for this range: zoom in to see the rest";

@@ -1,8 +1,9 @@
-// Lines and bands of one PV, in seconds and units: what is joined, what holds, and what breaks at a gap.
+// Lines of one PV, in seconds and units: what is joined, what holds, and where the pen is lifted.
 //
-//   samples   each value holds until the next sample:   ──┐  ┌──     (IOCs send changes, so silence means "as before")
-//   bins      means joined, min..max as a band; across empty bins the last value holds
-//   gaps      nothing holds across a gap: the line ends where the gap begins
+//   samples   each value holds until the next sample:  ──┐  ┌──    (IOCs send changes, so silence means "as before")
+//   bins      their means are joined; across empty bins the last value holds
+//   gaps      nothing is drawn within a gap:           ──    ──    Behind it the value holds again, for an IOC that comes
+//             back sends its value at once; had it changed, there would be a sample.
 
 import type { Bins, Gap, Samples } from "./decode.ts";
 
@@ -33,8 +34,8 @@ export function holesOf(gaps: Gap[]): Holes {
   return holes;
 }
 
-/** How long a value known at `a` holds: until the first hole after it, at most until `b`. */
-export function holdUntil(holes: Holes, a: number, b: number): number {
+/** The first hole that ends after `a`: its place in the list. */
+function holeAfter(holes: Holes, a: number): number {
   let low = 0;
   let high = holes.to.length;
   while (low < high) {
@@ -42,8 +43,27 @@ export function holdUntil(holes: Holes, a: number, b: number): number {
     if (holes.to[middle]! > a) high = middle;
     else low = middle + 1;
   }
-  const from = holes.from[low];
-  return from !== undefined && from < b ? Math.max(a, from) : b;
+  return low;
+}
+
+/** Whether any of the time from `a` to `b` is in a hole. */
+export function isBroken(holes: Holes, a: number, b: number): boolean {
+  const from = holes.from[holeAfter(holes, a)];
+  return from !== undefined && from < b;
+}
+
+/** Draws a value from `a` to `b`, except in holes. The pen stays down at `b` if that is in none. */
+function hold(line: Line, holes: Holes, a: number, b: number, y: number): void {
+  point(line, a, y);
+  let known = a;
+  for (let i = holeAfter(holes, a); i < holes.from.length && holes.from[i]! < b; i++) {
+    if (holes.from[i]! > known) point(line, holes.from[i]!, y);
+    lift(line, Math.max(holes.from[i]!, a));
+    known = holes.to[i]!;
+    if (known >= b) return;
+    point(line, known, y);
+  }
+  if (b > known) point(line, b, y);
 }
 
 /** Steps: every sample holds until the next, the last one until `until`. */
@@ -57,11 +77,7 @@ export function sampleLine(samples: Samples, holes: Holes, until: number): Line 
       lift(line, x);
       continue;
     }
-    const end = i + 1 < count ? samples.x[i + 1]! : Math.max(until, x);
-    const stop = holdUntil(holes, x, end);
-    point(line, x, y);
-    if (stop > x) point(line, stop, y);
-    if (stop < end) lift(line, stop);
+    hold(line, holes, x, i + 1 < count ? samples.x[i + 1]! : Math.max(until, x), y);
   }
   return line;
 }
@@ -72,39 +88,33 @@ export type BinStyle = "mean" | "steps";
 /** The line through bins, from the value that holds before them until `until`. */
 export function binLine(bins: Bins, style: BinStyle, holes: Holes, from: number, until: number): Line {
   const line: Line = { x: [], y: [] };
+  // What holds: since when, and the bin that it is from.
   let held = heldBefore(bins, holes, from);
-  if (held) point(line, held.x, held.y);
-  let previous = -1;
   for (let i = 0; i < bins.count.length; i++) {
     if (bins.count[i] === 0) continue;
-    const middle = (bins.start[i]! + bins.end[i]!) / 2;
+    const start = bins.start[i]!;
+    const middle = (start + bins.end[i]!) / 2;
     if (!Number.isFinite(bins.mean[i]!)) {
-      lift(line, bins.start[i]!);
+      lift(line, start);
       held = null;
-      previous = -1;
       continue;
     }
-    const joins = previous === i - 1 && previous >= 0 && held !== null;
-    if (held && joins) {
-      if (holdUntil(holes, held.x, middle) < middle) lift(line, held.x);
-    } else if (held) {
-      hold(line, held, holes, bins.start[i]!, bins.first[i]!);
+    if (held && held.bin === i - 1) {
+      if (isBroken(holes, held.x, middle)) lift(line, held.x);
+    } else if (held && held.x < start) {
+      hold(line, holes, held.x, start, held.y);
+      if (!isBroken(holes, start, middle)) point(line, start, bins.first[i]!);
     }
     if (style === "steps") {
-      point(line, bins.start[i]!, bins.first[i]!);
+      point(line, start, bins.first[i]!);
       point(line, middle, bins.first[i]!);
       point(line, middle, bins.last[i]!);
     } else {
       point(line, middle, bins.mean[i]!);
     }
-    held = { x: middle, y: bins.last[i]! };
-    previous = i;
+    held = { x: middle, y: bins.last[i]!, bin: i };
   }
-  if (held && until > held.x) {
-    const stop = holdUntil(holes, held.x, until);
-    point(line, held.x, held.y);
-    point(line, stop, held.y);
-  }
+  if (held && until > held.x) hold(line, holes, held.x, until, held.y);
   return line;
 }
 
@@ -119,19 +129,13 @@ export function joined(first: Line, second: Line): Line {
   };
 }
 
-/** Draws a held value up to the bin that ends it, or to the hole before that. */
-function hold(line: Line, held: { x: number; y: number }, holes: Holes, start: number, first: number): void {
-  const stop = holdUntil(holes, held.x, start);
-  point(line, held.x, held.y);
-  point(line, stop, held.y);
-  if (stop < start) lift(line, stop);
-  else point(line, start, first);
-}
-
-function heldBefore(bins: Bins, holes: Holes, from: number): { x: number; y: number } | null {
-  const before = bins.before;
-  if (!before || !Number.isFinite(before.y)) return null;
-  return holdUntil(holes, before.x, from) < from ? null : { x: from, y: before.y };
+/** The value that holds when the range begins, or when the gap ends in which it begins. */
+function heldBefore(bins: Bins, holes: Holes, from: number): { x: number; y: number; bin: number } | null {
+  if (!bins.before || !Number.isFinite(bins.before.y)) return null;
+  const next = holeAfter(holes, from);
+  const isWithin = next < holes.from.length && holes.from[next]! <= from;
+  const x = isWithin ? holes.to[next]! : from;
+  return Number.isFinite(x) ? { x, y: bins.before.y, bin: -2 } : null;
 }
 
 function point(line: Line, x: number, y: number): void {

@@ -15,8 +15,8 @@ export interface LiveActions {
 /** Waits before the next attempt, in milliseconds: short at first, the last one from then on. */
 const RETRY_MILLIS = [500, 1000, 2000, 5000];
 
-/** Histories are asked for up to so long before now: samples that are still on their way come by the stream. */
-export const OVERLAP_SECONDS = 2;
+/** The stream begins so long before now: earlier than any history ends that is asked for at the same time. */
+export const OVERLAP_SECONDS = 12;
 
 export class Live {
   private source: EventSource | null = null;
@@ -49,8 +49,7 @@ export class Live {
 
   private open(): void {
     this.timer = 0;
-    // Twice the overlap: the history may be asked for a little before the stream begins.
-    const source = new EventSource(liveUrl(this.names, instantOf(this.now() - 2 * OVERLAP_SECONDS)));
+    const source = new EventSource(liveUrl(this.names, instantOf(this.now() - OVERLAP_SECONDS)));
     this.source = source;
     source.addEventListener("open", () => {
       if (this.failures > 0) this.actions.resumed();

@@ -1,11 +1,11 @@
 // The page: keeps the traces equal to the view, loads what they lack, and draws them.
 
-import { getPv } from "./api.ts";
+import { getPv, type WireChunk } from "./api.ts";
 import { causeText } from "./decode.ts";
 import { byId, setText } from "./dom.ts";
 import { Lanes } from "./lanes.ts";
 import { Legend, type LegendActions } from "./legend.ts";
-import { Live, OVERLAP_SECONDS } from "./live.ts";
+import { Live } from "./live.ts";
 import { Loader } from "./load.ts";
 import { Plot, type PlotActions, type Scene } from "./plot.ts";
 import { scalesOf } from "./scales.ts";
@@ -17,6 +17,9 @@ import { Waveform } from "./waveform.ts";
 
 /** While a view is being changed loads wait so long for the next change. */
 const CHANGING_MILLIS = 140;
+
+/** After news of a PV loads wait so long: the archive may still be writing them down. */
+const NEWS_MILLIS = 500;
 
 /** A live history is loaded anew after a twentieth of its length, within these limits. */
 const RELOAD_SECONDS_MIN = 10;
@@ -72,7 +75,7 @@ export class Page {
     this.legend = new Legend(byId("legend"), { ...legend, point: (name) => this.pointTrace(name) });
     this.live = new Live(
       {
-        samples: (pv, chunk) => this.withTrace(pv, (trace) => appendLive(trace, chunk)),
+        samples: (pv, chunk) => this.withTrace(pv, (trace) => this.takeSamples(trace, chunk)),
         state: (pv, state, since) => this.withTrace(pv, (trace) => this.takeState(trace, { state, since })),
         resumed: () => this.reload(),
         lost: doubt,
@@ -88,6 +91,7 @@ export class Page {
   take(view: View, before: View | null): void {
     if (before?.theme !== view.theme) this.retheme();
     this.syncTraces(view);
+    document.title = [...view.pvs.map((pv) => pv.name), "pvark"].join(" · ");
     document.body.classList.toggle("is-empty", view.pvs.length === 0);
     const isFirst = before === null || before.pvs.length !== view.pvs.length;
     this.load(isFirst ? 0 : CHANGING_MILLIS);
@@ -161,14 +165,24 @@ export class Page {
     if (trace.tail.x.length > TAIL_ROWS_MAX) this.reload();
   }
 
+  private takeSamples(trace: Trace, chunk: WireChunk): void {
+    appendLive(trace, chunk);
+    // The first value of a PV says of what type it is, and one within a gap that is still open says that it is over.
+    const isOver = trace.gaps.some(
+      (gap) => gap.to === Infinity && gap.from < (trace.tail.x.at(-1) ?? -Infinity),
+    );
+    if ((trace.kind === "unknown" || isOver) && !trace.loading) this.loadAnew(trace);
+  }
+
+  private loadAnew(trace: Trace): void {
+    if (this.loadedFor.delete(trace)) this.load(NEWS_MILLIS);
+  }
+
   /** A PV that connects or disconnects begins or ends a gap: its history is asked for again. */
   private takeState(trace: Trace, state: Pick<Trace, "state" | "since">): void {
     const isNews = trace.state !== null && trace.state !== state.state;
     noteState(trace, { state: state.state!, since: state.since });
-    if (!isNews) return;
-    if (trace.kind === "unknown") trace.detail = null;
-    this.loadedFor.delete(trace);
-    this.load(CHANGING_MILLIS);
+    if (isNews) this.loadAnew(trace);
   }
 
   private syncTraces(view: View): void {
@@ -177,6 +191,8 @@ export class Page {
       const trace =
         before.find((trace) => trace.name === pv.name) ?? newTrace(pv.name, this.freeColour(before));
       if (!before.includes(trace)) before.push(trace);
+      // A hidden trace is not kept up to date; when it is shown again it is loaded again.
+      if (pv.hidden) this.loadedFor.delete(trace);
       trace.hidden = pv.hidden;
       return trace;
     });
@@ -216,7 +232,7 @@ export class Page {
 
   /** Lets live samples come, or not. One name that the archive does not know would spoil the stream for all. */
   private follow(): void {
-    const known = this.traces.filter((trace) => !trace.unknown).slice(0, LIVE_PVS_MAX);
+    const known = this.traces.filter((trace) => !trace.unknown && !trace.hidden).slice(0, LIVE_PVS_MAX);
     if (this.isLive() && !document.hidden) this.live.follow(known.map((trace) => trace.name));
     else this.live.stop();
   }
@@ -338,13 +354,20 @@ function isEnough(
   return loaded?.view === wanted.view && Math.abs(loaded.pixels - wanted.pixels) <= wanted.pixels * 0.1;
 }
 
+/** Live histories end so long before now: by then slow IOCs' samples have arrived. Later ones come by the stream. */
+const SETTLED_SECONDS = 2;
+/** Bins up to this length keep their places; the stream's overlap is longer than this and the above together. */
+const ALIGNED_SECONDS_MAX = 5;
+
 /**
- * The range to load for a live view. It ends a little before now, where the stream takes over, and begins on a whole
- * bin, so that bins keep their places from one load to the next while they are short.
+ * The range to load for a live view. It ends a little before now, where the stream takes over, and begins and ends on whole
+ * bins, so that bins keep their places from one load to the next while they are short.
  */
 function liveRange(range: Range, pixels: number): Range {
-  const to = range.to - Math.min(OVERLAP_SECONDS, (range.to - range.from) / 4);
+  const to = range.to - SETTLED_SECONDS;
   const bin = (range.to - range.from) / pixels;
-  const from = range.from - bin;
-  return bin < 5 ? { from: Math.floor(from / bin) * bin, to: Math.floor(to / bin) * bin } : { from, to };
+  const from = Math.min(range.from - bin, to - bin);
+  return bin < ALIGNED_SECONDS_MAX
+    ? { from: Math.floor(from / bin) * bin, to: Math.floor(to / bin) * bin }
+    : { from, to };
 }

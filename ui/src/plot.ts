@@ -187,7 +187,8 @@ export class Plot {
     const frame = this.frame();
     if (!frame) return;
     const scene = this.scene!;
-    const shown = scene.traces.filter((trace) => !trace.hidden);
+    // Texts, arrays and what never had a value are not drawn here, so neither are their gaps; the lanes show all.
+    const shown = scene.scales.flatMap((scale) => scale.traces);
     clipped(frame, () => {
       const stops = shown[0]?.gaps.filter((gap) => gap.scope === "archiver") ?? [];
       for (const gap of stops) hatch(frame, gap.from, Math.min(gap.to, scene.now), scene.palette.faint, 0, 1);

@@ -19,9 +19,16 @@ export interface Reading {
   gaps: Gap[];
 }
 
-function empty(gaps: Gap[]): Reading {
-  return { value: undefined, min: NaN, max: NaN, mean: NaN, count: 0, severity: 0, time: null, gaps };
-}
+export const NO_READING: Reading = {
+  value: undefined,
+  min: NaN,
+  max: NaN,
+  mean: NaN,
+  count: 0,
+  severity: 0,
+  time: null,
+  gaps: [],
+};
 
 /** What a trace says at a moment. */
 export function readingAt(trace: Trace, at: number): Reading {
@@ -35,7 +42,8 @@ export function readingAt(trace: Trace, at: number): Reading {
 
 function sampleReading(samples: Samples, row: number, gaps: Gap[]): Reading {
   return {
-    ...empty(gaps),
+    ...NO_READING,
+    gaps,
     value: samples.values[row],
     count: 1,
     severity: samples.severity[row]!,
@@ -45,14 +53,14 @@ function sampleReading(samples: Samples, row: number, gaps: Gap[]): Reading {
 
 function binReading(trace: Trace, at: number, gaps: Gap[]): Reading {
   const bins = trace.history?.bins;
-  if (!bins) return empty(gaps);
+  if (!bins) return { ...NO_READING, gaps };
   let row = lastAtOrBefore(bins.start, at);
   while (row >= 0 && bins.count[row] === 0) row--;
   if (row < 0) {
     const before = bins.before;
-    if (!before || before.x > at) return empty(gaps);
+    if (!before || before.x > at) return { ...NO_READING, gaps };
     const time = before.at ? { instant: before.at } : null;
-    return { ...empty(gaps), value: before.y, count: 1, severity: before.severity, time };
+    return { ...NO_READING, gaps, value: before.y, count: 1, severity: before.severity, time };
   }
   return {
     value: bins.last[row],

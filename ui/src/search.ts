@@ -172,7 +172,7 @@ export class Search {
   }
 
   private choose(): void {
-    const pv = this.results[Math.max(this.chosen, 0)];
+    const pv = this.results[this.chosen];
     if (!pv) return;
     this.actions.toggle(pv.name);
     this.refresh();

@@ -63,7 +63,7 @@ export class StatusLine {
     document.body.classList.toggle("is-barren", total === 0);
     this.counts.dataset.level = disconnected + searching > 0 ? "warn" : "ok";
     const lag = status.durable.lag;
-    setText(this.durable, lag > 0 ? `${lag} samples not yet on disk` : "all samples on disk");
+    setText(this.durable, lag > 0 ? `${lag} samples on their way to disk` : "all samples on disk");
     this.problems.replaceChildren(...status.problems.map((problem) => h("li", {}, problem)));
     this.problems.hidden = status.problems.length === 0;
     this.connection.title = `pvark ${status.version}, running since ${status.started}`;

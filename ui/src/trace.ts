@@ -2,7 +2,7 @@
 
 import type { Metadata, Pv, PvDetail, PvState, WireChunk } from "./api.ts";
 import { appendChunk, noSamples, type Bins, type Gap, type Kind, type Samples } from "./decode.ts";
-import { binLine, holdUntil, joined, sampleLine, type Holes, type Line } from "./line.ts";
+import { binLine, joined, sampleLine, type Holes, type Line } from "./line.ts";
 import type { Range } from "./state.ts";
 
 /** What was loaded of a PV's history: bins, or the samples themselves where pixels outnumber them. */
@@ -179,19 +179,19 @@ export interface Run {
   text: string | null;
 }
 
-/** Stretches of equal severity (and equal text, for texts) up to `until`, broken at gaps. */
+/** Stretches of equal severity (and equal text, for texts) up to `until`. Gaps are not cut out of them. */
 export function runsOf(trace: Trace, until: number): Run[] {
   const runs: Run[] = [];
   const bins = trace.history?.bins;
   const firstLive = trace.tail.x[0] ?? until;
   if (bins) {
-    if (bins.before) addRun(runs, trace, bins.before.x, bins.start[0] ?? until, bins.before.severity, null);
+    if (bins.before) addRun(runs, bins.before.x, bins.start[0] ?? until, bins.before.severity, null);
     for (let i = 0; i < bins.count.length; i++) {
       if (bins.count[i] === 0) continue;
       let next = i + 1;
       while (next < bins.count.length && bins.count[next] === 0) next++;
       const to = next < bins.count.length ? bins.start[next]! : firstLive;
-      addRun(runs, trace, bins.start[i]!, to, bins.severity[i]!, null);
+      addRun(runs, bins.start[i]!, to, bins.severity[i]!, null);
     }
   }
   const parts = sampleParts(trace);
@@ -201,7 +201,6 @@ export function runsOf(trace: Trace, until: number): Run[] {
       const text = trace.kind === "text" ? String(samples.values[i]) : null;
       addRun(
         runs,
-        trace,
         samples.x[i]!,
         samples.x[i + 1] ?? Math.max(end, samples.x[i]!),
         samples.severity[i]!,
@@ -212,15 +211,7 @@ export function runsOf(trace: Trace, until: number): Run[] {
   return runs;
 }
 
-function addRun(
-  runs: Run[],
-  trace: Trace,
-  from: number,
-  end: number,
-  severity: number,
-  text: string | null,
-): void {
-  const to = holdUntil(trace.holes, from, end);
+function addRun(runs: Run[], from: number, to: number, severity: number, text: string | null): void {
   const newest = runs[runs.length - 1];
   if (newest && newest.to === from && newest.severity === severity && newest.text === text) newest.to = to;
   else runs.push({ from, to, severity, text });

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { ApiError, getSampleAfter, getSampleAt, isAbort, type Json } from "./api.ts";
-import { decodeSamples, numberOf, severityName, type Samples } from "./decode.ts";
+import { decodeSamples, formatNumber, numberOf, severityName, type Samples } from "./decode.ts";
 import { h, setText } from "./dom.ts";
 import { valueLabels } from "./axis.ts";
 import type { Palette } from "./style.ts";
@@ -21,6 +21,7 @@ const MOVING_MILLIS = 120;
 export class Waveform {
   readonly element: HTMLElement;
   private caption = h("span", { class: "moment" });
+  private pointed = h("span", { class: "pointed" });
   private body = h("div", { class: "body" });
   private chart: uPlot | null = null;
   private timer = 0;
@@ -46,6 +47,7 @@ export class Waveform {
         {},
         h("h2", {}, trace.name),
         this.caption,
+        this.pointed,
         step("The sample before", "◂", -1),
         step("The next sample", "▸", 1),
       ),
@@ -144,8 +146,9 @@ export class Waveform {
       {
         width: Math.max(this.body.clientWidth, 100),
         height: 190,
-        legend: { live: true },
+        legend: { show: false },
         cursor: { drag: { x: true, y: false } },
+        hooks: { setCursor: [(u) => this.point(u)] },
         scales: { x: { time: false } },
         series: [
           { label: "index" },
@@ -159,6 +162,17 @@ export class Waveform {
       },
       data,
       this.body,
+    );
+  }
+
+  /** Says which element is under the mouse. */
+  private point(u: uPlot): void {
+    const index = u.cursor.idx ?? null;
+    const value = index === null ? undefined : u.data[1]?.[index];
+    const isKnown = value !== undefined && (u.cursor.left ?? -1) >= 0;
+    setText(
+      this.pointed,
+      isKnown ? `[${index}] = ${value === null ? "NaN" : formatNumber(value, null)}` : "",
     );
   }
 

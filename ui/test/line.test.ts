@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noSamples, type Bins, type Gap, type Samples } from "../src/decode.ts";
-import { binLine, holdUntil, holesOf, joined, sampleLine, type Line } from "../src/line.ts";
+import { binLine, holesOf, isBroken, joined, sampleLine, type Line } from "../src/line.ts";
 
 const NO_HOLES = holesOf([]);
 
@@ -41,9 +41,14 @@ test("a sample holds until the next, the last one until now", () => {
   assert.equal(written(sampleLine(samples([1, 5], [3, 7]), NO_HOLES, 10)), "1:5 3:5 3:7 10:7");
 });
 
-test("nothing holds across a gap", () => {
+test("nothing is drawn within a gap, and behind it the value holds again", () => {
   const line = sampleLine(samples([1, 5], [8, 7]), holesOf([gap(4, 6)]), 10);
-  assert.equal(written(line), "1:5 4:5 | 8:7 10:7");
+  assert.equal(written(line), "1:5 4:5 | 6:5 8:5 8:7 10:7");
+});
+
+test("a value that never changes holds behind every gap", () => {
+  const line = sampleLine(samples([1, 5]), holesOf([gap(2, 3), gap(4, 6)]), 10);
+  assert.equal(written(line), "1:5 2:5 | 3:5 4:5 | 6:5 10:5");
 });
 
 test("a gap that lasts ends the line where it begins", () => {
@@ -52,7 +57,7 @@ test("a gap that lasts ends the line where it begins", () => {
 
 test("a sample within a gap is a point of its own", () => {
   const line = sampleLine(samples([1, 5], [5, 6], [9, 7]), holesOf([gap(4, 6)]), 10);
-  assert.equal(written(line), "1:5 4:5 | 5:6 | 9:7 10:7");
+  assert.equal(written(line), "1:5 4:5 | 5:6 | 6:6 9:6 9:7 10:7");
 });
 
 test("a value that is no number ends the line, but not the value before it", () => {
@@ -65,8 +70,8 @@ test("a sample from the future is drawn at its time and does not hold backwards"
 
 test("gaps that overlap or touch are one hole", () => {
   assert.deepEqual(holesOf([gap(5, 6), gap(1, 3), gap(2, 4), gap(4, 4.5)]), { from: [1, 5], to: [4.5, 6] });
-  assert.equal(holdUntil(holesOf([gap(1, 2), gap(5, 6)]), 3, 9), 5);
-  assert.equal(holdUntil(holesOf([gap(1, 2), gap(5, 6)]), 7, 9), 9);
+  assert.equal(isBroken(holesOf([gap(1, 2), gap(5, 6)]), 3, 9), true);
+  assert.equal(isBroken(holesOf([gap(1, 2), gap(5, 6)]), 6, 9), false);
 });
 
 test("means of neighbouring bins are joined and the last value holds until now", () => {
@@ -77,8 +82,13 @@ test("across empty bins the last value holds until the bin that ends it", () => 
   assert.equal(written(binLine(bins([1, null, null, 2]), "mean", NO_HOLES, 0, 3.5)), "0.5:1 3:1 3:2 3.5:2");
 });
 
-test("a gap among empty bins breaks the line at its beginning", () => {
+test("a gap among empty bins is left out of the line", () => {
   const line = binLine(bins([1, null, null, 2]), "mean", holesOf([gap(1.2, 2.5)]), 0, 3.5);
+  assert.equal(written(line), "0.5:1 1.2:1 | 2.5:1 3:1 3:2 3.5:2");
+});
+
+test("a gap that reaches into a bin leaves its mean standing alone", () => {
+  const line = binLine(bins([1, null, null, 2]), "mean", holesOf([gap(1.2, 3.1)]), 0, 3.5);
   assert.equal(written(line), "0.5:1 1.2:1 | 3.5:2");
 });
 
@@ -86,15 +96,19 @@ test("a gap between two bins breaks their joint", () => {
   assert.equal(written(binLine(bins([1, 2]), "mean", holesOf([gap(0.8, 0.9)]), 0, 1.5)), "0.5:1 | 1.5:2");
 });
 
-test("the value before the range holds into it, unless a gap lies between", () => {
+test("the value before the range holds into it, but not while a gap lasts", () => {
   const before = { x: -5, y: 9, severity: 0, at: null };
   assert.equal(written(binLine(bins([null, 2], before), "mean", NO_HOLES, 0, 1.5)), "0:9 1:9 1:2 1.5:2");
-  assert.equal(written(binLine(bins([null, 2], before), "mean", holesOf([gap(-3, -2)]), 0, 1.5)), "1.5:2");
+  const line = binLine(bins([null, 2], before), "mean", holesOf([gap(-3, 0.5)]), 0, 1.5);
+  assert.equal(written(line), "0.5:9 1:9 1:2 1.5:2");
 });
 
 test("live samples go on where the history ends, but not across a gap between", () => {
   const history = sampleLine(samples([1, 5]), NO_HOLES, 4);
   assert.equal(written(joined(history, sampleLine(samples([4, 6]), NO_HOLES, 5))), "1:5 4:5 4:6 5:6");
   const broken = sampleLine(samples([1, 5]), holesOf([gap(2, 3)]), 4);
-  assert.equal(written(joined(broken, sampleLine(samples([4, 6]), NO_HOLES, 5))), "1:5 2:5 | 4:6 5:6");
+  assert.equal(
+    written(joined(broken, sampleLine(samples([4, 6]), NO_HOLES, 5))),
+    "1:5 2:5 | 3:5 4:5 4:6 5:6",
+  );
 });

@@ -335,6 +335,19 @@ test("a name that the archive does not know does not stop the live samples of th
   );
 });
 
+test("a PV that is found while the page looks at it is drawn from then on", async () => {
+  await open("pv=LAB:NEVER&live=60");
+  assert.match(await cell("LAB:NEVER", "note"), /not yet found on the network/);
+  const pv = server.pvs.find((pv) => pv.name === "LAB:NEVER")!;
+  pv.gaps[0]!.to = Date.now() / 1000;
+  Object.assign(pv, { type: "f64", state: "connected", period: 0.2, value: (k: number) => k % 10 });
+  await page.waitForFunction(
+    () => document.querySelector("#legend tbody .note")!.textContent === "connected",
+  );
+  await page.waitForFunction(() => Number(document.querySelector("#legend tbody .count")!.textContent) > 10);
+  assert.ok((await pixels(await colourOf("LAB:NEVER"))) > 30);
+});
+
 test("a view behind a # is understood", async () => {
   await page.goto(`${base}#pv=SR:CURRENT&${SPAN}`);
   await loaded();
