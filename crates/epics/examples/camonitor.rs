@@ -106,7 +106,12 @@ fn take(pv: &mut Pv, name: &str, event: Event, options: &Options) -> bool {
             pv.server = Some(server.to_string());
             return false;
         }
-        Event::Described(description) => pv.description = Some(*description),
+        Event::Described(description) => {
+            pv.description = Some(*description);
+            if !options.once && !options.json {
+                return false; // a line for people has no units
+            }
+        }
         Event::Updated(reading) => pv.reading = Some(reading),
         Event::Refused { message } => {
             eprintln!("{name}: {message}");

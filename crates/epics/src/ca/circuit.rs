@@ -397,9 +397,13 @@ impl Circuit {
             _ => message.header.parameter1,
         };
         let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
-        if let (command::EVENT_ADD, 1, State::Open { sid, field, .. }) = (request, id & 1, channel.state) {
-            // A server of before 2010 knows no subscription to properties: one look at them must do.
-            return wire::read_notify(&mut self.output, Wanted { sid, id, data_type: field.control(), count: 1 });
+        match (request, id & 1, channel.state) {
+            (command::EVENT_ADD, 1, State::Open { sid, field, .. }) => {
+                // A server of before 2010 knows no subscription to properties: one look at them must do.
+                return wire::read_notify(&mut self.output, Wanted { sid, id, data_type: field.control(), count: 1 });
+            }
+            (command::READ_NOTIFY, 1, _) => return, // a PV without limits is still a PV
+            _ => {}
         }
         let status = wire::status_text(message.header.parameter2);
         channel.complain(if words.is_empty() { status.to_owned() } else { format!("{status}: {words}") }, tell);
