@@ -4,24 +4,30 @@
 //!   client, config, counters     what a user holds: subscribe, unsubscribe
 //!   search                       which server has a PV: datagrams out, answers in
 //!   circuit, frames, channels    one TCP connection: messages, channels, monitors, retries, echoes
-//!   normative, describe          updates of the Normative Types -> Event
+//!   plan, normative, describe    updates of the Normative Types -> Event
 //!   message                      each message that a client sends or gets
 //!   put                          the only messages that can change a PV; with the feature of that name
-//!   value, array, types, wire    pvData: values, their type descriptions, the bytes of both
+//!   value, array                 pvData: values of any type
+//!   types, registry              pvData: descriptions of types
+//!   wire, bits                   the alphabet of all these
 //! ```
 
 mod array;
+mod bits;
 mod channels;
 pub mod circuit;
 mod client;
 mod config;
 mod counters;
 mod describe;
+mod error;
 mod frames;
 pub mod message;
 mod normative;
+mod plan;
 #[cfg(feature = "put")]
 pub mod put;
+mod registry;
 pub mod search;
 mod slots;
 pub mod types;
@@ -33,8 +39,9 @@ pub(crate) use client::Wish;
 pub use client::{Client, Monitor};
 pub use config::Config;
 pub use counters::Counters;
+pub use error::Error;
 pub use frames::MESSAGE_BYTES_MAX;
 pub use message::Account;
-pub use types::{Extent, Field, Registry, Scalar, Structure, Type};
+pub use registry::Registry;
+pub use types::{Extent, Field, Scalar, Structure, Type};
 pub use value::{Data, Selected, Tree, decode_structure};
-pub use wire::Error;

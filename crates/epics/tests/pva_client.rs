@@ -39,9 +39,27 @@ async fn nonsense_ends_the_circuit_and_the_client_comes_again() {
     session.create().await;
     user.expect_connected(1).await;
     session.stream.write_all(b"HTTP/1.1 400 Bad Request\r\n").await.expect("the circuit lives");
-    assert_eq!(user.expect_disconnected(1).await, "a message begins with 0x48 instead of 0xca");
+    let reason = user.expect_disconnected(1).await;
+    assert!(reason.ends_with("a message begins with 0x48 instead of 0xca"), "{reason}");
     server.accept().await.create().await;
     user.expect_connected(1).await;
+}
+
+#[tokio::test]
+async fn the_user_is_told_of_a_server_that_is_found_but_not_reached() {
+    let server = Server::start().await;
+    let Server { search, circuits } = &server;
+    let config = Config { addresses: vec![*search], auto_addresses: false, ..Config::default() };
+    let address = circuits.local_addr().expect("an address");
+    drop(server.circuits);
+    let mut user = User::start(config);
+    user.client.subscribe(Key(1), "X", Monitor::default());
+    match user.next().await {
+        (1, Event::Refused { message }) => {
+            assert!(message.starts_with(&format!("circuit to {address}: ")), "{message}")
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test]
@@ -56,7 +74,8 @@ async fn a_silent_server_is_asked_and_then_left() {
     session.send(command::ECHO, |_| {}).await;
     session.expect(command::ECHO).await;
     let answered = Instant::now();
-    assert_eq!(user.expect_disconnected(1).await, "the server has been silent for too long");
+    let reason = user.expect_disconnected(1).await;
+    assert!(reason.ends_with("the server has been silent for too long"), "{reason}");
     assert!(answered.elapsed() < Duration::from_secs(2), "left after {:?}", answered.elapsed());
 }
 

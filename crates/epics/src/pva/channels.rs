@@ -24,9 +24,11 @@ use super::{
     client::Monitor,
     counters::Counters,
     message::{self, Status},
-    normative::{Last, Plan, Words},
+    normative::{Last, Words},
+    plan::Plan,
+    registry::Registry,
     slots::Slots,
-    types::{Registry, Type},
+    types::Type,
     wire::{Error, Order, Reader, Writer},
 };
 use crate::{Event, Key};

@@ -31,7 +31,8 @@ use std::{
 };
 
 use super::{
-    types::{Registry, Type},
+    registry::Registry,
+    types::Type,
     wire::{Error, Header, Order, Reader, Writer},
 };
 

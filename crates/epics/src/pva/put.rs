@@ -17,7 +17,8 @@ use std::{collections::HashMap, fmt};
 
 use super::{
     message::Status,
-    types::{Registry, Scalar, Structure, Type},
+    registry::Registry,
+    types::{Scalar, Structure, Type},
     value::{Data, Tree},
     wire::{BitSet, Error, Header, Reader, Writer},
 };

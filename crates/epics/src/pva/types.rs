@@ -14,18 +14,15 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
-use super::wire::{Error, Reader, Writer};
+use super::wire::{Error, Writer};
 
 /// How deep structures, unions and anys may nest. Real ones reach 6.
 pub const DEPTH_MAX: usize = 32;
 
 /// How many fields a type may have in all its levels. Real ones reach some hundreds.
 pub const FIELDS_MAX: usize = 16_384;
-
-/// The largest fixed array that is accepted; nobody has been seen to use any.
-const FIXED_MAX: usize = 65_536;
 
 /// The type of one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,14 +58,11 @@ const SCALARS: [(Scalar, u8); 12] = [
     (Scalar::String, 0x60),
 ];
 
-const ARRAY_BITS: u8 = 0x18;
-const STRUCTURE: u8 = 0x80;
-const UNION: u8 = 0x81;
-const ANY: u8 = 0x82;
-const BOUNDED_STRING: u8 = 0x83;
-const REMEMBER: u8 = 0xfd;
-const REMEMBERED: u8 = 0xfe;
-const NOTHING: u8 = 0xff;
+pub(super) const STRUCTURE: u8 = 0x80;
+pub(super) const UNION: u8 = 0x81;
+pub(super) const ANY: u8 = 0x82;
+pub(super) const BOUNDED_STRING: u8 = 0x83;
+pub(super) const NOTHING: u8 = 0xff;
 
 impl Scalar {
     /// All of them.
@@ -108,7 +102,7 @@ impl Scalar {
         SCALARS.iter().find(|(scalar, _)| *scalar == self).map_or(0, |(_, code)| *code)
     }
 
-    fn from_code(code: u8) -> Option<Scalar> {
+    pub(super) fn from_code(code: u8) -> Option<Scalar> {
         SCALARS.iter().find(|(_, known)| *known == code).map(|(scalar, _)| *scalar)
     }
 }
@@ -193,7 +187,7 @@ impl Structure {
     }
 }
 
-fn check(what: &'static str, size: usize, limit: usize) -> Result<(), Error> {
+pub(super) fn check(what: &'static str, size: usize, limit: usize) -> Result<(), Error> {
     if size > limit { Err(Error::TooLarge { what, size: size as u64, limit: limit as u64 }) } else { Ok(()) }
 }
 
@@ -320,95 +314,4 @@ fn encode_fields(code: u8, s: &Structure, w: &mut Writer) {
         w.string(&field.name);
         field.ty.encode(w);
     }
-}
-
-/// The types that the other side has described on one circuit, by its numbers.
-#[derive(Clone, Debug, Default)]
-pub struct Registry {
-    types: HashMap<u16, Type>,
-}
-
-impl Registry {
-    /// Reads a type description; none where the other side says that there is nothing.
-    pub fn decode(&mut self, r: &mut Reader) -> Result<Option<Type>, Error> {
-        self.decode_at(r, 0)
-    }
-
-    fn decode_at(&mut self, r: &mut Reader, depth: usize) -> Result<Option<Type>, Error> {
-        check("the nesting of a type description", depth, 2 * DEPTH_MAX)?;
-        let code = r.u8("a type description")?;
-        match code {
-            NOTHING => Ok(None),
-            REMEMBERED => {
-                let id = r.u16("a type number")?;
-                self.types.get(&id).cloned().map(Some).ok_or(Error::UnknownType { id })
-            }
-            REMEMBER => {
-                let id = r.u16("a type number")?;
-                let ty = self.must(r, depth + 1)?;
-                self.types.insert(id, ty.clone());
-                Ok(Some(ty))
-            }
-            code => self.decode_code(code, r, depth).map(Some),
-        }
-    }
-
-    fn must(&mut self, r: &mut Reader, depth: usize) -> Result<Type, Error> {
-        self.decode_at(r, depth)?.ok_or(Error::BadTypeCode { code: NOTHING })
-    }
-
-    fn decode_code(&mut self, code: u8, r: &mut Reader, depth: usize) -> Result<Type, Error> {
-        match code {
-            STRUCTURE => return Ok(Type::Structure(self.fields(r, depth)?)),
-            UNION => return Ok(Type::Union(self.fields(r, depth)?)),
-            ANY => return Ok(Type::Any),
-            BOUNDED_STRING => return Ok(Type::BoundedString(extent_size(r)?)),
-            _ => {}
-        }
-        let one = code & !ARRAY_BITS;
-        if let Some(scalar) = Scalar::from_code(code) {
-            return Ok(Type::Scalar(scalar));
-        }
-        let extent = match code & ARRAY_BITS {
-            0x08 => Extent::Variable,
-            0x10 => Extent::Bounded(extent_size(r)?),
-            0x18 => {
-                let size = extent_size(r)?;
-                check("a fixed array", size as usize, FIXED_MAX)?;
-                Extent::Fixed(size)
-            }
-            _ => return Err(Error::BadTypeCode { code }),
-        };
-        match (one, Scalar::from_code(one)) {
-            (_, Some(scalar)) => Ok(Type::Array(scalar, extent)),
-            (ANY, _) => Ok(Type::AnyArray(extent)),
-            (STRUCTURE, _) => match self.must(r, depth + 1)? {
-                Type::Structure(s) => Ok(Type::StructureArray(s, extent)),
-                _ => Err(Error::BadTypeCode { code }),
-            },
-            (UNION, _) => match self.must(r, depth + 1)? {
-                Type::Union(s) => Ok(Type::UnionArray(s, extent)),
-                _ => Err(Error::BadTypeCode { code }),
-            },
-            _ => Err(Error::BadTypeCode { code }),
-        }
-    }
-
-    fn fields(&mut self, r: &mut Reader, depth: usize) -> Result<Arc<Structure>, Error> {
-        let id = r.string("the id of a structure")?;
-        let count = r.count("the fields of a structure")?;
-        check("a structure", count, FIELDS_MAX)?;
-        let mut fields = Vec::with_capacity(count.min(64));
-        for _ in 0..count {
-            let name = r.string("a field name")?.into_boxed_str();
-            fields.push(Field { name, ty: self.must(r, depth + 1)? });
-        }
-        Structure::new(&id, fields).map(Arc::new)
-    }
-}
-
-fn extent_size(r: &mut Reader) -> Result<u32, Error> {
-    let what = "the extent of an array";
-    let size = r.size(what)?.ok_or(Error::BadSize { what })?;
-    u32::try_from(size).map_err(|_| Error::TooLarge { what, size: size as u64, limit: u64::from(u32::MAX) })
 }

@@ -13,7 +13,8 @@
 
 use super::{
     array,
-    types::{DEPTH_MAX, Extent, Registry, Scalar, Structure, Type},
+    registry::Registry,
+    types::{DEPTH_MAX, Extent, Scalar, Structure, Type},
     wire::{BitSet, Error, Order, Reader, Writer},
 };
 use crate::Array;

@@ -1,9 +1,8 @@
-//! The alphabet of pvAccess: integers in either byte order, sizes, strings, bit sets and message headers.
+//! The alphabet of pvAccess: integers in either byte order, sizes, strings and message headers.
 //!
 //! ```text
 //!   size   := u8 (0..=253) | 0xFE i32 | 0xFE 0x7FFFFFFF i64 | 0xFF (none)
 //!   string := size utf8*size
-//!   bitset := size byte*size        whole groups of eight in the message's byte order, the rest low byte first
 //!   header := 0xCA version flags command u32      the last is the payload's length, or the datum of a control message
 //! ```
 //!
@@ -11,94 +10,9 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-/// Why bytes are no pvAccess, or why a value cannot be written as such.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Error {
-    /// The bytes end too early.
-    Truncated {
-        /// Within what.
-        what: &'static str,
-    },
-    /// The first byte of a message is not 0xCA.
-    NotPva {
-        /// What it is.
-        byte: u8,
-    },
-    /// Something is larger than this client accepts.
-    TooLarge {
-        /// What.
-        what: &'static str,
-        /// Its size.
-        size: u64,
-        /// The largest accepted.
-        limit: u64,
-    },
-    /// A size is negative or missing where one must stand.
-    BadSize {
-        /// Of what.
-        what: &'static str,
-    },
-    /// A type description begins with a code that means nothing.
-    BadTypeCode {
-        /// The code.
-        code: u8,
-    },
-    /// A type description refers to one that the server never sent on this circuit.
-    UnknownType {
-        /// Its number.
-        id: u16,
-    },
-    /// A union selects a member that it does not have.
-    BadSelector {
-        /// The member's index.
-        selector: usize,
-    },
-    /// A value does not have the shape that its type description says.
-    Mismatch {
-        /// What does not fit.
-        what: &'static str,
-    },
-    /// Bytes are left over where a value should end.
-    Trailing {
-        /// How many.
-        bytes: usize,
-    },
-    /// A message of a segmented one is missing.
-    Segments,
-    /// The server refuses the circuit itself.
-    Refused {
-        /// Its words.
-        message: String,
-    },
-    /// The server is silent for too long.
-    Silent,
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Truncated { what } => write!(f, "the bytes end within {what}"),
-            Error::NotPva { byte } => write!(f, "a message begins with {byte:#04x} instead of 0xca"),
-            Error::TooLarge { what, size, limit } => {
-                write!(f, "{what} has a size of {size}, more than the {limit} that this client accepts")
-            }
-            Error::BadSize { what } => write!(f, "{what} has no or a negative size"),
-            Error::BadTypeCode { code } => write!(f, "{code:#04x} is no type code of pvAccess"),
-            Error::UnknownType { id } => write!(f, "type {id} is used before it was described"),
-            Error::BadSelector { selector } => write!(f, "a union has no member number {selector}"),
-            Error::Mismatch { what } => write!(f, "{what} does not fit its type description"),
-            Error::Trailing { bytes } => write!(f, "{bytes} bytes are left over after the value"),
-            Error::Segments => write!(f, "a part of a segmented message is missing"),
-            Error::Refused { message } => write!(f, "the server refuses the circuit: {message}"),
-            Error::Silent => write!(f, "the server has been silent for too long"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
+pub use super::{bits::BitSet, error::Error};
 
 /// In which order the bytes of a number stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,23 +187,6 @@ impl<'a> Reader<'a> {
     pub fn string(&mut self, what: &'static str) -> Result<String, Error> {
         self.string_bytes(what).map(|bytes| text(bytes).into_owned())
     }
-
-    /// A set of field numbers.
-    pub fn bits(&mut self) -> Result<BitSet, Error> {
-        let what = "a bit set";
-        let size = self.count(what)?;
-        let mut bytes = Reader::new(self.take(size, what)?, self.order);
-        let mut set = BitSet::default();
-        for word in 0.. {
-            let bits = match bytes.rest.len() {
-                0 => break,
-                8.. => bytes.u64(what)?,
-                few => bytes.take(few, what)?.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte)),
-            };
-            if word == 0 { set.first = bits } else { set.more.push(bits) }
-        }
-        Ok(set)
-    }
 }
 
 /// UTF-8, or Latin-1 as older IOCs send it (degree signs in units).
@@ -297,66 +194,6 @@ pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
-    }
-}
-
-/// Field numbers: which fields of a structure an update carries. Up to 64 fields cost no allocation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BitSet {
-    first: u64,
-    more: Vec<u64>,
-}
-
-impl BitSet {
-    /// Adds a field number.
-    pub fn insert(&mut self, bit: usize) {
-        let (word, mask) = (bit / 64, 1 << (bit % 64));
-        if word == 0 {
-            self.first |= mask;
-            return;
-        }
-        if self.more.len() < word {
-            self.more.resize(word, 0);
-        }
-        if let Some(bits) = self.more.get_mut(word - 1) {
-            *bits |= mask;
-        }
-    }
-
-    /// Whether the field is in it.
-    pub fn contains(&self, bit: usize) -> bool {
-        self.word(bit / 64) >> (bit % 64) & 1 == 1
-    }
-
-    /// Whether no field is in it.
-    pub fn is_empty(&self) -> bool {
-        self.first == 0 && self.more.iter().all(|bits| *bits == 0)
-    }
-
-    /// The lowest field number in it from `bit` on.
-    pub fn next_from(&self, bit: usize) -> Option<usize> {
-        let mut index = bit / 64;
-        let mut bits = self.word(index) & (u64::MAX << (bit % 64));
-        while bits == 0 {
-            index += 1;
-            if index > self.more.len() {
-                return None;
-            }
-            bits = self.word(index);
-        }
-        Some(index * 64 + bits.trailing_zeros() as usize)
-    }
-
-    fn word(&self, index: usize) -> u64 {
-        if index == 0 { self.first } else { self.more.get(index - 1).copied().unwrap_or(0) }
-    }
-}
-
-impl FromIterator<usize> for BitSet {
-    fn from_iter<I: IntoIterator<Item = usize>>(bits: I) -> BitSet {
-        let mut set = BitSet::default();
-        bits.into_iter().for_each(|bit| set.insert(bit));
-        set
     }
 }
 
@@ -461,20 +298,6 @@ impl Writer {
         self.put(text.as_bytes());
     }
 
-    /// A set of field numbers, without trailing zero bytes.
-    pub fn bits(&mut self, set: &BitSet) {
-        let words: Vec<u64> = std::iter::once(set.first).chain(set.more.iter().copied()).collect();
-        let last = words.iter().rposition(|word| *word != 0).unwrap_or(0);
-        let top = words.get(last).copied().unwrap_or(0);
-        let top_bytes = (64 - top.leading_zeros() as usize).div_ceil(8);
-        self.size(Some(last * 8 + top_bytes));
-        words.iter().take(last).for_each(|word| self.u64(*word));
-        match top_bytes {
-            8 => self.u64(top),
-            few => self.bytes.extend(top.to_le_bytes().iter().take(few)),
-        }
-    }
-
     /// Writes a message of the client: header, then what `payload` writes.
     pub fn message(&mut self, command: u8, payload: impl FnOnce(&mut Writer)) {
         let flags = if self.order == Order::Big { FLAG_BIG } else { 0 };
@@ -491,7 +314,6 @@ impl Writer {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may fail by panic")]
 mod tests {
     use super::*;
 
@@ -508,28 +330,6 @@ mod tests {
     fn sizes_of_every_length_round_trip_in_both_orders() {
         sizes_round_trip(Order::Little);
         sizes_round_trip(Order::Big);
-    }
-
-    #[test]
-    fn bit_sets_round_trip_across_words_in_both_orders() {
-        for order in [Order::Little, Order::Big] {
-            for bits in [vec![], vec![0], vec![7, 8], vec![63], vec![64], vec![1, 63, 64, 130], vec![200]] {
-                let set: BitSet = bits.iter().copied().collect();
-                let mut writer = Writer::new(order);
-                writer.bits(&set);
-                let bytes = writer.into_bytes();
-                let read = Reader::new(&bytes, order).bits().unwrap();
-                let mut found = vec![];
-                let mut at = 0;
-                while let Some(bit) = read.next_from(at) {
-                    assert!(read.contains(bit));
-                    found.push(bit);
-                    at = bit + 1;
-                }
-                assert_eq!(found, bits, "{order:?}");
-                assert_eq!(read.is_empty(), bits.is_empty());
-            }
-        }
     }
 
     #[test]

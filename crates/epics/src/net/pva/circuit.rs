@@ -102,7 +102,8 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
             }
             Err(error) => error.to_string(),
         };
-        tracing::debug!(server = %self.server, reason, "circuit ended");
+        let reason = format!("circuit to {}: {reason}", self.server);
+        tracing::debug!(reason, "circuit ended");
         commands.close();
         let mut keys = circuit.close(&reason, &mut |key, event| (self.handler)(key, event));
         while let Ok(command) = commands.try_recv() {
@@ -115,6 +116,11 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
             }
         }
         let opened = circuit.is_open();
+        if !opened {
+            for key in &keys {
+                (self.handler)(*key, Event::Refused { message: reason.clone() });
+            }
+        }
         // without a hub the client is gone, and nobody needs to know
         drop(self.notices.send(Notice::Closed { server: self.server, number: self.number, keys, opened }));
     }
