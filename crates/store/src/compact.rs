@@ -11,7 +11,7 @@ use std::{
     vec,
 };
 
-use sample::{Batch, PvId, TimeRange};
+use sample::{Batch, PvId, TimeRange, ValueType};
 
 use crate::{
     Error, Samples,
@@ -87,12 +87,15 @@ impl Engine {
             if self.registry().is_deleted(pv) {
                 continue;
             }
-            let mut gathered: Option<Batch> = None;
-            for batch in Samples::new(TimeRange::ALL, parts, Vec::new()) {
-                gather(&mut writer, pv, &mut gathered, batch?).map_err(io)?;
-            }
-            if let Some(rest) = gathered {
-                write_blocks(&mut writer, pv, rest, Effort::Merge).map_err(io)?;
+            // Like a flush: each run of one type for itself, so that samples of equal time stay in their order.
+            let mut parts = parts.into_iter().peekable();
+            while let Some(first) = parts.next() {
+                let value_type = first.1;
+                let mut run = vec![first.0];
+                while let Some((part, _)) = parts.next_if(|(_, next)| *next == value_type) {
+                    run.push(part);
+                }
+                write_run(&mut writer, pv, run, &io)?;
             }
         }
         writer.finish().map_err(io).map(Some)
@@ -103,14 +106,15 @@ impl Engine {
         &self,
         pv: PvId,
         directories: &mut [(&Arc<Segment>, Peekable<vec::IntoIter<Record>>)],
-    ) -> Result<Vec<Part>, Error> {
+    ) -> Result<Vec<(Part, ValueType)>, Error> {
         let mut parts = Vec::new();
         for (segment, records) in directories {
             let Some(record) = records.next_if(|record| record.pv == pv) else { continue };
             for entry in segment.index(&record)? {
                 let block = Block { pv, segment: segment.clone(), entry, counters: self.counters.clone() };
                 let (t0, t1) = (entry.summary.t0, entry.summary.t1);
-                parts.push(Part { t0, t1, order: parts.len() as u64, source: Source::Block(block) });
+                let part = Part { t0, t1, order: parts.len() as u64, source: Source::Block(block) };
+                parts.push((part, entry.summary.value_type));
             }
         }
         Ok(parts)
@@ -161,23 +165,29 @@ fn choose(segments: &[Arc<Segment>]) -> Vec<Arc<Segment>> {
     segments.chunk_by(alike).find(fits).map(|run| run[..FAN_IN].to_vec()).unwrap_or_default()
 }
 
-/// Adds a batch to what was gathered, and writes what fills a block or is of another type.
-fn gather(writer: &mut SegmentWriter, pv: PvId, gathered: &mut Option<Batch>, batch: Batch) -> io::Result<()> {
-    if let Some(whole) = gathered.take_if(|whole| whole.value_type() != batch.value_type()) {
-        write_blocks(writer, pv, whole, Effort::Merge)?;
+/// Merges blocks of one type and writes them as full ones.
+fn write_run(
+    writer: &mut SegmentWriter,
+    pv: PvId,
+    run: Vec<Part>,
+    io: &dyn Fn(io::Error) -> Error,
+) -> Result<(), Error> {
+    let mut gathered: Option<Batch> = None;
+    for batch in Samples::new(TimeRange::ALL, run, Vec::new()) {
+        let batch = batch?;
+        let whole = gathered.get_or_insert_with(|| Batch::new(batch.value_type()));
+        let fits = whole.extend_from(&batch, 0..batch.len());
+        assert!(fits, "a run has one type");
+        if whole.len() >= BLOCK_ROWS_MAX && whole.value_type().is_numeric_scalar() {
+            let rest = whole.slice(BLOCK_ROWS_MAX..whole.len());
+            let full = whole.slice(0..BLOCK_ROWS_MAX);
+            gathered = Some(rest).filter(|rest| !rest.is_empty());
+            write_blocks(writer, pv, full, Effort::Merge).map_err(io)?;
+        } else if whole.byte_size() >= 4 * BLOCK_BYTES_MAX
+            && let Some(whole) = gathered.take()
+        {
+            write_blocks(writer, pv, whole, Effort::Merge).map_err(io)?;
+        }
     }
-    let whole = gathered.get_or_insert_with(|| Batch::new(batch.value_type()));
-    let fits = whole.extend_from(&batch, 0..batch.len());
-    assert!(fits, "another type was written out above");
-    let scalar = whole.value_type().is_numeric_scalar();
-    if scalar && whole.len() >= BLOCK_ROWS_MAX {
-        let rest = whole.slice(BLOCK_ROWS_MAX..whole.len());
-        let full = whole.slice(0..BLOCK_ROWS_MAX);
-        *gathered = Some(rest).filter(|rest| !rest.is_empty());
-        return write_blocks(writer, pv, full, Effort::Merge);
-    }
-    if !scalar && whole.byte_size() >= 4 * BLOCK_BYTES_MAX {
-        return gathered.take().map_or(Ok(()), |whole| write_blocks(writer, pv, whole, Effort::Merge));
-    }
-    Ok(())
+    gathered.map_or(Ok(()), |rest| write_blocks(writer, pv, rest, Effort::Merge).map_err(io))
 }

@@ -19,7 +19,7 @@ const WRITE_DELAY: Duration = Duration::from_millis(10);
 const FLUSH_POLL: Duration = Duration::from_millis(50);
 
 /// How often the compacting thread looks whether there is something to merge, and how long it waits after a failure.
-const COMPACT_POLL: Duration = Duration::from_secs(1);
+const COMPACT_POLL: Duration = Duration::from_millis(250);
 const COMPACT_RETRY: Duration = Duration::from_secs(60);
 
 /// Running threads; they end when this is dropped.
