@@ -39,12 +39,13 @@ pub struct Bin {
     pub severity_max: Severity,
 }
 
-/// The bins of a range in order, empty ones too. Ends after the first error.
+/// The bins of a range in order, empty ones too. A damaged block is left out and told by `damage`; other errors end it.
 pub struct Bins {
     edges: Arc<[Timestamp]>,
     next: usize,
     stretches: Stretches,
     waiting: Option<Piece>,
+    damage: Vec<Error>,
     failed: bool,
 }
 
@@ -65,16 +66,26 @@ impl Piece {
 
 impl Bins {
     pub(crate) fn new(stretches: Stretches, edges: Arc<[Timestamp]>) -> Bins {
-        Bins { edges, next: 0, stretches, waiting: None, failed: false }
+        Bins { edges, next: 0, stretches, waiting: None, damage: Vec::new(), failed: false }
+    }
+
+    /// What was found damaged so far.
+    pub fn damage(&self) -> &[Error] {
+        &self.damage
     }
 
     /// What comes next, if it begins before `t1`.
     fn next_before(&mut self, t1: Timestamp) -> Result<Option<Piece>, Error> {
         while self.waiting.is_none() {
-            self.waiting = match self.stretches.next().transpose()? {
-                None => return Ok(None),
-                Some(Stretch::Summary(summary)) => Some(Piece::Summary(summary)),
-                Some(Stretch::Samples(batch)) => (!batch.is_empty()).then_some(Piece::Rows { batch, row: 0 }),
+            self.waiting = match self.stretches.next().transpose().map_err(Error::from) {
+                Ok(None) => return Ok(None),
+                Ok(Some(Stretch::Summary(summary))) => Some(Piece::Summary(summary)),
+                Ok(Some(Stretch::Samples(batch))) => (!batch.is_empty()).then_some(Piece::Rows { batch, row: 0 }),
+                Err(error) if error.is_damage() => {
+                    self.damage.push(error);
+                    None
+                }
+                Err(error) => return Err(error),
             };
         }
         Ok(self.waiting.take_if(|piece| piece.time() < t1))

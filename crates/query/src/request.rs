@@ -59,6 +59,13 @@ impl std::error::Error for Error {
     }
 }
 
+impl Error {
+    /// Whether it costs a block only, so that the rest of the answer can be had.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Error::Store(store::Error::CorruptBlock { .. }))
+    }
+}
+
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Error {
         Error::Store(error)
@@ -83,6 +90,7 @@ impl Query {
             reader: self.reader.clone(),
             before: (request.before == Before::Include).then_some(*request),
             within: self.reader.samples(request.pv, request.range),
+            skips_damage: false,
         }
     }
 
@@ -96,14 +104,21 @@ impl Query {
     }
 }
 
-/// The samples that a request asks for. Ends after the first error.
+/// The samples that a request asks for. Where a block is damaged there is an error in place of its samples, and the next item
+/// goes on behind it.
 pub struct Samples {
     reader: store::Reader,
     before: Option<Request>,
     within: store::Samples,
+    skips_damage: bool,
 }
 
 impl Samples {
+    /// Without damaged blocks, for formats that have no place to tell of them. The store has logged and counted each.
+    pub fn skipping_damage(self) -> Samples {
+        Samples { skips_damage: true, ..self }
+    }
+
     /// The sample in force at the beginning, unless the range holds it anyway.
     fn first(&self, request: &Request) -> Result<Option<Batch>, Error> {
         let sample = self.reader.last_before(request.pv, request.range.t0)?;
@@ -120,6 +135,11 @@ impl Iterator for Samples {
         {
             return Some(first);
         }
-        Some(self.within.next()?.map_err(Error::from))
+        loop {
+            match self.within.next()?.map_err(Error::from) {
+                Err(error) if self.skips_damage && error.is_damage() => {}
+                item => return Some(item),
+            }
+        }
     }
 }

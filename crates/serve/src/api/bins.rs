@@ -29,7 +29,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type);
     let value_type = last.map(|sample| sample.value.value_type()).or(announced);
     refuse_what_is_no_number(&entry, value_type)?;
-    let bins = collect(call, &entry, range, count)?;
+    let (bins, damage) = collect(call, &entry, range, count)?;
     match format {
         "csv" => Ok(whole(CSV, csv(&bins))),
         "arrow" => {
@@ -40,6 +40,7 @@ pub(crate) fn show(call: &Call) -> Answer {
             let before = call.app.reader.last_before(entry.id, range.t0)?;
             let mut head = head(&entry, range, newest.as_ref());
             head.insert("type".to_owned(), value_type.map(|t| t.to_string()).into());
+            head.insert("damage".to_owned(), damage.into());
             head.insert("raw".to_owned(), bins.iter().all(|bin| bin.count <= 1).into());
             head.insert("before".to_owned(), before.as_ref().map(sample_before).into());
             let mut out = Vec::new();
@@ -63,16 +64,17 @@ fn refuse_what_is_no_number(entry: &PvEntry, value_type: Option<ValueType>) -> R
     }
 }
 
-/// All bins, unless the client goes away meanwhile.
-fn collect(call: &Call, entry: &PvEntry, range: TimeRange, count: usize) -> Result<Vec<Bin>, Refusal> {
+/// All bins, and what was found damaged, unless the client goes away meanwhile.
+fn collect(call: &Call, entry: &PvEntry, range: TimeRange, count: usize) -> Result<(Vec<Bin>, Vec<String>), Refusal> {
+    let mut source = call.app.query.bins(entry.id, range, count)?;
     let mut bins = Vec::new();
-    for bin in call.app.query.bins(entry.id, range, count)? {
-        bins.push(bin?);
+    while let Some(bin) = source.next().transpose()? {
+        bins.push(bin);
         if call.is_abandoned() {
             return Err(Refusal::new(Code::BadRequest, "the client has gone"));
         }
     }
-    Ok(bins)
+    Ok((bins, source.damage().iter().map(ToString::to_string).collect()))
 }
 
 fn sample_before(sample: &Sample) -> Value {

@@ -144,9 +144,10 @@ fn times(call: &Call) -> Result<(Timestamp, Timestamp), Refusal> {
     Ok((from, to))
 }
 
+/// Damaged blocks are passed over, as the Appliance passes over damaged lines: its formats have no place to tell of them.
 fn samples(call: &Call, entry: &PvEntry, from: Timestamp, to: Timestamp) -> Samples {
     let range = TimeRange { t0: from, t1: after(to) };
-    call.app.query.samples(&Request { pv: entry.id, range, before: Before::Include })
+    call.app.query.samples(&Request { pv: entry.id, range, before: Before::Include }).skipping_damage()
 }
 
 /// The moment after, because the Appliance's ranges include their end.

@@ -14,6 +14,7 @@ pub(crate) struct SamplesJson {
     /// How many samples may still be sent; none where there is no limit.
     left: Option<u64>,
     truncated: bool,
+    damage: Vec<String>,
     first: bool,
     ended: bool,
 }
@@ -21,7 +22,28 @@ pub(crate) struct SamplesJson {
 impl SamplesJson {
     /// `head` holds the members before `chunks`.
     pub(crate) fn new(head: Map<String, Value>, samples: Samples, limit: Option<u64>) -> SamplesJson {
-        SamplesJson { head: Some(head), samples, left: limit, truncated: false, first: true, ended: false }
+        SamplesJson {
+            head: Some(head),
+            samples,
+            left: limit,
+            truncated: false,
+            damage: Vec::new(),
+            first: true,
+            ended: false,
+        }
+    }
+
+    /// The next batch within the limit. Damaged blocks are passed over and noted.
+    fn next_batch(&mut self) -> Result<Option<Batch>, query::Error> {
+        while !self.truncated {
+            match self.samples.next() {
+                Some(Ok(batch)) => return Ok(self.within_limit(batch)),
+                Some(Err(error)) if error.is_damage() => self.damage.push(error.to_string()),
+                Some(Err(error)) => return Err(error),
+                None => break,
+            }
+        }
+        Ok(None)
     }
 
     /// Cuts a batch to what the limit leaves.
@@ -51,13 +73,12 @@ impl Iterator for SamplesJson {
             out.pop();
             out.extend_from_slice(b",\"chunks\":[");
         }
-        let batch = match if self.truncated { None } else { self.samples.next() } {
-            Some(Ok(batch)) => self.within_limit(batch),
-            Some(Err(error)) => {
+        let batch = match self.next_batch() {
+            Ok(batch) => batch,
+            Err(error) => {
                 self.ended = true;
                 return Some(Err(error));
             }
-            None => None,
         };
         match batch {
             Some(batch) => {
@@ -67,7 +88,9 @@ impl Iterator for SamplesJson {
             }
             None => {
                 self.ended = true;
-                out.extend_from_slice(format!("],\"truncated\":{}}}\n", self.truncated).as_bytes());
+                out.extend_from_slice(format!("],\"truncated\":{},\"damage\":", self.truncated).as_bytes());
+                put_json(&mut out, &self.damage);
+                out.extend_from_slice(b"}\n");
             }
         }
         Some(Ok(out.into()))
