@@ -149,7 +149,7 @@ pub(crate) fn encoded(name: &str) -> String {
         .collect()
 }
 
-/// Prints a line; that a reader (`head`, say) has gone is the end, not a panic.
+/// Prints a line. Unlike `println!` it does not panic when the reader has gone.
 pub(crate) fn print_line(line: &str) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{line}")
 }

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if signals::reader_has_gone(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("pvark: {error}");
             ExitCode::FAILURE

@@ -24,6 +24,11 @@ pub(crate) fn env(key: &str) -> Option<String> {
     env::var(key).ok()
 }
 
+/// Whether a command failed only because nobody reads its output any more, as with `pvark get … | head`.
+pub(crate) fn reader_has_gone(error: &crate::Failure) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
 /// The wish to stop: SIGTERM or Ctrl-C.
 pub(crate) struct Stop(Receiver<()>);
 
