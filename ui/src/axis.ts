@@ -98,7 +98,11 @@ export function valueLabels(ticks: (number | null)[]): string[] {
   const largest = Math.max(...numbers.map(Math.abs), 0);
   const steps = numbers.slice(1).map((tick, i) => Math.abs(tick - numbers[i]!));
   const step = Math.min(...steps, largest || 1) || 1;
-  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const coarse = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  // Steps like 2.5 need a digit more than their size says.
+  const isWhole =
+    Math.abs(step * 10 ** coarse - Math.round(step * 10 ** coarse)) < 1e-6 * step * 10 ** coarse;
+  const decimals = isWhole ? coarse : coarse + 1;
   const exponential = largest >= 1e7 || decimals > 5;
   return ticks.map((tick) => {
     if (tick === null) return "";

@@ -1,11 +1,10 @@
 // The dialog about one PV: how it is archived, what it means, its gaps in the range, and what can be done with it.
 
 import { ApiError, csvUrl, getPv, pausePv, resumePv, type Limits, type PvDetail } from "./api.ts";
-import { kindOf, type Gap } from "./decode.ts";
+import { exactOf, kindOf, type Gap } from "./decode.ts";
 import { byId, h } from "./dom.ts";
 import { gapText } from "./lanes.ts";
 import type { Range } from "./state.ts";
-import { exactOf } from "./decode.ts";
 import { formatInstant, type Zone } from "./time.ts";
 
 /** What the page knows that the server's answer does not say. */
@@ -24,7 +23,7 @@ export class Details {
   private dialog = byId<HTMLDialogElement>("details");
 
   constructor(
-    private toggleLog: (units: string) => void,
+    private toggleLog: (name: string) => void,
     private changed: (detail: PvDetail) => void,
   ) {}
 
@@ -72,10 +71,9 @@ export class Details {
     );
     const buttons = h("p", { class: "actions" }, pause, csv);
     if (kindOf(detail.type) === "number") {
-      const units = detail.units ?? "";
       const click = () => {
         this.dialog.close();
-        this.toggleLog(units);
+        this.toggleLog(detail.name);
       };
       buttons.append(
         h("button", { type: "button", click }, context.log ? "Linear axis" : "Logarithmic axis"),

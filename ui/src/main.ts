@@ -12,6 +12,7 @@ import { Details } from "./details.ts";
 import { byId } from "./dom.ts";
 import { listenToKeys } from "./keys.ts";
 import { Page } from "./page.ts";
+import { scaleLabelOf } from "./scales.ts";
 import { Search } from "./search.ts";
 import { clampRange, rangeOf, ViewStore, type Range } from "./state.ts";
 import { StatusLine } from "./status.ts";
@@ -47,9 +48,12 @@ function remove(name: string): void {
   store.update({ pvs: store.view.pvs.filter((pv) => pv.name !== name) });
 }
 
-function toggleLog(units: string): void {
+function toggleLog(name: string): void {
+  const trace = page.trace(name);
+  if (!trace) return;
   const { log } = store.view;
-  store.update({ log: log.includes(units) ? log.filter((other) => other !== units) : [...log, units] });
+  const axis = scaleLabelOf(trace);
+  store.update({ log: log.includes(axis) ? log.filter((other) => other !== axis) : [...log, axis] });
 }
 
 function openDetails(name: string): void {
@@ -59,7 +63,7 @@ function openDetails(name: string): void {
     zone: store.view.zone,
     now: now(),
     gaps: trace?.gaps ?? [],
-    log: store.view.log.includes(trace?.metadata?.units ?? ""),
+    log: trace !== undefined && store.view.log.includes(scaleLabelOf(trace)),
   });
 }
 

@@ -161,10 +161,10 @@ export class Page {
     const trace = this.trace(name);
     if (!trace) return;
     change(trace);
-    this.draw();
-    if (trace.tail.x.length > TAIL_ROWS_MAX) this.reload();
+    if (trace.tail.x.length > TAIL_ROWS_MAX && !trace.loading) this.reload();
   }
 
+  /** Drawn with the next tick: a hundred PVs at ten samples a second must not mean a thousand drawings. */
   private takeSamples(trace: Trace, chunk: WireChunk): void {
     appendLive(trace, chunk);
     // The first value of a PV says of what type it is, and one within a gap that is still open says that it is over.
@@ -182,6 +182,7 @@ export class Page {
   private takeState(trace: Trace, state: Pick<Trace, "state" | "since">): void {
     const isNews = trace.state !== null && trace.state !== state.state;
     noteState(trace, { state: state.state!, since: state.since });
+    this.draw();
     if (isNews) this.loadAnew(trace);
   }
 
@@ -240,7 +241,7 @@ export class Page {
   private visibility(): void {
     // A hidden page holds no stream: browsers allow only six connections to one server, over all pages.
     if (document.hidden) this.live.stop();
-    else this.reload();
+    else if (this.isLive()) this.reload();
   }
 
   /** Moves a live view on: about a pixel at a time, and at most eight times a second. */

@@ -5,11 +5,11 @@ import { labelOf } from "./decode.ts";
 import type { Range } from "./state.ts";
 import { extremesOf, unitsOf, type Trace } from "./trace.ts";
 
-/** A value axis: one for each units, one for each PV with named states. */
+/** A value axis: one for each units; one for each PV that has none, or has named states: nothing says they compare. */
 export interface ValueScale {
   key: string;
+  /** The units, or the PV's name. The view's list of logarithmic axes names them by it. */
   label: string;
-  units: string;
   log: boolean;
   /** The names of the states, by index, for a PV that has them. */
   states: string[] | null;
@@ -20,10 +20,15 @@ export interface ValueScale {
 /** More states than this are numbered, not named: nobody could read the names. */
 const STATES_MAX = 16;
 
+/** What is written at the axis of a trace. */
+export function scaleLabelOf(trace: Trace): string {
+  return trace.kind === "state" ? trace.name : unitsOf(trace) || trace.name;
+}
+
 /** The key of the axis that a trace is drawn on; none for texts, arrays and structures. */
-export function scaleKeyOf(trace: Trace): string | null {
-  if (trace.kind === "state") return `state ${trace.name}`;
-  return trace.kind === "number" ? `units ${unitsOf(trace)}` : null;
+function scaleKeyOf(trace: Trace): string | null {
+  if (trace.kind !== "state" && trace.kind !== "number") return null;
+  return trace.kind === "number" && unitsOf(trace) !== "" ? `units ${unitsOf(trace)}` : `pv ${trace.name}`;
 }
 
 /** The axes of a view, in the order of its first traces. Hidden traces claim none. */
@@ -41,9 +46,8 @@ export function scalesOf(traces: Trace[], log: string[], range: Range): ValueSca
 }
 
 function numberScale(trace: Trace, key: string, log: string[]): ValueScale {
-  const units = unitsOf(trace);
-  const label = units === "" ? "no units" : units;
-  return { key, label, units, log: log.includes(units), states: null, traces: [trace], range: [0, 1] };
+  const label = scaleLabelOf(trace);
+  return { key, label, log: log.includes(label), states: null, traces: [trace], range: [0, 1] };
 }
 
 function stateScale(trace: Trace, key: string): ValueScale {
@@ -51,7 +55,7 @@ function stateScale(trace: Trace, key: string): ValueScale {
   const count = named > 0 ? named : trace.metadata?.type === "bool" ? 2 : 0;
   const isReadable = count > 0 && count <= STATES_MAX;
   const states = isReadable ? Array.from({ length: count }, (_, i) => labelOf(i, trace.metadata)) : null;
-  return { key, label: trace.name, units: "", log: false, states, traces: [trace], range: [0, 1] };
+  return { key, label: trace.name, log: false, states, traces: [trace], range: [0, 1] };
 }
 
 function reachOf(scale: ValueScale, range: Range): [number, number] {

@@ -26,7 +26,7 @@ export interface View {
   span: Span;
   zone: Zone;
   theme: Theme;
-  /** Axes drawn logarithmically, by their units. */
+  /** Axes drawn logarithmically, by their units or, where there are none, the PV's name. */
   log: string[];
   /** A moment that was clicked: the legend and the waveforms stay there. */
   pinned: number | null;
@@ -62,7 +62,7 @@ export function toQuery(view: View): string {
   }
   if (view.zone === "utc") parts.push("zone=utc");
   if (view.theme !== "system") parts.push(`theme=${view.theme}`);
-  for (const units of view.log) parts.push(`log=${encodeName(units)}`);
+  for (const axis of view.log) parts.push(`log=${encodeName(axis)}`);
   if (view.pinned !== null) parts.push(`at=${iso(view.pinned)}`);
   return parts.join("&");
 }

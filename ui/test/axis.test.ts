@@ -77,6 +77,8 @@ test("no range has too many ticks", () => {
 
 test("value ticks have the digits that tell them apart", () => {
   assert.deepEqual(valueLabels([22.4, 22.6, 22.8]), ["22.4", "22.6", "22.8"]);
+  assert.deepEqual(valueLabels([20, 22.5, 25]), ["20.0", "22.5", "25.0"]);
+  assert.deepEqual(valueLabels([0, 0.25, 0.5]), ["0", "0.25", "0.50"]);
   assert.deepEqual(valueLabels([0, 1e-9, 2e-9]), ["0", "1e-9", "2e-9"]);
   assert.deepEqual(valueLabels([1e8, 1.5e8]), ["1.0e8", "1.5e8"]);
   assert.deepEqual(logLabels([1e-9, 2e-9, 1e-8, 1e-6]), ["1e-9", "", "1e-8", "1e-6"]);

@@ -2,13 +2,11 @@
 
 import { chromium, type Browser } from "playwright-core";
 
-/** Where Chromium is; another one may be named by CHROMIUM. */
-const PATH = process.env.CHROMIUM ?? "/usr/bin/chromium";
-
 export function startChromium(): Promise<Browser> {
   // playwright-core gives every browser an empty user-data folder and removes it afterwards.
   return chromium.launch({
-    executablePath: PATH,
+    // run.mjs has looked for it.
+    executablePath: process.env.CHROMIUM,
     headless: true,
     args: [
       "--no-sandbox",
