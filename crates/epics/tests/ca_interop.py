@@ -1,7 +1,8 @@
 """Compares this crate with libca, the reference client, on one real IOC: each value, stamp, alarm, limit and label.
 
-ca_interop.py CAMONITOR starts an IOC on loopback ports of its own, lets libca and the camonitor example subscribe to the
-same PVs, and prints every difference. It exits with 1 if there are any, with 77 if the EPICS libraries are not installed.
+ca_interop.py CAMONITOR starts an IOC on loopback ports of its own, lets libca and the camonitor example subscribe to
+the same PVs, and prints every difference. It exits with 1 if there are any, with 77 if the EPICS libraries are not
+installed.
 """
 
 from __future__ import annotations
