@@ -6,7 +6,10 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use super::wire::{Error, Reader, Writer};
+use super::{
+    types::{FIELDS_MAX, check},
+    wire::{Error, Reader, Writer},
+};
 
 /// Field numbers: which fields of a structure an update carries. Up to 64 fields cost no allocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,6 +76,7 @@ impl Reader<'_> {
     pub fn bits(&mut self) -> Result<BitSet, Error> {
         let what = "a bit set";
         let size = self.count(what)?;
+        check(what, size, FIELDS_MAX / 8)?;
         let mut bytes = Reader::new(self.take(size, what)?, self.order());
         let mut set = BitSet::default();
         for word in 0.. {
