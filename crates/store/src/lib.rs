@@ -24,6 +24,8 @@ pub mod disk;
 mod engine;
 mod error;
 mod flush;
+#[cfg(test)]
+mod golden;
 mod head;
 mod health;
 mod log;

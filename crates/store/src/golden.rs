@@ -1,0 +1,140 @@
+//! Blocks of format version 1 that must be readable for ever. `testdata/blocks/v1/NAME.block` are the bytes, `NAME.txt` the
+//! samples in them. Files that are there are never written again; a new case is written when `UPDATE_GOLDEN` is set.
+
+use std::{fmt::Write as _, fs, path::PathBuf};
+
+use sample::{Alarm, Batch, Column, PvId, Sample, Severity, Timestamp, Value};
+
+use crate::{block, codec::Effort};
+
+fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/blocks/v1"))
+}
+
+/// A batch whose times have steps of 1 s with a little jitter, an alarm in the middle, and pulses.
+fn batch(count: i64, step: impl Fn(i64) -> i64, value: impl Fn(i64) -> Value) -> Batch {
+    let mut batch = Batch::new(value(0).value_type());
+    let mut nanos = 1_795_209_540_000_000_000;
+    for i in 0..count {
+        let alarm = match i * 5 / count {
+            2 => Alarm { severity: Severity::Minor, status: 4, message: None },
+            3 => Alarm { severity: Severity::Invalid, status: 17, message: Some("no link".into()) },
+            _ => Alarm::default(),
+        };
+        let pulse = if i % 10 < 5 { 0 } else { i as u64 * 3 };
+        assert!(batch.push(&Sample { time: Timestamp::from_nanos(nanos), value: value(i), alarm, pulse }));
+        nanos += step(i);
+    }
+    batch
+}
+
+/// Noise that is the same on every machine.
+fn noise(i: i64) -> i64 {
+    (i.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) as u64 >> 52) as i64
+}
+
+/// Each name says which codec of which column it is there for.
+fn cases() -> Vec<(&'static str, Batch)> {
+    let even = |_| 1_000_000_000;
+    let jitter = |i| 1_000_000_000 + noise(i) - noise(i - 1);
+    let sometimes = |i| 1 + noise(i) * 1_000_003;
+    let walk = |i: i64| (0..=i).map(|j| noise(j) % 7 - 3).sum::<i64>();
+    let texts = ["OPEN", "CLOSED", "µ"];
+    vec![
+        ("time-step-float-constant", batch(20, even, |_| Value::F64(-0.0))),
+        (
+            "time-linear-float-pco",
+            batch(600, jitter, |i| Value::F64((i * i % 1009) as f64 / 977.0 + noise(i) as f64 * 1e-9)),
+        ),
+        ("time-delta-float-scaled", batch(30, sometimes, |i| Value::F64((23_000 + noise(i) % 50) as f64 / 1000.0))),
+        (
+            "float-dictionary-with-nan",
+            batch(64, even, |i| Value::F64(if i % 9 == 0 { f64::NAN } else { (i / 16) as f64 / 3.0 })),
+        ),
+        ("float-plain", batch(5, jitter, |i| Value::F64(1.0 / (i as f64 + 3.0)))),
+        ("float32-pco", batch(520, even, |i| Value::F32((i * i % 601) as f32 / 97.0))),
+        ("int-packed", batch(40, even, |i| Value::I32(-500 + noise(i) as i32 % 900))),
+        ("int-delta", batch(40, even, |i| Value::U64(u64::MAX - 1000 + i as u64 * 20 + noise(i) as u64 % 4))),
+        ("int-runs", batch(60, even, |i| Value::Enum((i / 25) as i32 * 7))),
+        ("int-pco", batch(700, even, |i| Value::I64(walk(i) * 1_000_000_007))),
+        ("bool", batch(30, even, |i| Value::Bool(i % 3 == 0))),
+        ("int8", batch(10, even, |i| Value::I8((i - 128) as i8))),
+        ("text-list", batch(6, even, |i| Value::String(format!("shot {}", i * 31).into()))),
+        ("text-dictionary", batch(50, even, |i| Value::String(texts[(i / 3) as usize % 3].into()))),
+        ("structure", batch(6, even, |i| Value::Structure(vec![0x80, i as u8, 0xff].into()))),
+        ("array-column", batch(8, even, |i| Value::Array(Column::F64((0..i % 4).map(|j| j as f64 * 0.5).collect())))),
+        (
+            "array-differences",
+            batch(12, even, |i| {
+                Value::Array(Column::I16(
+                    (0..200).map(|j| if j == 7 { i as i16 } else { (noise(j) - 2048) as i16 * 15 }).collect(),
+                ))
+            }),
+        ),
+        (
+            "array-shuffled",
+            batch(3, even, |i| {
+                Value::Array(Column::U32((0..300).map(|j| ((noise(j * 3 + i) as u32 & 0xff) << 24) + 5).collect()))
+            }),
+        ),
+        (
+            "array-of-texts",
+            batch(4, even, |i| Value::Array(Column::String(texts.into_iter().take(i as usize).collect()))),
+        ),
+    ]
+}
+
+/// One line a sample: time, severity, status, message, pulse, value. Floats in their shortest form that comes back exactly.
+fn text(pv: PvId, batch: &Batch) -> String {
+    let mut text = format!("PV {}, {} samples of {}\n", pv.0, batch.len(), batch.value_type());
+    for row in 0..batch.len() {
+        let Sample { time, value, alarm, pulse } = batch.get(row);
+        let message = alarm.message.as_deref().unwrap_or("-");
+        writeln!(text, "{time} {} {} {message:?} {pulse} {value:?}", alarm.severity.name(), alarm.status)
+            .expect("writing to memory cannot fail");
+    }
+    text
+}
+
+#[test]
+fn blocks_of_every_version_are_read_for_ever() {
+    let mut seen = 0;
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "block") {
+            let (pv, batch) = block::take(&fs::read(&path).unwrap()).unwrap();
+            let expected = fs::read_to_string(path.with_extension("txt")).unwrap();
+            assert_eq!(text(pv, &batch), expected, "{}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= cases().len(), "only {seen} golden blocks are there");
+}
+
+#[test]
+fn golden_blocks_that_are_missing_are_written_when_asked_for() {
+    if std::env::var_os("UPDATE_GOLDEN").is_none() {
+        return;
+    }
+    fs::create_dir_all(folder()).unwrap();
+    for (name, batch) in cases() {
+        let path = folder().join(name).with_extension("block");
+        if !path.exists() {
+            let mut bytes = Vec::new();
+            block::put(&mut bytes, PvId(7), &batch, Effort::Flush);
+            fs::write(&path, bytes).unwrap();
+            fs::write(path.with_extension("txt"), text(PvId(7), &batch)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_is_written_today_reads_as_the_golden_text() {
+    for (name, batch) in cases() {
+        let mut bytes = Vec::new();
+        block::put(&mut bytes, PvId(7), &batch, Effort::Merge);
+        let (pv, back) = block::take(&bytes).unwrap();
+        let expected = fs::read_to_string(folder().join(name).with_extension("txt")).unwrap();
+        assert_eq!(text(pv, &back), expected, "{name}");
+    }
+}
