@@ -163,6 +163,19 @@ fn a_server_that_comes_up_may_have_any_name_but_does_not_start_a_storm() {
 }
 
 #[test]
+fn a_server_that_comes_up_every_second_does_not_keep_the_search_awake() {
+    let mut net = Net::new();
+    net.add(0..100);
+    net.run(Duration::from_secs(3600));
+    let mut sent = 0;
+    for _ in 0..60 {
+        net.search.hurry_all(net.now);
+        sent += net.run(Duration::from_secs(1)).len();
+    }
+    assert!(sent < 5_000, "{sent} searches in a minute");
+}
+
+#[test]
 fn a_forgotten_name_is_not_asked_for_and_a_reply_to_it_finds_nobody() {
     let mut net = Net::new();
     net.add(0..1);
