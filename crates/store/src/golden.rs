@@ -66,15 +66,15 @@ fn cases() -> Vec<(&'static str, Batch)> {
         (
             "array-differences",
             batch(12, even, |i| {
-                Value::Array(Column::I16(
-                    (0..200).map(|j| if j == 7 { i as i16 } else { (noise(j) - 2048) as i16 * 15 }).collect(),
-                ))
+                let near = |j: i64| (noise(j) - 2048) * 15 + noise(j * 31 + i * 1009) % 4;
+                Value::Array(Column::I16((0..40).map(|j| near(j) as i16).collect()))
             }),
         ),
         (
             "array-shuffled",
             batch(3, even, |i| {
-                Value::Array(Column::U32((0..300).map(|j| ((noise(j * 3 + i) as u32 & 0xff) << 24) + 5).collect()))
+                let phrase = format!("shot {i}: beam lost by vacuum interlock; ").repeat(12 + i as usize);
+                Value::Array(Column::U8(phrase.into_bytes()))
             }),
         ),
         (
@@ -96,6 +96,13 @@ fn text(pv: PvId, batch: &Batch) -> String {
     text
 }
 
+/// Tells the first line that differs, not both texts.
+fn assert_same(found: &str, expected: &str, name: &str) {
+    let differs = found.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
+    assert_eq!(differs, None, "{name}");
+    assert_eq!(found.len(), expected.len(), "{name}");
+}
+
 #[test]
 fn blocks_of_every_version_are_read_for_ever() {
     let mut seen = 0;
@@ -104,7 +111,7 @@ fn blocks_of_every_version_are_read_for_ever() {
         if path.extension().is_some_and(|extension| extension == "block") {
             let (pv, batch) = block::take(&fs::read(&path).unwrap()).unwrap();
             let expected = fs::read_to_string(path.with_extension("txt")).unwrap();
-            assert_eq!(text(pv, &batch), expected, "{}", path.display());
+            assert_same(&text(pv, &batch), &expected, &path.display().to_string());
             seen += 1;
         }
     }
@@ -135,6 +142,6 @@ fn what_is_written_today_reads_as_the_golden_text() {
         block::put(&mut bytes, PvId(7), &batch, Effort::Merge);
         let (pv, back) = block::take(&bytes).unwrap();
         let expected = fs::read_to_string(folder().join(name).with_extension("txt")).unwrap();
-        assert_eq!(text(pv, &back), expected, "{name}");
+        assert_same(&text(pv, &back), &expected, name);
     }
 }
