@@ -24,6 +24,8 @@ pub mod disk;
 mod engine;
 mod error;
 mod flush;
+#[doc(hidden)]
+pub mod fuzz;
 #[cfg(test)]
 mod golden;
 mod head;

@@ -15,6 +15,7 @@ use sample::{Arrays, Column, Element, ValueType};
 use super::{Effort, int, text};
 use crate::{
     block,
+    block_format::BLOCK_BYTES_MAX,
     bytes::{Cursor, Malformed},
     plain,
 };
@@ -109,14 +110,13 @@ fn unshuffled(bytes: &[u8], size: usize) -> Vec<u8> {
 
 /// The caller vouches for `count`: the memory for so many lengths is taken, whatever the bytes are.
 pub(crate) fn take(cursor: &mut Cursor, count: usize, element: Element) -> Result<Arrays, Malformed> {
+    // Only a sample that has a block of its own may be larger than a block.
+    let most = if count > 1 { BLOCK_BYTES_MAX } else { text::COLUMN_BYTES_MAX / 8 };
     let mut ends = Vec::with_capacity(count);
     let mut end = 0usize;
     for length in int::take(cursor, count)? {
         let length = usize::try_from(length).map_err(|_| Malformed("a length is negative"))?;
-        end = end
-            .checked_add(length)
-            .filter(|end| *end <= text::COLUMN_BYTES_MAX / 8)
-            .ok_or(Malformed("arrays are too long"))?;
+        end = end.checked_add(length).filter(|end| *end <= most).ok_or(Malformed("arrays are too long"))?;
         ends.push(end);
     }
     let scalar = ValueType::scalar(element);

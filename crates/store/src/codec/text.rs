@@ -21,6 +21,9 @@ const DICTIONARY: u8 = 1;
 /// No block holds more bytes than this in one column.
 pub(crate) const COLUMN_BYTES_MAX: usize = 1 << 30;
 
+/// zstd makes bytes at most so many bits fewer: a block of 128 KiB takes four bytes at least.
+const RATIO_BITS: u32 = 15;
+
 pub(crate) fn put<'a>(out: &mut Vec<u8>, blobs: impl ExactSizeIterator<Item = &'a [u8]>, effort: Effort) {
     let blobs: Vec<&[u8]> = blobs.collect();
     if blobs.is_empty() {
@@ -73,6 +76,9 @@ pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8], effort: Effort) {
 pub(super) fn take_bytes(cursor: &mut Cursor) -> Result<Vec<u8>, Malformed> {
     let len = cursor.count(COLUMN_BYTES_MAX)?;
     let stored = cursor.blob()?;
+    if stored.len() < len >> RATIO_BITS {
+        return Err(Malformed("bytes of zstd claim to be more than they can be"));
+    }
     if stored.len() == len {
         return Ok(stored.to_vec());
     }

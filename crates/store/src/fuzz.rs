@@ -1,0 +1,77 @@
+//! Doors for fuzzers: the readers of bytes from disk, behind their checksums, which no fuzzer would guess.
+
+use crate::{block, bytes::Cursor, codec::Effort, log_scan};
+
+/// Any bytes as the body of a block; what can be read must come back when it is written.
+pub fn block(bytes: &[u8]) {
+    let Ok((pv, batch)) = block::take_body(&mut Cursor::new(bytes)) else { return };
+    if batch.is_empty() {
+        return;
+    }
+    let mut written = Vec::new();
+    block::put(&mut written, pv, &batch, Effort::Flush);
+    let (owner, back) = block::take(&written).expect("what was written can be read");
+    assert_eq!((owner, back.times(), back.alarms()), (pv, batch.times(), batch.alarms()));
+    assert!(back.values().identical(batch.values()) && back.pulses() == batch.pulses());
+}
+
+/// Any bytes as a file of the log, and as the records of a frame.
+pub fn log(bytes: &[u8]) {
+    let scan = log_scan::scan(bytes);
+    for frame in &scan.frames {
+        assert!(frame.records.end <= bytes.len());
+    }
+    // Malformed records are an answer, too.
+    let _ = log_scan::records(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    /// Bodies that begin as they should, so that more than the first check is reached.
+    fn body() -> impl Strategy<Value = Vec<u8>> {
+        let column = prop::collection::vec(prop_oneof![0..6u8, any::<u8>()], 0..40);
+        let columns = prop::collection::vec(column, 4);
+        (0..14u8, 0..2u8, 0..200u8, columns).prop_map(|(element, shape, count, columns)| {
+            let mut body = vec![1, 0, 0, 0, element, shape, count & 0x7f];
+            for column in columns {
+                body.push(column.len() as u8);
+                body.extend(column);
+            }
+            body
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_readers_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            super::block(&bytes);
+            super::log(&bytes);
+        }
+
+        #[test]
+        fn no_body_of_a_block_makes_the_reader_panic(body in body()) {
+            super::block(&body);
+        }
+
+        /// A golden block with bytes changed is as near to the truth as damage gets.
+        #[test]
+        fn a_damaged_body_is_refused_or_read_but_never_panics(
+            case in 0..19usize,
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        ) {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/blocks/v1");
+            let mut blocks: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+            blocks.retain(|path| path.extension().is_some_and(|extension| extension == "block"));
+            blocks.sort();
+            let bytes = std::fs::read(&blocks[case]).unwrap();
+            let mut body = bytes[crate::block_format::BLOCK_HEADER_LEN..].to_vec();
+            for (place, byte) in changes {
+                let place = place.index(body.len());
+                body[place] = byte;
+            }
+            super::block(&body);
+        }
+    }
+}
