@@ -10,6 +10,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use acquire::Totals;
 use axum::{
     body::{Body, HttpBody},
     response::Response,
@@ -28,6 +29,7 @@ use prometheus_client::{
     },
     registry::Registry,
 };
+use store::{Health, Watermark};
 use tokio::time::Instant;
 
 use crate::{
@@ -59,6 +61,11 @@ struct ByState {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByCause {
     cause: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByProtocol {
+    protocol: String,
 }
 
 /// What is counted of HTTP.
@@ -96,8 +103,15 @@ pub(crate) fn show(call: &Call) -> Answer {
 
 /// What the arms of the archive say of themselves now.
 fn archive(app: &App) -> Registry {
-    let (totals, health, watermark) = (app.control.totals(), app.reader.health(), app.reader.watermark());
     let mut registry = Registry::with_prefix("pvark");
+    let totals = app.control.totals();
+    register_acquisition(&mut registry, &totals);
+    register_clients(&mut registry, &totals);
+    register_store(&mut registry, &app.reader.health(), app.reader.watermark());
+    registry
+}
+
+fn register_acquisition(registry: &mut Registry, totals: &Totals) {
     let states = Family::<ByState, Gauge>::default();
     for (state, count) in [
         ("searching", totals.searching),
@@ -114,42 +128,89 @@ fn archive(app: &App) -> Registry {
         dropped.get_or_create(&ByCause { cause: cause.to_owned() }).inc_by(count);
     }
     registry.register("samples_dropped", "Samples lost, by cause", dropped);
-    for (name, help, count) in [
-        ("samples_received", "Updates that arrived from IOCs", counters.received),
-        ("samples_stored", "Samples that the store took", counters.stored),
-        ("samples_skipped", "Updates that scanning passed over", counters.skipped),
-        ("samples_bad_stamp", "Samples whose time stamp cannot be right", counters.bad_stamps),
-        ("store_appended", "Samples ever appended to the store", watermark.appended),
-        ("store_durable", "Samples known to be on disk", watermark.durable),
-        ("store_syncs", "Syncs of the log", health.syncs),
-        ("store_flushes", "Heads flushed to blocks", health.flushes),
-        ("store_merged_segments", "Segments merged into larger ones", health.merged_segments),
-        ("store_repeats_dropped", "Samples dropped because they repeat another exactly", health.repeats_dropped),
-        ("store_corrupt_blocks", "Damaged blocks found when reading", health.corrupt_blocks),
-        ("store_refused_samples", "Samples in appends that the store refused", health.refused_samples),
+    register_counts(
+        registry,
+        &[
+            ("samples_received", "Updates that arrived from IOCs", counters.received),
+            ("samples_stored", "Samples that the store took", counters.stored),
+            ("samples_skipped", "Updates that scanning passed over", counters.skipped),
+            ("samples_bad_stamp", "Samples whose time stamp cannot be right", counters.bad_stamps),
+        ],
+    );
+    register_amounts(
+        registry,
+        &[
+            ("queue_bytes", "Bytes waiting for the store", totals.queue_bytes as u64),
+            ("queue_bytes_max", "The most bytes that may wait for the store", totals.queue_bytes_max as u64),
+        ],
+    );
+}
+
+/// What the clients of both protocols count, with the protocol as a label.
+fn register_clients(registry: &mut Registry, totals: &Totals) {
+    let (ca, pva) = (&totals.ca, &totals.pva);
+    for (name, help, by_ca, by_pva) in [
+        ("searches", "Search requests sent to IOCs", ca.searches, pva.searches),
+        ("search_replies", "Answers to searches", ca.search_replies, pva.search_replies),
+        ("circuits_opened", "Connections made to IOCs", ca.circuits_opened, pva.circuits_opened),
+        ("circuits_lost", "Connections to IOCs that were lost or given up", ca.circuits_lost, pva.circuits_closed),
+        ("received_bytes", "Bytes received from IOCs", ca.bytes, pva.bytes_received),
+        ("messages", "Messages received from IOCs", ca.messages, pva.messages),
+        ("updates", "Updates of monitors among these", ca.updates, pva.updates),
+        ("protocol_errors", "Messages of IOCs that could not be understood", ca.protocol_errors, pva.protocol_errors),
     ] {
+        let family = Family::<ByProtocol, Counter>::default();
+        for (protocol, count) in [("ca", by_ca), ("pva", by_pva)] {
+            family.get_or_create(&ByProtocol { protocol: protocol.to_owned() }).inc_by(count);
+        }
+        registry.register(format!("client_{name}"), help, family);
+    }
+}
+
+fn register_store(registry: &mut Registry, health: &Health, watermark: Watermark) {
+    register_counts(
+        registry,
+        &[
+            ("store_appended", "Samples ever appended to the store", watermark.appended),
+            ("store_durable", "Samples known to be on disk", watermark.durable),
+            ("store_syncs", "Syncs of the log", health.syncs),
+            ("store_flushes", "Heads flushed to blocks", health.flushes),
+            ("store_merged_segments", "Segments merged into larger ones", health.merged_segments),
+            ("store_repeats_dropped", "Samples dropped because they repeat another exactly", health.repeats_dropped),
+            ("store_corrupt_blocks", "Damaged blocks found when reading", health.corrupt_blocks),
+            ("store_refused_samples", "Samples in appends that the store refused", health.refused_samples),
+        ],
+    );
+    register_amounts(
+        registry,
+        &[
+            ("store_refusing", "1 while the store takes no samples", u64::from(health.refusal.is_some())),
+            ("store_log_bytes", "Bytes in the log", health.log_bytes),
+            ("store_block_bytes", "Bytes in segments", health.block_bytes),
+            ("store_blocks", "Blocks in segments", health.blocks),
+            ("store_segments", "Segments", health.segments),
+            ("store_head_bytes", "Memory that the heads take", health.head_bytes),
+            ("store_head_samples", "Samples in the heads", health.head_samples),
+            ("store_last_sync_micros", "How long the last sync of the log took", health.last_sync_micros),
+            ("store_last_flush_micros", "How long the last flush took", health.last_flush_micros),
+        ],
+    );
+}
+
+fn register_counts(registry: &mut Registry, rows: &[(&'static str, &'static str, u64)]) {
+    for (name, help, count) in rows {
         let counter: Counter<u64, AtomicU64> = Counter::default();
-        counter.inc_by(count);
-        registry.register(name, help, counter);
+        counter.inc_by(*count);
+        registry.register(*name, *help, counter);
     }
-    for (name, help, amount) in [
-        ("queue_bytes", "Bytes waiting for the store", totals.queue_bytes as u64),
-        ("queue_bytes_max", "The most bytes that may wait for the store", totals.queue_bytes_max as u64),
-        ("store_refusing", "1 while the store takes no samples", u64::from(health.refusal.is_some())),
-        ("store_log_bytes", "Bytes in the log", health.log_bytes),
-        ("store_block_bytes", "Bytes in segments", health.block_bytes),
-        ("store_blocks", "Blocks in segments", health.blocks),
-        ("store_segments", "Segments", health.segments),
-        ("store_head_bytes", "Memory that the heads take", health.head_bytes),
-        ("store_head_samples", "Samples in the heads", health.head_samples),
-        ("store_last_sync_micros", "How long the last sync of the log took", health.last_sync_micros),
-        ("store_last_flush_micros", "How long the last flush took", health.last_flush_micros),
-    ] {
+}
+
+fn register_amounts(registry: &mut Registry, rows: &[(&'static str, &'static str, u64)]) {
+    for (name, help, amount) in rows {
         let gauge: Gauge = Gauge::default();
-        gauge.set(clamped(amount));
-        registry.register(name, help, gauge);
+        gauge.set(clamped(*amount));
+        registry.register(*name, *help, gauge);
     }
-    registry
 }
 
 fn clamped(amount: u64) -> i64 {

@@ -291,6 +291,7 @@ fn metrics_count_what_was_asked_and_how_the_archive_fares() {
         "pvark_pvs{state=\"paused\"} 9",
         "pvark_samples_dropped_total{cause=\"queue_full\"} 0",
         "pvark_store_refusing 0",
+        "pvark_client_messages_total{protocol=\"pva\"} 0",
     ] {
         wait_until(line, || archive.get("/metrics").text().lines().any(|found| found == line));
     }
