@@ -116,3 +116,17 @@ fn a_server_that_was_started_makes_old_names_fresh_once() {
     let times = times_of("SECTOR:000000:VALUE", &run(&mut search, later, Duration::from_secs(10)));
     assert_eq!(times, [0.0, 1.0, 3.0, 7.0]);
 }
+
+#[test]
+fn a_reply_of_a_server_that_was_started_again_makes_its_other_names_fresh() {
+    let (mut search, now) = (Search::default(), Instant::now());
+    add(&mut search, 0..2, now);
+    let sent = run(&mut search, now, Duration::from_secs(100));
+    let later = now + Duration::from_secs(100);
+    let server = "0.0.0.0:5075".parse().expect("an address");
+    let ids = vec![sent[0].1.names[0].id];
+    let reply = SearchReply { guid: [1; 12], sequence: 1, server, found: true, ids };
+    assert!(search.reply(&reply, "192.0.2.7".parse().expect("an address"), later).is_some());
+    let times = times_of("SECTOR:000001:VALUE", &run(&mut search, later, Duration::from_secs(5)));
+    assert_eq!(times, [0.0, 1.0, 3.0]);
+}
