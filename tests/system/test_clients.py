@@ -127,6 +127,16 @@ def test_our_own_bins_agree_with_our_own_samples(server: Pvark, window: tuple[da
         assert bins.mean[index] == pytest.approx(inside.mean(), rel=1e-12)
 
 
+@pytest.mark.parametrize("pv", [*SCALARS, "N:text", "N:array"])
+def test_arrow_holds_the_same_as_json(server: Pvark, window: tuple[datetime, datetime], pv: str) -> None:
+    samples = server.archive.get(pv, *window)
+    table = server.archive.table(pv, *window)
+    assert np.array_equal(table["time"].to_numpy().astype("datetime64[ns]"), samples.times)
+    values = table["value"].to_pylist()
+    assert values == [value.tolist() if isinstance(value, np.ndarray) else value for value in samples.values]
+    assert table["severity"].to_pylist() == samples.severity.tolist()
+
+
 def test_our_own_search_gaps_and_status(server: Pvark) -> None:
     archive = server.archive
     assert [pv.name for pv in archive.search("n:STATE")] == ["N:state"]

@@ -104,6 +104,12 @@ def test_printing_shows_both_ends() -> None:
     assert lines[-1].split()[1] == "999"
 
 
+def test_damage_is_told_where_people_and_programs_look() -> None:
+    samples = decode(chunk("f64", [1.0]), damage=["a block is damaged"])
+    assert samples.damage == ("a block is damaged",)
+    assert "a block is damaged" in repr(samples)
+
+
 def test_every_kind_of_moment_becomes_iso_8601_in_utc() -> None:
     assert to_iso("2026-11-21T08:00:00Z") == "2026-11-21T08:00:00Z"
     assert to_iso(np.datetime64("2026-11-21T08:00:00.000000001")) == "2026-11-21T08:00:00.000000001Z"

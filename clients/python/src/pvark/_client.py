@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from . import _decode
+from ._errors import UnexpectedAnswer
 from ._models import Bins, Gap, Metadata, Pv, Samples, Status, Update
 from ._times import Moment, to_iso
 from ._transport import Transport, quoted
@@ -47,6 +49,17 @@ class Archiver:
         at or before t0, so that the value at t0 is known."""
         query = _range(t0, t1) | {"before": "true" if before else "false", "limit": limit}
         return _decode.samples(self._http.json("GET", f"/pvs/{quoted(pv)}/samples", query))
+
+    def table(self, pv: str, t0: Moment | None = None, t1: Moment | None = None, *, before: bool = False) -> Any:
+        """The same as a pyarrow Table, without parsing a single number; needs pyarrow, and one type in the range."""
+        import pyarrow
+
+        query = _range(t0, t1) | {"before": "true" if before else "false", "format": "arrow"}
+        answer = self._http.read("GET", f"/pvs/{quoted(pv)}/samples", query)
+        try:
+            return pyarrow.ipc.open_stream(answer).read_all()
+        except pyarrow.ArrowInvalid as error:
+            raise UnexpectedAnswer(f"the stream of {pv} broke off: {error}") from error
 
     def bins(self, pv: str, t0: Moment | None = None, t1: Moment | None = None, count: int = 1000) -> Bins:
         """The same range cut into `count` equal parts, with minimum, maximum, mean, first and last of each."""

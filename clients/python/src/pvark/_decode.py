@@ -75,6 +75,7 @@ def samples(answer: Mapping[str, Any]) -> Samples:
         pulse=joined([column("u64", optional("pulse", chunk, 0)) for chunk in chunks], np.uint64),
         metadata=metadata(answer.get("metadata")),
         truncated=bool(answer.get("truncated", False)),
+        damage=tuple(answer.get("damage", ())),
     )
 
 
@@ -96,6 +97,7 @@ def bins(answer: Mapping[str, Any]) -> Bins:
         nan=np.array(given["nan"], np.int64),
         invalid=np.array(given["invalid"], np.int64),
         metadata=metadata(answer.get("metadata")),
+        damage=tuple(answer.get("damage", ())),
     )
 
 

@@ -50,6 +50,8 @@ class Samples:
     metadata: Metadata
     truncated: bool
     """Whether there were more than the limit that was asked for."""
+    damage: tuple[str, ...]
+    """Sentences about damaged blocks, whose samples are missing; empty when all is well."""
 
     def __len__(self) -> int:
         return len(self.times)
@@ -70,7 +72,7 @@ class Samples:
         )
 
     def __repr__(self) -> str:
-        words = [self.pv, self.type or "no type", self.metadata.units or "", f"{len(self):,} samples"]
+        words = [self.pv, self.type or "no type", self.metadata.units or "", f"{len(self):,} samples", *self.damage]
         title = "  ".join(word for word in words if word)
         severities = [SEVERITIES[min(number, 4)] for number in self.severity]
         return table(title, {"time": self.times, "value": self.values, "severity": severities})
@@ -97,6 +99,8 @@ class Bins:
     invalid: npt.NDArray[np.int64]
     """How many samples had severity INVALID or worse."""
     metadata: Metadata
+    damage: tuple[str, ...]
+    """Sentences about damaged blocks, whose samples are missing; empty when all is well."""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -110,7 +114,7 @@ class Bins:
         return pandas.DataFrame({name: getattr(self, name) for name in names}, index=index)
 
     def __repr__(self) -> str:
-        title = f"{self.pv}  {len(self):,} bins"
+        title = "  ".join([self.pv, f"{len(self):,} bins", *self.damage])
         columns = {"start": self.start, "count": self.count, "min": self.min, "mean": self.mean, "max": self.max}
         return table(title, columns)
 

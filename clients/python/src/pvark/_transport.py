@@ -24,16 +24,19 @@ class Transport:
 
     def json(self, method: str, path: str, query: Mapping[str, object] | None = None, body: object = None) -> Any:
         """The answer to one request, read whole."""
-        data = None if body is None else json.dumps(body).encode()
-        with self._open(method, path, query or {}, data) as answer:
-            try:
-                text = answer.read()
-            except BROKEN as error:
-                raise ConnectionFailed(f"{self.url} stopped in the middle of its answer: {error}") from error
+        text = self.read(method, path, query or {}, None if body is None else json.dumps(body).encode())
         try:
             return json.loads(text)
         except ValueError as error:
             raise UnexpectedAnswer(f"{self.url}{path} did not answer in JSON: {text[:80]!r}") from error
+
+    def read(self, method: str, path: str, query: Mapping[str, object], data: bytes | None = None) -> bytes:
+        """The bytes of the answer to one request."""
+        with self._open(method, path, query, data) as answer:
+            try:
+                return answer.read()
+            except BROKEN as error:
+                raise ConnectionFailed(f"{self.url} stopped in the middle of its answer: {error}") from error
 
     def lines(self, path: str, query: Mapping[str, object]) -> Iterator[str]:
         """The lines of an answer that goes on for ever, each as it comes."""
