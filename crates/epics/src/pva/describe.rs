@@ -7,7 +7,7 @@ use crate::{Array, Description, Limits};
 
 /// A part of a description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Item {
+pub(crate) enum Part {
     Labels,
     Text,
     Units,
@@ -24,27 +24,27 @@ pub(crate) enum Item {
     AlarmHigh,
 }
 
-impl Item {
+impl Part {
     /// Writes the part into the description; returns whether that changed it.
     pub(crate) fn note(self, tree: Tree, d: &mut Description) -> bool {
         match (self, tree) {
-            (Item::Labels, Tree::Array(Array::String(labels))) => set(&mut d.labels, labels),
+            (Part::Labels, Tree::Array(Array::String(labels))) => set(&mut d.labels, labels),
             // a descriptor and display.description say the same thing; the one that is filled in counts
-            (Item::Text, Tree::String(text)) if text.is_empty() && d.description.is_some() => false,
-            (Item::Text, Tree::String(text)) => set(&mut d.description, filled(text)),
-            (Item::Units, Tree::String(text)) => set(&mut d.units, filled(text)),
-            (Item::Precision, tree) => set(&mut d.precision, tree.as_i64().map(|digits| digits as i32)),
-            (Item::Format, Tree::String(format)) if d.precision.is_none() => {
+            (Part::Text, Tree::String(text)) if text.is_empty() && d.description.is_some() => false,
+            (Part::Text, Tree::String(text)) => set(&mut d.description, filled(text)),
+            (Part::Units, Tree::String(text)) => set(&mut d.units, filled(text)),
+            (Part::Precision, tree) => set(&mut d.precision, tree.as_i64().map(|digits| digits as i32)),
+            (Part::Format, Tree::String(format)) if d.precision.is_none() => {
                 set(&mut d.precision, digits_after_point(&format))
             }
-            (Item::DisplayLow, tree) => set_low(&mut d.display, &tree),
-            (Item::DisplayHigh, tree) => set_high(&mut d.display, &tree),
-            (Item::ControlLow, tree) => set_low(&mut d.control, &tree),
-            (Item::ControlHigh, tree) => set_high(&mut d.control, &tree),
-            (Item::WarningLow, tree) => set_low(&mut d.warning, &tree),
-            (Item::WarningHigh, tree) => set_high(&mut d.warning, &tree),
-            (Item::AlarmLow, tree) => set_low(&mut d.alarm, &tree),
-            (Item::AlarmHigh, tree) => set_high(&mut d.alarm, &tree),
+            (Part::DisplayLow, tree) => set_low(&mut d.display, &tree),
+            (Part::DisplayHigh, tree) => set_high(&mut d.display, &tree),
+            (Part::ControlLow, tree) => set_low(&mut d.control, &tree),
+            (Part::ControlHigh, tree) => set_high(&mut d.control, &tree),
+            (Part::WarningLow, tree) => set_low(&mut d.warning, &tree),
+            (Part::WarningHigh, tree) => set_high(&mut d.warning, &tree),
+            (Part::AlarmLow, tree) => set_low(&mut d.alarm, &tree),
+            (Part::AlarmHigh, tree) => set_high(&mut d.alarm, &tree),
             _ => false,
         }
     }
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn an_unset_limit_that_stays_unset_is_no_change() {
         let mut description = Description::default();
-        assert!(Item::WarningLow.note(Tree::F64(f64::NAN), &mut description));
-        assert!(!Item::WarningLow.note(Tree::F64(f64::NAN), &mut description));
-        assert!(Item::WarningLow.note(Tree::I32(-5), &mut description));
+        assert!(Part::WarningLow.note(Tree::F64(f64::NAN), &mut description));
+        assert!(!Part::WarningLow.note(Tree::F64(f64::NAN), &mut description));
+        assert!(Part::WarningLow.note(Tree::I32(-5), &mut description));
         assert_eq!(description.warning.map(|limits| limits.low), Some(-5.0));
     }
 }

@@ -252,8 +252,8 @@ impl Last {
         let whole = |tree: &Tree| tree.as_i64().unwrap_or(0);
         match role {
             Role::None | Role::Message => return,
-            Role::Described(item) => {
-                changed.description |= item.note(tree, &mut self.description);
+            Role::Described(part) => {
+                changed.description |= part.note(tree, &mut self.description);
                 return;
             }
             Role::Value => match &mut self.value {

@@ -8,7 +8,7 @@
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::{
-    describe::Item,
+    describe::Part,
     types::{Scalar, Structure, Type},
     wire::{Order, Writer},
 };
@@ -53,7 +53,7 @@ pub(super) enum Role {
     Seconds,
     Nanos,
     UserTag,
-    Described(Item),
+    Described(Part),
 }
 
 /// A field of the top structure, or a field of a structure in it.
@@ -63,26 +63,26 @@ pub(super) type Place = (usize, Option<usize>);
 const ROLES: [(&str, &str, Role); 22] = [
     ("value", "", Role::Value),
     ("value", "index", Role::Value),
-    ("value", "choices", Role::Described(Item::Labels)),
+    ("value", "choices", Role::Described(Part::Labels)),
     ("alarm", "severity", Role::Severity),
     ("alarm", "status", Role::Status),
     ("alarm", "message", Role::Message),
     ("timeStamp", "secondsPastEpoch", Role::Seconds),
     ("timeStamp", "nanoseconds", Role::Nanos),
     ("timeStamp", "userTag", Role::UserTag),
-    ("descriptor", "", Role::Described(Item::Text)),
-    ("display", "description", Role::Described(Item::Text)),
-    ("display", "units", Role::Described(Item::Units)),
-    ("display", "precision", Role::Described(Item::Precision)),
-    ("display", "format", Role::Described(Item::Format)),
-    ("display", "limitLow", Role::Described(Item::DisplayLow)),
-    ("display", "limitHigh", Role::Described(Item::DisplayHigh)),
-    ("control", "limitLow", Role::Described(Item::ControlLow)),
-    ("control", "limitHigh", Role::Described(Item::ControlHigh)),
-    ("valueAlarm", "lowWarningLimit", Role::Described(Item::WarningLow)),
-    ("valueAlarm", "highWarningLimit", Role::Described(Item::WarningHigh)),
-    ("valueAlarm", "lowAlarmLimit", Role::Described(Item::AlarmLow)),
-    ("valueAlarm", "highAlarmLimit", Role::Described(Item::AlarmHigh)),
+    ("descriptor", "", Role::Described(Part::Text)),
+    ("display", "description", Role::Described(Part::Text)),
+    ("display", "units", Role::Described(Part::Units)),
+    ("display", "precision", Role::Described(Part::Precision)),
+    ("display", "format", Role::Described(Part::Format)),
+    ("display", "limitLow", Role::Described(Part::DisplayLow)),
+    ("display", "limitHigh", Role::Described(Part::DisplayHigh)),
+    ("control", "limitLow", Role::Described(Part::ControlLow)),
+    ("control", "limitHigh", Role::Described(Part::ControlHigh)),
+    ("valueAlarm", "lowWarningLimit", Role::Described(Part::WarningLow)),
+    ("valueAlarm", "highWarningLimit", Role::Described(Part::WarningHigh)),
+    ("valueAlarm", "lowAlarmLimit", Role::Described(Part::AlarmLow)),
+    ("valueAlarm", "highAlarmLimit", Role::Described(Part::AlarmHigh)),
 ];
 
 /// The fields that a structure may have to be no more than its value with the usual company, whatever its id.

@@ -126,3 +126,54 @@ fn decode(bytes: &[u8], sender: SocketAddr) -> Datagram {
         _ => Datagram::Nonsense,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// A beacon of a server on port 5075 of the sender.
+    fn beacon() -> Vec<u8> {
+        let mut writer = Writer::new(Order::Little);
+        writer.message(0, |w| {
+            w.put(&[9; 12]);
+            w.put(&[0, 1, 4, 0]);
+            w.put(&[0; 16]);
+            w.u16(5075);
+            w.string("tcp");
+            w.u8(0xff);
+        });
+        writer.into_bytes()
+    }
+
+    async fn next(udp: &mut Udp) -> Datagram {
+        tokio::time::timeout(Duration::from_secs(20), udp.receive()).await.expect("a datagram in time")
+    }
+
+    #[tokio::test]
+    async fn datagrams_are_heard_on_every_socket() {
+        let config = Config { auto_addresses: false, ..Config::default() };
+        let mut udp = Udp::open(&config).expect("a socket");
+        for _ in 0..2 {
+            udp.beacons.push(shared_port_socket("127.0.0.1:0".parse().expect("an address")).expect("a socket"));
+        }
+        let sender = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
+        for at in 0..2 {
+            let listens = udp.beacons[at].local_addr().expect("an address");
+            sender.send_to(&beacon(), listens).await.expect("loopback works");
+            match next(&mut udp).await {
+                Datagram::Beacon(beacon) => assert_eq!((beacon.guid, beacon.changes), ([9; 12], 4)),
+                _ => panic!("a beacon was sent to socket {at}"),
+            }
+        }
+        sender.send_to(b"nonsense", ("127.0.0.1", udp.reply_port)).await.expect("loopback works");
+        assert!(matches!(next(&mut udp).await, Datagram::Nonsense));
+    }
+
+    #[test]
+    fn beacons_are_not_listened_to_where_a_server_of_this_host_is_searched() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
+        let _guard = runtime.enter();
+        assert!(beacon_sockets(&["127.0.0.1:0".parse().expect("an address")]).is_empty());
+    }
+}
