@@ -1,7 +1,8 @@
 //! Prints what pvAccess PVs send: `pvmonitor [--once] [--json] NAME…`, with the network set by `EPICS_PVA_*`.
 //!
-//! `--stdin` reads the names from standard input, one a line; `--once` ends after the first value of each; `--json` prints one object a line, for programs; `--count` prints
-//! only, once a second, how many PVs are connected and how many updates came, for measurements.
+//! `--stdin` reads the names from standard input, one a line; `--once` ends after the first value of each; `--json`
+//! prints one object a line, for programs; `--count` prints only, twice a second, how many PVs are connected and how
+//! many updates came, for measurements.
 
 use std::{
     collections::HashSet,
