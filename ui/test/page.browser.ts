@@ -56,8 +56,8 @@ function cell(pv: string, name: string): Promise<string> {
 }
 
 /** Polls until a condition of the test's own holds; the page's are waited for in the page. */
-async function until(condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 15_000;
+async function until(condition: () => boolean, what: string, millis = 15_000): Promise<void> {
+  const deadline = Date.now() + millis;
   while (!condition()) {
     assert.ok(Date.now() < deadline, `waited in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -251,7 +251,7 @@ async function countAfterAWhile(): Promise<number> {
   const seconds = `(() => { const [h, m, s] = document.querySelector("#legend tbody .time").textContent.split(":").map(Number);
     return h * 3600 + m * 60 + s; })()`;
   const first = await page.evaluate<number>(seconds);
-  await page.waitForFunction(`(${seconds} - ${first} + 86400) % 86400 > 3`);
+  await page.waitForFunction(`(${seconds} - ${first} + 86400) % 86400 > 3`, undefined, { timeout: 8000 });
   return Number(await page.locator("#legend tbody .count").innerText());
 }
 
@@ -266,9 +266,10 @@ test("live samples are appended to the history, each once", async () => {
 
 test("a lost stream is taken up again without a hole", async () => {
   await open("pv=SR:CURRENT&live=60");
+  await countAfterAWhile();
   server.requests = [];
   server.dropStreams();
-  await until(() => server.requests.some((request) => request.includes("/live")), "a new stream");
+  await until(() => server.requests.some((request) => request.includes("/live")), "a new stream", 5000);
   await until(() => server.requests.some((request) => request.includes("/bins")), "the history again");
   await loaded();
   const count = await countAfterAWhile();
@@ -331,9 +332,11 @@ test("what the server refuses of one PV stands beside it, the others are drawn",
 test("a name that the archive does not know does not stop the live samples of the others", async () => {
   await open("pv=NO:SUCH&pv=SR:CURRENT&live=60");
   const time = await cell("SR:CURRENT", "time");
+  // Soon: after ten seconds the history is loaded anew, which would show newer samples too.
   await page.waitForFunction(
     (time) => document.querySelector('[data-pv="SR:CURRENT"] .time')!.textContent! > time,
     time,
+    { timeout: 6000 },
   );
 });
 
@@ -341,12 +344,17 @@ test("a PV that is found while the page looks at it is drawn from then on", asyn
   await open("pv=LAB:NEVER&live=60");
   assert.match(await cell("LAB:NEVER", "note"), /not yet found on the network/);
   const pv = server.pvs.find((pv) => pv.name === "LAB:NEVER")!;
+  server.requests = [];
+  pv.state = "connected";
+  // Connected is not yet known: the type, and the end of the gap, come with the first value.
+  await until(() => server.requests.includes("/api/v1/pvs/LAB%3ANEVER"), "what the PV is");
+  await loaded();
   pv.gaps[0]!.to = Date.now() / 1000;
-  Object.assign(pv, { type: "f64", state: "connected", period: 0.2, value: (k: number) => k % 10 });
-  await page.waitForFunction(
-    () => document.querySelector("#legend tbody .note")!.textContent === "connected",
-  );
-  await page.waitForFunction(() => Number(document.querySelector("#legend tbody .count")!.textContent) > 10);
+  Object.assign(pv, { type: "f64", period: 0.2, value: (k: number) => k % 10 });
+  const isDrawn = () =>
+    document.querySelector("#legend tbody .note")!.textContent === "connected" &&
+    Number(document.querySelector("#legend tbody .count")!.textContent) > 10;
+  await page.waitForFunction(isDrawn, undefined, { timeout: 7000 });
   assert.ok((await pixels(await colourOf("LAB:NEVER"))) > 30);
 });
 

@@ -26,6 +26,7 @@ test("an exact moment keeps its nanoseconds in text and in a URL", () => {
 });
 
 test("the neighbours of a moment are one nanosecond away, across seconds too", () => {
+  assert.deepEqual(shiftNanos({ seconds: 5, nanos: 500 }, 1), { seconds: 5, nanos: 501 });
   assert.deepEqual(shiftNanos({ seconds: 5, nanos: 0 }, -1), { seconds: 4, nanos: 999_999_999 });
   assert.deepEqual(shiftNanos({ seconds: 5, nanos: 999_999_999 }, 1), { seconds: 6, nanos: 0 });
 });
