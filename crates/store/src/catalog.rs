@@ -270,7 +270,8 @@ impl Catalog {
         self.read(|tables| {
             let table = tables.0.open_table(METADATA)?;
             let in_force = table.range((pv.0, i64::MIN)..=(pv.0, t0.nanos()))?.next_back();
-            let changes = table.range((pv.0, t0.nanos().saturating_add(1))..(pv.0, t1.nanos().max(t0.nanos() + 1)))?;
+            let after = t0.nanos().saturating_add(1);
+            let changes = table.range((pv.0, after)..(pv.0, t1.nanos().max(after)))?;
             let mut found = Vec::new();
             for row in in_force.into_iter().chain(changes) {
                 let (key, bytes) = row?;

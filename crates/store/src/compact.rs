@@ -26,7 +26,7 @@ use crate::{
 /// So many segments of about one size become one.
 const FAN_IN: usize = 8;
 /// Segments below this count as of one size; above, each step is `FAN_IN` times larger.
-const LEVEL_BYTES: u64 = 4 << 20;
+const LEVEL_BYTES: u64 = 256 << 10;
 /// No larger segment is made: it must be copied by a backup, and written again when it is merged.
 const SEGMENT_BYTES_MAX: u64 = 2 << 30;
 

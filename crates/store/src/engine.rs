@@ -32,6 +32,8 @@ pub(crate) struct Engine {
     pub(crate) flushing: Mutex<Flushing>,
     /// Held while files of the log are synced or removed, so that none vanishes in between.
     pub(crate) syncing: Mutex<()>,
+    /// Held while the catalogue learns of a change of PVs, so that the registry itself is free for those who append.
+    pub(crate) registering: Mutex<()>,
     registry: RwLock<Registry>,
     snapshot: RwLock<Arc<Snapshot>>,
     // signals
@@ -90,6 +92,7 @@ impl Engine {
             ingest: Mutex::new(ingest),
             flushing: Mutex::new(Flushing { pending: None, next_segment }),
             syncing: Mutex::default(),
+            registering: Mutex::default(),
             registry: RwLock::new(registry),
             snapshot: RwLock::new(Arc::new(snapshot)),
             log_waiting: Condvar::new(),

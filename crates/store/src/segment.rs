@@ -173,6 +173,9 @@ impl SegmentWriter {
     }
 
     fn write_out(&mut self) -> io::Result<()> {
+        if self.written == 0 {
+            self.disk.set_len(&self.key, 0)?; // what an earlier attempt may have left
+        }
         self.disk.write_at(&self.key, self.written, &self.buffer)?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
