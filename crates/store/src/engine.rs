@@ -1,7 +1,7 @@
 //! What writer, readers and threads share.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -167,19 +167,23 @@ impl Engine {
 
     /// The records without the metadata that is in force already; none if all of them are news, as nearly always.
     fn without_known_metadata(&self, records: &[(PvId, Record)]) -> Result<Option<Vec<(PvId, Record)>>, Error> {
-        let mut known = Vec::new();
+        let mut known = HashSet::new();
+        let mut newest: HashMap<PvId, &Metadata> = HashMap::new(); // of these records
         for (index, (pv, record)) in records.iter().enumerate() {
-            if let Record::Metadata(since, metadata) = record
-                && self
-                    .metadata(*pv, TimeRange { t0: *since, t1: *since })?
-                    .last()
-                    .is_some_and(|(_, old)| old == metadata)
-            {
-                known.push(index);
+            let Record::Metadata(since, metadata) = record else { continue };
+            let is_known = match newest.insert(*pv, metadata) {
+                Some(before) => before == metadata,
+                None => {
+                    let in_force = self.metadata(*pv, TimeRange { t0: *since, t1: *since })?;
+                    in_force.last().is_some_and(|(_, before)| before == metadata)
+                }
+            };
+            if is_known {
+                known.insert(index);
             }
         }
         let news =
-            || records.iter().enumerate().filter(|(index, _)| !known.contains(index)).map(|(_, record)| record.clone());
+            || records.iter().enumerate().filter(|(index, _)| !known.contains(index)).map(|(_, news)| news.clone());
         Ok((!known.is_empty()).then(|| news().collect()))
     }
 

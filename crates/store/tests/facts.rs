@@ -1,0 +1,99 @@
+//! Facts besides samples: gaps over restarts, the history of metadata, PVs with their numbers and settings.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{at, register, settings, wait_until};
+use sample::{Gap, GapCause, Metadata, Method, Protocol, PvName, PvSettings, PvState, Record, Sink, TimeRange};
+use store::{Config, GapScope, Store};
+
+fn open(folder: &tempfile::TempDir, now: i64) -> Store {
+    Store::open(Config::new(folder.path()), at(now)).unwrap()
+}
+
+fn units(text: &str) -> Metadata {
+    Metadata { units: Some(text.to_owned()), ..Metadata::default() }
+}
+
+#[test]
+fn a_restart_ends_open_gaps_and_leaves_one_of_the_archiver() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, 100);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    let lost = |from, to| Gap { from: at(from), to, cause: GapCause::Disconnected, lost: 0 };
+    assert_eq!(store.reader().gaps(pv, TimeRange::ALL).unwrap(), [], "the first start is no gap");
+    store.writer().append(&[(pv, Record::Gap(lost(110, None)))], at(111)).unwrap();
+    store.close(at(200)).unwrap();
+
+    let store = open(&folder, 300);
+    let archiver = |from, to| Gap { from: at(from), to: Some(at(to)), cause: GapCause::ArchiverStopped, lost: 0 };
+    let after_close = [(GapScope::Pv, lost(110, Some(at(200)))), (GapScope::Archiver, archiver(200, 300))];
+    assert_eq!(store.reader().gaps(pv, TimeRange::ALL).unwrap(), after_close);
+    store.writer().append(&[(pv, Record::Gap(lost(310, None)))], at(310)).unwrap();
+    store.tick(at(350)); // the last sign of life
+    wait_until("the log is synced", || store.reader().health().syncs > 0);
+    drop(store);
+
+    let store = open(&folder, 400);
+    let gaps = store.reader().gaps(pv, TimeRange::ALL).unwrap();
+    let after_crash = [(GapScope::Pv, lost(310, Some(at(350)))), (GapScope::Archiver, archiver(350, 400))];
+    assert_eq!(gaps, [after_close, after_crash].concat());
+    let some = TimeRange::new(at(200), at(320)).unwrap();
+    assert_eq!(store.reader().gaps(pv, some).unwrap(), gaps[1..3]);
+}
+
+#[test]
+fn metadata_is_kept_when_it_changes_and_only_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, 0);
+    let pvs = register(&store, &["A", "B"]).unwrap();
+    let record = |since, text| (pvs[0], Record::Metadata(at(since), units(text)));
+    store.writer().append(&[record(10, "mA"), record(20, "mA")], at(20)).unwrap();
+    store.writer().append(&[record(30, "mA")], at(30)).unwrap();
+    store.writer().append(&[(pvs[1], Record::Metadata(at(5), units("K")))], at(30)).unwrap();
+    store.close(at(31)).unwrap();
+    let store = open(&folder, 32);
+    store.writer().append(&[record(40, "mA")], at(40)).unwrap();
+    store.writer().append(&[record(50, "A")], at(50)).unwrap();
+    let of = |t0, t1| -> Vec<(i64, String)> {
+        let range = TimeRange::new(at(t0), at(t1)).unwrap();
+        let changes = store.reader().metadata(pvs[0], range).unwrap();
+        changes.into_iter().map(|(since, metadata)| (since.nanos(), metadata.units.unwrap())).collect()
+    };
+    assert_eq!(of(35, 60), [(10, "mA".to_owned()), (50, "A".to_owned())]);
+    assert_eq!(of(55, 60), [(50, "A".to_owned())]);
+    assert_eq!(of(0, 9), []);
+    assert_eq!(of(0, 11), [(10, "mA".to_owned())]);
+}
+
+#[test]
+fn settings_and_numbers_of_pvs_survive_and_names_are_sorted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, 7);
+    let pvs = register(&store, &["B", "A", "B"]).unwrap();
+    assert_eq!(pvs[0], pvs[2], "one name is one PV");
+    let method = Method::Scan { period: Duration::from_millis(1500) };
+    let paused = PvSettings { protocol: Protocol::Pva, method, state: PvState::Paused };
+    let changed = store.writer().register(&[(PvName::new("A").unwrap(), paused)], at(9)).unwrap();
+    assert_eq!((changed[0].id, changed[0].added), (pvs[1], at(0)));
+    drop(store); // durable when register returns
+    let store = open(&folder, 10);
+    let entries = store.reader().entries();
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["A", "B"]);
+    assert_eq!((entries[0].settings, entries[1].settings), (paused, settings()));
+    assert_eq!(register(&store, &["C"]).unwrap()[0].0, 2);
+}
+
+#[test]
+fn a_hundred_thousand_pvs_are_added_in_one_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, 0);
+    let pvs: Vec<_> = (0..100_000).map(|i| (PvName::new(&format!("PV:{i:06}")).unwrap(), settings())).collect();
+    assert_eq!(store.writer().register(&pvs, at(1)).unwrap().len(), 100_000);
+    drop(store);
+    let store = open(&folder, 2);
+    assert_eq!(store.reader().entries().len(), 100_000);
+    assert_eq!(store.reader().find("PV:099999").map(|entry| entry.id.0), Some(99_999));
+}
