@@ -4,7 +4,7 @@
 //! are read or flushed, because nearly all samples arrive in order and then sorting costs nothing.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     sync::{
         Mutex, MutexGuard,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
@@ -22,13 +22,14 @@ const SHARDS: usize = 64;
 const CHUNK_ROWS_MAX: usize = 8192;
 const CHUNK_BYTES_MAX: usize = 1 << 20;
 
-/// What an entry of the map and the vectors of a first chunk take, besides the samples.
+/// What the vectors of a first chunk take, besides the samples.
 const PV_BYTES: usize = 400;
 
 /// What is appended between two flushes.
 #[derive(Debug)]
 pub(crate) struct Head {
-    shards: Vec<Mutex<HashMap<PvId, Vec<Batch>>>>,
+    /// PV n is entry n / SHARDS of shard n % SHARDS: numbers of PVs are dense, and an index is cheaper than a hash.
+    shards: Vec<Mutex<Vec<Vec<Batch>>>>,
     facts: Mutex<Facts>,
     bytes: AtomicUsize,
     samples: AtomicU64,
@@ -79,10 +80,14 @@ impl Head {
         let mut bytes = batch.byte_size();
         self.samples.fetch_add(batch.len() as u64, Relaxed);
         let mut shard = self.shard(pv);
-        let chunks = shard.entry(pv).or_insert_with(|| {
+        let place = pv.0 as usize / SHARDS;
+        if shard.len() <= place {
+            shard.resize_with(place + 1, Vec::new);
+        }
+        let chunks = &mut shard[place];
+        if chunks.is_empty() {
             bytes += PV_BYTES;
-            Vec::new()
-        });
+        }
         match chunks.last_mut() {
             Some(last)
                 if last.value_type() == batch.value_type()
@@ -100,19 +105,18 @@ impl Head {
     /// The samples of a PV within `range`, as sorted batches in the order of arrival.
     pub(crate) fn pieces(&self, pv: PvId, range: TimeRange) -> Vec<Batch> {
         let shard = self.shard(pv);
-        let chunks = shard.get(&pv).map_or(&[][..], Vec::as_slice);
-        chunks.iter().map(|chunk| piece(chunk, range)).filter(|piece| !piece.is_empty()).collect()
+        chunks(&shard, pv).iter().map(|chunk| piece(chunk, range)).filter(|piece| !piece.is_empty()).collect()
     }
 
     /// All samples of a PV, in the order of arrival.
     pub(crate) fn chunks(&self, pv: PvId) -> Vec<Batch> {
-        self.shard(pv).get(&pv).cloned().unwrap_or_default()
+        chunks(&self.shard(pv), pv).to_vec()
     }
 
     /// The newest sample at or before `time`; of equal times the last that arrived.
     pub(crate) fn last_before(&self, pv: PvId, time: Timestamp) -> Option<Sample> {
         let shard = self.shard(pv);
-        let chunks = shard.get(&pv)?;
+        let chunks = chunks(&shard, pv);
         let mut best: Option<(Timestamp, usize, usize)> = None;
         for (chunk, batch) in chunks.iter().enumerate() {
             for (row, t) in batch.times().iter().enumerate() {
@@ -127,7 +131,7 @@ impl Head {
     /// First time, last time and number of samples of a PV.
     pub(crate) fn extent(&self, pv: PvId) -> Option<(Timestamp, Timestamp, u64)> {
         let shard = self.shard(pv);
-        let chunks = shard.get(&pv)?;
+        let chunks = chunks(&shard, pv);
         let times = || chunks.iter().flat_map(|chunk| chunk.times().iter().copied());
         Some((times().min()?, times().max()?, chunks.iter().map(|chunk| chunk.len() as u64).sum()))
     }
@@ -139,8 +143,10 @@ impl Head {
     /// The PVs that have samples, by number.
     pub(crate) fn pvs(&self) -> Vec<PvId> {
         let mut pvs: Vec<PvId> = Vec::new();
-        for shard in &self.shards {
-            pvs.extend(shard.lock().expect("no holder of this lock panics").keys());
+        for (number, shard) in self.shards.iter().enumerate() {
+            let shard = shard.lock().expect("no holder of this lock panics");
+            let filled = shard.iter().enumerate().filter(|(_, chunks)| !chunks.is_empty());
+            pvs.extend(filled.map(|(place, _)| PvId((place * SHARDS + number) as u32)));
         }
         pvs.sort_unstable();
         pvs
@@ -155,9 +161,14 @@ impl Head {
         self.samples.load(Relaxed)
     }
 
-    fn shard(&self, pv: PvId) -> MutexGuard<'_, HashMap<PvId, Vec<Batch>>> {
+    fn shard(&self, pv: PvId) -> MutexGuard<'_, Vec<Vec<Batch>>> {
         self.shards[pv.0 as usize % SHARDS].lock().expect("no holder of this lock panics")
     }
+}
+
+/// The chunks of a PV in its shard.
+fn chunks(shard: &[Vec<Batch>], pv: PvId) -> &[Batch] {
+    shard.get(pv.0 as usize / SHARDS).map_or(&[], Vec::as_slice)
 }
 
 /// The rows of a chunk within `range`, sorted, without repeats.

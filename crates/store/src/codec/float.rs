@@ -80,18 +80,13 @@ pub(crate) fn put<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) {
         return;
     }
     let mut best = dictionary(values, effort);
-    let mut consider = |candidate: Option<Vec<u8>>| {
-        if let Some(candidate) = candidate
-            && best.as_ref().is_none_or(|best| candidate.len() < best.len())
-        {
-            best = Some(candidate);
-        }
-    };
     if values.len() >= PCO_ROWS_MIN {
-        // A dictionary of few bits decodes fastest, but states that hold for long are smaller still as pco or runs.
-        consider(pco(values, effort));
+        // Below a bit a value there is nothing left to win.
+        if best.as_ref().is_none_or(|best| best.len() > values.len() / 8) {
+            best = smaller(best, pco(values, effort));
+        }
     } else {
-        consider(scaled(values, effort));
+        best = smaller(best, scaled(values, effort));
     }
     match best {
         Some(best) if best.len() < values.len() * F::BYTES => out.extend_from_slice(&best),
@@ -99,6 +94,13 @@ pub(crate) fn put<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) {
             out.push(PLAIN);
             values.iter().for_each(|value| put_bits::<F>(out, value.to_bits64()));
         }
+    }
+}
+
+fn smaller(a: Option<Vec<u8>>, b: Option<Vec<u8>>) -> Option<Vec<u8>> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b.len() < a.len() { b } else { a }),
+        (a, b) => a.or(b),
     }
 }
 
