@@ -201,8 +201,8 @@ impl Tally {
 }
 
 /// A sum that carries along what rounding cuts off (Neumaier), and a scaled one for numbers whose sum is beyond floats.
-#[derive(Default)]
-struct Sum {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sum {
     sum: f64,
     rest: f64,
     scaled: f64,
@@ -212,14 +212,14 @@ struct Sum {
 const SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
 impl Sum {
-    fn add(&mut self, number: f64) {
+    pub(crate) fn add(&mut self, number: f64) {
         let sum = self.sum + number;
         self.rest += if self.sum.abs() >= number.abs() { (self.sum - sum) + number } else { (number - sum) + self.sum };
         self.sum = sum;
         self.scaled += number * SCALE;
     }
 
-    fn over(&self, count: u64) -> f64 {
+    pub(crate) fn over(&self, count: u64) -> f64 {
         let sum = self.sum + self.rest;
         if sum.is_finite() { sum / count as f64 } else { self.scaled / count as f64 / SCALE }
     }

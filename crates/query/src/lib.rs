@@ -3,15 +3,18 @@
 //! ```text
 //!   Request ──► samples   the sample in force at t0, then those of the range, as batches of one type
 //!   range, n ──► bins     count, min, max, mean, first, last per bin, from block summaries where a block lies in one bin
+//!   Operator ──► reduced   what clients of the Archiver Appliance ask for: mean_60(PV), optimized_800(PV) …
 //! ```
 //!
-//! Both are lazy: they read a block when the next item is asked for, so that an answer costs no more memory than one step of it.
+//! All are lazy: they read a block when the next item is asked for, so that an answer costs no more memory than one step of it.
 
 #![deny(missing_docs)]
 
 mod bins;
 mod edges;
+mod operators;
 mod request;
 
 pub use bins::{Bin, Bins};
+pub use operators::{Operator, OperatorError, Reduced, Span};
 pub use request::{Before, Error, Query, Request, Samples};

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use sample::{Batch, PvId, TimeRange, Timestamp};
 
-use crate::{Bins, edges};
+use crate::{Bins, Operator, Reduced, Span, edges};
 
 /// The most bins that one request may ask for: a few for each pixel of the widest screen.
 const BINS_MAX: usize = 100_000;
@@ -92,6 +92,14 @@ impl Query {
             within: self.reader.samples(request.pv, request.range),
             skips_damage: false,
         }
+    }
+
+    /// The samples of a span, both ends included, reduced by an operator.
+    pub fn reduced(&self, pv: PvId, span: Span, operator: &Operator) -> Reduced {
+        let after = Timestamp::from_nanos(span.to.nanos().saturating_add(1));
+        let range = TimeRange { t0: span.from, t1: after };
+        let samples = self.samples(&Request { pv, range, before: Before::Include }).skipping_damage();
+        Reduced::new(samples, operator, span)
     }
 
     /// The range cut into `count` bins of equal length (to the nanosecond), with what the samples in each amount to.

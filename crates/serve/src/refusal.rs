@@ -46,9 +46,10 @@ impl Code {
 
     fn status(self) -> StatusCode {
         match self {
-            Code::BadRequest | Code::BadTime | Code::BadRange | Code::UnknownFormat => StatusCode::BAD_REQUEST,
+            Code::BadRequest | Code::BadTime | Code::BadRange | Code::UnknownFormat | Code::UnknownOperator => {
+                StatusCode::BAD_REQUEST
+            }
             Code::UnknownPv | Code::UnknownUrl => StatusCode::NOT_FOUND,
-            Code::UnknownOperator => StatusCode::NOT_IMPLEMENTED,
             Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Code::Forbidden => StatusCode::FORBIDDEN,
@@ -125,6 +126,16 @@ impl From<store::Error> for Refusal {
         let code = match error {
             store::Error::Refused { .. } | store::Error::Busy => Code::StoreRefused,
             _ => Code::Internal,
+        };
+        Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<query::OperatorError> for Refusal {
+    fn from(error: query::OperatorError) -> Refusal {
+        let code = match error {
+            query::OperatorError::Unknown { .. } => Code::UnknownOperator,
+            _ => Code::BadRequest,
         };
         Refusal::new(code, error.to_string())
     }

@@ -30,10 +30,19 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/aa")
 }
 
-/// Requests for samples as they were recorded, which is what is served so far.
+/// Answers of the Appliance that are not worth repeating.
+const QUIRKS: [(&str, &str); 2] = [
+    ("a067", "it reads each year by itself, so that the last sample of the old year stands alone in the new one"),
+    ("a117", "it counts 0 texts where there is one"),
+];
+
+/// The kinds of requests that are served, without the operators that are not.
 fn is_served(recorded: &Recorded) -> bool {
-    let known = ["plain", "names", "time", "error", "attime"].contains(&recorded.cat.as_str());
-    known && (recorded.status == 404 || !recorded.path.contains('('))
+    const KINDS: [&str; 10] =
+        ["plain", "names", "time", "error", "attime", "op", "op-form", "op-type", "op-weeks", "usereduced"];
+    let is_missing = recorded.path.contains("errorbar") || recorded.path.contains("loess");
+    let is_quirk = QUIRKS.iter().any(|(id, _)| recorded.id == *id);
+    !is_quirk && KINDS.contains(&recorded.cat.as_str()) && !(is_missing && recorded.status == 200)
 }
 
 #[test]
@@ -61,5 +70,5 @@ fn answers_mean_what_the_archiver_appliances_mean() {
         }
         compared += 1;
     }
-    assert!(compared > 60, "only {compared} answers were compared");
+    assert!(compared > 120, "only {compared} answers were compared");
 }

@@ -5,4 +5,5 @@ pub(crate) mod manage;
 pub(crate) mod reconnects;
 pub(crate) mod retrieval;
 pub(crate) mod search;
+pub(crate) mod source;
 pub(crate) mod status;

@@ -5,11 +5,11 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use query::{Before, Request, Samples};
+use query::{Before, Operator, Request, Span};
 use sample::{Batch, Element, Metadata, PvEntry, Shape, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
 
-use super::{manage::names_in, reconnects::Reconnects};
+use super::{manage::names_in, reconnects::Reconnects, source::Source};
 use crate::{
     answer::{Answer, CSV, JSON, chunks, whole},
     app::now,
@@ -24,21 +24,25 @@ use crate::{
 };
 
 const PROTOBUF: &str = "application/x-protobuf";
+/// What `usereduced=true` asks for.
+const USUAL_REDUCTION: &str = "firstSample_900";
 const FORMATS: [&str; 4] = ["json", "csv", "raw", "qw"];
 
 /// `GET /retrieval/data/{call}`
 pub(crate) fn get_data(call: &Call) -> Answer {
     let extension = extension_of(call.path_part("call"))?;
     let name = call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
-    let entry = find(call, operand(name))?;
+    let asked = Asked::of(name);
+    let entry = find(call, asked.pv)?;
     let format = format_of(extension)?;
-    refuse_reductions(call, name)?;
-    let (from, to) = times(call)?;
-    let samples = samples(call, &entry, from, to);
-    let span = TimeRange { t0: from, t1: after(to) };
-    let (_, metadata) = call.metadata_at_end(entry.id, span)?.unwrap_or_default();
+    let operator = operator(call, &asked)?;
+    let span = span(call)?;
+    let range = TimeRange { t0: span.from, t1: after(span.to) };
+    let samples = source(call, &entry, span, operator.as_ref())?;
+    let (_, metadata) = call.metadata_at_end(entry.id, range)?.unwrap_or_default();
     let facts = facts(&metadata, call.query.switch("fetchLatestMetadata"));
-    let reconnects = Reconnects::of(call.app.reader.gaps(entry.id, span)?.into_iter().map(|(_, gap)| gap));
+    let gaps = if operator.is_some() { Vec::new() } else { call.app.reader.gaps(entry.id, range)? };
+    let reconnects = Reconnects::of(gaps.into_iter().map(|(_, gap)| gap));
     match format {
         "json" | "qw" => {
             let mut meta = vec![("name".to_owned(), Value::from(entry.name.as_str()))];
@@ -56,9 +60,9 @@ pub(crate) fn get_data(call: &Call) -> Answer {
             let value_type = metadata.value_type.unwrap_or(ValueType::scalar(Element::F64));
             let heading = Heading {
                 pv_name: entry.name.to_string(),
-                element_count: metadata.element_count,
+                element_count: metadata.element_count.filter(|_| operator.is_none()),
                 headers,
-                usual: (value_type, from),
+                usual: (value_type, span.from),
             };
             chunks(PROTOBUF, SamplesPb::new(heading, samples, reconnects))
         }
@@ -110,23 +114,35 @@ fn format_of(extension: &str) -> Result<&'static str, Refusal> {
     })
 }
 
-/// The PV's name in `operator(name)` and `operator(name,arguments)`.
-fn operand(name: &str) -> &str {
-    name.split(['(', ',', ')']).nth(1).map_or(name, str::trim)
+/// What stands in `pv=`: a name, or an operator with a name and perhaps arguments in parentheses.
+#[derive(Debug, PartialEq)]
+struct Asked<'a> {
+    operator: Option<&'a str>,
+    pv: &'a str,
+    arguments: Vec<&'a str>,
 }
 
-/// A request to reduce the samples is refused: to answer it with samples that are not reduced would mislead.
-fn refuse_reductions(call: &Call, name: &str) -> Result<(), Refusal> {
-    let reductions = [
-        (name.contains('('), name.split('(').next().unwrap_or_default()),
-        (call.query.get("pp").is_some(), "pp="),
-        (call.query.switch("usereduced"), "usereduced="),
-        (call.query.get("timeranges").is_some(), "timeranges="),
-    ];
-    let Some((_, asked)) = reductions.into_iter().find(|(is_asked, _)| *is_asked) else { return Ok(()) };
-    Err(Refusal::new(Code::UnknownOperator, format!("{asked:?} is not served, only samples as they were recorded"))
-        .with_status(StatusCode::NOT_IMPLEMENTED)
-        .hint("GET /api/v1/pvs/{pv}/bins gives count, minimum, maximum, mean, first and last per bin"))
+impl Asked<'_> {
+    fn of(text: &str) -> Asked<'_> {
+        let Some((operator, rest)) = text.split_once('(') else {
+            return Asked { operator: None, pv: text, arguments: Vec::new() };
+        };
+        let mut parts = rest.trim_end_matches(')').split(',').map(str::trim);
+        Asked { operator: Some(operator.trim()), pv: parts.next().unwrap_or(""), arguments: parts.collect() }
+    }
+}
+
+/// The operator by which samples are to be reduced, wherever it stands. One that does not exist is refused: to answer with
+/// samples that are not reduced would mislead.
+fn operator(call: &Call, asked: &Asked) -> Result<Option<Operator>, Refusal> {
+    if call.query.get("timeranges").is_some() {
+        return Err(
+            Refusal::new(Code::BadRequest, "timeranges= is not served").with_status(StatusCode::NOT_IMPLEMENTED)
+        );
+    }
+    let usual = call.query.switch("usereduced").then_some(USUAL_REDUCTION);
+    let named = asked.operator.or(call.query.get("pp")).or(usual);
+    Ok(named.map(|named| Operator::parse(named, &asked.arguments)).transpose()?)
 }
 
 /// A PV by any of the names that clients use for it: with protocol prefix, with `.VAL`.
@@ -137,17 +153,23 @@ pub(crate) fn find(call: &Call, name: &str) -> Result<PvEntry, Refusal> {
 }
 
 /// By default up to an hour from now, from a day before that, as the Appliance has it.
-fn times(call: &Call) -> Result<(Timestamp, Timestamp), Refusal> {
+fn span(call: &Call) -> Result<Span, Refusal> {
     let to = call.time("to")?.unwrap_or_else(|| now().saturating_add(Duration::from_secs(3600)));
     let from = call.time("from")?.unwrap_or_else(|| to.saturating_sub(Duration::from_secs(86_400)));
     TimeRange::new(from, to)?;
-    Ok((from, to))
+    Ok(Span { from, to })
 }
 
 /// Damaged blocks are passed over, as the Appliance passes over damaged lines: its formats have no place to tell of them.
-fn samples(call: &Call, entry: &PvEntry, from: Timestamp, to: Timestamp) -> Samples {
-    let range = TimeRange { t0: from, t1: after(to) };
-    call.app.query.samples(&Request { pv: entry.id, range, before: Before::Include }).skipping_damage()
+fn source(call: &Call, entry: &PvEntry, span: Span, operator: Option<&Operator>) -> Result<Source, Refusal> {
+    let query = &call.app.query;
+    if let Some(operator) = operator {
+        operator.check(span)?;
+        return Ok(Source::Reduced(Box::new(query.reduced(entry.id, span, operator))));
+    }
+    let range = TimeRange { t0: span.from, t1: after(span.to) };
+    let request = Request { pv: entry.id, range, before: Before::Include };
+    Ok(Source::Recorded(Box::new(query.samples(&request).skipping_damage())))
 }
 
 /// The moment after, because the Appliance's ranges include their end.
@@ -201,9 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn the_operand_is_found_in_every_spelling() {
-        for name in ["A:B", "mean_60(A:B)", "mean(A:B,60)", "mean_60( A:B )"] {
-            assert_eq!(operand(name), "A:B", "{name}");
-        }
+    fn operators_and_their_arguments_are_found_in_every_spelling() {
+        let none = Vec::<&str>::new();
+        assert_eq!(Asked::of("A:B"), Asked { operator: None, pv: "A:B", arguments: none.clone() });
+        assert_eq!(Asked::of("mean_60( A:B )"), Asked { operator: Some("mean_60"), pv: "A:B", arguments: none });
+        assert_eq!(Asked::of("mean(A:B,60)"), Asked { operator: Some("mean"), pv: "A:B", arguments: vec!["60"] });
     }
 }

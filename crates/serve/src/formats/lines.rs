@@ -3,12 +3,14 @@
 use std::io::Write;
 
 use axum::body::Bytes;
-use query::Samples;
 use sample::{Batch, Column};
 use serde_json::Value;
 
 use super::value::{Dialect, put, put_json};
-use crate::appliance::reconnects::{Reconnect, Reconnects};
+use crate::appliance::{
+    reconnects::{Reconnect, Reconnects},
+    source::Source,
+};
 
 /// What the lines of JSON say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub(crate) enum Form {
 pub(crate) struct LinesJson {
     form: Form,
     head: Option<Vec<u8>>,
-    samples: Samples,
+    samples: Source,
     reconnects: Reconnects,
     first: bool,
     ended: bool,
@@ -31,7 +33,7 @@ pub(crate) struct LinesJson {
 
 impl LinesJson {
     /// `meta` are the members of the meta object, in order.
-    pub(crate) fn new(form: Form, meta: &[(String, Value)], samples: Samples, reconnects: Reconnects) -> LinesJson {
+    pub(crate) fn new(form: Form, meta: &[(String, Value)], samples: Source, reconnects: Reconnects) -> LinesJson {
         let mut head = b"[ \n{ \"meta\": { ".to_vec();
         for (index, (name, value)) in meta.iter().enumerate() {
             head.extend_from_slice(if index == 0 { b"" } else { b" , " });
@@ -103,12 +105,12 @@ fn put_fields(out: &mut Vec<u8>, reconnect: &Reconnect) {
 
 /// `secs,val,severity,status,nanos`, without a line of names; texts as they are, arrays in brackets. An empty line ends it.
 pub(crate) struct LinesCsv {
-    samples: Samples,
+    samples: Source,
     ended: bool,
 }
 
 impl LinesCsv {
-    pub(crate) fn new(samples: Samples) -> LinesCsv {
+    pub(crate) fn new(samples: Source) -> LinesCsv {
         LinesCsv { samples, ended: false }
     }
 }

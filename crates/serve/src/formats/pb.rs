@@ -3,7 +3,6 @@
 
 use axum::body::Bytes;
 use prost::Message;
-use query::Samples;
 use sample::{Batch, Column, Element, Shape, Timestamp, ValueType};
 
 use super::pb_messages::{
@@ -11,7 +10,7 @@ use super::pb_messages::{
     ScalarString, VectorDouble, VectorFloat, VectorInt, VectorShort, VectorString, put_line,
 };
 use super::structure;
-use crate::appliance::reconnects::Reconnects;
+use crate::appliance::{reconnects::Reconnects, source::Source};
 
 /// What the headers say besides type and year.
 pub(crate) struct Heading {
@@ -24,7 +23,7 @@ pub(crate) struct Heading {
 
 pub(crate) struct SamplesPb {
     heading: Heading,
-    samples: Samples,
+    samples: Source,
     reconnects: Reconnects,
     chunk: Option<Chunk>,
     scratch: Vec<u8>,
@@ -39,7 +38,7 @@ struct Chunk {
 }
 
 impl SamplesPb {
-    pub(crate) fn new(heading: Heading, samples: Samples, reconnects: Reconnects) -> SamplesPb {
+    pub(crate) fn new(heading: Heading, samples: Source, reconnects: Reconnects) -> SamplesPb {
         SamplesPb { heading, samples, reconnects, chunk: None, scratch: Vec::new(), ended: false }
     }
 

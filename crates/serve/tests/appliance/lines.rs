@@ -42,6 +42,7 @@ macro_rules! line {
 line!(Text, String, string);
 line!(Double, f64, double);
 line!(Index, i32, sint32);
+line!(Int, i32, sfixed32);
 line!(Doubles, Vec<f64>, double, repeated);
 
 /// The chunks of a file or an answer. Blank lines only separate.
@@ -72,6 +73,7 @@ fn value_type(number: i32) -> ValueType {
     match number {
         0 => ValueType::scalar(Element::String),
         3 => ValueType::scalar(Element::Enum),
+        5 => ValueType::scalar(Element::I32),
         6 => ValueType::scalar(Element::F64),
         13 => ValueType::array(Element::F64),
         other => panic!("type {other} does not occur in the reference data"),
@@ -96,6 +98,7 @@ fn sample(value_type: ValueType, line: &[u8], year_start: Timestamp) -> Sample {
         (_, true) => as_sample!(Doubles, |val| Value::Array(Column::F64(val))),
         (Element::String, _) => as_sample!(Text, |val: String| Value::String(val.into())),
         (Element::Enum, _) => as_sample!(Index, Value::Enum),
+        (Element::I32, _) => as_sample!(Int, Value::I32),
         _ => as_sample!(Double, Value::F64),
     }
 }

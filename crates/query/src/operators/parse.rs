@@ -1,0 +1,200 @@
+//! The names of operators with their arguments, in one table.
+
+use std::fmt;
+
+use super::{
+    Span, Work,
+    flyers::{Flyers, Keep},
+    picks::{Counted, DeadBand, Moment, Nth, Pick, Picks},
+    plot::{Optimized, PlotBins},
+    statistics::{Fill, Statistic, Statistics},
+};
+
+const SECONDS_DEFAULT: f64 = 900.0;
+const POINTS_DEFAULT: f64 = 1000.0;
+const DEVIATIONS_DEFAULT: f64 = 3.0;
+const BAND_DEFAULT: f64 = 1.0;
+/// Bins that are made for one answer at most: they are made even where there are no samples.
+const BINS_MAX: i64 = 1_000_000;
+/// The longest bins of operators that have to hold all samples of one at a time: a day.
+const HELD_SECONDS_MAX: i64 = 86_400;
+
+/// What an operator does, without its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Statistic(Statistic),
+    Optimized(Statistic),
+    Pick(Pick, Moment),
+    Nth,
+    Counted,
+    DeadBand,
+    Flyers(Keep),
+    PlotBins,
+}
+
+/// Every name. Statistics have a variant with `Sample` behind the name that leaves out empty bins.
+const NAMES: [(&str, Kind); 25] = [
+    ("mean", Kind::Statistic(Statistic::Mean)),
+    ("min", Kind::Statistic(Statistic::Min)),
+    ("max", Kind::Statistic(Statistic::Max)),
+    ("count", Kind::Statistic(Statistic::Count)),
+    ("std", Kind::Statistic(Statistic::Std)),
+    ("jitter", Kind::Statistic(Statistic::Jitter)),
+    ("variance", Kind::Statistic(Statistic::Variance)),
+    ("popvariance", Kind::Statistic(Statistic::PopVariance)),
+    ("skewness", Kind::Statistic(Statistic::Skewness)),
+    ("kurtosis", Kind::Statistic(Statistic::Kurtosis)),
+    ("median", Kind::Statistic(Statistic::Median)),
+    ("linear", Kind::Statistic(Statistic::Linear)),
+    ("stats", Kind::Statistic(Statistic::Stats)),
+    ("optimized", Kind::Optimized(Statistic::Stats)),
+    ("optimLastSample", Kind::Optimized(Statistic::StatsWithLast)),
+    ("firstSample", Kind::Pick(Pick::First, Moment::Own)),
+    ("lastSample", Kind::Pick(Pick::Last, Moment::Own)),
+    ("firstFill", Kind::Pick(Pick::First, Moment::Centre)),
+    ("lastFill", Kind::Pick(Pick::Last, Moment::Centre)),
+    ("nth", Kind::Nth),
+    ("ncount", Kind::Counted),
+    ("deadBand", Kind::DeadBand),
+    ("ignoreflyers", Kind::Flyers(Keep::Others)),
+    ("flyers", Kind::Flyers(Keep::Flyers)),
+    ("caplotbinning", Kind::PlotBins),
+];
+
+/// An operator with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operator {
+    kind: Kind,
+    fill: Fill,
+    arguments: [Option<f64>; 2],
+}
+
+/// Why there is no such operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OperatorError {
+    /// A name that is in no table.
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// An argument that is no number, or none that makes sense.
+    Argument {
+        /// The argument.
+        text: String,
+    },
+    /// Bins too long to hold all of their samples.
+    TooLong {
+        /// How long they would be.
+        seconds: i64,
+    },
+    /// More bins than an answer may have.
+    TooManyBins {
+        /// How many there would be.
+        bins: i64,
+    },
+}
+
+impl fmt::Display for OperatorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OperatorError::Unknown { name } => {
+                write!(f, "{name:?} is no operator, expected one of ")?;
+                for (index, (name, _)) in NAMES.iter().enumerate() {
+                    write!(f, "{}{name}", if index == 0 { "" } else { ", " })?;
+                }
+                Ok(())
+            }
+            OperatorError::Argument { text } => {
+                write!(f, "{text:?} is no argument of an operator, expected a number above 0")
+            }
+            OperatorError::TooLong { seconds } => {
+                write!(f, "bins of {seconds} s were asked for, this operator has at most {HELD_SECONDS_MAX} s")
+            }
+            OperatorError::TooManyBins { bins } => {
+                write!(f, "{bins} bins were asked for, at most {BINS_MAX} are possible; choose longer ones")
+            }
+        }
+    }
+}
+
+impl std::error::Error for OperatorError {}
+
+impl Operator {
+    /// Reads `name`, `name_argument` or `name_argument_argument`; `more` are arguments that stand elsewhere.
+    pub fn parse(text: &str, more: &[&str]) -> Result<Operator, OperatorError> {
+        let mut parts = text.split('_');
+        let name = parts.next().unwrap_or_default();
+        let unknown = || OperatorError::Unknown { name: name.to_owned() };
+        let find = |name: &str| NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+        let without_fill = || name.strip_suffix("Sample").and_then(find).filter(|k| matches!(k, Kind::Statistic(_)));
+        let (kind, fill) = match (find(name), without_fill()) {
+            (Some(kind), _) => (kind, Fill::Repeat),
+            (None, Some(kind)) => (kind, Fill::Nothing),
+            (None, None) => return Err(unknown()),
+        };
+        let mut arguments = [None, None];
+        for (argument, text) in arguments.iter_mut().zip(parts.chain(more.iter().copied())) {
+            let number: Option<f64> = text.trim().parse().ok();
+            let positive = number.filter(|number| *number > 0.0 && number.is_finite());
+            *argument = Some(positive.ok_or_else(|| OperatorError::Argument { text: text.to_owned() })?);
+        }
+        Ok(Operator { kind, fill, arguments })
+    }
+
+    /// Whether an answer over `span` has a sensible size.
+    pub fn check(&self, span: Span) -> Result<(), OperatorError> {
+        use Statistic::{Linear, Median};
+        let holds = matches!(self.kind, Kind::Statistic(Linear | Median) | Kind::Flyers(_));
+        if holds && self.seconds() > HELD_SECONDS_MAX {
+            return Err(OperatorError::TooLong { seconds: self.seconds() });
+        }
+        let fills = matches!(self.kind, Kind::Statistic(_) | Kind::Pick(_, Moment::Centre));
+        let bins = span.bin(span.to, self.seconds()).saturating_sub(span.bin(span.from, self.seconds()));
+        if fills && bins > BINS_MAX { Err(OperatorError::TooManyBins { bins }) } else { Ok(()) }
+    }
+
+    /// The length of bins.
+    fn seconds(&self) -> i64 {
+        (self.arguments[0].unwrap_or(SECONDS_DEFAULT) as i64).max(1)
+    }
+
+    pub(super) fn work(&self, span: Span) -> Work {
+        let [first, second] = self.arguments;
+        let seconds = self.seconds();
+        match self.kind {
+            Kind::Statistic(statistic) => Work::Statistics(Statistics::new(statistic, seconds, self.fill, span)),
+            Kind::Optimized(statistic) => {
+                let points = first.unwrap_or(POINTS_DEFAULT).clamp(1.0, BINS_MAX as f64) as usize;
+                Work::Optimized(Optimized::new(points, statistic, span))
+            }
+            Kind::Pick(pick, moment) => Work::Picks(Picks::new(pick, moment, seconds, span)),
+            Kind::Nth => Work::Nth(Nth::new(first.unwrap_or(1.0).max(1.0) as u64, span)),
+            Kind::Counted => Work::Counted(Counted::new(span)),
+            Kind::DeadBand => Work::DeadBand(DeadBand::new(first.unwrap_or(BAND_DEFAULT))),
+            Kind::Flyers(keep) => Work::Flyers(Flyers::new(keep, seconds, second.unwrap_or(DEVIATIONS_DEFAULT), span)),
+            Kind::PlotBins => Work::PlotBins(PlotBins::new(seconds, span)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_take_their_arguments_from_either_place() {
+        assert_eq!(Operator::parse("mean_60", &[]), Operator::parse("mean", &["60"]));
+        assert_eq!(Operator::parse("ignoreflyers_60_2.5", &[]).unwrap().arguments, [Some(60.0), Some(2.5)]);
+        assert_eq!(Operator::parse("meanSample", &[]).unwrap().fill, Fill::Nothing);
+        assert_eq!(Operator::parse("firstSample", &[]).unwrap().kind, Kind::Pick(Pick::First, Moment::Own));
+    }
+
+    #[test]
+    fn what_is_no_operator_is_refused_with_those_that_are() {
+        let error = Operator::parse("meen_60", &[]).unwrap_err().to_string();
+        assert!(error.starts_with("\"meen\" is no operator, expected one of mean, min, max, "), "{error}");
+        for text in ["mean_x", "mean_0", "mean_-5", "mean_NaN", "nth_1e999"] {
+            assert!(matches!(Operator::parse(text, &[]), Err(OperatorError::Argument { .. })), "{text}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Picks: some of the samples themselves, or how many there are.
+
+use sample::{Sample, Timestamp, Value};
+
+use super::{Span, made, number};
+
+/// Which sample of a bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+}
+
+/// When the picked sample is said to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// When it was.
+    Own,
+    /// At the centre of its bin; bins without samples repeat the one before.
+    Centre,
+}
+
+pub(super) struct Picks {
+    pick: Pick,
+    moment: Moment,
+    seconds: i64,
+    span: Span,
+    current: Option<(i64, Sample)>,
+    given: Option<(i64, Sample)>,
+}
+
+impl Picks {
+    pub(super) fn new(pick: Pick, moment: Moment, seconds: i64, span: Span) -> Picks {
+        Picks { pick, moment, seconds, span, current: None, given: None }
+    }
+
+    pub(super) fn take(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
+        let index = self.span.bin(sample.time, self.seconds);
+        match &mut self.current {
+            Some((current, kept)) if *current == index => {
+                if self.pick == Pick::Last {
+                    *kept = sample.clone();
+                }
+            }
+            _ => {
+                self.close(out);
+                self.current = Some((index, sample.clone()));
+            }
+        }
+    }
+
+    pub(super) fn finish(&mut self, out: &mut Vec<Sample>) {
+        self.close(out);
+        self.fill_before(self.span.bin(self.span.to, self.seconds) + 1, out);
+    }
+
+    fn close(&mut self, out: &mut Vec<Sample>) {
+        let Some((index, sample)) = self.current.take() else { return };
+        self.fill_before(index, out);
+        match self.moment {
+            Moment::Own => out.push(sample),
+            Moment::Centre => {
+                out.push(Sample { time: self.centre(index), ..sample.clone() });
+                self.given = Some((index, sample));
+            }
+        }
+    }
+
+    fn fill_before(&mut self, index: i64, out: &mut Vec<Sample>) {
+        let Some((given, sample)) = self.given.clone() else { return };
+        out.extend((given + 1..index).map(|empty| Sample { time: self.centre(empty), ..sample.clone() }));
+        self.given = Some((given.max(index - 1), sample));
+    }
+
+    /// The middle of a bin in whole seconds.
+    fn centre(&self, index: i64) -> Timestamp {
+        Timestamp::from_seconds(index.saturating_mul(self.seconds).saturating_add(self.seconds / 2), 0)
+    }
+}
+
+/// Every k-th sample.
+pub(super) struct Nth {
+    every: u64,
+    span: Span,
+    seen: u64,
+}
+
+impl Nth {
+    pub(super) fn new(every: u64, span: Span) -> Nth {
+        Nth { every, span, seen: 0 }
+    }
+
+    pub(super) fn take(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
+        if sample.time < self.span.from {
+            return;
+        }
+        if self.seen.is_multiple_of(self.every) {
+            out.push(sample.clone());
+        }
+        self.seen += 1;
+    }
+}
+
+/// How many samples there are.
+pub(super) struct Counted {
+    span: Span,
+    count: u64,
+}
+
+impl Counted {
+    pub(super) fn new(span: Span) -> Counted {
+        Counted { span, count: 0 }
+    }
+
+    pub(super) fn take(&mut self, sample: &Sample) {
+        self.count += u64::from(sample.time >= self.span.from);
+    }
+
+    pub(super) fn finish(&self, out: &mut Vec<Sample>) {
+        let count = i32::try_from(self.count).unwrap_or(i32::MAX);
+        out.push(made(self.span.from, Value::I32(count), sample::Severity::None));
+    }
+}
+
+/// The samples that differ enough from the last one given out.
+pub(super) struct DeadBand {
+    band: f64,
+    last: Option<(f64, sample::Severity)>,
+}
+
+impl DeadBand {
+    pub(super) fn new(band: f64) -> DeadBand {
+        DeadBand { band, last: None }
+    }
+
+    pub(super) fn take(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
+        let Some(number) = number(&sample.value) else { return };
+        let severity = sample.alarm.severity;
+        let is_new = self.last.is_none_or(|(last, last_severity)| {
+            !number.is_finite() || !last.is_finite() || (number - last).abs() > self.band || severity != last_severity
+        });
+        if is_new {
+            self.last = Some((number, severity));
+            out.push(sample.clone());
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Statistics of bins: one number, or a few, at the centre of each. Bins without samples repeat the one before.
+
+use sample::{Sample, Severity, Timestamp, Value};
+
+use super::{Span, floats, made, moments::Moments, number};
+
+/// What is made of the numbers of a bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Statistic {
+    /// Their mean.
+    Mean,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// How many there are.
+    Count,
+    /// The standard deviation.
+    Std,
+    /// Standard deviation over mean.
+    Jitter,
+    /// The variance of a sample (n - 1).
+    Variance,
+    /// The variance of the whole (n).
+    PopVariance,
+    /// The skewness.
+    Skewness,
+    /// The kurtosis.
+    Kurtosis,
+    /// The one in the middle.
+    Median,
+    /// The value at the centre of the bin on straight lines between the samples.
+    Linear,
+    /// Mean, standard deviation, least, greatest, count.
+    Stats,
+    /// The same and the last.
+    StatsWithLast,
+}
+
+/// What becomes of bins without samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fill {
+    /// They repeat the bin before; counts are 0.
+    Repeat,
+    /// They are left out.
+    Nothing,
+}
+
+/// The bin that is being filled.
+#[derive(Clone, Debug, Default)]
+struct Bin {
+    moments: Moments,
+    /// Second and number of each sample, for statistics that need all of them.
+    all: Vec<(f64, f64)>,
+    last: f64,
+    severity: Severity,
+}
+
+pub(super) struct Statistics {
+    statistic: Statistic,
+    seconds: i64,
+    fill: Fill,
+    span: Span,
+    current: Option<(i64, Bin)>,
+    /// What empty bins repeat.
+    previous: Option<(Value, Severity)>,
+    /// The bin that was given out last.
+    given: Option<i64>,
+    last_time: Option<Timestamp>,
+}
+
+impl Statistics {
+    pub(super) fn new(statistic: Statistic, seconds: i64, fill: Fill, span: Span) -> Statistics {
+        let (current, previous, given, last_time) = (None, None, None, None);
+        Statistics { statistic, seconds, fill, span, current, previous, given, last_time }
+    }
+
+    pub(super) fn take(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
+        let Some(number) = number(&sample.value) else { return };
+        // With the last sample among the statistics, the one before the span counts in the bin in which it lies.
+        if sample.time < self.span.from && self.statistic != Statistic::StatsWithLast {
+            let mut bin = Bin::default();
+            self.add(&mut bin, sample.time, number);
+            self.give(self.span.bin(self.span.from, self.seconds) - 1, &bin, out);
+            return;
+        }
+        if self.last_time.replace(sample.time) == Some(sample.time) {
+            return;
+        }
+        let index = self.span.bin(sample.time, self.seconds);
+        if self.current.as_ref().is_some_and(|(current, _)| *current != index) {
+            self.close(out);
+        }
+        let (_, mut bin) = self.current.take().unwrap_or_default();
+        self.add(&mut bin, sample.time, number);
+        bin.severity = bin.severity.max(sample.alarm.severity);
+        self.current = Some((index, bin));
+    }
+
+    pub(super) fn finish(&mut self, out: &mut Vec<Sample>) {
+        self.close(out);
+        self.fill_before(self.span.bin(self.span.to, self.seconds) + 1, out);
+    }
+
+    fn add(&self, bin: &mut Bin, time: Timestamp, number: f64) {
+        let needs_all = matches!(self.statistic, Statistic::Median | Statistic::Linear);
+        if needs_all && (!number.is_nan() || self.statistic == Statistic::Linear) {
+            bin.all.push((time.seconds_f64(), number));
+        }
+        if !number.is_nan() {
+            bin.moments.add(number);
+            bin.last = number;
+        }
+    }
+
+    fn close(&mut self, out: &mut Vec<Sample>) {
+        if let Some((index, bin)) = self.current.take() {
+            self.fill_before(index, out);
+            self.give(index, &bin, out);
+        }
+    }
+
+    fn give(&mut self, index: i64, bin: &Bin, out: &mut Vec<Sample>) {
+        let value = self.value(index, bin);
+        self.previous = Some((self.repeated(bin, &value), bin.severity));
+        self.given = Some(index);
+        out.push(made(centre(index, self.seconds), value, bin.severity));
+    }
+
+    /// Gives out the empty bins up to `index`.
+    fn fill_before(&mut self, index: i64, out: &mut Vec<Sample>) {
+        let (Some(given), Some((value, severity)), Fill::Repeat) = (self.given, &self.previous, self.fill) else {
+            return;
+        };
+        let centres = (given + 1..index).map(|empty| centre(empty, self.seconds));
+        out.extend(centres.map(|time| made(time, value.clone(), *severity)));
+        self.given = Some(given.max(index - 1));
+    }
+
+    fn repeated(&self, bin: &Bin, value: &Value) -> Value {
+        match self.statistic {
+            Statistic::Count => Value::F64(0.0),
+            Statistic::StatsWithLast => floats(&[bin.last, 0.0, bin.last, bin.last, 0.0, bin.last]),
+            _ => value.clone(),
+        }
+    }
+
+    fn value(&self, index: i64, bin: &Bin) -> Value {
+        let moments = &bin.moments;
+        let five = [moments.mean(), moments.deviation(), moments.min(), moments.max(), moments.count()];
+        Value::F64(match self.statistic {
+            Statistic::Mean => moments.mean(),
+            Statistic::Min => moments.min(),
+            Statistic::Max => moments.max(),
+            Statistic::Count => moments.count(),
+            Statistic::Std => moments.deviation(),
+            Statistic::Jitter => moments.deviation() / moments.mean(),
+            Statistic::Variance => moments.variance(),
+            Statistic::PopVariance => moments.population_variance(),
+            Statistic::Skewness => moments.skewness(),
+            Statistic::Kurtosis => moments.kurtosis(),
+            Statistic::Median => median(&bin.all),
+            Statistic::Linear => on_line(&bin.all, (index * self.seconds) as f64 + self.seconds as f64 / 2.0),
+            Statistic::Stats => return floats(&five),
+            Statistic::StatsWithLast => return floats(&[five.as_slice(), &[bin.last]].concat()),
+        })
+    }
+}
+
+/// The middle of a bin, to half a second.
+pub(super) fn centre(index: i64, seconds: i64) -> Timestamp {
+    let start = index.saturating_mul(seconds);
+    Timestamp::from_seconds(start.saturating_add(seconds / 2), if seconds % 2 == 0 { 0 } else { 500_000_000 })
+}
+
+fn median(all: &[(f64, f64)]) -> f64 {
+    let mut numbers: Vec<f64> = all.iter().map(|(_, number)| *number).collect();
+    numbers.sort_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    match numbers.len() {
+        0 => f64::NAN,
+        len if len % 2 == 1 => numbers[middle],
+        _ => numbers[middle - 1] + 0.5 * (numbers[middle] - numbers[middle - 1]),
+    }
+}
+
+/// The first number where the centre lies outside of the samples.
+fn on_line(all: &[(f64, f64)], at: f64) -> f64 {
+    let Some((_, first)) = all.first() else { return f64::NAN };
+    let after = all.partition_point(|(second, _)| *second <= at);
+    match (after.checked_sub(1).and_then(|before| all.get(before)), all.get(after)) {
+        (Some((x0, y0)), Some((x1, y1))) => y0 + (y1 - y0) / (x1 - x0) * (at - x0),
+        (Some((x0, y0)), None) if *x0 == at => *y0,
+        _ => *first,
+    }
+}
