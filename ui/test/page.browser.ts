@@ -137,7 +137,7 @@ test("a search without results says what to do, and offers to archive the name",
   await page.keyboard.press("Enter");
   await page.locator("#add[open]").waitFor();
   assert.equal(await page.inputValue("#add-names"), "NEW:PV");
-  await page.fill("#add-names", `NEW:PV\n${"x".repeat(70)}`);
+  await page.fill("#add-names", `pva://NEW:PV\n${"x".repeat(70)}`);
   await page.locator("#add-form button[type=submit]").click();
   await page.getByText("was refused: a PV name has 1 to 60 bytes").waitFor();
   await page.getByText("NEW:PV is being archived now").waitFor();

@@ -174,9 +174,9 @@ export class TestServer {
       const bare = name.replace(/^(ca|pva):\/\//, "");
       if (bare === "" || bare.length > 60)
         return { name, status: "refused", message: "a PV name has 1 to 60 bytes" };
-      if (this.pvs.some((pv) => pv.name === bare)) return { name, status: "already_archived" };
+      if (this.pvs.some((pv) => pv.name === bare)) return { name: bare, status: "already_archived" };
       this.pvs.push({ ...fixturePvs()[1]!, name: bare, gaps: [] });
-      return { name, status: "added" };
+      return { name: bare, status: "added" };
     });
     return { pvs };
   }
