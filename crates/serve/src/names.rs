@@ -56,19 +56,19 @@ impl Pattern {
 
     /// Where in `entries` the fitting ones stand: those whose names begin with the fragment first, then by name.
     pub(crate) fn among(&self, entries: &Arc<[PvEntry]>) -> Vec<usize> {
-        let fits = |wanted: Fit| {
-            entries.iter().enumerate().filter(move |(_, entry)| self.fit(entry.name.as_str()) == Some(wanted))
-        };
-        let mut found: Vec<usize> = match self {
-            Pattern::Fragment(_) => fits(Fit::Start).map(|(index, _)| index).collect(),
-            _ => Vec::new(),
-        };
-        found.extend(fits(Fit::Elsewhere).map(|(index, _)| index));
+        let (mut found, mut elsewhere) = (Vec::new(), Vec::new());
+        for (index, entry) in entries.iter().enumerate() {
+            match self.fit(entry.name.as_str()) {
+                Some(Fit::Start) => found.push(index),
+                Some(Fit::Elsewhere) => elsewhere.push(index),
+                None => {}
+            }
+        }
+        found.append(&mut elsewhere);
         found
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Fit {
     Start,
     Elsewhere,

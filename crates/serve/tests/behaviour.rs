@@ -184,8 +184,9 @@ fn live_gives_states_then_new_samples_once_each_in_order_of_arrival() {
         let sample = Sample { time: time(seconds), value: Value::F64(value), alarm, pulse: 0 };
         archive.store.writer().append(&[(pv, Record::Samples(Batch::of(&sample)))], time(0.0)).unwrap();
     };
-    // The second has the time of the first and is no repeat of it.
-    for (seconds, value) in [(6.0, 1.0), (6.0, 2.0), (7.0, 3.0)] {
+    // The first is stamped far ahead and not of the present; the third has the time of the second and is no repeat of it.
+    const YEARS_AHEAD: f64 = 3e9;
+    for (seconds, value) in [(YEARS_AHEAD, 9.0), (6.0, 1.0), (6.0, 2.0), (7.0, 3.0)] {
         append(seconds, value);
     }
     let mut values = Vec::new();

@@ -14,7 +14,7 @@ use tokio::{task::spawn_blocking, time::Instant};
 
 use crate::{
     answer::{Answer, whole},
-    app::App,
+    app::{App, now},
     call::Call,
     formats::{json::put_columns, value::put_json},
     refusal::{Code, Refusal},
@@ -23,6 +23,8 @@ use crate::{
 const PVS_MAX: usize = 50;
 /// How often the store is asked: quick to the eye, and cheap, because nothing is read while nothing was appended.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// How far ahead of our clock a sample's stamp may be, because clocks differ.
+const FUTURE_MAX: Duration = Duration::from_secs(60);
 /// How many batches of one PV are made at one look, when a client begins far in the past.
 const BATCHES_MAX: usize = 2;
 /// How often a silent stream shows that it is alive, so that proxies keep it open.
@@ -36,9 +38,11 @@ pub(crate) fn show(call: &Call) -> Answer {
         return Err(Refusal::new(Code::BadRequest, message));
     }
     let from = call.time("from")?;
-    let find = |name: &&str| call.app.reader.find(name).ok_or_else(|| Refusal::unknown_pv(name));
-    let entries = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-    let followed = entries.into_iter().map(|entry| Followed::new(&call.app, entry, from)).collect();
+    let mut followed = Vec::new();
+    for name in names {
+        let entry = call.app.reader.find(name).ok_or_else(|| Refusal::unknown_pv(name))?;
+        followed.push(Followed::new(&call.app, entry, from)?);
+    }
     let live = Live { app: Arc::clone(&call.app), followed, appended: None, failed: false };
     let feed = Feed { live: Some(live), waiting: VecDeque::new(), next_comment: Instant::now() + COMMENT_INTERVAL };
     let body = Body::from_stream(stream::unfold(feed, |mut feed| async {
@@ -106,14 +110,22 @@ struct Followed {
 
 impl Followed {
     /// Begins at `from`, or behind the newest sample.
-    fn new(app: &App, entry: PvEntry, from: Option<Timestamp>) -> Followed {
-        let told = match (from, app.reader.extent(entry.id)) {
-            (Some(from), _) => (from, 0),
-            (None, None) => (Timestamp::MIN, 0),
-            (None, Some((_, last, _))) => (last, usize::MAX),
+    fn new(app: &App, entry: PvEntry, from: Option<Timestamp>) -> Result<Followed, store::Error> {
+        let told = match from {
+            Some(from) => (from, 0),
+            None => {
+                let newest = app.reader.last_before(entry.id, reach())?;
+                newest.map_or((Timestamp::MIN, 0), |sample| (sample.time, usize::MAX))
+            }
         };
-        Followed { entry, told, behind: true, connection: None }
+        Ok(Followed { entry, told, behind: true, connection: None })
     }
+}
+
+/// How far samples are told. One that an IOC stamps years ahead waits until then: were it told, nothing of the present would
+/// come after it.
+fn reach() -> Timestamp {
+    now().saturating_add(FUTURE_MAX)
 }
 
 impl Live {
@@ -154,7 +166,7 @@ fn state_news(app: &App, followed: &mut Followed) -> Option<Bytes> {
 fn sample_news(app: &App, followed: &mut Followed) -> Result<Vec<Bytes>, store::Error> {
     let (since, mut skip) = followed.told;
     let mut news = Vec::new();
-    let mut batches = app.reader.samples(followed.entry.id, TimeRange { t0: since, t1: Timestamp::MAX });
+    let mut batches = app.reader.samples(followed.entry.id, TimeRange { t0: since, t1: reach().max(since) });
     followed.behind = false;
     while let Some(batch) = batches.next().transpose()? {
         let same = batch.times().partition_point(|time| *time <= since).min(skip);
