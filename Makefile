@@ -37,8 +37,8 @@ ui: .make/node ## the page with invented data, to look at while working on it
 golden: ## rewrite the expected answers; read `git diff` before committing them
 	UPDATE_GOLDEN=1 cargo test --workspace
 
-fuzz: ## long property tests of everything that reads foreign bytes (CASES=n)
-	PROPTEST_CASES=$(or $(CASES),20000) cargo test --release -p epics -p store
+fuzz: ## arbitrary bytes to each parser of foreign bytes, SECONDS=60 each (TARGET=name for one of them)
+	tools/fuzz.sh $(or $(SECONDS),60) $(TARGET)
 
 crash: setup build ## kill -9 under 20,000 samples a second, 20 times
 	PVARK_KILL_CYCLES=20 $(PYTEST) -s tests/system/test_survives_kill.py
