@@ -47,8 +47,9 @@ fn run(config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
     let _tasks_run_here = runtime.enter();
     let stop = Stop::on_signals()?;
 
-    let store = Store::open(config.store, now())?; // disk: recovers what a crash left
-    let acquire = Acquire::start(config.acquire, store.writer())?; // network → buffer → store
+    let started = now();
+    let store = Store::open(config.store, started)?; // disk: recovers what a crash left
+    let acquire = Acquire::start(config.acquire, store.writer(), started)?; // network → buffer → store
     let query = Query::over(store.reader()); // store → samples and bins
     let serve = Serve::start(config.serve, query, acquire.control(), store.reader())?; // query → HTTP, browser
 
@@ -59,8 +60,8 @@ fn run(config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
     }
 
     runtime.block_on(serve.finish()); // stop answering,
-    acquire.finish(); // stop listening and write what has arrived,
-    store.close(now())?; // then make the last sample safe
+    let stopped = acquire.finish(); // stop listening and write what has arrived,
+    store.close(stopped)?; // then make the last sample safe
     tracing::info!("every sample is safe; good bye");
     Ok(())
 }

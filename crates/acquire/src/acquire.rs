@@ -3,7 +3,10 @@
 use std::{
     collections::HashMap,
     io,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
     thread::JoinHandle,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -40,7 +43,14 @@ pub(crate) struct Shared<S> {
     pub(crate) buffer: Buffer,
     pub(crate) default_protocol: Protocol,
     clients: OnceLock<Clients>,
+    // set at the end
+    /// From here on nothing is heard any more.
+    stopped: OnceLock<Timestamp>,
+    // atomic
+    next_generation: AtomicU32,
     // guarded by their locks, taken in this order
+    /// Held while a command is carried out, so that the list of PVs and what is acquired cannot come apart.
+    pub(crate) commands: Mutex<()>,
     pub(crate) names: Mutex<HashMap<PvName, PvId>>,
     channels: RwLock<HashMap<PvId, Arc<Slot>>>,
     /// Those of the channels that are scanned.
@@ -54,7 +64,8 @@ struct Clients {
     pva: epics::pva::Client,
 }
 
-/// A channel's place. The generation tells events of the present subscription from late ones of a former.
+/// A channel's place. The generation, of which no two places have the same, tells events of the present subscription from
+/// late ones of a former.
 #[derive(Debug)]
 struct Slot {
     generation: u32,
@@ -75,14 +86,18 @@ pub struct Acquire<S: Sink> {
 }
 
 impl<S: Sink> Acquire<S> {
-    /// Starts the clients on the current tokio runtime and acquires every PV that the sink knows.
-    pub fn start(config: Config, sink: S) -> io::Result<Acquire<S>> {
+    /// Starts the clients on the current tokio runtime and acquires every PV that the sink knows. `since` is the moment up to
+    /// which the sink has told why nothing was recorded: the gaps of the start begin there, however long it took to open.
+    pub fn start(config: Config, sink: S, since: Timestamp) -> io::Result<Acquire<S>> {
         let entries = sink.entries();
         let shared = Arc::new(Shared {
             sink,
             buffer: Buffer::new(config.queue_bytes_max),
             default_protocol: config.default_protocol,
             clients: OnceLock::new(),
+            stopped: OnceLock::new(),
+            next_generation: AtomicU32::new(0),
+            commands: Mutex::default(),
             names: Mutex::default(),
             channels: RwLock::default(),
             scanned: Mutex::default(),
@@ -102,7 +117,7 @@ impl<S: Sink> Acquire<S> {
             std::thread::Builder::new().name("writer".to_owned()).spawn(move || writer::run(&shared))?
         };
         for entry in entries {
-            shared.install(entry);
+            shared.install(entry, since);
         }
         Ok(Acquire { shared, writer })
     }
@@ -117,30 +132,32 @@ impl<S: Sink> Acquire<S> {
         &self.shared
     }
 
-    /// Stops listening and hands the store all that has arrived.
-    pub fn finish(self) {
-        self.shared.unsubscribe_all();
+    /// Stops listening and hands the store all that has arrived. Gives the moment from which on nothing is recorded: handing
+    /// over may take a while, and the archiver's gap is to begin here.
+    pub fn finish(self) -> Timestamp {
+        let stopped = *self.shared.stopped.get_or_init(now);
+        self.shared.stop_all(stopped);
         self.shared.buffer.close();
         if self.writer.join().is_err() {
             tracing::error!("the writer had failed; samples that waited for it are lost");
         }
+        stopped
     }
 }
 
 impl<S: Sink> Shared<S> {
-    /// Puts a PV to work, or back to work with other settings.
-    pub(crate) fn install(&self, entry: PvEntry) {
-        let (pv, now) = (entry.id, now());
-        let former = self.slot(pv);
-        let generation = former.as_ref().map_or(0, |slot| slot.generation.wrapping_add(1));
+    /// Puts a PV to work, or back to work with other settings. Without values there is a gap from `now` on.
+    pub(crate) fn install(&self, entry: PvEntry, now: Timestamp) {
+        let pv = entry.id;
+        let generation = self.next_generation.fetch_add(1, Relaxed);
         let mut channel = Channel::new(entry.clone(), now);
-        if let Some(former) = former {
+        if let Some(former) = self.slot(pv) {
             self.unsubscribe(pv, former.generation);
-            channel = std::mem::replace(&mut *former.lock(), channel);
+            channel = std::mem::replace(&mut *former.lock(), Channel::gone(entry.clone(), now));
         }
         let active = entry.settings.state == PvState::Active;
         let (protocol, name) = (entry.settings.protocol, entry.name.clone());
-        channel.begin(entry, now, &mut |fact| self.record(pv, fact, now));
+        self.run(&mut channel, |channel, record| channel.begin(entry, now, record), pv, now);
         let scanned = channel.is_scanned();
         let slot = Arc::new(Slot { generation, channel: Mutex::new(channel) });
         self.write_channels().insert(pv, slot.clone());
@@ -161,7 +178,7 @@ impl<S: Sink> Shared<S> {
         self.unsubscribe(pv, slot.generation);
         lock(&self.scanned).remove(&pv);
         let (now, mut channel) = (now(), slot.lock());
-        channel.end(now, &mut |fact| self.record(pv, fact, now));
+        self.run(&mut channel, |channel, record| channel.end(now, record), pv, now);
         lock(&self.names).remove(&channel.entry.name);
         *lock(&self.retired) += channel.counters;
     }
@@ -238,12 +255,6 @@ impl<S: Sink> Shared<S> {
         channel.counters.dropped_store += lost_store;
     }
 
-    /// Passes on a fact that is not a sample, which always finds room.
-    fn record(&self, pv: PvId, fact: Fact, now: Timestamp) {
-        let offered = self.buffer.offer(pv, fact, now);
-        debug_assert_eq!(offered, Offered::Taken, "gaps and metadata are always taken");
-    }
-
     fn subscribe(&self, pv: PvId, generation: u32, protocol: Protocol, name: &str) {
         let Some(clients) = self.clients.get() else { return };
         match protocol {
@@ -258,10 +269,19 @@ impl<S: Sink> Shared<S> {
         clients.pva.unsubscribe(key(pv, generation));
     }
 
-    fn unsubscribe_all(&self) {
+    /// Hears nothing more; what waits for the end of a scan period is taken now.
+    fn stop_all(&self, now: Timestamp) {
         for slot in self.slots() {
-            self.unsubscribe(slot.lock().entry.id, slot.generation);
+            let mut channel = slot.lock();
+            let pv = channel.entry.id;
+            self.unsubscribe(pv, slot.generation);
+            self.run(&mut channel, |channel, record| channel.stop(record), pv, now);
         }
+    }
+
+    /// The time of what is handed to the sink: now, but not later than the end.
+    pub(crate) fn alive(&self) -> Timestamp {
+        self.stopped.get().copied().unwrap_or_else(now)
     }
 
     fn slot(&self, pv: PvId) -> Option<Arc<Slot>> {

@@ -42,6 +42,8 @@ pub(crate) struct Channel {
     described_anew: bool,
     /// Type and hash of the metadata recorded last, to see a change without keeping the whole.
     recorded: Option<(ValueType, u64)>,
+    /// It works no longer: an event that comes late is not for it, and must open no gap that nobody would close.
+    gone: bool,
 }
 
 impl Channel {
@@ -63,11 +65,18 @@ impl Channel {
             described: Description::default(),
             described_anew: false,
             recorded: None,
+            gone: false,
         }
+    }
+
+    /// What stands in the place of a channel that was taken out of it.
+    pub(crate) fn gone(entry: PvEntry, now: Timestamp) -> Channel {
+        Channel { gone: true, ..Channel::new(entry, now) }
     }
 
     /// Starts, or goes on after a pause or a change of settings: from here until the first value there is a gap.
     pub(crate) fn begin(&mut self, entry: PvEntry, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        self.take_waiting(record);
         self.sampler = Sampler::new(entry.settings.method);
         self.entry = entry;
         self.server = None;
@@ -83,6 +92,9 @@ impl Channel {
 
     /// Takes in what the client reports.
     pub(crate) fn receive(&mut self, event: Event, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        if self.gone {
+            return;
+        }
         match event {
             Event::Connected { server } => self.connected(server, now),
             Event::Described(description) => {
@@ -142,9 +154,23 @@ impl Channel {
         matches!(self.sampler, Sampler::Scan(_))
     }
 
-    /// Closes the gap that is open, because the PV leaves the archive.
+    /// Stops because the archiver does. A gap that is open stays so: the store ends it.
+    pub(crate) fn stop(&mut self, record: &mut dyn FnMut(Fact)) {
+        self.take_waiting(record);
+        self.gone = true;
+    }
+
+    /// Stops because the PV leaves the archive, and closes the gap that is open.
     pub(crate) fn end(&mut self, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        self.stop(record);
         self.close_gap(now, record);
+    }
+
+    /// Takes the update that waits for the end of a scan period, because nobody will ask for it again.
+    fn take_waiting(&mut self, record: &mut dyn FnMut(Fact)) {
+        if let Some(sample) = self.sampler.take_waiting() {
+            record(Fact::Sample(sample));
+        }
     }
 
     fn connected(&mut self, server: SocketAddr, now: Timestamp) {
@@ -334,6 +360,29 @@ mod tests {
         assert_eq!(channel.connection(), Connection::Paused);
         channel.begin(entry(PvState::Active, Method::Monitor), at(4), &mut record);
         assert_eq!(lines, ["gap 2 None paused", "gap 2 Some(4) paused", "gap 4 None never_connected"]);
+    }
+
+    #[test]
+    fn what_comes_after_the_end_is_not_recorded() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let mut lines = run(&mut channel, vec![(1, connected()), (2, update(2, 1.0))]);
+        channel.end(at(3), &mut |fact| lines.push(line(fact)));
+        let lost = Event::Disconnected { reason: "closed".to_owned() };
+        lines.extend(run(&mut channel, vec![(4, update(4, 2.0)), (5, lost)]));
+        assert_eq!(lines, ["metadata 2 None", "sample 2 1.0"], "a gap opened now would never be closed");
+    }
+
+    #[test]
+    fn the_update_that_waits_for_its_period_is_taken_at_a_pause_and_at_the_end() {
+        let scan = Method::Scan { period: Duration::from_secs(100) };
+        let mut channel = Channel::new(entry(PvState::Active, scan), at(0));
+        let mut lines = run(&mut channel, vec![(1, update(1, 1.0)), (2, update(2, 2.0))]);
+        channel.begin(entry(PvState::Paused, scan), at(3), &mut |fact| lines.push(line(fact)));
+        assert_eq!(lines[1..], ["sample 1 1.0", "sample 2 2.0", "gap 3 None paused"]);
+        channel.begin(entry(PvState::Active, scan), at(4), &mut |fact| lines.push(line(fact)));
+        lines = run(&mut channel, vec![(5, update(5, 5.0)), (6, update(6, 6.0))]);
+        channel.stop(&mut |fact| lines.push(line(fact)));
+        assert_eq!(lines[1..], ["sample 5 5.0", "sample 6 6.0"]);
     }
 
     #[test]

@@ -61,17 +61,19 @@ impl<S: Sink> Control<S> {
 
     /// Archives PVs; durable when it returns. The answers come in the order of the requests.
     pub fn add(&self, requests: Vec<AddRequest>) -> Result<Vec<(PvEntry, Added)>, S::Error> {
-        let wanted: Vec<(PvName, PvSettings, Added)> =
-            requests.into_iter().map(|request| self.judge(request)).collect();
-        let registrations: Vec<(PvName, PvSettings)> =
-            wanted.iter().map(|(name, settings, _)| (name.clone(), *settings)).collect();
-        let entries = self.shared.sink.register(&registrations, now())?;
+        let _command = lock(&self.shared.commands);
+        let wanted: Vec<(PvName, PvSettings)> = requests.into_iter().map(|request| self.judge(request)).collect();
+        let now = now();
+        let entries = self.shared.sink.register(&wanted, now)?;
         let mut answers = Vec::with_capacity(entries.len());
-        for (entry, (_, _, added)) in entries.into_iter().zip(wanted) {
-            let repeated = added == Added::New && self.shared.with_channel(entry.id, |_| ()).is_some();
-            let added = if repeated { Added::Already } else { added };
+        for entry in entries {
+            let added = match self.shared.with_channel(entry.id, |channel| channel.entry.settings) {
+                None => Added::New,
+                Some(present) if present == entry.settings => Added::Already,
+                Some(_) => Added::Changed,
+            };
             if added != Added::Already {
-                self.shared.install(entry.clone());
+                self.shared.install(entry.clone(), now);
             }
             answers.push((entry, added));
         }
@@ -90,11 +92,12 @@ impl<S: Sink> Control<S> {
 
     /// Takes a PV out of the archive.
     pub fn remove(&self, pv: PvId, data: DataFate) -> Result<Change, S::Error> {
+        let _command = lock(&self.shared.commands);
         if self.shared.with_channel(pv, |_| ()).is_none() {
             return Ok(Change::Unknown);
         }
+        self.shared.sink.remove(pv, data)?; // first, so that a PV that cannot be removed goes on
         self.shared.uninstall(pv);
-        self.shared.sink.remove(pv, data)?;
         Ok(Change::Done)
     }
 
@@ -108,8 +111,8 @@ impl<S: Sink> Control<S> {
         self.shared.totals()
     }
 
-    /// The settings that a request means, and what granting it changes. What it leaves open stays as it is for a PV that is there.
-    fn judge(&self, request: AddRequest) -> (PvName, PvSettings, Added) {
+    /// The settings that a request means. What it leaves open stays as it is for a PV that is there.
+    fn judge(&self, request: AddRequest) -> (PvName, PvSettings) {
         let known = lock(&self.shared.names).get(&request.name).copied();
         let present = known.and_then(|pv| self.shared.with_channel(pv, |channel| channel.entry.settings));
         let usual =
@@ -120,15 +123,11 @@ impl<S: Sink> Control<S> {
             method: request.method.unwrap_or(base.method),
             state: base.state,
         };
-        let added = match present {
-            None => Added::New,
-            Some(present) if present == settings => Added::Already,
-            Some(_) => Added::Changed,
-        };
-        (request.name, settings, added)
+        (request.name, settings)
     }
 
     fn set_state(&self, pv: PvId, state: PvState) -> Result<Change, S::Error> {
+        let _command = lock(&self.shared.commands);
         let Some(entry) = self.shared.with_channel(pv, |channel| channel.entry.clone()) else {
             return Ok(Change::Unknown);
         };
@@ -136,8 +135,9 @@ impl<S: Sink> Control<S> {
             return Ok(Change::Already);
         }
         let settings = PvSettings { state, ..entry.settings };
-        for entry in self.shared.sink.register(&[(entry.name, settings)], now())? {
-            self.shared.install(entry);
+        let now = now();
+        for entry in self.shared.sink.register(&[(entry.name, settings)], now)? {
+            self.shared.install(entry, now);
         }
         Ok(Change::Done)
     }

@@ -59,6 +59,12 @@ impl Sampler {
         scan.due = now.saturating_add(scan.period);
         Some(sample)
     }
+
+    /// The waiting update, whether or not its period is over.
+    pub(crate) fn take_waiting(&mut self) -> Option<Sample> {
+        let Sampler::Scan(scan) = self else { return None };
+        scan.waiting.take()
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,10 @@ use std::{
 use epics::{Event, Key, Reading};
 use sample::{DataFate, GapCause, Method, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Sink, Timestamp};
 
-use crate::{Acquire, AddRequest, Added, Change, Config, Connection, Control, acquire::lock};
+use crate::{
+    Acquire, AddRequest, Added, Change, Config, Connection, Control,
+    acquire::{lock, now},
+};
 
 /// Keeps records in a list, and refuses them while told to.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +22,8 @@ struct ListSink {
     entries: Arc<Mutex<Vec<PvEntry>>>,
     records: Arc<Mutex<Vec<(PvId, Record)>>>,
     refuses: Arc<AtomicBool>,
+    /// The latest time that came with records.
+    alive: Arc<Mutex<Option<Timestamp>>>,
 }
 
 /// The only way in which the list fails.
@@ -54,18 +59,20 @@ impl Sink for ListSink {
     }
 
     fn remove(&self, _: PvId, _: DataFate) -> Result<(), Refused> {
-        Ok(())
+        if self.refuses.load(Ordering::SeqCst) { Err(Refused) } else { Ok(()) }
     }
 
     fn entries(&self) -> Vec<PvEntry> {
         lock(&self.entries).clone()
     }
 
-    fn append(&self, records: &[(PvId, Record)], _: Timestamp) -> Result<(), Refused> {
+    fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Refused> {
         if self.refuses.load(Ordering::SeqCst) {
             return Err(Refused);
         }
         lock(&self.records).extend_from_slice(records);
+        let mut alive = lock(&self.alive);
+        *alive = alive.max(Some(now));
         Ok(())
     }
 }
@@ -90,7 +97,7 @@ fn start(sink: &ListSink, queue_bytes_max: usize) -> Acquire<ListSink> {
     let ca = epics::ca::Config { auto_addresses: false, repeater_port: 1, ..epics::ca::Config::default() };
     let pva = epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() };
     let config = Config { default_protocol: Protocol::Ca, queue_bytes_max, ca, pva };
-    Acquire::start(config, sink.clone()).unwrap()
+    Acquire::start(config, sink.clone(), now()).unwrap()
 }
 
 fn add(control: &Control<ListSink>, name: &str, method: Option<Method>) -> (PvId, Added) {
@@ -197,4 +204,68 @@ async fn a_scanned_pv_is_sampled_when_its_period_is_over_without_a_further_updat
     assert_eq!(newest, Some(9.0));
     assert_eq!(control.status(pv).unwrap().counters.skipped, 8);
     acquire.finish();
+}
+
+#[tokio::test]
+async fn a_pv_named_twice_in_a_request_is_acquired_as_the_store_has_it() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let method = Method::Scan { period: Duration::from_secs(5) };
+    let named = |method| AddRequest { name: PvName::new("A").unwrap(), protocol: None, method };
+    let added = acquire.control().add(vec![named(None), named(Some(method)), named(Some(method))]).unwrap();
+    let kinds: Vec<Added> = added.iter().map(|(_, added)| *added).collect();
+    assert_eq!(kinds, [Added::New, Added::Changed, Added::Already]);
+    let acquired = acquire.shared().with_channel(added[0].0.id, |channel| channel.entry.settings).unwrap();
+    assert_eq!((acquired, acquired.method), (sink.entries()[0].settings, method));
+    acquire.finish();
+}
+
+#[tokio::test]
+async fn a_pv_that_cannot_be_removed_goes_on() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let control = acquire.control();
+    let (pv, _) = add(&control, "A", None);
+    sink.refuses.store(true, Ordering::SeqCst);
+    assert!(control.remove(pv, DataFate::Keep).is_err());
+    assert!(control.status(pv).is_some(), "the store still lists it");
+    sink.refuses.store(false, Ordering::SeqCst);
+    acquire.finish();
+}
+
+#[tokio::test]
+async fn events_of_before_a_removal_are_not_heard_when_the_pv_is_back() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let control = acquire.control();
+    let (pv, _) = add(&control, "A", None);
+    assert_eq!(control.remove(pv, DataFate::Keep).unwrap(), Change::Done);
+    assert_eq!(add(&control, "A", None), (pv, Added::New));
+    acquire.shared().receive(Key(pv.0.into()), update(1.0));
+    assert_eq!(control.status(pv).unwrap().counters.received, 0);
+    acquire.finish();
+}
+
+/// What is neither before the beginning nor after the end that the store hears of lies in some gap.
+#[tokio::test]
+async fn no_moment_of_start_and_end_is_without_a_gap() {
+    let sink = ListSink::default();
+    let former = start(&sink, 1 << 20);
+    let (pv, _) = add(&former.control(), "A", None);
+    former.finish();
+    lock(&sink.records).clear();
+    let ca = epics::ca::Config { auto_addresses: false, repeater_port: 1, ..epics::ca::Config::default() };
+    let pva = epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() };
+    let config = Config { default_protocol: Protocol::Ca, queue_bytes_max: 1 << 20, ca, pva };
+    let opened = now().saturating_sub(Duration::from_secs(30));
+    let acquire = Acquire::start(config, sink.clone(), opened).unwrap();
+    wait_until("the gap of the start is stored", || !sink.gaps(pv).is_empty());
+    assert!(matches!(lock(&sink.records)[0].1, Record::Gap(gap) if gap.from == opened));
+    sink.refuses.store(true, Ordering::SeqCst);
+    acquire.shared().receive(Key(pv.0.into()), update(0.0));
+    wait_until("the writer was refused", || acquire.shared().buffer.is_refused());
+    sink.refuses.store(false, Ordering::SeqCst); // the writer asks again in half a second, after the end
+    let stopped = acquire.finish();
+    assert_eq!(sink.samples(), 1, "what had arrived is handed over");
+    assert!(*lock(&sink.alive) <= Some(stopped), "and is no sign of life later than the end");
 }

@@ -50,7 +50,7 @@ fn write<S: Sink>(shared: &Arc<Shared<S>>, drained: Drained) {
     let records = group(drained);
     let mut tries_at_end = 0;
     loop {
-        let error = match shared.sink.append(&records, now()) {
+        let error = match shared.sink.append(&records, shared.alive()) {
             Ok(()) => {
                 shared.count_stored(&records);
                 shared.buffer.release(bytes);

@@ -50,7 +50,7 @@ impl Archive {
             ca: epics::ca::Config { auto_addresses: false, ..epics::ca::Config::default() },
             pva: epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() },
         };
-        let acquire = Acquire::start(acquire, store.writer()).expect("acquisition starts");
+        let acquire = Acquire::start(acquire, store.writer(), started).expect("acquisition starts");
         let config = change(Config::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))));
         let query = Query::over(store.reader());
         let serve = Serve::start(config, query, acquire.control(), store.reader()).expect("the server starts");
