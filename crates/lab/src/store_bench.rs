@@ -137,7 +137,7 @@ impl Bench<'_> {
         self.tell(kind.name(), "flush per CPU-second", samples / flush.cpu / 1e6, "M samples/s");
         let clock = Clock::start()?;
         let mut read = 0;
-        for _ in 0..4 {
+        for _ in 0..20 {
             for pv in &ids {
                 for batch in reader.samples(*pv, TimeRange::ALL) {
                     read += batch?.len();
