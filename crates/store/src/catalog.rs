@@ -8,7 +8,7 @@ mod wire;
 use std::{
     collections::{HashMap, HashSet},
     fmt, io,
-    sync::{Arc, Mutex},
+    sync::{Arc, RwLock, RwLockReadGuard},
 };
 
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
@@ -53,8 +53,17 @@ pub(crate) struct Position {
 #[derive(Debug)]
 pub(crate) struct Catalog {
     disk: Arc<dyn Disk>,
-    /// None after a failed write: redb then wants to be opened anew.
-    database: Mutex<Option<Arc<Database>>>,
+    /// Shared by those who use it and held alone by who opens or gives it up: opened a second time while somebody still uses
+    /// the first, two of them would write to one file.
+    opened: RwLock<Opened>,
+}
+
+#[derive(Debug, Default)]
+struct Opened {
+    /// None after a failure: redb then wants to be opened anew.
+    database: Option<Database>,
+    /// How often it was opened, so that nobody gives up another than the one that failed.
+    times: u64,
 }
 
 impl Catalog {
@@ -63,7 +72,7 @@ impl Catalog {
         if disk.len(CATALOGUE).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             create(&disk)?;
         }
-        let catalog = Catalog { disk, database: Mutex::new(None) };
+        let catalog = Catalog { disk, opened: RwLock::default() };
         let version = catalog.read(|tables| tables.meta("version"))?.unwrap_or(0) as u16;
         if version > VERSION {
             return Err(Error::TooNew { path: CATALOGUE.to_owned(), version, supported: VERSION });
@@ -71,41 +80,51 @@ impl Catalog {
         Ok(catalog)
     }
 
-    fn database(&self) -> Result<Arc<Database>, Error> {
-        let mut database = self.database.lock().expect("no holder of this lock panics");
-        match &*database {
-            Some(open) => Ok(open.clone()),
-            None => {
-                let opened = Arc::new(open_database(&self.disk, CATALOGUE)?);
-                *database = Some(opened.clone());
-                Ok(opened)
-            }
-        }
-    }
-
     fn read<T>(&self, read: impl FnOnce(&Tables) -> Result<T, redb::Error>) -> Result<T, Error> {
-        let database = self.database()?;
-        let result =
-            database.begin_read().map_err(redb::Error::from).and_then(|transaction| read(&Tables(transaction)));
-        result.map_err(|error| self.failed("read", error))
+        self.with_database("read", |database| read(&Tables(database.begin_read()?)))
     }
 
     /// Runs one transaction: all of it or nothing, durable when this returns.
     fn write<T>(&self, write: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>) -> Result<T, Error> {
-        let database = self.database()?;
-        let run = || -> Result<T, redb::Error> {
+        self.with_database("write", |database| {
             let transaction = database.begin_write()?;
             let result = write(&transaction)?;
             transaction.commit()?;
             Ok(result)
-        };
-        run().map_err(|error| self.failed("write", error))
+        })
     }
 
     /// After a failed write redb refuses everything; the next use opens the file anew, which repairs it.
-    fn failed(&self, doing: &'static str, error: redb::Error) -> Error {
-        *self.database.lock().expect("no holder of this lock panics") = None;
-        Error::Catalogue { doing, source: error.into() }
+    fn with_database<T>(
+        &self,
+        doing: &'static str,
+        run: impl FnOnce(&Database) -> Result<T, redb::Error>,
+    ) -> Result<T, Error> {
+        let opened = self.opened()?;
+        let (result, times) = (run(opened.database.as_ref().expect("it has just been opened")), opened.times);
+        drop(opened);
+        result.map_err(|error| {
+            let mut opened = self.opened.write().expect("no holder of this lock panics");
+            if opened.times == times {
+                opened.database = None;
+            }
+            Error::Catalogue { doing, source: error.into() }
+        })
+    }
+
+    fn opened(&self) -> Result<RwLockReadGuard<'_, Opened>, Error> {
+        loop {
+            let opened = self.opened.read().expect("no holder of this lock panics");
+            if opened.database.is_some() {
+                return Ok(opened);
+            }
+            drop(opened);
+            let mut opened = self.opened.write().expect("no holder of this lock panics");
+            if opened.database.is_none() {
+                opened.database = Some(open_database(&self.disk, CATALOGUE)?);
+                opened.times += 1;
+            }
+        }
     }
 
     /// All PVs, present and removed.
@@ -426,5 +445,36 @@ impl StorageBackend for CatalogueFile {
 
     fn write(&self, offset: u64, data: &[u8]) -> Result<(), io::Error> {
         self.disk.write_at(self.key, offset, data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::mpsc::{RecvTimeoutError, channel},
+        time::Duration,
+    };
+
+    use super::*;
+    use crate::disk::RealDisk;
+
+    /// Two open databases on one file would both write to it. One that failed is opened anew only when nobody is in it.
+    #[test]
+    fn a_catalogue_that_failed_is_not_opened_anew_while_somebody_uses_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = Catalog::open(Arc::new(RealDisk::new(folder.path()))).unwrap();
+        let (reopened, told) = channel();
+        std::thread::scope(|scope| {
+            let using = catalog.read(|_| {
+                scope.spawn(|| {
+                    assert!(catalog.read(|_| Err::<(), _>(unreadable("what a test damages"))).is_err());
+                    catalog.position().unwrap();
+                    reopened.send(()).unwrap();
+                });
+                Ok(told.recv_timeout(Duration::from_millis(200)))
+            });
+            assert_eq!(using.unwrap(), Err(RecvTimeoutError::Timeout), "it was opened a second time");
+            told.recv_timeout(Duration::from_secs(20)).expect("it is opened when nobody uses it");
+        });
     }
 }

@@ -25,8 +25,11 @@ use crate::{
 
 /// So many segments of about one size become one.
 const FAN_IN: usize = 8;
-/// Segments below this count as of one size; above, each step is `FAN_IN` times larger.
-const LEVEL_BYTES: u64 = 256 << 10;
+/// They are of about one size if the largest is at most so many times the smallest: less than `FAN_IN`, so that what was merged
+/// waits for its like. Fixed steps of size would keep those apart for ever that happen to lie on both sides of one.
+const SIZE_RATIO_MAX: u64 = 4;
+/// Segments below this count as of one size.
+const SMALL_BYTES: u64 = 256 << 10;
 /// No larger segment is made: it must be copied by a backup, and written again when it is merged.
 const SEGMENT_BYTES_MAX: u64 = 2 << 30;
 
@@ -152,17 +155,16 @@ impl Engine {
     }
 }
 
-/// Neighbours of one size and week, as many as are merged at once; nothing if there are none.
+/// Neighbours of about one size and of one week, as many as are merged at once; nothing if there are none.
 fn choose(segments: &[Arc<Segment>]) -> Vec<Arc<Segment>> {
-    let level = |segment: &Segment| (segment.manifest.bytes / LEVEL_BYTES).max(1).ilog(FAN_IN as u64);
-    let alike = |a: &Arc<Segment>, b: &Arc<Segment>| {
-        level(a) == level(b) && a.manifest.folder() == b.manifest.folder() && !a.is_kept() && !b.is_kept()
-    };
     let fits = |run: &&[Arc<Segment>]| {
-        run.len() >= FAN_IN
-            && run[..FAN_IN].iter().map(|segment| segment.manifest.bytes).sum::<u64>() <= SEGMENT_BYTES_MAX
+        let sizes = || run.iter().map(|segment| segment.manifest.bytes.max(SMALL_BYTES));
+        let (smallest, largest) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
+        largest <= smallest.saturating_mul(SIZE_RATIO_MAX)
+            && sizes().sum::<u64>() <= SEGMENT_BYTES_MAX
+            && run.iter().all(|segment| segment.manifest.folder() == run[0].manifest.folder() && !segment.is_kept())
     };
-    segments.chunk_by(alike).find(fits).map(|run| run[..FAN_IN].to_vec()).unwrap_or_default()
+    segments.windows(FAN_IN).find(fits).map(<[_]>::to_vec).unwrap_or_default()
 }
 
 /// Merges blocks of one type and writes them as full ones.
@@ -190,4 +192,41 @@ fn write_run(
         }
     }
     gathered.map_or(Ok(()), |rest| write_blocks(writer, pv, rest, Effort::Merge).map_err(io))
+}
+
+#[cfg(test)]
+mod tests {
+    use sample::Timestamp;
+
+    use super::*;
+    use crate::disk::{Disk, RealDisk};
+
+    /// Which segments of these sizes, in KiB, are merged first.
+    fn chosen(sizes: &[u64]) -> Vec<u64> {
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk::new("nowhere"));
+        let segment = |(sequence, kib): (u64, &u64)| {
+            let (t0, t1) = (Timestamp::MIN, Timestamp::MAX);
+            let (key, bytes) = (format!("2026-W47/{sequence}.seg"), kib << 10);
+            let manifest = Manifest { sequence, last: sequence, key, bytes, blocks: 1, samples: 1, t0, t1 };
+            Arc::new(Segment::new(disk.clone(), manifest))
+        };
+        let segments: Vec<Arc<Segment>> = (0..).zip(sizes).map(segment).collect();
+        choose(&segments).iter().map(|segment| segment.manifest.bytes >> 10).collect()
+    }
+
+    #[test]
+    fn neighbours_of_about_one_size_are_merged_wherever_that_size_lies() {
+        let around_two_mib = [1900, 2200, 1900, 2200, 1900, 2200, 1900, 2200];
+        assert_eq!(chosen(&around_two_mib), around_two_mib);
+        let small = [1, 200, 3, 4, 5, 6, 7, 8];
+        assert_eq!(chosen(&small), small);
+    }
+
+    #[test]
+    fn what_was_merged_waits_for_its_like() {
+        assert_eq!(chosen(&[4000, 4000, 4000, 4000, 4000, 500, 500, 500]), [0; 0]);
+        assert_eq!(chosen(&[4000, 500, 500, 500, 500, 500, 500, 500, 500]), [500; 8]);
+        let full = 1 << 20;
+        assert_eq!(chosen(&[full; 8]), [0; 0], "a larger segment than is allowed is not made");
+    }
 }

@@ -28,11 +28,14 @@ pub(crate) struct Recovered {
     pub(crate) alive: Option<Timestamp>,
     /// Sentences for an operator.
     pub(crate) problems: Vec<String>,
+    /// The ends of gaps that the log left open. They are to be appended to it, or the next recovery would find these gaps
+    /// open again and end them at a later sign of life, over samples that were taken meanwhile.
+    pub(crate) closed_gaps: Vec<(PvId, Record)>,
 }
 
 /// Replays the log into a head.
 pub(crate) fn replay(disk: &Arc<dyn Disk>, position: Position) -> Result<Recovered, Error> {
-    let io = |source| Error::Io { doing: "read the folder", path: log_format::FOLDER.to_owned(), source };
+    let io = |source| Error::Io { doing: "read and sync the folder", path: log_format::FOLDER.to_owned(), source };
     let mut recovered = Recovered {
         head: Head::new(),
         next_frame: position.frame,
@@ -40,12 +43,14 @@ pub(crate) fn replay(disk: &Arc<dyn Disk>, position: Position) -> Result<Recover
         appended: position.appended,
         alive: position.alive,
         problems: Vec::new(),
+        closed_gaps: Vec::new(),
     };
     let numbers = log::files(&**disk).map_err(io)?;
     for number in &numbers {
         replay_file(&**disk, *number, Some(number) == numbers.last(), &mut recovered)?;
         recovered.next_log_file = number + 1;
     }
+    disk.sync_folder(log_format::FOLDER).map_err(io)?; // the names of files that a dying process left are as new
     close_gaps(&mut recovered);
     Ok(recovered)
 }
@@ -119,14 +124,12 @@ fn set_aside(disk: &dyn Disk, key: &str, at: usize, bytes: &[u8], problems: &mut
 /// Ends the gaps that the log left open. Those in the catalogue are ended there.
 fn close_gaps(recovered: &mut Recovered) {
     let Some(alive) = recovered.alive else { return };
-    let open: Vec<(PvId, Gap)> = {
-        let facts = recovered.head.facts();
-        let all = facts.gaps.iter().map(|((pv, ..), gap)| (*pv, *gap));
-        all.filter(|(_, gap)| gap.to.is_none()).collect()
-    };
-    for (pv, gap) in open {
-        recovered.head.append(pv, &Record::Gap(Gap { to: Some(alive.max(gap.from)), ..gap }));
-    }
+    let ended = |gap: &Gap| Gap { to: Some(alive.max(gap.from)), ..*gap };
+    let facts = recovered.head.facts();
+    let open = facts.gaps.iter().filter(|(_, gap)| gap.to.is_none());
+    recovered.closed_gaps = open.map(|((pv, ..), gap)| (*pv, Record::Gap(ended(gap)))).collect();
+    drop(facts);
+    recovered.closed_gaps.iter().for_each(|(pv, gap)| recovered.head.append(*pv, gap));
 }
 
 /// Removes half-written segments and what a merge left over, and sets aside whole segments that the catalogue does not know: a

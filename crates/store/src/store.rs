@@ -60,16 +60,12 @@ impl Store {
         catalog.commit_restart(recovered.alive, now)?;
 
         let segments = manifests.into_iter().map(|manifest| Arc::new(Segment::new(disk.clone(), manifest))).collect();
+        let mut log = Log::new(disk.clone(), recovered.next_log_file, recovered.next_frame);
+        log.append(&recovered.closed_gaps, recovered.appended, now);
         let has_samples = recovered.head.samples() > 0;
         let full = recovered.head.bytes() >= config.head_bytes_max;
         let snapshot = Snapshot { heads: vec![Arc::new(recovered.head)], segments: Arc::new(segments) };
-        let ingest = Ingest {
-            log: Log::new(disk.clone(), recovered.next_log_file, recovered.next_frame),
-            head_since: has_samples.then_some(now),
-            alive: now,
-            refusal: None,
-            closed: false,
-        };
+        let ingest = Ingest { log, head_since: has_samples.then_some(now), alive: now, refusal: None, closed: false };
         let engine = Engine::new(config, disk, catalog, registry, snapshot, ingest, position.next_segment);
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);

@@ -43,6 +43,28 @@ fn a_restart_ends_open_gaps_and_leaves_one_of_the_archiver() {
     assert_eq!(store.reader().gaps(pv, some).unwrap(), gaps[1..3]);
 }
 
+/// A gap that a crash left open was ended in memory only: the next crash before a flush found it open again, and ended it at
+/// its own last sign of life, over all samples in between.
+#[test]
+fn a_gap_that_a_crash_left_open_ends_there_after_a_second_crash_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let gap = |from, to| Gap { from: at(from), to, cause: GapCause::NeverConnected, lost: 0 };
+    let store = open(&folder, 100);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    store.writer().append(&[(pv, Record::Gap(gap(100, None)))], at(100)).unwrap();
+    store.tick(at(150));
+    wait_until("the log is synced", || store.reader().health().syncs > 0);
+    drop(store);
+    for (opened, alive) in [(200, 250), (300, 350), (400, 450)] {
+        let store = open(&folder, opened);
+        store.tick(at(alive));
+        wait_until("the log is synced", || store.reader().health().syncs > 0);
+        let gaps = store.reader().gaps(pv, TimeRange::ALL).unwrap();
+        assert_eq!(gaps[0], (GapScope::Pv, gap(100, Some(at(150)))), "opened at {opened}");
+        drop(store);
+    }
+}
+
 #[test]
 fn metadata_is_kept_when_it_changes_and_only_then() {
     let folder = tempfile::tempdir().unwrap();
