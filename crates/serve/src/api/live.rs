@@ -27,6 +27,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const FUTURE_MAX: Duration = Duration::from_secs(60);
 /// How many batches of one PV are made at one look, when a client begins far in the past.
 const BATCHES_MAX: usize = 2;
+/// A look that has made so many bytes leaves the other PVs to the next: fifty that begin far in the past are not held at once.
+const LOOK_BYTES_MAX: usize = 4 << 20;
 /// How often a silent stream shows that it is alive, so that proxies keep it open.
 const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
 
@@ -136,15 +138,26 @@ impl Live {
         }
         let appended = self.app.reader.watermark().appended;
         let unchanged = self.appended.replace(appended) == Some(appended);
-        for followed in self.followed.iter_mut().filter(|followed| followed.behind || !unchanged) {
+        let (mut bytes, mut left_out) = (0, None);
+        let wanted = |followed: &Followed| followed.behind || !unchanged;
+        for (index, followed) in self.followed.iter_mut().enumerate().filter(|(_, followed)| wanted(followed)) {
+            if bytes >= LOOK_BYTES_MAX {
+                followed.behind = true;
+                left_out.get_or_insert(index);
+                continue;
+            }
             match sample_news(&self.app, followed) {
-                Ok(samples) => news.extend(samples),
+                Ok(samples) => {
+                    bytes += samples.iter().map(Bytes::len).sum::<usize>();
+                    news.extend(samples);
+                }
                 Err(error) => {
                     tracing::error!("a live stream was broken off: {error}");
                     self.failed = true;
                 }
             }
         }
+        self.followed.rotate_left(left_out.unwrap_or(0)); // the next look begins with those that had to wait
         news
     }
 }

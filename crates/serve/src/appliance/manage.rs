@@ -1,6 +1,6 @@
 //! `/mgmt/bpl`: the Archiver Appliance's commands. What they refuse is, as there, an answer with `validation` in it.
 
-use acquire::{Added, Change};
+use acquire::{AddRequest, Added, Change};
 use axum::http::header;
 use sample::{DataFate, PvEntry, PvState};
 use serde::Deserialize;
@@ -71,13 +71,27 @@ impl Loose {
     }
 }
 
-/// `GET` and `POST /mgmt/bpl/archivePV`. Policies, controlling PVs and appliances are not known here; the PV is archived.
+/// `GET` and `POST /mgmt/bpl/archivePV`. Policies, controlling PVs and appliances are not known here; the PV is archived. All
+/// PVs of a request are added at once, because the catalogue is synced for each addition.
 pub(crate) fn archive(call: &Call) -> Answer {
-    let rows = wanted(call)?.iter().map(|wanted| archive_one(call, wanted)).collect::<Result<Vec<_>, _>>()?;
+    let judged: Vec<(String, Result<AddRequest, Refusal>)> = wanted(call)?.iter().map(judge).collect();
+    let granted = judged.iter().filter_map(|(_, judgement)| judgement.as_ref().ok().cloned()).collect();
+    let mut added = call.app.control.add(granted)?.into_iter();
+    let rows: Vec<Value> = judged
+        .into_iter()
+        .map(|(name, judgement)| match judgement.map(|_| added.next()) {
+            Err(refusal) => {
+                json!({ "pvName": name, "status": "Exception occured", "validation": refusal.message() })
+            }
+            Ok(Some((_, Added::Already))) => json!({ "pvName": name, "status": "Already submitted" }),
+            Ok(_) => json!({ "pvName": name, "status": "Archive request submitted" }),
+        })
+        .collect();
     json(&rows)
 }
 
-fn archive_one(call: &Call, wanted: &Wanted) -> Result<Value, Refusal> {
+/// The name as it was given, and the request that acquisition understands.
+fn judge(wanted: &Wanted) -> (String, Result<AddRequest, Refusal>) {
     let name = wanted.pv.trim();
     let method = wanted.samplingmethod.as_deref().map(str::to_ascii_lowercase);
     // The Appliance gives monitors a period too, for its buffers; here a monitor takes every update.
@@ -85,18 +99,7 @@ fn archive_one(call: &Call, wanted: &Wanted) -> Result<Value, Refusal> {
         Some("scan") => wanted.samplingperiod.as_ref().and_then(Loose::number).or(Some(1.0)),
         _ => None,
     };
-    let request = match request(name, None, method.as_deref(), period) {
-        Ok(request) => request,
-        Err(refusal) => {
-            return Ok(json!({ "pvName": name, "status": "Exception occured", "validation": refusal.message() }));
-        }
-    };
-    let added = call.app.control.add(vec![request])?;
-    let status = match added.first() {
-        Some((_, Added::Already)) => "Already submitted",
-        _ => "Archive request submitted",
-    };
-    Ok(json!({ "pvName": name, "status": status }))
+    (name.to_owned(), request(name, None, method.as_deref(), period))
 }
 
 /// The PVs of a request: JSON objects, or a list of names with settings that hold for all of them.

@@ -18,15 +18,21 @@ pub(crate) fn show(call: &Call) -> Answer {
     let rows: Vec<Value> = resolve(call, &names)?
         .iter()
         .map(|(name, entry)| match entry {
-            Some(entry) => row(name, entry, call.app.control.status(entry.id).as_ref(), last_sample(call, entry)),
+            Some(entry) => {
+                let status = call.app.control.status(entry.id);
+                let last = last_sample(call, entry, status.as_ref());
+                row(name, entry, status.as_ref(), last)
+            }
             None => json!({ "pvName": name, "status": "Not being archived" }),
         })
         .collect();
     json(&rows)
 }
 
-fn last_sample(call: &Call, entry: &PvEntry) -> Option<Timestamp> {
-    call.app.reader.extent(entry.id).map(|(_, last, _)| last)
+/// When the newest sample was. What was taken in this run is known without the store: a glob can name 100,000 PVs.
+fn last_sample(call: &Call, entry: &PvEntry, status: Option<&Status>) -> Option<Timestamp> {
+    let taken = status.and_then(|status| status.last_sample);
+    taken.or_else(|| Some(call.app.reader.last_before(entry.id, Timestamp::MAX).ok()??.time))
 }
 
 fn row(name: &str, entry: &PvEntry, status: Option<&Status>, last: Option<Timestamp>) -> Value {
