@@ -107,8 +107,12 @@ impl<H: Fn(Key, Event)> Link<H> {
         let end = match connected {
             Ok(stream) => {
                 self.cells.circuit_opened();
+                tracing::info!("Channel Access: connected to {}", self.server);
                 self.report(ReportKind::Connected);
                 let end = self.converse(&mut circuit, &stream).await;
+                if let End::Lost(reason) = &end {
+                    tracing::warn!("Channel Access: {reason}");
+                }
                 self.cells.circuit_closed();
                 end
             }
@@ -116,7 +120,7 @@ impl<H: Fn(Key, Event)> Link<H> {
         };
         if let End::Lost(reason) = end {
             self.cells.circuit_lost();
-            tracing::debug!(server = %self.server, reason, "circuit lost");
+            tracing::debug!(server = %self.server, reason, "no circuit");
             while let Ok(order) = self.orders.try_recv() {
                 self.apply(&mut circuit, order);
             }

@@ -96,7 +96,9 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
         let reason = match crate::net::connect(self.server).await {
             Ok(stream) => {
                 add(&self.counters, Counters { circuits_opened: 1, ..Counters::default() });
+                tracing::info!("pvAccess: connected to {}", self.server);
                 let reason = self.converse(&mut circuit, stream, &mut commands).await;
+                tracing::warn!("pvAccess: circuit to {} ended: {reason}", self.server);
                 add(&self.counters, Counters { circuits_closed: 1, ..circuit.take_counters() });
                 reason
             }
