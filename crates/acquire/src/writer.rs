@@ -22,6 +22,10 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 /// How often it is asked again when the archiver is to end.
 const RETRIES_AT_END: usize = 4;
 
+/// A batch that has so many bytes is closed: after the store has refused for a while all that the queue holds comes at once,
+/// and whoever reads it should not have to take it so.
+const BATCH_BYTES_MAX: usize = 1 << 20;
+
 /// Runs until the buffer is closed and empty.
 pub(crate) fn run<S: Sink>(shared: &Arc<Shared<S>>) {
     let mut scanned_at = now();
@@ -83,6 +87,7 @@ fn group(drained: Drained) -> Vec<(PvId, Record)> {
             Fact::Sample(sample) => {
                 if let Some(index) = open.get(&pv)
                     && let Record::Samples(batch) = &mut records[*index].1
+                    && batch.byte_size() < BATCH_BYTES_MAX
                     && batch.push(&sample)
                 {
                     continue;
@@ -101,7 +106,7 @@ fn group(drained: Drained) -> Vec<(PvId, Record)> {
 
 #[cfg(test)]
 mod tests {
-    use sample::{Alarm, Gap, GapCause, Sample, Timestamp, Value};
+    use sample::{Alarm, Column, Gap, GapCause, Sample, Timestamp, Value};
 
     use super::*;
 
@@ -127,5 +132,14 @@ mod tests {
             .map(|(pv, record)| (pv.0, if let Record::Samples(batch) = record { batch.len() } else { 0 }))
             .collect();
         assert_eq!(sizes, [(1, 2), (2, 2), (1, 1), (1, 0), (1, 1)]);
+    }
+
+    #[test]
+    fn large_samples_that_come_at_once_are_divided() {
+        let image = || Value::Array(Column::U8(vec![7; BATCH_BYTES_MAX / 4]));
+        let facts = (0..10).map(|n| (PvId(1), sample(n, image()))).collect();
+        let records = group(Drained { facts, ..Drained::default() });
+        let size = |record: &Record| if let Record::Samples(batch) = record { batch.len() } else { 0 };
+        assert_eq!(records.iter().map(|(_, record)| size(record)).collect::<Vec<_>>(), [4, 4, 2]);
     }
 }

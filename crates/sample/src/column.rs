@@ -349,6 +349,22 @@ impl Column {
             (a, b) => a == b,
         }
     }
+
+    /// Whether the values at two places are equal to the last bit, found without copying them. Panics beyond the last, like
+    /// a slice.
+    pub fn identical_at(&self, a: usize, b: usize) -> bool {
+        match self {
+            Column::F32(column) => column[a].to_bits() == column[b].to_bits(),
+            Column::F64(column) => column[a].to_bits() == column[b].to_bits(),
+            Column::String(column) => column.get(a) == column.get(b),
+            Column::Structure(column) => column.get(a) == column.get(b),
+            Column::Array(arrays) => {
+                let (a, b) = (arrays.range(a), arrays.range(b));
+                a.len() == b.len() && a.zip(b).all(|(a, b)| arrays.elements.identical_at(a, b))
+            }
+            others => others.get(a).identical(&others.get(b)),
+        }
+    }
 }
 
 fn extend_arrays(arrays: &mut Arrays, other: &Arrays, range: std::ops::Range<usize>) -> bool {
@@ -375,7 +391,7 @@ mod tests {
             vec![Value::F64(f64::NAN), Value::F64(-0.0)],
             vec![Value::String("µA".into()), Value::String("".into())],
             vec![Value::Structure(Arc::from([1u8, 2].as_slice()))],
-            vec![array(&[1.0, f32::NAN]), array(&[]), array(&[3.0])],
+            vec![array(&[1.0, f32::NAN]), array(&[]), array(&[3.0]), array(&[1.0, f32::NAN]), array(&[1.0, 2.0])],
         ];
         for values in cases {
             let mut column = Column::new(values[0].value_type());
@@ -385,6 +401,9 @@ mod tests {
             assert_eq!(column.len(), values.len());
             for (index, value) in values.iter().enumerate() {
                 assert!(column.get(index).identical(value), "{value:?}");
+                for (other, another) in values.iter().enumerate() {
+                    assert_eq!(column.identical_at(index, other), value.identical(another), "{value:?} {another:?}");
+                }
             }
             let mut copy = Column::new(column.value_type());
             assert!(copy.extend_from(&column, 0..column.len()));

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sample::{Batch, Sample};
+use sample::Batch;
 
 /// A sample is compared with so many of the same time before it. More share a time only where a clock stands still.
 pub(crate) const REPEATS_COMPARED: usize = 64;
@@ -21,7 +21,8 @@ pub(crate) fn without_repeats(batch: Batch) -> (Batch, u64) {
             group = row;
             continue;
         }
-        if repeats(&batch, group.max(row.saturating_sub(REPEATS_COMPARED))..row, &batch.get(row)) {
+        let mut compared = group.max(row.saturating_sub(REPEATS_COMPARED))..row;
+        if compared.any(|earlier| batch.identical_at(earlier, row)) {
             extend(&mut kept, &batch, from..row);
             from = row + 1;
             dropped += 1;
@@ -29,10 +30,6 @@ pub(crate) fn without_repeats(batch: Batch) -> (Batch, u64) {
     }
     extend(&mut kept, &batch, from..batch.len());
     (kept, dropped)
-}
-
-fn repeats(batch: &Batch, rows: Range<usize>, sample: &Sample) -> bool {
-    rows.into_iter().any(|row| batch.get(row).identical(sample))
 }
 
 fn extend(kept: &mut Batch, batch: &Batch, rows: Range<usize>) {
@@ -43,7 +40,7 @@ fn extend(kept: &mut Batch, batch: &Batch, rows: Range<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sample::{Alarm, Element, Timestamp, Value, ValueType};
+    use sample::{Alarm, Element, Sample, Timestamp, Value, ValueType};
 
     #[test]
     fn only_what_is_equal_in_everything_is_a_repeat() {
