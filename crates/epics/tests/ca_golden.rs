@@ -1,6 +1,4 @@
-//! Plays the conversations in `testdata/wire-ca` byte for byte. `UPDATE_GOLDEN=1` writes what comes out below the `----` lines.
-//!
-//! A case is a sentence, then steps, then `----` and what the user is told. Cases are separated by blank lines. The steps:
+//! Plays the conversations in `testdata/wire-ca` byte for byte. The steps of a case:
 //!
 //! ```text
 //!   open NAME                 a channel is asked for          channel TYPE COUNT NAME   the same, and it is there
@@ -9,12 +7,12 @@
 //!   > bytes   # comment       must be sent, exactly           < bytes   # comment       arrives
 //! ```
 //!
-//! Bytes are hexadecimal, `"text"`, or `00*7` for seven zeros. Whatever is sent must be listed, except after `channel`.
+//! Whatever is sent must be listed, except after `channel`.
+
+mod golden;
 
 use std::{
-    env, fs,
     net::SocketAddr,
-    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -28,57 +26,34 @@ use epics::{
         wire::{Header, put_message},
     },
 };
+use golden::{Step, assert_sent, check, parse_bytes};
 
 #[test]
 fn circuits_talk_as_recorded() {
-    check("circuit.txt");
+    check("wire-ca/circuit.txt", play);
 }
 
 #[test]
 fn values_of_every_type_are_read_as_recorded() {
-    check("values.txt");
+    check("wire-ca/values.txt", play);
 }
 
 #[test]
 fn searches_look_as_recorded() {
-    check("search.txt");
+    check("wire-ca/search.txt", play);
 }
 
-fn check(file: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/wire-ca").join(file);
-    let recorded = fs::read_to_string(&path).expect("the golden file is there");
-    let cases: Vec<String> = recorded.trim_end().split("\n\n").map(play).collect();
-    let played = cases.join("\n\n") + "\n";
-    if env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(&path, &played).expect("the golden file can be written");
-        return;
-    }
-    for (recorded, played) in recorded.trim_end().split("\n\n").zip(&cases) {
-        assert!(recorded.trim_end() == played, "{file} records\n\n{recorded}\n\nbut now it is\n\n{played}\n");
-    }
-}
-
-/// Returns the case with what came out of it.
-fn play(case: &str) -> String {
-    let steps: Vec<&str> = case.lines().take_while(|line| *line != "----").collect();
-    let mut stage = Stage::new(steps.first().copied().unwrap_or_default());
-    let mut lines = steps.iter().skip(1).peekable();
-    while let Some(line) = lines.next() {
-        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
-        match verb {
-            ">" | "<" => {
-                let mut bytes = parse_bytes(rest);
-                while let Some(more) = lines.next_if(|next| next.starts_with(verb)) {
-                    bytes.extend(parse_bytes(&more[1..]));
-                }
-                if verb == ">" { stage.expect(&bytes) } else { stage.arrive(&bytes) }
-            }
+fn play(sentence: &str, steps: &[Step]) -> Vec<String> {
+    let mut stage = Stage::new(sentence);
+    for Step { verb, rest } in steps {
+        match *verb {
+            ">" => stage.expect(&parse_bytes(rest)),
+            "<" => stage.arrive(&parse_bytes(rest)),
             _ => stage.act(verb, rest),
         }
     }
     stage.expect(&[]);
-    let told = if stage.told.is_empty() { "nothing".to_owned() } else { stage.told.join("\n") };
-    format!("{}\n----\n{told}", steps.join("\n"))
+    stage.told
 }
 
 struct Stage {
@@ -189,8 +164,7 @@ impl Stage {
             self.sent.append(&mut datagram);
         }
         self.sent.append(self.circuit.transmit());
-        let (sent, expected) = (hexadecimal(&self.sent), hexadecimal(bytes));
-        assert!(sent == expected, "{}\nsent:\n{sent}expected:\n{expected}", self.sentence);
+        assert_sent(&self.sentence, &self.sent, bytes);
         self.sent.clear();
     }
 }
@@ -208,26 +182,4 @@ fn describe(event: &Event) -> String {
         Event::Described(description) => format!("Described {description:?}"),
         other => format!("{other:?}"),
     }
-}
-
-fn parse_bytes(line: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut rest = line.split('#').next().unwrap_or_default().trim();
-    while !rest.is_empty() {
-        if let Some((text, after)) = rest.strip_prefix('"').and_then(|quoted| quoted.split_once('"')) {
-            bytes.extend_from_slice(text.as_bytes());
-            rest = after.trim_start();
-            continue;
-        }
-        let (token, after) = rest.split_once(' ').unwrap_or((rest, ""));
-        let (byte, times) = token.split_once('*').unwrap_or((token, "1"));
-        let byte = u8::from_str_radix(byte, 16).unwrap_or_else(|_| panic!("no byte: {token}"));
-        bytes.extend(std::iter::repeat_n(byte, times.parse().expect("a number of repeats")));
-        rest = after.trim_start();
-    }
-    bytes
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.chunks(8).map(|row| row.iter().map(|byte| format!("{byte:02x} ")).collect::<String>() + "\n").collect()
 }

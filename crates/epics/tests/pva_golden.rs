@@ -1,6 +1,4 @@
-//! Plays the conversations in `testdata/wire-pva` byte for byte. `UPDATE_GOLDEN=1` writes what comes out below the `----` lines.
-//!
-//! A case is a sentence, then steps, then `----` and what the user is told. Cases are separated by blank lines. The steps:
+//! Plays the conversations in `testdata/wire-pva` byte for byte. The steps of a case:
 //!
 //! ```text
 //!   open NAME                 a PV is subscribed to           hello           the server accepts the client
@@ -10,12 +8,12 @@
 //!   > bytes   # comment       must be sent, exactly           < bytes   # comment       arrives
 //! ```
 //!
-//! Bytes are hexadecimal, `"text"`, or `00*7` for seven zeros. Whatever is sent must be listed, except after `hello` and `channel`.
+//! Whatever is sent must be listed, except after `hello` and `channel`.
+
+mod golden;
 
 use std::{
-    env, fs,
     net::SocketAddr,
-    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -31,72 +29,48 @@ use epics::{
         wire::{HEADER_BYTES, Header, Order, Reader, Writer},
     },
 };
+use golden::{Step, assert_sent, check, hexadecimal, parse_bytes};
 
 #[test]
 fn circuits_talk_as_recorded() {
-    check("circuit.txt");
+    check("wire-pva/circuit.txt", play);
 }
 
 #[test]
 fn updates_are_understood_as_recorded() {
-    check("normative.txt");
+    check("wire-pva/normative.txt", play);
 }
 
 #[test]
 fn values_of_every_type_are_read_and_written_as_recorded() {
-    check("values.txt");
+    check("wire-pva/values.txt", play);
 }
 
 #[test]
 fn searches_look_as_recorded() {
-    check("search.txt");
+    check("wire-pva/search.txt", play);
 }
 
-fn check(file: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/wire-pva").join(file);
-    let recorded = fs::read_to_string(&path).expect("the golden file is there");
-    let cases: Vec<String> = recorded.trim_end().split("\n\n").map(play).collect();
-    let played = cases.join("\n\n") + "\n";
-    if env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(&path, &played).expect("the golden file can be written");
-        return;
-    }
-    for (recorded, played) in recorded.trim_end().split("\n\n").zip(&cases) {
-        assert!(recorded.trim_end() == played, "{file} records\n\n{recorded}\n\nbut now it is\n\n{played}\n");
-    }
-}
-
-/// Returns the case with what came out of it.
-fn play(case: &str) -> String {
-    let steps: Vec<&str> = case.lines().take_while(|line| *line != "----").collect();
-    let mut stage = Stage::new(steps.first().copied().unwrap_or_default());
-    let mut lines = steps.iter().skip(1).peekable();
-    while let Some(line) = lines.next() {
-        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
-        if !["<", ">", "="].contains(&verb) {
-            stage.act(verb, rest);
-            continue;
-        }
-        let (order, rest) = match rest.split_once(' ') {
-            Some(("little", rest)) if verb == "=" => (Order::Little, rest),
-            Some(("big", rest)) if verb == "=" => (Order::Big, rest),
-            _ => (Order::Little, rest),
-        };
-        let mut bytes = parse_bytes(rest);
-        let goes_on = if verb == "=" { " " } else { verb };
-        while let Some(more) = lines.next_if(|next| next.starts_with(goes_on)) {
-            bytes.extend(parse_bytes(&more[1..]));
-        }
-        match verb {
-            ">" => stage.expect(&bytes),
-            "<" => stage.arrive(&bytes),
-            _ => stage.read(&bytes, order),
+fn play(sentence: &str, steps: &[Step]) -> Vec<String> {
+    let mut stage = Stage::new(sentence);
+    for Step { verb, rest } in steps {
+        match *verb {
+            ">" => stage.expect(&parse_bytes(rest)),
+            "<" => stage.arrive(&parse_bytes(rest)),
+            "=" => {
+                let (order, bytes) = match rest.split_once(' ') {
+                    Some(("little", bytes)) => (Order::Little, bytes),
+                    Some(("big", bytes)) => (Order::Big, bytes),
+                    _ => panic!("no byte order: {rest}"),
+                };
+                stage.read(&parse_bytes(bytes), order);
+            }
+            _ => stage.act(verb, rest),
         }
     }
     stage.expect(&[]);
     stage.count();
-    let told = if stage.told.is_empty() { "nothing".to_owned() } else { stage.told.join("\n") };
-    format!("{}\n----\n{told}", steps.join("\n"))
+    stage.told
 }
 
 struct Stage {
@@ -215,8 +189,7 @@ impl Stage {
             self.sent.append(&mut writer.into_bytes());
         }
         self.sent.append(&mut self.circuit.transmit());
-        let (sent, expected) = (hexadecimal(&self.sent), hexadecimal(bytes));
-        assert!(sent == expected, "{}\nsent:\n{sent}expected:\n{expected}", self.sentence);
+        assert_sent(&self.sentence, &self.sent, bytes);
         self.sent.clear();
     }
 
@@ -315,26 +288,4 @@ fn show(ty: &Type, value: &Tree) -> String {
         (_, Tree::Any(None) | Tree::Union(None)) => nothing(),
         (_, other) => format!("{other:?}"),
     }
-}
-
-fn parse_bytes(line: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut rest = line.split('#').next().unwrap_or_default().trim();
-    while !rest.is_empty() {
-        if let Some((text, after)) = rest.strip_prefix('"').and_then(|quoted| quoted.split_once('"')) {
-            bytes.extend_from_slice(text.as_bytes());
-            rest = after.trim_start();
-            continue;
-        }
-        let (token, after) = rest.split_once(' ').unwrap_or((rest, ""));
-        let (byte, times) = token.split_once('*').unwrap_or((token, "1"));
-        let byte = u8::from_str_radix(byte, 16).unwrap_or_else(|_| panic!("no byte: {token}"));
-        bytes.extend(std::iter::repeat_n(byte, times.parse().expect("a number of repeats")));
-        rest = after.trim_start();
-    }
-    bytes
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.chunks(8).map(|row| row.iter().map(|byte| format!("{byte:02x} ")).collect::<String>() + "\n").collect()
 }
