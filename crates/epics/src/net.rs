@@ -19,13 +19,18 @@ const CIRCUIT_RECEIVE_BYTES: usize = 4 << 20;
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Where to listen for answers from `peers`: on this host alone where all of them are on it, so that nobody else can send any.
+pub(crate) fn local_address(mut peers: impl Iterator<Item = SocketAddr>) -> Ipv4Addr {
+    if peers.all(|peer| peer.ip().is_loopback()) { Ipv4Addr::LOCALHOST } else { Ipv4Addr::UNSPECIFIED }
+}
+
 /// A UDP socket for searches: any port, broadcasts allowed, room for a storm of answers.
-pub(crate) fn search_socket() -> io::Result<UdpSocket> {
+pub(crate) fn search_socket(local: Ipv4Addr) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_broadcast(true)?;
     socket.set_recv_buffer_size(CIRCUIT_RECEIVE_BYTES)?;
     socket.set_nonblocking(true)?;
-    socket.bind(&SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)).into())?;
+    socket.bind(&SocketAddr::V4(SocketAddrV4::new(local, 0)).into())?;
     UdpSocket::from_std(socket.into())
 }
 

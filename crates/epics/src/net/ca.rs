@@ -8,14 +8,14 @@
 use std::{
     collections::{HashMap, HashSet},
     io,
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr},
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use tokio::{net::UdpSocket, sync::mpsc, time::sleep_until};
 
-use super::{broadcast_addresses, search_socket};
+use super::{broadcast_addresses, local_address, search_socket};
 use crate::{
     Event, Key,
     ca::{
@@ -62,6 +62,11 @@ enum Request {
     },
 }
 
+/// Where the client's UDP sockets belong: broadcasts reach other hosts, listed addresses may be this host's own.
+fn local(config: &Config) -> Ipv4Addr {
+    if config.auto_addresses { Ipv4Addr::UNSPECIFIED } else { local_address(config.addresses.iter().copied()) }
+}
+
 impl Client {
     /// Starts the search and circuit tasks on the current tokio runtime. `handler` is called on those tasks for each
     /// event and must not block: while it does, nothing is received from that server.
@@ -71,7 +76,8 @@ impl Client {
     {
         let (requests, request_queue) = mpsc::unbounded_channel();
         let cells = Arc::new(Cells::default());
-        let hub = Hub::new(config, handler, search_socket()?, Arc::clone(&cells));
+        let socket = search_socket(local(&config))?;
+        let hub = Hub::new(config, handler, socket, Arc::clone(&cells));
         tokio::spawn(hub.run(request_queue));
         Ok(Client { requests, cells })
     }
@@ -179,7 +185,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             self.connect_name_server(server, Duration::ZERO);
         }
         let (found, mut beacons) = mpsc::unbounded_channel();
-        tokio::spawn(beacons::listen(self.config.repeater_port, found));
+        tokio::spawn(beacons::listen((local(&self.config), self.config.repeater_port), found));
         let mut batch = Vec::new();
         let mut input = vec![0; 1 << 16];
         let mut datagram = Vec::new();

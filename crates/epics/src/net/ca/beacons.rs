@@ -33,11 +33,12 @@ const CONFIRMATION: Duration = Duration::from_secs(5);
 /// More clients than a host has.
 const CLIENTS_MAX: usize = 1000;
 
-/// Sends each server that comes up to `found`, until nobody listens there.
-pub(super) async fn listen(repeater_port: u16, found: mpsc::UnboundedSender<SocketAddr>) {
+/// Sends each server that comes up to `found`, until nobody listens there. `local` is where the repeater of this host belongs.
+pub(super) async fn listen(local: (Ipv4Addr, u16), found: mpsc::UnboundedSender<SocketAddr>) {
+    let repeater_port = local.1;
     let mut listener = Listener { beacons: Beacons::default(), found };
     loop {
-        let end = match UdpSocket::bind((Ipv4Addr::UNSPECIFIED, repeater_port)).await {
+        let end = match UdpSocket::bind(local).await {
             Ok(socket) => listener.be_the_repeater(&socket).await,
             Err(_) => listener.use_the_repeater(repeater_port).await,
         };

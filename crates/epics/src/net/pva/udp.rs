@@ -11,7 +11,7 @@ use std::{
 use tokio::{io::ReadBuf, net::UdpSocket};
 
 use crate::{
-    net::{broadcast_addresses, search_socket, shared_port_socket},
+    net::{broadcast_addresses, local_address, search_socket, shared_port_socket},
     pva::{
         Config, Registry,
         message::{self, Beacon, Message, SEARCH_FLAGS_AT, SEARCH_UNICAST, SearchReply},
@@ -59,7 +59,7 @@ impl Udp {
             ip => ip.is_loopback() || !networks.iter().any(|network| network.ip() == ip),
         };
         let targets = addresses.iter().map(|a| Target { address: *a, unicast: is_unicast(a) }).collect();
-        let search = search_socket()?;
+        let search = search_socket(local_address(addresses.iter().copied()))?;
         let reply_port = search.local_addr()?.port();
         let beacons = if config.auto_addresses { beacon_sockets(&networks) } else { Vec::new() };
         Ok(Udp { search, reply_port, targets, beacons, buffer: vec![0; DATAGRAM_BYTES].into() })
