@@ -178,14 +178,24 @@ impl User {
     }
 }
 
-fn searching(iocs: &[&Ioc]) -> Config {
-    Config { addresses: iocs.iter().map(|ioc| ioc.search).collect(), ..Config::default() }
+fn searching(ioc: &Ioc) -> Config {
+    Config { addresses: vec![ioc.search], ..Config::default() }
+}
+
+/// A user whose PV 1 the IOC has, the circuit, and the number of the PV's subscription there.
+async fn connected(ioc: &Ioc) -> (User, Session, u32) {
+    let mut user = User::start(searching(ioc));
+    user.client.subscribe(Key(1), "A", Monitor::default());
+    let mut session = ioc.accept().await;
+    let (_, subscription) = session.create().await;
+    user.expect_connected(1).await;
+    (user, session, subscription)
 }
 
 #[tokio::test]
 async fn a_lost_server_is_told_at_once_and_found_again() {
     let ioc = Ioc::start().await;
-    let mut user = User::start(searching(&[&ioc]));
+    let mut user = User::start(searching(&ioc));
     user.client.subscribe(Key(7), "LAB:TEMP", Monitor::default());
     for value in [1.0, 2.0] {
         let mut session = ioc.accept().await;
@@ -207,23 +217,15 @@ async fn a_lost_server_is_told_at_once_and_found_again() {
 #[tokio::test]
 async fn a_circuit_with_nonsense_ends_and_the_others_live_on() {
     let (sane, broken) = (Ioc::start().await, Ioc::start().await);
-    let mut user = User::start(searching(&[&sane]));
-    user.client.subscribe(Key(1), "SANE", Monitor::default());
-    let mut sane_session = sane.accept().await;
-    let (_, subscription) = sane_session.create().await;
-    user.expect_connected(1).await;
-    let mut other = User::start(searching(&[&broken]));
-    other.client.subscribe(Key(2), "BROKEN", Monitor::default());
-    let mut session = broken.accept().await;
-    session.create().await;
-    other.expect_connected(2).await;
+    let (mut user, mut sane_session, subscription) = connected(&sane).await;
+    let (mut other, mut session, _) = connected(&broken).await;
     session.stream.write_all(&[0, 1, 0xFF, 0xFF, 0, 20, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]).await.expect("a circuit");
     session.stream.write_all(&[0xFF; 8]).await.expect("a circuit");
-    let reason = other.expect_disconnected(2).await;
+    let reason = other.expect_disconnected(1).await;
     assert!(reason.contains("announces 4294967295 bytes"), "{reason}");
     assert_eq!(other.client.counters().protocol_errors, 1);
     broken.accept().await.create().await;
-    other.expect_connected(2).await;
+    other.expect_connected(1).await;
     sane_session.update(subscription, 3.0).await;
     user.expect_value(1, 3.0).await;
 }
@@ -232,18 +234,14 @@ async fn a_circuit_with_nonsense_ends_and_the_others_live_on() {
 #[tokio::test]
 async fn a_server_that_does_not_read_can_still_send() {
     let ioc = Ioc::start().await;
-    let mut user = User::start(searching(&[&ioc]));
-    user.client.subscribe(Key(0), "FIRST", Monitor::default());
-    let mut session = ioc.accept().await;
-    let (_, subscription) = session.create().await;
-    user.expect_connected(0).await;
+    let (mut user, mut session, subscription) = connected(&ioc).await;
     let long = "X".repeat(900);
-    for key in 1..20_000 {
+    for key in 2..20_001 {
         user.client.subscribe(Key(key), &format!("{long}{key}"), Monitor::default());
     }
     for value in 0..1_000 {
         session.update(subscription, f64::from(value)).await;
-        user.expect_value(0, f64::from(value)).await;
+        user.expect_value(1, f64::from(value)).await;
     }
     // Now it reads, and finds all requests whole.
     for _ in 1..20_000 {
@@ -254,11 +252,7 @@ async fn a_server_that_does_not_read_can_still_send() {
 #[tokio::test]
 async fn the_last_channel_takes_the_circuit_with_it() {
     let ioc = Ioc::start().await;
-    let mut user = User::start(searching(&[&ioc]));
-    user.client.subscribe(Key(1), "A", Monitor::default());
-    let mut session = ioc.accept().await;
-    session.create().await;
-    user.expect_connected(1).await;
+    let (mut user, mut session, _) = connected(&ioc).await;
     user.client.subscribe(Key(2), "B", Monitor::default());
     session.create().await;
     user.expect_connected(2).await;
@@ -271,11 +265,7 @@ async fn the_last_channel_takes_the_circuit_with_it() {
 #[tokio::test]
 async fn a_dropped_client_ends_its_circuits() {
     let ioc = Ioc::start().await;
-    let mut user = User::start(searching(&[&ioc]));
-    user.client.subscribe(Key(1), "A", Monitor::default());
-    let mut session = ioc.accept().await;
-    session.create().await;
-    user.expect_connected(1).await;
+    let (user, mut session, _) = connected(&ioc).await;
     drop(user.client);
     session.expect_end().await;
 }
@@ -312,7 +302,7 @@ async fn a_name_that_cannot_be_one_is_refused() {
 async fn a_server_that_cannot_be_connected_is_named() {
     let ioc = Ioc::start().await;
     let port = ioc.circuits.local_addr().expect("an address").port();
-    let config = searching(&[&ioc]);
+    let config = searching(&ioc);
     drop(ioc);
     let mut user = User::start(config);
     user.client.subscribe(Key(1), "A", Monitor::default());
@@ -326,7 +316,7 @@ async fn a_server_that_cannot_be_connected_is_named() {
 async fn a_put_waits_for_the_record() {
     use epics::ca::put::{PutError, PutValue};
     let ioc = Ioc::start().await;
-    let mut user = User::start(searching(&[&ioc]));
+    let mut user = User::start(searching(&ioc));
     assert_eq!(user.client.put(Key(1), PutValue::Long(1)).await, Err(PutError::NotConnected));
     user.client.subscribe(Key(1), "A", Monitor::default());
     let mut session = ioc.accept().await;

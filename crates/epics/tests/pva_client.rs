@@ -8,8 +8,18 @@ use epics::{
     Event, Key,
     pva::{Config, Monitor},
 };
-use pva_server::{Server, User, command, search_reply, soon};
+use pva_server::{Server, Session, User, command, search_reply, soon};
 use tokio::io::AsyncWriteExt;
+
+/// A user whose PV 1 the server has, the circuit, and the number of the PV's monitor there.
+async fn connected(server: &Server, config: Config) -> (User, Session, u32) {
+    let mut user = User::start(config);
+    user.client.subscribe(Key(1), "X", Monitor::default());
+    let mut session = server.accept().await;
+    let (_, ioid) = session.create().await;
+    user.expect_connected(1).await;
+    (user, session, ioid)
+}
 
 #[tokio::test]
 async fn a_lost_server_is_told_at_once_and_found_again() {
@@ -33,11 +43,7 @@ async fn a_lost_server_is_told_at_once_and_found_again() {
 #[tokio::test]
 async fn nonsense_ends_the_circuit_and_the_client_comes_again() {
     let server = Server::start().await;
-    let mut user = User::start(server.config());
-    user.client.subscribe(Key(1), "X", Monitor::default());
-    let mut session = server.accept().await;
-    session.create().await;
-    user.expect_connected(1).await;
+    let (mut user, mut session, _) = connected(&server, server.config()).await;
     session.stream.write_all(b"HTTP/1.1 400 Bad Request\r\n").await.expect("the circuit lives");
     let reason = user.expect_disconnected(1).await;
     assert!(reason.ends_with("a message begins with 0x48 instead of 0xca"), "{reason}");
@@ -65,11 +71,8 @@ async fn the_user_is_told_of_a_server_that_is_found_but_not_reached() {
 #[tokio::test]
 async fn a_silent_server_is_asked_and_then_left() {
     let server = Server::start().await;
-    let mut user = User::start(Config { silence_max: Duration::from_secs(1), ..server.config() });
-    user.client.subscribe(Key(1), "X", Monitor::default());
-    let mut session = server.accept().await;
-    session.create().await;
-    user.expect_connected(1).await;
+    let config = Config { silence_max: Duration::from_secs(1), ..server.config() };
+    let (mut user, mut session, _) = connected(&server, config).await;
     session.expect(command::ECHO).await;
     session.send(command::ECHO, |_| {}).await;
     session.expect(command::ECHO).await;
@@ -133,11 +136,7 @@ async fn a_name_server_is_asked_by_its_circuit() {
 #[tokio::test]
 async fn a_subscription_that_ends_is_ended_in_the_server_and_its_key_may_be_used_again() {
     let server = Server::start().await;
-    let mut user = User::start(server.config());
-    user.client.subscribe(Key(1), "OLD", Monitor::default());
-    let mut session = server.accept().await;
-    session.create().await;
-    user.expect_connected(1).await;
+    let (mut user, mut session, _) = connected(&server, server.config()).await;
     user.client.subscribe(Key(1), "NEW", Monitor::default());
     session.expect(command::DESTROY_CHANNEL).await;
     let (name, ioid) = session.create().await;
@@ -150,11 +149,7 @@ async fn a_subscription_that_ends_is_ended_in_the_server_and_its_key_may_be_used
 #[tokio::test]
 async fn circuits_end_with_the_client() {
     let server = Server::start().await;
-    let mut user = User::start(server.config());
-    user.client.subscribe(Key(1), "X", Monitor::default());
-    let mut session = server.accept().await;
-    session.create().await;
-    user.expect_connected(1).await;
+    let (user, mut session, _) = connected(&server, server.config()).await;
     assert_eq!(user.client.counters().circuits_open(), 1);
     drop(user.client);
     session.expect_end().await;
@@ -163,17 +158,13 @@ async fn circuits_end_with_the_client() {
 #[tokio::test]
 async fn a_client_that_reads_is_never_held_up_by_a_server_that_does_not() {
     let server = Server::start().await;
-    let mut user = User::start(server.config());
-    user.client.subscribe(Key(0), "X", Monitor::default());
-    let mut session = server.accept().await;
-    let (_, ioid) = session.create().await;
-    user.expect_connected(0).await;
+    let (mut user, mut session, ioid) = connected(&server, server.config()).await;
     // far more requests than the kernel takes from a client whose server does not read
-    for key in 1..400 {
+    for key in 2..401 {
         user.client.subscribe(Key(key), &"Y".repeat(50_000), Monitor::default());
     }
     for value in 0..1000 {
         session.update(ioid, value).await;
-        soon("an update", user.expect_value(0, value)).await;
+        soon("an update", user.expect_value(1, value)).await;
     }
 }
