@@ -3,6 +3,8 @@
 use std::{
     fmt,
     net::{Ipv4Addr, SocketAddr, SocketAddrV4, ToSocketAddrs},
+    ops::RangeBounds,
+    time::Duration,
 };
 
 /// Why an address list or a switch could not be read.
@@ -66,6 +68,61 @@ pub fn parse_port(key: &str, text: &str) -> Result<u16, AddrError> {
     let refused =
         || AddrError { key: key.to_owned(), text: text.to_owned(), expected: "a port number from 1 to 65535" };
     text.trim().parse().ok().filter(|port| *port > 0).ok_or_else(refused)
+}
+
+fn parse_seconds(
+    key: &str,
+    text: &str,
+    range: &impl RangeBounds<f64>,
+    expected: &'static str,
+) -> Result<Duration, AddrError> {
+    let seconds = text.trim().parse().ok().filter(|seconds| range.contains(seconds));
+    let refused = || AddrError { key: key.to_owned(), text: text.to_owned(), expected };
+    seconds.map(Duration::from_secs_f64).ok_or_else(refused)
+}
+
+/// The variables of an environment. What is not set, or blank, leaves the place of a value as it is.
+pub(crate) struct Variables<G>(pub(crate) G);
+
+impl<G: Fn(&str) -> Option<String>> Variables<G> {
+    pub(crate) fn text(&self, key: &str) -> Option<String> {
+        (self.0)(key).filter(|text| !text.trim().is_empty())
+    }
+
+    pub(crate) fn port(&self, key: &str, place: &mut u16) -> Result<(), AddrError> {
+        self.read(key, place, |text| parse_port(key, text))
+    }
+
+    pub(crate) fn switch(&self, key: &str, place: &mut bool) -> Result<(), AddrError> {
+        self.read(key, place, |text| parse_switch(key, text))
+    }
+
+    pub(crate) fn list(&self, key: &str, default_port: u16, place: &mut Vec<SocketAddr>) -> Result<(), AddrError> {
+        self.read(key, place, |text| parse_list(key, text, default_port))
+    }
+
+    /// Seconds within `range`, which `expected` describes.
+    pub(crate) fn seconds(
+        &self,
+        key: &str,
+        range: &impl RangeBounds<f64>,
+        expected: &'static str,
+        place: &mut Duration,
+    ) -> Result<(), AddrError> {
+        self.read(key, place, |text| parse_seconds(key, text, range, expected))
+    }
+
+    fn read<T>(
+        &self,
+        key: &str,
+        place: &mut T,
+        parse: impl FnOnce(&str) -> Result<T, AddrError>,
+    ) -> Result<(), AddrError> {
+        if let Some(text) = self.text(key) {
+            *place = parse(&text)?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

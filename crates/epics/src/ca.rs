@@ -6,7 +6,7 @@
 
 use std::{net::SocketAddr, ops::BitOr, time::Duration};
 
-use crate::addr::{self, AddrError};
+use crate::addr::{AddrError, Variables};
 
 pub mod beacon;
 pub mod circuit;
@@ -61,46 +61,25 @@ impl Default for Config {
 impl Config {
     /// Reads the variables that every Channel Access client reads; `get` looks one up.
     pub fn from_env(get: impl Fn(&str) -> Option<String>) -> Result<Config, AddrError> {
-        let given = |key: &str| get(key).filter(|text| !text.trim().is_empty());
+        let variables = Variables(get);
         let mut config = Config::default();
-        if let Some(text) = given("EPICS_CA_SERVER_PORT") {
-            config.server_port = addr::parse_port("EPICS_CA_SERVER_PORT", &text)?;
-        }
-        if let Some(text) = given("EPICS_CA_REPEATER_PORT") {
-            config.repeater_port = addr::parse_port("EPICS_CA_REPEATER_PORT", &text)?;
-        }
-        if let Some(text) = given("EPICS_CA_AUTO_ADDR_LIST") {
-            config.auto_addresses = addr::parse_switch("EPICS_CA_AUTO_ADDR_LIST", &text)?;
-        }
-        for (key, list) in
-            [("EPICS_CA_ADDR_LIST", &mut config.addresses), ("EPICS_CA_NAME_SERVERS", &mut config.name_servers)]
-        {
-            *list = addr::parse_list(key, &get(key).unwrap_or_default(), config.server_port)?;
-        }
-        if let Some(text) = given("EPICS_CA_CONN_TMO") {
-            config.silence_max = parse_seconds("EPICS_CA_CONN_TMO", &text)?;
-        }
-        if let Some(text) = given("EPICS_CA_MAX_SEARCH_PERIOD") {
-            let period = parse_seconds("EPICS_CA_MAX_SEARCH_PERIOD", &text)?;
-            config.search_period_max = period.max(SEARCH_PERIOD_LEAST);
-        }
-        config.user = given("USER").unwrap_or(config.user);
-        config.host = given("HOSTNAME").unwrap_or(config.host);
+        variables.port("EPICS_CA_SERVER_PORT", &mut config.server_port)?;
+        variables.port("EPICS_CA_REPEATER_PORT", &mut config.repeater_port)?;
+        variables.switch("EPICS_CA_AUTO_ADDR_LIST", &mut config.auto_addresses)?;
+        variables.list("EPICS_CA_ADDR_LIST", config.server_port, &mut config.addresses)?;
+        variables.list("EPICS_CA_NAME_SERVERS", config.server_port, &mut config.name_servers)?;
+        let expected = "a number of seconds from 0.1 to 1e6";
+        variables.seconds("EPICS_CA_CONN_TMO", &(0.1..1e6), expected, &mut config.silence_max)?;
+        variables.seconds("EPICS_CA_MAX_SEARCH_PERIOD", &(0.1..1e6), expected, &mut config.search_period_max)?;
+        config.search_period_max = config.search_period_max.max(SEARCH_PERIOD_LEAST);
+        config.user = variables.text("USER").unwrap_or(config.user);
+        config.host = variables.text("HOSTNAME").unwrap_or(config.host);
         Ok(config)
     }
 }
 
 /// EPICS raises shorter search periods to this, so that many clients together remain no burden.
 const SEARCH_PERIOD_LEAST: Duration = Duration::from_secs(60);
-
-fn parse_seconds(key: &str, text: &str) -> Result<Duration, AddrError> {
-    let seconds = text.trim().parse().ok().filter(|seconds| (0.1..1e6).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| AddrError {
-        key: key.to_owned(),
-        text: text.to_owned(),
-        expected: "a number of seconds from 0.1 to 1e6",
-    })
-}
 
 /// What is subscribed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

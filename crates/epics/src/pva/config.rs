@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use crate::addr::{AddrError, parse_list, parse_port, parse_switch};
+use crate::addr::{AddrError, Variables};
 
 /// What a client must be told.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,43 +43,19 @@ impl Default for Config {
 impl Config {
     /// Reads the variables; what is not set has the default of EPICS.
     pub fn from_env(get: impl Fn(&str) -> Option<String>) -> Result<Config, AddrError> {
+        let variables = Variables(get);
         let mut config = Config::default();
-        let filled = |key: &str| get(key).filter(|text| !text.trim().is_empty());
-        if let Some(text) = filled("EPICS_PVA_BROADCAST_PORT") {
-            config.broadcast_port = parse_port("EPICS_PVA_BROADCAST_PORT", &text)?;
-        }
-        if let Some(text) = filled("EPICS_PVA_SERVER_PORT") {
-            config.server_port = parse_port("EPICS_PVA_SERVER_PORT", &text)?;
-        }
-        if let Some(text) = filled("EPICS_PVA_ADDR_LIST") {
-            config.addresses = parse_list("EPICS_PVA_ADDR_LIST", &text, config.broadcast_port)?;
-        }
-        if let Some(text) = filled("EPICS_PVA_AUTO_ADDR_LIST") {
-            config.auto_addresses = parse_switch("EPICS_PVA_AUTO_ADDR_LIST", &text)?;
-        }
-        if let Some(text) = filled("EPICS_PVA_NAME_SERVERS") {
-            config.name_servers = parse_list("EPICS_PVA_NAME_SERVERS", &text, config.server_port)?;
-        }
-        if let Some(text) = filled("EPICS_PVA_CONN_TMO") {
-            config.silence_max = parse_seconds("EPICS_PVA_CONN_TMO", &text)?;
-        }
-        if let Some(user) = filled("USER").or_else(|| filled("LOGNAME")) {
-            config.user = user;
-        }
-        if let Some(host) = filled("HOSTNAME") {
-            config.host = host;
-        }
+        variables.port("EPICS_PVA_BROADCAST_PORT", &mut config.broadcast_port)?;
+        variables.port("EPICS_PVA_SERVER_PORT", &mut config.server_port)?;
+        variables.list("EPICS_PVA_ADDR_LIST", config.broadcast_port, &mut config.addresses)?;
+        variables.switch("EPICS_PVA_AUTO_ADDR_LIST", &mut config.auto_addresses)?;
+        variables.list("EPICS_PVA_NAME_SERVERS", config.server_port, &mut config.name_servers)?;
+        let expected = "seconds from 1 to 86400";
+        variables.seconds("EPICS_PVA_CONN_TMO", &(1.0..=86_400.0), expected, &mut config.silence_max)?;
+        config.user = variables.text("USER").or_else(|| variables.text("LOGNAME")).unwrap_or(config.user);
+        config.host = variables.text("HOSTNAME").unwrap_or(config.host);
         Ok(config)
     }
-}
-
-fn parse_seconds(key: &str, text: &str) -> Result<Duration, AddrError> {
-    let seconds: Option<f64> = text.trim().parse().ok().filter(|seconds| (1.0..=86_400.0).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| AddrError {
-        key: key.to_owned(),
-        text: text.to_owned(),
-        expected: "seconds from 1 to 86400",
-    })
 }
 
 #[cfg(test)]
