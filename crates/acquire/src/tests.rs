@@ -94,10 +94,15 @@ impl ListSink {
 
 /// Acquisition whose clients have nowhere to search: events come from the test.
 fn start(sink: &ListSink, queue_bytes_max: usize) -> Acquire<ListSink> {
+    start_on_opened(sink, queue_bytes_max, now())
+}
+
+/// The same on a store that was opened at that time.
+fn start_on_opened(sink: &ListSink, queue_bytes_max: usize, opened: Timestamp) -> Acquire<ListSink> {
     let ca = epics::ca::Config { auto_addresses: false, repeater_port: 1, ..epics::ca::Config::default() };
     let pva = epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() };
     let config = Config { default_protocol: Protocol::Ca, queue_bytes_max, ca, pva };
-    Acquire::start(config, sink.clone(), now()).unwrap()
+    Acquire::start(config, sink.clone(), opened).unwrap()
 }
 
 fn add(control: &Control<ListSink>, name: &str, method: Option<Method>) -> (PvId, Added) {
@@ -254,11 +259,8 @@ async fn no_moment_of_start_and_end_is_without_a_gap() {
     let (pv, _) = add(&former.control(), "A", None);
     former.finish();
     lock(&sink.records).clear();
-    let ca = epics::ca::Config { auto_addresses: false, repeater_port: 1, ..epics::ca::Config::default() };
-    let pva = epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() };
-    let config = Config { default_protocol: Protocol::Ca, queue_bytes_max: 1 << 20, ca, pva };
     let opened = now().saturating_sub(Duration::from_secs(30));
-    let acquire = Acquire::start(config, sink.clone(), opened).unwrap();
+    let acquire = start_on_opened(&sink, 1 << 20, opened);
     wait_until("the gap of the start is stored", || !sink.gaps(pv).is_empty());
     assert!(matches!(lock(&sink.records)[0].1, Record::Gap(gap) if gap.from == opened));
     sink.refuses.store(true, Ordering::SeqCst);
