@@ -12,7 +12,7 @@ use std::{
 };
 
 use epics::{Event, Key};
-use sample::{GapCause, Protocol, PvEntry, PvId, PvName, PvState, Record, Sink, Timestamp};
+use sample::{Gap, GapCause, Protocol, PvEntry, PvId, PvName, PvState, Record, Sink, Timestamp};
 
 use crate::{
     buffer::{Buffer, Offered},
@@ -56,6 +56,8 @@ pub(crate) struct Shared<S> {
     /// Those of the channels that are scanned.
     scanned: Mutex<HashMap<PvId, Arc<Slot>>>,
     retired: Mutex<Counters>,
+    /// When PVs were removed in this run: if one of them is added again, there is a gap from then on.
+    removed: Mutex<HashMap<PvId, Timestamp>>,
 }
 
 #[derive(Debug)]
@@ -102,6 +104,7 @@ impl<S: Sink> Acquire<S> {
             channels: RwLock::default(),
             scanned: Mutex::default(),
             retired: Mutex::default(),
+            removed: Mutex::default(),
         });
         let receive = {
             let shared = shared.clone();
@@ -155,6 +158,11 @@ impl<S: Sink> Shared<S> {
             self.unsubscribe(pv, former.generation);
             channel = std::mem::replace(&mut *former.lock(), Channel::gone(entry.clone(), now));
         }
+        let removed = lock(&self.removed).remove(&pv);
+        if let Some(from) = removed {
+            let gap = Gap { from, to: Some(now.max(from)), cause: GapCause::Paused, lost: 0 };
+            self.run(&mut channel, |_, record| record(Fact::Gap(gap)), pv, now);
+        }
         let active = entry.settings.state == PvState::Active;
         let (protocol, name) = (entry.settings.protocol, entry.name.clone());
         self.run(&mut channel, |channel, record| channel.begin(entry, now, record), pv, now);
@@ -180,6 +188,7 @@ impl<S: Sink> Shared<S> {
         let (now, mut channel) = (now(), slot.lock());
         self.run(&mut channel, |channel, record| channel.end(now, record), pv, now);
         lock(&self.names).remove(&channel.entry.name);
+        lock(&self.removed).insert(pv, now);
         *lock(&self.retired) += channel.counters;
     }
 

@@ -249,6 +249,7 @@ async fn events_of_before_a_removal_are_not_heard_when_the_pv_is_back() {
     acquire.shared().receive(Key(pv.0.into()), update(1.0));
     assert_eq!(control.status(pv).unwrap().counters.received, 0);
     acquire.finish();
+    assert!(sink.gaps(pv).contains(&(GapCause::Paused, true, 0)), "from the removal until it came back");
 }
 
 /// What is neither before the beginning nor after the end that the store hears of lies in some gap.
