@@ -60,9 +60,9 @@ impl std::error::Error for Error {
 }
 
 impl Error {
-    /// Whether it costs a block only, so that the rest of the answer can be had.
+    /// Whether it costs a block or a segment only, so that the rest of the answer can be had.
     pub fn is_damage(&self) -> bool {
-        matches!(self, Error::Store(store::Error::CorruptBlock { .. }))
+        matches!(self, Error::Store(store::Error::CorruptBlock { .. } | store::Error::CorruptSegment { .. }))
     }
 }
 

@@ -78,3 +78,24 @@ fn a_damaged_block_costs_its_samples_and_is_told() {
     let count: u64 = bins.by_ref().map(|bin| bin.expect("damage is passed over").count).sum();
     assert_eq!((count, bins.damage().len()), (ROWS as u64, 1));
 }
+
+#[test]
+fn a_segment_whose_directory_is_damaged_costs_its_samples_and_is_told() {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let pv = record(folder.path());
+    let segment = segments(folder.path()).into_iter().nth(1).expect("each close of the store leaves a segment");
+    let mut bytes = fs::read(&segment).expect("the segment can be read");
+    let end = bytes.len() - 20; // in the footer
+    bytes[end] ^= 0x10;
+    fs::write(&segment, bytes).expect("the segment can be written");
+
+    let store = open(folder.path());
+    let request = Request { pv, range: TimeRange::ALL, before: Before::Include };
+    let (batches, errors): (Vec<_>, Vec<_>) = Query::over(store.reader()).samples(&request).partition(Result::is_ok);
+    let rows: usize = batches.iter().flatten().map(Batch::len).sum();
+    assert_eq!((rows, errors.len()), (ROWS as usize, 1));
+    assert!(errors.iter().all(|error| error.as_ref().is_err_and(query::Error::is_damage)));
+    let last = store.reader().last_before(pv, Timestamp::MAX).expect("the damage is passed over");
+    assert_eq!(last.map(|sample| sample.time), Some(Timestamp::from_nanos(ROWS - 1)));
+    assert_eq!(store.reader().health().problems.len(), 1);
+}

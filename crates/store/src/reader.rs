@@ -84,8 +84,8 @@ impl Reader {
         error
     }
 
-    /// The newest sample at or before `time`; of equal times the one that arrived last. A damaged block is passed over, and
-    /// counted in `health`.
+    /// The newest sample at or before `time`; of equal times the one that arrived last. A damaged block or segment is passed
+    /// over, and told in `health`.
     pub fn last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Error> {
         if self.engine.registry().is_deleted(pv) {
             return Ok(None);
@@ -115,7 +115,14 @@ impl Reader {
         segment: &Arc<Segment>,
         best: &mut Option<(Timestamp, (u64, usize), Sample)>,
     ) -> Result<(), Error> {
-        let entries = segment.entries(pv).map_err(|error| self.note(error))?;
+        let entries = match segment.entries(pv) {
+            Ok(entries) => entries,
+            Err(error @ Error::CorruptSegment { .. }) => {
+                self.note(error);
+                return Ok(()); // as a damaged block is passed over
+            }
+            Err(error) => return Err(self.note(error)),
+        };
         let mut entries: Vec<(usize, Entry)> = entries.into_iter().enumerate().collect();
         entries.retain(|(_, entry)| entry.summary.t0 <= time);
         entries.sort_by_key(|(index, entry)| Reverse((entry.summary.t1.min(time), *index)));
