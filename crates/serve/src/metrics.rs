@@ -53,20 +53,8 @@ struct ByRoute {
     route: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ByState {
-    state: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ByCause {
-    cause: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ByProtocol {
-    protocol: String,
-}
+/// One label, by its name and value.
+type Label = [(&'static str, &'static str); 1];
 
 /// What is counted of HTTP.
 pub(crate) struct Metrics {
@@ -112,22 +100,19 @@ fn archive(app: &App) -> Registry {
 }
 
 fn register_acquisition(registry: &mut Registry, totals: &Totals) {
-    let states = Family::<ByState, Gauge>::default();
+    let states = Family::<Label, Gauge>::default();
     for (state, count) in [
         ("searching", totals.searching),
         ("connected", totals.connected),
         ("disconnected", totals.disconnected),
         ("paused", totals.paused),
     ] {
-        states.get_or_create(&ByState { state: state.to_owned() }).set(clamped(count));
+        states.get_or_create(&[("state", state)]).set(clamped(count));
     }
     registry.register("pvs", "PVs by where they stand", states);
-    let dropped = Family::<ByCause, Counter>::default();
     let counters = totals.counters;
-    for (cause, count) in [("queue_full", counters.dropped_queue), ("store_refused", counters.dropped_store)] {
-        dropped.get_or_create(&ByCause { cause: cause.to_owned() }).inc_by(count);
-    }
-    registry.register("samples_dropped", "Samples lost, by cause", dropped);
+    let dropped = [("queue_full", counters.dropped_queue), ("store_refused", counters.dropped_store)];
+    registry.register("samples_dropped", "Samples lost, by cause", counts_by("cause", dropped));
     register_counts(
         registry,
         &[
@@ -159,11 +144,7 @@ fn register_clients(registry: &mut Registry, totals: &Totals) {
         ("updates", "Updates of monitors among these", ca.updates, pva.updates),
         ("protocol_errors", "Messages of IOCs that could not be understood", ca.protocol_errors, pva.protocol_errors),
     ] {
-        let family = Family::<ByProtocol, Counter>::default();
-        for (protocol, count) in [("ca", by_ca), ("pva", by_pva)] {
-            family.get_or_create(&ByProtocol { protocol: protocol.to_owned() }).inc_by(count);
-        }
-        registry.register(format!("client_{name}"), help, family);
+        registry.register(format!("client_{name}"), help, counts_by("protocol", [("ca", by_ca), ("pva", by_pva)]));
     }
 }
 
@@ -195,6 +176,15 @@ fn register_store(registry: &mut Registry, health: &Health, watermark: Watermark
             ("store_last_flush_micros", "How long the last flush took", health.last_flush_micros),
         ],
     );
+}
+
+/// Counters that differ in one label.
+fn counts_by(label: &'static str, counts: [(&'static str, u64); 2]) -> Family<Label, Counter> {
+    let family = Family::<Label, Counter>::default();
+    for (value, count) in counts {
+        family.get_or_create(&[(label, value)]).inc_by(count);
+    }
+    family
 }
 
 fn register_counts(registry: &mut Registry, rows: &[(&'static str, &'static str, u64)]) {
