@@ -5,12 +5,15 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 
+mod json;
+
 use std::{collections::HashMap, env, process::ExitCode, time::Duration};
 
 use epics::{
-    Array, Description, Event, Key, Limits, Reading, Value,
+    Description, Event, Key, Reading, Value,
     ca::{Client, Config, Monitor},
 };
+use json::{limits, string};
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep_until},
@@ -130,7 +133,7 @@ fn take(pv: &mut Pv, name: &str, event: Event, options: &Options) -> bool {
         return false;
     }
     match options.json {
-        true => println!("{}", json(name, pv, reading)),
+        true => println!("{}", object(name, pv, reading)),
         false => println!("{}", line(name, reading, pv.description.as_ref())),
     }
     !std::mem::replace(&mut pv.printed, true)
@@ -143,18 +146,18 @@ fn line(name: &str, reading: &Reading, description: Option<&Description>) -> Str
         }
         _ => None,
     };
-    let value = label.unwrap_or_else(|| json_value(&reading.value).1);
+    let value = label.unwrap_or_else(|| json::value(&reading.value).1);
     let severity = ["", "MINOR", "MAJOR", "INVALID"].get(reading.severity as usize).copied().unwrap_or("UNDEFINED");
     format!("{name} {}.{:09} {value} {severity} {}", reading.seconds, reading.nanos, reading.status)
 }
 
-fn json(name: &str, pv: &Pv, reading: &Reading) -> String {
-    let (kind, value) = json_value(&reading.value);
-    let server = pv.server.as_deref().map_or("null".to_owned(), quoted);
+fn object(name: &str, pv: &Pv, reading: &Reading) -> String {
+    let (kind, value) = json::value(&reading.value);
+    let server = pv.server.as_deref().map_or("null".to_owned(), string);
     let described = pv.description.as_ref().map_or(String::new(), json_description);
     format!(
         "{{\"name\":{},\"type\":\"{kind}\",\"value\":{value},\"seconds\":{},\"nanos\":{},\"severity\":{},\"status\":{},\"server\":{server}{described}}}",
-        quoted(name),
+        string(name),
         reading.seconds,
         reading.nanos,
         reading.severity,
@@ -163,14 +166,11 @@ fn json(name: &str, pv: &Pv, reading: &Reading) -> String {
 }
 
 fn json_description(description: &Description) -> String {
-    let limits = |limits: Option<Limits>| {
-        limits.map_or("null".to_owned(), |limits| format!("[{},{}]", number(limits.low), number(limits.high)))
-    };
-    let labels: Vec<String> = description.labels.iter().map(|label| quoted(label)).collect();
+    let labels: Vec<String> = description.labels.iter().map(|label| string(label)).collect();
     format!(
         ",\"count\":{},\"units\":{},\"precision\":{},\"display\":{},\"control\":{},\"warning\":{},\"alarm\":{},\"labels\":[{}]",
         description.element_count.map_or("null".to_owned(), |count| count.to_string()),
-        description.units.as_deref().map_or("null".to_owned(), quoted),
+        description.units.as_deref().map_or("null".to_owned(), string),
         description.precision.map_or("null".to_owned(), |digits| digits.to_string()),
         limits(description.display),
         limits(description.control),
@@ -178,45 +178,4 @@ fn json_description(description: &Description) -> String {
         limits(description.alarm),
         labels.join(","),
     )
-}
-
-/// The name of the type, and the value as JSON.
-fn json_value(value: &Value) -> (&'static str, String) {
-    match value {
-        Value::I16(value) => ("i16", value.to_string()),
-        Value::U8(value) => ("u8", value.to_string()),
-        Value::I32(value) => ("i32", value.to_string()),
-        Value::F32(value) => ("f32", number(f64::from(*value))),
-        Value::F64(value) => ("f64", number(*value)),
-        Value::Enum(index) => ("enum", index.to_string()),
-        Value::String(text) => ("string", quoted(text)),
-        Value::Array(Array::I16(values)) => ("i16[]", list(values, i16::to_string)),
-        Value::Array(Array::U8(values)) => ("u8[]", list(values, u8::to_string)),
-        Value::Array(Array::I32(values)) => ("i32[]", list(values, i32::to_string)),
-        Value::Array(Array::F32(values)) => ("f32[]", list(values, |value| number(f64::from(*value)))),
-        Value::Array(Array::F64(values)) => ("f64[]", list(values, |value| number(*value))),
-        Value::Array(Array::Enum(values)) => ("enum[]", list(values, i32::to_string)),
-        Value::Array(Array::String(values)) => ("string[]", list(values, |text| quoted(text))),
-        other => ("other", quoted(&format!("{other:?}"))),
-    }
-}
-
-fn list<T>(values: &[T], text: impl Fn(&T) -> String) -> String {
-    format!("[{}]", values.iter().map(text).collect::<Vec<_>>().join(","))
-}
-
-fn number(value: f64) -> String {
-    if value.is_finite() { format!("{value:?}") } else { format!("\"{value}\"") }
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out + "\""
 }
