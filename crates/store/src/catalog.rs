@@ -309,27 +309,29 @@ pub(crate) struct Copy {
     pub(crate) segments: Vec<String>,
 }
 
-/// Reads a copy of the catalogue's bytes, for a check beside a running archiver. The copy may be torn; then it says nothing.
-pub(crate) fn open_copy(bytes: Vec<u8>) -> Copy {
-    let open = || -> Result<Copy, redb::Error> {
-        let backend = redb::backends::InMemoryBackend::new();
-        backend.set_len(bytes.len() as u64)?;
-        backend.write(0, &bytes)?;
-        let database = Database::builder().create_with_backend(backend)?;
-        let transaction = database.begin_read()?;
-        let mut copy = Copy::default();
-        for row in transaction.open_table(PVS)?.iter()? {
-            let (id, bytes) = row?;
-            let id = PvId(id.value());
-            copy.names.extend(wire::pv(id, bytes.value()).map(|(entry, _)| (id, entry.name)));
-        }
-        for row in transaction.open_table(SEGMENTS)?.iter()? {
-            let (sequence, bytes) = row?;
-            copy.segments.extend(wire::manifest(sequence.value(), bytes.value()).map(|manifest| manifest.key));
-        }
-        Ok(copy)
-    };
-    open().unwrap_or_default()
+/// Reads a copy of the catalogue's bytes, for a check beside a running archiver, and verifies each of its checksums.
+pub(crate) fn open_copy(bytes: &[u8]) -> Result<Copy, redb::Error> {
+    let backend = redb::backends::InMemoryBackend::new();
+    backend.set_len(bytes.len() as u64)?;
+    backend.write(0, bytes)?;
+    let mut database = Database::builder().create_with_backend(backend)?;
+    if !database.check_integrity()? {
+        return Err(redb::Error::Corrupted("a checksum does not match".to_owned()));
+    }
+    let transaction = database.begin_read()?;
+    let mut copy = Copy::default();
+    for row in transaction.open_table(PVS)?.iter()? {
+        let (id, bytes) = row?;
+        let id = PvId(id.value());
+        let (entry, _) = wire::pv(id, bytes.value()).ok_or(unreadable("the entry of a PV"))?;
+        copy.names.insert(id, entry.name);
+    }
+    for row in transaction.open_table(SEGMENTS)?.iter()? {
+        let (sequence, bytes) = row?;
+        let manifest = wire::manifest(sequence.value(), bytes.value()).ok_or(unreadable("the entry of a segment"))?;
+        copy.segments.push(manifest.key);
+    }
+    Ok(copy)
 }
 
 /// A read transaction with shorthands.

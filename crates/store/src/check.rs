@@ -1,6 +1,6 @@
 //! The check: reads every byte of an archive and says what is damaged, beside a running archiver.
 
-use std::{collections::HashMap, fmt, io, path::Path, sync::Arc};
+use std::{collections::HashMap, fmt, io, path::Path, sync::Arc, thread, time::Duration};
 
 use sample::{PvId, PvName, TimeRange, Timestamp};
 
@@ -13,6 +13,10 @@ use crate::{
     segment_format::{ENTRY_LEN, HEADER_LEN},
     week,
 };
+
+/// So often a check tries to copy a catalogue that a running archiver changes meanwhile, and so long it waits in between.
+const COPIES_MAX: usize = 100;
+const COPY_PAUSE: Duration = Duration::from_millis(20);
 
 /// How far a check has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +89,10 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
         let found = format!("it holds no {CATALOGUE}");
         return Err(Error::NotAStore { folder: folder.to_owned(), found });
     }
-    let copy = copy_catalogue(&*disk)?.map(catalog::open_copy).unwrap_or_default();
+    let (copy, unreadable) = match read_catalogue(&*disk)? {
+        Ok(copy) => (copy, None),
+        Err(reason) => (catalog::Copy::default(), Some(reason)),
+    };
     let mut segments = Vec::new();
     for week in names.iter().filter(|name| week::is_folder(name)) {
         let files = disk.list(week).map_err(failed)?;
@@ -95,6 +102,9 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
     let logs: Vec<String> = log::files(&*disk).map_err(failed)?.into_iter().map(log_format::key).collect();
     let bytes_total = segments.iter().chain(&logs).map(|key| disk.len(key).unwrap_or(0)).sum();
     let mut check = Check { disk, names: copy.names, report: Report::default(), bytes_total, progress };
+    if let Some(reason) = unreadable {
+        check.problem(format!("{CATALOGUE} cannot be read, PVs are told by their numbers: {reason}"));
+    }
     for missing in copy.segments.iter().filter(|key| !segments.contains(key)) {
         check.problem(format!("{missing} is in the catalogue, but there is no such file"));
     }
@@ -107,17 +117,31 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
     Ok(check.report)
 }
 
-/// The bytes of the catalogue, if they can be read while no transaction ends: then its first page does not change meanwhile.
-fn copy_catalogue(disk: &dyn Disk) -> Result<Option<Vec<u8>>, Error> {
-    for _ in 0..5 {
-        let Some(bytes) = read_file(disk, CATALOGUE)? else { return Ok(None) };
-        let mut first_page = [0; 512];
-        let unchanged = disk.read_at(CATALOGUE, 0, &mut first_page).is_ok() && bytes.starts_with(&first_page);
-        if unchanged {
-            return Ok(Some(bytes));
+/// What the catalogue says, or why it says nothing. A copy that was taken while a transaction ended is torn: another is taken,
+/// until one can be read or two are the same and neither can.
+fn read_catalogue(disk: &dyn Disk) -> Result<Result<catalog::Copy, String>, Error> {
+    let mut last = None;
+    for _ in 0..COPIES_MAX {
+        let Some(bytes) = copy_catalogue(disk)? else {
+            thread::sleep(COPY_PAUSE);
+            continue;
+        };
+        match catalog::open_copy(&bytes) {
+            Ok(copy) => return Ok(Ok(copy)),
+            Err(error) if last.as_ref() == Some(&bytes) => return Ok(Err(error.to_string())),
+            Err(_) => last = Some(bytes),
         }
+        thread::sleep(COPY_PAUSE);
     }
-    Ok(None)
+    Ok(Err("it changes all the time; check again when fewer PVs are added".to_owned()))
+}
+
+/// The bytes of the catalogue; none if a transaction ended meanwhile, which changes its first page.
+fn copy_catalogue(disk: &dyn Disk) -> Result<Option<Vec<u8>>, Error> {
+    let Some(bytes) = read_file(disk, CATALOGUE)? else { return Ok(None) };
+    let mut first_page = [0; 512];
+    let unchanged = disk.read_at(CATALOGUE, 0, &mut first_page).is_ok() && bytes.starts_with(&first_page);
+    Ok(unchanged.then_some(bytes))
 }
 
 /// A whole file; none if it is not there any more.

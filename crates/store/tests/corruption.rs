@@ -4,7 +4,13 @@
 mod common;
 mod sim;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use common::{append, at, read, register, sample};
 use sample::{PvId, Sample, TimeRange, Value};
@@ -127,4 +133,66 @@ fn a_check_works_beside_a_running_archiver() {
     let report = store::check(folder.path(), |_| {}).unwrap();
     assert_eq!(report.bad_blocks.len(), 1, "{report:?}");
     assert!(report.bad_blocks[0].to_string().contains("PV A from"), "{}", report.bad_blocks[0]);
+}
+
+#[test]
+fn damage_in_the_catalogue_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(Config::new(folder.path()), at(0)).unwrap();
+    let pvs = register(&store, &["VACUUM:GAUGE:17"]).unwrap();
+    append(&store, pvs[0], &samples(0)).unwrap();
+    store.close(at(1000)).unwrap();
+    let path = folder.path().join("catalogue.redb");
+    let whole = std::fs::read(&path).unwrap();
+
+    // Each place where the name stands: redb leaves old pages where they are.
+    let mut flipped = whole.clone();
+    let places = (0..whole.len()).filter(|place| whole[*place..].starts_with(b"VACUUM:GAUGE:17"));
+    places.for_each(|place| flipped[place] ^= 0x20);
+    assert_ne!(flipped, whole);
+    for damaged in [&flipped, &whole[..whole.len() / 2]] {
+        std::fs::write(&path, damaged).unwrap();
+        let report = store::check(folder.path(), |_| {}).unwrap();
+        assert!(report.samples == 30 && report.problems.len() == 1, "{report:?}");
+        assert!(report.problems[0].starts_with("catalogue.redb cannot be read"), "{report:?}");
+    }
+    std::fs::write(&path, &whole).unwrap();
+    let report = store::check(folder.path(), |_| {}).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+}
+
+/// Adding PVs changes the catalogue all the time; a copy of it that is whole is found nevertheless.
+#[test]
+fn a_damaged_block_is_told_by_name_while_pvs_are_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(Config::new(folder.path()), at(0)).unwrap();
+    fill(&store);
+    store.tick(at(2_000_000_000_000));
+    common::wait_until("the head is flushed", || store.reader().health().flushes == 1);
+    let segment = only(folder.path(), "seg");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes[64 + 40] ^= 1;
+    std::fs::write(&segment, &bytes).unwrap();
+
+    let many: Vec<String> = (0..20_000).map(|i| format!("MANY:{i}")).collect();
+    register(&store, &many.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+    let done = AtomicBool::new(false);
+    let reports: Vec<_> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for i in 0.. {
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                register(&store, &[&format!("MORE:{i}")]).unwrap();
+            }
+        });
+        let reports = (0..10).map(|_| store::check(folder.path(), |_| {})).collect();
+        done.store(true, Ordering::Relaxed);
+        reports
+    });
+    for report in reports {
+        let report = report.unwrap();
+        assert!(report.bad_blocks.len() == 1 && report.problems.is_empty(), "{report:?}");
+        assert!(report.bad_blocks[0].to_string().contains("PV A from"), "{report:?}");
+    }
 }
