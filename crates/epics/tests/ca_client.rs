@@ -3,8 +3,9 @@
 //! The server listens on ports of its own on loopback. Nothing here waits for luck: every wait is for something that must happen, and fails
 //! after a deadline.
 
+mod peers;
+
 use std::{
-    future::Future,
     net::SocketAddr,
     time::{Duration, Instant},
 };
@@ -16,16 +17,11 @@ use epics::{
         wire::{self, Header, command, next_message, put_message},
     },
 };
+use peers::{answer_searches, expect_end, soon};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream, UdpSocket},
-    sync::mpsc::{UnboundedReceiver, unbounded_channel},
-    time::timeout,
+    net::{TcpListener, TcpStream},
 };
-
-async fn soon<T>(what: &str, wait: impl Future<Output = T>) -> T {
-    timeout(Duration::from_secs(20), wait).await.unwrap_or_else(|_| panic!("in vain: {what}"))
-}
 
 /// Answers every search by UDP; circuits are accepted and served by the test, step by step.
 struct Ioc {
@@ -36,21 +32,17 @@ struct Ioc {
 impl Ioc {
     async fn start() -> Ioc {
         let circuits = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
-        let search = socket.local_addr().expect("an address");
         let port = circuits.local_addr().expect("an address").port();
-        tokio::spawn(async move {
-            let mut input = [0; 2048];
-            while let Ok((size, client)) = socket.recv_from(&mut input).await {
-                let mut rest = &input[..size];
-                let mut reply = Vec::new();
-                while let Ok(Some((message, after))) = next_message(rest) {
-                    reply.extend(search_reply(&message.header, port));
-                    rest = after;
-                }
-                socket.send_to(&reply, client).await.expect("loopback works");
+        let search = answer_searches(move |datagram| {
+            let mut rest = datagram;
+            let mut reply = Vec::new();
+            while let Ok(Some((message, after))) = next_message(rest) {
+                reply.extend(search_reply(&message.header, port));
+                rest = after;
             }
-        });
+            reply
+        })
+        .await;
         Ioc { search, circuits }
     }
 
@@ -132,47 +124,20 @@ impl Session {
         };
         self.send(header, &payload).await;
     }
-
-    async fn expect_end(&mut self) {
-        let mut rest = Vec::new();
-        soon("the client ends the circuit", self.stream.read_to_end(&mut rest)).await.expect("an orderly end");
-    }
 }
 
-struct User {
-    client: Client,
-    events: UnboundedReceiver<(Key, Event)>,
+type User = peers::User<Client>;
+
+fn start(config: Config) -> User {
+    let repeater_port = 1; // nobody's: these tests need no beacons
+    let config = Config { auto_addresses: false, repeater_port, ..config };
+    User::with(|events| Client::start(config, move |key, event| drop(events.send((key, event)))).expect("sockets"))
 }
 
 impl User {
-    fn start(config: Config) -> User {
-        let (sender, events) = unbounded_channel();
-        let handler = move |key, event| drop(sender.send((key, event)));
-        let repeater_port = 1; // nobody's: these tests need no beacons
-        let config = Config { auto_addresses: false, repeater_port, ..config };
-        User { client: Client::start(config, handler).expect("sockets"), events }
-    }
-
-    async fn next(&mut self) -> (u64, Event) {
-        let (key, event) = soon("an event", self.events.recv()).await.expect("the client lives");
-        (key.0, event)
-    }
-
-    async fn expect_connected(&mut self, key: u64) {
-        let found = self.next().await;
-        assert!(matches!(found, (found, Event::Connected { .. }) if found == key), "{found:?}");
-    }
-
     async fn expect_value(&mut self, key: u64, value: f64) {
         match self.next().await {
             (found, Event::Updated(reading)) => assert_eq!((found, reading.value), (key, Value::F64(value))),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    async fn expect_disconnected(&mut self, key: u64) -> String {
-        match self.next().await {
-            (found, Event::Disconnected { reason }) if found == key => reason,
             other => panic!("{other:?}"),
         }
     }
@@ -184,7 +149,7 @@ fn searching(ioc: &Ioc) -> Config {
 
 /// A user whose PV 1 the IOC has, the circuit, and the number of the PV's subscription there.
 async fn connected(ioc: &Ioc) -> (User, Session, u32) {
-    let mut user = User::start(searching(ioc));
+    let mut user = start(searching(ioc));
     user.client.subscribe(Key(1), "A", Monitor::default());
     let mut session = ioc.accept().await;
     let (_, subscription) = session.create().await;
@@ -195,7 +160,7 @@ async fn connected(ioc: &Ioc) -> (User, Session, u32) {
 #[tokio::test]
 async fn a_lost_server_is_told_at_once_and_found_again() {
     let ioc = Ioc::start().await;
-    let mut user = User::start(searching(&ioc));
+    let mut user = start(searching(&ioc));
     user.client.subscribe(Key(7), "LAB:TEMP", Monitor::default());
     for value in [1.0, 2.0] {
         let mut session = ioc.accept().await;
@@ -259,7 +224,7 @@ async fn the_last_channel_takes_the_circuit_with_it() {
     user.client.unsubscribe(Key(1));
     session.expect(command::CLEAR_CHANNEL).await;
     user.client.unsubscribe(Key(2));
-    session.expect_end().await;
+    expect_end(&mut session.stream).await;
 }
 
 #[tokio::test]
@@ -267,7 +232,7 @@ async fn a_dropped_client_ends_its_circuits() {
     let ioc = Ioc::start().await;
     let (user, mut session, _) = connected(&ioc).await;
     drop(user.client);
-    session.expect_end().await;
+    expect_end(&mut session.stream).await;
 }
 
 /// The circuit to a name server is also that of the channels that it serves itself.
@@ -275,7 +240,7 @@ async fn a_dropped_client_ends_its_circuits() {
 async fn a_name_server_is_asked_by_tcp() {
     let ioc = Ioc::start().await;
     let address = ioc.circuits.local_addr().expect("an address");
-    let mut user = User::start(Config { name_servers: vec![address], ..Config::default() });
+    let mut user = start(Config { name_servers: vec![address], ..Config::default() });
     user.client.subscribe(Key(5), "LAB:TEMP", Monitor::default());
     let mut session = ioc.accept().await;
     let (search, name) = session.expect(command::SEARCH).await;
@@ -289,7 +254,7 @@ async fn a_name_server_is_asked_by_tcp() {
 
 #[tokio::test]
 async fn a_name_that_cannot_be_one_is_refused() {
-    let mut user = User::start(Config::default());
+    let mut user = start(Config::default());
     for name in ["", "A\0B"] {
         user.client.subscribe(Key(1), name, Monitor::default());
         let refused = user.next().await;
@@ -304,7 +269,7 @@ async fn a_server_that_cannot_be_connected_is_named() {
     let port = ioc.circuits.local_addr().expect("an address").port();
     let config = searching(&ioc);
     drop(ioc);
-    let mut user = User::start(config);
+    let mut user = start(config);
     user.client.subscribe(Key(1), "A", Monitor::default());
     let refused = user.next().await;
     let expected = format!("cannot connect to 127.0.0.1:{port}");
@@ -316,7 +281,7 @@ async fn a_server_that_cannot_be_connected_is_named() {
 async fn a_put_waits_for_the_record() {
     use epics::ca::put::{PutError, PutValue};
     let ioc = Ioc::start().await;
-    let mut user = User::start(searching(&ioc));
+    let mut user = start(searching(&ioc));
     assert_eq!(user.client.put(Key(1), PutValue::Long(1)).await, Err(PutError::NotConnected));
     user.client.subscribe(Key(1), "A", Monitor::default());
     let mut session = ioc.accept().await;

@@ -1,5 +1,6 @@
 //! The client against a small server that misbehaves on command: lost, nonsensical and silent circuits, name servers, ends.
 
+mod peers;
 mod pva_server;
 
 use std::time::{Duration, Instant};
@@ -8,12 +9,13 @@ use epics::{
     Event, Key,
     pva::{Config, Monitor},
 };
-use pva_server::{Server, Session, User, command, search_reply, soon};
+use peers::{expect_end, soon};
+use pva_server::{Server, Session, User, command, search_reply, start};
 use tokio::io::AsyncWriteExt;
 
 /// A user whose PV 1 the server has, the circuit, and the number of the PV's monitor there.
 async fn connected(server: &Server, config: Config) -> (User, Session, u32) {
-    let mut user = User::start(config);
+    let mut user = start(config);
     user.client.subscribe(Key(1), "X", Monitor::default());
     let mut session = server.accept().await;
     let (_, ioid) = session.create().await;
@@ -24,7 +26,7 @@ async fn connected(server: &Server, config: Config) -> (User, Session, u32) {
 #[tokio::test]
 async fn a_lost_server_is_told_at_once_and_found_again() {
     let server = Server::start().await;
-    let mut user = User::start(server.config());
+    let mut user = start(server.config());
     user.client.subscribe(Key(7), "LAB:TEMP", Monitor::default());
     for value in [1, 2] {
         let mut session = server.accept().await;
@@ -58,7 +60,7 @@ async fn the_user_is_told_of_a_server_that_is_found_but_not_reached() {
     let config = Config { addresses: vec![*search], auto_addresses: false, ..Config::default() };
     let address = circuits.local_addr().expect("an address");
     drop(server.circuits);
-    let mut user = User::start(config);
+    let mut user = start(config);
     user.client.subscribe(Key(1), "X", Monitor::default());
     match user.next().await {
         (1, Event::Refused { message }) => {
@@ -85,7 +87,7 @@ async fn a_silent_server_is_asked_and_then_left() {
 #[tokio::test]
 async fn pvs_of_one_server_share_a_circuit_and_are_all_told_when_it_ends() {
     let server = Server::start().await;
-    let mut user = User::start(server.config());
+    let mut user = start(server.config());
     for key in 0..3 {
         user.client.subscribe(Key(key), &format!("PV:{key}"), Monitor::default());
     }
@@ -119,7 +121,7 @@ async fn a_name_server_is_asked_by_its_circuit() {
     let server = Server::start().await;
     let listens = names.circuits.local_addr().expect("an address");
     let config = Config { name_servers: vec![listens], auto_addresses: false, ..Config::default() };
-    let mut user = User::start(config);
+    let mut user = start(config);
     user.client.subscribe(Key(1), "X", Monitor::default());
     let mut session = names.accept().await;
     let search = session.expect(command::SEARCH).await;
@@ -152,7 +154,7 @@ async fn circuits_end_with_the_client() {
     let (user, mut session, _) = connected(&server, server.config()).await;
     assert_eq!(user.client.counters().circuits_open(), 1);
     drop(user.client);
-    session.expect_end().await;
+    expect_end(&mut session.stream).await;
 }
 
 #[tokio::test]

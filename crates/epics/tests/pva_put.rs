@@ -2,6 +2,8 @@
 #![cfg(feature = "put")]
 
 #[expect(dead_code, reason = "these tests need a part of it")]
+mod peers;
+#[expect(dead_code, reason = "these tests need a part of it")]
 mod pva_server;
 
 use epics::{
@@ -12,7 +14,7 @@ use epics::{
         wire::{HEADER_BYTES, Order, Writer},
     },
 };
-use pva_server::{Server, TYPE, User};
+use pva_server::{Server, TYPE, start};
 
 const PUT: u8 = 11;
 
@@ -91,7 +93,7 @@ async fn serve(server: Server) -> Vec<u8> {
 #[tokio::test]
 async fn a_client_writes_and_is_told_whether_the_server_did() {
     let server = Server::start().await;
-    let mut user = User::start(server.config());
+    let mut user = start(server.config());
     let unknown = user.client.put(Key(1), PutValue::Long(1)).await;
     assert_eq!(unknown, Err(PutError::NotConnected));
     user.client.subscribe(Key(1), "X", Monitor::default());

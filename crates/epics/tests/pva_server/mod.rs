@@ -2,10 +2,10 @@
 //!
 //! It listens on ports of its own on loopback. Every wait is for something that must happen, and fails after a deadline.
 
-use std::{future::Future, net::SocketAddr, time::Duration};
+use std::net::SocketAddr;
 
 use epics::{
-    Event, Key, Value,
+    Event, Value,
     pva::{
         Client, Config,
         wire::{HEADER_BYTES, Header, Order, Reader, Writer},
@@ -13,10 +13,10 @@ use epics::{
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream, UdpSocket},
-    sync::mpsc::{UnboundedReceiver, unbounded_channel},
-    time::timeout,
+    net::{TcpListener, TcpStream},
 };
+
+use crate::peers::{self, answer_searches, soon};
 
 pub(crate) mod command {
     //! The messages that the tests speak of.
@@ -33,10 +33,6 @@ pub(crate) mod command {
 /// A structure whose field `value` is a short.
 pub(crate) const TYPE: [u8; 10] = [0x80, 0, 1, 5, b'v', b'a', b'l', b'u', b'e', 0x21];
 
-pub(crate) async fn soon<T>(what: &str, wait: impl Future<Output = T>) -> T {
-    timeout(Duration::from_secs(20), wait).await.unwrap_or_else(|_| panic!("in vain: {what}"))
-}
-
 pub(crate) fn message(command: u8, write: impl FnOnce(&mut Writer)) -> Vec<u8> {
     let mut writer = Writer::new(Order::Little);
     writer.message(command, write);
@@ -51,16 +47,8 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) async fn start() -> Server {
         let circuits = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
-        let search = socket.local_addr().expect("an address");
         let port = circuits.local_addr().expect("an address").port();
-        tokio::spawn(async move {
-            let mut input = [0; 2048];
-            while let Ok((size, client)) = socket.recv_from(&mut input).await {
-                let reply = search_reply(&input[HEADER_BYTES..size], port);
-                socket.send_to(&reply, client).await.expect("loopback works");
-            }
-        });
+        let search = answer_searches(move |datagram| search_reply(&datagram[HEADER_BYTES..], port)).await;
         Server { search, circuits }
     }
 
@@ -158,35 +146,15 @@ impl Session {
         })
         .await;
     }
-
-    pub(crate) async fn expect_end(&mut self) {
-        let mut rest = Vec::new();
-        soon("the client ends the circuit", self.stream.read_to_end(&mut rest)).await.expect("an orderly end");
-    }
 }
 
-pub(crate) struct User {
-    pub(crate) client: Client,
-    events: UnboundedReceiver<(Key, Event)>,
+pub(crate) type User = peers::User<Client>;
+
+pub(crate) fn start(config: Config) -> User {
+    User::with(|events| Client::start(config, move |key, event| drop(events.send((key, event)))).expect("sockets"))
 }
 
 impl User {
-    pub(crate) fn start(config: Config) -> User {
-        let (sender, events) = unbounded_channel();
-        let handler = move |key, event| drop(sender.send((key, event)));
-        User { client: Client::start(config, handler).expect("sockets"), events }
-    }
-
-    pub(crate) async fn next(&mut self) -> (u64, Event) {
-        let (key, event) = soon("an event", self.events.recv()).await.expect("the client lives");
-        (key.0, event)
-    }
-
-    pub(crate) async fn expect_connected(&mut self, key: u64) {
-        let found = self.next().await;
-        assert!(matches!(found, (found, Event::Connected { .. }) if found == key), "{found:?}");
-    }
-
     /// A value; before the first one comes the description.
     pub(crate) async fn expect_value(&mut self, key: u64, value: i16) {
         let mut next = self.next().await;
@@ -195,13 +163,6 @@ impl User {
         }
         match next {
             (found, Event::Updated(reading)) => assert_eq!((found, reading.value), (key, Value::I16(value))),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    pub(crate) async fn expect_disconnected(&mut self, key: u64) -> String {
-        match self.next().await {
-            (found, Event::Disconnected { reason }) if found == key => reason,
             other => panic!("{other:?}"),
         }
     }
