@@ -4,14 +4,16 @@
 
 #![no_main]
 
+#[path = "../../crates/epics/tests/pva_conversation/mod.rs"]
+mod conversation;
+
 use std::time::{Duration, Instant};
 
+use conversation::{channels, circuit, greeting};
 use epics::{
     Key,
     pva::{
-        Account, Monitor, Registry,
-        circuit::Circuit,
-        decode_structure,
+        Registry, decode_structure,
         message::Message,
         search::Search,
         wire::{HEADER_BYTES, Header, Order, Writer},
@@ -30,13 +32,8 @@ fuzz_target!(|data: &[u8]| {
 
 fn converse(before: &[u8], after: &[u8]) {
     let now = Instant::now();
-    let account = Account { user: "u".to_owned(), host: "h".to_owned() };
-    let server = "192.0.2.1:5075".parse().expect("an address");
-    let mut circuit = Circuit::new(server, account, Duration::from_secs(30), now);
-    for (key, name) in [(0, "A"), (1, "B"), (2, "C")] {
-        circuit.subscribe(Key(key), name.into(), Monitor::default(), now);
-    }
-    for piece in [&greeting(), &channels(), before, after] {
+    let mut circuit = circuit(now);
+    for piece in [&greeting(), &[channels(), ready()].concat(), before, after] {
         let _ = circuit.receive(piece, now, &mut |_, _| {});
         circuit.transmit();
     }
@@ -45,24 +42,9 @@ fn converse(before: &[u8], after: &[u8]) {
     circuit.close("the run ends", &mut |_, _| {});
 }
 
-/// The server accepts the client.
-fn greeting() -> Vec<u8> {
+/// The monitor of the first PV is ready.
+fn ready() -> Vec<u8> {
     let mut writer = Writer::new(Order::Little);
-    writer.message(1, |w| w.put(&[0, 0, 1, 0, 0xff, 0x7f, 0]));
-    writer.message(9, |w| w.u8(0xff));
-    writer.into_bytes()
-}
-
-/// The server has the PVs, and the monitor of the first is ready.
-fn channels() -> Vec<u8> {
-    let mut writer = Writer::new(Order::Little);
-    for cid in 0..3 {
-        writer.message(7, |w| {
-            w.u32(cid);
-            w.u32(100 + cid);
-            w.u8(0xff);
-        });
-    }
     writer.message(13, |w| w.put(&[0, 0, 0, 0, 0x08, 0xff, 0x80, 0, 2, 1, b'a', 0x82, 1, b'b', 0x68]));
     writer.into_bytes()
 }

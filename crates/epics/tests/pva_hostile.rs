@@ -1,49 +1,20 @@
 //! Bytes from a hostile or broken network never end the program, and one bad message harms only its own PV.
 
+mod pva_conversation;
+
 use std::time::{Duration, Instant};
 
 use epics::{
     Event, Key,
     pva::{
-        Account, Monitor, Registry,
-        circuit::Circuit,
+        Registry,
         message::Message,
         search::Search,
         wire::{Header, Order, Writer},
     },
 };
 use proptest::{collection::vec, prelude::*};
-
-fn circuit(now: Instant) -> Circuit {
-    let account = Account { user: "u".to_owned(), host: "h".to_owned() };
-    let server = "192.0.2.1:5075".parse().expect("an address");
-    let mut circuit = Circuit::new(server, account, Duration::from_secs(30), now);
-    for (key, name) in [(0, "A"), (1, "B"), (2, "C")] {
-        circuit.subscribe(Key(key), name.into(), Monitor::default(), now);
-    }
-    circuit
-}
-
-/// The server accepts the client.
-fn greeting() -> Vec<u8> {
-    let mut writer = Writer::new(Order::Little);
-    writer.message(1, |w| w.put(&[0, 0, 1, 0, 0xff, 0x7f, 0]));
-    writer.message(9, |w| w.u8(0xff));
-    writer.into_bytes()
-}
-
-/// The server has all three PVs.
-fn channels() -> Vec<u8> {
-    let mut writer = Writer::new(Order::Little);
-    for cid in 0..3 {
-        writer.message(7, |w| {
-            w.u32(cid);
-            w.u32(100 + cid);
-            w.u8(0xff);
-        });
-    }
-    writer.into_bytes()
-}
+use pva_conversation::{channels, circuit, greeting};
 
 /// A monitor is ready: its type is a structure of an int and a text.
 fn ready(ioid: u32) -> Vec<u8> {
