@@ -80,7 +80,12 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/v1/openapi.json", "The description of all of this", openapi),
     // The URLs of the Archiver Appliance.
     get("/retrieval/data/{call}", "Samples as the Archiver Appliance gives them", retrieval::get_data),
-    post("/retrieval/data/{call}", Read, "The values of many PVs at one moment (getDataAtTime)", retrieval::post_data),
+    post(
+        "/retrieval/data/{call}",
+        Read,
+        "Values at one moment (getDataAtTime) or samples (getDataForPVs) of many PVs",
+        retrieval::post_data,
+    ),
     get(
         "/retrieval/bpl/searchForPVsRegex",
         "Names that a regular expression fits, a line each",

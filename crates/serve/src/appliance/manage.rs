@@ -196,8 +196,18 @@ pub(crate) fn names_in(call: &Call) -> Result<Vec<String>, Refusal> {
     if names.is_empty() { Err(Refusal::new(Code::BadRequest, "pv= is missing")) } else { Ok(names) }
 }
 
+/// The elements of a list. Commas within parentheses belong to the arguments of an operator.
 fn split(list: &str) -> Vec<String> {
-    list.split([',', '\n', '\r']).map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    let mut depth = 0_u32;
+    let is_border = |character: char| {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        character == '\n' || character == '\r' || (character == ',' && depth == 0)
+    };
+    list.split(is_border).map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 fn content_type(call: &Call) -> String {
@@ -224,4 +234,14 @@ pub(crate) fn resolve(call: &Call, names: &[String]) -> Result<Vec<(String, Opti
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_split_outside_of_parentheses() {
+        assert_eq!(split("A, mean(B,60),\r\nC,,"), ["A", "mean(B,60)", "C"]);
+    }
 }

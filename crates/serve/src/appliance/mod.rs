@@ -6,4 +6,5 @@ pub(crate) mod reconnects;
 pub(crate) mod retrieval;
 pub(crate) mod search;
 pub(crate) mod source;
+pub(crate) mod spans;
 pub(crate) mod status;

@@ -1,21 +1,26 @@
-//! `/retrieval/data/getData.*`: the samples of a PV as the Archiver Appliance gives them.
+//! `/retrieval/data/getData.*` and `getDataForPVs.*`: the samples of PVs as the Archiver Appliance gives them.
 //!
 //! The last sample at or before `from` comes first, then those after `from` up to and including `to`.
 
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use query::{Before, Operator, Request, Span};
 use sample::{Batch, Element, Metadata, PvEntry, Shape, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
 
-use super::{manage::names_in, reconnects::Reconnects, source::Source};
+use super::{
+    manage::names_in,
+    reconnects::Reconnects,
+    source::Source,
+    spans::{InSpans, spans},
+};
 use crate::{
-    answer::{Answer, CSV, JSON, chunks, whole},
+    answer::{Answer, CSV, JSON, TEXT, chunks, whole},
     app::now,
     call::Call,
     formats::{
-        lines::{Form, LinesCsv, LinesJson},
+        joined::Joined,
+        lines::{Columns, Form, LinesJson, LinesPlain},
         pb::{Heading, SamplesPb},
         pb_messages::FieldValue,
         value::{Dialect, put, put_json},
@@ -26,54 +31,122 @@ use crate::{
 const PROTOBUF: &str = "application/x-protobuf";
 /// What `usereduced=true` asks for.
 const USUAL_REDUCTION: &str = "firstSample_900";
-const FORMATS: [&str; 4] = ["json", "csv", "raw", "qw"];
+const FORMATS: [&str; 5] = ["json", "csv", "raw", "qw", "txt"];
+/// Formats in which the answers for several PVs can stand in one.
+const FORMATS_OF_MANY: [&str; 3] = ["json", "raw", "qw"];
 
 /// `GET /retrieval/data/{call}`
 pub(crate) fn get_data(call: &Call) -> Answer {
-    let extension = extension_of(call.path_part("call"))?;
+    let (method, extension) = method_and_extension(call.path_part("call"))?;
+    if method == "getDataForPVs" {
+        return data_for_pvs(call, extension);
+    }
     let name = call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
     let asked = Asked::of(name);
     let entry = find(call, asked.pv)?;
-    let format = format_of(extension)?;
-    let operator = operator(call, &asked)?;
-    let span = span(call)?;
-    let range = TimeRange { t0: span.from, t1: after(span.to) };
-    let samples = source(call, &entry, span, operator.as_ref())?;
-    let (_, metadata) = call.metadata_at_end(entry.id, range)?.unwrap_or_default();
-    let facts = facts(&metadata, call.query.switch("fetchLatestMetadata"));
-    let gaps = if operator.is_some() { Vec::new() } else { call.app.reader.gaps(entry.id, range)? };
-    let reconnects = Reconnects::of(gaps.into_iter().map(|(_, gap)| gap));
+    let format = format_of(extension, &FORMATS)?;
+    let found = Found::of(call, entry, &asked)?;
     match format {
-        "json" | "qw" => {
-            let mut meta = vec![("name".to_owned(), Value::from(entry.name.as_str()))];
-            meta.extend(facts.into_iter().map(|(name, text)| (name, Value::from(text))));
-            let form = if format == "qw" { Form::Quick } else { Form::Full };
-            if form == Form::Quick {
-                let waveform = metadata.value_type.is_some_and(|value_type| value_type.shape == Shape::Array);
-                meta.push(("waveform".to_owned(), waveform.into()));
-            }
-            chunks(JSON, LinesJson::new(form, &meta, samples, reconnects))
+        "json" => chunks(JSON, Joined::list(vec![found.into_json(Form::Full)])),
+        "qw" => chunks(JSON, Joined::list(vec![found.into_json(Form::Quick)])),
+        "csv" => chunks(CSV, LinesPlain::new(Columns::Commas, String::new(), found.samples)),
+        "txt" => {
+            let head = format!("Beginning data for {}\n", found.entry.name);
+            chunks(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples))
         }
-        "csv" => chunks(CSV, LinesCsv::new(samples)),
-        _ => {
-            let headers = facts.into_iter().map(|(name, val)| FieldValue { name, val }).collect();
-            let value_type = metadata.value_type.unwrap_or(ValueType::scalar(Element::F64));
-            let heading = Heading {
-                pv_name: entry.name.to_string(),
-                element_count: metadata.element_count.filter(|_| operator.is_none()),
-                headers,
-                usual: (value_type, span.from),
-            };
-            chunks(PROTOBUF, SamplesPb::new(heading, samples, reconnects))
-        }
+        _ => chunks(PROTOBUF, found.into_pb()),
     }
 }
 
 /// `POST /retrieval/data/{call}`
 pub(crate) fn post_data(call: &Call) -> Answer {
-    match call.path_part("call") {
-        "getDataAtTime" => data_at_time(call),
-        name => Err(Refusal::new(Code::BadRequest, format!("{name} takes its parameters in the URL: use GET"))),
+    match method_and_extension(call.path_part("call")) {
+        Ok(("getDataAtTime", _)) => data_at_time(call),
+        Ok(("getDataForPVs", extension)) => data_for_pvs(call, extension),
+        _ => {
+            let name = call.path_part("call");
+            Err(Refusal::new(Code::BadRequest, format!("{name} takes its parameters in the URL: use GET")))
+        }
+    }
+}
+
+/// The samples of several PVs, in the order in which they are named. Unknown ones are left out, so that one wrong name does
+/// not cost a client all the others; where none is known there is nothing to answer.
+fn data_for_pvs(call: &Call, extension: &str) -> Answer {
+    let format = format_of(extension, &FORMATS_OF_MANY)?;
+    let names = names_in(call)?;
+    let mut all = Vec::new();
+    let mut unknown = None;
+    for name in &names {
+        let asked = Asked::of(name);
+        match find(call, asked.pv) {
+            Ok(entry) => all.push(Found::of(call, entry, &asked)?),
+            Err(refusal) => unknown = unknown.or(Some(refusal)),
+        }
+    }
+    if let (true, Some(refusal)) = (all.is_empty(), unknown) {
+        return Err(refusal);
+    }
+    let all = all.into_iter();
+    match format {
+        "json" => chunks(JSON, Joined::list(all.map(|found| found.into_json(Form::Full)).collect())),
+        "qw" => chunks(JSON, Joined::list(all.map(|found| found.into_json(Form::Quick)).collect())),
+        _ => chunks(PROTOBUF, Joined::chunks(all.map(Found::into_pb).collect())),
+    }
+}
+
+/// What a request gets of one PV, whatever the format.
+struct Found {
+    entry: PvEntry,
+    is_reduced: bool,
+    from: Timestamp,
+    metadata: Metadata,
+    facts: Vec<(String, String)>,
+    samples: InSpans,
+    reconnects: Reconnects,
+}
+
+impl Found {
+    fn of(call: &Call, entry: PvEntry, asked: &Asked) -> Result<Found, Refusal> {
+        let operator = operator(call, asked)?;
+        let spans = spans(call)?;
+        let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+            return Err(Refusal::new(Code::BadRange, "timeranges holds no range"));
+        };
+        let range = TimeRange { t0: first.from, t1: after(last.to) };
+        let (_, metadata) = call.metadata_at_end(entry.id, range)?.unwrap_or_default();
+        let gaps = if operator.is_some() { Vec::new() } else { call.app.reader.gaps(entry.id, range)? };
+        let sources = spans.iter().map(|span| source(call, &entry, *span, operator.as_ref()));
+        Ok(Found {
+            is_reduced: operator.is_some(),
+            from: first.from,
+            facts: facts(&metadata, call.query.switch("fetchLatestMetadata")),
+            metadata,
+            samples: InSpans::new(sources.collect::<Result<_, _>>()?),
+            reconnects: Reconnects::of(gaps.into_iter().map(|(_, gap)| gap)),
+            entry,
+        })
+    }
+
+    fn into_json(self, form: Form) -> LinesJson {
+        let mut meta = vec![("name".to_owned(), Value::from(self.entry.name.as_str()))];
+        meta.extend(self.facts.into_iter().map(|(name, text)| (name, Value::from(text))));
+        if form == Form::Quick {
+            let waveform = self.metadata.value_type.is_some_and(|value_type| value_type.shape == Shape::Array);
+            meta.push(("waveform".to_owned(), waveform.into()));
+        }
+        LinesJson::new(form, &meta, self.samples, self.reconnects)
+    }
+
+    fn into_pb(self) -> SamplesPb {
+        let value_type = self.metadata.value_type.unwrap_or(ValueType::scalar(Element::F64));
+        let heading = Heading {
+            pv_name: self.entry.name.to_string(),
+            element_count: self.metadata.element_count.filter(|_| !self.is_reduced),
+            headers: self.facts.into_iter().map(|(name, val)| FieldValue { name, val }).collect(),
+            usual: (value_type, self.from),
+        };
+        SamplesPb::new(heading, self.samples, self.reconnects)
     }
 }
 
@@ -99,17 +172,18 @@ fn data_at_time(call: &Call) -> Answer {
 }
 
 /// `getData.json` and the like; what follows a second point does not count.
-fn extension_of(call: &str) -> Result<&str, Refusal> {
+fn method_and_extension(call: &str) -> Result<(&str, &str), Refusal> {
+    const METHODS: [&str; 3] = ["getData", "getDataForPVs", "getDataAtTime"];
     let mut parts = call.split('.');
     match (parts.next(), parts.next()) {
-        (Some("getData"), extension) => Ok(extension.unwrap_or("")),
+        (Some(method), extension) if METHODS.contains(&method) => Ok((method, extension.unwrap_or(""))),
         _ => Err(Refusal::new(Code::BadRequest, format!("{call:?} is not a valid API method, getData is"))),
     }
 }
 
-fn format_of(extension: &str) -> Result<&'static str, Refusal> {
-    FORMATS.into_iter().find(|format| *format == extension).ok_or_else(|| {
-        let message = format!("getData.{extension} is not known, expected one of {}", FORMATS.join(", "));
+fn format_of(extension: &str, formats: &[&'static str]) -> Result<&'static str, Refusal> {
+    formats.iter().find(|format| **format == extension).copied().ok_or_else(|| {
+        let message = format!("the format {extension:?} is not known here, expected one of {}", formats.join(", "));
         Refusal::new(Code::UnknownFormat, message)
     })
 }
@@ -135,11 +209,6 @@ impl Asked<'_> {
 /// The operator by which samples are to be reduced, wherever it stands. One that does not exist is refused: to answer with
 /// samples that are not reduced would mislead.
 fn operator(call: &Call, asked: &Asked) -> Result<Option<Operator>, Refusal> {
-    if call.query.get("timeranges").is_some() {
-        return Err(
-            Refusal::new(Code::BadRequest, "timeranges= is not served").with_status(StatusCode::NOT_IMPLEMENTED)
-        );
-    }
     let usual = call.query.switch("usereduced").then_some(USUAL_REDUCTION);
     let named = asked.operator.or(call.query.get("pp")).or(usual);
     Ok(named.map(|named| Operator::parse(named, &asked.arguments)).transpose()?)
@@ -150,14 +219,6 @@ pub(crate) fn find(call: &Call, name: &str) -> Result<PvEntry, Refusal> {
     let bare = name.strip_prefix("ca://").or_else(|| name.strip_prefix("pva://")).unwrap_or(name);
     let known = |name: &str| call.app.reader.find(name);
     known(bare).or_else(|| known(bare.strip_suffix(".VAL")?)).ok_or_else(|| Refusal::unknown_pv(bare))
-}
-
-/// By default up to an hour from now, from a day before that, as the Appliance has it.
-fn span(call: &Call) -> Result<Span, Refusal> {
-    let to = call.time("to")?.unwrap_or_else(|| now().saturating_add(Duration::from_secs(3600)));
-    let from = call.time("from")?.unwrap_or_else(|| to.saturating_sub(Duration::from_secs(86_400)));
-    TimeRange::new(from, to)?;
-    Ok(Span { from, to })
 }
 
 /// Damaged blocks are passed over, as the Appliance passes over damaged lines: its formats have no place to tell of them.
@@ -216,9 +277,10 @@ mod tests {
 
     #[test]
     fn only_the_first_extension_counts_and_only_known_ones_pass() {
-        assert_eq!(extension_of("getData.json.gz").unwrap(), "json");
+        assert_eq!(method_and_extension("getData.json.gz").unwrap(), ("getData", "json"));
         for call in ["getData", "getData.", "getData.JSON", "getData.xyz", "getDatum.json"] {
-            assert!(extension_of(call).and_then(format_of).is_err(), "{call}");
+            let format = method_and_extension(call).and_then(|(_, extension)| format_of(extension, &FORMATS));
+            assert!(format.is_err(), "{call}");
         }
     }
 

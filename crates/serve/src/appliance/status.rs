@@ -64,7 +64,7 @@ fn row(name: &str, entry: &PvEntry, status: Option<&Status>, last: Option<Timest
 }
 
 /// `Nov/20/2026 21:25:51 UTC`, or `Never`.
-fn date(time: Option<Timestamp>) -> String {
+pub(crate) fn date(time: Option<Timestamp>) -> String {
     let Some(time) = time else { return "Never".to_owned() };
     let text = time.to_string();
     // The text is `2026-11-20T21:25:51.000000000Z`; years before 1678 and after 2261 do not occur.

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::value::{Dialect, put, put_json};
 use crate::appliance::{
     reconnects::{Reconnect, Reconnects},
-    source::Source,
+    spans::InSpans,
+    status::date,
 };
 
 /// What the lines of JSON say.
@@ -21,11 +22,11 @@ pub(crate) enum Form {
     Quick,
 }
 
-/// `[{"meta":…,"data":[…]}]`, one sample a line.
+/// `{"meta":…,"data":[…]}`, one sample a line: what stands in the list of an answer for one PV.
 pub(crate) struct LinesJson {
     form: Form,
     head: Option<Vec<u8>>,
-    samples: Source,
+    samples: InSpans,
     reconnects: Reconnects,
     first: bool,
     ended: bool,
@@ -33,8 +34,8 @@ pub(crate) struct LinesJson {
 
 impl LinesJson {
     /// `meta` are the members of the meta object, in order.
-    pub(crate) fn new(form: Form, meta: &[(String, Value)], samples: Source, reconnects: Reconnects) -> LinesJson {
-        let mut head = b"[ \n{ \"meta\": { ".to_vec();
+    pub(crate) fn new(form: Form, meta: &[(String, Value)], samples: InSpans, reconnects: Reconnects) -> LinesJson {
+        let mut head = b"{ \"meta\": { ".to_vec();
         for (index, (name, value)) in meta.iter().enumerate() {
             head.extend_from_slice(if index == 0 { b"" } else { b" , " });
             put_json(&mut head, name);
@@ -87,7 +88,7 @@ impl Iterator for LinesJson {
             }
             None => {
                 self.ended = true;
-                out.extend_from_slice(b"\n] }\n ]\n");
+                out.extend_from_slice(b"\n] }\n");
             }
         }
         Some(Ok(out.into()))
@@ -103,29 +104,41 @@ fn put_fields(out: &mut Vec<u8>, reconnect: &Reconnect) {
     out.extend_from_slice(b" }");
 }
 
-/// `secs,val,severity,status,nanos`, without a line of names; texts as they are, arrays in brackets. An empty line ends it.
-pub(crate) struct LinesCsv {
-    samples: Source,
+/// What stands between the columns of lines without names, and how their time is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Columns {
+    /// `getData.csv`: `secs,val,severity,status,nanos`.
+    Commas,
+    /// `getData.txt`: the same with tabs, and the time as a date.
+    Tabs,
+}
+
+/// A sample a line, without a line of names; texts as they are, arrays in brackets. An empty line ends it.
+pub(crate) struct LinesPlain {
+    columns: Columns,
+    samples: InSpans,
+    head: String,
     ended: bool,
 }
 
-impl LinesCsv {
-    pub(crate) fn new(samples: Source) -> LinesCsv {
-        LinesCsv { samples, ended: false }
+impl LinesPlain {
+    /// `head` stands above the samples.
+    pub(crate) fn new(columns: Columns, head: String, samples: InSpans) -> LinesPlain {
+        LinesPlain { columns, samples, head, ended: false }
     }
 }
 
-impl Iterator for LinesCsv {
+impl Iterator for LinesPlain {
     type Item = Result<Bytes, query::Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
         if self.ended {
             return None;
         }
+        let mut out = std::mem::take(&mut self.head).into_bytes();
         match self.samples.next() {
             Some(Ok(batch)) => {
-                let mut out = Vec::new();
-                put_csv(&mut out, &batch);
+                put_plain(&mut out, &batch, self.columns);
                 Some(Ok(out.into()))
             }
             Some(Err(error)) => {
@@ -134,18 +147,27 @@ impl Iterator for LinesCsv {
             }
             None => {
                 self.ended = true;
-                Some(Ok(Bytes::from_static(b"\n")))
+                out.push(b'\n');
+                Some(Ok(out.into()))
             }
         }
     }
 }
 
-fn put_csv(out: &mut Vec<u8>, batch: &Batch) {
+fn put_plain(out: &mut Vec<u8>, batch: &Batch, columns: Columns) {
     for (row, alarm) in batch.alarms().rows().enumerate() {
-        let (seconds, nanos) = batch.times()[row].seconds_and_nanos();
-        put_text(out, format_args!("{seconds},"));
+        let time = batch.times()[row];
+        let (seconds, nanos) = time.seconds_and_nanos();
+        let (severity, status) = (alarm.severity as u8, alarm.status);
+        match columns {
+            Columns::Commas => put_text(out, format_args!("{seconds},")),
+            Columns::Tabs => put_text(out, format_args!("{}\t", date(Some(time)))),
+        }
         put_bare(out, batch.values(), row);
-        put_text(out, format_args!(",{},{},{nanos}\n", alarm.severity as u8, alarm.status));
+        match columns {
+            Columns::Commas => put_text(out, format_args!(",{severity},{status},{nanos}\n")),
+            Columns::Tabs => put_text(out, format_args!("\t{severity}\t{status}\t{nanos}\n")),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod arrow;
 pub(crate) mod base64;
 pub(crate) mod csv;
+pub(crate) mod joined;
 pub(crate) mod json;
 pub(crate) mod lines;
 pub(crate) mod metadata;

@@ -10,7 +10,7 @@ use super::pb_messages::{
     ScalarString, VectorDouble, VectorFloat, VectorInt, VectorShort, VectorString, put_line,
 };
 use super::structure;
-use crate::appliance::{reconnects::Reconnects, source::Source};
+use crate::appliance::{reconnects::Reconnects, spans::InSpans};
 
 /// What the headers say besides type and year.
 pub(crate) struct Heading {
@@ -23,7 +23,7 @@ pub(crate) struct Heading {
 
 pub(crate) struct SamplesPb {
     heading: Heading,
-    samples: Source,
+    samples: InSpans,
     reconnects: Reconnects,
     chunk: Option<Chunk>,
     scratch: Vec<u8>,
@@ -38,7 +38,7 @@ struct Chunk {
 }
 
 impl SamplesPb {
-    pub(crate) fn new(heading: Heading, samples: Source, reconnects: Reconnects) -> SamplesPb {
+    pub(crate) fn new(heading: Heading, samples: InSpans, reconnects: Reconnects) -> SamplesPb {
         SamplesPb { heading, samples, reconnects, chunk: None, scratch: Vec::new(), ended: false }
     }
 

@@ -1,0 +1,109 @@
+//! Which stretches of time a request asks for, and the samples of one after the other.
+
+use std::time::Duration;
+
+use query::Span;
+use sample::{Batch, TimeRange, Timestamp};
+
+use super::source::Source;
+use crate::{
+    app::now,
+    call::Call,
+    refusal::{Code, Refusal},
+};
+
+/// `timeranges=t0,t1,t2,t3`, or else `from=` and `to=`: by default up to an hour from now, from a day before that, as the
+/// Appliance has it. There is at least one span, they are in order and do not overlap.
+pub(crate) fn spans(call: &Call) -> Result<Vec<Span>, Refusal> {
+    if let Some(text) = call.query.get("timeranges") {
+        return listed(text);
+    }
+    let to = call.time("to")?.unwrap_or_else(|| now().saturating_add(Duration::from_secs(3600)));
+    let from = call.time("from")?.unwrap_or_else(|| to.saturating_sub(Duration::from_secs(86_400)));
+    TimeRange::new(from, to)?;
+    Ok(vec![Span { from, to }])
+}
+
+fn listed(text: &str) -> Result<Vec<Span>, Refusal> {
+    let times = text.split(',').map(|time| Timestamp::parse(time.trim())).collect::<Result<Vec<_>, _>>()?;
+    if times.len() % 2 != 0 {
+        let message = format!("timeranges holds {} times, expected a beginning and an end for each range", times.len());
+        return Err(Refusal::new(Code::BadRange, message));
+    }
+    if !times.is_sorted() {
+        let message = "the ranges of timeranges overlap or are not in order, expected each after the one before it";
+        return Err(Refusal::new(Code::BadRange, message));
+    }
+    Ok(times.chunks_exact(2).filter_map(|pair| Some(Span { from: *pair.first()?, to: *pair.last()? })).collect())
+}
+
+/// The samples of all spans of a request. Each span begins with the last sample at or before it; where the span before it
+/// has sent that sample already, it is not sent again.
+pub(crate) struct InSpans {
+    left: std::vec::IntoIter<Source>,
+    current: Option<Source>,
+    /// The newest time that was sent, and the one that was when the present span began.
+    newest: Option<Timestamp>,
+    sent_before: Option<Timestamp>,
+}
+
+impl InSpans {
+    pub(crate) fn new(sources: Vec<Source>) -> InSpans {
+        let mut left = sources.into_iter();
+        let current = left.next();
+        InSpans { left, current, newest: None, sent_before: None }
+    }
+
+    /// What earlier spans have not sent of a batch; none if that is nothing.
+    fn unsent(&mut self, batch: Batch) -> Option<Batch> {
+        let times = batch.times();
+        let sent = self.sent_before.map_or(0, |newest| times.partition_point(|time| *time <= newest));
+        self.newest = self.newest.max(times.last().copied());
+        match batch.len() - sent {
+            0 => None,
+            _ if sent == 0 => Some(batch),
+            _ => Some(batch.slice(sent..batch.len())),
+        }
+    }
+}
+
+impl Iterator for InSpans {
+    type Item = Result<Batch, query::Error>;
+
+    fn next(&mut self) -> Option<Result<Batch, query::Error>> {
+        loop {
+            match self.current.as_mut()?.next() {
+                Some(Ok(batch)) => {
+                    if let Some(batch) = self.unsent(batch) {
+                        return Some(Ok(batch));
+                    }
+                }
+                Some(Err(error)) => return Some(Err(error)),
+                None => {
+                    self.current = self.left.next();
+                    self.sent_before = self.newest;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_pairs_in_order_that_may_touch() {
+        let spans = listed("2026-01-01T00:00:00Z,2026-01-01T00:00:01Z, 2026-01-01T00:00:01Z,2026-01-01T00:00:02Z");
+        assert_eq!(spans.unwrap().len(), 2);
+        for wrong in [
+            "2026-01-01T00:00:00Z",
+            "2026-01-01T00:00:01Z,2026-01-01T00:00:00Z",
+            "2026-01-01T00:00:00Z,2026-01-01T00:00:02Z,2026-01-01T00:00:01Z,2026-01-01T00:00:03Z",
+            "2026-01-01T00:00:00Z,",
+            ",",
+        ] {
+            assert!(listed(wrong).is_err(), "{wrong}");
+        }
+    }
+}
