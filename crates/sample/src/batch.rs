@@ -20,6 +20,11 @@ impl<T: PartialEq + Clone> Runs<T> {
         self.runs.last().map_or(0, |(end, _)| *end)
     }
 
+    /// Roughly how many bytes of memory it takes.
+    pub fn byte_size(&self) -> usize {
+        size_of_val(self.runs.as_slice())
+    }
+
     /// Whether it covers none.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
@@ -171,7 +176,7 @@ impl Batch {
 
     /// Roughly how many bytes of memory it takes, for limits on buffers.
     pub fn byte_size(&self) -> usize {
-        size_of_val(self.times.as_slice()) + self.values.byte_size()
+        size_of_val(self.times.as_slice()) + self.values.byte_size() + self.alarms.byte_size() + self.pulses.byte_size()
     }
 
     /// Adds a sample; refused (false) if it is of another type.
@@ -280,6 +285,17 @@ mod tests {
         let middle = batch.slice(1..3);
         assert!(middle.get(1).identical(&rows[2]));
         assert_eq!(middle.alarms().iter().count(), 1);
+    }
+
+    #[test]
+    fn runs_count_in_the_size() {
+        let mut steady = Batch::new(ValueType::scalar(Element::F64));
+        let mut pulsed = steady.clone();
+        for pulse in 0..1000 {
+            let row = sample(0, 0.0, Severity::None);
+            assert!(steady.push(&row) && pulsed.push(&Sample { pulse, ..row }));
+        }
+        assert!(pulsed.byte_size() >= steady.byte_size() + 999 * size_of::<(usize, u64)>());
     }
 
     #[test]
