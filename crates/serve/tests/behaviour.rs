@@ -312,3 +312,23 @@ fn status_tells_how_the_archive_fares() {
     assert!(status["store"]["refusal"].is_null());
     assert_eq!(status["problems"], serde_json::json!([]));
 }
+
+#[test]
+fn a_pv_that_nobody_serves_is_listed_changed_and_aborted() {
+    let archive = Archive::with_history();
+    let told = |target: &str| -> serde_json::Value { serde_json::from_str(&archive.get(target).text()).unwrap() };
+    told("/mgmt/bpl/archivePV?pv=T:NOBODY");
+    let waiting = told("/mgmt/bpl/getNeverConnectedPVs");
+    assert_eq!(waiting.as_array().unwrap().len(), 1);
+    assert_eq!(waiting[0]["pvName"], "T:NOBODY");
+    assert_eq!(told("/mgmt/bpl/getRecentlyAddedPVs")[0]["pvName"], "T:NOBODY");
+
+    told("/mgmt/bpl/changeArchivalParameters?pv=T:NOBODY&samplingperiod=5&samplingmethod=SCAN");
+    told("/mgmt/bpl/changeArchivalParameters?pv=T:NOBODY");
+    let info = told("/mgmt/bpl/getPVTypeInfo?pv=T:NOBODY");
+    assert_eq!((&info["samplingMethod"], &info["samplingPeriod"]), (&"SCAN".into(), &"5.0".into()));
+
+    assert_eq!(told("/mgmt/bpl/abortArchivingPV?pv=T:NOBODY")["status"], "ok");
+    assert_eq!(archive.get("/mgmt/bpl/getPVTypeInfo?pv=T:NOBODY").status, 404);
+    assert_eq!(told("/mgmt/bpl/getNeverConnectedPVs"), serde_json::json!([]));
+}

@@ -2,11 +2,15 @@
 
 use acquire::{AddRequest, Added, Change};
 use axum::http::header;
-use sample::{DataFate, PvEntry, PvState};
+use sample::{DataFate, Method, PvEntry, PvState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::retrieval::find;
+use super::{
+    details::{IDENTITY, named, period_seconds},
+    reports::is_never_connected,
+    retrieval::find,
+};
 use crate::{
     answer::{Answer, json},
     api::pvs::request,
@@ -35,7 +39,7 @@ pub(crate) fn appliance_info(call: &Call) -> Answer {
     let sound = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".:-[]".contains(c));
     let base = if sound { format!("http://{host}") } else { format!("http://{}", call.app.address) };
     json(&json!({
-        "identity": "pvark",
+        "identity": IDENTITY,
         "mgmtURL": format!("{base}/mgmt/bpl"),
         "engineURL": format!("{base}/engine/bpl"),
         "retrievalURL": format!("{base}/retrieval/bpl"),
@@ -178,6 +182,38 @@ pub(crate) fn delete(call: &Call) -> Answer {
         rows.push(json!({ "validation": "", "status": "ok" }));
     }
     if let [row] = rows.as_slice() { json(row) } else { json(&rows) }
+}
+
+/// `GET /mgmt/bpl/abortArchivingPV`: takes a PV out for which no IOC has answered yet. What its data is worth is not ours to
+/// judge should some arrive meanwhile: it is kept.
+pub(crate) fn abort(call: &Call) -> Answer {
+    let entry = named(call)?;
+    let name = &entry.name;
+    if !is_never_connected(call, &entry)? {
+        return json(
+            &json!({ "status": "no", "desc": format!("PV {name} is being archived, there is no request to abort") }),
+        );
+    }
+    call.app.control.remove(entry.id, DataFate::Keep)?;
+    json(&json!({ "status": "ok", "desc": format!("Aborted request for archiving PV {name}") }))
+}
+
+/// `GET /mgmt/bpl/changeArchivalParameters`: what the request leaves open stays as it is.
+pub(crate) fn change(call: &Call) -> Answer {
+    let entry = named(call)?;
+    let period: Option<f64> = call.number("samplingperiod")?;
+    let present = match entry.settings.method {
+        Method::Monitor => "monitor",
+        Method::Scan { .. } => "scan",
+    };
+    let wanted = Wanted {
+        pv: entry.name.to_string(),
+        samplingperiod: Some(Loose::Number(period.unwrap_or(period_seconds(entry.settings.method)))),
+        samplingmethod: Some(call.query.get("samplingmethod").unwrap_or(present).to_owned()),
+    };
+    let (name, request) = judge(&wanted);
+    call.app.control.add(vec![request?])?;
+    json(&json!({ "status": "ok", "desc": format!("Successfully changed the archival parameters for {name}") }))
 }
 
 /// The names that a request gives: `pv=a,b` in URL or form, a JSON list, or lines of text.

@@ -1,8 +1,10 @@
 //! The URLs of the EPICS Archiver Appliance, for the clients that know them: its answers where they are right, and refusals
 //! where it would guess.
 
+pub(crate) mod details;
 pub(crate) mod manage;
 pub(crate) mod reconnects;
+pub(crate) mod reports;
 pub(crate) mod retrieval;
 pub(crate) mod search;
 pub(crate) mod source;

@@ -239,7 +239,7 @@ fn after(time: Timestamp) -> Timestamp {
 }
 
 /// What headers and meta objects say of the metadata: units and precision always, the rest when it is asked for.
-fn facts(metadata: &Metadata, all: bool) -> Vec<(String, String)> {
+pub(crate) fn facts(metadata: &Metadata, all: bool) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, text: Option<String>| facts.extend(text.map(|text| (name.to_owned(), text)));
     add("EGU", metadata.units.clone().filter(|units| !units.is_empty()));
@@ -264,7 +264,7 @@ fn facts(metadata: &Metadata, all: bool) -> Vec<(String, String)> {
 }
 
 /// A number that `Double.parseDouble` reads.
-fn java_double(number: f64) -> String {
+pub(crate) fn java_double(number: f64) -> String {
     if number.is_infinite() {
         return if number > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
     }

@@ -4,7 +4,10 @@ use acquire::{Connection, Status};
 use sample::{Method, PvEntry, PvState, Timestamp};
 use serde_json::{Map, Value, json};
 
-use super::manage::{names_in, resolve};
+use super::{
+    details::{IDENTITY, period_seconds},
+    manage::{names_in, resolve},
+};
 use crate::{
     answer::{Answer, json},
     call::Call,
@@ -30,7 +33,7 @@ pub(crate) fn show(call: &Call) -> Answer {
 }
 
 /// When the newest sample was. What was taken in this run is known without the store: a glob can name 100,000 PVs.
-fn last_sample(call: &Call, entry: &PvEntry, status: Option<&Status>) -> Option<Timestamp> {
+pub(crate) fn last_sample(call: &Call, entry: &PvEntry, status: Option<&Status>) -> Option<Timestamp> {
     let taken = status.and_then(|status| status.last_sample);
     taken.or_else(|| Some(call.app.reader.last_before(entry.id, Timestamp::MAX).ok()??.time))
 }
@@ -40,7 +43,7 @@ fn row(name: &str, entry: &PvEntry, status: Option<&Status>, last: Option<Timest
     let mut put = |key: &str, text: String| row.insert(key.to_owned(), Value::String(text));
     put("pvName", name.to_owned());
     put("pvNameOnly", entry.name.to_string());
-    put("appliance", "pvark".to_owned());
+    put("appliance", IDENTITY.to_owned());
     put("lastEvent", date(last));
     if entry.settings.state == PvState::Paused {
         put("status", "Paused".to_owned());
@@ -48,10 +51,7 @@ fn row(name: &str, entry: &PvEntry, status: Option<&Status>, last: Option<Timest
     }
     let connected = status.is_some_and(|status| status.connection == Connection::Connected);
     let regained = status.filter(|status| status.reconnects > 0).and_then(|status| status.last_connected);
-    let period = match entry.settings.method {
-        Method::Monitor => 1.0,
-        Method::Scan { period } => period.as_secs_f64(),
-    };
+    let period = period_seconds(entry.settings.method);
     put("status", "Being archived".to_owned());
     put("connectionState", connected.to_string());
     put("samplingPeriod", format!("{period:?}"));

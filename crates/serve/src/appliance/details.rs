@@ -1,0 +1,206 @@
+//! What the Archiver Appliance's clients ask about one PV: its type, its settings, how it fares. What is not known here is left
+//! out, rather than filled with a number that means nothing.
+
+use acquire::{Connection, Status};
+use sample::{Element, Limits, Metadata, Method, Protocol, PvEntry, PvState, Shape, TimeRange, Timestamp, ValueType};
+use serde_json::{Map, Value, json};
+
+use super::{
+    retrieval::{facts, find, java_double},
+    status::{date, last_sample},
+};
+use crate::{
+    answer::{Answer, json},
+    call::Call,
+    refusal::{Code, Refusal},
+};
+
+/// Under which name the archive stands where the Appliance names its members and its stores.
+pub(crate) const IDENTITY: &str = "pvark";
+
+/// The PV that `pv=` names.
+pub(crate) fn named(call: &Call) -> Result<PvEntry, Refusal> {
+    let name = call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
+    find(call, name)
+}
+
+/// `GET /mgmt/bpl/getPVTypeInfo`
+pub(crate) fn type_info(call: &Call) -> Answer {
+    let entry = named(call)?;
+    let metadata = metadata(call, &entry)?;
+    json(&type_info_of(call, &entry, &metadata))
+}
+
+/// `GET /retrieval/bpl/getMetadata`: the same, and the fields of the record.
+pub(crate) fn all_metadata(call: &Call) -> Answer {
+    let entry = named(call)?;
+    let metadata = metadata(call, &entry)?;
+    let mut all = type_info_of(call, &entry, &metadata);
+    all.extend(facts(&metadata, true).into_iter().map(|(name, text)| (name, Value::from(text))));
+    all.extend(metadata.element_count.map(|count| ("NELM".to_owned(), Value::from(count.to_string()))));
+    json(&all)
+}
+
+/// `GET /mgmt/bpl/getStoresForPV`: one, for there are no tiers.
+pub(crate) fn stores(call: &Call) -> Answer {
+    named(call)?;
+    json(&json!({ IDENTITY: format!("{IDENTITY}://localhost?name={IDENTITY}") }))
+}
+
+/// `GET /retrieval/bpl/areWeArchivingPV`
+pub(crate) fn is_archived(call: &Call) -> Answer {
+    match named(call) {
+        Err(refusal) if call.query.get("pv").is_none() => Err(refusal),
+        found => json(&json!({ "status": found.is_ok().to_string() })),
+    }
+}
+
+fn metadata(call: &Call, entry: &PvEntry) -> Result<Metadata, Refusal> {
+    Ok(call.metadata_at_end(entry.id, TimeRange::ALL)?.map(|(_, metadata)| metadata).unwrap_or_default())
+}
+
+fn type_info_of(call: &Call, entry: &PvEntry, metadata: &Metadata) -> Map<String, Value> {
+    let mut info = Map::new();
+    let mut put = |key: &str, text: String| info.insert(key.to_owned(), Value::String(text));
+    put("pvName", entry.name.to_string());
+    put("applianceIdentity", IDENTITY.to_owned());
+    put("creationTime", instant(entry.added));
+    put("paused", (entry.settings.state == PvState::Paused).to_string());
+    put("samplingMethod", method_name(entry.settings.method).to_owned());
+    put("samplingPeriod", format!("{:?}", period_seconds(entry.settings.method)));
+    put("usePVAccess", (entry.settings.protocol == Protocol::Pva).to_string());
+    if let Some(server) = call.app.control.status(entry.id).and_then(|status| status.server) {
+        put("hostName", server.ip().to_string());
+    }
+    if let Some(value_type) = metadata.value_type {
+        put("DBRType", dbr_type(value_type));
+        put("scalar", (value_type.shape == Shape::Scalar).to_string());
+    }
+    if let Some(count) = metadata.element_count {
+        put("elementCount", count.to_string());
+    }
+    if let Some(units) = &metadata.units {
+        put("units", units.clone());
+    }
+    if let Some(precision) = metadata.precision {
+        put("precision", java_double(f64::from(precision)));
+    }
+    let limits: [(&str, Option<Limits>); 4] = [
+        ("DisplayLimit", metadata.display),
+        ("CtrlLimit", metadata.control),
+        ("WarningLimit", metadata.warning),
+        ("AlarmLimit", metadata.alarm),
+    ];
+    for (name, limits) in limits {
+        if let Some(limits) = limits {
+            put(&format!("lower{name}"), java_double(limits.low));
+            put(&format!("upper{name}"), java_double(limits.high));
+        }
+    }
+    info
+}
+
+/// `GET /mgmt/bpl/getPVDetails`
+pub(crate) fn details(call: &Call) -> Answer {
+    let entry = named(call)?;
+    let metadata = metadata(call, &entry)?;
+    let status = call.app.control.status(entry.id);
+    let last = last_sample(call, &entry, status.as_ref());
+    let settings = entry.settings;
+    let mut rows = vec![
+        row("mgmt", "PV Name", entry.name.to_string()),
+        row("mgmt", "Instance archiving PV", IDENTITY.to_owned()),
+        row("mgmt", "Archival params creation time:", date(Some(entry.added))),
+        row("mgmt", "Is this PV paused:", yes_or_no(settings.state == PvState::Paused)),
+        row("mgmt", "Sampling method:", method_name(settings.method).to_owned()),
+        row("mgmt", "Sampling period:", format!("{:?}", period_seconds(settings.method))),
+        row("mgmt", "Are we using PVAccess?", yes_or_no(settings.protocol == Protocol::Pva)),
+    ];
+    if let Some(value_type) = metadata.value_type {
+        rows.push(row("mgmt", "Archiver DBR type (from typeinfo):", dbr_type(value_type)));
+        rows.push(row("mgmt", "Is this a scalar:", yes_or_no(value_type.shape == Shape::Scalar)));
+    }
+    let known = [
+        ("Number of elements:", metadata.element_count.map(|count| count.to_string())),
+        ("Precision:", metadata.precision.map(|precision| java_double(f64::from(precision)))),
+        ("Units:", metadata.units),
+    ];
+    rows.extend(known.into_iter().filter_map(|(name, text)| Some(row("mgmt", name, text?))));
+    rows.push(row("pv", "Channel Name", entry.name.to_string()));
+    rows.push(row("pv", "When did we receive the last event?", date(last)));
+    rows.extend(status.iter().flat_map(how_it_fares));
+    json(&rows)
+}
+
+/// The counts are those of this run.
+fn how_it_fares(status: &Status) -> Vec<Value> {
+    let lost = status.counters.dropped_queue + status.counters.dropped_store;
+    let mut rows = vec![
+        row("pv", "Is this PV currently connected?", yes_or_no(status.connection == Connection::Connected)),
+        row("pv", "When did we first establish a connection to this PV?", date(status.first_connected)),
+        row("pv", "How many times have we lost and regained the connection to this PV?", status.reconnects.to_string()),
+        row("pv", "How many events so far?", status.counters.received.to_string()),
+        row("pv", "How many events lost because the sample buffer is full so far?", lost.to_string()),
+    ];
+    rows.extend(status.server.map(|server| row("pv", "Host name", server.ip().to_string())));
+    rows
+}
+
+fn row(source: &str, name: &str, value: String) -> Value {
+    json!({ "source": source, "name": name, "value": value })
+}
+
+fn yes_or_no(is_so: bool) -> String {
+    if is_so { "Yes" } else { "No" }.to_owned()
+}
+
+fn method_name(method: Method) -> &'static str {
+    match method {
+        Method::Monitor => "MONITOR",
+        Method::Scan { .. } => "SCAN",
+    }
+}
+
+/// The Appliance gives monitors a period of one second unless somebody asks for another.
+pub(crate) fn period_seconds(method: Method) -> f64 {
+    match method {
+        Method::Monitor => 1.0,
+        Method::Scan { period } => period.as_secs_f64(),
+    }
+}
+
+/// The Appliance's name for a type, the same that the protobuf answers announce.
+fn dbr_type(value_type: ValueType) -> String {
+    let element = match value_type.element {
+        Element::I8 | Element::U8 => "BYTE",
+        Element::I16 | Element::U16 => "SHORT",
+        Element::I32 | Element::U32 => "INT",
+        Element::F32 => "FLOAT",
+        Element::F64 => "DOUBLE",
+        Element::Enum => "ENUM",
+        Element::String => "STRING",
+        Element::Bool | Element::I64 | Element::U64 | Element::Structure => return "DBR_V4_GENERIC_BYTES".to_owned(),
+    };
+    let shape = if value_type.shape == Shape::Array { "WAVEFORM" } else { "SCALAR" };
+    format!("DBR_{shape}_{element}")
+}
+
+/// To the millisecond, as in `2026-11-20T21:10:42.345Z`.
+fn instant(time: Timestamp) -> String {
+    let text = time.to_string();
+    text.get(..23).map_or_else(|| text.clone(), |milliseconds| format!("{milliseconds}Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_and_times_are_written_as_clients_read_them() {
+        assert_eq!(dbr_type(ValueType::scalar(Element::F64)), "DBR_SCALAR_DOUBLE");
+        assert_eq!(dbr_type(ValueType::array(Element::I16)), "DBR_WAVEFORM_SHORT");
+        assert_eq!(dbr_type(ValueType::scalar(Element::I64)), "DBR_V4_GENERIC_BYTES");
+        let time = Timestamp::parse("2026-11-20T21:10:42.345678Z").unwrap();
+        assert_eq!(instant(time), "2026-11-20T21:10:42.345Z");
+    }
+}
