@@ -146,6 +146,11 @@ fn register_clients(registry: &mut Registry, totals: &Totals) {
     ] {
         registry.register(format!("client_{name}"), help, counts_by("protocol", [("ca", by_ca), ("pva", by_pva)]));
     }
+    // Channel Access has no way of saying this.
+    register_counts(
+        registry,
+        &[("client_overruns", "Updates before which a pvAccess server threw others away", pva.overruns)],
+    );
 }
 
 fn register_store(registry: &mut Registry, health: &Health, watermark: Watermark) {
