@@ -190,6 +190,47 @@ mod tests {
         format!("{method:?}").to_ascii_lowercase()
     }
 
+    /// docs/compatibility.md promises what the table of routes, the formats and the operators hold, and all of it.
+    #[test]
+    fn the_table_of_compatibility_says_what_is_served() {
+        let text = include_str!("../../../docs/compatibility.md");
+        let mut promised = BTreeSet::new();
+        let mut rows = 0;
+        for line in text.lines().filter(|line| line.starts_with("| `")) {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let is_served = match cells[2] {
+                "same" | "better" => true,
+                "not yet" | "not meant for us" => false,
+                other => panic!("{other:?} is no verdict: {line}"),
+            };
+            for name in cells[1].split(", ").map(|name| name.trim_matches('`')) {
+                let (path, is_there) = served(name);
+                assert_eq!(is_there, is_served, "{name}");
+                promised.extend(path.filter(|_| is_served));
+                rows += 1;
+            }
+        }
+        assert!(rows > 80, "only {rows} names were looked at");
+        for route in ROUTES.iter().filter(|route| is_of_appliance(route.path)) {
+            assert!(promised.contains(route.path), "{} does not stand in the table", route.path);
+        }
+    }
+
+    fn is_of_appliance(path: &str) -> bool {
+        path.starts_with("/retrieval") || path.starts_with("/mgmt")
+    }
+
+    /// The route of a URL of the Appliance, and whether it or the operator of that name is served.
+    fn served(name: &str) -> (Option<&'static str>, bool) {
+        if !name.starts_with('/') {
+            return (None, query::Operator::parse(&format!("{name}_60"), &[]).is_ok());
+        }
+        let call = name.strip_prefix("/retrieval/data/");
+        let path = if call.is_some() { "/retrieval/data/{call}" } else { name };
+        let route = ROUTES.iter().find(|route| route.path == path).map(|route| route.path);
+        (route, route.is_some() && call.is_none_or(retrieval::is_known))
+    }
+
     #[test]
     fn a_page_of_another_site_may_only_read() {
         let own = parts(&[("host", "archive:17665"), ("origin", "http://archive:17665")]);

@@ -181,6 +181,16 @@ fn method_and_extension(call: &str) -> Result<(&str, &str), Refusal> {
     }
 }
 
+/// Whether there is such a method with such a format.
+#[cfg(test)]
+pub(crate) fn is_known(call: &str) -> bool {
+    match method_and_extension(call) {
+        Ok(("getData", extension)) => format_of(extension, &FORMATS).is_ok(),
+        Ok(("getDataForPVs", extension)) => format_of(extension, &FORMATS_OF_MANY).is_ok(),
+        found => found.is_ok(),
+    }
+}
+
 fn format_of(extension: &str, formats: &[&'static str]) -> Result<&'static str, Refusal> {
     formats.iter().find(|format| **format == extension).copied().ok_or_else(|| {
         let message = format!("the format {extension:?} is not known here, expected one of {}", formats.join(", "));
