@@ -12,6 +12,8 @@ import pvark
 import pytest
 from aa.js import JsonFetcher
 from aa.pb import PbFetcher
+from aa.rest import AaRestClient
+from archappl.admin.client import ArchiverMgmtClient
 from archappl.data.client import ArchiverDataClient
 from archiver import Pvark
 from ioc import Ioc
@@ -167,3 +169,31 @@ def test_texts_and_arrays_come_whole(server: Pvark, window: tuple[datetime, date
     arrays = ours(server, "N:array", window)
     assert arrays.type == "f64[]"
     assert all(np.all(np.diff(array) == 1) for array in arrays.values)
+
+
+def test_pyarchappl_manages_pvs(server: Pvark, window: tuple[datetime, datetime]) -> None:
+    client = ArchiverMgmtClient(server.url)
+    info = client.get_pv_type_info("N:double")
+    assert (info.DBRType, info.scalar, info.samplingMethod) == ("DBR_SCALAR_DOUBLE", "true", "MONITOR")
+    assert client.get_pv_type_info("NOBODY") is None
+    details = client.get_pv_details("N:double")["value"]
+    assert details["mgmt", "PV Name"] == details["pv", "Channel Name"] == "N:double"
+    assert details["pv", "Is this PV currently connected?"] == "Yes"
+    assert client.get_pv_details("NOBODY") is None
+    assert len(client.get_stores_for_pv("N:double")) == 1
+    assert client.get_pv_status("N:double")["N:double"].status == "Being archived"
+    assert client.archive_pv("N:double", op="abort")["status"] == "no"
+
+
+def test_aapy_manages_a_pv_that_nobody_serves(server: Pvark) -> None:
+    client = AaRestClient("127.0.0.1", server.port)
+    assert client.archive_pv("N:nobody", 2.0)[0]["status"] == "Archive request submitted"
+    try:
+        assert client.get_never_connected_pvs() == ["N:nobody"]
+        assert client.get_currently_disconnected_pvs() == set()
+        assert client.change_archival_parameters("N:nobody", 5.0, "SCAN")["status"] == "ok"
+        assert client.get_pv_type_info("N:nobody")["samplingPeriod"] == "5.0"
+    finally:
+        assert client.abort_archiving_pv("N:nobody")["status"] == "ok"
+    statuses = client.get_pv_statuses(["N:nobody", "N:long"])
+    assert [status["status"] for status in statuses] == ["Not being archived", "Being archived"]
