@@ -144,7 +144,7 @@ fn copy_catalogue(disk: &dyn Disk) -> Result<Option<Vec<u8>>, Error> {
     Ok(unchanged.then_some(bytes))
 }
 
-/// A whole file; none if it is not there any more.
+/// A whole file; none if it is not there any more, or became shorter while it was read.
 fn read_file(disk: &dyn Disk, key: &str) -> Result<Option<Vec<u8>>, Error> {
     let read = || -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; disk.len(key)? as usize];
@@ -153,7 +153,7 @@ fn read_file(disk: &dyn Disk, key: &str) -> Result<Option<Vec<u8>>, Error> {
     };
     match read() {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::UnexpectedEof].contains(&error.kind()) => Ok(None),
         Err(source) => Err(Error::Io { doing: "read", path: key.to_owned(), source }),
     }
 }
