@@ -102,7 +102,7 @@ impl fmt::Display for Error {
             Error::CorruptSegment { path, reason } => write!(f, "the segment {path} is damaged: {reason}"),
             Error::CorruptBlock { path, offset, pv, t0, t1, reason } => write!(
                 f,
-                "the block at byte {offset} of {path} with samples of PV {} from {t0} to {t1} is damaged: {reason}",
+                "the block at byte {offset} of {path} with samples of PV number {} from {t0} to {t1} is damaged: {reason}",
                 pv.0
             ),
         }
