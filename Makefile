@@ -43,7 +43,7 @@ fuzz: ## arbitrary bytes to each parser of foreign bytes, SECONDS=60 each (TARGE
 crash: setup build ## kill -9 under 20,000 samples a second, 20 times
 	PVARK_KILL_CYCLES=20 $(PYTEST) -s tests/system/test_survives_kill.py
 
-figures: ## measure again what docs/figures.md claims
+figures: ## measure the store: ingest, sizes, scans, queries
 	cargo run --release -p lab -- store
 
 clean: ## remove what was built and installed here

@@ -3,7 +3,7 @@
 use std::{
     env, io,
     sync::mpsc::{self, Receiver, RecvTimeoutError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 
 use sample::Timestamp;
@@ -15,8 +15,7 @@ use crate::cli::LogFormat;
 /// The time.
 #[expect(clippy::disallowed_methods, reason = "the program's own clock; everything below takes `now`")]
 pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    Timestamp::from_nanos(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    Timestamp::from(SystemTime::now())
 }
 
 /// An environment variable that is set and is text.

@@ -8,7 +8,7 @@ use std::{
         atomic::{AtomicU32, Ordering::Relaxed},
     },
     thread::JoinHandle,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::SystemTime,
 };
 
 use epics::{Event, Key};
@@ -318,6 +318,5 @@ fn key(pv: PvId, generation: u32) -> Key {
 /// The clock of acquisition: arrival times, gaps and scan periods.
 #[expect(clippy::disallowed_methods, reason = "this is where acquisition reads the clock; everything else takes `now`")]
 pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    Timestamp::from_nanos(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    Timestamp::from(SystemTime::now())
 }

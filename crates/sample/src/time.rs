@@ -1,6 +1,9 @@
 //! Time: nanoseconds since 1970, UTC, and half-open ranges of them.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use jiff::tz::{Offset, TimeZone};
 
@@ -117,6 +120,14 @@ impl Timestamp {
     }
 }
 
+impl From<SystemTime> for Timestamp {
+    /// A clock that was never set stands before 1970; it counts as 1970.
+    fn from(clock: SystemTime) -> Timestamp {
+        let since = clock.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        Timestamp(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (_, nanos) = self.seconds_and_nanos();
@@ -181,6 +192,13 @@ mod tests {
         }
         let (year, start) = Timestamp::parse("2026-01-01T00:00:00.000000001Z").unwrap().year();
         assert_eq!((year, start.to_string().as_str()), (2026, "2026-01-01T00:00:00.000000000Z"));
+    }
+
+    #[test]
+    fn a_clock_gives_nanoseconds_and_one_before_1970_gives_1970() {
+        let nanos = Duration::from_nanos(1_795_209_540_317_861_794);
+        assert_eq!(Timestamp::from(UNIX_EPOCH + nanos), Timestamp::from_nanos(1_795_209_540_317_861_794));
+        assert_eq!(Timestamp::from(UNIX_EPOCH - nanos), Timestamp::from_nanos(0));
     }
 
     #[test]

@@ -1,9 +1,6 @@
 //! What all handlers share: the arms of the archive that they ask, and the clock.
 
-use std::{
-    net::SocketAddr,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{net::SocketAddr, time::SystemTime};
 
 use acquire::Control;
 use query::Query;
@@ -37,6 +34,5 @@ impl App {
 /// The clock of requests: what "now" means where a request leaves a time open.
 #[expect(clippy::disallowed_methods, reason = "this is where serving reads the clock; everything else takes `now`")]
 pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    Timestamp::from_nanos(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    Timestamp::from(SystemTime::now())
 }
