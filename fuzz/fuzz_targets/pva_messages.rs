@@ -16,7 +16,7 @@ use epics::{
         Registry, decode_structure,
         message::Message,
         search::Search,
-        wire::{HEADER_BYTES, Header, Order, Writer},
+        wire::{HEADER_BYTES, Header, Order, Writer, put_message},
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -45,7 +45,7 @@ fn converse(before: &[u8], after: &[u8]) {
 /// The monitor of the first PV is ready.
 fn ready() -> Vec<u8> {
     let mut writer = Writer::new(Order::Little);
-    writer.message(13, |w| w.put(&[0, 0, 0, 0, 0x08, 0xff, 0x80, 0, 2, 1, b'a', 0x82, 1, b'b', 0x68]));
+    put_message(&mut writer, 13, |w| w.put(&[0, 0, 0, 0, 0x08, 0xff, 0x80, 0, 2, 1, b'a', 0x82, 1, b'b', 0x68]));
     writer.into_bytes()
 }
 

@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
+use pvdata::Array;
+
 /// The user's own number for a subscription, given with `subscribe` and returned with each event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub u64);
@@ -71,25 +73,6 @@ pub enum Value {
     /// A structure that is no scalar, array or enum of the Normative Types, whole: its type description followed by its
     /// value, in pvAccess encoding, little-endian. [`crate::pva`] reads it.
     Structure(Vec<u8>),
-}
-
-/// The elements of an array value.
-#[derive(Clone, Debug, PartialEq)]
-#[expect(missing_docs, reason = "the variants are the protocols' own types")]
-pub enum Array {
-    Bool(Vec<bool>),
-    I8(Vec<i8>),
-    U8(Vec<u8>),
-    I16(Vec<i16>),
-    U16(Vec<u16>),
-    I32(Vec<i32>),
-    U32(Vec<u32>),
-    I64(Vec<i64>),
-    U64(Vec<u64>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-    Enum(Vec<i32>),
-    String(Vec<String>),
 }
 
 /// A low and a high limit; NaN where the IOC sets none.

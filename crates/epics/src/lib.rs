@@ -20,4 +20,5 @@ mod event;
 mod net;
 pub mod pva;
 
-pub use event::{Array, Description, Event, Key, Limits, Reading, Value};
+pub use event::{Description, Event, Key, Limits, Reading, Value};
+pub use pvdata::Array;

@@ -7,13 +7,10 @@
 //!   plan, normative, describe    updates of the Normative Types -> Event
 //!   message                      each message that a client sends or gets
 //!   put                          the only messages that can change a PV; with the feature of that name
-//!   value, array                 pvData: values of any type
-//!   types, registry              pvData: descriptions of types
-//!   wire, bits                   the alphabet of all these
+//!   wire                         message headers
+//!   pvdata (a crate)             values of any type, their descriptions, and the alphabet of all these
 //! ```
 
-mod array;
-mod bits;
 mod channels;
 pub mod circuit;
 mod client;
@@ -27,11 +24,8 @@ mod normative;
 mod plan;
 #[cfg(feature = "put")]
 pub mod put;
-mod registry;
 pub mod search;
 mod slots;
-pub mod types;
-pub mod value;
 pub mod wire;
 
 pub use channels::Returned;
@@ -42,6 +36,6 @@ pub use counters::Counters;
 pub use error::Error;
 pub use frames::MESSAGE_BYTES_MAX;
 pub use message::Account;
-pub use registry::Registry;
-pub use types::{Extent, Field, Scalar, Structure, Type};
-pub use value::{Data, Selected, Tree, decode_structure};
+pub use pvdata::{
+    Data, Extent, Field, Registry, Scalar, Selected, Structure, Tree, Type, decode_structure, types, value,
+};

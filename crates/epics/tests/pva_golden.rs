@@ -26,7 +26,7 @@ use epics::{
         message::{self, Message},
         search::Search,
         value::read,
-        wire::{HEADER_BYTES, Header, Order, Reader, Writer},
+        wire::{HEADER_BYTES, Header, Order, Reader, Writer, put_message},
     },
 };
 use golden::{Step, assert_sent, check, hexadecimal, parse_bytes};
@@ -140,7 +140,7 @@ impl Stage {
     /// What the server says to a new channel; its number there is 256 more than here.
     fn create(&mut self) {
         let mut writer = Writer::new(Order::Little);
-        writer.message(7, |w| {
+        put_message(&mut writer, 7, |w| {
             w.u32(self.opened - 1);
             w.u32(self.opened + 255);
             w.u8(0xff);

@@ -10,7 +10,7 @@ use epics::{
         Registry,
         message::Message,
         search::Search,
-        wire::{Header, Order, Writer},
+        wire::{Header, Order, Writer, put_message},
     },
 };
 use proptest::{collection::vec, prelude::*};
@@ -19,7 +19,7 @@ use pva_conversation::{channels, circuit, greeting};
 /// A monitor is ready: its type is a structure of an int and a text.
 fn ready(ioid: u32) -> Vec<u8> {
     let mut writer = Writer::new(Order::Little);
-    writer.message(13, |w| {
+    put_message(&mut writer, 13, |w| {
         w.u32(ioid);
         w.put(&[0x08, 0xff, 0x80, 0, 2, 1, b'a', 0x22, 1, b'b', 0x60]);
     });
@@ -33,7 +33,7 @@ fn messages() -> impl Strategy<Value = Vec<u8>> {
     vec(message, 0..12).prop_map(|messages| {
         let mut writer = Writer::new(Order::Little);
         for (command, id, about, payload) in messages {
-            writer.message(command, |w| {
+            put_message(&mut writer, command, |w| {
                 if about {
                     w.u32(id);
                 }
@@ -74,12 +74,12 @@ proptest! {
     fn bad_updates_harm_only_their_own_pv(payloads in vec(vec(any::<u8>(), 0..40), 0..9), ioid in 0_u32..2) {
         let mut writer = Writer::new(Order::Little);
         for payload in payloads {
-            writer.message(13, |w| {
+            put_message(&mut writer, 13, |w| {
                 w.u32(ioid);
                 w.put(&payload);
             });
         }
-        writer.message(13, |w| {
+        put_message(&mut writer, 13, |w| {
             w.u32(2);
             w.put(&[0, 1, 2, 7, 0, 0, 0, 0]);
         });

@@ -20,13 +20,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use pvdata::Registry;
+
 use super::{
     client::Monitor,
     counters::Counters,
     message::{self, Status},
     normative::{Last, Words},
     plan::Plan,
-    registry::Registry,
     slots::Slots,
     types::Type,
     wire::{Error, Order, Reader, Writer},
@@ -326,7 +327,7 @@ impl Channels {
             Ok(overrun) => self.counters.overruns += u64::from(overrun),
             Err(error) => {
                 self.counters.protocol_errors += 1;
-                self.fail(ioid, &error, now, emit);
+                self.fail(ioid, &error.into(), now, emit);
             }
         }
     }

@@ -2,60 +2,18 @@
 
 use std::fmt;
 
-/// Why bytes are no pvAccess, or why a value cannot be written as such.
+/// Why bytes are no pvAccess, or why a circuit cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The bytes end too early.
-    Truncated {
-        /// Within what.
-        what: &'static str,
-    },
+    /// A value or its type description is malformed.
+    Data(pvdata::Error),
     /// The first byte of a message is not 0xCA.
     NotPva {
         /// What it is.
         byte: u8,
     },
-    /// Something is larger than this client accepts.
-    TooLarge {
-        /// What.
-        what: &'static str,
-        /// Its size.
-        size: u64,
-        /// The largest accepted.
-        limit: u64,
-    },
-    /// A size is negative or missing where one must stand.
-    BadSize {
-        /// Of what.
-        what: &'static str,
-    },
-    /// A type description begins with a code that means nothing.
-    BadTypeCode {
-        /// The code.
-        code: u8,
-    },
-    /// A type description refers to one that the server never sent on this circuit.
-    UnknownType {
-        /// Its number.
-        id: u16,
-    },
-    /// A union selects a member that it does not have.
-    BadSelector {
-        /// The member's index.
-        selector: usize,
-    },
-    /// A value does not have the shape that its type description says.
-    Mismatch {
-        /// What does not fit.
-        what: &'static str,
-    },
-    /// Bytes are left over where a value should end.
-    Trailing {
-        /// How many.
-        bytes: usize,
-    },
-    /// A message of a segmented one is missing.
+    /// A part of a segmented message is missing.
     Segments,
     /// The server refuses the circuit itself.
     Refused {
@@ -69,17 +27,8 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Truncated { what } => write!(f, "the bytes end within {what}"),
+            Error::Data(error) => error.fmt(f),
             Error::NotPva { byte } => write!(f, "a message begins with {byte:#04x} instead of 0xca"),
-            Error::TooLarge { what, size, limit } => {
-                write!(f, "{what} has a size of {size}, more than the {limit} that this client accepts")
-            }
-            Error::BadSize { what } => write!(f, "{what} has no or a negative size"),
-            Error::BadTypeCode { code } => write!(f, "{code:#04x} is no type code of pvAccess"),
-            Error::UnknownType { id } => write!(f, "type {id} is used before it was described"),
-            Error::BadSelector { selector } => write!(f, "a union has no member number {selector}"),
-            Error::Mismatch { what } => write!(f, "{what} does not fit its type description"),
-            Error::Trailing { bytes } => write!(f, "{bytes} bytes are left over after the value"),
             Error::Segments => write!(f, "a part of a segmented message is missing"),
             Error::Refused { message } => write!(f, "the server refuses the circuit: {message}"),
             Error::Silent => write!(f, "the server has been silent for too long"),
@@ -88,3 +37,9 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<pvdata::Error> for Error {
+    fn from(error: pvdata::Error) -> Error {
+        Error::Data(error)
+    }
+}

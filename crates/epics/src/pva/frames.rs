@@ -84,7 +84,11 @@ fn join(
 
 fn limit(size: usize) -> Result<(), Error> {
     let limit = MESSAGE_BYTES_MAX as u64;
-    if size > MESSAGE_BYTES_MAX { Err(Error::TooLarge { what: "a message", size: size as u64, limit }) } else { Ok(()) }
+    if size > MESSAGE_BYTES_MAX {
+        Err(pvdata::Error::TooLarge { what: "a message", size: size as u64, limit }.into())
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -123,6 +127,6 @@ mod tests {
     fn a_segment_without_its_first_and_a_monstrous_size_end_the_circuit() {
         assert_eq!(feed_in_pieces_of(100, &MIDDLE), Err(Error::Segments));
         let monster = [0xca, 2, 0x40, 18, 0xff, 0xff, 0xff, 0x7f];
-        assert!(matches!(feed_in_pieces_of(100, &monster), Err(Error::TooLarge { .. })));
+        assert!(matches!(feed_in_pieces_of(100, &monster), Err(Error::Data(pvdata::Error::TooLarge { .. }))));
     }
 }

@@ -30,10 +30,11 @@ use std::{
     sync::Arc,
 };
 
+use pvdata::Registry;
+
 use super::{
-    registry::Registry,
     types::Type,
-    wire::{Error, Header, Order, Reader, Writer},
+    wire::{Error, Header, Order, Reader, Writer, put_message},
 };
 
 const BEACON: u8 = 0;
@@ -270,7 +271,7 @@ pub struct Wanted {
 
 /// Asks which server has these names (at most 65,535); replies go to `reply_port` of the sender.
 pub fn search(w: &mut Writer, sequence: u32, reply_port: u16, names: &[Wanted]) {
-    w.message(SEARCH, |w| {
+    put_message(w, SEARCH, |w| {
         w.u32(sequence);
         w.put(&[0; 4]);
         w.put(&Ipv4Addr::UNSPECIFIED.to_ipv6_mapped().octets());
@@ -296,7 +297,7 @@ pub struct Account {
 
 /// Answers the server's validation request: with the `ca` method if the server takes it, else anonymously.
 pub fn validation_reply(w: &mut Writer, methods: &[String], account: &Account) {
-    w.message(VALIDATION, |w| {
+    put_message(w, VALIDATION, |w| {
         w.u32(RECEIVE_BUFFER);
         w.u16(TYPES_MAX);
         w.u16(0);
@@ -318,12 +319,12 @@ pub fn validation_reply(w: &mut Writer, methods: &[String], account: &Account) {
 
 /// Asks for a sign of life.
 pub fn echo(w: &mut Writer) {
-    w.message(ECHO, |_| {});
+    put_message(w, ECHO, |_| {});
 }
 
 /// Asks for a channel to the PV.
 pub fn create_channel(w: &mut Writer, cid: u32, name: &str) {
-    w.message(CREATE_CHANNEL, |w| {
+    put_message(w, CREATE_CHANNEL, |w| {
         w.u16(1);
         w.u32(cid);
         w.string(name);
@@ -332,7 +333,7 @@ pub fn create_channel(w: &mut Writer, cid: u32, name: &str) {
 
 /// Gives a channel up.
 pub fn destroy_channel(w: &mut Writer, sid: u32, cid: u32) {
-    w.message(DESTROY_CHANNEL, |w| {
+    put_message(w, DESTROY_CHANNEL, |w| {
         w.u32(sid);
         w.u32(cid);
     });
@@ -340,7 +341,7 @@ pub fn destroy_channel(w: &mut Writer, sid: u32, cid: u32) {
 
 /// Asks for a monitor of all fields, with room for `queue_size` updates in the server.
 pub fn monitor_init(w: &mut Writer, sid: u32, ioid: u32, queue_size: u32) {
-    w.message(MONITOR, |w| {
+    put_message(w, MONITOR, |w| {
         w.u32(sid);
         w.u32(ioid);
         w.u8(MONITOR_INIT);
@@ -360,7 +361,7 @@ pub fn monitor_init(w: &mut Writer, sid: u32, ioid: u32, queue_size: u32) {
 
 /// Lets a monitor send.
 pub fn monitor_start(w: &mut Writer, sid: u32, ioid: u32) {
-    w.message(MONITOR, |w| {
+    put_message(w, MONITOR, |w| {
         w.u32(sid);
         w.u32(ioid);
         w.u8(MONITOR_START);
@@ -369,7 +370,7 @@ pub fn monitor_start(w: &mut Writer, sid: u32, ioid: u32) {
 
 /// Gives a monitor up.
 pub fn destroy_request(w: &mut Writer, sid: u32, ioid: u32) {
-    w.message(DESTROY_REQUEST, |w| {
+    put_message(w, DESTROY_REQUEST, |w| {
         w.u32(sid);
         w.u32(ioid);
     });

@@ -6,13 +6,13 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use pvdata::{Array, Error, Registry};
+
 use super::{
-    array,
     plan::{Kind, Place, Plan, Role},
-    registry::Registry,
     types::{Extent, Type},
     value::{Decoder, Tree},
-    wire::{BitSet, Error, Order, Reader, Writer, text},
+    wire::{BitSet, Order, Reader, Writer, text},
 };
 use crate::{Description, Event, Reading, Value};
 
@@ -196,9 +196,9 @@ impl Plan {
         match &last.value {
             Kept::Scalar(value) => Ok(value.clone()),
             Kept::Array { order, bytes } => match self.value_type() {
-                Some(Type::Array(scalar, _)) if bytes.is_empty() => Ok(Value::Array(array::empty(*scalar))),
+                Some(Type::Array(scalar, _)) if bytes.is_empty() => Ok(Value::Array(Array::empty(*scalar))),
                 Some(Type::Array(scalar, extent)) => {
-                    array::decode(*scalar, *extent, &mut Reader::new(bytes, *order)).map(Value::Array)
+                    Array::decode(*scalar, *extent, &mut Reader::new(bytes, *order)).map(Value::Array)
                 }
                 _ => Err(Error::Mismatch { what: "an array" }),
             },
@@ -238,7 +238,7 @@ impl Last {
     fn read_array(&mut self, ty: &Type, r: &mut Reader) -> Result<Value, Error> {
         let Type::Array(scalar, extent) = ty else { return Err(Error::Mismatch { what: "an array" }) };
         let before = r.rest();
-        let elements = array::decode(*scalar, *extent, r)?;
+        let elements = Array::decode(*scalar, *extent, r)?;
         let taken = before.len() - r.rest().len();
         if let (Kept::Array { order, bytes }, Some(whole)) = (&mut self.value, before.get(..taken)) {
             *order = r.order();

@@ -15,12 +15,13 @@
 
 use std::{collections::HashMap, fmt};
 
+use pvdata::Registry;
+
 use super::{
     message::Status,
-    registry::Registry,
     types::{Scalar, Structure, Type},
     value::{Data, Tree},
-    wire::{BitSet, Error, Header, Reader, Writer},
+    wire::{BitSet, Error, Header, Reader, Writer, put_message},
 };
 
 /// Text that is in every program that can write, and in no other.
@@ -77,7 +78,7 @@ impl std::error::Error for PutError {}
 
 /// Asks to write the field `value`.
 pub fn put_init(w: &mut Writer, sid: u32, ioid: u32) {
-    w.message(PUT, |w| {
+    put_message(w, PUT, |w| {
         w.u32(sid);
         w.u32(ioid);
         w.u8(INIT);
@@ -97,7 +98,7 @@ pub fn put(w: &mut Writer, sid: u32, ioid: u32, ty: &Type, value: &PutValue) -> 
     let (number, scalar) = target(s).ok_or_else(wrong)?;
     let tree = convert(value, scalar).ok_or_else(wrong)?;
     let mut written = Ok(());
-    w.message(PUT, |w| {
+    put_message(w, PUT, |w| {
         w.u32(sid);
         w.u32(ioid);
         w.u8(ONCE);
@@ -109,7 +110,7 @@ pub fn put(w: &mut Writer, sid: u32, ioid: u32, ty: &Type, value: &PutValue) -> 
 
 /// Asks to call a service.
 pub fn rpc_init(w: &mut Writer, sid: u32, ioid: u32) {
-    w.message(RPC, |w| {
+    put_message(w, RPC, |w| {
         w.u32(sid);
         w.u32(ioid);
         w.u8(INIT);
@@ -121,7 +122,7 @@ pub fn rpc_init(w: &mut Writer, sid: u32, ioid: u32) {
 pub fn rpc(w: &mut Writer, sid: u32, ioid: u32, argument: &Data) -> Result<(), Error> {
     let mut body = Writer::new(w.order());
     argument.encode(&mut body)?;
-    w.message(RPC, |w| {
+    put_message(w, RPC, |w| {
         w.u32(sid);
         w.u32(ioid);
         w.u8(ONCE);
@@ -232,7 +233,7 @@ impl Puts {
             self.outcomes.push((number, if status.failed { Err(refused) } else { Ok(()) }));
             return Ok(());
         }
-        let ty = registry.decode(&mut r)?.ok_or(Error::Mismatch { what })?;
+        let ty = registry.decode(&mut r)?.ok_or(pvdata::Error::Mismatch { what })?;
         match put(w, sid, ioid, &ty, &value) {
             Ok(()) => drop(self.waiting.insert(ioid, Waiting { number, sid, value })),
             Err(error) => self.outcomes.push((number, Err(error))),

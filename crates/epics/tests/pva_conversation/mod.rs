@@ -7,7 +7,7 @@ use epics::{
     pva::{
         Account, Monitor,
         circuit::Circuit,
-        wire::{Order, Writer},
+        wire::{Order, Writer, put_message},
     },
 };
 
@@ -25,8 +25,8 @@ pub(crate) fn circuit(now: Instant) -> Circuit {
 /// The server accepts the client.
 pub(crate) fn greeting() -> Vec<u8> {
     let mut writer = Writer::new(Order::Little);
-    writer.message(1, |w| w.put(&[0, 0, 1, 0, 0xff, 0x7f, 0]));
-    writer.message(9, |w| w.u8(0xff));
+    put_message(&mut writer, 1, |w| w.put(&[0, 0, 1, 0, 0xff, 0x7f, 0]));
+    put_message(&mut writer, 9, |w| w.u8(0xff));
     writer.into_bytes()
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn greeting() -> Vec<u8> {
 pub(crate) fn channels() -> Vec<u8> {
     let mut writer = Writer::new(Order::Little);
     for cid in 0..3 {
-        writer.message(7, |w| {
+        put_message(&mut writer, 7, |w| {
             w.u32(cid);
             w.u32(100 + cid);
             w.u8(0xff);

@@ -8,7 +8,7 @@ use epics::{
     Event, Value,
     pva::{
         Client, Config,
-        wire::{HEADER_BYTES, Header, Order, Reader, Writer},
+        wire::{HEADER_BYTES, Header, Order, Reader, Writer, put_message},
     },
 };
 use tokio::{
@@ -35,7 +35,7 @@ pub(crate) const TYPE: [u8; 10] = [0x80, 0, 1, 5, b'v', b'a', b'l', b'u', b'e', 
 
 pub(crate) fn message(command: u8, write: impl FnOnce(&mut Writer)) -> Vec<u8> {
     let mut writer = Writer::new(Order::Little);
-    writer.message(command, write);
+    put_message(&mut writer, command, write);
     writer.into_bytes()
 }
 

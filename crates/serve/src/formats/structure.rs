@@ -2,8 +2,8 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use epics::Array;
-use epics::pva::{
+use pvdata::Array;
+use pvdata::{
     Data, Extent, Scalar, Structure, Tree, Type, decode_structure,
     wire::{Order, Writer},
 };
@@ -164,7 +164,7 @@ fn put_array(out: &mut Vec<u8>, array: &Array, dialect: Dialect) {
 mod tests {
     use std::sync::Arc;
 
-    use epics::pva::{Field, Selected};
+    use pvdata::{Field, Selected};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use epics::pva::{Data, Scalar, Tree, Type, wire};
+use pvdata::{Data, Scalar, Tree, Type, wire};
 use sample::{
     Alarm, Batch, Column, Element, Gap, GapCause, Limits, Metadata, Method, Protocol, PvName, PvSettings, PvState,
     Record, Sample, Severity, Sink, Timestamp, Value, ValueType,

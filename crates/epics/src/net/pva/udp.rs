@@ -135,7 +135,7 @@ mod tests {
     /// A beacon of a server on port 5075 of the sender.
     fn beacon() -> Vec<u8> {
         let mut writer = Writer::new(Order::Little);
-        writer.message(0, |w| {
+        crate::pva::wire::put_message(&mut writer, 0, |w| {
             w.put(&[9; 12]);
             w.put(&[0, 1, 4, 0]);
             w.put(&[0; 16]);

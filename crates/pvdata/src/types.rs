@@ -16,7 +16,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::wire::{Error, Writer};
+use crate::{Error, wire::Writer};
 
 /// How deep structures, unions and anys may nest. Real ones reach 6.
 pub const DEPTH_MAX: usize = 32;
@@ -58,11 +58,11 @@ const SCALARS: [(Scalar, u8); 12] = [
     (Scalar::String, 0x60),
 ];
 
-pub(super) const STRUCTURE: u8 = 0x80;
-pub(super) const UNION: u8 = 0x81;
-pub(super) const ANY: u8 = 0x82;
-pub(super) const BOUNDED_STRING: u8 = 0x83;
-pub(super) const NOTHING: u8 = 0xff;
+pub(crate) const STRUCTURE: u8 = 0x80;
+pub(crate) const UNION: u8 = 0x81;
+pub(crate) const ANY: u8 = 0x82;
+pub(crate) const BOUNDED_STRING: u8 = 0x83;
+pub(crate) const NOTHING: u8 = 0xff;
 
 impl Scalar {
     /// All of them.
@@ -102,7 +102,7 @@ impl Scalar {
         SCALARS.iter().find(|(scalar, _)| *scalar == self).map_or(0, |(_, code)| *code)
     }
 
-    pub(super) fn from_code(code: u8) -> Option<Scalar> {
+    pub(crate) fn from_code(code: u8) -> Option<Scalar> {
         SCALARS.iter().find(|(_, known)| *known == code).map(|(scalar, _)| *scalar)
     }
 }
@@ -187,7 +187,7 @@ impl Structure {
     }
 }
 
-pub(super) fn check(what: &'static str, size: usize, limit: usize) -> Result<(), Error> {
+pub(crate) fn check(what: &'static str, size: usize, limit: usize) -> Result<(), Error> {
     if size > limit { Err(Error::TooLarge { what, size: size as u64, limit: limit as u64 }) } else { Ok(()) }
 }
 

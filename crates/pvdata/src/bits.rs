@@ -6,9 +6,10 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use super::{
+use crate::{
+    Error,
     types::{FIELDS_MAX, check},
-    wire::{Error, Reader, Writer},
+    wire::{Reader, Writer},
 };
 
 /// Field numbers: which fields of a structure an update carries. Up to 64 fields cost no allocation.
@@ -110,8 +111,8 @@ impl Writer {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may fail by panic")]
 mod tests {
-    use super::super::wire::Order;
     use super::*;
+    use crate::wire::Order;
 
     #[test]
     fn bit_sets_round_trip_across_words_in_both_orders() {

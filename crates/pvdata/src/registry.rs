@@ -4,12 +4,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{
+use crate::{
+    Error,
     types::{
         ANY, BOUNDED_STRING, DEPTH_MAX, Extent, FIELDS_MAX, Field, NOTHING, STRUCTURE, Scalar, Structure, Type, UNION,
         check,
     },
-    wire::{Error, Reader},
+    wire::Reader,
 };
 
 /// The largest fixed array that is accepted; nobody has been seen to use any.

@@ -11,13 +11,12 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use super::{
-    array,
+use crate::{
+    Array, BitSet, Error, array,
     registry::Registry,
     types::{DEPTH_MAX, Extent, Scalar, Structure, Type},
-    wire::{BitSet, Error, Order, Reader, Writer},
+    wire::{Order, Reader, Writer},
 };
-use crate::Array;
 
 /// A value; what it means stands in its [`Type`].
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +68,7 @@ pub struct Data {
     pub value: Tree,
 }
 
-/// Reads the bytes of [`crate::Value::Structure`]: a whole type description and the whole value, little-endian.
+/// Reads the bytes of a structure that was kept whole: a whole type description and the whole value, little-endian.
 pub fn decode_structure(bytes: &[u8]) -> Result<Data, Error> {
     let mut reader = Reader::new(bytes, Order::Little);
     let data = read(&mut reader, &mut Registry::default())?;
@@ -104,7 +103,7 @@ impl Data {
 }
 
 /// Reads values, within limits: what it allocates is bounded by the bytes that it reads.
-pub(crate) struct Decoder<'r, 'a> {
+pub struct Decoder<'r, 'a> {
     reader: &'r mut Reader<'a>,
     registry: &'r mut Registry,
     /// How many more trees may be made. Structures without fields take no bytes, so bytes alone do not bound them.
@@ -113,13 +112,14 @@ pub(crate) struct Decoder<'r, 'a> {
 }
 
 impl<'r, 'a> Decoder<'r, 'a> {
-    pub(crate) fn new(reader: &'r mut Reader<'a>, registry: &'r mut Registry) -> Decoder<'r, 'a> {
+    /// Begins where `reader` stands.
+    pub fn new(reader: &'r mut Reader<'a>, registry: &'r mut Registry) -> Decoder<'r, 'a> {
         let trees = 4096 + 4 * reader.rest().len();
         Decoder { reader, registry, trees, depth: 0 }
     }
 
     /// Reads a value of that type.
-    pub(crate) fn tree(&mut self, ty: &Type) -> Result<Tree, Error> {
+    pub fn tree(&mut self, ty: &Type) -> Result<Tree, Error> {
         let what = "the fields of a value";
         self.trees = self.trees.checked_sub(1).ok_or(Error::BadSize { what })?;
         self.depth += 1;
@@ -136,7 +136,7 @@ impl<'r, 'a> Decoder<'r, 'a> {
         Ok(match ty {
             Type::Scalar(scalar) => decode_scalar(*scalar, self.reader)?,
             Type::BoundedString(_) => Tree::String(self.reader.string("a string")?),
-            Type::Array(scalar, extent) => Tree::Array(array::decode(*scalar, *extent, self.reader)?),
+            Type::Array(scalar, extent) => Tree::Array(Array::decode(*scalar, *extent, self.reader)?),
             Type::Structure(s) => Tree::Structure(self.structure(s)?),
             Type::Union(s) => Tree::Union(self.union(s)?),
             Type::Any => Tree::Any(self.any()?.map(Box::new)),
@@ -183,13 +183,7 @@ impl<'r, 'a> Decoder<'r, 'a> {
 
     /// Reads the fields that `changed` names into `tree`; `number` is the field number of `tree` itself. Returns the
     /// field number after it.
-    pub(crate) fn merge(
-        &mut self,
-        ty: &Type,
-        tree: &mut Tree,
-        changed: &BitSet,
-        number: usize,
-    ) -> Result<usize, Error> {
+    pub fn merge(&mut self, ty: &Type, tree: &mut Tree, changed: &BitSet, number: usize) -> Result<usize, Error> {
         let after = number + ty.field_numbers();
         if changed.contains(number) {
             *tree = self.tree(ty)?;
@@ -239,7 +233,7 @@ impl Tree {
             Type::Scalar(Scalar::F32) => Tree::F32(0.0),
             Type::Scalar(Scalar::F64) => Tree::F64(0.0),
             Type::Scalar(Scalar::String) | Type::BoundedString(_) => Tree::String(String::new()),
-            Type::Array(scalar, _) => Tree::Array(array::empty(*scalar)),
+            Type::Array(scalar, _) => Tree::Array(Array::empty(*scalar)),
             Type::Structure(s) => Tree::Structure(s.fields().iter().map(|f| Tree::default_of(&f.ty)).collect()),
             Type::StructureArray(..) => Tree::Structures(Vec::new()),
             Type::Union(_) => Tree::Union(None),
@@ -279,7 +273,7 @@ impl Tree {
     pub fn encode(&self, ty: &Type, w: &mut Writer) -> Result<(), Error> {
         match (self, ty) {
             (Tree::String(text), Type::BoundedString(size)) if text.len() <= *size as usize => w.string(text),
-            (Tree::Array(elements), Type::Array(scalar, extent)) => array::encode(elements, *scalar, *extent, w)?,
+            (Tree::Array(elements), Type::Array(scalar, extent)) => elements.encode(*scalar, *extent, w)?,
             (Tree::Structure(trees), Type::Structure(s)) => encode_fields(trees, s, w)?,
             (Tree::Union(selected), Type::Union(s)) => encode_union(selected.as_deref(), s, w)?,
             (Tree::Any(data), Type::Any) => encode_any(data.as_deref(), w)?,
