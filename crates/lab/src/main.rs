@@ -1,5 +1,7 @@
 //! Measurements of pvark: what it takes and gives per second and per byte, on this machine.
 
+mod bars;
+mod cases;
 mod measure;
 mod store_bench;
 mod workload;

@@ -1,17 +1,20 @@
 //! Clocks and results.
 
 use std::{
-    fs, io,
+    fs,
     time::{Duration, Instant},
 };
 
-/// Clock ticks of `/proc/self/stat` in a second, the same on every Linux.
-const TICKS: f64 = 100.0;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::bars;
 
 /// Time by the wall and by the processors, over all threads of this process.
 pub(crate) struct Clock {
     wall: Instant,
     cpu: Duration,
+    /// What `set_aside` took.
+    aside: Duration,
 }
 
 /// What passed.
@@ -22,38 +25,47 @@ pub(crate) struct Passed {
 }
 
 impl Clock {
-    pub(crate) fn start() -> io::Result<Clock> {
-        Ok(Clock { wall: Instant::now(), cpu: cpu_time()? })
+    pub(crate) fn start() -> Clock {
+        Clock { wall: Instant::now(), cpu: time_of(ClockId::ProcessCPUTime), aside: Duration::ZERO }
     }
 
-    pub(crate) fn passed(&self) -> io::Result<Passed> {
-        let cpu = cpu_time()?.saturating_sub(self.cpu).as_secs_f64();
-        Ok(Passed { wall: self.wall.elapsed().as_secs_f64(), cpu: cpu.max(0.5 / TICKS) })
+    /// Does something whose processor time, on this thread, does not count: the making of a workload. The wall goes on.
+    pub(crate) fn set_aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let started = time_of(ClockId::ThreadCPUTime);
+        let result = work();
+        self.aside += time_of(ClockId::ThreadCPUTime).saturating_sub(started);
+        result
+    }
+
+    pub(crate) fn passed(&self) -> Passed {
+        let cpu = time_of(ClockId::ProcessCPUTime).saturating_sub(self.cpu + self.aside);
+        Passed { wall: self.wall.elapsed().as_secs_f64(), cpu: cpu.as_secs_f64().max(1e-9) }
     }
 }
 
-/// Time in user and system mode, with threads that have ended.
-fn cpu_time() -> io::Result<Duration> {
-    let stat = fs::read_to_string("/proc/self/stat")?;
-    let behind_name = stat.rsplit(") ").next().unwrap_or_default();
-    let ticks: u64 = behind_name.split(' ').skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
-    Ok(Duration::from_secs_f64(ticks as f64 / TICKS))
+fn time_of(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// The most memory this process ever had, in MiB.
 pub(crate) fn peak_memory_mib() -> f64 {
+    memory_mib("VmHWM:")
+}
+
+fn memory_mib(field: &str) -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
     line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).map_or(f64::NAN, |kib| kib / 1024.0)
 }
 
 /// One measured number.
-pub(crate) struct Result {
-    pub(crate) bench: &'static str,
-    pub(crate) case: String,
-    pub(crate) measure: &'static str,
+pub(crate) struct Measured<'a> {
+    pub(crate) bench: &'a str,
+    pub(crate) case: &'a str,
+    pub(crate) metric: &'a str,
     pub(crate) value: f64,
-    pub(crate) unit: &'static str,
+    pub(crate) unit: &'a str,
 }
 
 /// How results are printed.
@@ -64,15 +76,24 @@ pub(crate) enum Form {
 }
 
 #[expect(clippy::print_stdout, reason = "printing is what this program is for")]
-pub(crate) fn print(result: &Result, form: Form) {
-    let Result { bench, case, measure, value, unit } = result;
+pub(crate) fn print(measured: &Measured, form: Form) {
+    let Measured { bench, case, metric, value, unit } = measured;
     match form {
-        Form::Table => println!("{bench:<7} {case:<34} {measure:<26} {value:>12.3} {unit}"),
+        Form::Table => {
+            let bar = bars::find(case, metric).map(|bar| bar.beside(*value)).unwrap_or_default();
+            println!("{case:<22} {metric:<34} {value:>12.3} {unit:<12} {bar}");
+        }
         Form::Json => {
             let line = serde_json::json!({
-                "bench": bench, "case": case, "measure": measure, "value": value, "unit": unit,
+                "bench": bench, "case": case, "metric": metric, "value": value, "unit": unit,
             });
             println!("{line}");
         }
     }
+}
+
+/// Prints a line for people.
+#[expect(clippy::print_stdout, reason = "printing is what this program is for")]
+pub(crate) fn tell(line: &str) {
+    println!("{line}");
 }

@@ -1,205 +1,222 @@
-//! The storage engine: ingest, bytes per sample, scans and queries, in this process without network.
+//! The bench of the storage engine: which cases there are, and how one is run, each in a process of its own.
 
-use std::{error::Error, path::PathBuf, time::Instant};
-
-use clap::Args;
-use sample::{Batch, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Runs, Sink, TimeRange, Timestamp};
-use store::{Config, Store};
-
-use crate::{
-    measure::{self, Clock, Form, Passed, Result as Measured},
-    workload::{self, Kind, Noise},
+use std::{
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::{Duration, Instant},
 };
 
-/// 2026-11-01, when all workloads begin.
-const START: i64 = 1_793_491_200_000_000_000;
-const QUERIES: usize = 51;
+use clap::Args;
+use sample::{Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink, Timestamp};
+use store::{Config, Reader, Store};
+
+use crate::{
+    cases::{self, Case},
+    measure::{self, Form, Measured},
+    workload::{START, Signal},
+};
+
+/// Nothing that the store does by itself is waited for longer.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 #[derive(Args)]
 pub(crate) struct Options {
     /// One JSON object a line instead of a table.
     #[arg(long)]
     json: bool,
+    /// Only these cases, or all whose names begin with these and a hyphen.
+    #[arg(long, value_name = "CASE", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Run the cases in this process, which then starts no other.
+    #[arg(long, hide = true)]
+    here: bool,
+    /// The names of the cases, and what each measures.
+    #[arg(long)]
+    list: bool,
     /// The seed of all workloads.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How much of everything: 1 takes about a minute.
+    /// How much of everything.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// Where to put the archives; a temporary folder if not given.
+    /// Where to put the archives, and leave them; large ones are used again. A temporary folder if not given.
     #[arg(long)]
     folder: Option<PathBuf>,
 }
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
 pub(crate) fn run(options: &Options) -> Outcome<()> {
-    let temporary = tempfile::tempdir()?;
-    let folder = options.folder.clone().unwrap_or_else(|| temporary.path().to_owned());
-    let bench = Bench { folder, options, form: if options.json { Form::Json } else { Form::Table } };
-    bench.ingest(2_000, 10)?;
-    bench.ingest(2_000, 100)?;
-    bench.ingest(100_000, 10)?;
-    for kind in Kind::ALL {
-        bench.kind(kind)?;
+    let wanted = wanted(&options.only);
+    if options.list {
+        wanted.iter().for_each(|case| measure::tell(&format!("{:<16} {}", case.name, case.what)));
+        return Ok(());
     }
-    bench.queries()
+    match wanted[..] {
+        [] => Err("no case has such a name; --list shows them".into()),
+        [case] => run_here(case, options),
+        _ if options.here => wanted.iter().try_for_each(|case| run_here(case, options)),
+        _ => wanted.iter().try_for_each(|case| run_apart(case, options)),
+    }
 }
 
-struct Bench<'a> {
+/// The cases of these names; all, if there are none. A name in full is that case alone.
+fn wanted(names: &[String]) -> Vec<&'static Case> {
+    let is_meant = |case: &&Case, name: &String| {
+        let in_full = cases::ALL.iter().any(|other| other.name == name);
+        case.name == name
+            || (!in_full && case.name.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('-')))
+    };
+    cases::ALL.iter().filter(|case| names.is_empty() || names.iter().any(|name| is_meant(case, name))).collect()
+}
+
+/// A case has a process of its own, so that its memory and its processor time are nobody else's.
+fn run_apart(case: &Case, options: &Options) -> Outcome<()> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["store", "--here", "--only", case.name]);
+    command.args(["--seed", &options.seed.to_string(), "--scale", &options.scale.to_string()]);
+    if options.json {
+        command.arg("--json");
+    }
+    if let Some(folder) = &options.folder {
+        command.arg("--folder").arg(folder);
+    }
+    let status = command.status()?;
+    if status.success() { Ok(()) } else { Err(format!("the case {} failed", case.name).into()) }
+}
+
+fn run_here(case: &Case, options: &Options) -> Outcome<()> {
+    let temporary = tempfile::tempdir()?;
+    let folder = options.folder.clone().unwrap_or_else(|| temporary.path().to_owned());
+    fs::create_dir_all(&folder)?;
+    let form = if options.json { Form::Json } else { Form::Table };
+    (case.run)(&Bench { case: case.name, folder, seed: options.seed, scale: options.scale, form })
+}
+
+/// What a case works with.
+pub(crate) struct Bench {
+    case: &'static str,
     folder: PathBuf,
-    options: &'a Options,
+    pub(crate) seed: u64,
+    pub(crate) scale: f64,
     form: Form,
 }
 
-impl Bench<'_> {
-    fn tell(&self, case: &str, measure: &'static str, value: f64, unit: &'static str) {
-        measure::print(&Measured { bench: "store", case: case.to_owned(), measure, value, unit }, self.form);
+impl Bench {
+    pub(crate) fn tell(&self, metric: &str, value: f64, unit: &str) {
+        measure::print(&Measured { bench: "store", case: self.case, metric, value, unit }, self.form);
     }
 
-    fn open(&self, name: &str) -> Outcome<Store> {
-        let folder = self.folder.join(name);
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// A new archive, in place of what an earlier run left under that name.
+    pub(crate) fn new_store(&self, name: &str, adjust: impl FnOnce(&mut Config)) -> Outcome<Store> {
+        let folder = self.folder(name);
         if folder.exists() {
-            return Err(format!("{} is there already; give an empty folder", folder.display()).into());
+            fs::remove_dir_all(&folder)?;
         }
-        Ok(Store::open(Config::new(folder), Timestamp::from_nanos(START))?)
+        open(&folder, adjust)
     }
 
-    /// Many PVs in turn, `rows` samples each time, through log, head and flush, until all is in blocks.
-    fn ingest(&self, pvs: usize, rows: usize) -> Outcome<()> {
-        let case = format!("{pvs} PVs, {rows} samples a batch");
-        let store = self.open(&format!("ingest-{pvs}-{rows}"))?;
-        let ids = register(&store, pvs)?;
-        let total = 6e6 * self.options.scale;
-        let rounds = (total / (pvs * rows) as f64).ceil() as usize;
-        let appends = self.appends(&ids, rows, rounds);
-        let (mut samples, mut refused) = (0, 0);
-        let clock = Clock::start()?;
-        for records in &appends {
-            // Full heads are answered by waiting, as acquisition does.
-            while let Err(error) = store.writer().append(records, Timestamp::from_nanos(START)) {
-                if !matches!(error, store::Error::Busy) {
-                    return Err(error.into());
-                }
-                refused += 1;
-            }
-            samples += records.len() * rows;
-        }
-        let appended = clock.passed()?;
-        let reader = store.reader();
-        store.close(Timestamp::from_nanos(START + 1))?;
-        let Passed { wall, cpu } = clock.passed()?;
-        let samples = samples as f64;
-        self.tell(&case, "ingest per CPU-second", samples / cpu / 1e6, "M samples/s");
-        self.tell(&case, "ingest by the wall", samples / wall / 1e6, "M samples/s");
-        self.tell(&case, "append only, by the wall", samples / appended.wall / 1e6, "M samples/s");
-        self.tell(&case, "bytes per sample", reader.health().block_bytes as f64 / samples, "B");
-        self.tell(&case, "appends refused as busy", f64::from(refused), "");
-        self.tell(&case, "peak memory", measure::peak_memory_mib(), "MiB");
-        Ok(())
-    }
-
-    /// Appends of up to 1000 PVs each, made beforehand.
-    fn appends(&self, ids: &[PvId], rows: usize, rounds: usize) -> Vec<Vec<(PvId, Record)>> {
-        let mut noise = Noise::new(self.options.seed);
-        let kinds = [Kind::Adc, Kind::Adc, Kind::Decimal, Kind::Sine, Kind::Setpoint, Kind::Constant];
-        let mut appends = Vec::new();
-        for round in 0..rounds {
-            let start = START + (round * rows) as i64 * 100_000_000;
-            for some in ids.chunks(1000) {
-                let record =
-                    |pv: &PvId| (*pv, Record::Samples(batch(kinds[pv.0 as usize % 6], &mut noise, start, rows)));
-                appends.push(some.iter().map(record).collect());
-            }
-        }
-        appends
-    }
-
-    /// One kind of PV: how small it becomes, and how fast it is read.
-    fn kind(&self, kind: Kind) -> Outcome<()> {
-        let store = self.open(&format!("kind-{kind:?}"))?;
-        let rows = (200_000.0 * self.options.scale) as usize;
-        let ids = register(&store, 5)?;
-        for pv in &ids {
-            let mut noise = Noise::new(self.options.seed + u64::from(pv.0));
-            let all = batch(kind, &mut noise, START, rows);
-            for start in (0..rows).step_by(8192) {
-                let part = all.slice(start..rows.min(start + 8192));
-                store.writer().append(&[(*pv, Record::Samples(part))], Timestamp::from_nanos(START))?;
-            }
-        }
-        let reader = store.reader();
-        let clock = Clock::start()?;
-        store.close(Timestamp::from_nanos(START + 1))?;
-        let samples = (rows * ids.len()) as f64;
-        let flush = clock.passed()?;
-        self.tell(kind.name(), "bytes per sample", reader.health().block_bytes as f64 / samples, "B");
-        self.tell(kind.name(), "flush per CPU-second", samples / flush.cpu / 1e6, "M samples/s");
-        let clock = Clock::start()?;
-        let mut read = 0;
-        for _ in 0..20 {
-            for pv in &ids {
-                for batch in reader.samples(*pv, TimeRange::ALL) {
-                    read += batch?.len();
-                }
-            }
-        }
-        self.tell(kind.name(), "scan per CPU-second", read as f64 / clock.passed()?.cpu / 1e6, "M samples/s");
-        Ok(())
-    }
-
-    /// One PV among others: how long queries of two sizes take when the files are in memory.
-    fn queries(&self) -> Outcome<()> {
-        let store = self.open("queries")?;
-        let rows = 864_000;
-        let ids = register(&store, 4)?;
-        for pv in &ids {
-            let mut noise = Noise::new(self.options.seed + u64::from(pv.0));
-            let all = batch(Kind::Adc, &mut noise, START, rows);
-            for start in (0..rows).step_by(8192) {
-                let part = all.slice(start..rows.min(start + 8192));
-                store.writer().append(&[(*pv, Record::Samples(part))], Timestamp::from_nanos(START))?;
-            }
-        }
-        let reader = store.reader();
-        store.close(Timestamp::from_nanos(START + 1))?;
-        let mut noise = Noise::new(self.options.seed);
-        for count in [14_400usize, 360_000] {
-            let mut micros = Vec::new();
-            for query in 0..QUERIES {
-                let first = (noise.bits() % (rows - count) as u64) as i64;
-                let t0 = Timestamp::from_nanos(START + first * 100_000_000);
-                let t1 = Timestamp::from_nanos(START + (first + count as i64) * 100_000_000);
-                let started = Instant::now();
-                let mut read = 0;
-                for batch in reader.samples(ids[query % ids.len()], TimeRange { t0, t1 }) {
-                    read += batch?.len();
-                }
-                micros.push(started.elapsed().as_secs_f64() * 1e6);
-                if read.abs_diff(count) > 1 {
-                    return Err(format!("a query of {count} samples gave {read}").into());
-                }
-            }
-            micros.sort_by(f64::total_cmp);
-            let case = format!("query of {count} samples");
-            self.tell(&case, "p50", micros[QUERIES / 2], "µs");
-            self.tell(&case, "p99", micros[QUERIES - 1], "µs");
-        }
-        Ok(())
+    /// `count` signals of the kinds and paces given, each with a seed of its own.
+    pub(crate) fn signals(&self, count: usize, make: impl Fn(usize, u64) -> Signal) -> Vec<Signal> {
+        (0..count).map(|number| make(number, self.seed * 1_000_003 + number as u64)).collect()
     }
 }
 
-fn register(store: &Store, count: usize) -> Outcome<Vec<PvId>> {
+pub(crate) fn now() -> Timestamp {
+    Timestamp::from_nanos(START)
+}
+
+pub(crate) fn open(folder: &Path, adjust: impl FnOnce(&mut Config)) -> Outcome<Store> {
+    let mut config = Config::new(folder);
+    adjust(&mut config);
+    Ok(Store::open(config, now())?)
+}
+
+pub(crate) fn register(store: &Store, count: usize) -> Outcome<Vec<PvId>> {
     let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
-    let names: Result<Vec<_>, _> = (0..count).map(|i| PvName::new(&format!("LAB:{i:06}"))).collect();
+    let names: Result<Vec<_>, _> = (0..count).map(|i| PvName::new(&format!("LAB:{i:07}"))).collect();
     let pvs: Vec<_> = names?.into_iter().map(|name| (name, settings)).collect();
-    let entries = store.writer().register(&pvs, Timestamp::from_nanos(START))?;
+    let entries = store.writer().register(&pvs, now())?;
     Ok(entries.iter().map(|entry| entry.id).collect())
 }
 
-fn batch(kind: Kind, noise: &mut Noise, start: i64, rows: usize) -> Batch {
-    let mut pulses = Runs::default();
-    pulses.push(&0, rows);
-    let (times, values) = (workload::times(noise, start, rows), kind.values(noise, rows));
-    Batch::from_columns(times, values, workload::alarms(noise, rows), pulses).expect("all columns have that many rows")
+/// Appends; a full head is answered by waiting, as acquisition does. Gives how often it was refused.
+pub(crate) fn append(store: &Store, records: &[(PvId, Record)]) -> Outcome<u32> {
+    let mut refused = 0;
+    while let Err(error) = store.writer().append(records, now()) {
+        if !matches!(error, store::Error::Busy) {
+            return Err(error.into());
+        }
+        refused += 1;
+    }
+    Ok(refused)
+}
+
+/// Puts what is in the head into a segment, and waits until it is there.
+pub(crate) fn flush(store: &Store) -> Outcome<()> {
+    let flushes = store.reader().health().flushes;
+    store.tick(now().saturating_add(Duration::from_secs(3600)));
+    wait(|| store.reader().health().flushes > flushes)
+}
+
+/// Appends all that the signals give, flushes it in eight parts, and waits until these have become one segment.
+pub(crate) fn fill(store: &Store, pvs: &[PvId], signals: &mut [Signal], rows: usize) -> Outcome<()> {
+    for part in 0..8 {
+        let rows = rows * (part + 1) / 8 - rows * part / 8;
+        for (pv, signal) in pvs.iter().zip(signals.iter_mut()) {
+            let mut left = rows;
+            while left > 0 {
+                let batch = signal.batch(left.min(8192));
+                left -= batch.len();
+                append(store, &[(*pv, Record::Samples(batch))])?;
+            }
+        }
+        flush(store)?;
+    }
+    wait_for_one_segment(&store.reader())
+}
+
+pub(crate) fn wait_for_one_segment(reader: &Reader) -> Outcome<()> {
+    wait(|| reader.health().segments == 1)
+}
+
+fn wait(mut done: impl FnMut() -> bool) -> Outcome<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        if Instant::now() > deadline {
+            return Err(format!("the store did not come to rest within {} s", PATIENCE.as_secs()).into());
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(only: &[&str]) -> Vec<&'static str> {
+        let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
+        wanted(&only).iter().map(|case| case.name).collect()
+    }
+
+    #[test]
+    fn the_name_of_a_case_means_that_case_alone() {
+        for case in cases::ALL {
+            assert_eq!(names(&[case.name]), [case.name]);
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_a_name_means_all_that_begin_so() {
+        assert_eq!(names(&["ingest-150k", "query"]), ["ingest-150k-1", "ingest-150k-10", "query"]);
+        assert_eq!(names(&["ingest-15"]), [""; 0], "but not within a word");
+    }
 }

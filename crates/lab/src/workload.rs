@@ -1,60 +1,99 @@
-//! Workloads: what PVs of an accelerator send, made from a seed.
+//! Workloads: what PVs of an accelerator send, made from a seed, so that two runs differ by the machine alone.
+//!
+//! A `Signal` is one PV that goes on for ever: each call gives its next samples, with times of one `Pace` and values of one
+//! `Kind`. Noise and drift are those of real signals as far as the sizes of blocks depend on them; each kind says what it has.
 
-use sample::{Alarm, Column, Runs, Severity, Strings, Timestamp};
+mod kind;
+mod noise;
+mod pace;
 
-/// xorshift64*: small, seeded, good enough for noise.
-pub(crate) struct Noise(u64);
+use sample::{Alarm, Batch, Runs, Severity};
 
-impl Noise {
-    pub(crate) fn new(seed: u64) -> Noise {
-        Noise(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+pub(crate) use kind::Kind;
+pub(crate) use noise::Noise;
+pub(crate) use pace::Pace;
+
+/// 2026-01-01, when all workloads begin.
+pub(crate) const START: i64 = 1_767_225_600_000_000_000;
+
+/// So many samples lie between two alarms, in the mean, and so many an alarm lasts.
+const CALM_ROWS: f64 = 20_000.0;
+const ALARM_ROWS: usize = 50;
+
+/// A PV that sends.
+#[derive(Clone)]
+pub(crate) struct Signal {
+    pace: Pace,
+    kind: Kind,
+    /// Of its values; times and alarms have their own, so that it does not matter how many samples are asked for at once.
+    noise: Noise,
+    pace_noise: Noise,
+    alarm_noise: Noise,
+    /// How many samples it has sent.
+    row: u64,
+    /// Where times that do not keep to a grid have come to.
+    now: i64,
+    /// Where in its drift it began, from 0 to 1.
+    phase: f64,
+    /// Where walks, counters and states have come to.
+    level: f64,
+    /// Until which row the level stays.
+    level_until: u64,
+    /// The next row at which an alarm begins.
+    next_alarm: u64,
+}
+
+impl Signal {
+    pub(crate) fn new(kind: Kind, pace: Pace, seed: u64) -> Signal {
+        let mut noise = Noise::new(seed);
+        let (pace_noise, mut alarm_noise) = (Noise::new(noise.bits()), Noise::new(noise.bits()));
+        let phase = noise.unit();
+        let next_alarm = alarm_noise.exponential(CALM_ROWS) as u64;
+        let level = kind.first_level(&mut noise);
+        let (row, now, level_until) = (0, START, 0);
+        Signal { pace, kind, noise, pace_noise, alarm_noise, row, now, phase, level, level_until, next_alarm }
     }
 
-    pub(crate) fn bits(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    /// The next `count` samples.
+    pub(crate) fn batch(&mut self, count: usize) -> Batch {
+        let times = pace::times(self, count);
+        let values = kind::values(self, count);
+        let alarms = self.alarms(count);
+        self.row += count as u64;
+        let mut pulses = Runs::default();
+        pulses.push(&0, count);
+        Batch::from_columns(times, values, alarms, pulses).expect("all columns have that many rows")
     }
 
-    /// From 0 up to 1.
-    pub(crate) fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Normal, of variance 1.
-    pub(crate) fn gauss(&mut self) -> f64 {
-        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
+    /// Alarms are rare: a minor one for a while, once in 20,000 samples.
+    fn alarms(&mut self, count: usize) -> Runs<Alarm> {
+        let mut alarms = Runs::default();
+        let end = self.row + count as u64;
+        let mut row = self.row;
+        while row < end {
+            if row < self.next_alarm {
+                let calm = self.next_alarm.min(end) - row;
+                alarms.push(&Alarm::default(), calm as usize);
+                row += calm;
+                continue;
+            }
+            let until = self.next_alarm + ALARM_ROWS as u64;
+            let lasting = until.min(end) - row;
+            alarms.push(&Alarm { severity: Severity::Minor, status: 4, message: None }, lasting as usize);
+            row += lasting;
+            if row == until {
+                self.next_alarm = until + 1 + self.alarm_noise.exponential(CALM_ROWS) as u64;
+            }
+        }
+        alarms
     }
 }
 
-/// What a PV sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A 16-bit converter with a slope of 20/65535 and 3 bits of noise.
-    Adc,
-    /// Three decimals, as a serial device sends them.
-    Decimal,
-    /// A setpoint that is changed every few minutes.
-    Setpoint,
-    /// A sine with noise in every bit.
-    Sine,
-    /// The same for ever.
-    Constant,
-    /// A counter, 32 bits.
-    Counter,
-    /// A beam position in nanometres, 32 bits.
-    Position,
-    /// A state with a few names.
-    State,
-    /// A vacuum gauge, 32-bit float.
-    Vacuum,
-    /// A text that changes now and then.
-    Text,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Kind {
-    pub(crate) const ALL: [Kind; 10] = [
+    const KINDS: [Kind; 11] = [
         Kind::Adc,
         Kind::Decimal,
         Kind::Setpoint,
@@ -65,72 +104,33 @@ impl Kind {
         Kind::State,
         Kind::Vacuum,
         Kind::Text,
+        Kind::Walk,
     ];
+    const PACES: [Pace; 5] = [Pace::Late100us, Pace::Late10us, Pace::Evr, Pace::OnChange, Pace::Millis];
 
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::Adc => "adc f64",
-            Kind::Decimal => "decimal f64",
-            Kind::Setpoint => "setpoint f64",
-            Kind::Sine => "sine f64",
-            Kind::Constant => "constant f64",
-            Kind::Counter => "counter i32",
-            Kind::Position => "position i32",
-            Kind::State => "state enum",
-            Kind::Vacuum => "vacuum f32",
-            Kind::Text => "text string",
+    #[test]
+    fn a_signal_is_the_same_however_its_samples_are_asked_for() {
+        for kind in KINDS {
+            for pace in PACES {
+                let mut once = Signal::new(kind, pace, 7);
+                let mut often = once.clone();
+                let whole = once.batch(60_000);
+                let mut parts = Batch::new(whole.value_type());
+                for count in [1, 1, 10_000, 49_998] {
+                    let part = often.batch(count);
+                    assert!(parts.extend_from(&part, 0..part.len()));
+                }
+                assert_eq!(whole.times(), parts.times(), "{kind:?} {pace:?}");
+                assert!(whole.values().identical(parts.values()), "{kind:?} {pace:?}");
+                assert_eq!(whole.alarms(), parts.alarms(), "{kind:?} {pace:?}");
+            }
         }
     }
 
-    /// The values of `count` samples.
-    pub(crate) fn values(self, noise: &mut Noise, count: usize) -> Column {
-        let phase = noise.unit();
-        let slow = |i: usize| (i as f64 / 5000.0 + phase).sin();
-        match self {
-            Kind::Adc => {
-                let code = |noise: &mut Noise, i| (40_000.0 + 2000.0 * slow(i) + 3.0 * noise.gauss()).round();
-                Column::F64((0..count).map(|i| code(noise, i) * (20.0 / 65535.0) - 10.0).collect())
-            }
-            Kind::Decimal => {
-                let milli = |noise: &mut Noise, i| (23_457.0 + 300.0 * slow(i) + 2.0 * noise.gauss()).round();
-                Column::F64((0..count).map(|i| milli(noise, i) / 1000.0).collect())
-            }
-            Kind::Setpoint => {
-                Column::F64((0..count).map(|i| ((i / 3000) as f64 * phase * 100.0).round() / 10.0).collect())
-            }
-            Kind::Sine => Column::F64((0..count).map(|i| slow(i) + 1e-3 * noise.gauss()).collect()),
-            Kind::Constant => Column::F64(vec![phase; count]),
-            Kind::Counter => Column::I32((0..count).map(|i| (i * 17) as i32 + (noise.bits() % 8) as i32).collect()),
-            Kind::Position => {
-                Column::I32((0..count).map(|i| (50_000.0 * slow(i) + 400.0 * noise.gauss()) as i32).collect())
-            }
-            Kind::State => Column::Enum((0..count).map(|i| (i / 700 % 4) as i32).collect()),
-            Kind::Vacuum => {
-                Column::F32((0..count).map(|i| (1e-9 * (1.0 + 0.1 * slow(i) + 0.01 * noise.gauss())) as f32).collect())
-            }
-            Kind::Text => {
-                let texts = ["IDLE", "RAMPING to 3.5 GeV", "TOP-UP", "beam lost: vacuum interlock in cell 12"];
-                let strings: Strings = (0..count).map(|i| texts[i / 200 % texts.len()]).collect();
-                Column::String(strings)
-            }
+    #[test]
+    fn times_never_go_back() {
+        for pace in PACES {
+            assert!(Signal::new(Kind::Constant, pace, 1).batch(100_000).is_sorted(), "{pace:?}");
         }
     }
-}
-
-/// Times of a 10 Hz scan that is late by about 100 µs.
-pub(crate) fn times(noise: &mut Noise, start: i64, count: usize) -> Vec<Timestamp> {
-    let time = |noise: &mut Noise, i: i64| start + i * 100_000_000 + (100_000.0 * noise.gauss().abs()) as i64;
-    (0..count as i64).map(|i| Timestamp::from_nanos(time(noise, i))).collect()
-}
-
-/// An alarm in one sample of 20,000, for a while.
-pub(crate) fn alarms(noise: &mut Noise, count: usize) -> Runs<Alarm> {
-    let mut alarms = Runs::default();
-    while alarms.len() < count {
-        let calm = (noise.bits() % 40_000) as usize;
-        alarms.push(&Alarm::default(), calm.min(count - alarms.len()));
-        let minor = Alarm { severity: Severity::Minor, status: 4, message: None };
-        alarms.push(&minor, 50.min(count - alarms.len()));
-    }
-    alarms
 }

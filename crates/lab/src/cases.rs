@@ -1,0 +1,48 @@
+//! The cases of the store's bench, in the order in which they are run.
+
+mod ingest;
+mod queries;
+mod sizes;
+
+use crate::{
+    store_bench::{Bench, Outcome},
+    workload::{Kind, Pace},
+};
+
+/// Something that is measured by itself.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) run: fn(&Bench) -> Outcome<()>,
+}
+
+const fn case(name: &'static str, what: &'static str, run: fn(&Bench) -> Outcome<()>) -> Case {
+    Case { name, what, run }
+}
+
+pub(crate) const ALL: &[Case] = &[
+    case("ingest-2k-1", "2,000 PVs, one sample of each at a time, through log, head and flush", |bench| {
+        ingest::ingest(bench, 2_000, 1)
+    }),
+    case("ingest-2k-10", "2,000 PVs, ten samples of each at a time", |bench| ingest::ingest(bench, 2_000, 10)),
+    case("ingest-150k-1", "150,000 PVs, one sample of each at a time", |bench| ingest::ingest(bench, 150_000, 1)),
+    case("ingest-150k-10", "150,000 PVs, ten samples of each at a time", |bench| ingest::ingest(bench, 150_000, 10)),
+    case("all-in-2k", "2,000 PVs, eight flushes and their merge", |bench| ingest::all_in(bench, 2_000)),
+    case("all-in-150k", "150,000 PVs, eight flushes and their merge", |bench| ingest::all_in(bench, 150_000)),
+    case("size-adc", "converter", |bench| sizes::kind(bench, Kind::Adc, Pace::Late100us)),
+    case("size-adc-10us", "converter, times late by 10 µs", |bench| sizes::kind(bench, Kind::Adc, Pace::Late10us)),
+    case("size-adc-evr", "converter, times by event receiver", |bench| sizes::kind(bench, Kind::Adc, Pace::Evr)),
+    case("size-adc-change", "converter, on change", |bench| sizes::kind(bench, Kind::Adc, Pace::OnChange)),
+    case("size-decimal", "three decimals", |bench| sizes::kind(bench, Kind::Decimal, Pace::Late100us)),
+    case("size-setpoint", "setpoint", |bench| sizes::kind(bench, Kind::Setpoint, Pace::Late100us)),
+    case("size-sine", "sine with entropy in every bit", |bench| sizes::kind(bench, Kind::Sine, Pace::Late100us)),
+    case("size-constant", "constant", |bench| sizes::kind(bench, Kind::Constant, Pace::Late100us)),
+    case("size-counter", "counter", |bench| sizes::kind(bench, Kind::Counter, Pace::Late100us)),
+    case("size-position", "beam position", |bench| sizes::kind(bench, Kind::Position, Pace::Late100us)),
+    case("size-state", "enum", |bench| sizes::kind(bench, Kind::State, Pace::Late100us)),
+    case("size-vacuum", "32-bit float", |bench| sizes::kind(bench, Kind::Vacuum, Pace::Late100us)),
+    case("size-text", "text", |bench| sizes::kind(bench, Kind::Text, Pace::Late100us)),
+    case("size-walk", "integers and times of HALF's test", |bench| sizes::kind(bench, Kind::Walk, Pace::Millis)),
+    case("scan-mix", "20 PVs of five kinds, decoded and checked", sizes::mix),
+    case("query", "one PV of 40, 14,400 to 360,000 samples", queries::queries),
+];

@@ -1,0 +1,76 @@
+//! Ingest: from `append` to synced segments.
+
+use sample::{PvId, Record};
+
+use crate::{
+    measure::{self, Clock},
+    store_bench::{Bench, Outcome, append, flush, now, register, wait_for_one_segment},
+    workload::{Kind, Pace, Signal},
+};
+
+/// An append brings so many PVs at most.
+const APPEND_PVS: usize = 1000;
+
+fn mix(bench: &Bench, pvs: usize) -> Vec<Signal> {
+    bench.signals(pvs, |number, seed| Signal::new(Kind::of_mix(number), Pace::Late100us, seed))
+}
+
+fn records(pvs: &[PvId], signals: &mut [Signal], rows: usize) -> Vec<(PvId, Record)> {
+    pvs.iter().zip(signals).map(|(pv, signal)| (*pv, Record::Samples(signal.batch(rows)))).collect()
+}
+
+/// Many PVs in turn, `rows` samples each time, until all is in segments. The making of the samples does not count.
+pub(super) fn ingest(bench: &Bench, pvs: usize, rows: usize) -> Outcome<()> {
+    let store = bench.new_store("ingest", |_| {})?;
+    let ids = register(&store, pvs)?;
+    let mut signals = mix(bench, pvs);
+    let total = (12e6 * bench.scale).max((pvs * rows) as f64);
+    let rounds = (total / (pvs * rows) as f64).ceil() as usize;
+    let mut refused = 0;
+    let mut clock = Clock::start();
+    for _ in 0..rounds {
+        for (ids, signals) in ids.chunks(APPEND_PVS).zip(signals.chunks_mut(APPEND_PVS)) {
+            let records = clock.set_aside(|| records(ids, signals, rows));
+            refused += append(&store, &records)?;
+            clock.set_aside(|| drop(records));
+        }
+    }
+    let reader = store.reader();
+    store.close(now())?;
+    let passed = clock.passed();
+    let samples = (rounds * pvs * rows) as f64;
+    bench.tell("ingest per CPU-second", samples / passed.cpu / 1e6, "M samples/s");
+    bench.tell("by the wall, samples made meanwhile", samples / passed.wall / 1e6, "M samples/s");
+    bench.tell("bytes per sample before merging", reader.health().block_bytes as f64 / samples, "B");
+    bench.tell("samples", samples / 1e6, "M");
+    bench.tell("appends refused as busy", f64::from(refused), "");
+    bench.tell("peak memory", measure::peak_memory_mib(), "MiB");
+    Ok(())
+}
+
+/// The same with ten samples at a time, flushed in eight parts, and these merged into one segment.
+pub(super) fn all_in(bench: &Bench, pvs: usize) -> Outcome<()> {
+    let store = bench.new_store("all-in", |_| {})?;
+    let ids = register(&store, pvs)?;
+    let mut signals = mix(bench, pvs);
+    let rounds = (12e6 * bench.scale / (pvs * 80) as f64).ceil() as usize;
+    let mut clock = Clock::start();
+    for _ in 0..8 {
+        for _ in 0..rounds {
+            for (ids, signals) in ids.chunks(APPEND_PVS).zip(signals.chunks_mut(APPEND_PVS)) {
+                let records = clock.set_aside(|| records(ids, signals, 10));
+                append(&store, &records)?;
+                clock.set_aside(|| drop(records));
+            }
+        }
+        flush(&store)?;
+    }
+    wait_for_one_segment(&store.reader())?;
+    let passed = clock.passed();
+    let samples = (rounds * pvs * 80) as f64;
+    bench.tell("ingest and merge per CPU-second", samples / passed.cpu / 1e6, "M samples/s");
+    bench.tell("by the wall, samples made meanwhile", samples / passed.wall / 1e6, "M samples/s");
+    bench.tell("bytes per sample", store.reader().health().block_bytes as f64 / samples, "B");
+    bench.tell("samples per PV", samples / pvs as f64, "");
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Sizes: how small the samples of a PV become with everything, and how fast they are written and read.
+
+use sample::TimeRange;
+
+use crate::{
+    measure::Clock,
+    store_bench::{Bench, Outcome, fill, register},
+    workload::{Kind, Pace, Signal},
+};
+
+/// Scans are repeated, and the best one counts: what is slower is the machine's.
+const SCANS: usize = 5;
+
+/// Four PVs of one kind.
+pub(super) fn kind(bench: &Bench, kind: Kind, pace: Pace) -> Outcome<()> {
+    measure(bench, bench.signals(4, |_, seed| Signal::new(kind, pace, seed)), 216_000)
+}
+
+/// Twenty PVs of five kinds.
+pub(super) fn mix(bench: &Bench) -> Outcome<()> {
+    let signals = bench.signals(20, |number, seed| Signal::new(Kind::of_mix(number), Pace::Late100us, seed));
+    measure(bench, signals, 432_000)
+}
+
+fn measure(bench: &Bench, mut signals: Vec<Signal>, rows: usize) -> Outcome<()> {
+    let rows = (rows as f64 * bench.scale) as usize;
+    let samples = (rows * signals.len()) as f64;
+    let store = bench.new_store("sizes", |_| {})?;
+    let pvs = register(&store, signals.len())?;
+    let made = Clock::start();
+    signals.clone().iter_mut().for_each(|signal| drop(signal.batch(rows)));
+    let made = made.passed().cpu;
+    let clock = Clock::start();
+    fill(&store, &pvs, &mut signals, rows)?;
+    let filled = clock.passed().cpu - made;
+    let reader = store.reader();
+    bench.tell("bytes per sample", reader.health().block_bytes as f64 / samples, "B");
+    bench.tell("log, flush, merge per CPU-second", samples / filled / 1e6, "M samples/s");
+    let mut best = f64::INFINITY;
+    for _ in 0..SCANS {
+        let clock = Clock::start();
+        let mut read = 0;
+        for pv in &pvs {
+            for batch in reader.samples(*pv, TimeRange::ALL) {
+                read += batch?.len();
+            }
+        }
+        best = best.min(clock.passed().cpu);
+        if read as f64 != samples {
+            return Err(format!("{samples} samples were written, {read} were read").into());
+        }
+    }
+    bench.tell("scan per CPU-second", samples / best / 1e6, "M samples/s");
+    Ok(())
+}
