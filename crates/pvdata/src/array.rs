@@ -77,7 +77,7 @@ impl Array {
     }
 
     /// Writes an array; refused where its elements are of another type.
-    pub(crate) fn encode(&self, scalar: Scalar, extent: Extent, w: &mut Writer) -> Result<(), Error> {
+    pub fn encode(&self, scalar: Scalar, extent: Extent, w: &mut Writer) -> Result<(), Error> {
         match (self, scalar) {
             (Array::Bool(all), Scalar::Bool) => each(all, extent, w, |v, w| w.u8(u8::from(*v))),
             (Array::I8(all), Scalar::I8) => each(all, extent, w, |v, w| w.u8(*v as u8)),

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::{
     block_format::{BLOCK_HEADER_LEN, BLOCK_ROWS_MAX},
     bytes::{Cursor, Malformed, put_blob, put_varint},
-    codec::{Effort, array, float, int, text, time},
+    codec::{Effort, array, float, int, structure, text, time},
     plain,
 };
 
@@ -103,7 +103,7 @@ pub(crate) fn put_values(out: &mut Vec<u8>, values: &Column, effort: Effort) {
         Column::F32(v) => float::put(out, v, effort),
         Column::F64(v) => float::put(out, v, effort),
         Column::String(v) => text::put(out, v.iter().map(str::as_bytes), effort),
-        Column::Structure(v) => text::put(out, v.iter(), effort),
+        Column::Structure(v) => structure::put(out, v, effort),
         Column::Array(v) => array::put(out, v, effort),
     }
 }
@@ -136,7 +136,7 @@ pub(crate) fn take_values(cursor: &mut Cursor, value_type: ValueType, count: usi
         Element::F64 => Column::F64(float::take(cursor, count)?),
         Element::Enum => Column::Enum(narrow!(i32)),
         Element::String => Column::String(text::strings(&text::take(cursor, count)?)?),
-        Element::Structure => Column::Structure(text::take(cursor, count)?),
+        Element::Structure => Column::Structure(structure::take(cursor, count)?),
     })
 }
 

@@ -25,6 +25,11 @@ impl<'a> Cursor<'a> {
         self.bytes.is_empty()
     }
 
+    /// The next byte, which stays where it is.
+    pub(crate) fn first(&self) -> Option<u8> {
+        self.bytes.first().copied()
+    }
+
     /// The next `len` bytes.
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.bytes.split_at_checked(len).ok_or(Malformed("it ends too early"))?;

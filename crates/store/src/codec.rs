@@ -6,13 +6,15 @@
 //! | times | `time.rs` | step, linear, delta |
 //! | integers, and lengths of all kinds | `int.rs` | constant, packed, delta, runs, pco |
 //! | floats | `float.rs` | constant, plain, pco, scaled, dictionary |
-//! | texts and structures | `text.rs` | list, dictionary |
+//! | texts | `text.rs` | list, dictionary |
+//! | structures | `structure.rs` | those of texts, columns |
 //! | arrays | `array.rs` | column, shuffled, differences |
 
 pub(crate) mod array;
 pub(crate) mod bits;
 pub(crate) mod float;
 pub(crate) mod int;
+pub(crate) mod structure;
 pub(crate) mod text;
 pub(crate) mod time;
 

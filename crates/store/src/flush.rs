@@ -26,6 +26,7 @@ use crate::{
     log, log_format,
     repeats::without_repeats,
     segment::{Manifest, Segment, SegmentWriter},
+    structure::Layout,
     week,
 };
 
@@ -208,6 +209,7 @@ fn rows_of_block(batch: &Batch, start: usize) -> usize {
         Column::Structure(blobs) => Box::new(|row| blobs.get(row).len()),
         _ => return most,
     };
+    let most = rows_of_one_layout(batch, start, most);
     let mut room = BLOCK_BYTES_MAX;
     let fitting = (start..start + most).take_while(|row| {
         let left = room.checked_sub(bytes(*row));
@@ -215,4 +217,11 @@ fn rows_of_block(batch: &Batch, start: usize) -> usize {
         left.is_some()
     });
     fitting.count().max(1)
+}
+
+/// How many structures from `start` have the type of the first: only these can share columns. `most` of all other values.
+fn rows_of_one_layout(batch: &Batch, start: usize, most: usize) -> usize {
+    let Column::Structure(blobs) = batch.values() else { return most };
+    let Some(layout) = Layout::read(blobs.get(start)) else { return most };
+    (start..start + most).take_while(|row| layout.describes(blobs.get(*row))).count()
 }

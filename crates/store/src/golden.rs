@@ -61,6 +61,7 @@ fn cases() -> Vec<(&'static str, Batch)> {
         ("int8", batch(10, even, |i| Value::I8((i - 128) as i8))),
         ("text-list", batch(6, even, |i| Value::String(format!("shot {}", i * 31).into()))),
         ("text-dictionary", batch(50, even, |i| Value::String(texts[(i / 3) as usize % 3].into()))),
+        ("structure-columns", batch(12, jitter, |i| Value::Structure(crate::structure::example(i).into()))),
         ("structure", batch(6, even, |i| Value::Structure(vec![0x80, i as u8, 0xff].into()))),
         ("array-column", batch(8, even, |i| Value::Array(Column::F64((0..i % 4).map(|j| j as f64 * 0.5).collect())))),
         (
