@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use sample::{Batch, Blobs, Column, Runs};
+use sample::{Batch, Column, Runs};
 
 use crate::{Error, Samples, structure::Layout};
 
@@ -77,7 +77,7 @@ pub(crate) fn paths(structure: &[u8]) -> Vec<(String, sample::ValueType)> {
 
 #[cfg(test)]
 mod tests {
-    use sample::{Sample, Timestamp, Value};
+    use sample::{Blobs, Sample, Timestamp, Value};
 
     use super::*;
     use crate::structure::example;

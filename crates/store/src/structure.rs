@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn structures_come_back_byte_for_byte_and_each_field_has_its_path() {
         let structures: Vec<Vec<u8>> = (0..20).map(example).collect();
-        let layout = Layout::read(&structures[0]).expect("it begins with a description");
+        let layout = Layout::read(&example(0)).expect("it begins with a description");
         let paths: Vec<&str> = layout.leaves.iter().map(|leaf| leaf.path.as_str()).collect();
         let expected =
             ["count", "on", "alarm.severity", "alarm.message", "x", "names", "three", "either", "any", "rows"];
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn one_field_is_read_as_a_column_of_its_own_type() {
         let structures: Vec<Vec<u8>> = (0..20).map(example).collect();
-        let layout = Layout::read(&structures[0]).expect("it begins with a description");
+        let layout = Layout::read(&example(0)).expect("it begins with a description");
         let leaf = layout.leaf("alarm.severity").expect("there is one");
         let column = layout.project(leaf, structures.iter().map(Vec::as_slice));
         assert_eq!(column, Some(Column::I32((0..20).map(|row| row / 10).collect())));
