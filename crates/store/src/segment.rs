@@ -388,9 +388,10 @@ fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&s.t0.nanos().to_le_bytes());
     out.extend_from_slice(&s.t1.nanos().to_le_bytes());
-    for number in [s.min, s.max, s.sum, s.first, s.last] {
+    for number in [s.min, s.max, s.sum, s.squares, s.integral, s.first, s.last] {
         out.extend_from_slice(&number.to_le_bytes());
     }
+    out.extend_from_slice(&s.covered.to_le_bytes());
 }
 
 fn take_entry(cursor: &mut Cursor) -> Result<Entry, Malformed> {
@@ -405,9 +406,24 @@ fn take_entry(cursor: &mut Cursor) -> Result<Entry, Malformed> {
     cursor.u32()?;
     let (t0, t1) = (Timestamp::from_nanos(cursor.i64()?), Timestamp::from_nanos(cursor.i64()?));
     let (min, max, sum) = (cursor.f64()?, cursor.f64()?, cursor.f64()?);
+    let (squares, integral) = (cursor.f64()?, cursor.f64()?);
     let (first, last) = (cursor.f64()?, cursor.f64()?);
-    let summary =
-        Summary { value_type, t0, t1, count, nan_count, min, max, sum, first, last, severity_max, invalid_count };
+    let covered = cursor.u64()?;
+    let empty = Summary::without_values(value_type, t0, t1, count);
+    let summary = Summary {
+        nan_count,
+        min,
+        max,
+        sum,
+        squares,
+        integral,
+        covered,
+        first,
+        last,
+        severity_max,
+        invalid_count,
+        ..empty
+    };
     Ok(Entry { offset, len, summary })
 }
 

@@ -1,8 +1,15 @@
 //! A summary: what bins need to know about samples without looking at each.
+//!
+//! A number is held from its sample until the next one. The time-weighted mean of samples is `integral / covered`, their
+//! variance `squares / (count - nan_count)`, or less one for that of a larger whole.
 
 use std::ops::Range;
 
 use sample::{Alarm, Batch, Column, Runs, Severity, Timestamp, ValueType};
+
+/// Sums are taken in so many lanes: row i goes to lane i mod 8, and at last the lanes are added in pairs. Processors do several
+/// lanes at once, and rounding errors grow more slowly.
+const LANES: usize = 8;
 
 /// The extremes, sums and counts of samples of one type. Numbers are there for numeric scalars only; of 64-bit integers they
 /// are the nearest float.
@@ -22,8 +29,14 @@ pub struct Summary {
     pub min: f64,
     /// The greatest value, NaN if there is none. Of two zeros the earlier.
     pub max: f64,
-    /// The sum of the values in their order.
+    /// The sum of the values.
     pub sum: f64,
+    /// The sum of the squared distances of the values from their mean.
+    pub squares: f64,
+    /// The sum of each value times the nanoseconds until the next sample; the last one counts for nothing.
+    pub integral: f64,
+    /// The nanoseconds from `t0` to `t1` in which the value in force is not NaN.
+    pub covered: u64,
     /// The first value, NaN or not.
     pub first: f64,
     /// The last value, NaN or not.
@@ -39,27 +52,44 @@ impl Summary {
     pub fn of(batch: &Batch, rows: Range<usize>) -> Option<Summary> {
         let times = &batch.times()[rows.clone()];
         let (t0, t1) = (*times.first()?, *times.last()?);
-        let mut summary = Summary {
-            value_type: batch.value_type(),
-            t0,
-            t1,
-            count: times.len() as u64,
-            nan_count: 0,
-            min: f64::NAN,
-            max: f64::NAN,
-            sum: 0.0,
-            first: f64::NAN,
-            last: f64::NAN,
-            severity_max: Severity::None,
-            invalid_count: 0,
-        };
+        let mut summary = Summary::without_values(batch.value_type(), t0, t1, times.len() as u64);
         summary.add_alarms(batch.alarms(), &rows);
-        summary.add_column(batch.values(), rows);
+        summary.add_column(batch.values(), times, rows);
         Some(summary)
     }
 
-    /// Adds the summary of samples that come later.
+    /// Of so many samples that have no numbers and no alarms.
+    pub(crate) fn without_values(value_type: ValueType, t0: Timestamp, t1: Timestamp, count: u64) -> Summary {
+        let nothing = f64::NAN;
+        Summary {
+            value_type,
+            t0,
+            t1,
+            count,
+            nan_count: 0,
+            min: nothing,
+            max: nothing,
+            sum: 0.0,
+            squares: 0.0,
+            integral: 0.0,
+            covered: 0,
+            first: nothing,
+            last: nothing,
+            severity_max: Severity::None,
+            invalid_count: 0,
+        }
+    }
+
+    /// Adds the summary of samples that come later, and the time from the last sample of these to the first of those.
     pub fn add(&mut self, later: &Summary) {
+        if !self.last.is_nan() {
+            let held = nanos_between(self.t1, later.t0);
+            self.integral += self.last * held as f64;
+            self.covered += held;
+        }
+        self.squares += later.squares + self.squares_between(later);
+        self.integral += later.integral;
+        self.covered += later.covered;
         self.t1 = later.t1;
         self.count += later.count;
         self.nan_count += later.nan_count;
@@ -68,6 +98,21 @@ impl Summary {
         self.last = later.last;
         self.severity_max = self.severity_max.max(later.severity_max);
         self.invalid_count += later.invalid_count;
+    }
+
+    /// What the distance of two means adds to the squares of both (Chan, Golub and LeVeque, 1979).
+    fn squares_between(&self, other: &Summary) -> f64 {
+        let (own, others) = (self.numbers() as f64, other.numbers() as f64);
+        if own == 0.0 || others == 0.0 {
+            return 0.0;
+        }
+        let distance = other.sum / others - self.sum / own;
+        distance * distance * (own / (own + others) * others)
+    }
+
+    /// How many values count: those that are not NaN. Of a type without numbers it says nothing.
+    pub fn numbers(&self) -> u64 {
+        self.count - self.nan_count
     }
 
     fn add_extremes(&mut self, min: f64, max: f64) {
@@ -88,54 +133,137 @@ impl Summary {
         }
     }
 
-    fn add_column(&mut self, values: &Column, rows: Range<usize>) {
+    fn add_column(&mut self, values: &Column, times: &[Timestamp], rows: Range<usize>) {
         match values {
-            Column::Bool(v) => self.add_values(v[rows].iter().map(|v| f64::from(u8::from(*v)))),
-            Column::I8(v) => self.add_values(v[rows].iter().map(|v| f64::from(*v))),
-            Column::U8(v) => self.add_values(v[rows].iter().map(|v| f64::from(*v))),
-            Column::I16(v) => self.add_values(v[rows].iter().map(|v| f64::from(*v))),
-            Column::U16(v) => self.add_values(v[rows].iter().map(|v| f64::from(*v))),
-            Column::I32(v) | Column::Enum(v) => self.add_values(v[rows].iter().map(|v| f64::from(*v))),
-            Column::U32(v) => self.add_values(v[rows].iter().map(|v| f64::from(*v))),
-            Column::I64(v) => self.add_values(v[rows].iter().map(|v| *v as f64)),
-            Column::U64(v) => self.add_values(v[rows].iter().map(|v| *v as f64)),
-            Column::F32(v) => self.add_values(v[rows].iter().map(|v| f64::from(*v))),
-            Column::F64(v) => self.add_values(v[rows].iter().copied()),
+            Column::Bool(v) => self.add_values(&v[rows], times, |v| f64::from(u8::from(v))),
+            Column::I8(v) => self.add_values(&v[rows], times, f64::from),
+            Column::U8(v) => self.add_values(&v[rows], times, f64::from),
+            Column::I16(v) => self.add_values(&v[rows], times, f64::from),
+            Column::U16(v) => self.add_values(&v[rows], times, f64::from),
+            Column::I32(v) | Column::Enum(v) => self.add_values(&v[rows], times, f64::from),
+            Column::U32(v) => self.add_values(&v[rows], times, f64::from),
+            Column::I64(v) => self.add_values(&v[rows], times, |v| v as f64),
+            Column::U64(v) => self.add_values(&v[rows], times, |v| v as f64),
+            Column::F32(v) => self.add_values(&v[rows], times, f64::from),
+            Column::F64(v) => self.add_values(&v[rows], times, |v| v),
             Column::String(_) | Column::Structure(_) | Column::Array(_) => {}
         }
     }
 
-    fn add_values(&mut self, values: impl DoubleEndedIterator<Item = f64> + Clone) {
-        self.first = values.clone().next().unwrap_or(f64::NAN);
-        self.last = values.clone().next_back().unwrap_or(f64::NAN);
-        let (mut min, mut max, mut sum, mut nan_count) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0);
-        for value in values {
-            if value.is_nan() {
-                nan_count += 1;
-            } else {
-                min = if value < min { value } else { min };
-                max = if value > max { value } else { max };
-                sum += value;
-            }
+    fn add_values<T: Copy>(&mut self, values: &[T], times: &[Timestamp], number: impl Fn(T) -> f64 + Copy) {
+        let (Some(first), Some(last)) = (values.first(), values.last()) else { return };
+        (self.first, self.last) = (number(*first), number(*last));
+        self.add_sums(values, number);
+        if self.numbers() > 0 {
+            self.squares = ordinary(squares(values, self.sum / self.numbers() as f64, self.numbers(), number));
+            self.add_times(values, times, number);
         }
-        self.nan_count = nan_count;
-        self.sum = sum;
-        if nan_count < self.count {
-            (self.min, self.max) = (min, max);
+    }
+
+    /// Counts NaN, and finds extremes and sum of the others.
+    fn add_sums<T: Copy>(&mut self, values: &[T], number: impl Fn(T) -> f64 + Copy) {
+        let (mut min, mut max) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+        let (mut sum, mut numbers) = ([0.0; LANES], [0.0; LANES]);
+        let mut look = |lane: usize, value: f64| {
+            let is_number = !value.is_nan();
+            min[lane] = if value < min[lane] { value } else { min[lane] };
+            max[lane] = if value > max[lane] { value } else { max[lane] };
+            sum[lane] += if is_number { value } else { 0.0 };
+            numbers[lane] += if is_number { 1.0 } else { 0.0 };
+        };
+        let (chunks, rest) = values.as_chunks::<LANES>();
+        chunks.iter().for_each(|chunk| (0..LANES).for_each(|lane| look(lane, number(chunk[lane]))));
+        rest.iter().enumerate().for_each(|(lane, value)| look(lane, number(*value)));
+        self.nan_count = values.len() as u64 - total(numbers) as u64;
+        self.sum = ordinary(total(sum));
+        if self.numbers() > 0 {
+            let min = min.into_iter().fold(f64::INFINITY, |a, b| if b < a { b } else { a });
+            let max = max.into_iter().fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a });
+            (self.min, self.max) = (earliest(min, values, number), earliest(max, values, number));
         }
+    }
+
+    /// Each value counts until the time of the next.
+    fn add_times<T: Copy>(&mut self, values: &[T], times: &[Timestamp], number: impl Fn(T) -> f64 + Copy) {
+        // Nanoseconds below 2^52, 52 days, become floats by writing them into the digits of 2^52, which processors do for
+        // several lanes at once.
+        const BASE: f64 = 4_503_599_627_370_496.0;
+        let is_short = nanos_between(self.t0, self.t1) < 1 << 52;
+        let (mut integral, mut covered) = ([0.0; LANES], [0; LANES]);
+        let mut look = |lane: usize, value: f64, time: Timestamp, next: Timestamp| {
+            let held = nanos_between(time, next);
+            let is_number = !value.is_nan();
+            let nanos = if is_short { f64::from_bits(held | BASE.to_bits()) - BASE } else { held as f64 };
+            integral[lane] += if is_number { value } else { 0.0 } * nanos;
+            covered[lane] += if is_number { held } else { 0 };
+        };
+        let next = times.get(1..).unwrap_or_default();
+        let (values, times) = (&values[..next.len()], &times[..next.len()]);
+        let ((values, last_values), (times, last_times)) = (values.as_chunks::<LANES>(), times.as_chunks::<LANES>());
+        let (next, last_next) = next.as_chunks::<LANES>();
+        for ((values, times), next) in values.iter().zip(times).zip(next) {
+            (0..LANES).for_each(|lane| look(lane, number(values[lane]), times[lane], next[lane]));
+        }
+        for (lane, ((value, time), next)) in last_values.iter().zip(last_times).zip(last_next).enumerate() {
+            look(lane, number(*value), *time, *next);
+        }
+        self.integral = ordinary(total(integral));
+        self.covered = covered.iter().sum();
     }
 
     /// Equal to the last bit.
     pub(crate) fn identical(&self, other: &Summary) -> bool {
-        let bits = |s: &Summary| [s.min, s.max, s.sum, s.first, s.last].map(f64::to_bits);
-        let rest = |s: &Summary| (s.value_type, s.t0, s.t1, s.count, s.nan_count, s.severity_max, s.invalid_count);
-        bits(self) == bits(other) && rest(self) == rest(other)
+        let bits = |s: &Summary| [s.min, s.max, s.sum, s.squares, s.integral, s.first, s.last].map(f64::to_bits);
+        let counts = |s: &Summary| [s.count, s.nan_count, s.covered, s.invalid_count];
+        let rest = |s: &Summary| (s.value_type, s.t0, s.t1, s.severity_max);
+        bits(self) == bits(other) && counts(self) == counts(other) && rest(self) == rest(other)
     }
 
-    /// Whether every value that counts is finite, so that the sum gives the mean.
-    pub(crate) fn is_finite(&self) -> bool {
-        self.nan_count == self.count || (self.min.is_finite() && self.max.is_finite() && self.sum.is_finite())
+    /// Whether every value that counts is finite, and so is what is made of them.
+    pub fn is_finite(&self) -> bool {
+        let numbers = [self.min, self.max, self.sum, self.squares, self.integral];
+        self.numbers() == 0 || numbers.into_iter().all(f64::is_finite)
     }
+}
+
+/// The nanoseconds from a time to a later one.
+fn nanos_between(time: Timestamp, later: Timestamp) -> u64 {
+    later.nanos().wrapping_sub(time.nanos()) as u64
+}
+
+/// The sum of all lanes.
+fn total(lanes: [f64; LANES]) -> f64 {
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+/// Sums that are no number have different bits on different processors.
+fn ordinary(number: f64) -> f64 {
+    if number.is_nan() { f64::NAN } else { number }
+}
+
+/// Of two zeros, which lanes cannot tell apart, the earlier.
+fn earliest<T: Copy>(extreme: f64, values: &[T], number: impl Fn(T) -> f64) -> f64 {
+    if extreme != 0.0 {
+        return extreme;
+    }
+    values.iter().map(|value| number(*value)).find(|value| *value == 0.0).unwrap_or(extreme)
+}
+
+/// The squared distances from the mean, and what its rounding adds to them taken off again.
+fn squares<T: Copy>(values: &[T], mean: f64, numbers: u64, number: impl Fn(T) -> f64) -> f64 {
+    let (mut squares, mut distances) = ([0.0; LANES], [0.0; LANES]);
+    let mut look = |lane: usize, value: f64| {
+        let distance = if value.is_nan() { 0.0 } else { value - mean };
+        squares[lane] += distance * distance;
+        distances[lane] += distance;
+    };
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    chunks.iter().for_each(|chunk| (0..LANES).for_each(|lane| look(lane, number(chunk[lane]))));
+    rest.iter().enumerate().for_each(|(lane, value)| look(lane, number(*value)));
+    let off = total(distances);
+    let squares = total(squares) - off * off / numbers as f64;
+    if squares < 0.0 { 0.0 } else { squares }
 }
 
 #[cfg(test)]
@@ -148,22 +276,64 @@ mod tests {
         for (index, value) in values.iter().enumerate() {
             let severity = Severity::from_number(index as i64 % 5);
             let alarm = Alarm { severity, status: 0, message: None };
-            let time = Timestamp::from_nanos(index as i64);
+            let time = Timestamp::from_nanos((index * index) as i64 * 1000);
             assert!(batch.push(&Sample { time, value: Value::F64(*value), alarm, pulse: 0 }));
         }
         batch
     }
 
+    fn close(a: f64, b: f64, magnitude: f64) -> bool {
+        (a - b).abs() <= 1e-12 * magnitude
+    }
+
+    #[test]
+    fn sums_are_those_of_one_sample_after_the_other() {
+        for count in [1, 2, 7, 8, 9, 16, 17, 100] {
+            let values: Vec<f64> =
+                (0..count).map(|i| if i % 11 == 5 { f64::NAN } else { 1e6 + f64::from(i * i % 37) }).collect();
+            let batch = batch(&values);
+            let summary = Summary::of(&batch, 0..values.len()).unwrap();
+            let numbers: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
+            let sum: f64 = numbers.iter().sum();
+            let mean = sum / numbers.len() as f64;
+            let squares: f64 = numbers.iter().map(|value| (value - mean).powi(2)).sum();
+            let (mut integral, mut covered) = (0.0, 0);
+            for (pair, value) in batch.times().windows(2).zip(&values).filter(|(_, value)| !value.is_nan()) {
+                integral += value * (pair[1].nanos() - pair[0].nanos()) as f64;
+                covered += (pair[1].nanos() - pair[0].nanos()) as u64;
+            }
+            assert_eq!((summary.numbers(), summary.covered), (numbers.len() as u64, covered), "{count}");
+            assert!(close(summary.sum, sum, sum), "{count}");
+            assert!(close(summary.squares, squares, squares.max(1e-6)), "{count}: {} {squares}", summary.squares);
+            assert!(close(summary.integral, integral, integral), "{count}: {} {integral}", summary.integral);
+        }
+    }
+
+    #[test]
+    fn of_two_zeros_the_earlier_is_the_extreme() {
+        for (place, zero) in [(0, 0.0), (9, -0.0), (15, 0.0)] {
+            let mut values = vec![1.0; 40];
+            (values[place], values[20], values[22]) = (zero, 0.0, -0.0);
+            assert_eq!(Summary::of(&batch(&values), 0..40).unwrap().min.to_bits(), f64::to_bits(zero));
+            let negative: Vec<f64> = values.iter().map(|value| -value).collect();
+            assert_eq!(Summary::of(&batch(&negative), 0..40).unwrap().max.to_bits(), f64::to_bits(-zero));
+        }
+    }
+
     #[test]
     fn the_summaries_of_two_halves_add_up_to_that_of_the_whole() {
-        let batch = batch(&[f64::NAN, 1.0, -2.5, 0.0, -0.0, f64::NAN, 7.0, 1e300, -3.0]);
+        let batch = batch(&[f64::NAN, 1.0, -2.5, 0.0, -0.0, f64::NAN, 7.0, 1e100, -3.0]);
         let whole = Summary::of(&batch, 0..9).unwrap();
         for middle in 1..9 {
             let mut sum = Summary::of(&batch, 0..middle).unwrap();
             sum.add(&Summary::of(&batch, middle..9).unwrap());
             assert_eq!((sum.t0, sum.t1, sum.count, sum.nan_count), (whole.t0, whole.t1, 9, 2));
-            assert_eq!((sum.min, sum.max, sum.last), (-3.0, 1e300, -3.0));
+            assert_eq!((sum.min, sum.max, sum.last), (-3.0, 1e100, -3.0));
             assert!(sum.first.is_nan());
+            assert_eq!(sum.covered, whole.covered);
+            for (sum, whole) in [(sum.sum, whole.sum), (sum.squares, whole.squares), (sum.integral, whole.integral)] {
+                assert!(close(sum, whole, whole), "cut at {middle}: {sum} is not {whole}");
+            }
             assert_eq!((sum.severity_max, sum.invalid_count), (Severity::Undefined, 2));
         }
     }
@@ -173,5 +343,6 @@ mod tests {
         let summary = Summary::of(&batch(&[f64::NAN, f64::NAN]), 0..2).unwrap();
         assert!(summary.min.is_nan() && summary.max.is_nan() && summary.is_finite());
         assert!(!Summary::of(&batch(&[1.0, f64::INFINITY]), 0..2).unwrap().is_finite());
+        assert!(!Summary::of(&batch(&[1.0, 1e300, -1e300]), 0..3).unwrap().is_finite(), "squares have no float");
     }
 }
