@@ -155,60 +155,60 @@ impl Summary {
         (self.first, self.last) = (number(*first), number(*last));
         self.add_sums(values, number);
         if self.numbers() > 0 {
-            self.squares = ordinary(squares(values, self.sum / self.numbers() as f64, self.numbers(), number));
+            self.add_squares(values, number);
             self.add_times(values, times, number);
         }
     }
 
     /// Counts NaN, and finds extremes and sum of the others.
     fn add_sums<T: Copy>(&mut self, values: &[T], number: impl Fn(T) -> f64 + Copy) {
-        let (mut min, mut max) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
-        let (mut sum, mut numbers) = ([0.0; LANES], [0.0; LANES]);
-        let mut look = |lane: usize, value: f64| {
-            let is_number = !value.is_nan();
-            min[lane] = if value < min[lane] { value } else { min[lane] };
-            max[lane] = if value > max[lane] { value } else { max[lane] };
-            sum[lane] += if is_number { value } else { 0.0 };
-            numbers[lane] += if is_number { 1.0 } else { 0.0 };
-        };
+        let mut sums = Sums::default();
         let (chunks, rest) = values.as_chunks::<LANES>();
-        chunks.iter().for_each(|chunk| (0..LANES).for_each(|lane| look(lane, number(chunk[lane]))));
-        rest.iter().enumerate().for_each(|(lane, value)| look(lane, number(*value)));
-        self.nan_count = values.len() as u64 - total(numbers) as u64;
-        self.sum = ordinary(total(sum));
+        chunks.iter().for_each(|chunk| sums.add(&chunk.map(number)));
+        sums.add(&padded(rest, number));
+        self.nan_count = values.len() as u64 - total(sums.numbers) as u64;
+        self.sum = ordinary(total(sums.sum));
         if self.numbers() > 0 {
-            let min = min.into_iter().fold(f64::INFINITY, |a, b| if b < a { b } else { a });
-            let max = max.into_iter().fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a });
+            let min = sums.min.into_iter().fold(f64::INFINITY, |a, b| if b < a { b } else { a });
+            let max = sums.max.into_iter().fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a });
             (self.min, self.max) = (earliest(min, values, number), earliest(max, values, number));
         }
     }
 
+    /// The squared distances from the mean, and what its rounding adds to them taken off again.
+    fn add_squares<T: Copy>(&mut self, values: &[T], number: impl Fn(T) -> f64 + Copy) {
+        let mut squares = Squares { mean: self.sum / self.numbers() as f64, ..Squares::default() };
+        let (chunks, rest) = values.as_chunks::<LANES>();
+        chunks.iter().for_each(|chunk| squares.add(&chunk.map(number)));
+        squares.add(&padded(rest, number));
+        let off = total(squares.distances);
+        let sum = total(squares.squares) - off * off / self.numbers() as f64;
+        self.squares = if sum < 0.0 { 0.0 } else { ordinary(sum) };
+    }
+
     /// Each value counts until the time of the next.
     fn add_times<T: Copy>(&mut self, values: &[T], times: &[Timestamp], number: impl Fn(T) -> f64 + Copy) {
-        // Nanoseconds below 2^52, 52 days, become floats by writing them into the digits of 2^52, which processors do for
-        // several lanes at once.
-        const BASE: f64 = 4_503_599_627_370_496.0;
+        let mut held = Held::default();
         let is_short = nanos_between(self.t0, self.t1) < 1 << 52;
-        let (mut integral, mut covered) = ([0.0; LANES], [0; LANES]);
-        let mut look = |lane: usize, value: f64, time: Timestamp, next: Timestamp| {
-            let held = nanos_between(time, next);
-            let is_number = !value.is_nan();
-            let nanos = if is_short { f64::from_bits(held | BASE.to_bits()) - BASE } else { held as f64 };
-            integral[lane] += if is_number { value } else { 0.0 } * nanos;
-            covered[lane] += if is_number { held } else { 0 };
-        };
         let next = times.get(1..).unwrap_or_default();
-        let (values, times) = (&values[..next.len()], &times[..next.len()]);
-        let ((values, last_values), (times, last_times)) = (values.as_chunks::<LANES>(), times.as_chunks::<LANES>());
+        let ((values, last_values), (times, last_times)) =
+            (values[..next.len()].as_chunks::<LANES>(), times[..next.len()].as_chunks::<LANES>());
         let (next, last_next) = next.as_chunks::<LANES>();
         for ((values, times), next) in values.iter().zip(times).zip(next) {
-            (0..LANES).for_each(|lane| look(lane, number(values[lane]), times[lane], next[lane]));
+            let nanos = std::array::from_fn(|lane| nanos_between(times[lane], next[lane]));
+            if is_short {
+                held.add(&values.map(number), nanos, short_nanos);
+            } else {
+                held.add(&values.map(number), nanos, |nanos| nanos as f64);
+            }
         }
-        for (lane, ((value, time), next)) in last_values.iter().zip(last_times).zip(last_next).enumerate() {
-            look(lane, number(*value), *time, *next);
+        let mut nanos = [0; LANES];
+        for ((nanos, time), next) in nanos.iter_mut().zip(last_times).zip(last_next) {
+            *nanos = nanos_between(*time, *next);
         }
-        self.integral = ordinary(total(integral));
-        self.covered = covered.iter().sum();
+        held.add(&padded(last_values, number), nanos, |nanos| nanos as f64);
+        self.integral = ordinary(total(held.integral));
+        self.covered = held.covered.iter().sum();
     }
 
     /// Equal to the last bit.
@@ -250,20 +250,79 @@ fn earliest<T: Copy>(extreme: f64, values: &[T], number: impl Fn(T) -> f64) -> f
     values.iter().map(|value| number(*value)).find(|value| *value == 0.0).unwrap_or(extreme)
 }
 
-/// The squared distances from the mean, and what its rounding adds to them taken off again.
-fn squares<T: Copy>(values: &[T], mean: f64, numbers: u64, number: impl Fn(T) -> f64) -> f64 {
-    let (mut squares, mut distances) = ([0.0; LANES], [0.0; LANES]);
-    let mut look = |lane: usize, value: f64| {
-        let distance = if value.is_nan() { 0.0 } else { value - mean };
-        squares[lane] += distance * distance;
-        distances[lane] += distance;
-    };
-    let (chunks, rest) = values.as_chunks::<LANES>();
-    chunks.iter().for_each(|chunk| (0..LANES).for_each(|lane| look(lane, number(chunk[lane]))));
-    rest.iter().enumerate().for_each(|(lane, value)| look(lane, number(*value)));
-    let off = total(distances);
-    let squares = total(squares) - off * off / numbers as f64;
-    if squares < 0.0 { 0.0 } else { squares }
+/// What is left behind the last whole chunk, filled up with NaN, which counts for nothing.
+fn padded<T: Copy>(rest: &[T], number: impl Fn(T) -> f64) -> [f64; LANES] {
+    let mut chunk = [f64::NAN; LANES];
+    chunk.iter_mut().zip(rest).for_each(|(place, value)| *place = number(*value));
+    chunk
+}
+
+/// Below 2^52, which is 52 days, writing the number into the digits of 2^52 makes it a float, for several lanes at once.
+fn short_nanos(nanos: u64) -> f64 {
+    const BASE: f64 = 4_503_599_627_370_496.0;
+    f64::from_bits(nanos | BASE.to_bits()) - BASE
+}
+
+/// Extremes, sums and numbers of values, lane by lane.
+struct Sums {
+    min: [f64; LANES],
+    max: [f64; LANES],
+    sum: [f64; LANES],
+    numbers: [f64; LANES],
+}
+
+impl Default for Sums {
+    fn default() -> Sums {
+        let zero = [0.0; LANES];
+        Sums { min: [f64::INFINITY; LANES], max: [f64::NEG_INFINITY; LANES], sum: zero, numbers: zero }
+    }
+}
+
+impl Sums {
+    fn add(&mut self, values: &[f64; LANES]) {
+        for lane in 0..LANES {
+            let value = values[lane];
+            self.min[lane] = if value < self.min[lane] { value } else { self.min[lane] };
+            self.max[lane] = if value > self.max[lane] { value } else { self.max[lane] };
+            self.sum[lane] += if value.is_nan() { 0.0 } else { value };
+            self.numbers[lane] += if value.is_nan() { 0.0 } else { 1.0 };
+        }
+    }
+}
+
+/// Distances from the mean and their squares, lane by lane.
+#[derive(Default)]
+struct Squares {
+    mean: f64,
+    squares: [f64; LANES],
+    distances: [f64; LANES],
+}
+
+impl Squares {
+    fn add(&mut self, values: &[f64; LANES]) {
+        for lane in 0..LANES {
+            let distance = if values[lane].is_nan() { 0.0 } else { values[lane] - self.mean };
+            self.squares[lane] += distance * distance;
+            self.distances[lane] += distance;
+        }
+    }
+}
+
+/// Values times how long they were held, and how long that was, lane by lane.
+#[derive(Default)]
+struct Held {
+    integral: [f64; LANES],
+    covered: [u64; LANES],
+}
+
+impl Held {
+    fn add(&mut self, values: &[f64; LANES], nanos: [u64; LANES], float: impl Fn(u64) -> f64) {
+        for lane in 0..LANES {
+            let value = if values[lane].is_nan() { 0.0 } else { values[lane] };
+            self.integral[lane] += value * float(nanos[lane]);
+            self.covered[lane] += if values[lane].is_nan() { 0 } else { nanos[lane] };
+        }
+    }
 }
 
 #[cfg(test)]
