@@ -26,7 +26,7 @@ check: setup ui/dist/index.html ## format, lints and types in all three language
 	cd ui && npm run --silent check
 
 test: setup build ## all tests; what was skipped, and why, is printed after each part
-	cargo test --workspace
+	cargo test --workspace && cargo build --release -p store --example victim
 	$(PYTEST) clients/python/tests
 	cd ui && npm test
 	$(PYTEST) tests/system
@@ -40,7 +40,9 @@ golden: ## rewrite the expected answers; read `git diff` before committing them
 fuzz: ## arbitrary bytes to each parser of foreign bytes, SECONDS=60 each (TARGET=name for one of them)
 	tools/fuzz.sh $(or $(SECONDS),60) $(TARGET)
 
-crash: setup build ## kill -9 under 20,000 samples a second, 20 times
+crash: setup build ## kill -9 the store KILLS=1000 times (an interrupted run goes on), then the whole program 20 times
+	cargo build --release -p store --example victim
+	$(PYTHON) tests/system/kill_loop.py --folder $(CARGO_TARGET_DIR)/kills --cycles $(or $(KILLS),1000)
 	PVARK_KILL_CYCLES=20 $(PYTEST) -s tests/system/test_survives_kill.py
 
 figures: ## measure the store: ingest, sizes, scans, queries

@@ -2,7 +2,8 @@
 
 2,000 counters count up ten times a second each. Lost samples show as steps other than one, invented ones as values that
 an independent client, which listens all the time, never saw with that stamp. PVARK_KILL_CYCLES sets how often
-(default 5, `make crash` 20), PVARK_KILL_SEED repeats the moments of an earlier run.
+(default 5, `make crash` 20), PVARK_KILL_SEED repeats the moments of an earlier run. The store alone is killed far more often
+by kill_loop.py.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import kill_loop
 import numpy as np
 import pvark
 import pytest
@@ -74,6 +76,12 @@ class Durability:
         self.ended.set()
         self.thread.join()
         return self.promised
+
+
+@pytest.mark.skipif(not kill_loop.victim().exists(), reason="`cargo build --release -p store --example victim` first")
+def test_a_store_survives_being_killed_at_any_moment(tmp_path: Path) -> None:
+    state = kill_loop.run(tmp_path, 40, SEED)
+    assert state.cycle == 40 and state.durable > 0
 
 
 @pytest.fixture
