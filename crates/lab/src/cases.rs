@@ -1,12 +1,16 @@
 //! The cases of the store's bench, in the order in which they are run.
 
+mod frames;
+mod half;
 mod ingest;
+mod many;
 mod queries;
 mod sizes;
+mod year;
 
 use crate::{
     store_bench::{Bench, Outcome},
-    workload::{Kind, Pace},
+    workload::{Frame, Kind, Pace},
 };
 
 /// Something that is measured by itself.
@@ -44,5 +48,28 @@ pub(crate) const ALL: &[Case] = &[
     case("size-text", "text", |bench| sizes::kind(bench, Kind::Text, Pace::Late100us)),
     case("size-walk", "integers and times of HALF's test", |bench| sizes::kind(bench, Kind::Walk, Pace::Millis)),
     case("scan-mix", "20 PVs of five kinds, decoded and checked", sizes::mix),
-    case("query", "one PV of 40, 14,400 to 360,000 samples", queries::queries),
+    case("query", "one PV of 40, 14,400 to 360,000 samples, warm and cold", queries::queries),
+    case("year-write", "one PV at 10 Hz for a year", |bench| year::write(bench, &year::ONE_YEAR)),
+    case("year-bins", "1,000 bins of it", |bench| year::bins(bench, &year::ONE_YEAR)),
+    case("ten-years-write", "one PV at 0.5 Hz times the scale for ten years", |bench| {
+        year::write(bench, &year::TEN_YEARS)
+    }),
+    case("ten-years-bins", "1,000 bins of it", |bench| year::bins(bench, &year::TEN_YEARS)),
+    case("live-150k", "memory of 150,000 PVs that send", many::live),
+    case("million-write", "an archive of a million PVs", many::million_write),
+    case("million-open", "the same, opened by a new process", many::million_open),
+    case("frames-f64-1k", "1,000 floats of which the first changes", |bench| {
+        frames::frames(bench, Frame::FirstOfF64, 1000)
+    }),
+    case("frames-f64-10k", "10,000 floats of which the first changes", |bench| {
+        frames::frames(bench, Frame::FirstOfF64, 10_000)
+    }),
+    case("frames-i32-100k", "100,000 integers of which the first changes", |bench| {
+        frames::frames(bench, Frame::FirstOfI32, 100_000)
+    }),
+    case("frames-digitiser", "10,000 elements of 14 bits, a pulse in noise", |bench| {
+        frames::frames(bench, Frame::Digitiser, 10_000)
+    }),
+    case("half-write", "2,000 PVs in batches, as in Fig. 4 of the HALF paper", half::write),
+    case("half-read", "500 random reads of each size, as in Fig. 3", half::read),
 ];

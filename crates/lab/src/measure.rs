@@ -1,11 +1,16 @@
 //! Clocks and results.
 
 use std::{
-    fs,
+    fs::{self, File},
+    io,
+    path::Path,
     time::{Duration, Instant},
 };
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::{
+    fs::{Advice, fadvise},
+    time::{ClockId, clock_gettime},
+};
 
 use crate::bars;
 
@@ -50,13 +55,68 @@ fn time_of(clock: ClockId) -> Duration {
 
 /// The most memory this process ever had, in MiB.
 pub(crate) fn peak_memory_mib() -> f64 {
-    memory_mib("VmHWM:")
+    memory("VmHWM:")
 }
 
-fn memory_mib(field: &str) -> f64 {
+/// The memory that this process has now, in MiB.
+pub(crate) fn memory_mib() -> f64 {
+    memory("VmRSS:")
+}
+
+fn memory(field: &str) -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(field));
     line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).map_or(f64::NAN, |kib| kib / 1024.0)
+}
+
+/// Counts how often this process reads from files.
+pub(crate) struct Reads {
+    before: u64,
+    /// What looking at the counter itself takes.
+    looking: u64,
+}
+
+impl Reads {
+    pub(crate) fn start() -> Reads {
+        let first = reads();
+        let before = reads();
+        Reads { before, looking: before - first }
+    }
+
+    pub(crate) fn count(&self) -> f64 {
+        (reads() - self.before).saturating_sub(self.looking) as f64
+    }
+}
+
+fn reads() -> u64 {
+    let io = fs::read_to_string("/proc/self/io").unwrap_or_default();
+    io.lines().find_map(|line| line.strip_prefix("syscr: ")?.parse().ok()).unwrap_or(0)
+}
+
+/// Makes the system forget what it keeps in memory of the files in a folder and the folders below, so that the next read of each
+/// goes to the disk.
+pub(crate) fn forget_files(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            forget_files(&path)?;
+        } else {
+            let file = File::open(&path)?;
+            file.sync_data()?;
+            fadvise(&file, 0, None, Advice::DontNeed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Of several measurements of one thing the middle one.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    percentile(values, 50)
+}
+
+pub(crate) fn percentile(values: &mut [f64], percent: usize) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() * percent / 100).copied().unwrap_or(f64::NAN)
 }
 
 /// One measured number.

@@ -15,7 +15,7 @@ use store::{Config, Reader, Store};
 
 use crate::{
     cases::{self, Case},
-    measure::{self, Form, Measured},
+    measure::{self, Clock, Form, Measured},
     workload::{START, Signal},
 };
 
@@ -55,11 +55,14 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
         wanted.iter().for_each(|case| measure::tell(&format!("{:<16} {}", case.name, case.what)));
         return Ok(());
     }
+    let temporary = tempfile::tempdir()?;
+    let folder = options.folder.clone().unwrap_or_else(|| temporary.path().to_owned());
+    fs::create_dir_all(&folder)?;
     match wanted[..] {
         [] => Err("no case has such a name; --list shows them".into()),
-        [case] => run_here(case, options),
-        _ if options.here => wanted.iter().try_for_each(|case| run_here(case, options)),
-        _ => wanted.iter().try_for_each(|case| run_apart(case, options)),
+        [case] => run_here(case, options, folder),
+        _ if options.here => wanted.iter().try_for_each(|case| run_here(case, options, folder.clone())),
+        _ => wanted.iter().try_for_each(|case| run_apart(case, options, &folder)),
     }
 }
 
@@ -74,24 +77,18 @@ fn wanted(names: &[String]) -> Vec<&'static Case> {
 }
 
 /// A case has a process of its own, so that its memory and its processor time are nobody else's.
-fn run_apart(case: &Case, options: &Options) -> Outcome<()> {
+fn run_apart(case: &Case, options: &Options, folder: &Path) -> Outcome<()> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["store", "--here", "--only", case.name]);
+    command.args(["store", "--here", "--only", case.name]).arg("--folder").arg(folder);
     command.args(["--seed", &options.seed.to_string(), "--scale", &options.scale.to_string()]);
     if options.json {
         command.arg("--json");
-    }
-    if let Some(folder) = &options.folder {
-        command.arg("--folder").arg(folder);
     }
     let status = command.status()?;
     if status.success() { Ok(()) } else { Err(format!("the case {} failed", case.name).into()) }
 }
 
-fn run_here(case: &Case, options: &Options) -> Outcome<()> {
-    let temporary = tempfile::tempdir()?;
-    let folder = options.folder.clone().unwrap_or_else(|| temporary.path().to_owned());
-    fs::create_dir_all(&folder)?;
+fn run_here(case: &Case, options: &Options, folder: PathBuf) -> Outcome<()> {
     let form = if options.json { Form::Json } else { Form::Table };
     (case.run)(&Bench { case: case.name, folder, seed: options.seed, scale: options.scale, form })
 }
@@ -166,6 +163,17 @@ pub(crate) fn flush(store: &Store) -> Outcome<()> {
     wait(|| store.reader().health().flushes > flushes)
 }
 
+/// Waits until the threads of the store have nothing to do for a while: this process takes no processor time.
+pub(crate) fn wait_for_rest() -> Outcome<()> {
+    let mut quiet = 0;
+    wait(|| {
+        let clock = Clock::start();
+        thread::sleep(Duration::from_millis(500));
+        quiet = if clock.passed().cpu < 0.003 { quiet + 1 } else { 0 };
+        quiet == 3
+    })
+}
+
 /// Appends all that the signals give, flushes it in eight parts, and waits until these have become one segment.
 pub(crate) fn fill(store: &Store, pvs: &[PvId], signals: &mut [Signal], rows: usize) -> Outcome<()> {
     for part in 0..8 {
@@ -187,7 +195,7 @@ pub(crate) fn wait_for_one_segment(reader: &Reader) -> Outcome<()> {
     wait(|| reader.health().segments == 1)
 }
 
-fn wait(mut done: impl FnMut() -> bool) -> Outcome<()> {
+pub(crate) fn wait(mut done: impl FnMut() -> bool) -> Outcome<()> {
     let deadline = Instant::now() + PATIENCE;
     while !done() {
         if Instant::now() > deadline {

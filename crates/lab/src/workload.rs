@@ -3,12 +3,14 @@
 //! A `Signal` is one PV that goes on for ever: each call gives its next samples, with times of one `Pace` and values of one
 //! `Kind`. Noise and drift are those of real signals as far as the sizes of blocks depend on them; each kind says what it has.
 
+mod frames;
 mod kind;
 mod noise;
 mod pace;
 
 use sample::{Alarm, Batch, Runs, Severity};
 
+pub(crate) use frames::{Frame, Frames};
 pub(crate) use kind::Kind;
 pub(crate) use noise::Noise;
 pub(crate) use pace::Pace;
@@ -106,7 +108,8 @@ mod tests {
         Kind::Text,
         Kind::Walk,
     ];
-    const PACES: [Pace; 5] = [Pace::Late100us, Pace::Late10us, Pace::Evr, Pace::OnChange, Pace::Millis];
+    const PACES: [Pace; 6] =
+        [Pace::Late100us, Pace::Late10us, Pace::Evr, Pace::OnChange, Pace::Every(1_000_000_000), Pace::Millis];
 
     #[test]
     fn a_signal_is_the_same_however_its_samples_are_asked_for() {

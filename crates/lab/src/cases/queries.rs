@@ -1,15 +1,15 @@
-//! Queries of one PV, whose files are in memory.
+//! Queries of one PV among others, with the files in memory and not.
 
-use std::time::Instant;
+use std::{hint::black_box, path::PathBuf, time::Instant};
 
-use sample::{TimeRange, Timestamp};
+use sample::{PvId, TimeRange, Timestamp};
+use store::Reader;
 
 use crate::{
+    measure::{Reads, forget_files, median, percentile},
     store_bench::{Bench, Outcome, fill, register},
     workload::{Kind, Noise, Pace, START, Signal},
 };
-
-const QUERIES: usize = 101;
 
 pub(super) fn queries(bench: &Bench) -> Outcome<()> {
     let store = bench.new_store("queries", |_| {})?;
@@ -17,28 +17,49 @@ pub(super) fn queries(bench: &Bench) -> Outcome<()> {
     let pvs = register(&store, count)?;
     let mut signals = bench.signals(count, |number, seed| Signal::new(Kind::of_mix(number), Pace::Late100us, seed));
     fill(&store, &pvs, &mut signals, rows)?;
-    let reader = store.reader();
+    let archive = Archive { folder: bench.folder("queries"), reader: store.reader(), pvs, rows };
     let mut noise = Noise::new(bench.seed);
     for wanted in [14_400usize, 36_000, 100_000, 360_000] {
-        let mut millis = Vec::new();
-        for _ in 0..QUERIES {
-            let first = noise.below((rows - wanted) as u64) as i64;
-            let t0 = Timestamp::from_nanos(START + first * Pace::Late100us.period());
-            let t1 = Timestamp::from_nanos(START + (first + wanted as i64) * Pace::Late100us.period());
-            let pv = pvs[noise.below(count as u64) as usize];
-            let started = Instant::now();
-            let mut read = 0;
-            for batch in reader.samples(pv, TimeRange { t0, t1 }) {
-                read += batch?.len();
-            }
-            millis.push(started.elapsed().as_secs_f64() * 1e3);
-            if read != wanted {
-                return Err(format!("a query of {wanted} samples gave {read}").into());
-            }
+        let mut warm = (0..101).map(|_| Ok(archive.query(wanted, &mut noise)?.0)).collect::<Outcome<Vec<f64>>>()?;
+        bench.tell(&format!("{wanted} samples, warm p50"), median(&mut warm), "ms");
+        bench.tell(&format!("{wanted} samples, warm p99"), percentile(&mut warm, 99), "ms");
+        let (mut cold, mut cold_reads) = (Vec::new(), Vec::new());
+        for _ in 0..15 {
+            forget_files(&archive.folder)?;
+            let (millis, reads) = archive.query(wanted, &mut noise)?;
+            cold.push(millis);
+            cold_reads.push(reads);
         }
-        millis.sort_by(f64::total_cmp);
-        bench.tell(&format!("{wanted} samples, p50"), millis[QUERIES / 2], "ms");
-        bench.tell(&format!("{wanted} samples, p99"), millis[QUERIES * 99 / 100], "ms");
+        bench.tell(&format!("{wanted} samples, cold p50"), median(&mut cold), "ms");
+        bench.tell(&format!("{wanted} samples, cold reads"), median(&mut cold_reads), "");
     }
     Ok(())
+}
+
+struct Archive {
+    folder: PathBuf,
+    reader: Reader,
+    pvs: Vec<PvId>,
+    rows: usize,
+}
+
+impl Archive {
+    /// Milliseconds, and how often files were read.
+    fn query(&self, wanted: usize, noise: &mut Noise) -> Outcome<(f64, f64)> {
+        let first = noise.below((self.rows - wanted) as u64) as i64;
+        let t0 = Timestamp::from_nanos(START + first * Pace::Late100us.period());
+        let t1 = Timestamp::from_nanos(START + (first + wanted as i64) * Pace::Late100us.period());
+        let pv = self.pvs[noise.below(self.pvs.len() as u64) as usize];
+        let (reads, started) = (Reads::start(), Instant::now());
+        let mut read = 0;
+        for batch in self.reader.samples(pv, TimeRange { t0, t1 }) {
+            read += black_box(batch?).len();
+        }
+        let millis = started.elapsed().as_secs_f64() * 1e3;
+        if read == wanted {
+            Ok((millis, reads.count()))
+        } else {
+            Err(format!("a query of {wanted} samples gave {read}").into())
+        }
+    }
 }

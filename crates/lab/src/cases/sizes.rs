@@ -1,5 +1,7 @@
 //! Sizes: how small the samples of a PV become with everything, and how fast they are written and read.
 
+use std::hint::black_box;
+
 use sample::TimeRange;
 
 use crate::{
@@ -42,7 +44,7 @@ fn measure(bench: &Bench, mut signals: Vec<Signal>, rows: usize) -> Outcome<()> 
         let mut read = 0;
         for pv in &pvs {
             for batch in reader.samples(*pv, TimeRange::ALL) {
-                read += batch?.len();
+                read += black_box(batch?).len();
             }
         }
         best = best.min(clock.passed().cpu);

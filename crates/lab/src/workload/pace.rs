@@ -15,6 +15,8 @@ pub(crate) enum Pace {
     Evr,
     /// When the value changes: exponential gaps of a second in the mean.
     OnChange,
+    /// A scan of that period in nanoseconds, late by half a gaussian of 100 µs.
+    Every(i64),
     /// A 10 Hz scan stamped in whole milliseconds, early or late by a gaussian of 2 ms: HALF's test.
     Millis,
 }
@@ -24,6 +26,7 @@ impl Pace {
     pub(crate) fn period(self) -> i64 {
         match self {
             Pace::Late100us | Pace::Late10us | Pace::Millis => 100_000_000,
+            Pace::Every(period) => period,
             Pace::Evr => 71_428_571,
             Pace::OnChange => 1_000_000_000,
         }
@@ -42,7 +45,7 @@ fn time(signal: &mut Signal, row: u64) -> i64 {
     let noise = &mut signal.pace_noise;
     let grid = START + row as i64 * signal.pace.period();
     match signal.pace {
-        Pace::Late100us => grid + (100_000.0 * noise.gauss().abs()) as i64,
+        Pace::Late100us | Pace::Every(_) => grid + (100_000.0 * noise.gauss().abs()) as i64,
         Pace::Late10us => grid + (10_000.0 * noise.gauss().abs()) as i64,
         Pace::Evr => {
             let (second, shot) = (row / 14, row % 14);

@@ -1,0 +1,138 @@
+//! Long times in a thousand bins: a year of 10 Hz, and ten years.
+
+use std::{path::Path, time::Instant};
+
+use query::Query;
+use sample::{PvId, Record, Sink, TimeRange, Timestamp};
+
+use crate::{
+    measure::{Clock, Reads, forget_files, median},
+    store_bench::{Bench, Outcome, now, open, register, wait_for_rest},
+    workload::{Kind, Noise, Pace, START, Signal},
+};
+
+const SECOND: i64 = 1_000_000_000;
+const YEAR: i64 = 365 * 86_400 * SECOND;
+const BINS: usize = 1000;
+
+/// A range of time that one PV fills.
+pub(super) struct Span {
+    name: &'static str,
+    length: i64,
+    /// Samples a second at a scale of 1.
+    rate: f64,
+}
+
+pub(super) const ONE_YEAR: Span = Span { name: "year", length: YEAR, rate: 10.0 };
+pub(super) const TEN_YEARS: Span = Span { name: "ten-years", length: 10 * YEAR, rate: 0.5 };
+
+impl Span {
+    /// The archive has the rate in its name, so that a kept one is used again only if it is the same.
+    fn name(&self, bench: &Bench) -> String {
+        format!("{}-{}ms-seed{}", self.name, self.period(bench) / 1_000_000, bench.seed)
+    }
+
+    fn period(&self, bench: &Bench) -> i64 {
+        (1e9 / (self.rate * bench.scale).min(10.0)) as i64
+    }
+}
+
+/// Writes the archive as it would have grown: `now` goes with the samples, so that each week has its folder.
+pub(super) fn write(bench: &Bench, span: &Span) -> Outcome<()> {
+    let name = span.name(bench);
+    let done = bench.folder(&name).join(".whole");
+    if done.exists() {
+        return Ok(());
+    }
+    let store = bench.new_store(&name, |config| config.durable = store::Durable::Off)?;
+    let pv = register(&store, 1)?[0];
+    let rows = (span.length / span.period(bench)) as usize;
+    let mut signal = Signal::new(Kind::Adc, Pace::Every(span.period(bench)), bench.seed);
+    let mut clock = Clock::start();
+    let mut written = 0;
+    while written < rows {
+        let batch = clock.set_aside(|| signal.batch(8192.min(rows - written)));
+        let time = batch.times()[batch.len() - 1];
+        written += batch.len();
+        let records = [(pv, Record::Samples(batch))];
+        while let Err(error) = store.writer().append(&records, time) {
+            if !matches!(error, store::Error::Busy) {
+                return Err(error.into());
+            }
+        }
+    }
+    wait_for_rest()?;
+    let reader = store.reader();
+    store.close(Timestamp::from_nanos(START + span.length))?;
+    let passed = clock.passed();
+    bench.tell("samples", rows as f64 / 1e6, "M");
+    bench.tell("ingest and merge per CPU-second", rows as f64 / passed.cpu / 1e6, "M samples/s");
+    bench.tell("bytes per sample", reader.health().block_bytes as f64 / rows as f64, "B");
+    bench.tell("segments", reader.health().segments as f64, "");
+    std::fs::write(done, "")?;
+    Ok(())
+}
+
+/// Asks for a thousand bins, of whole tens of minutes and of any length, with the files in memory and not.
+pub(super) fn bins(bench: &Bench, span: &Span) -> Outcome<()> {
+    let folder = bench.folder(&span.name(bench));
+    if !folder.join(".whole").exists() {
+        return Err(format!(
+            "there is no archive in {}; run {}-write before, with the same --folder",
+            folder.display(),
+            span.name
+        )
+        .into());
+    }
+    let store = open(&folder, |_| {})?;
+    let pv = store.reader().find("LAB:0000000").ok_or("the archive has no PV")?.id;
+    let query = Query::over(store.reader());
+    let grid = 600 * SECOND;
+    let aligned = (span.length / BINS as i64 / grid).max(1) * grid;
+    let mut noise = Noise::new(bench.seed);
+    let whole = move || range(START, aligned * BINS as i64);
+    let any =
+        move || range(START + noise.below(grid as u64) as i64, span.length - grid - noise.below(grid as u64) as i64);
+    ask(bench, &query, pv, &folder, "aligned", whole)?;
+    ask(bench, &query, pv, &folder, "arbitrary", any)?;
+    store.close(now())?;
+    Ok(())
+}
+
+fn range(from: i64, length: i64) -> TimeRange {
+    TimeRange { t0: Timestamp::from_nanos(from), t1: Timestamp::from_nanos(from + length) }
+}
+
+fn ask(
+    bench: &Bench,
+    query: &Query,
+    pv: PvId,
+    folder: &Path,
+    what: &str,
+    mut range: impl FnMut() -> TimeRange,
+) -> Outcome<()> {
+    let mut once = || -> Outcome<(f64, f64)> {
+        let (reads, started) = (Reads::start(), Instant::now());
+        let mut samples = 0;
+        for bin in query.bins(pv, range(), BINS)? {
+            samples += bin?.count;
+        }
+        let millis = started.elapsed().as_secs_f64() * 1e3;
+        if samples == 0 {
+            return Err("the bins are empty".into());
+        }
+        Ok((millis, reads.count()))
+    };
+    let (mut cold, mut cold_reads) = (Vec::new(), Vec::new());
+    for _ in 0..5 {
+        forget_files(folder)?;
+        let (millis, reads) = once()?;
+        cold.push(millis);
+        cold_reads.push(reads);
+    }
+    let mut warm = (0..15).map(|_| Ok(once()?.0)).collect::<Outcome<Vec<f64>>>()?;
+    bench.tell(&format!("{what}, warm p50"), median(&mut warm), "ms");
+    bench.tell(&format!("{what}, cold p50"), median(&mut cold), "ms");
+    bench.tell(&format!("{what}, cold reads"), median(&mut cold_reads), "");
+    Ok(())
+}
