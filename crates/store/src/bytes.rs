@@ -68,10 +68,6 @@ impl<'a> Cursor<'a> {
         self.array().map(i64::from_le_bytes)
     }
 
-    pub(crate) fn f64(&mut self) -> Result<f64, Malformed> {
-        self.array().map(f64::from_le_bytes)
-    }
-
     /// Seven bits a byte, the lowest first; the top bit says that more follow.
     pub(crate) fn varint(&mut self) -> Result<u64, Malformed> {
         let mut value = 0u64;

@@ -14,7 +14,7 @@ use std::{
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
 use sample::{DataFate, Gap, GapCause, Metadata, PvEntry, PvId, PvName, Timestamp};
 
-pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
+pub(crate) use wire::{Presence, cause_number, gap, metadata, metadata_bytes, pv_bytes};
 
 use crate::{Error, disk::Disk, head::Facts, registry::Registry, segment::Manifest};
 
@@ -138,7 +138,7 @@ impl Catalog {
                 next = id.0 + 1;
                 match wire::pv(id, bytes.value()) {
                     Some((entry, wire::Presence::Archived)) => entries.push(entry),
-                    Some((entry, wire::Presence::Hidden)) => hidden.push((entry.name, id)),
+                    Some((entry, wire::Presence::Hidden)) => hidden.push(entry),
                     Some((_, wire::Presence::Deleted)) => _ = deleted.insert(id),
                     None => return Err(unreadable("the entry of a PV")),
                 }

@@ -2,15 +2,15 @@
 
 use std::{collections::HashMap, fmt, io, path::Path, sync::Arc, thread, time::Duration};
 
-use sample::{PvId, PvName, TimeRange, Timestamp};
+use sample::{PvId, PvName, TimeRange};
 
 use crate::{
     Error, Summary,
     catalog::{self, CATALOGUE},
     disk::{Disk, RealDisk},
     log, log_format, log_scan,
-    segment::{Entry, Manifest, Segment},
-    segment_format::{ENTRY_LEN, HEADER_LEN},
+    segment::{Entry, Record, Segment, Table},
+    segment_format::HEADER_LEN,
     week,
 };
 
@@ -178,70 +178,75 @@ impl<P: FnMut(Progress)> Check<P> {
     }
 
     fn segment(&mut self, key: &str) -> Result<(), Error> {
-        let Ok(bytes) = self.disk.len(key) else { return Ok(()) };
-        let nothing = Timestamp::default();
-        let (key, disk) = (key.to_owned(), self.disk.clone());
-        let manifest = Manifest { sequence: 0, last: 0, key, bytes, blocks: 0, samples: 0, t0: nothing, t1: nothing };
-        let segment = Segment::new(disk, manifest);
         self.report.segments += 1;
-        let before = (self.report.blocks, self.report.samples);
-        match self.segment_content(&segment) {
-            Ok(end) => {
-                let footer = segment.footer()?;
-                let found = (self.report.blocks - before.0, self.report.samples - before.1);
-                let unread = self.report.bad_blocks.iter().any(|bad| bad.file == segment.manifest.key);
-                if !unread && found != (footer.blocks, footer.samples) {
-                    self.problem(format!(
-                        "the segment {} holds other blocks than its footer counts",
-                        segment.manifest.key
-                    ));
-                }
-                if end != footer.pages_at {
-                    self.problem(format!("the segment {} has bytes that nothing points to", segment.manifest.key));
-                }
-            }
+        match Segment::of_file(self.disk.clone(), key).and_then(|segment| self.segment_content(&segment)) {
             Err(error @ (Error::CorruptSegment { .. } | Error::TooNew { .. })) => self.problem(error.to_string()),
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+            other => return other,
         }
         Ok(())
     }
 
-    /// Reads all blocks and gives the byte at which their index ends.
-    fn segment_content(&mut self, segment: &Segment) -> Result<u64, Error> {
+    /// Reads everything in a segment and looks whether its parts fit together.
+    fn segment_content(&mut self, segment: &Segment) -> Result<(), Error> {
+        let key = &segment.manifest.key;
         segment.check_header()?;
-        let records = segment.records()?;
-        let mut end = HEADER_LEN as u64;
-        for record in &records {
-            let entries = match segment.index(record) {
-                Ok(entries) => entries,
-                Err(error @ Error::CorruptSegment { .. }) => {
-                    self.problem(error.to_string());
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            for entry in entries {
-                if entry.offset != end {
-                    self.problem(format!(
-                        "{}: the block at byte {} does not follow the last one",
-                        segment.manifest.key, entry.offset
-                    ));
-                }
-                end = entry.offset + u64::from(entry.len);
-                self.block(segment, record.pv, &entry)?;
+        let footer = segment.footer()?;
+        let before = (self.report.blocks, self.report.samples);
+        let problems = self.report.problems.len();
+        let (mut blocks_end, mut tables_end) = (Some(HEADER_LEN as u64), footer.tables_at);
+        for record in segment.records()? {
+            if blocks_end.is_some_and(|end| end != record.blocks_at) || tables_end != record.tables_at {
+                self.problem(format!("the segment {key} has bytes that nothing points to, before PV {}", record.pv.0));
             }
+            tables_end = record.tables_at + record.tables_len();
+            blocks_end = self.pv(segment, &record)?;
         }
-        Ok(end + records.iter().map(|record| u64::from(record.blocks) * ENTRY_LEN as u64).sum::<u64>())
+        if let Err(error) = segment.names() {
+            self.problem(error.to_string());
+        }
+        let found = (self.report.blocks - before.0, self.report.samples - before.1);
+        let unread = self.report.problems.len() > problems || self.report.bad_blocks.iter().any(|bad| bad.file == *key);
+        if !unread && found != (footer.blocks, footer.samples) {
+            self.problem(format!("the segment {key} holds other blocks than its footer counts"));
+        }
+        if !unread && (blocks_end, tables_end) != (Some(footer.tables_at), footer.pages_at) {
+            self.problem(format!("the segment {key} has bytes that nothing points to"));
+        }
+        Ok(())
     }
 
-    fn block(&mut self, segment: &Segment, pv: PvId, entry: &Entry) -> Result<(), Error> {
+    /// Reads the blocks of a PV and gives the byte at which they end; none if the index cannot be read.
+    fn pv(&mut self, segment: &Segment, record: &Record) -> Result<Option<u64>, Error> {
+        let tables = segment.tables(record, Table::Index, Table::Levels)?;
+        let entries = match tables.index() {
+            Ok(entries) => entries,
+            Err(error @ Error::CorruptSegment { .. }) => {
+                self.problem(error.to_string());
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let summaries = tables.summaries(&entries).unwrap_or_else(|error| {
+            self.problem(error.to_string());
+            Vec::new()
+        });
+        if let Err(error) = tables.verify(Table::Levels) {
+            self.problem(error.to_string());
+        }
+        for (index, entry) in entries.iter().enumerate() {
+            self.block(segment, record.pv, entry, summaries.get(index))?;
+        }
+        Ok(entries.last().map(|entry| entry.offset + u64::from(entry.len)))
+    }
+
+    fn block(&mut self, segment: &Segment, pv: PvId, entry: &Entry, expected: Option<&Summary>) -> Result<(), Error> {
         let reason = match segment.read(pv, entry) {
             Ok(batch) => {
                 self.report.samples += batch.len() as u64;
                 let summary = Summary::of(&batch, 0..batch.len());
-                let agrees = summary.is_some_and(|summary| summary.identical(&entry.summary));
-                (!agrees).then(|| "its summary in the index is not that of its samples".to_owned())
+                let agrees = expected.is_none_or(|expected| summary.is_some_and(|found| found.identical(expected)));
+                (!agrees).then(|| "its summary is not that of its samples".to_owned())
             }
             Err(Error::CorruptBlock { reason, .. }) => Some(reason),
             Err(error) => return Err(error),
@@ -253,7 +258,7 @@ impl<P: FnMut(Progress)> Check<P> {
             offset: entry.offset,
             pv,
             name: self.names.get(&pv).cloned(),
-            range: TimeRange { t0: entry.summary.t0, t1: entry.summary.t1 },
+            range: TimeRange { t0: entry.t0, t1: entry.t1 },
             reason,
         }));
         Ok(())

@@ -101,7 +101,7 @@ impl Engine {
                 write_run(&mut writer, pv, run, &io)?;
             }
         }
-        writer.finish().map_err(io).map(Some)
+        writer.finish(&|pv| self.named(pv)).map_err(io).map(Some)
     }
 
     /// The blocks of a PV in all segments of a run, whose directories have come to it.
@@ -114,10 +114,11 @@ impl Engine {
         for (segment, records) in directories {
             let Some(record) = records.next_if(|record| record.pv == pv) else { continue };
             for entry in segment.index(&record)? {
-                let block = Block { pv, segment: segment.clone(), entry, counters: self.counters.clone() };
-                let (t0, t1) = (entry.summary.t0, entry.summary.t1);
-                let part = Part { t0, t1, order: parts.len() as u64, source: Source::Block(block) };
-                parts.push((part, entry.summary.value_type));
+                let block =
+                    Block { pv, segment: segment.clone(), entry, summary: None, counters: self.counters.clone() };
+                let order = parts.len() as u64;
+                let part = Part { t0: entry.t0, t1: entry.t1, order, source: Source::Block(block) };
+                parts.push((part, entry.value_type));
             }
         }
         Ok(parts)
@@ -207,7 +208,10 @@ mod tests {
         let segment = |(sequence, kib): (u64, &u64)| {
             let (t0, t1) = (Timestamp::MIN, Timestamp::MAX);
             let (key, bytes) = (format!("2026-W47/{sequence}.seg"), kib << 10);
-            let manifest = Manifest { sequence, last: sequence, key, bytes, blocks: 1, samples: 1, t0, t1 };
+            let (first_pv, last_pv) = (PvId(0), PvId(0));
+            let (last, tables_at) = (sequence, bytes / 2);
+            let manifest =
+                Manifest { sequence, last, key, bytes, tables_at, blocks: 1, samples: 1, t0, t1, first_pv, last_pv };
             Arc::new(Segment::new(disk.clone(), manifest))
         };
         let segments: Vec<Arc<Segment>> = (0..).zip(sizes).map(segment).collect();

@@ -19,13 +19,13 @@ use sample::{Batch, Column, PvId, Timestamp};
 use crate::{
     Error,
     block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX},
-    catalog::Position,
+    catalog::{self, Position, Presence},
     codec::Effort,
     engine::{Engine, Flushing},
     head::Head,
     log, log_format,
     repeats::without_repeats,
-    segment::{Manifest, Segment, SegmentWriter},
+    segment::{Manifest, Named, Segment, SegmentWriter},
     structure::Layout,
     week,
 };
@@ -155,7 +155,7 @@ impl Engine {
                     self.write_pv(&mut writer, pv, head.chunks(pv))?;
                 }
             }
-            let Some(manifest) = writer.finish()? else { return Ok(None) };
+            let Some(manifest) = writer.finish(&|pv| self.named(pv))? else { return Ok(None) };
             self.disk.rename(&unfinished, &key)?;
             self.disk.sync_folder(&folder)?;
             self.disk.sync_folder("")?;
@@ -165,6 +165,14 @@ impl Engine {
             self.remove_unfinished(&unfinished);
             Error::Io { doing: "write the segment", path: key.clone(), source }
         })
+    }
+
+    /// What a segment keeps of a PV besides its samples.
+    pub(crate) fn named(&self, pv: PvId) -> Option<Named> {
+        let registry = self.registry();
+        let archived = registry.entry(pv).map(|entry| (entry, Presence::Archived));
+        let (entry, presence) = archived.or_else(|| Some((registry.hidden_entry(pv)?, Presence::Hidden)))?;
+        Some(Named { pv, name: entry.name.clone(), row: catalog::pv_bytes(entry, presence) })
     }
 
     /// Writes the samples of a PV, each run of one type for itself, so that samples of equal time stay in their order.

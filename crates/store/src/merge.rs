@@ -49,6 +49,8 @@ pub(crate) struct Block {
     pub(crate) pv: PvId,
     pub(crate) segment: Arc<Segment>,
     pub(crate) entry: Entry,
+    /// There when bins are wanted.
+    pub(crate) summary: Option<Summary>,
     pub(crate) counters: Arc<Counters>,
 }
 
@@ -140,7 +142,7 @@ impl Samples {
     /// Takes the next part as its summary, if it is a block that lies in the range, between two edges and apart from all others.
     fn take_summary(&mut self, edges: &[Timestamp]) -> Option<Summary> {
         let part = self.parts.front()?;
-        let Source::Block(Block { entry: Entry { summary, .. }, .. }) = &part.source else { return None };
+        let Source::Block(Block { summary: Some(summary), .. }) = &part.source else { return None };
         let next = self.parts.get(1).map(|part| part.t0);
         let edge = edges.partition_point(|edge| *edge <= summary.t0);
         let summary = *summary;

@@ -5,11 +5,11 @@ use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 use sample::{Batch, Gap, GapCause, Metadata, PvEntry, PvId, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
-    Error, FieldSamples, Health, Samples, Stretches, Watermark,
+    Error, FieldSamples, Health, Samples, Stretches, Summary, Watermark,
     engine::Engine,
     field, log,
     merge::{Block, Part, Source},
-    segment::{Entry, Segment},
+    segment::{Entry, Segment, Table},
 };
 
 /// Whether a gap is one PV's or the whole archiver's.
@@ -19,6 +19,13 @@ pub enum GapScope {
     Pv,
     /// Of all PVs, because the archiver was not running.
     Archiver,
+}
+
+/// Whether the summaries of blocks are wanted with them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Summaries {
+    Read,
+    Unread,
 }
 
 /// Reads what the writer has appended. Cheap to clone.
@@ -52,14 +59,18 @@ impl Reader {
     ///
     /// A block that is damaged gives an error in its place and is counted in `health`; the next call goes on behind it.
     pub fn samples(&self, pv: PvId, range: TimeRange) -> Samples {
+        self.merged(pv, range, Summaries::Unread)
+    }
+
+    fn merged(&self, pv: PvId, range: TimeRange, summaries: Summaries) -> Samples {
         let snapshot = self.engine.snapshot();
         let (mut parts, mut errors) = (Vec::new(), Vec::new());
         if self.engine.registry().is_deleted(pv) {
             return Samples::new(range, parts, errors);
         }
         for segment in snapshot.segments.iter().filter(|segment| overlaps(segment, range)) {
-            match segment.entries(pv) {
-                Ok(entries) => parts.extend(entries.into_iter().map(|entry| self.block(pv, segment, entry))),
+            match self.blocks(pv, range, segment, summaries) {
+                Ok(blocks) => parts.extend(blocks),
                 Err(error) => errors.push(self.note(error)),
             }
         }
@@ -72,10 +83,31 @@ impl Reader {
         Samples::new(range, parts, errors)
     }
 
-    fn block(&self, pv: PvId, segment: &Arc<Segment>, entry: Entry) -> Part {
-        let (t0, t1) = (entry.summary.t0, entry.summary.t1);
-        let block = Block { pv, segment: segment.clone(), entry, counters: self.engine.counters.clone() };
-        Part { t0, t1, order: 0, source: Source::Block(block) }
+    /// The blocks of a PV in a segment; those whose summaries cannot be read go without.
+    fn blocks(
+        &self,
+        pv: PvId,
+        range: TimeRange,
+        segment: &Arc<Segment>,
+        summaries: Summaries,
+    ) -> Result<Vec<Part>, Error> {
+        let record = segment.record(pv)?;
+        let Some(record) = record.filter(|record| overlap(record.t0, record.t1, range)) else { return Ok(Vec::new()) };
+        if summaries == Summaries::Unread {
+            let entries = segment.index(&record)?.into_iter();
+            return Ok(entries.map(|entry| self.block(pv, segment, entry, None)).collect());
+        }
+        let tables = segment.tables(&record, Table::Index, Table::Summaries)?;
+        let entries = tables.index()?;
+        let summaries = tables.summaries(&entries).map_err(|error| self.note(error)).unwrap_or_default();
+        let summary = |index: usize| summaries.get(index).copied();
+        let entries = entries.into_iter().enumerate();
+        Ok(entries.map(|(index, entry)| self.block(pv, segment, entry, summary(index))).collect())
+    }
+
+    fn block(&self, pv: PvId, segment: &Arc<Segment>, entry: Entry, summary: Option<Summary>) -> Part {
+        let block = Block { pv, segment: segment.clone(), entry, summary, counters: self.engine.counters.clone() };
+        Part { t0: entry.t0, t1: entry.t1, order: 0, source: Source::Block(block) }
     }
 
     /// Tells an operator of a damaged segment.
@@ -115,7 +147,8 @@ impl Reader {
         segment: &Arc<Segment>,
         best: &mut Option<(Timestamp, (u64, usize), Sample)>,
     ) -> Result<(), Error> {
-        let entries = match segment.entries(pv) {
+        let index = || segment.record(pv)?.map_or(Ok(Vec::new()), |record| segment.index(&record));
+        let entries = match index() {
             Ok(entries) => entries,
             Err(error @ Error::CorruptSegment { .. }) => {
                 self.note(error);
@@ -124,15 +157,15 @@ impl Reader {
             Err(error) => return Err(self.note(error)),
         };
         let mut entries: Vec<(usize, Entry)> = entries.into_iter().enumerate().collect();
-        entries.retain(|(_, entry)| entry.summary.t0 <= time);
-        entries.sort_by_key(|(index, entry)| Reverse((entry.summary.t1.min(time), *index)));
+        entries.retain(|(_, entry)| entry.t0 <= time);
+        entries.sort_by_key(|(index, entry)| Reverse((entry.t1.min(time), *index)));
         for (index, entry) in entries {
             let order = (segment.manifest.sequence, index);
             let may_be = |end: Timestamp| best.as_ref().is_none_or(|(newest, last, _)| (end, order) > (*newest, *last));
-            if !may_be(entry.summary.t1.min(time)) {
+            if !may_be(entry.t1.min(time)) {
                 continue;
             }
-            let Source::Block(block) = self.block(pv, segment, entry).source else { continue };
+            let Source::Block(block) = self.block(pv, segment, entry, None).source else { continue };
             match block.read() {
                 Ok(batch) => {
                     let row = batch.times().partition_point(|t| *t <= time).checked_sub(1);
@@ -169,7 +202,7 @@ impl Reader {
     /// The same samples as `samples`, but a block that lies wholly between two neighbouring `edges` (sorted) and overlaps no
     /// other comes as its summary, unread.
     pub fn stretches(&self, pv: PvId, range: TimeRange, edges: Arc<[Timestamp]>) -> Stretches {
-        Stretches::new(self.samples(pv, range), edges)
+        Stretches::new(self.merged(pv, range, Summaries::Read), edges)
     }
 
     /// The gaps of a PV and of the archiver that overlap `range`, by beginning.
@@ -238,7 +271,12 @@ impl Reader {
 }
 
 fn overlaps(segment: &Segment, range: TimeRange) -> bool {
-    (segment.manifest.t0 < range.t1 || range.t1 == Timestamp::MAX) && segment.manifest.t1 >= range.t0
+    overlap(segment.manifest.t0, segment.manifest.t1, range)
+}
+
+/// Whether what lies from `t0` to `t1`, both included, is within a range at least in part.
+fn overlap(t0: Timestamp, t1: Timestamp, range: TimeRange) -> bool {
+    (t0 < range.t1 || range.t1 == Timestamp::MAX) && t1 >= range.t0
 }
 
 fn rows(batch: Batch) -> Part {

@@ -14,6 +14,7 @@ pub(crate) struct Registry {
     by_id: HashMap<PvId, PvEntry>,
     /// Removed, with data that comes back when the name is registered again.
     hidden: HashMap<PvName, PvId>,
+    hidden_entries: HashMap<PvId, PvEntry>,
     /// Removed, with data that nobody may see again.
     deleted: HashSet<PvId>,
     /// The smallest number never given to a PV.
@@ -23,13 +24,12 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    pub(crate) fn new(
-        entries: Vec<PvEntry>,
-        hidden: Vec<(PvName, PvId)>,
-        deleted: HashSet<PvId>,
-        next: u32,
-    ) -> Registry {
-        let mut registry = Registry { hidden: hidden.into_iter().collect(), deleted, next, ..Registry::default() };
+    pub(crate) fn new(entries: Vec<PvEntry>, hidden: Vec<PvEntry>, deleted: HashSet<PvId>, next: u32) -> Registry {
+        let mut registry = Registry { deleted, next, ..Registry::default() };
+        for entry in hidden {
+            registry.hidden.insert(entry.name.clone(), entry.id);
+            registry.hidden_entries.insert(entry.id, entry);
+        }
         entries.into_iter().for_each(|entry| registry.put(entry));
         registry
     }
@@ -59,6 +59,11 @@ impl Registry {
         self.hidden.get(name).copied()
     }
 
+    /// The PV that was removed but has its data.
+    pub(crate) fn hidden_entry(&self, pv: PvId) -> Option<&PvEntry> {
+        self.hidden_entries.get(&pv)
+    }
+
     pub(crate) fn is_deleted(&self, pv: PvId) -> bool {
         self.deleted.contains(&pv)
     }
@@ -69,7 +74,7 @@ impl Registry {
 
     /// Adds or changes a PV.
     pub(crate) fn put(&mut self, entry: PvEntry) {
-        self.hidden.remove(&entry.name);
+        self.hidden.remove(&entry.name).map(|pv| self.hidden_entries.remove(&pv));
         self.next = self.next.max(entry.id.0 + 1);
         self.by_name.insert(entry.name.clone(), entry.id);
         self.by_id.insert(entry.id, entry);
@@ -80,7 +85,8 @@ impl Registry {
     pub(crate) fn hide(&mut self, pv: PvId) {
         if let Some(entry) = self.by_id.remove(&pv) {
             self.by_name.remove(&entry.name);
-            self.hidden.insert(entry.name, pv);
+            self.hidden.insert(entry.name.clone(), pv);
+            self.hidden_entries.insert(pv, entry);
         }
         self.sorted = Mutex::default();
     }
@@ -91,6 +97,7 @@ impl Registry {
             self.by_name.remove(&entry.name);
         }
         self.hidden.retain(|_, hidden| *hidden != pv);
+        self.hidden_entries.remove(&pv);
         self.deleted.insert(pv);
         self.sorted = Mutex::default();
     }

@@ -1,14 +1,19 @@
 //! The format of a segment: an immutable file of blocks. Byte by byte in docs/format.md.
 //!
 //! ```text
-//!   segment   := header block* index* page* footer tail
-//!   header    := "PVARKSEG" version:u16 0:u8[6] sequence:u64 written:i64 0:u8[32]
-//!   index     := entry[blocks of one PV], in the order of their writing; entries are 112 bytes
-//!   page      := check:u64 record*                    up to 85 PVs by number, 48 bytes each; check = xxh3-64 of the records
-//!   footer    := check:u64 version:u16 sequence:u64 blocks:u64 samples:u64 t0:i64 t1:i64 pages_at:u64 pvs:u32 first_pv:u32[pages]
-//!   tail      := footer_len:u32 0:u32 "GESKRAVP"
+//!   segment := header block* table* page* names footer tail
+//!   header  := "PVARKSEG" version:u16 0:u8[6] sequence:u64 written:i64 0:u8[24] check:u64
+//!   table   := rows:varint column*                        column := len:varint bytes[len], encoded as in a block
+//!   page    := check:u64 record*                          up to 46 PVs by number, 88 bytes each; check of the records
+//!   record  := pv:u32 blocks:u32 samples:u64 t0:i64 t1:i64 blocks_at:u64 tables_at:u64 (len:u32)[3] 0:u32 (check:u64)[3]
+//!   names   := table                                      number, name, row of the catalogue
+//!   footer  := check:u64 version:u16 0:u16 pvs:u32 sequence:u64 blocks:u64 samples:u64 t0:i64 t1:i64
+//!              tables_at:u64 pages_at:u64 names_at:u64 names_check:u64 first_pv:u32[pages] last_pv:u32
+//!   tail    := footer_len:u32 0:u32 "GESKRAVP"
 //! ```
-//! Whoever looks for one PV reads the footer once, then one page, one index, and the blocks that he needs.
+//! The blocks of a PV lie one behind the other, and so do its tables: index, summaries, levels. Whoever looks for one PV reads
+//! the footer once, then one page, the tables that he wants, and the blocks that he needs. All that is not blocks lies behind
+//! them, so that it can be kept near when the blocks are far away.
 
 pub(crate) const MAGIC: [u8; 8] = *b"PVARKSEG";
 pub(crate) const TAIL_MAGIC: [u8; 8] = *b"GESKRAVP";
@@ -16,9 +21,12 @@ pub(crate) const VERSION: u16 = 1;
 
 pub(crate) const HEADER_LEN: usize = 64;
 pub(crate) const TAIL_LEN: usize = 16;
-pub(crate) const ENTRY_LEN: usize = 112;
-pub(crate) const RECORD_LEN: usize = 48;
-pub(crate) const FOOTER_FIXED_LEN: usize = 62;
+pub(crate) const RECORD_LEN: usize = 88;
+pub(crate) const FOOTER_FIXED_LEN: usize = 88;
 
 /// A page and its checksum fit 4096 bytes.
-pub(crate) const PAGE_RECORDS: usize = 85;
+pub(crate) const PAGE_RECORDS: usize = 46;
+pub(crate) const PAGE_LEN: usize = 8 + PAGE_RECORDS * RECORD_LEN;
+
+/// The tables of a PV, in the order in which they lie.
+pub(crate) const TABLES: usize = 3;

@@ -12,7 +12,7 @@ use crate::segment::Manifest;
 /// Whether a PV is archived, or was removed with or without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
-pub(super) enum Presence {
+pub(crate) enum Presence {
     #[n(0)]
     Archived,
     #[n(1)]
@@ -57,6 +57,13 @@ struct Segment {
     /// The last of the segments that were merged into it.
     #[n(6)]
     last: u64,
+    /// Where its blocks end.
+    #[n(7)]
+    tables_at: u64,
+    #[n(8)]
+    first_pv: u32,
+    #[n(9)]
+    last_pv: u32,
 }
 
 #[derive(Encode, Decode)]
@@ -91,7 +98,7 @@ fn bytes_of<T: Encode<()>>(value: &T) -> Vec<u8> {
     minicbor::to_vec(value).expect("writing to memory cannot fail")
 }
 
-pub(super) fn pv_bytes(entry: &PvEntry, presence: Presence) -> Vec<u8> {
+pub(crate) fn pv_bytes(entry: &PvEntry, presence: Presence) -> Vec<u8> {
     let PvSettings { protocol, method, state } = entry.settings;
     bytes_of(&Pv {
         name: entry.name.as_str().to_owned(),
@@ -127,6 +134,9 @@ pub(super) fn manifest_bytes(manifest: &Manifest) -> Vec<u8> {
         t0: manifest.t0.nanos(),
         t1: manifest.t1.nanos(),
         last: manifest.last,
+        tables_at: manifest.tables_at,
+        first_pv: manifest.first_pv.0,
+        last_pv: manifest.last_pv.0,
     })
 }
 
@@ -137,10 +147,13 @@ pub(super) fn manifest(sequence: u64, bytes: &[u8]) -> Option<Manifest> {
         last: segment.last,
         key: segment.key,
         bytes: segment.bytes,
+        tables_at: segment.tables_at,
         blocks: segment.blocks,
         samples: segment.samples,
         t0: Timestamp::from_nanos(segment.t0),
         t1: Timestamp::from_nanos(segment.t1),
+        first_pv: PvId(segment.first_pv),
+        last_pv: PvId(segment.last_pv),
     })
 }
 

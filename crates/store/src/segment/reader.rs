@@ -1,0 +1,328 @@
+//! A segment that is read: from its end to its directory, from there to the tables of a PV, from there to its blocks.
+//!
+//! Nothing in the file is believed before its checksum is right, and no length makes memory be taken beyond the file's own.
+
+#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::{
+    io,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+use sample::{Batch, PvId};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{
+    Entry, Manifest, Named, Record, Table,
+    directory::{self, BadFooter, Footer},
+    names, tables,
+};
+use crate::{
+    Error, Summary, block,
+    bytes::{Cursor, Malformed},
+    disk::Disk,
+    segment_format::{HEADER_LEN, MAGIC, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN, TAIL_MAGIC, VERSION},
+};
+
+/// So much of the end is read at once: with it comes the footer of most segments, up to about 180,000 PVs.
+const END_BYTES: u64 = 16 << 10;
+
+/// A segment that readers use. Its file goes when the last of them is done with it, if it was replaced meanwhile.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    // fixed after start
+    pub(crate) manifest: Manifest,
+    disk: Arc<dyn Disk>,
+    // read when first needed
+    footer: OnceLock<Footer>,
+    // atomic
+    replaced: AtomicBool,
+    kept: AtomicBool,
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        if self.replaced.load(Relaxed)
+            && let Err(error) = self.disk.remove(&self.manifest.key)
+        {
+            tracing::warn!("cannot remove {}, which was merged into another segment: {error}", self.manifest.key);
+        }
+    }
+}
+
+impl Segment {
+    pub(crate) fn new(disk: Arc<dyn Disk>, manifest: Manifest) -> Segment {
+        Segment {
+            manifest,
+            disk,
+            footer: OnceLock::new(),
+            replaced: AtomicBool::new(false),
+            kept: AtomicBool::new(false),
+        }
+    }
+
+    /// A file whose manifest is not at hand: it is made from the file's own footer.
+    pub(crate) fn of_file(disk: Arc<dyn Disk>, key: &str) -> Result<Segment, Error> {
+        let io = |source| Error::Io { doing: "read", path: key.to_owned(), source };
+        let bytes = disk.len(key).map_err(io)?;
+        let footer = read_footer(&*disk, key, bytes)?;
+        let manifest = Manifest {
+            sequence: footer.sequence,
+            last: footer.sequence,
+            key: key.to_owned(),
+            bytes,
+            tables_at: footer.tables_at,
+            blocks: footer.blocks,
+            samples: footer.samples,
+            t0: footer.t0,
+            t1: footer.t1,
+            first_pv: PvId(footer.first_pvs.first().copied().unwrap_or(u32::MAX)),
+            last_pv: PvId(footer.last_pv),
+        };
+        let segment = Segment::new(disk, manifest);
+        segment.footer.get_or_init(|| footer);
+        Ok(segment)
+    }
+
+    /// The catalogue no longer names it: its file is removed when nobody reads it any more.
+    pub(crate) fn replace(&self) {
+        self.replaced.store(true, Relaxed);
+    }
+
+    /// It is damaged and is not to be merged.
+    pub(crate) fn keep(&self) {
+        self.kept.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept.load(Relaxed)
+    }
+
+    pub(crate) fn footer(&self) -> Result<&Footer, Error> {
+        if let Some(footer) = self.footer.get() {
+            return Ok(footer);
+        }
+        let Manifest { key, bytes, tables_at, sequence, .. } = &self.manifest;
+        let footer = read_footer(&*self.disk, key, *bytes)?;
+        if (footer.tables_at, footer.sequence) != (*tables_at, *sequence) {
+            return Err(self.corrupt("it is another segment than the catalogue means".to_owned()));
+        }
+        Ok(self.footer.get_or_init(|| footer))
+    }
+
+    /// The whole directory.
+    pub(crate) fn records(&self) -> Result<Vec<Record>, Error> {
+        let mut records = Vec::new();
+        for page in 0..self.footer()?.first_pvs.len() {
+            records.extend(self.page(page)?);
+        }
+        Ok(records)
+    }
+
+    /// The records of one page of the directory.
+    pub(crate) fn page(&self, page: usize) -> Result<Vec<Record>, Error> {
+        self.with_page(page, directory::take_records)
+    }
+
+    /// What the directory says about a PV.
+    pub(crate) fn record(&self, pv: PvId) -> Result<Option<Record>, Error> {
+        if !self.manifest.may_hold(pv) {
+            return Ok(None);
+        }
+        let page = self.footer()?.first_pvs.partition_point(|first| *first <= pv.0);
+        let Some(page) = page.checked_sub(1) else { return Ok(None) };
+        self.with_page(page, |records| directory::find_record(records, pv))
+    }
+
+    fn with_page<T>(&self, page: usize, take: impl FnOnce(&[u8]) -> Result<T, Malformed>) -> Result<T, Error> {
+        let footer = self.footer()?;
+        let records = (footer.pvs as usize).saturating_sub(page * PAGE_RECORDS).min(PAGE_RECORDS);
+        let offset = footer.pages_at.saturating_add((page * PAGE_LEN) as u64);
+        let bytes = self.read_bytes(offset, (8 + records * RECORD_LEN) as u64)?;
+        let taken = directory::checked_page(&bytes).and_then(take);
+        taken.map_err(|Malformed(reason)| self.corrupt(format!("page {page} of the directory: {reason}")))
+    }
+
+    /// The tables of a PV from one to another, in one read; each is verified when it is taken from them.
+    pub(crate) fn tables(&self, record: &Record, first: Table, last: Table) -> Result<Tables<'_>, Error> {
+        let (start, ..) = record.table(first);
+        let (last_at, last_len, _) = record.table(last);
+        let len = (last_at + u64::from(last_len)).saturating_sub(start);
+        let bytes = self.read_bytes(record.tables_at.saturating_add(start), len)?;
+        Ok(Tables { segment: self, record: *record, start, bytes })
+    }
+
+    /// The blocks of a PV, in the order of their writing.
+    pub(crate) fn index(&self, record: &Record) -> Result<Vec<Entry>, Error> {
+        self.tables(record, Table::Index, Table::Index)?.index()
+    }
+
+    /// The samples of a block, verified against checksum and index.
+    pub(crate) fn read(&self, pv: PvId, entry: &Entry) -> Result<Batch, Error> {
+        if entry.offset.saturating_add(u64::from(entry.len)) > self.manifest.tables_at {
+            return Err(self.corrupt_block(pv, entry, "the index points beyond the end of the blocks"));
+        }
+        let mut bytes = vec![0; entry.len as usize];
+        self.disk.read_at(&self.manifest.key, entry.offset, &mut bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.corrupt_block(pv, entry, "the file ends before it"),
+            _ => io_error(&self.manifest.key, error),
+        })?;
+        self.verify(pv, entry, &bytes)
+    }
+
+    fn verify(&self, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Batch, Error> {
+        let taken = block::take(bytes).map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason));
+        let (owner, batch) = taken?;
+        let fits = batch.value_type() == entry.value_type
+            && batch.len() == entry.count as usize
+            && batch.times().first() == Some(&entry.t0)
+            && batch.times().last() == Some(&entry.t1);
+        if owner == pv && fits {
+            Ok(batch)
+        } else {
+            Err(self.corrupt_block(pv, entry, "it is not the block that the index means"))
+        }
+    }
+
+    /// The names of its PVs, as far as they were known when it was written.
+    pub(crate) fn names(&self) -> Result<Vec<Named>, Error> {
+        let footer = self.footer()?;
+        let end = self.manifest.bytes.saturating_sub((TAIL_LEN + directory::footer_len(footer)) as u64);
+        let len =
+            end.checked_sub(footer.names_at).ok_or_else(|| self.corrupt("its names lie behind its end".to_owned()))?;
+        let bytes = self.read_bytes(footer.names_at, len)?;
+        if xxh3_64(&bytes) != footer.names_check {
+            return Err(self.corrupt("its names have another checksum".to_owned()));
+        }
+        names::take_names(&bytes, footer.pvs).map_err(|Malformed(reason)| self.corrupt(format!("its names: {reason}")))
+    }
+
+    /// Nobody needs the header to read; a check looks whether it is whole.
+    pub(crate) fn check_header(&self) -> Result<(), Error> {
+        let bytes = self.read_bytes(0, HEADER_LEN as u64)?;
+        let sequence = self.footer()?.sequence;
+        let whole = || -> Result<bool, Malformed> {
+            let mut cursor = Cursor::new(&bytes);
+            let fields = cursor.take(HEADER_LEN - 8)?;
+            let check = cursor.u64()?;
+            let mut fields_cursor = Cursor::new(fields);
+            let magic = fields_cursor.array::<8>()? == MAGIC;
+            let version = fields_cursor.u16()? == VERSION;
+            fields_cursor.take(6)?;
+            Ok(magic && version && fields_cursor.u64()? == sequence && xxh3_64(fields) == check)
+        };
+        if whole() == Ok(true) { Ok(()) } else { Err(self.corrupt("its header is damaged".to_owned())) }
+    }
+
+    /// Reads what lies within the file; a place beyond it is damage, not a reason to take memory.
+    fn read_bytes(&self, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
+        read_bytes(&*self.disk, &self.manifest.key, self.manifest.bytes, offset, len)
+    }
+
+    fn corrupt(&self, reason: String) -> Error {
+        corrupt(&self.manifest.key, reason)
+    }
+
+    fn corrupt_block(&self, pv: PvId, entry: &Entry, reason: &str) -> Error {
+        Error::CorruptBlock {
+            path: self.manifest.key.clone(),
+            offset: entry.offset,
+            pv,
+            t0: entry.t0,
+            t1: entry.t1,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+/// Tables of one PV that were read together.
+pub(crate) struct Tables<'a> {
+    segment: &'a Segment,
+    record: Record,
+    /// Where the first that was read begins among them.
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Tables<'_> {
+    /// The blocks of the PV, in the order of their writing.
+    pub(crate) fn index(&self) -> Result<Vec<Entry>, Error> {
+        let end = self.segment.footer()?.tables_at;
+        let entries = self.table(Table::Index).map(|bytes| tables::take_index(bytes, &self.record, end))?;
+        entries.map_err(|Malformed(reason)| self.corrupt(Table::Index, reason))
+    }
+
+    /// The summary of each block of the index.
+    pub(crate) fn summaries(&self, entries: &[Entry]) -> Result<Vec<Summary>, Error> {
+        let summaries = self.table(Table::Summaries).map(|bytes| tables::take_summaries(bytes, entries))?;
+        summaries.map_err(|Malformed(reason)| self.corrupt(Table::Summaries, reason))
+    }
+
+    /// Whether a table is as it was written.
+    pub(crate) fn verify(&self, table: Table) -> Result<(), Error> {
+        self.table(table).map(drop)
+    }
+
+    /// The bytes of a table, if they are as they were written; none at all if the PV has no such table.
+    fn table(&self, table: Table) -> Result<&[u8], Error> {
+        let (at, len, check) = self.record.table(table);
+        let start = usize::try_from(at.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        let bytes = self.bytes.get(start..start.saturating_add(len as usize)).unwrap_or_default();
+        let whole = bytes.len() == len as usize && (len == 0 || xxh3_64(bytes) == check);
+        if whole { Ok(bytes) } else { Err(self.corrupt(table, "it has another checksum")) }
+    }
+
+    fn corrupt(&self, table: Table, reason: &str) -> Error {
+        self.segment.corrupt(format!("the {} of PV {}: {reason}", table.name(), self.record.pv.0))
+    }
+}
+
+/// The footer of a file of so many bytes, from one read where it is not too long.
+fn read_footer(disk: &dyn Disk, key: &str, bytes: u64) -> Result<Footer, Error> {
+    let mut end = read_bytes(disk, key, bytes, bytes.saturating_sub(END_BYTES), bytes.min(END_BYTES))?;
+    let Some((rest, tail)) = end.split_last_chunk::<TAIL_LEN>() else {
+        return Err(corrupt(key, "it is shorter than a segment can be".to_owned()));
+    };
+    let mut cursor = Cursor::new(tail);
+    let (len, zeros, magic) = (cursor.u32(), cursor.u32(), cursor.array::<8>());
+    let (Ok(len), Ok(0), Ok(TAIL_MAGIC)) = (len, zeros, magic) else {
+        return Err(corrupt(key, "its last bytes are not those of a segment".to_owned()));
+    };
+    let known = rest.len();
+    let footer = match known.checked_sub(len as usize) {
+        Some(start) => rest.get(start..).unwrap_or_default(),
+        None => {
+            let offset = (bytes - TAIL_LEN as u64).checked_sub(u64::from(len));
+            let offset = offset.ok_or_else(|| corrupt(key, "its footer is longer than the file".to_owned()))?;
+            end = read_bytes(disk, key, bytes, offset, u64::from(len))?;
+            &end
+        }
+    };
+    directory::footer(footer).map_err(|bad| match bad {
+        BadFooter::Newer(version) => Error::TooNew { path: key.to_owned(), version, supported: VERSION },
+        BadFooter::Malformed(Malformed(reason)) => corrupt(key, format!("its footer: {reason}")),
+    })
+}
+
+fn read_bytes(disk: &dyn Disk, key: &str, file_len: u64, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
+    if offset.checked_add(len).is_none_or(|end| end > file_len) {
+        return Err(corrupt(key, format!("byte {offset} and {len} more lie beyond its end")));
+    }
+    let mut bytes = vec![0; len as usize];
+    disk.read_at(key, offset, &mut bytes).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => corrupt(key, "it is shorter than it was when it was written".to_owned()),
+        _ => io_error(key, error),
+    })?;
+    Ok(bytes)
+}
+
+fn corrupt(key: &str, reason: String) -> Error {
+    Error::CorruptSegment { path: key.to_owned(), reason }
+}
+
+fn io_error(key: &str, source: io::Error) -> Error {
+    Error::Io { doing: "read", path: key.to_owned(), source }
+}

@@ -1,0 +1,173 @@
+//! Tables: what is known of many blocks, in columns encoded like those of blocks.
+//!
+//! ```text
+//!   table     := rows:varint (column:blob)*       a reader ignores columns behind those that he knows
+//!   index     := len rows type t0 span            type = element + 256 * shape; t1 = t0 + span
+//!   summaries := severity_max nan_count invalid_count covered min max sum squares integral first last
+//! ```
+//! The first four columns of the summaries and all of the index are `integers`, the others `floats` of 64 bits. A block begins
+//! where the one before it ends.
+
+#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use sample::{Element, Severity, Shape, Timestamp, ValueType};
+
+use super::{Entry, Record};
+use crate::{
+    Summary,
+    block_format::BLOCK_HEADER_LEN,
+    bytes::{Cursor, Malformed, put_blob, put_varint},
+    codec::{Effort, float, int},
+};
+
+/// Writes one table, column by column.
+pub(crate) struct TableWriter<'a> {
+    out: &'a mut Vec<u8>,
+    column: Vec<u8>,
+}
+
+impl<'a> TableWriter<'a> {
+    pub(crate) fn new(out: &'a mut Vec<u8>, rows: usize) -> TableWriter<'a> {
+        put_varint(out, rows as u64);
+        TableWriter { out, column: Vec::new() }
+    }
+
+    pub(crate) fn integers(&mut self, numbers: impl Iterator<Item = i64>) {
+        self.column(|column| int::put(column, &numbers.collect::<Vec<i64>>(), Effort::Merge));
+    }
+
+    pub(crate) fn floats(&mut self, numbers: impl Iterator<Item = f64>) {
+        self.column(|column| float::put(column, &numbers.collect::<Vec<f64>>(), Effort::Merge));
+    }
+
+    pub(crate) fn column(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
+        self.column.clear();
+        put(&mut self.column);
+        put_blob(self.out, &self.column);
+    }
+}
+
+/// Reads one table, column by column.
+pub(crate) struct TableReader<'a> {
+    cursor: Cursor<'a>,
+    pub(crate) rows: usize,
+}
+
+impl<'a> TableReader<'a> {
+    /// The caller states how many rows there can be at most: memory for so many is taken, whatever the bytes are.
+    pub(crate) fn new(bytes: &'a [u8], rows_max: usize) -> Result<TableReader<'a>, Malformed> {
+        let mut cursor = Cursor::new(bytes);
+        let rows = cursor.count(rows_max)?;
+        Ok(TableReader { cursor, rows })
+    }
+
+    pub(crate) fn integers(&mut self) -> Result<Vec<i64>, Malformed> {
+        self.column(int::take)
+    }
+
+    pub(crate) fn floats(&mut self) -> Result<Vec<f64>, Malformed> {
+        self.column(float::take)
+    }
+
+    pub(crate) fn column<T>(
+        &mut self,
+        take: impl FnOnce(&mut Cursor, usize) -> Result<T, Malformed>,
+    ) -> Result<T, Malformed> {
+        let mut column = Cursor::new(self.cursor.blob()?);
+        let taken = take(&mut column, self.rows)?;
+        if column.is_empty() { Ok(taken) } else { Err(Malformed("a column is longer than its content")) }
+    }
+}
+
+pub(super) fn put_index(out: &mut Vec<u8>, entries: &[Entry]) {
+    let mut table = TableWriter::new(out, entries.len());
+    table.integers(entries.iter().map(|entry| i64::from(entry.len)));
+    table.integers(entries.iter().map(|entry| i64::from(entry.count)));
+    table.integers(entries.iter().map(|entry| type_number(entry.value_type)));
+    table.integers(entries.iter().map(|entry| entry.t0.nanos()));
+    table.integers(entries.iter().map(|entry| entry.t1.nanos().wrapping_sub(entry.t0.nanos())));
+}
+
+/// The blocks of a PV. `end` is where the blocks of the segment end: none reaches beyond it.
+pub(crate) fn take_index(bytes: &[u8], record: &Record, end: u64) -> Result<Vec<Entry>, Malformed> {
+    let room = end.checked_sub(record.blocks_at).ok_or(Malformed("its blocks lie beyond all blocks"))?;
+    let rows_max = usize::try_from(room / BLOCK_HEADER_LEN as u64).unwrap_or(usize::MAX);
+    let mut table = TableReader::new(bytes, rows_max)?;
+    if table.rows != record.blocks as usize {
+        return Err(Malformed("it has another number of blocks than the directory says"));
+    }
+    let (lens, counts, types) = (table.integers()?, table.integers()?, table.integers()?);
+    let (starts, spans) = (table.integers()?, table.integers()?);
+    let mut offset = record.blocks_at;
+    let rows = lens.into_iter().zip(counts).zip(types).zip(starts).zip(spans);
+    rows.map(|((((len, count), value_type), t0), span)| {
+        let entry = Entry {
+            offset,
+            len: u32::try_from(len).map_err(|_| Malformed("a block has an impossible length"))?,
+            count: u32::try_from(count).map_err(|_| Malformed("a block has an impossible number of samples"))?,
+            value_type: value_type_of(value_type).ok_or(Malformed("a block has an unknown type"))?,
+            t0: Timestamp::from_nanos(t0),
+            t1: Timestamp::from_nanos(t0.wrapping_add(span)),
+        };
+        let next = offset.checked_add(u64::from(entry.len)).filter(|next| *next <= end);
+        offset = next.ok_or(Malformed("a block reaches beyond all blocks"))?;
+        Ok(entry)
+    })
+    .collect()
+}
+
+fn type_number(value_type: ValueType) -> i64 {
+    value_type.element as i64 + 256 * i64::from(value_type.shape == Shape::Array)
+}
+
+fn value_type_of(number: i64) -> Option<ValueType> {
+    let element = Element::from_number(u8::try_from(number % 256).ok()?)?;
+    match number / 256 {
+        0 => Some(ValueType::scalar(element)),
+        1 => Some(ValueType::array(element)),
+        _ => None,
+    }
+}
+
+pub(super) fn put_summaries(out: &mut Vec<u8>, summaries: &[Summary]) {
+    let mut table = TableWriter::new(out, summaries.len());
+    table.integers(summaries.iter().map(|summary| summary.severity_max as i64));
+    table.integers(summaries.iter().map(|summary| summary.nan_count as i64));
+    table.integers(summaries.iter().map(|summary| summary.invalid_count as i64));
+    table.integers(summaries.iter().map(|summary| summary.covered as i64));
+    let numbers: [fn(&Summary) -> f64; 7] =
+        [|s| s.min, |s| s.max, |s| s.sum, |s| s.squares, |s| s.integral, |s| s.first, |s| s.last];
+    numbers.iter().for_each(|number| table.floats(summaries.iter().map(number)));
+}
+
+/// The summaries of blocks whose index is known.
+pub(crate) fn take_summaries(bytes: &[u8], entries: &[Entry]) -> Result<Vec<Summary>, Malformed> {
+    let mut table = TableReader::new(bytes, entries.len())?;
+    if table.rows != entries.len() {
+        return Err(Malformed("it has another number of blocks than the index"));
+    }
+    let empty = |entry: &Entry| Summary::without_values(entry.value_type, entry.t0, entry.t1, u64::from(entry.count));
+    let mut summaries: Vec<Summary> = entries.iter().map(empty).collect();
+    let integers: [fn(&mut Summary, i64); 4] = [
+        |s, number| s.severity_max = Severity::from_number(number),
+        |s, number| s.nan_count = number as u64,
+        |s, number| s.invalid_count = number as u64,
+        |s, number| s.covered = number as u64,
+    ];
+    for set in integers {
+        summaries.iter_mut().zip(table.integers()?).for_each(|(summary, number)| set(summary, number));
+    }
+    let floats: [fn(&mut Summary, f64); 7] = [
+        |s, number| s.min = number,
+        |s, number| s.max = number,
+        |s, number| s.sum = number,
+        |s, number| s.squares = number,
+        |s, number| s.integral = number,
+        |s, number| s.first = number,
+        |s, number| s.last = number,
+    ];
+    for set in floats {
+        summaries.iter_mut().zip(table.floats()?).for_each(|(summary, number)| set(summary, number));
+    }
+    Ok(summaries)
+}

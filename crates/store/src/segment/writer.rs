@@ -1,0 +1,178 @@
+//! The writer of segments: blocks of PV after PV, then all by which they are found.
+
+use std::{io, sync::Arc};
+
+use sample::{Batch, PvId, Timestamp};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{
+    Entry, Manifest, Named, Record, Table,
+    directory::{Footer, footer_bytes, put_page},
+    names::names_bytes,
+    tables::{put_index, put_summaries},
+};
+use crate::{
+    Summary, block,
+    codec::Effort,
+    disk::Disk,
+    segment_format::{HEADER_LEN, MAGIC, PAGE_RECORDS, TABLES, TAIL_MAGIC, VERSION},
+};
+
+/// Bytes are handed to the disk in pieces of about this size.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// Writes a segment, PV by PV in ascending order of their numbers.
+pub(crate) struct SegmentWriter {
+    disk: Arc<dyn Disk>,
+    key: String,
+    sequence: u64,
+    buffer: Vec<u8>,
+    /// Bytes handed to the disk.
+    written: u64,
+    current: Option<Current>,
+    /// Of the PVs before the current one. Offsets of tables count from the first table until the blocks are all written.
+    records: Vec<Record>,
+    tables: Vec<u8>,
+}
+
+/// The PV whose blocks are being written.
+struct Current {
+    pv: PvId,
+    blocks_at: u64,
+    entries: Vec<Entry>,
+    summaries: Vec<Summary>,
+}
+
+impl Current {
+    fn new(pv: PvId, blocks_at: u64) -> Current {
+        Current { pv, blocks_at, entries: Vec::new(), summaries: Vec::new() }
+    }
+
+    /// Writes its tables; where they lie is counted from the first table.
+    fn finish(self, tables: &mut Vec<u8>) -> Record {
+        let Current { pv, blocks_at, entries, summaries } = self;
+        let mut record = Record {
+            pv,
+            blocks: entries.len() as u32,
+            samples: entries.iter().map(|entry| u64::from(entry.count)).sum(),
+            t0: entries.iter().map(|entry| entry.t0).min().expect("a PV is begun with a block"),
+            t1: entries.iter().map(|entry| entry.t1).max().expect("a PV is begun with a block"),
+            blocks_at,
+            tables_at: tables.len() as u64,
+            lens: [0; TABLES],
+            checks: [0; TABLES],
+        };
+        record.put_table(Table::Index, tables, |out| put_index(out, &entries));
+        record.put_table(Table::Summaries, tables, |out| put_summaries(out, &summaries));
+        record
+    }
+}
+
+impl SegmentWriter {
+    pub(crate) fn new(disk: Arc<dyn Disk>, key: String, sequence: u64, now: Timestamp) -> SegmentWriter {
+        let mut buffer = Vec::with_capacity(WRITE_BYTES * 2);
+        buffer.extend_from_slice(&MAGIC);
+        buffer.extend_from_slice(&VERSION.to_le_bytes());
+        buffer.extend_from_slice(&[0; 6]);
+        buffer.extend_from_slice(&sequence.to_le_bytes());
+        buffer.extend_from_slice(&now.nanos().to_le_bytes());
+        buffer.resize(HEADER_LEN - 8, 0);
+        let check = xxh3_64(&buffer);
+        buffer.extend_from_slice(&check.to_le_bytes());
+        let (current, records, tables) = (None, Vec::new(), Vec::new());
+        SegmentWriter { disk, key, sequence, buffer, written: 0, current, records, tables }
+    }
+
+    /// Adds a block of a PV: the same as the last one, or one of a higher number. The batch is sorted and not empty.
+    pub(crate) fn add(&mut self, pv: PvId, batch: &Batch, effort: Effort) -> io::Result<()> {
+        let (start, offset) = (self.buffer.len(), self.offset());
+        block::put(&mut self.buffer, pv, batch, effort);
+        let summary = Summary::of(batch, 0..batch.len()).expect("a block has samples");
+        let entry = Entry {
+            offset,
+            len: (self.buffer.len() - start) as u32,
+            count: batch.len() as u32,
+            value_type: summary.value_type,
+            t0: summary.t0,
+            t1: summary.t1,
+        };
+        if self.current.as_ref().is_some_and(|current| current.pv != pv) {
+            self.finish_pv();
+        }
+        let current = self.current.get_or_insert_with(|| Current::new(pv, offset));
+        current.entries.push(entry);
+        current.summaries.push(summary);
+        if self.buffer.len() >= WRITE_BYTES { self.write_out() } else { Ok(()) }
+    }
+
+    fn offset(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    fn finish_pv(&mut self) {
+        let Some(current) = self.current.take() else { return };
+        let in_order = self.records.last().is_none_or(|last| last.pv < current.pv);
+        assert!(in_order, "PVs come in the order of their numbers");
+        self.records.push(current.finish(&mut self.tables));
+    }
+
+    /// Writes tables, directory, names and footer, and makes the file durable under the key that it was made with. Without
+    /// blocks there is no file. `named` tells the name of each PV, if it is known.
+    pub(crate) fn finish(mut self, named: &dyn Fn(PvId) -> Option<Named>) -> io::Result<Option<Manifest>> {
+        self.finish_pv();
+        let (Some(first), Some(last)) = (self.records.first(), self.records.last()) else { return Ok(None) };
+        let records = || self.records.iter();
+        let mut footer = Footer {
+            pvs: self.records.len() as u32,
+            sequence: self.sequence,
+            blocks: records().map(|record| u64::from(record.blocks)).sum(),
+            samples: records().map(|record| record.samples).sum(),
+            t0: records().map(|record| record.t0).min().unwrap_or_default(),
+            t1: records().map(|record| record.t1).max().unwrap_or_default(),
+            tables_at: self.offset(),
+            first_pvs: self.records.chunks(PAGE_RECORDS).map(|page| page[0].pv.0).collect(),
+            last_pv: last.pv.0,
+            ..Footer::default()
+        };
+        let first_pv = first.pv;
+        self.buffer.append(&mut self.tables);
+        self.records.iter_mut().for_each(|record| record.tables_at += footer.tables_at);
+        footer.pages_at = self.offset();
+        self.records.chunks(PAGE_RECORDS).for_each(|page| put_page(&mut self.buffer, page));
+        footer.names_at = self.offset();
+        let names: Vec<Named> = self.records.iter().filter_map(|record| named(record.pv)).collect();
+        let names = names_bytes(&names);
+        footer.names_check = xxh3_64(&names);
+        self.buffer.extend_from_slice(&names);
+        let bytes = footer_bytes(&footer);
+        self.buffer.extend_from_slice(&bytes);
+        self.buffer.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        self.buffer.extend_from_slice(&[0; 4]);
+        self.buffer.extend_from_slice(&TAIL_MAGIC);
+        self.write_out()?;
+        self.disk.sync(&self.key)?;
+        Ok(Some(Manifest {
+            sequence: footer.sequence,
+            last: footer.sequence,
+            key: self.key,
+            bytes: self.written,
+            tables_at: footer.tables_at,
+            blocks: footer.blocks,
+            samples: footer.samples,
+            t0: footer.t0,
+            t1: footer.t1,
+            first_pv,
+            last_pv: PvId(footer.last_pv),
+        }))
+    }
+
+    fn write_out(&mut self) -> io::Result<()> {
+        if self.written == 0 {
+            self.disk.set_len(&self.key, 0)?; // what an earlier attempt may have left
+        }
+        self.disk.write_at(&self.key, self.written, &self.buffer)?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+}
