@@ -229,10 +229,13 @@ impl<S: Sink> Shared<S> {
 
     fn count(&self, records: &[(PvId, Record)], add: impl Fn(&mut Counters, u64)) {
         for (pv, record) in records {
-            let Record::Samples(batch) = record else { continue };
+            let samples = record.samples() as u64;
+            if samples == 0 {
+                continue;
+            }
             match self.slot(*pv) {
-                Some(slot) => add(&mut slot.lock().counters, batch.len() as u64),
-                None => add(&mut lock(&self.retired), batch.len() as u64),
+                Some(slot) => add(&mut slot.lock().counters, samples),
+                None => add(&mut lock(&self.retired), samples),
             }
         }
     }
