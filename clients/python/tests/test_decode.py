@@ -86,12 +86,14 @@ def test_limits_that_the_ioc_does_not_set_are_nan_or_none() -> None:
 
 
 def test_empty_bins_have_no_numbers() -> None:
-    numbers = {name: [1.5, None] for name in ("min", "max", "mean", "first", "last")}
+    numbers = {name: [1.5, None] for name in ("min", "max", "mean", "std", "first", "last")}
+    numbers |= {"time_weighted_mean": [1.25, 2.0], "covered": [0.75, 0.5]}
     counts = {name: [3, 0] for name in ("count", "nan", "invalid", "severity")}
     bins = _decode.bins({"pv": "A", "bins": {"start": [0.5, 1.25], "end": [1.25, 2.0]} | numbers | counts})
     assert bins.start.astype(np.int64).tolist() == [500_000_000, 1_250_000_000]
     assert bins.count.tolist() == [3, 0]
     assert bins.mean[0] == 1.5 and np.isnan(bins.mean[1])
+    assert bins.time_weighted_mean.tolist() == [1.25, 2.0] and bins.covered.tolist() == [0.75, 0.5]
 
 
 def test_printing_shows_both_ends() -> None:

@@ -229,13 +229,10 @@ impl<S: Sink> Shared<S> {
 
     fn count(&self, records: &[(PvId, Record)], add: impl Fn(&mut Counters, u64)) {
         for (pv, record) in records {
-            let samples = record.samples() as u64;
-            if samples == 0 {
-                continue;
-            }
+            let Record::Samples(batch) = record else { continue };
             match self.slot(*pv) {
-                Some(slot) => add(&mut slot.lock().counters, samples),
-                None => add(&mut lock(&self.retired), samples),
+                Some(slot) => add(&mut slot.lock().counters, batch.len() as u64),
+                None => add(&mut lock(&self.retired), batch.len() as u64),
             }
         }
     }

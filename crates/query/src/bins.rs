@@ -1,14 +1,24 @@
 //! Bins: what the samples between two edges amount to, exactly as if every sample had been looked at.
 //!
-//! A block that lies within one bin contributes its summary without being read. The store gives summaries only of numbers
-//! that are all finite, and so is their sum; from any other block it gives the samples.
+//! What lies within one bin contributes its summary without being read, if the store keeps one: of a block, or of a row of a
+//! level. The store gives summaries only of numbers that are all finite, and so are their sums; of all others it gives the
+//! samples.
+//!
+//! ```text
+//!   value │      ●──────●                        a number is held until the next sample,
+//!         │ ─────┘      └─────────●────          in the first bin from the sample before it
+//!         └────┬──────────┬──────────┬──► time   and in the last up to its end, or `held_until`
+//! ```
 
 use std::sync::Arc;
 
 use sample::{Batch, Severity, Timestamp};
 use store::{Stretch, Stretches, Summary};
 
-use crate::Error;
+use crate::{
+    Error,
+    tally::{Held, Tally},
+};
 
 /// What was recorded from `t0` up to, not including, `t1`.
 ///
@@ -31,6 +41,13 @@ pub struct Bin {
     pub max: f64,
     /// The mean of the finite numbers; NaN where there is none.
     pub mean: f64,
+    /// The standard deviation of the finite numbers as a sample of a larger whole (n - 1); 0 for a single one, NaN where there is
+    /// none, infinite where the squares have no float.
+    pub std: f64,
+    /// The mean over time: each finite number counts for as long as it was held. NaN where none was.
+    pub time_weighted_mean: f64,
+    /// For so many nanoseconds a finite number was held.
+    pub covered: u64,
     /// The first number, which may itself be NaN; NaN where there is none.
     pub first: f64,
     /// The last number, which may itself be NaN; NaN where there is none.
@@ -45,6 +62,9 @@ pub struct Bins {
     next: usize,
     stretches: Stretches,
     waiting: Option<Piece>,
+    /// The number in force at the end of what was counted.
+    held: Option<Held>,
+    held_until: Timestamp,
     damage: Vec<Error>,
     failed: bool,
 }
@@ -65,8 +85,15 @@ impl Piece {
 }
 
 impl Bins {
-    pub(crate) fn new(stretches: Stretches, edges: Arc<[Timestamp]>) -> Bins {
-        Bins { edges, next: 0, stretches, waiting: None, damage: Vec::new(), failed: false }
+    /// `held` is what was in force before the first bin.
+    pub(crate) fn new(stretches: Stretches, edges: Arc<[Timestamp]>, held: Option<Held>) -> Bins {
+        let held_until = Timestamp::MAX;
+        Bins { edges, next: 0, stretches, waiting: None, held, held_until, damage: Vec::new(), failed: false }
+    }
+
+    /// The last number is not held beyond this time: nobody knows what comes after now.
+    pub fn held_until(self, time: Timestamp) -> Bins {
+        Bins { held_until: time, ..self }
     }
 
     /// What was found damaged so far.
@@ -91,17 +118,23 @@ impl Bins {
         Ok(self.waiting.take_if(|piece| piece.time() < t1))
     }
 
-    fn fill(&mut self, tally: &mut Tally, t1: Timestamp) -> Result<(), Error> {
+    fn fill(&mut self, tally: &mut Tally, t0: Timestamp, t1: Timestamp) -> Result<(), Error> {
         while let Some(piece) = self.next_before(t1)? {
+            tally.hold(self.held, t0, piece.time());
             match piece {
-                Piece::Summary(summary) => tally.add_summary(&summary),
+                Piece::Summary(summary) => {
+                    tally.add_summary(&summary);
+                    self.held = Held::of(summary.t1, Some(summary.last));
+                }
                 Piece::Rows { batch, row } => {
                     let end = row + batch.times()[row..].partition_point(|time| *time < t1);
                     tally.add_rows(&batch, row..end);
+                    self.held = Held::of(batch.times()[end - 1], batch.values().f64_at(end - 1));
                     self.waiting = (end < batch.len()).then_some(Piece::Rows { batch, row: end });
                 }
             }
         }
+        tally.hold(self.held, t0, t1.min(self.held_until));
         Ok(())
     }
 }
@@ -116,111 +149,8 @@ impl Iterator for Bins {
         let (t0, t1) = (self.edges[self.next], self.edges[self.next + 1]);
         self.next += 1;
         let mut tally = Tally::default();
-        let filled = self.fill(&mut tally, t1);
+        let filled = self.fill(&mut tally, t0, t1);
         self.failed = filled.is_err();
         Some(filled.map(|()| tally.bin(t0, t1)))
-    }
-}
-
-/// The running account of one bin.
-#[derive(Default)]
-struct Tally {
-    count: u64,
-    nan_count: u64,
-    invalid_count: u64,
-    range: Option<(f64, f64)>,
-    ends: Option<(f64, f64)>,
-    finite_count: u64,
-    sum: Sum,
-    severity_max: Severity,
-}
-
-impl Tally {
-    fn add_summary(&mut self, summary: &Summary) {
-        self.count += summary.count;
-        self.nan_count += summary.nan_count;
-        self.invalid_count += summary.invalid_count;
-        self.severity_max = self.severity_max.max(summary.severity_max);
-        self.ends = Some((self.ends.map_or(summary.first, |(first, _)| first), summary.last));
-        if summary.nan_count < summary.count {
-            self.see(summary.min);
-            self.see(summary.max);
-            self.finite_count += summary.count - summary.nan_count;
-            self.sum.add(summary.sum);
-        }
-    }
-
-    fn add_rows(&mut self, batch: &Batch, rows: std::ops::Range<usize>) {
-        self.count += rows.len() as u64;
-        for (run, alarm) in batch.alarms().iter() {
-            let shared = run.start.max(rows.start)..run.end.min(rows.end);
-            if shared.is_empty() {
-                continue;
-            }
-            self.severity_max = self.severity_max.max(alarm.severity);
-            if alarm.severity == Severity::Invalid {
-                self.invalid_count += shared.len() as u64;
-            }
-        }
-        if batch.value_type().is_numeric_scalar() {
-            rows.filter_map(|row| batch.values().f64_at(row)).for_each(|number| self.add_number(number));
-        }
-    }
-
-    fn add_number(&mut self, number: f64) {
-        self.ends = Some((self.ends.map_or(number, |(first, _)| first), number));
-        if number.is_nan() {
-            self.nan_count += 1;
-            return;
-        }
-        self.see(number);
-        if number.is_finite() {
-            self.finite_count += 1;
-            self.sum.add(number);
-        }
-    }
-
-    /// Widens the range. Of equal numbers (0 and -0) the earlier stays, so that blocks and samples give the same bits.
-    fn see(&mut self, number: f64) {
-        let (min, max) = self.range.get_or_insert((number, number));
-        if number < *min {
-            *min = number;
-        }
-        if number > *max {
-            *max = number;
-        }
-    }
-
-    fn bin(&self, t0: Timestamp, t1: Timestamp) -> Bin {
-        let (min, max) = self.range.unwrap_or((f64::NAN, f64::NAN));
-        let (first, last) = self.ends.unwrap_or((f64::NAN, f64::NAN));
-        let mean = if self.finite_count == 0 { f64::NAN } else { self.sum.over(self.finite_count) };
-        let Tally { count, nan_count, invalid_count, severity_max, .. } = *self;
-        Bin { t0, t1, count, nan_count, invalid_count, min, max, mean, first, last, severity_max }
-    }
-}
-
-/// A sum that carries along what rounding cuts off (Neumaier), and a scaled one for numbers whose sum is beyond floats.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sum {
-    sum: f64,
-    rest: f64,
-    scaled: f64,
-}
-
-/// Small enough that 2^64 of the largest floats do not overflow.
-const SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
-
-impl Sum {
-    pub(crate) fn add(&mut self, number: f64) {
-        let sum = self.sum + number;
-        self.rest += if self.sum.abs() >= number.abs() { (self.sum - sum) + number } else { (number - sum) + self.sum };
-        self.sum = sum;
-        self.scaled += number * SCALE;
-    }
-
-    pub(crate) fn over(&self, count: u64) -> f64 {
-        let sum = self.sum + self.rest;
-        if sum.is_finite() { sum / count as f64 } else { self.scaled / count as f64 / SCALE }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Request ──► samples   the sample in force at t0, then those of the range, as batches of one type
-//!   range, n ──► bins     count, min, max, mean, first, last per bin, from block summaries where a block lies in one bin
+//!   range, n ──► bins     count, min, max, means, std, first, last per bin, from summaries where a block or row lies in one bin
 //!   Operator ──► reduced   what clients of the Archiver Appliance ask for: mean_60(PV), optimized_800(PV) …
 //! ```
 //!
@@ -14,7 +14,8 @@ mod bins;
 mod edges;
 mod operators;
 mod request;
+mod tally;
 
 pub use bins::{Bin, Bins};
 pub use operators::{Operator, OperatorError, Reduced, Span};
-pub use request::{Before, Error, Query, Request, Samples};
+pub use request::{Before, Cut, Error, Query, Request, Samples};

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use sample::{Batch, PvId, TimeRange, Timestamp};
 
-use crate::{Bins, Operator, Reduced, Span, edges};
+use crate::{Bins, Operator, Reduced, Span, edges, tally::Held};
 
 /// The most bins that one request may ask for: a few for each pixel of the widest screen.
 const BINS_MAX: usize = 100_000;
@@ -16,6 +16,16 @@ pub enum Before {
     None,
     /// The last sample at or before the range's beginning comes first: the value that still holds there.
     Include,
+}
+
+/// How a range is cut into bins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Into so many bins of equal length, to the nanosecond.
+    Equal(usize),
+    /// Into at most so many bins that begin at multiples of a round length since 1970 and reach beyond the range at both ends.
+    /// Whoever asks for neighbouring ranges gets the same bins, and the store answers from rows of its levels.
+    Aligned(usize),
 }
 
 /// Which samples.
@@ -39,6 +49,11 @@ pub enum Error {
         /// How many were asked for.
         count: usize,
     },
+    /// So few aligned bins cannot cover the range.
+    TooFewBins {
+        /// How many were asked for.
+        count: usize,
+    },
 }
 
 impl fmt::Display for Error {
@@ -46,6 +61,10 @@ impl fmt::Display for Error {
         match self {
             Error::Store(error) => write!(f, "{error}"),
             Error::BinCount { count } => write!(f, "{count} bins were asked for, 1 to {BINS_MAX} are possible"),
+            Error::TooFewBins { count } => write!(
+                f,
+                "no {count} aligned bins cover the range, because it crosses 1970 or is too long; ask for more, or a shorter range"
+            ),
         }
     }
 }
@@ -54,7 +73,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Store(error) => Some(error),
-            Error::BinCount { .. } => None,
+            Error::BinCount { .. } | Error::TooFewBins { .. } => None,
         }
     }
 }
@@ -102,13 +121,23 @@ impl Query {
         Reduced::new(samples, operator, span)
     }
 
-    /// The range cut into `count` bins of equal length (to the nanosecond), with what the samples in each amount to.
-    pub fn bins(&self, pv: PvId, range: TimeRange, count: usize) -> Result<Bins, Error> {
+    /// The range cut into bins, with what the samples in each amount to.
+    pub fn bins(&self, pv: PvId, range: TimeRange, cut: Cut) -> Result<Bins, Error> {
+        let (Cut::Equal(count) | Cut::Aligned(count)) = cut;
         if count == 0 || count > BINS_MAX {
             return Err(Error::BinCount { count });
         }
-        let edges: Arc<[Timestamp]> = edges::between(range, count);
-        Ok(Bins::new(self.reader.stretches(pv, range, Arc::clone(&edges)), edges))
+        let edges: Arc<[Timestamp]> = match cut {
+            Cut::Equal(count) => edges::between(range, count),
+            Cut::Aligned(count) => edges::aligned(range, count).ok_or(Error::TooFewBins { count })?,
+        };
+        let range = TimeRange { t0: edges[0], t1: edges[edges.len() - 1] };
+        let before = match range.t0.nanos().checked_sub(1) {
+            Some(before) => self.reader.last_before(pv, Timestamp::from_nanos(before))?,
+            None => None,
+        };
+        let held = before.and_then(|sample| Held::of(sample.time, sample.value.as_f64()));
+        Ok(Bins::new(self.reader.stretches(pv, range, Arc::clone(&edges)), edges, held))
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use query::{Before, Query, Request};
+use query::{Before, Cut, Query, Request};
 use sample::{
     Alarm, Batch, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Runs, Sink, TimeRange, Timestamp,
 };
@@ -74,7 +74,7 @@ fn a_damaged_block_costs_its_samples_and_is_told() {
 
     // An edge within each block, so that both have to be read.
     let range = TimeRange { t0: Timestamp::from_nanos(0), t1: Timestamp::from_nanos(2 * ROWS) };
-    let mut bins = query.bins(pv, range, 7).expect("seven bins are possible");
+    let mut bins = query.bins(pv, range, Cut::Equal(7)).expect("seven bins are possible");
     let count: u64 = bins.by_ref().map(|bin| bin.expect("damage is passed over").count).sum();
     assert_eq!((count, bins.damage().len()), (ROWS as u64, 1));
 }

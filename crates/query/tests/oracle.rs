@@ -3,7 +3,7 @@
 mod history;
 
 use history::History;
-use query::{Before, Bin, Query, Request};
+use query::{Before, Bin, Cut, Query, Request};
 use sample::{Sample, Severity, TimeRange, Timestamp};
 
 /// How many random histories are tried. Each prints its seed when it fails.
@@ -37,7 +37,8 @@ fn bins_are_what_looking_at_every_sample_gives() {
         for _ in 0..10 {
             let range = history.random_range();
             let count = history.random_count();
-            let bins: Vec<Bin> = query.bins(history.pv, range, count).unwrap().map(Result::unwrap).collect();
+            let bins = query.bins(history.pv, range, Cut::Equal(count)).unwrap().held_until(range.t1);
+            let bins: Vec<Bin> = bins.map(Result::unwrap).collect();
             assert_eq!(bins.len(), count);
             for (index, bin) in bins.iter().enumerate() {
                 let edge = |i: usize| {
@@ -45,7 +46,31 @@ fn bins_are_what_looking_at_every_sample_gives() {
                     Timestamp::from_nanos((t0 + (t1 - t0) * i as i128 / count as i128) as i64)
                 };
                 assert_eq!((bin.t0, bin.t1), (edge(index), edge(index + 1)), "seed {seed}");
-                check_bin(&history.samples, bin, &format!("seed {seed}, bin {index} of {count} in {range:?}"));
+                let place = format!("seed {seed}, bin {index} of {count} in {range:?}");
+                check_bin(&history.samples, bin, range.t1, &place);
+            }
+        }
+    }
+}
+
+#[test]
+fn aligned_bins_cover_the_range_and_are_what_looking_at_every_sample_gives() {
+    for seed in 0..SEEDS {
+        let mut history = History::random(seed);
+        let query = Query::over(history.reader());
+        for _ in 0..10 {
+            let (range, now) = (history.random_range(), history.random_range().t1);
+            let until = history.samples.last().map_or(now, |newest| newest.time.max(now));
+            let count = history.random_count() + 1;
+            let bins = query.bins(history.pv, range, Cut::Aligned(count)).unwrap().held_until(until);
+            let bins: Vec<Bin> = bins.map(Result::unwrap).collect();
+            assert!(!bins.is_empty() && bins.len() <= count, "seed {seed}");
+            assert!(bins[0].t0 <= range.t0 && bins[bins.len() - 1].t1 >= range.t1, "seed {seed}, {range:?}");
+            let width = bins[0].t1.nanos() - bins[0].t0.nanos();
+            for (index, bin) in bins.iter().enumerate() {
+                assert_eq!((bin.t0.nanos() % width, bin.t1.nanos() - bin.t0.nanos()), (0, width), "seed {seed}");
+                let place = format!("seed {seed}, aligned bin {index} of {} in {range:?}", bins.len());
+                check_bin(&history.samples, bin, until, &place);
             }
         }
     }
@@ -56,9 +81,11 @@ fn the_number_of_bins_has_limits() {
     let history = History::random(1);
     let query = Query::over(history.reader());
     for count in [0, 100_001] {
-        let error = query.bins(history.pv, TimeRange::ALL, count).err().expect("it is refused");
+        let error = query.bins(history.pv, TimeRange::ALL, Cut::Equal(count)).err().expect("it is refused");
         assert_eq!(error.to_string(), format!("{count} bins were asked for, 1 to 100000 are possible"));
     }
+    let error = query.bins(history.pv, TimeRange::ALL, Cut::Aligned(2)).err().expect("it is refused");
+    assert!(error.to_string().starts_with("no 2 aligned bins cover the range"), "{error}");
 }
 
 fn rows(batch: &sample::Batch) -> Vec<Sample> {
@@ -72,7 +99,8 @@ fn expected_samples(samples: &[Sample], range: TimeRange, before: Before) -> Vec
     first.into_iter().chain(within).cloned().collect()
 }
 
-fn check_bin(samples: &[Sample], bin: &Bin, place: &str) {
+fn check_bin(samples: &[Sample], bin: &Bin, until: Timestamp, place: &str) {
+    check_time(samples, bin, until, place);
     let within: Vec<&Sample> = samples.iter().filter(|sample| bin.t0 <= sample.time && sample.time < bin.t1).collect();
     let invalid = within.iter().filter(|sample| sample.alarm.severity == Severity::Invalid).count();
     let worst = within.iter().map(|sample| sample.alarm.severity).max().unwrap_or_default();
@@ -95,13 +123,38 @@ fn check_bin(samples: &[Sample], bin: &Bin, place: &str) {
 
     let finite: Vec<f64> = ordered.into_iter().filter(|number| number.is_finite()).collect();
     if finite.is_empty() {
-        assert!(bin.mean.is_nan(), "{place}");
+        assert!(bin.mean.is_nan() && bin.std.is_nan(), "{place}");
         return;
     }
     // Each number is divided first: the sum of the largest floats has no float.
     let mean_of = |number: fn(f64) -> f64| finite.iter().map(|v| number(*v) / finite.len() as f64).sum::<f64>();
     let (mean, magnitude) = (mean_of(|v| v), mean_of(f64::abs));
     assert!((bin.mean - mean).abs() <= 1e-12 * magnitude, "{place}: {} is not {mean}", bin.mean);
+    let squares: f64 = finite.iter().map(|value| (value - mean) * (value - mean)).sum();
+    let std = if finite.len() == 1 { 0.0 } else { (squares / (finite.len() - 1) as f64).sqrt() };
+    let close = bin.std == std || (bin.std - std).abs() <= 1e-12 * (std + magnitude);
+    assert!(close, "{place}: {} is not {std}", bin.std);
+}
+
+/// Each finite number counts from its sample, or the beginning of the bin, to the next sample, or the end of the bin.
+fn check_time(samples: &[Sample], bin: &Bin, until: Timestamp, place: &str) {
+    let (mut covered, mut held) = (0, Vec::new());
+    for (index, sample) in samples.iter().enumerate() {
+        let next = samples.get(index + 1).map_or(until, |next| next.time);
+        let (from, to) = (sample.time.max(bin.t0), next.min(bin.t1));
+        if let Some(number) = sample.value.as_f64().filter(|number| number.is_finite() && from < to) {
+            let nanos = (to.nanos() - from.nanos()) as u64;
+            covered += nanos;
+            held.push((number, nanos as f64));
+        }
+    }
+    assert_eq!(bin.covered, covered, "{place}");
+    let mean_of = |part: fn(f64) -> f64| held.iter().map(|(v, nanos)| part(*v) * (nanos / covered as f64)).sum::<f64>();
+    let (mean, magnitude) = (mean_of(|v| v), mean_of(f64::abs));
+    let answered = bin.time_weighted_mean;
+    let close =
+        if covered == 0 { answered.is_nan() } else { (answered - mean).abs() <= 1e-12 * magnitude + f64::MIN_POSITIVE };
+    assert!(close, "{place}: {answered} is not {mean}");
 }
 
 /// Equal to the last bit; all NaNs count as one, because a bin without numbers has the usual one.

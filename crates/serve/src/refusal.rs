@@ -145,7 +145,9 @@ impl From<query::Error> for Refusal {
     fn from(error: query::Error) -> Refusal {
         match error {
             query::Error::Store(error) => error.into(),
-            query::Error::BinCount { .. } => Refusal::new(Code::BadRequest, error.to_string()),
+            query::Error::BinCount { .. } | query::Error::TooFewBins { .. } => {
+                Refusal::new(Code::BadRequest, error.to_string())
+            }
         }
     }
 }

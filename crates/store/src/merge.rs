@@ -14,7 +14,6 @@ use sample::{Batch, PvId, Sample, TimeRange, Timestamp};
 
 use crate::{
     Error, Summary,
-    head::Piece,
     health::Counters,
     repeats::REPEATS_COMPARED,
     segment::{Entry, Segment},
@@ -40,7 +39,7 @@ pub(crate) struct Part {
 /// Where the samples of a part are.
 #[derive(Debug)]
 pub(crate) enum Source {
-    Rows(Piece),
+    Rows(Batch),
     Block(Block),
 }
 
@@ -70,7 +69,7 @@ impl Block {
 #[derive(Debug)]
 struct Open {
     order: u64,
-    batch: Arc<Batch>,
+    batch: Batch,
     next: usize,
     end: usize,
 }
@@ -128,14 +127,11 @@ impl Samples {
                 break;
             }
             let Some(part) = self.parts.pop_front() else { break };
-            let (batch, rows) = match part.source {
-                Source::Rows(Piece { batch, rows }) => (batch, rows),
-                Source::Block(block) => {
-                    let batch = block.read()?;
-                    let rows = rows_within(&batch, self.range);
-                    (Arc::new(batch), rows)
-                }
+            let batch = match part.source {
+                Source::Rows(batch) => batch,
+                Source::Block(block) => block.read()?,
             };
+            let rows = rows_within(&batch, self.range);
             if !rows.is_empty() {
                 self.open.push(Open { order: part.order, batch, next: rows.start, end: rows.end });
             }
@@ -192,10 +188,13 @@ impl Samples {
         if whole {
             let batch = self.open.swap_remove(chosen).batch;
             self.remember(&batch, run);
-            self.out = Some(Arc::unwrap_or_clone(batch));
+            self.out = Some(batch);
             return;
         }
-        let batch = open.batch.clone();
+        let batch = {
+            let empty = Batch::new(open.batch.value_type());
+            std::mem::replace(&mut open.batch, empty)
+        };
         let out = self.out.get_or_insert_with(|| Batch::new(batch.value_type()));
         let mut start = run.start;
         while repeats && start < run.end && batch.times()[start] == self.recent[0].time {
@@ -217,6 +216,8 @@ impl Samples {
         }
         if finished {
             self.open.swap_remove(chosen);
+        } else {
+            self.open[chosen].batch = batch;
         }
     }
 

@@ -2,14 +2,12 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
-use sample::{Gap, GapCause, Metadata, PvEntry, PvId, Sample, TimeRange, Timestamp, Value, ValueType};
+use sample::{Batch, Gap, GapCause, Metadata, PvEntry, PvId, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
     Error, FieldSamples, Health, Samples, Stretches, Summary, Watermark,
     engine::Engine,
-    field,
-    head::Piece,
-    log,
+    field, log,
     merge::{Block, Part, Source},
     segment::{Entry, Segment, Table},
 };
@@ -281,8 +279,7 @@ fn overlap(t0: Timestamp, t1: Timestamp, range: TimeRange) -> bool {
     (t0 < range.t1 || range.t1 == Timestamp::MAX) && t1 >= range.t0
 }
 
-fn rows(piece: Piece) -> Part {
-    let times = &piece.batch.times()[piece.rows.clone()];
-    let (t0, t1) = (times[0], times[times.len() - 1]);
-    Part { t0, t1, order: 0, source: Source::Rows(piece) }
+fn rows(batch: Batch) -> Part {
+    let (t0, t1) = (batch.times()[0], batch.times()[batch.len() - 1]);
+    Part { t0, t1, order: 0, source: Source::Rows(batch) }
 }

@@ -280,8 +280,7 @@ impl Default for Sums {
 
 impl Sums {
     fn add(&mut self, values: &[f64; LANES]) {
-        for lane in 0..LANES {
-            let value = values[lane];
+        for (lane, value) in values.iter().copied().enumerate() {
             self.min[lane] = if value < self.min[lane] { value } else { self.min[lane] };
             self.max[lane] = if value > self.max[lane] { value } else { self.max[lane] };
             self.sum[lane] += if value.is_nan() { 0.0 } else { value };
@@ -300,8 +299,8 @@ struct Squares {
 
 impl Squares {
     fn add(&mut self, values: &[f64; LANES]) {
-        for lane in 0..LANES {
-            let distance = if values[lane].is_nan() { 0.0 } else { values[lane] - self.mean };
+        for (lane, value) in values.iter().enumerate() {
+            let distance = if value.is_nan() { 0.0 } else { value - self.mean };
             self.squares[lane] += distance * distance;
             self.distances[lane] += distance;
         }

@@ -80,7 +80,7 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """The range cut into equal parts, each with what its samples have in common. Empty bins have count 0 and NaN."""
+    """The range cut into parts of equal length, each with what its samples have in common. Empty bins have count 0 and NaN."""
 
     pv: str
     type: str | None
@@ -90,6 +90,12 @@ class Bins:
     min: npt.NDArray[np.float64]
     max: npt.NDArray[np.float64]
     mean: npt.NDArray[np.float64]
+    std: npt.NDArray[np.float64]
+    """The standard deviation of the finite values (n - 1); 0 for a single one."""
+    time_weighted_mean: npt.NDArray[np.float64]
+    """The mean over time: each finite value counts from its sample to the next one, and not beyond now."""
+    covered: npt.NDArray[np.float64]
+    """For how many seconds of the bin a finite value was in force: the weight of `time_weighted_mean`."""
     first: npt.NDArray[np.float64]
     last: npt.NDArray[np.float64]
     severity: npt.NDArray[np.uint8]
@@ -109,7 +115,8 @@ class Bins:
         """A pandas DataFrame with the start of each bin as its index; needs pandas."""
         import pandas
 
-        names = ("count", "min", "max", "mean", "first", "last", "severity", "nan", "invalid")
+        means = ("mean", "std", "time_weighted_mean", "covered")
+        names = ("count", "min", "max", *means, "first", "last", "severity", "nan", "invalid")
         index = pandas.DatetimeIndex(self.start, tz="UTC", name="start")
         return pandas.DataFrame({name: getattr(self, name) for name in names}, index=index)
 

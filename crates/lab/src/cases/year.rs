@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Instant};
 
-use query::Query;
+use query::{Cut, Query};
 use sample::{PvId, Record, Sink, TimeRange, Timestamp};
 
 use crate::{
@@ -114,7 +114,7 @@ fn ask(
     let mut once = || -> Outcome<(f64, f64)> {
         let (reads, started) = (Reads::start(), Instant::now());
         let mut samples = 0;
-        for bin in query.bins(pv, range(), BINS)? {
+        for bin in query.bins(pv, range(), Cut::Equal(BINS))? {
             samples += bin?.count;
         }
         let millis = started.elapsed().as_secs_f64() * 1e3;

@@ -1,6 +1,6 @@
 //! Moments of numbers as they pass: count, extremes, mean and the sums of powers around it.
 
-use crate::bins::Sum;
+use crate::tally::Sum;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Moments {

@@ -1,14 +1,15 @@
-//! `GET /api/v1/pvs/{pv}/bins`: a range cut into bins of equal length, for drawing any span at once.
+//! `GET /api/v1/pvs/{pv}/bins`: a range cut into bins, for drawing any span at once.
 
 use std::io::Write;
 
-use query::Bin;
+use query::{Bin, Cut};
 use sample::{PvEntry, Sample, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
 
 use super::samples::{FORMATS, facts, head};
 use crate::{
     answer::{Answer, CSV, JSON, whole},
+    app::now,
     call::Call,
     formats::{
         arrow,
@@ -23,13 +24,13 @@ const BINS_DEFAULT: usize = 1000;
 pub(crate) fn show(call: &Call) -> Answer {
     let (entry, range) = (call.pv()?, call.range()?);
     let format = call.word("format", &FORMATS, Code::UnknownFormat)?;
-    let count = call.number("bins")?.unwrap_or(BINS_DEFAULT);
+    let cut = cut(call)?;
     let newest = call.metadata_at_end(entry.id, range)?;
     let last = call.app.reader.last_before(entry.id, range.t1)?;
     let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type);
     let value_type = last.map(|sample| sample.value.value_type()).or(announced);
     refuse_what_is_no_number(&entry, value_type)?;
-    let (bins, damage) = collect(call, &entry, range, count)?;
+    let (bins, damage) = collect(call, &entry, range, cut)?;
     match format {
         "csv" => Ok(whole(CSV, csv(&bins))),
         "arrow" => {
@@ -37,7 +38,8 @@ pub(crate) fn show(call: &Call) -> Answer {
             Ok(whole(arrow::CONTENT_TYPE, bytes))
         }
         _ => {
-            let before = call.app.reader.last_before(entry.id, range.t0)?;
+            let first = bins.first().map_or(range.t0, |bin| bin.t0);
+            let before = call.app.reader.last_before(entry.id, first)?;
             let mut head = head(&entry, range, newest.as_ref());
             head.insert("type".to_owned(), value_type.map(|t| t.to_string()).into());
             head.insert("damage".to_owned(), damage.into());
@@ -54,6 +56,13 @@ pub(crate) fn show(call: &Call) -> Answer {
     }
 }
 
+/// Equal parts of the range, or round ones at multiples of their length.
+fn cut(call: &Call) -> Result<Cut, Refusal> {
+    let count = call.number("bins")?.unwrap_or(BINS_DEFAULT);
+    let align = call.word("align", &["false", "true"], Code::BadRequest)?;
+    Ok(if align == "true" { Cut::Aligned(count) } else { Cut::Equal(count) })
+}
+
 fn refuse_what_is_no_number(entry: &PvEntry, value_type: Option<ValueType>) -> Result<(), Refusal> {
     match value_type {
         Some(value_type) if !value_type.is_numeric_scalar() => {
@@ -65,8 +74,8 @@ fn refuse_what_is_no_number(entry: &PvEntry, value_type: Option<ValueType>) -> R
 }
 
 /// All bins, and what was found damaged, unless the client goes away meanwhile.
-fn collect(call: &Call, entry: &PvEntry, range: TimeRange, count: usize) -> Result<(Vec<Bin>, Vec<String>), Refusal> {
-    let mut source = call.app.query.bins(entry.id, range, count)?;
+fn collect(call: &Call, entry: &PvEntry, range: TimeRange, cut: Cut) -> Result<(Vec<Bin>, Vec<String>), Refusal> {
+    let mut source = call.app.query.bins(entry.id, range, cut)?.held_until(now());
     let mut bins = Vec::new();
     while let Some(bin) = source.next().transpose()? {
         bins.push(bin);
@@ -102,6 +111,9 @@ fn put_bins(out: &mut Vec<u8>, bins: &[Bin]) {
     numbers(out, "min", |bin| bin.min);
     numbers(out, "max", |bin| bin.max);
     numbers(out, "mean", |bin| bin.mean);
+    numbers(out, "std", |bin| bin.std);
+    numbers(out, "time_weighted_mean", |bin| bin.time_weighted_mean);
+    numbers(out, "covered", seconds_covered);
     numbers(out, "first", |bin| bin.first);
     numbers(out, "last", |bin| bin.last);
     counts(out, "severity", |bin| bin.severity_max as u64);
@@ -110,18 +122,25 @@ fn put_bins(out: &mut Vec<u8>, bins: &[Bin]) {
     out.push(b'}');
 }
 
+/// For how many seconds of the bin a number was in force.
+pub(crate) fn seconds_covered(bin: &Bin) -> f64 {
+    bin.covered as f64 / 1e9
+}
+
 /// NaN, which here means that there is no number, as null.
 fn put_number(out: &mut Vec<u8>, number: f64) {
     if number.is_nan() { out.extend_from_slice(b"null") } else { put_f64(out, number, Dialect::Exact) }
 }
 
 fn csv(bins: &[Bin]) -> Vec<u8> {
-    let mut out = b"start,end,count,min,max,mean,first,last,severity,nan,invalid\n".to_vec();
+    let mut out =
+        b"start,end,count,min,max,mean,std,time_weighted_mean,covered,first,last,severity,nan,invalid\n".to_vec();
     for bin in bins {
         put_time(&mut out, bin.t0);
         put_time(&mut out, bin.t1);
         put_json(&mut out, &bin.count);
-        for number in [bin.min, bin.max, bin.mean, bin.first, bin.last] {
+        let means = [bin.mean, bin.std, bin.time_weighted_mean, seconds_covered(bin)];
+        for number in [bin.min, bin.max].into_iter().chain(means).chain([bin.first, bin.last]) {
             out.push(b',');
             if !number.is_nan() {
                 put_f64(&mut out, number, Dialect::Appliance);

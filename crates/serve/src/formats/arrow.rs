@@ -16,7 +16,10 @@ use axum::body::Bytes;
 use query::{Bin, Samples};
 use sample::{Batch, Column, Timestamp, ValueType};
 
-use crate::refusal::{Code, Refusal};
+use crate::{
+    api::bins::seconds_covered,
+    refusal::{Code, Refusal},
+};
 
 pub(crate) const CONTENT_TYPE: &str = "application/vnd.apache.arrow.stream";
 
@@ -142,6 +145,8 @@ pub(crate) fn bins(bins: &[Bin], facts: HashMap<String, String>) -> Result<Bytes
     let numbers = |number: fn(&Bin) -> f64| -> ArrayRef {
         Arc::new(bins.iter().map(|bin| Some(number(bin)).filter(|_| bin.count > 0)).collect::<Float64Array>())
     };
+    let weighted = bins.iter().map(|bin| Some(bin.time_weighted_mean).filter(|_| bin.covered > 0));
+    let covered = bins.iter().map(|bin| Some(seconds_covered(bin)));
     let severity: ArrayRef = Arc::new(bins.iter().map(|bin| Some(bin.severity_max as u8)).collect::<UInt8Array>());
     let columns = [
         ("start", times(|bin| bin.t0)),
@@ -150,6 +155,9 @@ pub(crate) fn bins(bins: &[Bin], facts: HashMap<String, String>) -> Result<Bytes
         ("min", numbers(|bin| bin.min)),
         ("max", numbers(|bin| bin.max)),
         ("mean", numbers(|bin| bin.mean)),
+        ("std", numbers(|bin| bin.std)),
+        ("time_weighted_mean", Arc::new(weighted.collect::<Float64Array>())),
+        ("covered", Arc::new(covered.collect::<Float64Array>())),
         ("first", numbers(|bin| bin.first)),
         ("last", numbers(|bin| bin.last)),
         ("severity", severity),
