@@ -5,6 +5,7 @@ mod half;
 mod ingest;
 mod many;
 mod queries;
+mod rivals;
 mod sizes;
 mod year;
 
@@ -72,4 +73,5 @@ pub(crate) const ALL: &[Case] = &[
     }),
     case("half-write", "2,000 PVs in batches, as in Fig. 4 of the HALF paper", half::write),
     case("half-read", "500 random reads of each size, as in Fig. 3", half::read),
+    case("rivals", "HALF's set in pvark, DuckDB with Parquet, and PostgreSQL 15", rivals::rivals),
 ];

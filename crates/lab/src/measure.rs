@@ -140,7 +140,8 @@ pub(crate) fn print(measured: &Measured, form: Form) {
     let Measured { bench, case, metric, value, unit } = measured;
     match form {
         Form::Table => {
-            let bar = bars::find(case, metric).map(|bar| bar.beside(*value)).unwrap_or_default();
+            let bar = bars::find(bench, case, metric).map(|bar| bar.beside(*value)).unwrap_or_default();
+            let case = if *bench == "store" { (*case).to_owned() } else { format!("{case} {bench}") };
             println!("{case:<22} {metric:<34} {value:>12.3} {unit:<12} {bar}");
         }
         Form::Json => {

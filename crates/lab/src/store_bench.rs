@@ -45,6 +45,9 @@ pub(crate) struct Options {
     /// Where to put the archives, and leave them; large ones are used again. A temporary folder if not given.
     #[arg(long)]
     folder: Option<PathBuf>,
+    /// The Python with what tools/requirements-rivals.txt names, for the comparison with other databases.
+    #[arg(long, default_value = "python3")]
+    python: PathBuf,
 }
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -80,6 +83,7 @@ fn wanted(names: &[String]) -> Vec<&'static Case> {
 fn run_apart(case: &Case, options: &Options, folder: &Path) -> Outcome<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["store", "--here", "--only", case.name]).arg("--folder").arg(folder);
+    command.arg("--python").arg(&options.python);
     command.args(["--seed", &options.seed.to_string(), "--scale", &options.scale.to_string()]);
     if options.json {
         command.arg("--json");
@@ -90,7 +94,8 @@ fn run_apart(case: &Case, options: &Options, folder: &Path) -> Outcome<()> {
 
 fn run_here(case: &Case, options: &Options, folder: PathBuf) -> Outcome<()> {
     let form = if options.json { Form::Json } else { Form::Table };
-    (case.run)(&Bench { case: case.name, folder, seed: options.seed, scale: options.scale, form })
+    let Options { seed, scale, ref python, .. } = *options;
+    (case.run)(&Bench { case: case.name, folder, seed, scale, python: python.clone(), form })
 }
 
 /// What a case works with.
@@ -99,12 +104,23 @@ pub(crate) struct Bench {
     folder: PathBuf,
     pub(crate) seed: u64,
     pub(crate) scale: f64,
+    pub(crate) python: PathBuf,
     form: Form,
 }
 
 impl Bench {
     pub(crate) fn tell(&self, metric: &str, value: f64, unit: &str) {
         measure::print(&Measured { bench: "store", case: self.case, metric, value, unit }, self.form);
+    }
+
+    /// Prints what another program has measured, a line of JSON, as this one prints its own.
+    pub(crate) fn pass_on(&self, line: &str) -> Outcome<()> {
+        let measured: serde_json::Value = serde_json::from_str(line)?;
+        let text = |key: &str| measured[key].as_str().ok_or_else(|| format!("{line} has no {key}"));
+        let value = measured["value"].as_f64().ok_or_else(|| format!("{line} has no value"))?;
+        let (bench, metric, unit) = (text("bench")?, text("metric")?, text("unit")?);
+        measure::print(&Measured { bench, case: self.case, metric, value, unit }, self.form);
+        Ok(())
     }
 
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
