@@ -1,7 +1,7 @@
 """PostgreSQL 15: a cluster of its own in the folder, a table with a B-tree over PV and time, everything by binary COPY.
 
-The cluster is the user `postgres`'s where this is run as root. It listens on a socket in its folder only. Its settings are the
-defaults but for shared_buffers = 1 GB and max_wal_size = 8 GB; `fsync` and `synchronous_commit` are on, as by default.
+The cluster is the user `postgres`'s where this is run as root. It listens on a socket in its folder only. Its settings
+are the defaults but for shared_buffers = 1 GB and max_wal_size = 8 GB; `fsync` and `synchronous_commit` are on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PostgreSQL:
         if self.user:
             shutil.chown(self.cluster, "postgres")
         data = self.cluster / "data"
-        initdb = [*self.user, bin_folder / "initdb", "-D", data, "-A", "trust", "-U", "lab", "-E", "UTF8", "--no-locale"]
+        initdb = [*self.user, bin_folder / "initdb", "-D", data, "-A", "trust", "-U", "lab", "--no-locale"]
         subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd="/")
         options = [option for setting in SETTINGS for option in ("-c", setting)]
         with (folder / "postgresql.log").open("w") as log:

@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use query::{Cut, Query};
 use sample::{Batch, Column, PvId, Record, TimeRange, Timestamp};
 use serde_json::json;
 use store::{Durable, Reader};
@@ -175,12 +176,12 @@ fn read(bench: &Bench, questions: &Questions) -> Outcome<()> {
         bench.tell(&format!("{wanted} samples, by the wall"), all / passed.wall, "M samples/s");
         bench.tell(&format!("{wanted} samples, per CPU-second"), all / passed.cpu, "M samples/s");
     }
-    let query = query::Query::over(reader);
+    let query = Query::over(reader);
     let mut millis = Vec::new();
     for (pv, t0, t1) in &questions.bins {
         let started = Instant::now();
         let mut found = 0;
-        for bin in query.bins(pvs[*pv], range(*t0, *t1), BINS)? {
+        for bin in query.bins(pvs[*pv], range(*t0, *t1), Cut::Equal(BINS))? {
             found += bin?.count as i64;
         }
         millis.push(started.elapsed().as_secs_f64() * 1e3);

@@ -1,6 +1,6 @@
 //! Long times in a thousand bins: a year of 10 Hz, and ten years.
 
-use std::{path::Path, time::Instant};
+use std::{path::PathBuf, time::Instant};
 
 use query::{Cut, Query};
 use sample::{PvId, Record, Sink, TimeRange, Timestamp};
@@ -73,7 +73,8 @@ pub(super) fn write(bench: &Bench, span: &Span) -> Outcome<()> {
     Ok(())
 }
 
-/// Asks for a thousand bins, of whole tens of minutes and of any length, with the files in memory and not.
+/// Asks for bins, with the files in memory and not: a thousand of whole tens of minutes, at most a thousand of a round length, and
+/// a thousand of any length.
 pub(super) fn bins(bench: &Bench, span: &Span) -> Outcome<()> {
     let folder = bench.folder(&span.name(bench));
     if !folder.join(".whole").exists() {
@@ -93,8 +94,10 @@ pub(super) fn bins(bench: &Bench, span: &Span) -> Outcome<()> {
     let whole = move || range(START, aligned * BINS as i64);
     let any =
         move || range(START + noise.below(grid as u64) as i64, span.length - grid - noise.below(grid as u64) as i64);
-    ask(bench, &query, pv, &folder, "aligned", whole)?;
-    ask(bench, &query, pv, &folder, "arbitrary", any)?;
+    let archive = Archive { query, pv, folder };
+    archive.ask(bench, "aligned", Cut::Equal(BINS), whole)?;
+    archive.ask(bench, "round", Cut::Aligned(BINS), whole)?;
+    archive.ask(bench, "arbitrary", Cut::Equal(BINS), any)?;
     store.close(now())?;
     Ok(())
 }
@@ -103,36 +106,36 @@ fn range(from: i64, length: i64) -> TimeRange {
     TimeRange { t0: Timestamp::from_nanos(from), t1: Timestamp::from_nanos(from + length) }
 }
 
-fn ask(
-    bench: &Bench,
-    query: &Query,
+struct Archive {
+    query: Query,
     pv: PvId,
-    folder: &Path,
-    what: &str,
-    mut range: impl FnMut() -> TimeRange,
-) -> Outcome<()> {
-    let mut once = || -> Outcome<(f64, f64)> {
+    folder: PathBuf,
+}
+
+impl Archive {
+    fn ask(&self, bench: &Bench, what: &str, cut: Cut, mut range: impl FnMut() -> TimeRange) -> Outcome<()> {
+        let (mut cold, mut cold_reads) = (Vec::new(), Vec::new());
+        for _ in 0..5 {
+            forget_files(&self.folder)?;
+            let (millis, reads) = self.once(cut, range())?;
+            cold.push(millis);
+            cold_reads.push(reads);
+        }
+        let mut warm = (0..15).map(|_| Ok(self.once(cut, range())?.0)).collect::<Outcome<Vec<f64>>>()?;
+        bench.tell(&format!("{what}, warm p50"), median(&mut warm), "ms");
+        bench.tell(&format!("{what}, cold p50"), median(&mut cold), "ms");
+        bench.tell(&format!("{what}, cold reads"), median(&mut cold_reads), "");
+        Ok(())
+    }
+
+    /// Milliseconds, and how often files were read.
+    fn once(&self, cut: Cut, range: TimeRange) -> Outcome<(f64, f64)> {
         let (reads, started) = (Reads::start(), Instant::now());
         let mut samples = 0;
-        for bin in query.bins(pv, range(), Cut::Equal(BINS))? {
+        for bin in self.query.bins(self.pv, range, cut)? {
             samples += bin?.count;
         }
         let millis = started.elapsed().as_secs_f64() * 1e3;
-        if samples == 0 {
-            return Err("the bins are empty".into());
-        }
-        Ok((millis, reads.count()))
-    };
-    let (mut cold, mut cold_reads) = (Vec::new(), Vec::new());
-    for _ in 0..5 {
-        forget_files(folder)?;
-        let (millis, reads) = once()?;
-        cold.push(millis);
-        cold_reads.push(reads);
+        if samples == 0 { Err("the bins are empty".into()) } else { Ok((millis, reads.count())) }
     }
-    let mut warm = (0..15).map(|_| Ok(once()?.0)).collect::<Outcome<Vec<f64>>>()?;
-    bench.tell(&format!("{what}, warm p50"), median(&mut warm), "ms");
-    bench.tell(&format!("{what}, cold p50"), median(&mut cold), "ms");
-    bench.tell(&format!("{what}, cold reads"), median(&mut cold_reads), "");
-    Ok(())
 }
