@@ -150,6 +150,7 @@ export function causeText(cause: string): string {
     queue_full: "samples came faster than they could be taken",
     store_refused: "store refused to write",
     server_error: "IOC answered with an error",
+    not_archived: "taken out of the archive for a while",
   };
   return texts[cause] ?? cause.replace(/_/g, " ");
 }

@@ -12,13 +12,13 @@ use std::{
 };
 
 use epics::{Event, Key};
-use sample::{Gap, GapCause, Protocol, PvEntry, PvId, PvName, PvState, Record, Sink, Timestamp};
+use sample::{GapCause, Protocol, PvEntry, PvId, PvState, Record, Roster, Sink, Timestamp};
 
 use crate::{
     buffer::{Buffer, Offered},
     channel::{Channel, Fact},
     control::Control,
-    status::{Counters, Totals},
+    status::{Counters, Tally, Totals},
     writer,
 };
 
@@ -48,16 +48,13 @@ pub(crate) struct Shared<S> {
     stopped: OnceLock<Timestamp>,
     // atomic
     next_generation: AtomicU32,
+    tally: Tally,
     // guarded by their locks, taken in this order
     /// Held while a command is carried out, so that the list of PVs and what is acquired cannot come apart.
     pub(crate) commands: Mutex<()>,
-    pub(crate) names: Mutex<HashMap<PvName, PvId>>,
     channels: RwLock<HashMap<PvId, Arc<Slot>>>,
     /// Those of the channels that are scanned.
     scanned: Mutex<HashMap<PvId, Arc<Slot>>>,
-    retired: Mutex<Counters>,
-    /// When PVs were removed in this run: if one of them is added again, there is a gap from then on.
-    removed: Mutex<HashMap<PvId, Timestamp>>,
 }
 
 #[derive(Debug)]
@@ -82,12 +79,12 @@ impl Slot {
 
 /// Acquisition while it runs.
 #[derive(Debug)]
-pub struct Acquire<S: Sink> {
+pub struct Acquire<S> {
     shared: Arc<Shared<S>>,
     writer: JoinHandle<()>,
 }
 
-impl<S: Sink> Acquire<S> {
+impl<S: Roster> Acquire<S> {
     /// Starts the clients on the current tokio runtime and acquires every PV that the sink knows. `since` is the moment up to
     /// which the sink has told why nothing was recorded: the gaps of the start begin there, however long it took to open.
     pub fn start(config: Config, sink: S, since: Timestamp) -> io::Result<Acquire<S>> {
@@ -99,12 +96,10 @@ impl<S: Sink> Acquire<S> {
             clients: OnceLock::new(),
             stopped: OnceLock::new(),
             next_generation: AtomicU32::new(0),
+            tally: Tally::default(),
             commands: Mutex::default(),
-            names: Mutex::default(),
             channels: RwLock::default(),
             scanned: Mutex::default(),
-            retired: Mutex::default(),
-            removed: Mutex::default(),
         });
         let receive = {
             let shared = shared.clone();
@@ -157,11 +152,8 @@ impl<S: Sink> Shared<S> {
         if let Some(former) = self.slot(pv) {
             self.unsubscribe(pv, former.generation);
             channel = std::mem::replace(&mut *former.lock(), Channel::gone(entry.clone(), now));
-        }
-        let removed = lock(&self.removed).remove(&pv);
-        if let Some(from) = removed {
-            let gap = Gap { from, to: Some(now.max(from)), cause: GapCause::Paused, lost: 0 };
-            self.run(&mut channel, |_, record| record(Fact::Gap(gap)), pv, now);
+        } else {
+            self.tally.enter(channel.connection());
         }
         let active = entry.settings.state == PvState::Active;
         let (protocol, name) = (entry.settings.protocol, entry.name.clone());
@@ -169,7 +161,6 @@ impl<S: Sink> Shared<S> {
         let scanned = channel.is_scanned();
         let slot = Arc::new(Slot { generation, channel: Mutex::new(channel) });
         self.write_channels().insert(pv, slot.clone());
-        lock(&self.names).insert(name.clone(), pv);
         if scanned {
             lock(&self.scanned).insert(pv, slot);
         } else {
@@ -180,16 +171,15 @@ impl<S: Sink> Shared<S> {
         }
     }
 
-    /// Takes a PV out; what it had counted stays in the totals.
-    pub(crate) fn uninstall(&self, pv: PvId) {
-        let Some(slot) = self.write_channels().remove(&pv) else { return };
+    /// Takes a PV out, and says whether it was there; what it had counted stays in the totals.
+    pub(crate) fn uninstall(&self, pv: PvId) -> bool {
+        let Some(slot) = self.write_channels().remove(&pv) else { return false };
         self.unsubscribe(pv, slot.generation);
         lock(&self.scanned).remove(&pv);
         let (now, mut channel) = (now(), slot.lock());
         self.run(&mut channel, |channel, record| channel.end(now, record), pv, now);
-        lock(&self.names).remove(&channel.entry.name);
-        lock(&self.removed).insert(pv, now);
-        *lock(&self.retired) += channel.counters;
+        self.tally.leave(channel.connection());
+        true
     }
 
     /// Looks at a PV.
@@ -198,12 +188,7 @@ impl<S: Sink> Shared<S> {
     }
 
     pub(crate) fn totals(&self) -> Totals {
-        let mut totals = Totals { counters: *lock(&self.retired), ..Totals::default() };
-        for slot in self.slots() {
-            let channel = slot.lock();
-            totals.count(channel.connection());
-            totals.counters += channel.counters;
-        }
+        let mut totals = self.tally.totals();
         (totals.queue_bytes, totals.queue_bytes_max) = self.buffer.fill();
         if let Some(clients) = self.clients.get() {
             totals.ca = clients.ca.counters();
@@ -220,21 +205,24 @@ impl<S: Sink> Shared<S> {
     }
 
     pub(crate) fn count_stored(&self, records: &[(PvId, Record)]) {
-        self.count(records, |counters, samples| counters.stored += samples);
+        self.count(records, |samples| Counters { stored: samples, ..Counters::default() });
     }
 
     pub(crate) fn count_refused(&self, records: &[(PvId, Record)]) {
-        self.count(records, |counters, samples| counters.dropped_store += samples);
+        self.count(records, |samples| Counters { dropped_store: samples, ..Counters::default() });
     }
 
-    fn count(&self, records: &[(PvId, Record)], add: impl Fn(&mut Counters, u64)) {
+    fn count(&self, records: &[(PvId, Record)], counted: impl Fn(u64) -> Counters) {
+        let mut all = Counters::default();
         for (pv, record) in records {
             let Record::Samples(batch) = record else { continue };
-            match self.slot(*pv) {
-                Some(slot) => add(&mut slot.lock().counters, batch.len() as u64),
-                None => add(&mut lock(&self.retired), batch.len() as u64),
+            let counted = counted(batch.len() as u64);
+            all += counted;
+            if let Some(slot) = self.slot(*pv) {
+                slot.lock().counters += counted;
             }
         }
+        self.tally.add(all);
     }
 
     /// An event from a client's task.
@@ -259,9 +247,12 @@ impl<S: Sink> Shared<S> {
             Offered::Lost(GapCause::StoreRefused) => lost_store += 1,
             Offered::Lost(_) => lost_queue += 1,
         };
+        let (connection, counters) = (channel.connection(), channel.counters);
         work(channel, &mut record);
         channel.counters.dropped_queue += lost_queue;
         channel.counters.dropped_store += lost_store;
+        self.tally.add(channel.counters - counters);
+        self.tally.moved(connection, channel.connection());
     }
 
     fn subscribe(&self, pv: PvId, generation: u32, protocol: Protocol, name: &str) {

@@ -1,8 +1,8 @@
-//! The commands over acquisition: add, pause, resume, remove, status. Commands pass here, never samples.
+//! The commands over acquisition: add, pause, resume, rename, remove, restore, status. Commands pass here, never samples.
 
 use std::sync::Arc;
 
-use sample::{DataFate, Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Sink};
+use sample::{By, DataFate, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Roster, Timestamp};
 
 use crate::{
     acquire::{Shared, lock, now},
@@ -44,19 +44,24 @@ pub enum Change {
 
 /// A handle on acquisition, one for each who commands.
 #[derive(Debug)]
-pub struct Control<S: Sink> {
+pub struct Control<S> {
     shared: Arc<Shared<S>>,
 }
 
-impl<S: Sink> Clone for Control<S> {
+impl<S> Clone for Control<S> {
     fn clone(&self) -> Control<S> {
         Control { shared: self.shared.clone() }
     }
 }
 
-impl<S: Sink> Control<S> {
+impl<S: Roster> Control<S> {
     pub(crate) fn new(shared: Arc<Shared<S>>) -> Control<S> {
         Control { shared }
+    }
+
+    /// The list of PVs itself, for what acquisition need not know.
+    pub fn roster(&self) -> &S {
+        &self.shared.sink
     }
 
     /// Archives PVs; durable when it returns. The answers come in the order of the requests.
@@ -80,25 +85,40 @@ impl<S: Sink> Control<S> {
         Ok(answers)
     }
 
-    /// Stops taking samples; the PV keeps its place and its data.
-    pub fn pause(&self, pv: PvId) -> Result<Change, S::Error> {
-        self.set_state(pv, PvState::Paused)
+    /// Stops taking samples; the PVs keep their places and their data. All of them are one change.
+    pub fn pause(&self, pvs: &[PvId]) -> Result<Vec<Change>, S::Error> {
+        self.set_state(pvs, PvState::Paused)
     }
 
     /// Takes samples again.
-    pub fn resume(&self, pv: PvId) -> Result<Change, S::Error> {
-        self.set_state(pv, PvState::Active)
+    pub fn resume(&self, pvs: &[PvId]) -> Result<Vec<Change>, S::Error> {
+        self.set_state(pvs, PvState::Active)
     }
 
-    /// Takes a PV out of the archive.
-    pub fn remove(&self, pv: PvId, data: DataFate) -> Result<Change, S::Error> {
+    /// Takes PVs out of the archive, all of them in one change.
+    pub fn remove(&self, pvs: &[PvId], data: DataFate, by: &By) -> Result<Vec<Change>, S::Error> {
         let _command = lock(&self.shared.commands);
-        if self.shared.with_channel(pv, |_| ()).is_none() {
-            return Ok(Change::Unknown);
-        }
-        self.shared.sink.remove(pv, data)?; // first, so that a PV that cannot be removed goes on
-        self.shared.uninstall(pv);
-        Ok(Change::Done)
+        let is_known = |pv: &PvId| self.shared.with_channel(*pv, |_| ()).is_some();
+        let known: Vec<PvId> = pvs.iter().copied().filter(is_known).collect();
+        self.shared.sink.remove(&known, data, by)?; // first, so that a PV that cannot be removed goes on
+        let changes = pvs.iter().map(|pv| self.shared.uninstall(*pv));
+        Ok(changes.map(|gone| if gone { Change::Done } else { Change::Unknown }).collect())
+    }
+
+    /// Gives a PV another name, under which it is acquired from now on.
+    pub fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, S::Error> {
+        let _command = lock(&self.shared.commands);
+        let entry = self.shared.sink.rename(pv, to, old, by)?;
+        self.shared.install(entry.clone(), by.at);
+        Ok(entry)
+    }
+
+    /// Brings back a PV that was removed, as it was then.
+    pub fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, S::Error> {
+        let _command = lock(&self.shared.commands);
+        let entry = self.shared.sink.restore(pv, name, by)?;
+        self.shared.install(entry.clone(), by.at);
+        Ok(entry)
     }
 
     /// How a PV fares.
@@ -113,11 +133,9 @@ impl<S: Sink> Control<S> {
 
     /// The settings that a request means. What it leaves open stays as it is for a PV that is there.
     fn judge(&self, request: AddRequest) -> (PvName, PvSettings) {
-        let known = lock(&self.shared.names).get(&request.name).copied();
-        let present = known.and_then(|pv| self.shared.with_channel(pv, |channel| channel.entry.settings));
         let usual =
             PvSettings { protocol: self.shared.default_protocol, method: Method::Monitor, state: PvState::Active };
-        let base = present.unwrap_or(usual);
+        let base = self.shared.sink.find(request.name.as_str()).map_or(usual, |present| present.settings);
         let settings = PvSettings {
             protocol: request.protocol.unwrap_or(base.protocol),
             method: request.method.unwrap_or(base.method),
@@ -126,19 +144,27 @@ impl<S: Sink> Control<S> {
         (request.name, settings)
     }
 
-    fn set_state(&self, pv: PvId, state: PvState) -> Result<Change, S::Error> {
+    fn set_state(&self, pvs: &[PvId], state: PvState) -> Result<Vec<Change>, S::Error> {
         let _command = lock(&self.shared.commands);
-        let Some(entry) = self.shared.with_channel(pv, |channel| channel.entry.clone()) else {
-            return Ok(Change::Unknown);
-        };
-        if entry.settings.state == state {
-            return Ok(Change::Already);
+        let now: Timestamp = now();
+        let mut wanted = Vec::new();
+        let mut changes = Vec::with_capacity(pvs.len());
+        for pv in pvs {
+            let entry = self.shared.with_channel(*pv, |channel| channel.entry.clone());
+            changes.push(match entry {
+                None => Change::Unknown,
+                Some(entry) if entry.settings.state == state => Change::Already,
+                Some(entry) => {
+                    wanted.push((entry.name, PvSettings { state, ..entry.settings }));
+                    Change::Done
+                }
+            });
         }
-        let settings = PvSettings { state, ..entry.settings };
-        let now = now();
-        for entry in self.shared.sink.register(&[(entry.name, settings)], now)? {
-            self.shared.install(entry, now);
+        if !wanted.is_empty() {
+            for entry in self.shared.sink.register(&wanted, now)? {
+                self.shared.install(entry, now);
+            }
         }
-        Ok(Change::Done)
+        Ok(changes)
     }
 }

@@ -1,6 +1,9 @@
 //! What can be asked about a PV that is being acquired, and about all of them together.
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+};
 
 use sample::Timestamp;
 
@@ -57,6 +60,22 @@ impl std::ops::AddAssign for Counters {
     }
 }
 
+/// What came since `earlier`.
+impl std::ops::Sub for Counters {
+    type Output = Counters;
+
+    fn sub(self, earlier: Counters) -> Counters {
+        Counters {
+            received: self.received - earlier.received,
+            stored: self.stored - earlier.stored,
+            skipped: self.skipped - earlier.skipped,
+            dropped_queue: self.dropped_queue - earlier.dropped_queue,
+            dropped_store: self.dropped_store - earlier.dropped_store,
+            bad_stamps: self.bad_stamps - earlier.bad_stamps,
+        }
+    }
+}
+
 /// How one PV fares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
@@ -108,13 +127,72 @@ impl Totals {
     pub fn pvs(&self) -> u64 {
         self.searching + self.connected + self.disconnected + self.paused
     }
+}
 
-    pub(crate) fn count(&mut self, connection: Connection) {
-        match connection {
-            Connection::Searching => self.searching += 1,
-            Connection::Connected => self.connected += 1,
-            Connection::Disconnected => self.disconnected += 1,
-            Connection::Paused => self.paused += 1,
+/// The totals, counted along, so that nobody has to look at every PV to know them.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// PVs by where they stand, in the order in which `Connection` names the places. One may be below zero for a moment, while a PV moves.
+    pvs: [AtomicI64; 4],
+    received: AtomicU64,
+    stored: AtomicU64,
+    skipped: AtomicU64,
+    dropped_queue: AtomicU64,
+    dropped_store: AtomicU64,
+    bad_stamps: AtomicU64,
+}
+
+impl Tally {
+    /// One more PV.
+    pub(crate) fn enter(&self, connection: Connection) {
+        self.pvs[connection as usize].fetch_add(1, Relaxed);
+    }
+
+    /// One PV less.
+    pub(crate) fn leave(&self, connection: Connection) {
+        self.pvs[connection as usize].fetch_sub(1, Relaxed);
+    }
+
+    pub(crate) fn moved(&self, from: Connection, to: Connection) {
+        if from != to {
+            self.enter(to);
+            self.leave(from);
+        }
+    }
+
+    pub(crate) fn add(&self, counters: Counters) {
+        let Counters { received, stored, skipped, dropped_queue, dropped_store, bad_stamps } = counters;
+        let pairs = [
+            (&self.received, received),
+            (&self.stored, stored),
+            (&self.skipped, skipped),
+            (&self.dropped_queue, dropped_queue),
+            (&self.dropped_store, dropped_store),
+            (&self.bad_stamps, bad_stamps),
+        ];
+        for (counter, more) in pairs.into_iter().filter(|(_, more)| *more > 0) {
+            counter.fetch_add(more, Relaxed);
+        }
+    }
+
+    /// What acquisition counts; the rest is left empty.
+    pub(crate) fn totals(&self) -> Totals {
+        let pvs = |connection: Connection| self.pvs[connection as usize].load(Relaxed).max(0) as u64;
+        let counters = Counters {
+            received: self.received.load(Relaxed),
+            stored: self.stored.load(Relaxed),
+            skipped: self.skipped.load(Relaxed),
+            dropped_queue: self.dropped_queue.load(Relaxed),
+            dropped_store: self.dropped_store.load(Relaxed),
+            bad_stamps: self.bad_stamps.load(Relaxed),
+        };
+        Totals {
+            searching: pvs(Connection::Searching),
+            connected: pvs(Connection::Connected),
+            disconnected: pvs(Connection::Disconnected),
+            paused: pvs(Connection::Paused),
+            counters,
+            ..Totals::default()
         }
     }
 }

@@ -3,13 +3,16 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use epics::{Event, Key, Reading};
-use sample::{DataFate, GapCause, Method, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Sink, Timestamp};
+use sample::{
+    By, DataFate, GapCause, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Roster, Sink,
+    Timestamp,
+};
 
 use crate::{
     Acquire, AddRequest, Added, Change, Config, Connection, Control,
@@ -22,6 +25,8 @@ struct ListSink {
     entries: Arc<Mutex<Vec<PvEntry>>>,
     records: Arc<Mutex<Vec<(PvId, Record)>>>,
     refuses: Arc<AtomicBool>,
+    /// How many changes of the list were asked for.
+    changes: Arc<AtomicUsize>,
     /// The latest time that came with records.
     alive: Arc<Mutex<Option<Timestamp>>>,
 }
@@ -41,7 +46,28 @@ impl std::error::Error for Refused {}
 impl Sink for ListSink {
     type Error = Refused;
 
+    fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Refused> {
+        if self.refuses.load(Ordering::SeqCst) {
+            return Err(Refused);
+        }
+        lock(&self.records).extend_from_slice(records);
+        let mut alive = lock(&self.alive);
+        *alive = alive.max(Some(now));
+        Ok(())
+    }
+}
+
+impl Roster for ListSink {
+    fn find(&self, name: &str) -> Option<PvEntry> {
+        lock(&self.entries).iter().find(|entry| entry.name.as_str() == name).cloned()
+    }
+
+    fn entries(&self) -> Vec<PvEntry> {
+        lock(&self.entries).clone()
+    }
+
     fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Refused> {
+        self.changes.fetch_add(1, Ordering::SeqCst);
         let mut entries = lock(&self.entries);
         let mut answers = Vec::new();
         for (name, settings) in pvs {
@@ -58,22 +84,19 @@ impl Sink for ListSink {
         Ok(answers)
     }
 
-    fn remove(&self, _: PvId, _: DataFate) -> Result<(), Refused> {
+    fn rename(&self, pv: PvId, to: &PvName, _: OldName, _: &By) -> Result<PvEntry, Refused> {
+        let entry = &mut lock(&self.entries)[pv.0 as usize];
+        entry.name = to.clone();
+        Ok(entry.clone())
+    }
+
+    fn remove(&self, _: &[PvId], _: DataFate, _: &By) -> Result<(), Refused> {
+        self.changes.fetch_add(1, Ordering::SeqCst);
         if self.refuses.load(Ordering::SeqCst) { Err(Refused) } else { Ok(()) }
     }
 
-    fn entries(&self) -> Vec<PvEntry> {
-        lock(&self.entries).clone()
-    }
-
-    fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Refused> {
-        if self.refuses.load(Ordering::SeqCst) {
-            return Err(Refused);
-        }
-        lock(&self.records).extend_from_slice(records);
-        let mut alive = lock(&self.alive);
-        *alive = alive.max(Some(now));
-        Ok(())
+    fn restore(&self, pv: PvId, _: Option<&PvName>, _: &By) -> Result<PvEntry, Refused> {
+        Ok(lock(&self.entries)[pv.0 as usize].clone())
     }
 }
 
@@ -103,6 +126,14 @@ fn start_on_opened(sink: &ListSink, queue_bytes_max: usize, opened: Timestamp) -
     let pva = epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() };
     let config = Config { default_protocol: Protocol::Ca, queue_bytes_max, ca, pva };
     Acquire::start(config, sink.clone(), opened).unwrap()
+}
+
+fn by() -> By {
+    By::new("a test", now())
+}
+
+fn remove(control: &Control<ListSink>, pv: PvId) -> Change {
+    control.remove(&[pv], DataFate::Keep, &by()).unwrap()[0]
 }
 
 fn add(control: &Control<ListSink>, name: &str, method: Option<Method>) -> (PvId, Added) {
@@ -181,13 +212,15 @@ async fn commands_done_twice_say_so_and_events_of_a_former_subscription_are_not_
     let scan = Some(Method::Scan { period: Duration::from_secs(5) });
     assert_eq!(add(&control, "A", scan), (pv, Added::Changed));
     assert_eq!(add(&control, "A", None), (pv, Added::Already), "what a request leaves open stays as it is");
-    assert_eq!((control.pause(pv).unwrap(), control.pause(pv).unwrap()), (Change::Done, Change::Already));
+    let pause = || control.pause(&[pv]).unwrap()[0];
+    assert_eq!((pause(), pause()), (Change::Done, Change::Already));
     assert_eq!(control.status(pv).unwrap().connection, Connection::Paused);
     acquire.shared().receive(Key(pv.0.into()), update(1.0));
     assert_eq!(control.status(pv).unwrap().counters.received, 0);
-    assert_eq!((control.resume(pv).unwrap(), control.resume(pv).unwrap()), (Change::Done, Change::Already));
-    assert_eq!(control.remove(pv, DataFate::Keep).unwrap(), Change::Done);
-    assert_eq!(control.remove(pv, DataFate::Keep).unwrap(), Change::Unknown);
+    let resume = || control.resume(&[pv]).unwrap()[0];
+    assert_eq!((resume(), resume()), (Change::Done, Change::Already));
+    assert_eq!(remove(&control, pv), Change::Done);
+    assert_eq!(remove(&control, pv), Change::Unknown);
     assert_eq!((control.status(pv), control.totals().pvs()), (None, 0));
     acquire.finish();
 }
@@ -232,7 +265,7 @@ async fn a_pv_that_cannot_be_removed_goes_on() {
     let control = acquire.control();
     let (pv, _) = add(&control, "A", None);
     sink.refuses.store(true, Ordering::SeqCst);
-    assert!(control.remove(pv, DataFate::Keep).is_err());
+    assert!(control.remove(&[pv], DataFate::Keep, &by()).is_err());
     assert!(control.status(pv).is_some(), "the store still lists it");
     sink.refuses.store(false, Ordering::SeqCst);
     acquire.finish();
@@ -244,12 +277,50 @@ async fn events_of_before_a_removal_are_not_heard_when_the_pv_is_back() {
     let acquire = start(&sink, 1 << 20);
     let control = acquire.control();
     let (pv, _) = add(&control, "A", None);
-    assert_eq!(control.remove(pv, DataFate::Keep).unwrap(), Change::Done);
+    assert_eq!(remove(&control, pv), Change::Done);
     assert_eq!(add(&control, "A", None), (pv, Added::New));
     acquire.shared().receive(Key(pv.0.into()), update(1.0));
     assert_eq!(control.status(pv).unwrap().counters.received, 0);
     acquire.finish();
-    assert!(sink.gaps(pv).contains(&(GapCause::Paused, true, 0)), "from the removal until it came back");
+}
+
+/// A pattern may stand for a hundred thousand PVs, and each change of the store is synced.
+#[tokio::test]
+async fn many_pvs_are_paused_and_removed_in_one_change() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let control = acquire.control();
+    let names =
+        ["A", "B", "C"].map(|name| AddRequest { name: PvName::new(name).unwrap(), protocol: None, method: None });
+    let pvs: Vec<PvId> = control.add(names.to_vec()).unwrap().iter().map(|(entry, _)| entry.id).collect();
+    control.pause(&pvs[..1]).unwrap();
+    let before = sink.changes.load(Ordering::SeqCst);
+    assert_eq!(
+        control.pause(&[pvs[0], pvs[1], pvs[2], PvId(99)]).unwrap(),
+        [Change::Already, Change::Done, Change::Done, Change::Unknown]
+    );
+    assert_eq!((control.totals().paused, control.totals().pvs()), (3, 3));
+    assert_eq!(control.remove(&pvs, DataFate::Keep, &by()).unwrap(), [Change::Done; 3]);
+    assert_eq!(sink.changes.load(Ordering::SeqCst) - before, 2);
+    assert_eq!(control.totals().pvs(), 0);
+    acquire.finish();
+}
+
+#[tokio::test]
+async fn a_renamed_pv_is_searched_by_its_new_name_and_keeps_its_counts() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let control = acquire.control();
+    let (pv, _) = add(&control, "A", None);
+    acquire.shared().receive(Key(pv.0.into()), update(1.0));
+    wait_until("it is stored", || sink.samples() == 1);
+    let renamed = control.rename(pv, &PvName::new("B").unwrap(), OldName::Free, &by()).unwrap();
+    assert_eq!((renamed.id, renamed.name.as_str()), (pv, "B"));
+    assert_eq!(acquire.shared().with_channel(pv, |channel| channel.entry.name.to_string()), Some("B".to_owned()));
+    acquire.shared().receive(Key(pv.0.into()), update(2.0));
+    assert_eq!(control.status(pv).unwrap().counters.received, 1, "what comes for the old name is not heard");
+    acquire.finish();
+    assert_eq!(sink.gaps(pv).last(), Some(&(GapCause::NeverConnected, false, 0)), "until the new name answers");
 }
 
 /// What is neither before the beginning nor after the end that the store hears of lies in some gap.

@@ -20,11 +20,13 @@ pub enum GapCause {
     StoreRefused,
     /// The IOC answered with an error instead of values.
     ServerError,
+    /// The PV was taken out of the archive, and came back later.
+    NotArchived,
 }
 
 impl GapCause {
     /// All causes, in the order of their numbers on disk.
-    pub const ALL: [GapCause; 7] = [
+    pub const ALL: [GapCause; 8] = [
         GapCause::NeverConnected,
         GapCause::Disconnected,
         GapCause::Paused,
@@ -32,6 +34,7 @@ impl GapCause {
         GapCause::QueueFull,
         GapCause::StoreRefused,
         GapCause::ServerError,
+        GapCause::NotArchived,
     ];
 
     /// The name used in answers and metrics.
@@ -44,6 +47,7 @@ impl GapCause {
             GapCause::QueueFull => "queue_full",
             GapCause::StoreRefused => "store_refused",
             GapCause::ServerError => "server_error",
+            GapCause::NotArchived => "not_archived",
         }
     }
 }

@@ -7,6 +7,7 @@
 //!   Sample, Batch                a row, and the columns of many rows of one type
 //!   Metadata, Gap                what the numbers mean, and where there are none
 //!   Record, Sink                 the facts that acquisition hands to the store
+//!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //! ```
 //!
 //! Nothing here does I/O, reads a clock or knows a file or wire format.
@@ -19,6 +20,7 @@ mod column;
 mod gap;
 mod meta;
 mod pv;
+mod roster;
 mod sink;
 mod time;
 mod value;
@@ -29,6 +31,7 @@ pub use column::{Arrays, Blobs, Column, Strings};
 pub use gap::{Gap, GapCause};
 pub use meta::{Limits, Metadata};
 pub use pv::{Method, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
-pub use sink::{DataFate, Record, Sink};
+pub use roster::{By, DataFate, OldName, Roster};
+pub use sink::{Record, Sink};
 pub use time::{TimeError, TimeRange, Timestamp};
 pub use value::{Element, Shape, Value, ValueType};

@@ -85,6 +85,13 @@ impl fmt::Display for PvName {
     }
 }
 
+/// A name is found in a table by its text.
+impl std::borrow::Borrow<str> for PvName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl AsRef<str> for PvName {
     fn as_ref(&self) -> &str {
         &self.0

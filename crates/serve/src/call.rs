@@ -1,13 +1,14 @@
 //! A call: one request as its handler sees it, with the readings of parameters that many handlers need.
 
 use std::{
+    net::SocketAddr,
     str::FromStr,
     sync::{Arc, Weak},
     time::Duration,
 };
 
 use axum::{body::Bytes, http::HeaderMap};
-use sample::{Metadata, PvEntry, PvId, TimeRange, Timestamp};
+use sample::{By, Metadata, PvEntry, PvId, TimeRange, Timestamp};
 
 use crate::{
     app::{App, now},
@@ -18,6 +19,9 @@ use crate::{
 /// How far back a request reaches that does not say from when.
 const RANGE_DEFAULT: Duration = Duration::from_secs(3600);
 
+/// So much of what a client calls itself is kept in the audit.
+const WHO_CHARS_MAX: usize = 100;
+
 pub(crate) struct Call {
     pub(crate) app: Arc<App>,
     /// What stands in the path for `{pv}` and the like.
@@ -26,6 +30,8 @@ pub(crate) struct Call {
     pub(crate) url_path: String,
     pub(crate) query: Params,
     pub(crate) headers: HeaderMap,
+    /// From where the request came.
+    pub(crate) peer: Option<SocketAddr>,
     pub(crate) body: Bytes,
     /// Lives as long as the client waits for the answer.
     pub(crate) waiting: Weak<()>,
@@ -41,6 +47,16 @@ impl Call {
     pub(crate) fn pv(&self) -> Result<PvEntry, Refusal> {
         let name = self.path_part("pv");
         self.app.reader.find(name).ok_or_else(|| Refusal::unknown_pv(name).hint("GET /api/v1/pvs?match= finds names"))
+    }
+
+    /// Who orders what the call does: what the client says of itself, and from where it comes.
+    pub(crate) fn by(&self) -> By {
+        let address = self.peer.map_or_else(|| "the archiver".to_owned(), |peer| peer.ip().to_string());
+        let said = self.query.get("by").map(|who| who.chars().filter(|c| !c.is_control()).take(WHO_CHARS_MAX));
+        match said.map(String::from_iter).filter(|who| !who.is_empty()) {
+            Some(who) => By::new(format!("{who} at {address}"), now()),
+            None => By::new(address, now()),
+        }
     }
 
     /// From `from` up to, not including, `to`: by default the last hour.

@@ -1,6 +1,6 @@
 //! From a request to the handler of its route: limits, rights, body, and a thread that may block.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -37,6 +37,10 @@ pub(crate) struct Dispatch {
     app: Arc<App>,
     router: Router,
 }
+
+/// From where a request came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
 
 /// Which row of the table answered; for the counters.
 #[derive(Clone, Copy)]
@@ -134,7 +138,8 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
 fn call(app: Arc<App>, path: Vec<(String, String)>, parts: Parts, body: Bytes, waiting: &Arc<()>) -> Call {
     let query = Params::parse(parts.uri.query().unwrap_or(""));
     let url_path = parts.uri.path().to_owned();
-    Call { app, path, url_path, query, headers: parts.headers, body, waiting: Arc::downgrade(waiting) }
+    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
+    Call { app, path, url_path, query, headers: parts.headers, peer, body, waiting: Arc::downgrade(waiting) }
 }
 
 /// The whole body, unless it is too long or too slow.

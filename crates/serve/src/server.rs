@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::{
     app::{App, now},
-    dispatch::Dispatch,
+    dispatch::{Dispatch, Peer},
     metrics::Metrics,
 };
 
@@ -142,8 +142,8 @@ async fn accept(listener: TcpListener, app: Arc<App>) {
     loop {
         tokio::select! {
             accepted = listener.accept(), if connections.len() < app.config.connections_max => match accepted {
-                Ok((stream, _)) => {
-                    connections.spawn(connection(stream, dispatch.clone(), &graceful, &app));
+                Ok((stream, peer)) => {
+                    connections.spawn(connection(stream, Peer(peer), dispatch.clone(), &graceful, &app));
                 }
                 Err(error) => {
                     tracing::warn!("a connection could not be accepted: {error}");
@@ -163,12 +163,14 @@ async fn accept(listener: TcpListener, app: Arc<App>) {
 /// One connection to its end. What goes wrong on it is the client's affair.
 fn connection(
     stream: TcpStream,
+    peer: Peer,
     dispatch: Dispatch,
     graceful: &GracefulShutdown,
     app: &App,
 ) -> impl Future<Output = ()> + Send + 'static {
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         let dispatch = dispatch.clone();
+        request.extensions_mut().insert(peer);
         async move { Ok::<_, Infallible>(dispatch.answer(request.map(Body::new)).await) }
     });
     let nodelay = stream.set_nodelay(true);

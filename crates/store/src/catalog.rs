@@ -3,20 +3,23 @@
 //!
 //! A flush ends with one transaction: until it the samples are in the log, from it on they are in the segment.
 
+mod pvs;
+mod pvs_wire;
 mod wire;
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     fmt, io,
     sync::{Arc, RwLock, RwLockReadGuard},
 };
 
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
-use sample::{DataFate, Gap, GapCause, Metadata, PvEntry, PvId, PvName, Timestamp};
+use sample::{Gap, GapCause, Metadata, PvId, PvName, Timestamp};
 
-pub(crate) use wire::{Presence, cause_number, gap, metadata, metadata_bytes, pv_bytes};
+pub(crate) use pvs_wire::{archived_bytes, removed_bytes};
+pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
 
-use crate::{Error, disk::Disk, head::Facts, registry::Registry, segment::Manifest};
+use crate::{Error, disk::Disk, head::Facts, segment::Manifest};
 
 /// The key of the catalogue, and the mark of an archive.
 pub(crate) const CATALOGUE: &str = "catalogue.redb";
@@ -125,55 +128,6 @@ impl Catalog {
                 opened.times += 1;
             }
         }
-    }
-
-    /// All PVs, present and removed.
-    pub(crate) fn registry(&self) -> Result<Registry, Error> {
-        self.read(|tables| {
-            let (mut entries, mut hidden, mut deleted) = (Vec::new(), Vec::new(), HashSet::new());
-            let mut next = 0;
-            for row in tables.0.open_table(PVS)?.iter()? {
-                let (id, bytes) = row?;
-                let id = PvId(id.value());
-                next = id.0 + 1;
-                match wire::pv(id, bytes.value()) {
-                    Some((entry, wire::Presence::Archived)) => entries.push(entry),
-                    Some((entry, wire::Presence::Hidden)) => hidden.push(entry),
-                    Some((_, wire::Presence::Deleted)) => _ = deleted.insert(id),
-                    None => return Err(unreadable("the entry of a PV")),
-                }
-            }
-            Ok(Registry::new(entries, hidden, deleted, next))
-        })
-    }
-
-    pub(crate) fn put_pvs(&self, entries: &[PvEntry]) -> Result<(), Error> {
-        self.write(|transaction| {
-            let mut pvs = transaction.open_table(PVS)?;
-            for entry in entries {
-                pvs.insert(entry.id.0, wire::pv_bytes(entry, wire::Presence::Archived).as_slice())?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Marks a PV as removed; with its data goes what the catalogue has of it.
-    pub(crate) fn remove_pv(&self, entry: &PvEntry, data: DataFate) -> Result<(), Error> {
-        self.write(|transaction| {
-            let presence = match data {
-                DataFate::Keep => wire::Presence::Hidden,
-                DataFate::Delete => wire::Presence::Deleted,
-            };
-            let id = entry.id.0;
-            transaction.open_table(PVS)?.insert(id, wire::pv_bytes(entry, presence).as_slice())?;
-            if data == DataFate::Delete {
-                transaction.open_table(METADATA)?.retain_in((id, i64::MIN)..=(id, i64::MAX), |_, _| false)?;
-                let all = (id, i64::MIN, u8::MIN)..=(id, i64::MAX, u8::MAX);
-                transaction.open_table(GAPS)?.retain_in(all.clone(), |_, _| false)?;
-                transaction.open_table(OPEN_GAPS)?.retain_in(all, |_, _| false)?;
-            }
-            Ok(())
-        })
     }
 
     pub(crate) fn position(&self) -> Result<Position, Error> {
@@ -323,8 +277,8 @@ pub(crate) fn open_copy(bytes: &[u8]) -> Result<Copy, redb::Error> {
     for row in transaction.open_table(PVS)?.iter()? {
         let (id, bytes) = row?;
         let id = PvId(id.value());
-        let (entry, _) = wire::pv(id, bytes.value()).ok_or(unreadable("the entry of a PV"))?;
-        copy.names.insert(id, entry.name);
+        let row = pvs_wire::pv(id, bytes.value()).ok_or(unreadable("the entry of a PV"))?;
+        copy.names.insert(id, row.into_entry().name);
     }
     for row in transaction.open_table(SEGMENTS)?.iter()? {
         let (sequence, bytes) = row?;
@@ -388,6 +342,7 @@ fn create(disk: &Arc<dyn Disk>) -> Result<(), Error> {
         let transaction = database.begin_write()?;
         transaction.open_table(META)?.insert("version", u64::from(VERSION))?;
         transaction.open_table(PVS)?;
+        pvs::create(&transaction)?;
         transaction.open_table(METADATA)?;
         transaction.open_table(GAPS)?;
         transaction.open_table(OPEN_GAPS)?;

@@ -87,7 +87,7 @@ impl Engine {
                 return Ok(None);
             }
             let parts = self.parts_of(pv, &mut directories)?;
-            if self.registry().is_deleted(pv) {
+            if self.registry().is_purged(pv) {
                 continue;
             }
             // Like a flush: each run of one type for itself, so that samples of equal time stay in their order.

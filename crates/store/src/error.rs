@@ -57,6 +57,18 @@ pub enum Error {
         /// The number.
         pv: PvId,
     },
+    /// A name is wanted for one PV and belongs to another.
+    NameTaken {
+        /// The name.
+        name: String,
+        /// The PV that has it as its name or alias.
+        owner: String,
+    },
+    /// The PV has no such alias, or nothing that could come back.
+    NothingThere {
+        /// What was looked for, and where.
+        what: String,
+    },
     /// A file of blocks is damaged as a whole: its footer, directory or index.
     CorruptSegment {
         /// Which file.
@@ -99,6 +111,13 @@ impl fmt::Display for Error {
             Error::Refused { reason } => write!(f, "the store takes no more samples: {reason}"),
             Error::Busy => write!(f, "the store is busy writing blocks, both heads are full; is the disk too slow?"),
             Error::UnknownPv { pv } => write!(f, "no PV of this archive has the number {}", pv.0),
+            Error::NameTaken { name, owner } if name == owner => {
+                write!(f, "there is a PV called {name} already; rename or remove that one first")
+            }
+            Error::NameTaken { name, owner } => {
+                write!(f, "{name} is an alias of the PV {owner} already; remove the alias first")
+            }
+            Error::NothingThere { what } => write!(f, "there is no {what}"),
             Error::CorruptSegment { path, reason } => write!(f, "the segment {path} is damaged: {reason}"),
             Error::CorruptBlock { path, offset, pv, t0, t1, reason } => write!(
                 f,

@@ -19,7 +19,7 @@ use sample::{Batch, Column, PvId, Timestamp};
 use crate::{
     Error,
     block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX},
-    catalog::{self, Position, Presence},
+    catalog::{self, Position},
     codec::Effort,
     engine::{Engine, Flushing},
     head::Head,
@@ -96,7 +96,7 @@ impl Engine {
             alive: Some(pending.alive),
             next_segment: sequence + 1,
         };
-        let facts = pending.head.facts().clone();
+        let facts = pending.head.facts().clone().without(|pv| self.registry().is_purged(pv));
         self.catalog.commit_flush(manifest.as_ref(), &facts, position)?;
         self.change_snapshot(|snapshot| {
             snapshot.heads.retain(|head| !Arc::ptr_eq(head, &pending.head));
@@ -151,7 +151,7 @@ impl Engine {
             self.disk.create_folder(&folder)?;
             let mut writer = SegmentWriter::new(self.disk.clone(), unfinished.clone(), sequence, now);
             for pv in head.pvs() {
-                if !self.registry().is_deleted(pv) {
+                if !self.registry().is_purged(pv) {
                     self.write_pv(&mut writer, pv, head.chunks(pv))?;
                 }
             }
@@ -170,9 +170,14 @@ impl Engine {
     /// What a segment keeps of a PV besides its samples.
     pub(crate) fn named(&self, pv: PvId) -> Option<Named> {
         let registry = self.registry();
-        let archived = registry.entry(pv).map(|entry| (entry, Presence::Archived));
-        let (entry, presence) = archived.or_else(|| Some((registry.hidden_entry(pv)?, Presence::Hidden)))?;
-        Some(Named { pv, name: entry.name.clone(), row: catalog::pv_bytes(entry, presence) })
+        let (name, row) = match registry.entry(pv) {
+            Some(entry) => (&entry.name, catalog::archived_bytes(entry)),
+            None => {
+                let removed = registry.removed().get(&pv)?;
+                (&removed.entry.name, catalog::removed_bytes(removed))
+            }
+        };
+        Some(Named { pv, name: name.clone(), row })
     }
 
     /// Writes the samples of a PV, each run of one type for itself, so that samples of equal time stay in their order.

@@ -46,6 +46,13 @@ impl Facts {
     pub(crate) fn is_empty(&self) -> bool {
         self.gaps.is_empty() && self.metadata.is_empty()
     }
+
+    /// What is not of these PVs.
+    pub(crate) fn without(mut self, is_one: impl Fn(PvId) -> bool) -> Facts {
+        self.gaps.retain(|(pv, ..), _| !is_one(*pv));
+        self.metadata.retain(|(pv, _), _| !is_one(*pv));
+        self
+    }
 }
 
 impl Head {

@@ -12,6 +12,7 @@
 
 #![deny(missing_docs)]
 
+mod audit;
 mod block;
 mod block_format;
 mod bytes;
@@ -20,6 +21,7 @@ mod check;
 mod codec;
 mod compact;
 mod config;
+mod deletion;
 pub mod disk;
 mod engine;
 mod error;
@@ -35,11 +37,13 @@ mod log;
 mod log_format;
 mod log_scan;
 mod merge;
+mod names;
 mod plain;
 mod reader;
 mod recover;
 mod registry;
 mod repeats;
+mod roster;
 mod segment;
 mod segment_format;
 mod store;
@@ -49,13 +53,17 @@ mod threads;
 mod week;
 mod writer;
 
+pub use audit::{Action, AuditRecord};
 pub use check::{BadBlock, Progress, Report, check};
 pub use config::{Config, Durable};
+pub use deletion::Deletion;
 pub use error::Error;
 pub use field::FieldSamples;
 pub use health::{Health, Watermark};
 pub use merge::{Samples, Stretch, Stretches};
+pub use names::{NameChunk, Named, Names};
 pub use reader::{GapScope, Reader};
+pub use registry::RemovedPv;
 pub use store::Store;
 pub use summary::Summary;
 pub use writer::Writer;

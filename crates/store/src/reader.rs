@@ -2,10 +2,10 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
-use sample::{Batch, Gap, GapCause, Metadata, PvEntry, PvId, Sample, TimeRange, Timestamp, Value, ValueType};
+use sample::{Batch, Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
-    Error, FieldSamples, Health, Samples, Stretches, Summary, Watermark,
+    AuditRecord, Deletion, Error, FieldSamples, Health, Names, RemovedPv, Samples, Stretches, Summary, Watermark,
     engine::Engine,
     field, log,
     merge::{Block, Part, Source},
@@ -39,7 +39,7 @@ impl Reader {
         Reader { engine }
     }
 
-    /// The PV of that name, if it is to be archived.
+    /// The PV of that name or alias, if it is to be archived.
     pub fn find(&self, name: &str) -> Option<PvEntry> {
         self.engine.registry().find(name).cloned()
     }
@@ -49,9 +49,34 @@ impl Reader {
         self.engine.registry().entry(pv).cloned()
     }
 
-    /// All PVs that are to be archived, sorted by name.
-    pub fn entries(&self) -> Arc<[PvEntry]> {
+    /// All PVs that are to be archived, sorted by name. With a million PVs this takes a while; `names` does not.
+    pub fn entries(&self) -> Vec<PvEntry> {
         self.engine.registry().entries()
+    }
+
+    /// The names and aliases of all PVs that are to be archived.
+    pub fn names(&self) -> Names {
+        self.engine.registry().names()
+    }
+
+    /// The other names of a PV.
+    pub fn aliases(&self, pv: PvId) -> Vec<PvName> {
+        self.engine.registry().aliases(pv).to_vec()
+    }
+
+    /// The PVs that were removed and can come back.
+    pub fn removed(&self) -> Vec<RemovedPv> {
+        self.engine.registry().removed().values().cloned().collect()
+    }
+
+    /// The ranges that were deleted: those that can come back, and those that are being purged.
+    pub fn deletions(&self) -> Vec<Deletion> {
+        self.engine.registry().deletions().cloned().collect()
+    }
+
+    /// Lines of the audit with lower numbers than `before`, the newest first, at most so many.
+    pub fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, Error> {
+        self.engine.catalog.audit(before, limit)
     }
 
     /// The samples with `t0 <= time < t1` in time order, in batches of one type and at most 8192 rows or about 1 MiB.

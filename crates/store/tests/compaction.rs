@@ -5,8 +5,8 @@ mod sim;
 
 use std::{sync::Arc, time::Duration};
 
-use common::{append, at, read, register, sample, wait_until};
-use sample::{Column, DataFate, PvId, Sample, Sink, TimeRange, Value};
+use common::{append, at, by, name, read, register, sample, wait_until};
+use sample::{Column, DataFate, PvId, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk};
 use store::{Config, Durable, Store};
 
@@ -69,11 +69,12 @@ fn a_merge_changes_no_answer_and_leaves_no_file_behind() {
 }
 
 #[test]
-fn data_of_a_deleted_pv_cannot_be_reached_and_goes_with_the_next_merge() {
+fn data_of_a_deleted_pv_cannot_be_reached_and_survives_merges_until_it_is_purged() {
     let disk = Arc::new(SimDisk::default());
     let (store, pvs) = seven_segments(&disk);
     let blocks = store.reader().health().blocks;
-    store.writer().remove(pvs[0], DataFate::Delete).unwrap();
+    let before = read(&store, pvs[0], TimeRange::ALL);
+    store.writer().remove(&[pvs[0]], DataFate::Delete, &by(8)).unwrap();
     assert_eq!(read(&store, pvs[0], TimeRange::ALL), []);
     assert_eq!(store.reader().extent(pvs[0]), None);
     let again = register(&store, &["A"]).unwrap()[0];
@@ -81,8 +82,10 @@ fn data_of_a_deleted_pv_cannot_be_reached_and_goes_with_the_next_merge() {
     append(&store, pvs[1], &samples(8)).unwrap();
     store.tick(at(9_000_000_000_000));
     wait_until("the segments are merged", || store.reader().health().merged_segments == 8);
-    assert_eq!((blocks, store.reader().health().blocks), (14, 8));
+    assert_eq!((blocks, store.reader().health().segments), (14, 1));
     assert_eq!(read(&store, pvs[0], TimeRange::ALL), []);
+    store.writer().restore(pvs[0], Some(&name("A2")), &by(9)).unwrap();
+    assert_eq!(read(&store, pvs[0], TimeRange::ALL), before);
 }
 
 #[test]
@@ -90,7 +93,7 @@ fn a_removed_pv_comes_back_with_its_data_when_it_was_kept() {
     let disk = Arc::new(SimDisk::default());
     let (store, pvs) = seven_segments(&disk);
     let before = read(&store, pvs[0], TimeRange::ALL);
-    store.writer().remove(pvs[0], DataFate::Keep).unwrap();
+    store.writer().remove(&[pvs[0]], DataFate::Keep, &by(8)).unwrap();
     assert_eq!((store.reader().find("A"), store.reader().entry(pvs[0])), (None, None));
     store.close(at(8_000_000_000_000)).unwrap();
     let store = Store::open_on(disk, config(), at(9_000_000_000_000)).unwrap();

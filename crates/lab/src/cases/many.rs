@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, time::Instant};
 
-use sample::{Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink, TimeRange};
+use sample::{Method, Protocol, PvId, PvName, PvSettings, PvState, Record, TimeRange};
 
 use crate::{
     measure::{memory_mib, peak_memory_mib},

@@ -31,10 +31,18 @@ pub(crate) fn list(call: &Call) -> Answer {
     let pattern = Pattern::search(call.query.get("match").unwrap_or(""))?;
     let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
     let offset = call.number("offset")?.unwrap_or(0);
-    let entries = call.app.reader.entries();
-    let found = pattern.among(&entries);
-    let page = found.iter().skip(offset).take(limit);
-    let rows = page.map(|index| row(call, &entries[*index])).collect::<Result<Vec<_>, _>>()?;
+    let names = call.app.reader.names();
+    let found = pattern.among(&names);
+    let mut rows = Vec::new();
+    for named in found.iter().skip(offset).take(limit) {
+        let Some(entry) = call.app.reader.entry(named.pv) else { continue }; // it has just been removed
+        let mut row = row(call, &entry)?;
+        if entry.name != named.name {
+            row.insert("name".to_owned(), named.name.as_str().into());
+            row.insert("alias_of".to_owned(), entry.name.as_str().into());
+        }
+        rows.push(row);
+    }
     json(&json!({ "total": found.len(), "pvs": rows }))
 }
 
@@ -47,6 +55,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     let newest = call.metadata_at_end(entry.id, TimeRange::ALL)?;
     let extent = reader.extent(entry.id);
     object.extend([
+        ("aliases".to_owned(), reader.aliases(entry.id).iter().map(|alias| alias.as_str()).collect::<Vec<_>>().into()),
         ("added".to_owned(), entry.added.to_string().into()),
         ("server".to_owned(), status.server.map(|server| server.to_string()).into()),
         ("first_connected".to_owned(), status.first_connected.map(|time| time.to_string()).into()),
@@ -216,15 +225,15 @@ pub(crate) fn request(
 /// `POST /pvs/{pv}/pause`
 pub(crate) fn pause(call: &Call) -> Answer {
     let entry = call.pv()?;
-    let change = call.app.control.pause(entry.id)?;
-    changed(&entry, change, "paused", "already_paused")
+    let change = call.app.control.pause(&[entry.id])?;
+    changed(&entry, &change, "paused", "already_paused")
 }
 
 /// `POST /pvs/{pv}/resume`
 pub(crate) fn resume(call: &Call) -> Answer {
     let entry = call.pv()?;
-    let change = call.app.control.resume(entry.id)?;
-    changed(&entry, change, "resumed", "already_active")
+    let change = call.app.control.resume(&[entry.id])?;
+    changed(&entry, &change, "resumed", "already_active")
 }
 
 /// `DELETE /pvs/{pv}`
@@ -234,15 +243,15 @@ pub(crate) fn remove(call: &Call) -> Answer {
         "delete" => DataFate::Delete,
         _ => DataFate::Keep,
     };
-    let change = call.app.control.remove(entry.id, fate)?;
-    changed(&entry, change, "removed", "already_removed")
+    let change = call.app.control.remove(&[entry.id], fate, &call.by())?;
+    changed(&entry, &change, "removed", "already_removed")
 }
 
-fn changed(entry: &PvEntry, change: Change, done: &str, already: &str) -> Answer {
+fn changed(entry: &PvEntry, change: &[Change], done: &str, already: &str) -> Answer {
     let status = match change {
-        Change::Done => done,
-        Change::Already => already,
-        Change::Unknown => return Err(Refusal::unknown_pv(entry.name.as_str())),
+        [Change::Done] => done,
+        [Change::Already] => already,
+        _ => return Err(Refusal::unknown_pv(entry.name.as_str())),
     };
     json(&json!({ "name": entry.name.as_str(), "status": status }))
 }

@@ -2,7 +2,7 @@
 
 use acquire::{AddRequest, Added, Change};
 use axum::http::header;
-use sample::{DataFate, Method, PvEntry, PvState};
+use sample::{DataFate, Method, PvEntry, PvId, PvState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -124,40 +124,33 @@ fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
 
 /// `GET` and `POST /mgmt/bpl/pauseArchivingPV`
 pub(crate) fn pause(call: &Call) -> Answer {
-    for_each(call, |entry| Ok(objection(call.app.control.pause(entry.id)?, "already paused")))
+    for_each(call, "already paused", |pvs| Ok(call.app.control.pause(pvs)?))
 }
 
 /// `GET` and `POST /mgmt/bpl/resumeArchivingPV`
 pub(crate) fn resume(call: &Call) -> Answer {
-    for_each(call, |entry| Ok(objection(call.app.control.resume(entry.id)?, "not paused")))
+    for_each(call, "not paused", |pvs| Ok(call.app.control.resume(pvs)?))
 }
 
-fn objection(change: Change, already: &'static str) -> Option<&'static str> {
-    match change {
-        Change::Done => None,
-        Change::Already => Some(already),
-        Change::Unknown => Some("not being archived"),
-    }
-}
-
-/// Does it to every PV that the request names. A single name is answered by an object, several by a list of them.
-fn for_each(call: &Call, act: impl Fn(&PvEntry) -> Result<Option<&'static str>, Refusal>) -> Answer {
+/// Does it to all PVs that the request names, at once. A single name is answered by an object, several by a list of them.
+fn for_each(call: &Call, already: &str, act: impl Fn(&[PvId]) -> Result<Vec<Change>, Refusal>) -> Answer {
     let names = names_in(call)?;
     let single = matches!(names.as_slice(), [name] if !is_glob(name));
-    let mut rows = Vec::new();
-    for (name, found) in resolve(call, &names)? {
-        let Some(entry) = found else {
-            if single {
-                return Err(Refusal::unknown_pv(&name));
-            }
-            rows.push(json!({ "pvName": name, "validation": format!("PV {name} is not being archived") }));
-            continue;
-        };
-        rows.push(match act(&entry)? {
-            None => json!({ "pvName": name, "status": "ok" }),
-            Some(objection) => json!({ "pvName": name, "validation": format!("PV {name} is {objection}") }),
-        });
+    let resolved = resolve(call, &names)?;
+    if single && let [(name, None)] = resolved.as_slice() {
+        return Err(Refusal::unknown_pv(name));
     }
+    let pvs: Vec<PvId> = resolved.iter().filter_map(|(_, found)| Some(found.as_ref()?.id)).collect();
+    let mut changes = act(&pvs)?.into_iter();
+    let row = |(name, found): &(String, Option<PvEntry>)| {
+        let objection = match found.as_ref().and_then(|_| changes.next()) {
+            Some(Change::Done) => return json!({ "pvName": name, "status": "ok" }),
+            Some(Change::Already) => already,
+            Some(Change::Unknown) | None => "not being archived",
+        };
+        json!({ "pvName": name, "validation": format!("PV {name} is {objection}") })
+    };
+    let rows: Vec<Value> = resolved.iter().map(row).collect();
     if single { json(&rows.first()) } else { json(&rows) }
 }
 
@@ -178,7 +171,7 @@ pub(crate) fn delete(call: &Call) -> Answer {
             rows.push(json!({ "validation": objection }));
             continue;
         }
-        call.app.control.remove(entry.id, fate)?;
+        call.app.control.remove(&[entry.id], fate, &call.by())?;
         rows.push(json!({ "validation": "", "status": "ok" }));
     }
     if let [row] = rows.as_slice() { json(row) } else { json(&rows) }
@@ -194,7 +187,7 @@ pub(crate) fn abort(call: &Call) -> Answer {
             &json!({ "status": "no", "desc": format!("PV {name} is being archived, there is no request to abort") }),
         );
     }
-    call.app.control.remove(entry.id, DataFate::Keep)?;
+    call.app.control.remove(&[entry.id], DataFate::Keep, &call.by())?;
     json(&json!({ "status": "ok", "desc": format!("Aborted request for archiving PV {name}") }))
 }
 
@@ -260,11 +253,11 @@ pub(crate) fn resolve(call: &Call, names: &[String]) -> Result<Vec<(String, Opti
     let mut found = Vec::new();
     for name in names {
         if is_glob(name) {
-            let entries = call.app.reader.entries();
-            for index in Pattern::glob(name)?.among(&entries) {
-                let entry = &entries[index];
-                found.push((entry.name.to_string(), Some(entry.clone())));
-            }
+            let names = call.app.reader.names();
+            let fitting = Pattern::glob(name)?.among(&names).into_iter();
+            let entries =
+                fitting.filter_map(|named| call.app.reader.entry(named.pv).filter(|pv| pv.name == named.name));
+            found.extend(entries.map(|entry| (entry.name.to_string(), Some(entry))));
         } else {
             found.push((name.clone(), find(call, name).ok()));
         }

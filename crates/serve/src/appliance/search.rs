@@ -44,8 +44,7 @@ pub(crate) fn matching_pvs(call: &Call) -> Answer {
 }
 
 fn names(call: &Call, pattern: &Pattern, limit: i64) -> Vec<String> {
-    let entries = call.app.reader.entries();
-    let found = pattern.among(&entries);
+    let names = call.app.reader.names();
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    found.into_iter().take(limit).map(|index| entries[index].name.to_string()).collect()
+    pattern.among(&names).into_iter().take(limit).map(|named| named.name.to_string()).collect()
 }

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sample::{DataFate, Method, Protocol, PvId, PvName, PvSettings, PvState, Sink};
+use sample::{By, DataFate, Method, Protocol, PvId, PvName, PvSettings, PvState, Sink};
 use store::{Config, Durable, Error, Store};
 use verify::Promised;
 
@@ -61,7 +61,7 @@ fn live(store: &Store, promised: &Promised, mut appended: u64) -> Result<(), Fai
     register(store, std::slice::from_ref(&own))?;
     say(&format!("present {own}"))?;
     if let Some(entry) = store.reader().find(&format!("CYCLE:{}", promised.cycle.saturating_sub(2))) {
-        store.writer().remove(entry.id, DataFate::Keep)?;
+        store.writer().remove(&[entry.id], DataFate::Keep, &By::new("the victim", workload::clock(promised.cycle)))?;
         say(&format!("absent {}", entry.name))?;
     }
     let (began, mut durable) = (Instant::now(), 0);

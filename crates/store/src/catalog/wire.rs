@@ -2,42 +2,9 @@
 //! without the files.
 
 use minicbor::{Decode, Encode};
-use sample::{
-    Element, Gap, GapCause, Limits, Metadata, Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Timestamp,
-    ValueType,
-};
+use sample::{Element, Gap, GapCause, Limits, Metadata, PvId, Timestamp, ValueType};
 
 use crate::segment::Manifest;
-
-/// Whether a PV is archived, or was removed with or without its data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-#[cbor(index_only)]
-pub(crate) enum Presence {
-    #[n(0)]
-    Archived,
-    #[n(1)]
-    Hidden,
-    #[n(2)]
-    Deleted,
-}
-
-#[derive(Encode, Decode)]
-#[cbor(map)]
-struct Pv {
-    #[n(0)]
-    name: String,
-    #[n(1)]
-    presence: Presence,
-    #[n(2)]
-    protocol: String,
-    /// None: a monitor.
-    #[n(3)]
-    scan_period_nanos: Option<u64>,
-    #[n(4)]
-    paused: bool,
-    #[n(5)]
-    added: i64,
-}
 
 #[derive(Encode, Decode)]
 #[cbor(map)]
@@ -96,33 +63,6 @@ struct Meta {
 
 fn bytes_of<T: Encode<()>>(value: &T) -> Vec<u8> {
     minicbor::to_vec(value).expect("writing to memory cannot fail")
-}
-
-pub(crate) fn pv_bytes(entry: &PvEntry, presence: Presence) -> Vec<u8> {
-    let PvSettings { protocol, method, state } = entry.settings;
-    bytes_of(&Pv {
-        name: entry.name.as_str().to_owned(),
-        presence,
-        protocol: protocol.name().to_owned(),
-        scan_period_nanos: match method {
-            Method::Monitor => None,
-            Method::Scan { period } => Some(u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)),
-        },
-        paused: state == PvState::Paused,
-        added: entry.added.nanos(),
-    })
-}
-
-pub(super) fn pv(id: PvId, bytes: &[u8]) -> Option<(PvEntry, Presence)> {
-    let pv: Pv = minicbor::decode(bytes).ok()?;
-    let period = pv.scan_period_nanos.map(std::time::Duration::from_nanos);
-    let settings = PvSettings {
-        protocol: Protocol::from_name(&pv.protocol)?,
-        method: period.map_or(Method::Monitor, |period| Method::Scan { period }),
-        state: if pv.paused { PvState::Paused } else { PvState::Active },
-    };
-    let name = PvName::new(&pv.name).ok()?;
-    Some((PvEntry { id, name, settings, added: Timestamp::from_nanos(pv.added) }, pv.presence))
 }
 
 pub(super) fn manifest_bytes(manifest: &Manifest) -> Vec<u8> {

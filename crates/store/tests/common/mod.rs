@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use sample::{
-    Alarm, Batch, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink, TimeRange, Timestamp,
+    Alarm, Batch, By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink, TimeRange, Timestamp,
     Value,
 };
 use store::{Error, Store};
@@ -20,6 +20,15 @@ pub(crate) fn sample(nanos: i64, value: Value) -> Sample {
 
 pub(crate) fn settings() -> PvSettings {
     PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active }
+}
+
+pub(crate) fn name(text: &str) -> PvName {
+    PvName::new(text).unwrap()
+}
+
+/// A tester, at that time.
+pub(crate) fn by(nanos: i64) -> By {
+    By::new("a tester", at(nanos))
 }
 
 pub(crate) fn register(store: &Store, names: &[&str]) -> Result<Vec<PvId>, Error> {

@@ -1,0 +1,60 @@
+//! The roster: which PVs are archived under which names. Acquisition follows it and the store keeps it.
+
+use crate::{PvEntry, PvId, PvName, PvSettings, Sink, Timestamp};
+
+/// Who ordered a change, and when: what the audit keeps of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct By {
+    /// A person, a program or an address.
+    pub who: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl By {
+    /// Somebody, at a time.
+    pub fn new(who: impl Into<String>, at: Timestamp) -> By {
+        By { who: who.into(), at }
+    }
+}
+
+/// What becomes of the data of a PV that is removed. Either way the PV vanishes from every answer at once, and comes back as it
+/// was when it is restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataFate {
+    /// It stays for good, hidden until the PV is restored or its name is registered again.
+    Keep,
+    /// It is to go: a purge frees its space, and until then it can be restored. A name that is registered again begins anew.
+    Delete,
+}
+
+/// What becomes of the old name of a PV that is renamed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OldName {
+    /// It stays as an alias.
+    Alias,
+    /// It is free for another PV.
+    Free,
+}
+
+/// The list of PVs. Every change is durable when it returns, and either all of it is done or nothing.
+pub trait Roster: Sink {
+    /// The PV of that name or alias, if it is to be archived.
+    fn find(&self, name: &str) -> Option<PvEntry>;
+
+    /// All PVs that are to be archived.
+    fn entries(&self) -> Vec<PvEntry>;
+
+    /// Adds PVs, or changes the settings of those that are there. Gives their entries in order. What was removed with its data
+    /// kept comes back, with a gap for the time in between.
+    fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Self::Error>;
+
+    /// Gives a PV another name; its samples stay where they are.
+    fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Self::Error>;
+
+    /// Takes PVs out of the archive.
+    fn remove(&self, pvs: &[PvId], data: DataFate, by: &By) -> Result<(), Self::Error>;
+
+    /// Brings back a PV that was removed, under another name if its own is taken; with a gap for the time in between.
+    fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Self::Error>;
+}

@@ -1,0 +1,154 @@
+//! The catalogue of PVs: names, aliases, what was removed or deleted, and the audit. Every change is one transaction.
+
+use std::collections::BTreeSet;
+
+use redb::{ReadableTable, TableDefinition, WriteTransaction};
+use sample::{PvId, PvName};
+
+use super::{Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, pvs_wire as wire, unreadable};
+use crate::{
+    AuditRecord, Error,
+    catalog::cause_number,
+    registry::{Change, Registry, Rows},
+};
+
+/// Other names → PV
+pub(super) const ALIASES: TableDefinition<&str, u32> = TableDefinition::new("aliases");
+/// Number → a deleted range
+pub(super) const DELETIONS: TableDefinition<u64, &[u8]> = TableDefinition::new("deletions");
+/// Number → what was done
+pub(super) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
+
+impl Catalog {
+    /// All PVs, present and removed.
+    pub(crate) fn registry(&self) -> Result<Registry, Error> {
+        self.read(|tables| {
+            let mut rows = Rows::default();
+            for row in tables.0.open_table(PVS)?.iter()? {
+                let (id, bytes) = row?;
+                let pv = PvId(id.value());
+                match wire::pv(pv, bytes.value()).ok_or(unreadable("the entry of a PV"))? {
+                    wire::Pv::Archived(entry) => rows.entries.push(entry),
+                    wire::Pv::Removed(removed) => rows.removed.push(removed),
+                    wire::Pv::Purging(_) => _ = rows.purging.insert(pv),
+                    wire::Pv::Purged(_) => _ = rows.purged.insert(pv),
+                }
+            }
+            for row in tables.0.open_table(ALIASES)?.iter()? {
+                let (alias, pv) = row?;
+                let alias = PvName::new(alias.value()).map_err(|_| unreadable("an alias"))?;
+                rows.aliases.push((alias, PvId(pv.value())));
+            }
+            for row in tables.0.open_table(DELETIONS)?.iter()? {
+                let (number, bytes) = row?;
+                let deletion = wire::deletion(number.value(), bytes.value());
+                rows.deletions.push(deletion.ok_or(unreadable("a deletion"))?);
+            }
+            Ok(Registry::new(rows))
+        })
+    }
+
+    /// One change of the list of PVs, with all that belongs to it.
+    pub(crate) fn commit_change(&self, change: &Change) -> Result<(), Error> {
+        self.write(|transaction| {
+            let mut pvs = transaction.open_table(PVS)?;
+            for removed in &change.removed {
+                pvs.insert(removed.entry.id.0, wire::removed_bytes(removed).as_slice())?;
+            }
+            for entry in &change.put {
+                pvs.insert(entry.id.0, wire::archived_bytes(entry).as_slice())?;
+            }
+            for entry in &change.purged {
+                pvs.insert(entry.id.0, wire::purging_bytes(entry).as_slice())?;
+                forget(transaction, entry.id)?;
+            }
+            for entry in &change.purge_done {
+                pvs.insert(entry.id.0, wire::purged_bytes(entry).as_slice())?;
+            }
+            let mut aliases = transaction.open_table(ALIASES)?;
+            for alias in change.removed.iter().flat_map(|removed| &removed.aliases).chain(&change.aliases_removed) {
+                aliases.remove(alias.as_str())?;
+            }
+            for (alias, pv) in &change.aliases_added {
+                aliases.insert(alias.as_str(), pv.0)?;
+            }
+            let mut gaps = transaction.open_table(GAPS)?;
+            for (pv, gap) in &change.gaps {
+                let to = gap.to.unwrap_or(gap.from).nanos();
+                gaps.insert((pv.0, gap.from.nanos(), cause_number(gap.cause)), (to, gap.lost))?;
+            }
+            put_deletions(transaction, change)?;
+            put_audit(transaction, &change.audit)
+        })
+    }
+
+    /// The number of the next deletion.
+    #[expect(dead_code, reason = "deleted ranges come with the next step")]
+    pub(crate) fn next_deletion(&self) -> Result<u64, Error> {
+        self.read(|tables| Ok(tables.meta("next_deletion")?.unwrap_or(1)))
+    }
+
+    /// The newest lines of the audit with lower numbers than `before`, the newest first.
+    pub(crate) fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, Error> {
+        self.read(|tables| {
+            let table = tables.0.open_table(AUDIT)?;
+            let mut records = Vec::new();
+            for row in table.range(..before)?.rev().take(limit) {
+                let (number, bytes) = row?;
+                let record = wire::audit(number.value(), bytes.value());
+                records.push(record.ok_or(unreadable("a line of the audit"))?);
+            }
+            Ok(records)
+        })
+    }
+}
+
+/// Makes the tables, so that they can be read.
+pub(super) fn create(transaction: &WriteTransaction) -> Result<(), redb::Error> {
+    transaction.open_table(ALIASES)?;
+    transaction.open_table(DELETIONS)?;
+    transaction.open_table(AUDIT)?;
+    Ok(())
+}
+
+/// Takes out what there is of a PV besides its samples.
+fn forget(transaction: &WriteTransaction, pv: PvId) -> Result<(), redb::Error> {
+    let all = (pv.0, i64::MIN, u8::MIN)..=(pv.0, i64::MAX, u8::MAX);
+    transaction.open_table(METADATA)?.retain_in((pv.0, i64::MIN)..=(pv.0, i64::MAX), |_, _| false)?;
+    transaction.open_table(GAPS)?.retain_in(all.clone(), |_, _| false)?;
+    transaction.open_table(OPEN_GAPS)?.retain_in(all, |_, _| false)?;
+    Ok(())
+}
+
+fn put_deletions(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
+    let mut deletions = transaction.open_table(DELETIONS)?;
+    let mut meta = transaction.open_table(META)?;
+    for deletion in &change.deleted {
+        deletions.insert(deletion.number, wire::deletion_bytes(deletion).as_slice())?;
+        // A number that was undone is not used again, or a late command would undo another deletion.
+        let next = meta.get("next_deletion")?.map_or(1, |next| next.value()).max(deletion.number + 1);
+        meta.insert("next_deletion", next)?;
+    }
+    for deletion in &change.undeleted {
+        deletions.remove(deletion.number)?;
+    }
+    let purged: BTreeSet<PvId> = change.purged.iter().map(|entry| entry.id).collect();
+    if !purged.is_empty() {
+        let is_left = |bytes: &[u8]| wire::deletion(0, bytes).is_none_or(|deletion| !purged.contains(&deletion.pv));
+        deletions.retain(|_, bytes| is_left(bytes))?;
+    }
+    Ok(())
+}
+
+/// Writes lines of the audit behind those that there are.
+pub(super) fn put_audit(transaction: &WriteTransaction, records: &[AuditRecord]) -> Result<(), redb::Error> {
+    if records.is_empty() {
+        return Ok(());
+    }
+    let mut audit = transaction.open_table(AUDIT)?;
+    let next = audit.last()?.map_or(0, |(number, _)| number.value() + 1);
+    for (number, record) in (next..).zip(records) {
+        audit.insert(number, wire::audit_bytes(record).as_slice())?;
+    }
+    Ok(())
+}

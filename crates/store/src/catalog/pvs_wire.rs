@@ -1,0 +1,282 @@
+//! What stands in the catalogue's values about PVs: CBOR maps with numbered keys, converted by hand, so that the public types
+//! can change without the files.
+
+use minicbor::{Decode, Encode};
+use sample::{By, DataFate, Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, TimeRange, Timestamp};
+
+use crate::{AuditRecord, RemovedPv, audit::Action, deletion::Deletion};
+
+/// Whether a PV is archived, or was removed, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+enum Presence {
+    #[n(0)]
+    Archived,
+    #[n(1)]
+    Kept,
+    #[n(2)]
+    Deleted,
+    #[n(3)]
+    Purging,
+    #[n(4)]
+    Purged,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct PvRow {
+    #[n(0)]
+    name: String,
+    #[n(1)]
+    presence: Presence,
+    #[n(2)]
+    protocol: String,
+    /// None: a monitor.
+    #[n(3)]
+    scan_period_nanos: Option<u64>,
+    #[n(4)]
+    paused: bool,
+    #[n(5)]
+    added: i64,
+    #[n(6)]
+    removed: Option<ByRow>,
+    /// Of a removed PV; those of the others have a table.
+    #[n(7)]
+    aliases: Option<Vec<String>>,
+    /// Since when it is out of the archive.
+    #[n(8)]
+    since: Option<i64>,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct ByRow {
+    #[n(0)]
+    at: i64,
+    #[n(1)]
+    who: String,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct DeletionRow {
+    #[n(0)]
+    pv: u32,
+    #[n(1)]
+    t0: i64,
+    #[n(2)]
+    t1: i64,
+    #[n(3)]
+    below: u64,
+    #[n(4)]
+    by: ByRow,
+    #[n(5)]
+    is_final: bool,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct AuditRow {
+    #[n(0)]
+    by: ByRow,
+    #[n(1)]
+    action: u8,
+    #[n(2)]
+    pv: Option<u32>,
+    #[n(3)]
+    name: String,
+    #[n(4)]
+    detail: String,
+    #[n(5)]
+    range: Option<(i64, i64)>,
+    #[n(6)]
+    samples: u64,
+    #[n(7)]
+    bytes: u64,
+}
+
+/// What a row says about a PV.
+#[derive(Debug, PartialEq)]
+pub(super) enum Pv {
+    Archived(PvEntry),
+    Removed(RemovedPv),
+    Purging(PvEntry),
+    Purged(PvEntry),
+}
+
+impl Pv {
+    pub(super) fn into_entry(self) -> PvEntry {
+        match self {
+            Pv::Archived(entry) | Pv::Purging(entry) | Pv::Purged(entry) => entry,
+            Pv::Removed(removed) => removed.entry,
+        }
+    }
+}
+
+fn bytes_of<T: Encode<()>>(value: &T) -> Vec<u8> {
+    minicbor::to_vec(value).expect("writing to memory cannot fail")
+}
+
+fn by_row(by: &By) -> ByRow {
+    ByRow { at: by.at.nanos(), who: by.who.clone() }
+}
+
+fn by(row: ByRow) -> By {
+    By { who: row.who, at: Timestamp::from_nanos(row.at) }
+}
+
+fn pv_row(entry: &PvEntry, presence: Presence) -> PvRow {
+    let PvSettings { protocol, method, state } = entry.settings;
+    PvRow {
+        name: entry.name.as_str().to_owned(),
+        presence,
+        protocol: protocol.name().to_owned(),
+        scan_period_nanos: match method {
+            Method::Monitor => None,
+            Method::Scan { period } => Some(u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)),
+        },
+        paused: state == PvState::Paused,
+        added: entry.added.nanos(),
+        removed: None,
+        aliases: None,
+        since: None,
+    }
+}
+
+pub(crate) fn archived_bytes(entry: &PvEntry) -> Vec<u8> {
+    bytes_of(&pv_row(entry, Presence::Archived))
+}
+
+pub(super) fn purging_bytes(entry: &PvEntry) -> Vec<u8> {
+    bytes_of(&pv_row(entry, Presence::Purging))
+}
+
+pub(super) fn purged_bytes(entry: &PvEntry) -> Vec<u8> {
+    bytes_of(&pv_row(entry, Presence::Purged))
+}
+
+pub(crate) fn removed_bytes(removed: &RemovedPv) -> Vec<u8> {
+    let presence = match removed.data {
+        DataFate::Keep => Presence::Kept,
+        DataFate::Delete => Presence::Deleted,
+    };
+    let aliases = removed.aliases.iter().map(|alias| alias.as_str().to_owned()).collect();
+    bytes_of(&PvRow {
+        removed: Some(by_row(&removed.by)),
+        aliases: Some(aliases),
+        since: Some(removed.since.nanos()),
+        ..pv_row(&removed.entry, presence)
+    })
+}
+
+pub(super) fn pv(id: PvId, bytes: &[u8]) -> Option<Pv> {
+    let row: PvRow = minicbor::decode(bytes).ok()?;
+    let period = row.scan_period_nanos.map(std::time::Duration::from_nanos);
+    let settings = PvSettings {
+        protocol: Protocol::from_name(&row.protocol)?,
+        method: period.map_or(Method::Monitor, |period| Method::Scan { period }),
+        state: if row.paused { PvState::Paused } else { PvState::Active },
+    };
+    let entry = PvEntry { id, name: PvName::new(&row.name).ok()?, settings, added: Timestamp::from_nanos(row.added) };
+    let data = match row.presence {
+        Presence::Archived => return Some(Pv::Archived(entry)),
+        Presence::Purging => return Some(Pv::Purging(entry)),
+        Presence::Purged => return Some(Pv::Purged(entry)),
+        Presence::Kept => DataFate::Keep,
+        Presence::Deleted => DataFate::Delete,
+    };
+    let aliases = row.aliases.unwrap_or_default();
+    let aliases = aliases.iter().map(|alias| PvName::new(alias).ok()).collect::<Option<_>>()?;
+    let since = Timestamp::from_nanos(row.since?);
+    Some(Pv::Removed(RemovedPv { entry, aliases, data, since, by: by(row.removed?) }))
+}
+
+pub(super) fn deletion_bytes(deletion: &Deletion) -> Vec<u8> {
+    bytes_of(&DeletionRow {
+        pv: deletion.pv.0,
+        t0: deletion.range.t0.nanos(),
+        t1: deletion.range.t1.nanos(),
+        below: deletion.below,
+        by: by_row(&deletion.by),
+        is_final: deletion.is_final,
+    })
+}
+
+pub(super) fn deletion(number: u64, bytes: &[u8]) -> Option<Deletion> {
+    let row: DeletionRow = minicbor::decode(bytes).ok()?;
+    let range = TimeRange::new(Timestamp::from_nanos(row.t0), Timestamp::from_nanos(row.t1)).ok()?;
+    Some(Deletion { number, pv: PvId(row.pv), range, by: by(row.by), is_final: row.is_final, below: row.below })
+}
+
+pub(super) fn audit_bytes(record: &AuditRecord) -> Vec<u8> {
+    let action = Action::ALL.iter().position(|action| *action == record.action).expect("the list names every action");
+    bytes_of(&AuditRow {
+        by: by_row(&record.by),
+        action: action as u8,
+        pv: record.pv.map(|pv| pv.0),
+        name: record.name.clone(),
+        detail: record.detail.clone(),
+        range: record.range.map(|range| (range.t0.nanos(), range.t1.nanos())),
+        samples: record.samples,
+        bytes: record.bytes,
+    })
+}
+
+pub(super) fn audit(number: u64, bytes: &[u8]) -> Option<AuditRecord> {
+    let row: AuditRow = minicbor::decode(bytes).ok()?;
+    let range = match row.range {
+        None => None,
+        Some((t0, t1)) => Some(TimeRange::new(Timestamp::from_nanos(t0), Timestamp::from_nanos(t1)).ok()?),
+    };
+    Some(AuditRecord {
+        number,
+        by: by(row.by),
+        action: *Action::ALL.get(usize::from(row.action))?,
+        pv: row.pv.map(PvId),
+        name: row.name,
+        detail: row.detail,
+        range,
+        samples: row.samples,
+        bytes: row.bytes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(nanos: i64) -> Timestamp {
+        Timestamp::from_nanos(nanos)
+    }
+
+    #[test]
+    fn rows_with_everything_come_back() {
+        let method = Method::Scan { period: std::time::Duration::from_millis(1500) };
+        let settings = PvSettings { protocol: Protocol::Pva, method, state: PvState::Paused };
+        let entry = PvEntry { id: PvId(7), name: PvName::new("A:B").unwrap(), settings, added: at(-5) };
+        let by = By::new("somebody", at(9));
+        let aliases = vec![PvName::new("C").unwrap()];
+        let removed = RemovedPv { entry: entry.clone(), aliases, data: DataFate::Delete, since: at(8), by: by.clone() };
+        assert_eq!(pv(PvId(7), &archived_bytes(&entry)), Some(Pv::Archived(entry.clone())));
+        assert_eq!(pv(PvId(7), &purging_bytes(&entry)), Some(Pv::Purging(entry.clone())));
+        assert_eq!(pv(PvId(7), &purged_bytes(&entry)), Some(Pv::Purged(entry)));
+        assert_eq!(pv(PvId(7), &removed_bytes(&removed)), Some(Pv::Removed(removed)));
+
+        let range = TimeRange::new(at(3), at(4)).unwrap();
+        let of = Deletion { number: 4, pv: PvId(7), range, by: by.clone(), is_final: true, below: 12 };
+        assert_eq!(deletion(4, &deletion_bytes(&of)), Some(of));
+        for action in Action::ALL {
+            let record = AuditRecord {
+                number: 5,
+                pv: Some(PvId(7)),
+                name: "A:B".into(),
+                detail: "C".into(),
+                range: Some(range),
+                samples: 8,
+                bytes: 9,
+                ..AuditRecord::new(action, &by)
+            };
+            assert_eq!(audit(5, &audit_bytes(&record)), Some(record));
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Names: all names and aliases in order, as a snapshot that is cheap to take while PVs are added one by one.
+//!
+//! ```text
+//!   Names ──► [ chunk │ chunk │ chunk … ]      a change copies one chunk, and only if a snapshot holds it
+//!                 └─► rows (name, PV) and, once somebody searches, all its names as one text
+//! ```
+
+use std::sync::{Arc, OnceLock};
+
+use sample::{PvId, PvName};
+
+/// A chunk with more names is halved: small enough to be copied for one name, large enough that a search runs over long texts.
+const CHUNK_NAMES_MAX: usize = 512;
+
+/// A name, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// A PV's name or alias.
+    pub name: PvName,
+    /// The PV.
+    pub pv: PvId,
+}
+
+/// All names and aliases at one moment, sorted.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    chunks: Arc<Vec<Arc<NameChunk>>>,
+    len: usize,
+}
+
+/// Some hundred neighbours.
+#[derive(Debug, Default)]
+pub struct NameChunk {
+    rows: Vec<Named>,
+    text: OnceLock<Text>,
+}
+
+impl Clone for NameChunk {
+    fn clone(&self) -> NameChunk {
+        NameChunk { rows: self.rows.clone(), text: OnceLock::new() } // it is cloned to be changed
+    }
+}
+
+#[derive(Debug)]
+struct Text {
+    text: Box<str>,
+    starts: Box<[u32]>,
+}
+
+impl NameChunk {
+    /// The names with whose they are.
+    pub fn rows(&self) -> &[Named] {
+        &self.rows
+    }
+
+    /// All names, each followed by a line feed, which no name holds.
+    pub fn text(&self) -> &str {
+        &self.lines().text
+    }
+
+    /// Where in the text each name begins.
+    pub fn starts(&self) -> &[u32] {
+        &self.lines().starts
+    }
+
+    fn lines(&self) -> &Text {
+        self.text.get_or_init(|| {
+            let bytes = self.rows.iter().map(|row| row.name.as_str().len() + 1).sum();
+            let mut text = String::with_capacity(bytes);
+            let mut starts = Vec::with_capacity(self.rows.len());
+            for row in &self.rows {
+                starts.push(text.len() as u32);
+                text.push_str(row.name.as_str());
+                text.push('\n');
+            }
+            Text { text: text.into(), starts: starts.into() }
+        })
+    }
+
+    fn place(&self, name: &PvName) -> Result<usize, usize> {
+        self.rows.binary_search_by(|row| row.name.cmp(name))
+    }
+}
+
+impl Names {
+    /// Of names in any order.
+    pub fn of(mut rows: Vec<Named>) -> Names {
+        rows.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let len = rows.len();
+        let mut chunks = Vec::with_capacity(len / (CHUNK_NAMES_MAX / 2) + 1);
+        let mut rows = rows.into_iter().peekable();
+        while rows.peek().is_some() {
+            let rows: Vec<Named> = rows.by_ref().take(CHUNK_NAMES_MAX * 3 / 4).collect();
+            chunks.push(Arc::new(NameChunk { rows, text: OnceLock::new() }));
+        }
+        Names { chunks: Arc::new(chunks), len }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// In the order of names.
+    pub fn iter(&self) -> impl Iterator<Item = &Named> {
+        self.chunks.iter().flat_map(|chunk| &chunk.rows)
+    }
+
+    /// The neighbourhoods, for those who search.
+    pub fn chunks(&self) -> &[Arc<NameChunk>] {
+        &self.chunks
+    }
+
+    pub(crate) fn insert(&mut self, name: PvName, pv: PvId) {
+        let chunks = Arc::make_mut(&mut self.chunks);
+        let place = chunks.partition_point(|chunk| chunk.rows.first().is_some_and(|first| first.name <= name));
+        let place = place.saturating_sub(1);
+        if chunks.is_empty() {
+            chunks.push(Arc::default());
+        }
+        let chunk = Arc::make_mut(&mut chunks[place]);
+        chunk.text = OnceLock::new();
+        match chunk.place(&name) {
+            Ok(row) => chunk.rows[row].pv = pv,
+            Err(row) => {
+                chunk.rows.insert(row, Named { name, pv });
+                self.len += 1;
+            }
+        }
+        if chunk.rows.len() > CHUNK_NAMES_MAX {
+            let rows = chunk.rows.split_off(CHUNK_NAMES_MAX / 2);
+            chunks.insert(place + 1, Arc::new(NameChunk { rows, text: OnceLock::new() }));
+        }
+    }
+
+    pub(crate) fn remove(&mut self, name: &PvName) {
+        let chunks = Arc::make_mut(&mut self.chunks);
+        let after = chunks.partition_point(|chunk| chunk.rows.first().is_some_and(|first| first.name <= *name));
+        let Some(place) = after.checked_sub(1) else { return };
+        let Ok(row) = chunks[place].place(name) else { return };
+        let chunk = Arc::make_mut(&mut chunks[place]);
+        chunk.text = OnceLock::new();
+        chunk.rows.remove(row);
+        self.len -= 1;
+        if chunk.rows.is_empty() {
+            chunks.remove(place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn name(number: usize) -> PvName {
+        PvName::new(&format!("PV:{number:05}")).unwrap()
+    }
+
+    #[test]
+    fn names_stay_sorted_and_findable_however_they_come_and_go() {
+        let mut names = Names::of((0..3000).rev().map(|i| Named { name: name(i * 3), pv: PvId(i as u32) }).collect());
+        let mut model: BTreeMap<PvName, PvId> = (0..3000).map(|i| (name(i * 3), PvId(i as u32))).collect();
+        let before = names.clone();
+        for step in 0..9000_usize {
+            let number = step.wrapping_mul(7919) % 9000;
+            if step % 3 == 0 {
+                names.remove(&name(number));
+                model.remove(&name(number));
+            } else {
+                names.insert(name(number), PvId(step as u32));
+                model.insert(name(number), PvId(step as u32));
+            }
+        }
+        let found: Vec<(PvName, PvId)> = names.iter().map(|row| (row.name.clone(), row.pv)).collect();
+        assert_eq!(found, model.clone().into_iter().collect::<Vec<_>>());
+        assert_eq!(names.len(), model.len());
+        assert_eq!(before.iter().count(), 3000, "a snapshot does not change");
+        for chunk in names.chunks() {
+            assert!(chunk.rows().len() <= CHUNK_NAMES_MAX);
+            for (row, named) in chunk.rows().iter().enumerate() {
+                let line = &chunk.text()[chunk.starts()[row] as usize..];
+                assert_eq!(line.split('\n').next(), Some(named.name.as_str()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_before_all_others_and_the_last_of_all_find_their_places() {
+        let mut names = Names::default();
+        names.remove(&name(1));
+        for number in [5, 1, 9, 1] {
+            names.insert(name(number), PvId(number as u32));
+        }
+        let sorted: Vec<u32> = names.iter().map(|row| row.pv.0).collect();
+        assert_eq!((sorted, names.len()), (vec![1, 5, 9], 3));
+        [1, 5, 9].iter().for_each(|number| names.remove(&name(*number)));
+        assert!(names.is_empty() && names.chunks().is_empty());
+    }
+}

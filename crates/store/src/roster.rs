@@ -1,0 +1,208 @@
+//! What can be done to the list of PVs: each is one transaction of the catalogue, with its line in the audit, and is seen by
+//! everybody when it returns.
+
+use std::collections::{HashMap, HashSet};
+
+use sample::{By, DataFate, Gap, GapCause, OldName, PvEntry, PvId, PvName, PvSettings, Roster, Timestamp};
+
+use crate::{
+    AuditRecord, Error, Writer,
+    audit::Action,
+    registry::{Change, Registry, RemovedPv},
+};
+
+impl Writer {
+    /// Makes a change out of what there is, enters it into the catalogue, then lets everybody see it.
+    pub(crate) fn change<T>(&self, make: impl FnOnce(&Registry, &mut Change) -> Result<T, Error>) -> Result<T, Error> {
+        let engine = &self.engine;
+        let _registering = engine.registering.lock().expect("no holder of this lock panics");
+        let mut change = Change::default();
+        let made = make(&engine.registry(), &mut change)?;
+        if !change.is_empty() {
+            engine.catalog.commit_change(&change)?;
+            engine.registry_mut().apply(&change);
+        }
+        Ok(made)
+    }
+
+    /// Adds PVs, or changes the settings of those that are there; see `Roster`.
+    pub fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Error> {
+        self.change(|registry, change| {
+            let entries = new_entries(registry, pvs, now);
+            let mut back = HashSet::new();
+            for entry in &entries {
+                let Some(removed) = registry.removed().get(&entry.id).filter(|_| back.insert(entry.id)) else {
+                    continue;
+                };
+                change.gaps.extend(absence(removed, now));
+                let aliases = free_aliases(registry, removed).into_iter();
+                let aliases = aliases.filter(|alias| pvs.iter().all(|(name, _)| name != alias));
+                change.aliases_added.extend(aliases.map(|alias| (alias, entry.id)));
+            }
+            change.put.clone_from(&entries);
+            Ok(entries)
+        })
+    }
+
+    /// Gives a PV another name; see `Roster`.
+    pub fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Error> {
+        self.change(|registry, change| {
+            let entry = registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
+            let owner = registry.find(to.as_str());
+            if let Some(owner) = owner.filter(|owner| owner.id != pv || owner.name == *to) {
+                return Err(taken(to, owner));
+            }
+            if owner.is_some() {
+                change.aliases_removed.push(to.clone()); // its own alias becomes its name
+            }
+            if old == OldName::Alias {
+                change.aliases_added.push((entry.name.clone(), pv));
+            }
+            change.audit.push(line(Action::Renamed, by, entry, to.as_str()));
+            let renamed = PvEntry { name: to.clone(), ..entry.clone() };
+            change.put.push(renamed.clone());
+            Ok(renamed)
+        })
+    }
+
+    /// Gives a PV one more name, under which it is found everywhere.
+    pub fn add_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), Error> {
+        self.change(|registry, change| {
+            let entry = registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
+            match registry.find(alias.as_str()) {
+                Some(owner) if owner.id == pv && owner.name != *alias => return Ok(()), // it has it already
+                Some(owner) => return Err(taken(alias, owner)),
+                None => change.aliases_added.push((alias.clone(), pv)),
+            }
+            change.audit.push(line(Action::AliasAdded, by, entry, alias.as_str()));
+            Ok(())
+        })
+    }
+
+    /// Takes one of its other names from a PV.
+    pub fn remove_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), Error> {
+        self.change(|registry, change| {
+            let entry = registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
+            if !registry.aliases(pv).contains(alias) {
+                return Err(Error::NothingThere { what: format!("alias {alias} of the PV {}", entry.name) });
+            }
+            change.aliases_removed.push(alias.clone());
+            change.audit.push(line(Action::AliasRemoved, by, entry, alias.as_str()));
+            Ok(())
+        })
+    }
+
+    /// Takes PVs out of the archive; see `Roster`. Those that are out already get the new fate.
+    pub fn remove(&self, pvs: &[PvId], data: DataFate, by: &By) -> Result<(), Error> {
+        self.change(|registry, change| {
+            let mut seen = HashSet::new();
+            for pv in pvs.iter().filter(|pv| seen.insert(**pv)) {
+                let removed = match (registry.entry(*pv), registry.removed().get(pv)) {
+                    (Some(entry), _) => {
+                        let aliases = registry.aliases(*pv).to_vec();
+                        RemovedPv { entry: entry.clone(), aliases, data, since: by.at, by: by.clone() }
+                    }
+                    (None, Some(removed)) if removed.data != data => {
+                        RemovedPv { data, by: by.clone(), ..removed.clone() }
+                    }
+                    _ => continue,
+                };
+                let action = if data == DataFate::Keep { Action::Removed } else { Action::Deleted };
+                change.audit.push(line(action, by, &removed.entry, ""));
+                change.removed.push(removed);
+            }
+            Ok(())
+        })
+    }
+
+    /// Brings back a PV that was removed; see `Roster`.
+    pub fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Error> {
+        self.change(|registry, change| {
+            let removed = registry.removed().get(&pv);
+            let removed = removed.ok_or_else(|| Error::NothingThere {
+                what: format!("removed PV with the number {} that could come back", pv.0),
+            })?;
+            let name = name.unwrap_or(&removed.entry.name);
+            if let Some(owner) = registry.find(name.as_str()) {
+                return Err(taken(name, owner));
+            }
+            let restored = PvEntry { name: name.clone(), ..removed.entry.clone() };
+            change.gaps.extend(absence(removed, by.at));
+            let aliases = free_aliases(registry, removed).into_iter().filter(|alias| alias != name);
+            change.aliases_added.extend(aliases.map(|alias| (alias, pv)));
+            change.audit.push(line(Action::Restored, by, &removed.entry, name.as_str()));
+            change.put.push(restored.clone());
+            Ok(restored)
+        })
+    }
+}
+
+impl Roster for Writer {
+    fn find(&self, name: &str) -> Option<PvEntry> {
+        self.engine.registry().find(name).cloned()
+    }
+
+    fn entries(&self) -> Vec<PvEntry> {
+        self.engine.registry().entries()
+    }
+
+    fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Error> {
+        Writer::register(self, pvs, now)
+    }
+
+    fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Error> {
+        Writer::rename(self, pv, to, old, by)
+    }
+
+    fn remove(&self, pvs: &[PvId], data: DataFate, by: &By) -> Result<(), Error> {
+        Writer::remove(self, pvs, data, by)
+    }
+
+    fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Error> {
+        Writer::restore(self, pv, name, by)
+    }
+}
+
+/// What the entries are to be: settings as given, numbers and times of those that are known.
+fn new_entries(registry: &Registry, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Vec<PvEntry> {
+    let mut next = registry.next();
+    let mut news: HashMap<&PvName, PvEntry> = HashMap::new();
+    let mut entries = Vec::with_capacity(pvs.len());
+    for (name, settings) in pvs {
+        let known = news.get(name).or_else(|| registry.find(name.as_str()));
+        let entry = match known {
+            Some(known) => PvEntry { settings: *settings, ..known.clone() },
+            None => {
+                let id = registry.kept(name).unwrap_or_else(|| {
+                    next += 1;
+                    PvId(next - 1)
+                });
+                PvEntry { id, name: name.clone(), settings: *settings, added: now }
+            }
+        };
+        news.insert(name, entry.clone());
+        entries.push(entry);
+    }
+    entries
+}
+
+/// The aliases of a removed PV that nobody has taken meanwhile.
+fn free_aliases(registry: &Registry, removed: &RemovedPv) -> Vec<PvName> {
+    removed.aliases.iter().filter(|alias| registry.find(alias.as_str()).is_none()).cloned().collect()
+}
+
+/// The time for which a PV was out of the archive.
+fn absence(removed: &RemovedPv, until: Timestamp) -> Option<(PvId, Gap)> {
+    let from = removed.since;
+    let gap = Gap { from, to: Some(until), cause: GapCause::NotArchived, lost: 0 };
+    (from < until).then_some((removed.entry.id, gap))
+}
+
+fn taken(name: &PvName, owner: &PvEntry) -> Error {
+    Error::NameTaken { name: name.to_string(), owner: owner.name.to_string() }
+}
+
+fn line(action: Action, by: &By, entry: &PvEntry, detail: &str) -> AuditRecord {
+    let (name, detail) = (entry.name.to_string(), detail.to_owned());
+    AuditRecord { pv: Some(entry.id), name, detail, ..AuditRecord::new(action, by) }
+}
