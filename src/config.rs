@@ -85,7 +85,7 @@ impl Default for File {
             log_format: LogFormatName(LogFormat::Text),
             queue_megabytes_max: Megabytes(256),
             head_megabytes_max: Megabytes(256),
-            flush_after: Span(Duration::from_secs(600)),
+            flush_after: Span(Duration::from_secs(3600)),
             ca: Ca::default(),
             pva: Pva::default(),
         }

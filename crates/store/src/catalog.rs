@@ -19,7 +19,7 @@ use sample::{Gap, GapCause, Metadata, PvId, PvName, Timestamp};
 pub(crate) use pvs_wire::{archived_bytes, removed_bytes};
 pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
 
-use crate::{Error, disk::Disk, head::Facts, segment::Manifest};
+use crate::{Error, disk::Disk, head::Facts, manifest::Manifest};
 
 /// The key of the catalogue, and the mark of an archive.
 pub(crate) const CATALOGUE: &str = "catalogue.redb";
@@ -37,7 +37,8 @@ const GAPS: TableDefinition<(u32, i64, u8), (i64, u64)> = TableDefinition::new("
 const OPEN_GAPS: TableDefinition<(u32, i64, u8), u64> = TableDefinition::new("open_gaps");
 /// (from, cause) → (to, lost)
 const ARCHIVER_GAPS: TableDefinition<(i64, u8), (i64, u64)> = TableDefinition::new("archiver_gaps");
-const SEGMENTS: TableDefinition<u64, &[u8]> = TableDefinition::new("segments");
+/// (sequence, part) → manifest
+const SEGMENTS: TableDefinition<(u64, u32), &[u8]> = TableDefinition::new("segments");
 
 /// Up to where the log is in segments, and what was counted until there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -146,9 +147,8 @@ impl Catalog {
         self.read(|tables| {
             let mut segments = Vec::new();
             for row in tables.0.open_table(SEGMENTS)?.iter()? {
-                let (sequence, bytes) = row?;
-                segments
-                    .push(wire::manifest(sequence.value(), bytes.value()).ok_or(unreadable("the entry of a segment"))?);
+                let (id, bytes) = row?;
+                segments.push(wire::manifest(id.value(), bytes.value()).ok_or(unreadable("the entry of a segment"))?);
             }
             Ok(segments)
         })
@@ -164,22 +164,22 @@ impl Catalog {
         self.write(|transaction| {
             if let Some(manifest) = segment {
                 let bytes = wire::manifest_bytes(manifest);
-                transaction.open_table(SEGMENTS)?.insert(manifest.sequence, bytes.as_slice())?;
+                transaction.open_table(SEGMENTS)?.insert(manifest.id(), bytes.as_slice())?;
             }
             put_facts(transaction, facts)?;
             put_position(transaction, position)
         })
     }
 
-    /// The end of a merge: one segment takes the place of several.
-    pub(crate) fn commit_merge(&self, merged: Option<&Manifest>, replaced: &[u64]) -> Result<(), Error> {
+    /// The end of a merge, a move or a removal: some segments take the place of others.
+    pub(crate) fn replace_segments(&self, old: &[(u64, u32)], new: &[Manifest]) -> Result<(), Error> {
         self.write(|transaction| {
             let mut segments = transaction.open_table(SEGMENTS)?;
-            for sequence in replaced {
-                segments.remove(sequence)?;
+            for id in old {
+                segments.remove(id)?;
             }
-            if let Some(manifest) = merged {
-                segments.insert(manifest.sequence, wire::manifest_bytes(manifest).as_slice())?;
+            for manifest in new {
+                segments.insert(manifest.id(), wire::manifest_bytes(manifest).as_slice())?;
             }
             Ok(())
         })
@@ -281,8 +281,8 @@ pub(crate) fn open_copy(bytes: &[u8]) -> Result<Copy, redb::Error> {
         copy.names.insert(id, row.into_entry().name);
     }
     for row in transaction.open_table(SEGMENTS)?.iter()? {
-        let (sequence, bytes) = row?;
-        let manifest = wire::manifest(sequence.value(), bytes.value()).ok_or(unreadable("the entry of a segment"))?;
+        let (id, bytes) = row?;
+        let manifest = wire::manifest(id.value(), bytes.value()).ok_or(unreadable("the entry of a segment"))?;
         copy.segments.push(manifest.key);
     }
     Ok(copy)

@@ -1,17 +1,15 @@
-//! Compaction: many small segments become one large one, so that a query opens few files and blocks are full.
+//! Compaction: many small segments become few large ones, so that a query opens few files and blocks are full.
 //!
-//! Only neighbours in the order of writing are merged, so that samples of equal time stay in their order, and only those of one
-//! week, so that the folders of past weeks never change. A damaged block keeps its segment from being merged: what is left of
-//! it stays where it is.
+//! `policy.rs` says what and when. Peak memory is that of one PV's blocks, one from each segment of the run, and of the tables of
+//! the segment that is written. A damaged segment is left where it is; the others are merged without it.
 
 use std::{
     io,
     iter::Peekable,
     sync::{Arc, atomic::Ordering::Relaxed},
-    vec,
 };
 
-use sample::{Batch, PvId, TimeRange, ValueType};
+use sample::{Batch, PvId, TimeRange, Timestamp, ValueType};
 
 use crate::{
     Error, Samples,
@@ -19,19 +17,11 @@ use crate::{
     codec::Effort,
     engine::Engine,
     flush::write_blocks,
+    manifest::{Level, Manifest},
     merge::{Block, Part, Source},
-    segment::{Manifest, Record, Segment, SegmentWriter},
+    policy::{self, SEGMENT_BYTES_MAX, Task, View},
+    segment::{Record, Segment, SegmentWriter},
 };
-
-/// So many segments of about one size become one.
-const FAN_IN: usize = 8;
-/// They are of about one size if the largest is at most so many times the smallest: less than `FAN_IN`, so that what was merged
-/// waits for its like. Fixed steps of size would keep those apart for ever that happen to lie on both sides of one.
-const SIZE_RATIO_MAX: u64 = 4;
-/// Segments below this count as of one size.
-const SMALL_BYTES: u64 = 256 << 10;
-/// No larger segment is made: it must be copied by a backup, and written again when it is merged.
-const SEGMENT_BYTES_MAX: u64 = 2 << 30;
 
 /// How a merge ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,52 +34,84 @@ pub(crate) enum Compaction {
     Stopped,
 }
 
+/// What the merged segments are to be.
+struct Plan<'a> {
+    run: &'a [Arc<Segment>],
+    level: Level,
+    /// Rules of retention by which PVs are left out, as a number; they are chosen by `leave_out`.
+    trimmed: u64,
+    leave_out: &'a dyn Fn(PvId) -> bool,
+}
+
 impl Engine {
-    /// Merges one run of segments, if there is one. `go_on` is asked now and then.
-    pub(crate) fn compact(&self, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
-        let run = choose(&self.snapshot().segments);
-        let Some((first, last)) = run.first().zip(run.last()) else { return Ok(Compaction::Nothing) };
-        let (sequence, last) = (first.manifest.sequence, last.manifest.last);
-        let folder = first.manifest.folder().to_owned();
-        let key = format!("{folder}/{sequence:012}-{last:012}.seg");
-        let merged = self.write_merged(&run, &format!("{key}.tmp"), go_on);
-        let merged = match merged {
-            Ok(Some(merged)) => merged.map(|manifest| Manifest { key: key.clone(), last, ..manifest }),
-            other => {
-                self.remove_unfinished(&format!("{key}.tmp"));
-                if let Err(Error::CorruptBlock { .. } | Error::CorruptSegment { .. }) = &other {
-                    run.iter().for_each(|segment| segment.keep());
-                }
-                return other.map(|_| Compaction::Stopped);
+    /// Does the next thing that the policy wants, if there is one. `go_on` is asked now and then.
+    pub(crate) fn compact(&self, now: Timestamp, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
+        let segments = self.snapshot().segments.clone();
+        let chosen = |indices: Vec<usize>| -> Vec<_> { indices.iter().map(|index| segments[*index].clone()).collect() };
+        match policy::next(&views(&segments), now) {
+            None => Ok(Compaction::Nothing),
+            Some(Task::Seal(indices)) => {
+                self.seal(&chosen(indices))?;
+                Ok(Compaction::Done)
             }
-        };
-        self.enter_merged(&run, merged, &folder)?;
-        Ok(Compaction::Done)
+            Some(Task::Merge(indices, level)) => self.merge(&chosen(indices), level, go_on),
+        }
     }
 
-    /// Writes what is in the segments of a run as one; the outer none means stopped, the inner that no samples are left.
-    fn write_merged(
-        &self,
-        run: &[Arc<Segment>],
-        unfinished: &str,
-        go_on: &dyn Fn() -> bool,
-    ) -> Result<Option<Option<Manifest>>, Error> {
-        let io = |source| Error::Io { doing: "write the segment", path: unfinished.to_owned(), source };
-        let now = self.ingest().alive;
-        let sequence = run[0].manifest.sequence;
-        let mut writer = SegmentWriter::new(self.disk.clone(), unfinished.to_owned(), sequence, now);
-        let mut directories = Vec::new();
-        for segment in run {
-            directories.push((segment, segment.records()?.into_iter().peekable()));
+    fn merge(&self, run: &[Arc<Segment>], level: Level, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
+        let is_purged = |pv| self.registry().is_purged(pv);
+        let trimmed = run.iter().map(|segment| segment.manifest.trimmed).min().unwrap_or(0);
+        match self.rewrite(&Plan { run, level, trimmed, leave_out: &is_purged }, go_on) {
+            // It is told by the reader that found it, and left out from now on.
+            Err(Error::CorruptBlock { path, .. } | Error::CorruptSegment { path, .. })
+                if run.iter().any(|segment| segment.manifest.key == path) =>
+            {
+                run.iter().filter(|segment| segment.manifest.key == path).for_each(|segment| segment.keep());
+                self.counters
+                    .problem(format!("{path} is damaged and stays as it is; other segments are merged without it"));
+                Ok(Compaction::Done)
+            }
+            result => result,
         }
-        while let Some(pv) = directories.iter_mut().filter_map(|(_, records)| Some(records.peek()?.pv)).min() {
+    }
+
+    /// Writes the samples of a run anew and puts the result in its place.
+    fn rewrite(&self, plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
+        let mut output = Output::new(self, plan)?;
+        let written = self.write_merged(plan, &mut output, go_on);
+        match written {
+            Ok(Compaction::Done) => {
+                self.enter_merged(plan.run, output.written)?;
+                Ok(Compaction::Done)
+            }
+            other => {
+                output.abandon();
+                other
+            }
+        }
+    }
+
+    /// Writes what is in the segments of a run.
+    fn write_merged(&self, plan: &Plan, output: &mut Output, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
+        let mut directories: Vec<_> = plan
+            .run
+            .iter()
+            .map(|segment| Directory { segment, page: 0, records: Vec::new().into_iter().peekable() })
+            .collect();
+        loop {
+            let mut next = None;
+            for directory in &mut directories {
+                next = next.into_iter().chain(directory.next_pv()?).min();
+            }
+            let Some(pv) = next else { break };
             if !go_on() {
-                return Ok(None);
+                return Ok(Compaction::Stopped);
             }
             let parts = self.parts_of(pv, &mut directories)?;
-            if self.registry().is_purged(pv) {
+            if (plan.leave_out)(pv) {
                 continue;
             }
+            let writer = output.writer()?;
             // Like a flush: each run of one type for itself, so that samples of equal time stay in their order.
             let mut parts = parts.into_iter().peekable();
             while let Some(first) = parts.next() {
@@ -98,20 +120,17 @@ impl Engine {
                 while let Some((part, _)) = parts.next_if(|(_, next)| *next == value_type) {
                     run.push(part);
                 }
-                write_run(&mut writer, pv, run, &io)?;
+                write_run(writer, pv, run)?;
             }
         }
-        writer.finish(&|pv| self.named(pv)).map_err(io).map(Some)
+        output.finish()?;
+        Ok(Compaction::Done)
     }
 
     /// The blocks of a PV in all segments of a run, whose directories have come to it.
-    fn parts_of(
-        &self,
-        pv: PvId,
-        directories: &mut [(&Arc<Segment>, Peekable<vec::IntoIter<Record>>)],
-    ) -> Result<Vec<(Part, ValueType)>, Error> {
+    fn parts_of(&self, pv: PvId, directories: &mut [Directory]) -> Result<Vec<(Part, ValueType)>, Error> {
         let mut parts = Vec::new();
-        for (segment, records) in directories {
+        for Directory { segment, records, .. } in directories {
             let Some(record) = records.next_if(|record| record.pv == pv) else { continue };
             for entry in segment.index(&record)? {
                 let block =
@@ -124,26 +143,40 @@ impl Engine {
         Ok(parts)
     }
 
-    /// Puts the merged segment in place of those of the run: on disk, in the catalogue, for readers.
-    fn enter_merged(&self, run: &[Arc<Segment>], merged: Option<Manifest>, folder: &str) -> Result<(), Error> {
-        if let Some(manifest) = &merged {
-            let rename = || -> io::Result<()> {
-                self.disk.rename(&format!("{}.tmp", manifest.key), &manifest.key)?;
-                self.disk.sync_folder(folder)
-            };
-            rename().map_err(|source| Error::Io { doing: "name the segment", path: manifest.key.clone(), source })?;
-        }
-        let replaced: Vec<u64> = run.iter().map(|segment| segment.manifest.sequence).collect();
-        self.catalog.commit_merge(merged.as_ref(), &replaced)?;
-        let merged = merged.map(|manifest| Arc::new(Segment::new(self.disk.clone(), manifest)));
-        self.change_snapshot(|snapshot| {
-            let segments = Arc::make_mut(&mut snapshot.segments);
-            segments.retain(|segment| !replaced.contains(&segment.manifest.sequence));
-            let place = segments.partition_point(|segment| segment.manifest.sequence < replaced[0]);
-            merged.into_iter().for_each(|merged| segments.insert(place, merged));
-        });
+    /// Puts the merged segments in place of those of the run: on disk, in the catalogue, for readers.
+    fn enter_merged(&self, run: &[Arc<Segment>], merged: Vec<Manifest>) -> Result<(), Error> {
+        let name = || -> io::Result<()> {
+            for manifest in &merged {
+                self.disk.rename(&unfinished(&manifest.key), &manifest.key)?;
+            }
+            merged.first().map_or(Ok(()), |manifest| self.disk.sync_folder(manifest.folder()))
+        };
+        name().map_err(|source| Error::Io { doing: "name the segment", path: run[0].manifest.key.clone(), source })?;
+        let bytes = merged.iter().map(|manifest| manifest.bytes).sum();
+        self.replace_segments(run, merged)?;
         run.iter().for_each(|segment| segment.replace());
         self.counters.merged_segments.fetch_add(run.len() as u64, Relaxed);
+        self.counters.merged_bytes.fetch_add(bytes, Relaxed);
+        Ok(())
+    }
+
+    /// Marks segments as sealed: their files stay as they are.
+    fn seal(&self, segments: &[Arc<Segment>]) -> Result<(), Error> {
+        let sealed = |segment: &Arc<Segment>| Manifest { level: Level::Week, ..segment.manifest.clone() };
+        self.replace_segments(segments, segments.iter().map(sealed).collect())
+    }
+
+    /// Puts segments in the place of others: in the catalogue, then for readers.
+    pub(crate) fn replace_segments(&self, old: &[Arc<Segment>], new: Vec<Manifest>) -> Result<(), Error> {
+        let ids: Vec<(u64, u32)> = old.iter().map(|segment| segment.manifest.id()).collect();
+        self.catalog.replace_segments(&ids, &new)?;
+        let new: Vec<_> = new.into_iter().map(|manifest| Arc::new(Segment::new(self.disk.clone(), manifest))).collect();
+        self.change_snapshot(|snapshot| {
+            let segments = Arc::make_mut(&mut snapshot.segments);
+            segments.retain(|segment| !ids.contains(&segment.manifest.id()));
+            segments.extend(new);
+            segments.sort_by_key(|segment| segment.manifest.id());
+        });
         Ok(())
     }
 
@@ -156,25 +189,130 @@ impl Engine {
     }
 }
 
-/// Neighbours of about one size and of one week, as many as are merged at once; nothing if there are none.
-fn choose(segments: &[Arc<Segment>]) -> Vec<Arc<Segment>> {
-    let fits = |run: &&[Arc<Segment>]| {
-        let sizes = || run.iter().map(|segment| segment.manifest.bytes.max(SMALL_BYTES));
-        let (smallest, largest) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
-        largest <= smallest.saturating_mul(SIZE_RATIO_MAX)
-            && sizes().sum::<u64>() <= SEGMENT_BYTES_MAX
-            && run.iter().all(|segment| segment.manifest.folder() == run[0].manifest.folder() && !segment.is_kept())
-    };
-    segments.windows(FAN_IN).find(fits).map(<[_]>::to_vec).unwrap_or_default()
+/// What the policy sees.
+pub(crate) fn views(segments: &[Arc<Segment>]) -> Vec<View<'_>> {
+    segments.iter().map(|segment| View { manifest: &segment.manifest, kept: segment.is_kept() }).collect()
+}
+
+fn unfinished(key: &str) -> String {
+    format!("{key}.tmp")
+}
+
+/// The directory of a segment, one page in memory at a time.
+struct Directory<'a> {
+    segment: &'a Arc<Segment>,
+    page: usize,
+    records: Peekable<std::vec::IntoIter<Record>>,
+}
+
+impl Directory<'_> {
+    /// The PV of the next record; none at the end.
+    fn next_pv(&mut self) -> Result<Option<PvId>, Error> {
+        while self.records.peek().is_none() && self.page < self.segment.footer()?.first_pvs.len() {
+            self.records = self.segment.page(self.page)?.into_iter().peekable();
+            self.page += 1;
+        }
+        Ok(self.records.peek().map(|record| record.pv))
+    }
+}
+
+/// The segments that a merge writes, one after the other.
+struct Output<'a> {
+    engine: &'a Engine,
+    /// What they have in common, with the key of the one that is being written.
+    manifest: Manifest,
+    now: Timestamp,
+    /// Parts that other segments of the same sequence have.
+    taken: Vec<u32>,
+    writer: Option<SegmentWriter>,
+    written: Vec<Manifest>,
+}
+
+impl<'a> Output<'a> {
+    fn new(engine: &'a Engine, plan: &Plan) -> Result<Output<'a>, Error> {
+        let manifests = || plan.run.iter().map(|segment| &segment.manifest);
+        let first = manifests().next().expect("a run has segments");
+        let ids: Vec<_> = manifests().map(Manifest::id).collect();
+        let snapshot = engine.snapshot();
+        let others = snapshot.segments.iter().map(|segment| segment.manifest.id());
+        let taken = others.filter(|id| id.0 == first.sequence && !ids.contains(id)).map(|(_, part)| part).collect();
+        let manifest = Manifest {
+            last: manifests().map(|manifest| manifest.last).max().unwrap_or(first.last),
+            generation: manifests().map(|manifest| manifest.generation).max().unwrap_or(0) + 1,
+            level: plan.level,
+            written: (
+                manifests().map(|manifest| manifest.written.0).min().unwrap_or(first.written.0),
+                manifests().map(|manifest| manifest.written.1).max().unwrap_or(first.written.1),
+            ),
+            place: None,
+            trimmed: plan.trimmed,
+            ..first.clone()
+        };
+        let now = engine.ingest().alive;
+        Ok(Output { engine, manifest, now, taken, writer: None, written: Vec::new() })
+    }
+
+    /// What to write the next PV with.
+    fn writer(&mut self) -> Result<&mut SegmentWriter, Error> {
+        if self.writer.as_ref().is_some_and(|writer| writer.offset() >= SEGMENT_BYTES_MAX) {
+            self.finish()?;
+        }
+        if self.writer.is_none() {
+            self.name_next()?;
+        }
+        let (disk, key) = (self.engine.disk.clone(), unfinished(&self.manifest.key));
+        Ok(self.writer.get_or_insert_with(|| SegmentWriter::new(disk, key, self.manifest.sequence, self.now)))
+    }
+
+    /// Finds a key that no file has: that of a segment that was replaced may still be read, and goes when its reader is done.
+    fn name_next(&mut self) -> Result<(), Error> {
+        let next = self.written.last().map_or(0, |last| last.part + 1);
+        let mut free = (next..).filter(|part| !self.taken.contains(part));
+        self.manifest.part = free.next().expect("parts do not end");
+        loop {
+            let Manifest { sequence, last, generation, part, .. } = self.manifest;
+            let folder = self.manifest.folder();
+            let key = format!("{folder}/{sequence:012}-{last:012}-{generation}-{part:03}.seg");
+            match self.engine.disk.len(&key) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let create = self.engine.disk.create_folder(folder);
+                    create.map_err(|source| Error::Io { doing: "create the folder of", path: key.clone(), source })?;
+                    self.manifest.key = key;
+                    return Ok(());
+                }
+                Err(source) => return Err(Error::Io { doing: "look for", path: key, source }),
+                Ok(_) => self.manifest.generation += 1,
+            }
+        }
+    }
+
+    /// Ends the segment that is being written, if there is one.
+    fn finish(&mut self) -> Result<(), Error> {
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        let key = self.manifest.key.clone();
+        let finished = writer.finish(&|pv| self.engine.named(pv)).map_err(|source| Error::Io {
+            doing: "write the segment",
+            path: key.clone(),
+            source,
+        });
+        let Some(found) = finished? else { return Ok(()) };
+        let Manifest { sequence, part, last, generation, level, written, trimmed, .. } = self.manifest;
+        self.written.push(Manifest { key, sequence, part, last, generation, level, written, trimmed, ..found });
+        Ok(())
+    }
+
+    /// Removes what was written.
+    fn abandon(self) {
+        let current = self.writer.as_ref().map(|_| unfinished(&self.manifest.key));
+        let finished = self.written.iter().map(|manifest| unfinished(&manifest.key));
+        finished.chain(current).for_each(|key| self.engine.remove_unfinished(&key));
+    }
 }
 
 /// Merges blocks of one type and writes them as full ones.
-fn write_run(
-    writer: &mut SegmentWriter,
-    pv: PvId,
-    run: Vec<Part>,
-    io: &dyn Fn(io::Error) -> Error,
-) -> Result<(), Error> {
+fn write_run(writer: &mut SegmentWriter, pv: PvId, run: Vec<Part>) -> Result<(), Error> {
+    let path = writer.key().to_owned();
+    let io = |source| Error::Io { doing: "write the segment", path: path.clone(), source };
     let mut gathered: Option<Batch> = None;
     for batch in Samples::new(TimeRange::ALL, run, Vec::new()) {
         let batch = batch?;
@@ -193,44 +331,4 @@ fn write_run(
         }
     }
     gathered.map_or(Ok(()), |rest| write_blocks(writer, pv, rest, Effort::Merge).map_err(io))
-}
-
-#[cfg(test)]
-mod tests {
-    use sample::Timestamp;
-
-    use super::*;
-    use crate::disk::{Disk, RealDisk};
-
-    /// Which segments of these sizes, in KiB, are merged first.
-    fn chosen(sizes: &[u64]) -> Vec<u64> {
-        let disk: Arc<dyn Disk> = Arc::new(RealDisk::new("nowhere"));
-        let segment = |(sequence, kib): (u64, &u64)| {
-            let (t0, t1) = (Timestamp::MIN, Timestamp::MAX);
-            let (key, bytes) = (format!("2026-W47/{sequence}.seg"), kib << 10);
-            let (first_pv, last_pv) = (PvId(0), PvId(0));
-            let (last, tables_at) = (sequence, bytes / 2);
-            let manifest =
-                Manifest { sequence, last, key, bytes, tables_at, blocks: 1, samples: 1, t0, t1, first_pv, last_pv };
-            Arc::new(Segment::new(disk.clone(), manifest))
-        };
-        let segments: Vec<Arc<Segment>> = (0..).zip(sizes).map(segment).collect();
-        choose(&segments).iter().map(|segment| segment.manifest.bytes >> 10).collect()
-    }
-
-    #[test]
-    fn neighbours_of_about_one_size_are_merged_wherever_that_size_lies() {
-        let around_two_mib = [1900, 2200, 1900, 2200, 1900, 2200, 1900, 2200];
-        assert_eq!(chosen(&around_two_mib), around_two_mib);
-        let small = [1, 200, 3, 4, 5, 6, 7, 8];
-        assert_eq!(chosen(&small), small);
-    }
-
-    #[test]
-    fn what_was_merged_waits_for_its_like() {
-        assert_eq!(chosen(&[4000, 4000, 4000, 4000, 4000, 500, 500, 500]), [0; 0]);
-        assert_eq!(chosen(&[4000, 500, 500, 500, 500, 500, 500, 500, 500]), [500; 8]);
-        let full = 1 << 20;
-        assert_eq!(chosen(&[full; 8]), [0; 0], "a larger segment than is allowed is not made");
-    }
 }

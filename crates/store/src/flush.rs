@@ -12,6 +12,7 @@
 use std::{
     io,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
 };
 
 use sample::{Batch, Column, PvId, Timestamp};
@@ -24,11 +25,15 @@ use crate::{
     engine::{Engine, Flushing},
     head::Head,
     log, log_format,
+    manifest::{Level, Manifest},
     repeats::without_repeats,
-    segment::{Manifest, Named, Segment, SegmentWriter},
+    segment::{Named, Segment, SegmentWriter},
     structure::Layout,
     week,
 };
+
+/// A head that took so long to fill needs no merge to be the segment of an hour.
+const HOUR_FROM: Duration = Duration::from_secs(30 * 60);
 
 /// A head that is no longer written to, and what the catalogue must be told when it is in a segment.
 #[derive(Debug)]
@@ -37,6 +42,8 @@ pub(crate) struct Pending {
     /// The first frame that is not in this head.
     frame: u64,
     appended: u64,
+    /// When its first record was appended.
+    since: Timestamp,
     alive: Timestamp,
     /// The first file of the log that has none of its frames.
     log_file: u64,
@@ -75,6 +82,7 @@ impl Engine {
             head,
             frame: ingest.log.next_frame(),
             appended: self.counters.appended.load(Relaxed),
+            since: ingest.head_since.unwrap_or(ingest.alive),
             alive: ingest.alive,
             log_file: ingest.log.rotate(),
             refused: ingest.refusal.is_some(),
@@ -90,6 +98,11 @@ impl Engine {
         let Some(pending) = &flushing.pending else { return Ok(()) };
         let sequence = flushing.next_segment;
         let manifest = self.write_segment(&pending.head, sequence, now)?;
+        let manifest = manifest.map(|manifest| {
+            let hour = now >= pending.since.saturating_add(HOUR_FROM);
+            let level = if hour { Level::Hour } else { Level::Minutes };
+            Manifest { level, written: (pending.since.min(now), now), ..manifest }
+        });
         let position = Position {
             frame: pending.frame,
             appended: pending.appended,
@@ -98,6 +111,7 @@ impl Engine {
         };
         let facts = pending.head.facts().clone().without(|pv| self.registry().is_purged(pv));
         self.catalog.commit_flush(manifest.as_ref(), &facts, position)?;
+        self.counters.flushed_bytes.fetch_add(manifest.as_ref().map_or(0, |manifest| manifest.bytes), Relaxed);
         self.change_snapshot(|snapshot| {
             snapshot.heads.retain(|head| !Arc::ptr_eq(head, &pending.head));
             if let Some(manifest) = manifest {

@@ -42,8 +42,14 @@ pub struct Health {
     pub flushes: u64,
     /// How long the last flush took, in microseconds.
     pub last_flush_micros: u64,
+    /// Weeks in which segments wait to be merged or sealed.
+    pub weeks_pending: u64,
     /// Segments merged into larger ones since the start.
     pub merged_segments: u64,
+    /// Bytes of the segments that flushes wrote since the start.
+    pub flushed_bytes: u64,
+    /// Bytes of the segments that merges wrote since the start.
+    pub merged_bytes: u64,
     /// Samples that were dropped because they repeat another one exactly, found when heads were flushed since the start.
     pub repeats_dropped: u64,
     /// Blocks that were found damaged when they were read, since the start.
@@ -64,6 +70,8 @@ pub(crate) struct Counters {
     pub(crate) flushes: AtomicU64,
     pub(crate) last_flush_micros: AtomicU64,
     pub(crate) merged_segments: AtomicU64,
+    pub(crate) flushed_bytes: AtomicU64,
+    pub(crate) merged_bytes: AtomicU64,
     pub(crate) repeats_dropped: AtomicU64,
     pub(crate) corrupt_blocks: AtomicU64,
     pub(crate) refused_appends: AtomicU64,
@@ -103,6 +111,8 @@ impl Counters {
             flushes: self.flushes.load(Relaxed),
             last_flush_micros: self.last_flush_micros.load(Relaxed),
             merged_segments: self.merged_segments.load(Relaxed),
+            flushed_bytes: self.flushed_bytes.load(Relaxed),
+            merged_bytes: self.merged_bytes.load(Relaxed),
             repeats_dropped: self.repeats_dropped.load(Relaxed),
             corrupt_blocks: self.corrupt_blocks.load(Relaxed),
             refused_appends: self.refused_appends.load(Relaxed),

@@ -6,9 +6,11 @@ use sample::{Batch, Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, Time
 
 use crate::{
     AuditRecord, Deletion, Error, FieldSamples, Health, Names, RemovedPv, Samples, Stretches, Summary, Watermark,
+    compact::views,
     engine::Engine,
     field, log,
     merge::{Block, Part, Source},
+    policy,
     segment::{Entry, Segment, Table},
 };
 
@@ -37,6 +39,10 @@ pub struct Reader {
 impl Reader {
     pub(crate) fn new(engine: Arc<Engine>) -> Reader {
         Reader { engine }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     /// The PV of that name or alias, if it is to be archived.
@@ -288,6 +294,7 @@ impl Reader {
             block_bytes: manifests().map(|manifest| manifest.bytes).sum(),
             blocks: manifests().map(|manifest| manifest.blocks).sum(),
             segments: snapshot.segments.len() as u64,
+            weeks_pending: policy::pending(&views(&snapshot.segments), self.engine.ingest().alive) as u64,
             head_bytes: snapshot.heads.iter().map(|head| head.bytes() as u64).sum(),
             head_samples: snapshot.heads.iter().map(|head| head.samples()).sum(),
             ..self.engine.counters.health()

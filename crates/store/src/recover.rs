@@ -11,7 +11,7 @@ use crate::{
     head::Head,
     log, log_format,
     log_scan::{self, Frame},
-    segment::Manifest,
+    manifest::Manifest,
     week,
 };
 

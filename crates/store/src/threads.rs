@@ -124,7 +124,8 @@ fn flush(engine: &Engine, stop: &Stop) {
 fn compact(engine: &Engine, stop: &Stop) {
     let mut pause = COMPACT_POLL;
     while stop.wait(pause) {
-        pause = match engine.compact(&|| !stop.asked.load(Relaxed)) {
+        let now = engine.ingest().alive;
+        pause = match engine.compact(now, &|| !stop.asked.load(Relaxed)) {
             Ok(Compaction::Done) => Duration::ZERO,
             Ok(Compaction::Nothing | Compaction::Stopped) => COMPACT_POLL,
             Err(error) => {

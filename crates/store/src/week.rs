@@ -7,12 +7,34 @@ const DAY_NANOS: i64 = 86_400_000_000_000;
 
 /// As in `2026-W47`.
 pub(crate) fn folder(time: Timestamp) -> String {
-    let day = time.nanos().div_euclid(DAY_NANOS);
+    let day = day(time);
     let weekday = (day + 3).rem_euclid(7); // 1970-01-01 was a Thursday; Monday is 0
     let thursday = Timestamp::from_nanos((day - weekday + 3).saturating_mul(DAY_NANOS));
     let (year, start) = thursday.year();
     let week = thursday.nanos().saturating_sub(start.nanos()).div_euclid(7 * DAY_NANOS) + 1;
     format!("{year:04}-W{week:02}")
+}
+
+/// The number of the day since 1970, in UTC.
+pub(crate) fn day(time: Timestamp) -> i64 {
+    time.nanos().div_euclid(DAY_NANOS)
+}
+
+/// The first moment after a day.
+pub(crate) fn day_end(day: i64) -> Timestamp {
+    Timestamp::from_nanos(day.saturating_add(1).saturating_mul(DAY_NANOS))
+}
+
+/// The first moment after the week of a folder; the end of time if the name is none of ours, so that nothing there is ever over.
+pub(crate) fn end(folder: &str) -> Timestamp {
+    let end = || {
+        let (year, week) = folder.split_once("-W")?;
+        let week: i64 = week.parse().ok()?;
+        let january = Timestamp::parse(&format!("{year}-01-04T00:00:00Z")).ok()?; // always in the first week
+        let monday = day(january) - (day(january) + 3).rem_euclid(7);
+        Some(day_end(monday + 7 * week - 1))
+    };
+    end().unwrap_or(Timestamp::MAX)
 }
 
 /// Whether a folder's name is that of a week.
@@ -37,5 +59,20 @@ mod tests {
             assert!(is_folder(expected));
         }
         assert!(!is_folder("log"));
+    }
+
+    #[test]
+    fn a_week_ends_where_the_next_one_begins() {
+        for start in ["2020-12-20T12:00:00Z", "2024-12-20T12:00:00Z", "2026-12-20T12:00:00Z", "1969-12-20T12:00:00Z"] {
+            for days in 0..30 {
+                let time = Timestamp::from_nanos(Timestamp::parse(start).unwrap().nanos() + days * DAY_NANOS);
+                let end = end(&folder(time));
+                assert!(time < end && end.nanos() - time.nanos() <= 7 * DAY_NANOS, "{time} {end}");
+                assert_eq!(folder(Timestamp::from_nanos(end.nanos() - 1)), folder(time));
+                assert_ne!(folder(end), folder(time));
+            }
+        }
+        assert_eq!(end("log"), Timestamp::MAX);
+        assert_eq!(end("2026-W"), Timestamp::MAX);
     }
 }

@@ -25,7 +25,7 @@ fn samples(part: i64) -> Vec<Sample> {
     (0..300).map(|i| sample(start + i, value(i))).collect()
 }
 
-/// Seven segments; the eighth makes a merge due.
+/// Seven segments of one day.
 fn seven_segments(disk: &Arc<SimDisk>) -> (Store, Vec<PvId>) {
     let store = Store::open_on(disk.clone(), config(), at(0)).unwrap();
     let pvs = register(&store, &["A", "B", "C"]).unwrap();
@@ -43,6 +43,14 @@ fn flush_part(store: &Store, pvs: &[PvId], part: i64) {
     wait_until("the head is flushed", flushed);
 }
 
+/// Flushes what there is and lets the day pass.
+fn pass_day(store: &Store) {
+    store.tick(at(9_000_000_000_000));
+    let flushed = || store.reader().health().flushes == 8 || store.reader().health().refusal.is_some();
+    wait_until("the head is flushed", flushed);
+    store.tick(at(90_000_000_000_000));
+}
+
 fn read_all(store: &Store, pvs: &[PvId]) -> Vec<Vec<Sample>> {
     pvs.iter().map(|pv| read(store, *pv, TimeRange::ALL)).collect()
 }
@@ -56,14 +64,14 @@ fn a_merge_changes_no_answer_and_leaves_no_file_behind() {
     let before = read_all(&store, &pvs);
     assert_eq!(reader.health().segments, 7);
     let reading = reader.samples(pvs[0], TimeRange::ALL); // begun before the merge, ended after it
-    store.tick(at(9_000_000_000_000));
+    pass_day(&store);
     wait_until("the segments are merged", || reader.health().merged_segments == 8);
     assert_eq!(reader.health().segments, 1);
     assert_eq!(read_all(&store, &pvs), before);
     assert_eq!(reading.map(|batch| batch.unwrap().len()).sum::<usize>(), before[0].len());
     assert_eq!(disk.keys().iter().filter(|key| key.contains(".seg")).count(), 1, "{:?}", disk.keys());
-    store.close(at(10_000_000_000_000)).unwrap();
-    let store = Store::open_on(disk, config(), at(11_000_000_000_000)).unwrap();
+    store.close(at(91_000_000_000_000)).unwrap();
+    let store = Store::open_on(disk, config(), at(92_000_000_000_000)).unwrap();
     assert_eq!(read_all(&store, &pvs), before);
     assert_eq!(store.reader().health().problems, Vec::<String>::new());
 }
@@ -80,7 +88,7 @@ fn data_of_a_deleted_pv_cannot_be_reached_and_survives_merges_until_it_is_purged
     let again = register(&store, &["A"]).unwrap()[0];
     assert_ne!(again, pvs[0], "numbers are never used again");
     append(&store, pvs[1], &samples(8)).unwrap();
-    store.tick(at(9_000_000_000_000));
+    pass_day(&store);
     wait_until("the segments are merged", || store.reader().health().merged_segments == 8);
     assert_eq!((blocks, store.reader().health().segments), (14, 1));
     assert_eq!(read(&store, pvs[0], TimeRange::ALL), []);
@@ -111,14 +119,17 @@ fn a_power_cut_at_any_change_of_a_merge_loses_nothing() {
         let before = read(&store, pvs[0], TimeRange::ALL);
         append(&store, pvs[0], &samples(7)).unwrap();
         let all = read_all(&store, &pvs);
-        store.tick(at(9_000_000_000_000));
         let reader = store.reader();
+        let flushed = || disk.has_crashed() || reader.health().flushes == 8;
+        store.tick(at(9_000_000_000_000));
+        wait_until("the head is flushed or the power is gone", flushed);
+        store.tick(at(90_000_000_000_000));
         let over = || disk.has_crashed() || reader.health().merged_segments == 8;
         wait_until("the segments are merged or the power is gone", over);
         let durable = reader.watermark().durable;
         drop(store);
         for crash in [Crash::OfProcess, Crash::Forgetful, Crash::Torn(cut)] {
-            let store = Store::open_on(Arc::new(disk.after(crash)), config(), at(11_000_000_000_000)).unwrap();
+            let store = Store::open_on(Arc::new(disk.after(crash)), config(), at(91_000_000_000_000)).unwrap();
             let (found, mut expected) = (read_all(&store, &pvs), all.clone());
             if durable < 7 * 600 + 300 && found[0].len() < expected[0].len() {
                 // The last samples are gone: they were not durable yet.

@@ -4,7 +4,7 @@
 use minicbor::{Decode, Encode};
 use sample::{Element, Gap, GapCause, Limits, Metadata, PvId, Timestamp, ValueType};
 
-use crate::segment::Manifest;
+use crate::manifest::{Level, Manifest};
 
 #[derive(Encode, Decode)]
 #[cbor(map)]
@@ -24,13 +24,22 @@ struct Segment {
     /// The last of the segments that were merged into it.
     #[n(6)]
     last: u64,
-    /// Where its blocks end.
     #[n(7)]
-    tables_at: u64,
+    generation: u32,
     #[n(8)]
-    first_pv: u32,
+    tables_at: u64,
+    /// First and last.
     #[n(9)]
-    last_pv: u32,
+    pvs: (u32, u32),
+    #[n(10)]
+    level: u8,
+    #[n(11)]
+    written: (i64, i64),
+    /// None: the folder of the archive.
+    #[n(12)]
+    place: Option<String>,
+    #[n(13)]
+    trimmed: u64,
 }
 
 #[derive(Encode, Decode)]
@@ -74,17 +83,23 @@ pub(super) fn manifest_bytes(manifest: &Manifest) -> Vec<u8> {
         t0: manifest.t0.nanos(),
         t1: manifest.t1.nanos(),
         last: manifest.last,
+        generation: manifest.generation,
         tables_at: manifest.tables_at,
-        first_pv: manifest.first_pv.0,
-        last_pv: manifest.last_pv.0,
+        pvs: (manifest.first_pv.0, manifest.last_pv.0),
+        level: manifest.level as u8,
+        written: (manifest.written.0.nanos(), manifest.written.1.nanos()),
+        place: manifest.place.clone(),
+        trimmed: manifest.trimmed,
     })
 }
 
-pub(super) fn manifest(sequence: u64, bytes: &[u8]) -> Option<Manifest> {
+pub(super) fn manifest((sequence, part): (u64, u32), bytes: &[u8]) -> Option<Manifest> {
     let segment: Segment = minicbor::decode(bytes).ok()?;
     Some(Manifest {
         sequence,
+        part,
         last: segment.last,
+        generation: segment.generation,
         key: segment.key,
         bytes: segment.bytes,
         tables_at: segment.tables_at,
@@ -92,8 +107,12 @@ pub(super) fn manifest(sequence: u64, bytes: &[u8]) -> Option<Manifest> {
         samples: segment.samples,
         t0: Timestamp::from_nanos(segment.t0),
         t1: Timestamp::from_nanos(segment.t1),
-        first_pv: PvId(segment.first_pv),
-        last_pv: PvId(segment.last_pv),
+        first_pv: PvId(segment.pvs.0),
+        last_pv: PvId(segment.pvs.1),
+        level: Level::from_number(segment.level)?,
+        written: (Timestamp::from_nanos(segment.written.0), Timestamp::from_nanos(segment.written.1)),
+        place: segment.place,
+        trimmed: segment.trimmed,
     })
 }
 

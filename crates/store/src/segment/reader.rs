@@ -72,8 +72,6 @@ impl Segment {
         let manifest = Manifest {
             sequence: footer.sequence,
             last: footer.sequence,
-            key: key.to_owned(),
-            bytes,
             tables_at: footer.tables_at,
             blocks: footer.blocks,
             samples: footer.samples,
@@ -81,6 +79,7 @@ impl Segment {
             t1: footer.t1,
             first_pv: PvId(footer.first_pvs.first().copied().unwrap_or(u32::MAX)),
             last_pv: PvId(footer.last_pv),
+            ..Manifest::unknown(key.to_owned(), bytes)
         };
         let segment = Segment::new(disk, manifest);
         segment.footer.get_or_init(|| footer);

@@ -105,7 +105,13 @@ impl SegmentWriter {
         if self.buffer.len() >= WRITE_BYTES { self.write_out() } else { Ok(()) }
     }
 
-    fn offset(&self) -> u64 {
+    /// The key that it was made with.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// How many bytes the file has so far.
+    pub(crate) fn offset(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
 
@@ -154,8 +160,6 @@ impl SegmentWriter {
         Ok(Some(Manifest {
             sequence: footer.sequence,
             last: footer.sequence,
-            key: self.key,
-            bytes: self.written,
             tables_at: footer.tables_at,
             blocks: footer.blocks,
             samples: footer.samples,
@@ -163,6 +167,7 @@ impl SegmentWriter {
             t1: footer.t1,
             first_pv,
             last_pv: PvId(footer.last_pv),
+            ..Manifest::unknown(self.key, self.written)
         }))
     }
 
