@@ -45,13 +45,14 @@ crash: setup build ## kill -9 the store KILLS=1000 times (an interrupted run goe
 	$(PYTHON) tests/system/kill_loop.py --folder $(CARGO_TARGET_DIR)/kills --cycles $(or $(KILLS),1000)
 	PVARK_KILL_CYCLES=20 $(PYTEST) -s tests/system/test_survives_kill.py
 
-figures: ## measure the store: ingest, sizes, scans, queries
-	cargo run --release -p lab -- store
+figures: .make/rivals ## measure the store and its rivals and write docs/figures.md (SCALE=1 takes ten minutes)
+	cargo run --release -p lab -- figures --python $(PYTHON) --scale $(or $(SCALE),1)
 
 clean: ## remove what was built and installed here
 	rm -rf .make .venv ui/node_modules ui/dist target
 
 .make/system: tools/setup-system.sh ; tools/setup-system.sh && mkdir -p .make && touch $@
 .make/python: tools/requirements-test.txt clients/python/pyproject.toml .make/system ; python3 -m venv .venv && .venv/bin/pip install -q -r tools/requirements-test.txt -e clients/python && touch $@
+.make/rivals: tools/requirements-rivals.txt .make/python ; .venv/bin/pip install -q -r tools/requirements-rivals.txt && touch $@
 .make/node: ui/package-lock.json .make/system ; cd ui && npm ci --no-audit --no-fund && touch ../$@
 ui/dist/index.html: .make/node $(shell git ls-files ui) ; cd ui && npm run --silent build

@@ -2,8 +2,8 @@
 
     rival.py {duckdb|postgresql} FOLDER
 
-FOLDER/rivals/workload.json says what there is: columns as plain little-endian files, batches to be inserted, reads to be
-made. One JSON object a line goes out, or, where the database is not installed, a sentence and code 3.
+FOLDER/rivals/workload.json says what there is: columns as plain little-endian files, batches to be inserted, reads to
+be made. One JSON object a line goes out, or, where the database is not installed, a sentence and code 3.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ pub(crate) struct Bar {
     case: &'static str,
     metric: &'static str,
     better: Better,
-    pub(crate) must: f64,
-    pub(crate) aim: f64,
+    must: f64,
+    aim: f64,
 }
 
 /// Which way is better.
@@ -17,26 +17,44 @@ enum Better {
 }
 
 impl Bar {
-    /// The bar in words, and whether a value reaches it.
-    pub(crate) fn beside(&self, value: f64) -> String {
+    /// Whether a value reaches it, in a word.
+    pub(crate) fn verdict(&self, value: f64) -> &'static str {
         let reaches = |bar: f64| if self.better == Better::More { value >= bar } else { value <= bar };
-        let verdict = match (reaches(self.must), reaches(self.aim)) {
+        match (reaches(self.must), reaches(self.aim)) {
             (_, true) => "reached",
             (true, false) => "enough",
             (false, false) => "MISSED",
-        };
-        let sign = if self.better == Better::More { "≥" } else { "≤" };
-        if self.must == self.aim {
-            format!("must {sign} {}: {verdict}", self.must)
-        } else {
-            format!("must {sign} {}, aim {sign} {}: {verdict}", self.must, self.aim)
         }
+    }
+
+    fn sign(&self) -> &'static str {
+        if self.better == Better::More { "≥" } else { "≤" }
+    }
+
+    pub(crate) fn must_text(&self) -> String {
+        format!("{} {}", self.sign(), self.must)
+    }
+
+    /// What is aimed at beyond that; nothing if it is the same.
+    pub(crate) fn aim_text(&self) -> String {
+        if self.aim == self.must { String::new() } else { format!("{} {}", self.sign(), self.aim) }
+    }
+
+    /// The bar in words, and whether a value reaches it.
+    pub(crate) fn beside(&self, value: f64) -> String {
+        let (must, aim, verdict) = (self.must_text(), self.aim_text(), self.verdict(value));
+        if aim.is_empty() { format!("must {must}: {verdict}") } else { format!("must {must}, aim {aim}: {verdict}") }
     }
 }
 
 /// The bar of a figure, if it has one.
 pub(crate) fn find(bench: &str, case: &str, metric: &str) -> Option<&'static Bar> {
     BARS.iter().find(|bar| bench == "store" && bar.case == case && bar.metric == metric)
+}
+
+#[cfg(test)]
+pub(crate) fn cases() -> impl Iterator<Item = &'static str> {
+    BARS.iter().map(|bar| bar.case)
 }
 
 const fn more(case: &'static str, metric: &'static str, must: f64, aim: f64) -> Bar {

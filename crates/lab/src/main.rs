@@ -2,7 +2,9 @@
 
 mod bars;
 mod cases;
+mod figures;
 mod measure;
+mod papers;
 mod store_bench;
 mod workload;
 
@@ -22,11 +24,14 @@ struct Cli {
 enum Bench {
     /// The storage engine in this process: ingest, bytes per sample, scans, queries.
     Store(store_bench::Options),
+    /// Runs the bench of the store, and writes a page with its figures.
+    Figures(figures::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().bench {
         Bench::Store(options) => store_bench::run(&options),
+        Bench::Figures(options) => figures::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

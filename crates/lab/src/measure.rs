@@ -120,6 +120,7 @@ pub(crate) fn percentile(values: &mut [f64], percent: usize) -> f64 {
 }
 
 /// One measured number.
+#[derive(Clone, Copy)]
 pub(crate) struct Measured<'a> {
     pub(crate) bench: &'a str,
     pub(crate) case: &'a str,

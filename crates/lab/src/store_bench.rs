@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
 }
 
 /// The cases of these names; all, if there are none. A name in full is that case alone.
-fn wanted(names: &[String]) -> Vec<&'static Case> {
+pub(crate) fn wanted(names: &[String]) -> Vec<&'static Case> {
     let is_meant = |case: &&Case, name: &String| {
         let in_full = cases::ALL.iter().any(|other| other.name == name);
         case.name == name
