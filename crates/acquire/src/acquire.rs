@@ -215,8 +215,11 @@ impl<S: Sink> Shared<S> {
     fn count(&self, records: &[(PvId, Record)], counted: impl Fn(u64) -> Counters) {
         let mut all = Counters::default();
         for (pv, record) in records {
-            let Record::Samples(batch) = record else { continue };
-            let counted = counted(batch.len() as u64);
+            let samples = record.samples() as u64;
+            if samples == 0 {
+                continue;
+            }
+            let counted = counted(samples);
             all += counted;
             if let Some(slot) = self.slot(*pv) {
                 slot.lock().counters += counted;

@@ -102,8 +102,7 @@ impl Roster for ListSink {
 
 impl ListSink {
     fn samples(&self) -> usize {
-        let size = |record: &Record| if let Record::Samples(batch) = record { batch.len() } else { 0 };
-        lock(&self.records).iter().map(|(_, record)| size(record)).sum()
+        lock(&self.records).iter().map(|(_, record)| record.samples()).sum()
     }
 
     fn gaps(&self, pv: PvId) -> Vec<(GapCause, bool, u64)> {
@@ -237,6 +236,7 @@ async fn a_scanned_pv_is_sampled_when_its_period_is_over_without_a_further_updat
     wait_until("the first and the newest are stored", || sink.samples() == 2);
     let newest = lock(&sink.records).iter().rev().find_map(|(_, record)| match record {
         Record::Samples(batch) => batch.values().f64_at(batch.len() - 1),
+        Record::Sample(sample) => sample.value.as_f64(),
         _ => None,
     });
     assert_eq!(newest, Some(9.0));

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use sample::{Batch, PvId, Record, Sink};
+use sample::{Batch, PvId, Record, Sample, Sink, Value};
 
 use crate::{
     acquire::{Shared, now},
@@ -86,13 +86,11 @@ fn group(drained: Drained) -> Vec<(PvId, Record)> {
         let record = match fact {
             Fact::Sample(sample) => {
                 if let Some(index) = open.get(&pv)
-                    && let Record::Samples(batch) = &mut records[*index].1
-                    && batch.byte_size() < BATCH_BYTES_MAX
-                    && batch.push(&sample)
+                    && add(&mut records[*index].1, &sample)
                 {
                     continue;
                 }
-                Record::Samples(Batch::of(&sample))
+                Record::Sample(sample)
             }
             Fact::Gap(gap) => Record::Gap(gap),
             Fact::Metadata(time, metadata) => Record::Metadata(time, *metadata),
@@ -104,9 +102,26 @@ fn group(drained: Drained) -> Vec<(PvId, Record)> {
     records
 }
 
+/// Adds a sample to those of a record, if it is of their type and there is room.
+fn add(record: &mut Record, sample: &Sample) -> bool {
+    match record {
+        Record::Samples(batch) => batch.byte_size() < BATCH_BYTES_MAX && batch.push(sample),
+        Record::Sample(Sample { value: Value::Array(array), .. }) if array.byte_size() >= BATCH_BYTES_MAX => false,
+        Record::Sample(first) => {
+            let mut batch = Batch::of(first);
+            let fits = batch.push(sample);
+            if fits {
+                *record = Record::Samples(batch);
+            }
+            fits
+        }
+        Record::Gap(_) | Record::Metadata(..) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use sample::{Alarm, Column, Gap, GapCause, Sample, Timestamp, Value};
+    use sample::{Alarm, Column, Gap, GapCause, Timestamp};
 
     use super::*;
 
@@ -127,10 +142,7 @@ mod tests {
             (PvId(2), sample(5, Value::F64(5.0))),
         ];
         let records = group(Drained { facts, ..Drained::default() });
-        let sizes: Vec<(u32, usize)> = records
-            .iter()
-            .map(|(pv, record)| (pv.0, if let Record::Samples(batch) = record { batch.len() } else { 0 }))
-            .collect();
+        let sizes: Vec<(u32, usize)> = records.iter().map(|(pv, record)| (pv.0, record.samples())).collect();
         assert_eq!(sizes, [(1, 2), (2, 2), (1, 1), (1, 0), (1, 1)]);
     }
 
@@ -139,7 +151,6 @@ mod tests {
         let image = || Value::Array(Column::U8(vec![7; BATCH_BYTES_MAX / 4]));
         let facts = (0..10).map(|n| (PvId(1), sample(n, image()))).collect();
         let records = group(Drained { facts, ..Drained::default() });
-        let size = |record: &Record| if let Record::Samples(batch) = record { batch.len() } else { 0 };
-        assert_eq!(records.iter().map(|(_, record)| size(record)).collect::<Vec<_>>(), [4, 4, 2]);
+        assert_eq!(records.iter().map(|(_, record)| record.samples()).collect::<Vec<_>>(), [4, 4, 2]);
     }
 }

@@ -2,17 +2,30 @@
 
 use std::error::Error;
 
-use crate::{Batch, Gap, Metadata, PvId, Timestamp};
+use crate::{Batch, Gap, Metadata, PvId, Sample, Timestamp};
 
 /// One fact about one PV.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// Samples of one type, in order of arrival.
     Samples(Batch),
+    /// One sample: what most PVs send most of the time, and without columns it costs nothing to make.
+    Sample(Sample),
     /// A time without samples; replaces the gap with the same beginning and cause.
     Gap(Gap),
     /// What the IOC says about the PV from this time on.
     Metadata(Timestamp, Metadata),
+}
+
+impl Record {
+    /// How many samples it has.
+    pub fn samples(&self) -> usize {
+        match self {
+            Record::Samples(batch) => batch.len(),
+            Record::Sample(_) => 1,
+            Record::Gap(_) | Record::Metadata(..) => 0,
+        }
+    }
 }
 
 /// Where acquisition puts what it records: the store, or a list in a test.

@@ -12,8 +12,15 @@ use std::{
 use sample::{Metadata, PvId, Record, TimeRange, Timestamp};
 
 use crate::{
-    Config, Error, catalog::Catalog, disk::Disk, flush::Pending, head::Head, health::Counters, log::Log,
-    registry::Registry, segment::Segment,
+    Config, Error,
+    catalog::Catalog,
+    disk::Disk,
+    flush::Pending,
+    head::{Head, Pool},
+    health::Counters,
+    log::Log,
+    registry::Registry,
+    segment::Segment,
 };
 
 /// An append waits so long for room in the head before it is refused as `Busy`. Acquisition has a queue of its own; a writer
@@ -50,6 +57,8 @@ pub(crate) struct Engine {
 #[derive(Debug)]
 pub(crate) struct Ingest {
     pub(crate) log: Log,
+    /// Memory of heads that were flushed, for those that come.
+    pub(crate) pages: Arc<Pool>,
     /// When the oldest record in the head was appended.
     pub(crate) head_since: Option<Timestamp>,
     pub(crate) alive: Timestamp,
@@ -127,7 +136,7 @@ impl Engine {
 
     /// Takes records: into the log's buffer and into the head, or not at all.
     pub(crate) fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Error> {
-        let samples = records.iter().map(|(_, record)| samples_of(record)).sum::<u64>();
+        let samples = records.iter().map(|(_, record)| record.samples() as u64).sum::<u64>();
         let result = self.append_counted(records, samples, now);
         if result.is_err() {
             self.counters.refused_appends.fetch_add(1, Relaxed);
@@ -155,9 +164,7 @@ impl Engine {
         ingest.head_since.get_or_insert(now);
         let snapshot = self.snapshot();
         let head = snapshot.heads.last().expect("there is always a head to write to");
-        for (pv, record) in records {
-            head.append(*pv, record);
-        }
+        head.append(records);
         self.counters.appended.fetch_add(samples, Relaxed);
         if head.bytes() >= self.config.head_bytes_max {
             self.flush_wanted.store(true, Relaxed);
@@ -239,12 +246,5 @@ impl Engine {
         }
         self.flush_wanted.store(true, Relaxed);
         Error::Refused { reason }
-    }
-}
-
-fn samples_of(record: &Record) -> u64 {
-    match record {
-        Record::Samples(batch) => batch.len() as u64,
-        Record::Gap(_) | Record::Metadata(..) => 0,
     }
 }

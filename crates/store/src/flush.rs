@@ -88,7 +88,8 @@ impl Engine {
             refused: ingest.refusal.is_some(),
         };
         ingest.head_since = None;
-        self.change_snapshot(|snapshot| snapshot.heads.push(Arc::new(Head::new())));
+        let pages = ingest.pages.clone();
+        self.change_snapshot(|snapshot| snapshot.heads.push(Arc::new(Head::new(&pages))));
         self.head_room.notify_all();
         Some(pending)
     }
@@ -97,6 +98,7 @@ impl Engine {
     fn flush_pending(&self, flushing: &mut Flushing, now: Timestamp) -> Result<(), Error> {
         let Some(pending) = &flushing.pending else { return Ok(()) };
         let sequence = flushing.next_segment;
+        self.counters.repeats_dropped.fetch_add(pending.head.take_repeats(), Relaxed);
         let manifest = self.write_segment(&pending.head, sequence, now)?;
         let manifest = manifest.map(|manifest| {
             let hour = now >= pending.since.saturating_add(HOUR_FROM);
@@ -195,9 +197,10 @@ impl Engine {
     }
 
     /// Writes the samples of a PV, each run of one type for itself, so that samples of equal time stay in their order.
-    fn write_pv(&self, writer: &mut SegmentWriter, pv: PvId, chunks: Vec<Batch>) -> io::Result<()> {
+    fn write_pv(&self, writer: &mut SegmentWriter, pv: PvId, chunks: Vec<Arc<Batch>>) -> io::Result<()> {
         let mut chunks = chunks.into_iter().peekable();
-        while let Some(mut run) = chunks.next() {
+        while let Some(first) = chunks.next() {
+            let mut run = Arc::unwrap_or_clone(first);
             while let Some(next) = chunks.next_if(|next| next.value_type() == run.value_type()) {
                 let fits = run.extend_from(&next, 0..next.len());
                 assert!(fits, "the types were compared above");
@@ -214,7 +217,7 @@ impl Engine {
 pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: Batch, effort: Effort) -> io::Result<()> {
     let mut start = 0;
     while start < batch.len() {
-        let rows = rows_of_block(&batch, start);
+        let rows = rows_fitting(&batch, start, BLOCK_ROWS_MAX, BLOCK_BYTES_MAX);
         if rows == batch.len() {
             return writer.add(pv, &batch, effort);
         }
@@ -224,9 +227,9 @@ pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: Batch, e
     Ok(())
 }
 
-/// How many rows from `start` go into one block.
-fn rows_of_block(batch: &Batch, start: usize) -> usize {
-    let most = BLOCK_ROWS_MAX.min(batch.len() - start);
+/// How many rows from `start` are within two limits; at least one.
+pub(crate) fn rows_fitting(batch: &Batch, start: usize, rows_max: usize, bytes_max: usize) -> usize {
+    let most = rows_max.min(batch.len() - start);
     let bytes: Box<dyn Fn(usize) -> usize> = match batch.values() {
         Column::Array(arrays) => {
             let element = arrays.elements().byte_size() / arrays.elements().len().max(1);
@@ -237,7 +240,7 @@ fn rows_of_block(batch: &Batch, start: usize) -> usize {
         _ => return most,
     };
     let most = rows_of_one_layout(batch, start, most);
-    let mut room = BLOCK_BYTES_MAX;
+    let mut room = bytes_max;
     let fitting = (start..start + most).take_while(|row| {
         let left = room.checked_sub(bytes(*row));
         room = left.unwrap_or(0);

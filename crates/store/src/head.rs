@@ -1,38 +1,53 @@
 //! The head: what was appended lately, in memory, readable at once, not yet in blocks.
 //!
-//! Samples of a PV lie in chunks in the order of arrival; a change of type begins a new chunk. Chunks are sorted only when they
-//! are read or flushed, because nearly all samples arrive in order and then sorting costs nothing.
+//! ```text
+//!   sealed chunks (sorted, shared with readers) … ► pages of plain numbers, or one open batch
+//! ```
+//! The newest samples of a PV, at most a thousand, lie in pages if they are single numbers without pulses (head/pages.rs) and in
+//! a growing batch if not. When there are enough of them, and when the type changes, they are sealed: sorted, freed from
+//! repeats, and from then on shared with readers instead of copied. A PV's chunks stand in the order of arrival.
+
+mod lanes;
+mod pages;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::BTreeMap,
+    ops::Range,
     sync::{
-        Mutex, MutexGuard,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
 };
 
 use sample::{Batch, Gap, GapCause, Metadata, PvId, Record, Sample, TimeRange, Timestamp};
 
+use lanes::{Lanes, Taken};
+pub(crate) use pages::Pool;
+
 use crate::{merge::rows_within, repeats::without_repeats};
 
-/// Readers lock one of so many parts of the head, so that they hardly ever meet the writer.
-const SHARDS: usize = 64;
-
-/// A chunk that has so many rows or bytes is closed: this bounds what a reader copies and what a growing vector moves.
-const CHUNK_ROWS_MAX: usize = 8192;
-const CHUNK_BYTES_MAX: usize = 1 << 20;
-
-/// What the vectors of a first chunk take, besides the samples.
-const PV_BYTES: usize = 400;
+/// What a gap or metadata takes.
+const FACT_BYTES: usize = 400;
+/// Records taken while readers wait.
+const RECORDS_AT_ONCE: usize = 256;
 
 /// What is appended between two flushes.
 #[derive(Debug)]
 pub(crate) struct Head {
-    /// PV n is entry n / SHARDS of shard n % SHARDS: numbers of PVs are dense, and an index is cheaper than a hash.
-    shards: Vec<Mutex<Vec<Vec<Batch>>>>,
+    lanes: Mutex<Lanes>,
     facts: Mutex<Facts>,
     bytes: AtomicUsize,
     samples: AtomicU64,
+    repeats: AtomicU64,
+}
+
+/// Rows of a sorted batch without repeats.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) batch: Arc<Batch>,
+    pub(crate) rows: Range<usize>,
 }
 
 /// Gaps and metadata, newest version of each.
@@ -56,91 +71,83 @@ impl Facts {
 }
 
 impl Head {
-    pub(crate) fn new() -> Head {
+    /// An empty one, with memory from the pool.
+    pub(crate) fn new(pool: &Arc<Pool>) -> Head {
         Head {
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            lanes: Mutex::new(Lanes::new(pages::Pages::new(pool.clone()))),
             facts: Mutex::default(),
             bytes: AtomicUsize::new(0),
             samples: AtomicU64::new(0),
+            repeats: AtomicU64::new(0),
         }
     }
 
-    /// Takes one record. Only ever called under the writer's lock, so that no record gets into a head that is being flushed.
-    pub(crate) fn append(&self, pv: PvId, record: &Record) {
-        match record {
-            Record::Samples(batch) => self.append_samples(pv, batch),
-            Record::Gap(gap) => {
-                self.facts().gaps.insert((pv, gap.from, gap.cause), *gap);
-                self.bytes.fetch_add(PV_BYTES, Relaxed);
+    /// Takes records. Only ever called under the writer's lock, so that no record gets into a head that is being flushed.
+    pub(crate) fn append(&self, records: &[(PvId, Record)]) {
+        for some in records.chunks(RECORDS_AT_ONCE) {
+            let mut taken = Taken::default();
+            let mut lanes = self.lanes();
+            for (pv, record) in some {
+                match record {
+                    Record::Samples(batch) => lanes.append(*pv, batch, &mut taken),
+                    Record::Sample(sample) => lanes.push(*pv, sample, &mut taken),
+                    Record::Gap(gap) => {
+                        self.facts().gaps.insert((*pv, gap.from, gap.cause), *gap);
+                        taken.bytes += FACT_BYTES as isize;
+                    }
+                    Record::Metadata(since, metadata) => {
+                        self.facts().metadata.insert((*pv, *since), metadata.clone());
+                        taken.bytes += FACT_BYTES as isize;
+                    }
+                }
             }
-            Record::Metadata(since, metadata) => {
-                self.facts().metadata.insert((pv, *since), metadata.clone());
-                self.bytes.fetch_add(PV_BYTES, Relaxed);
-            }
+            drop(lanes);
+            self.bytes.fetch_add(taken.bytes as usize, Relaxed); // less than nothing wraps around, and so adds up
+            self.samples.fetch_add(taken.samples, Relaxed);
+            self.repeats.fetch_add(taken.repeats, Relaxed);
         }
     }
 
-    fn append_samples(&self, pv: PvId, batch: &Batch) {
-        if batch.is_empty() {
-            return;
-        }
-        let mut bytes = batch.byte_size();
-        self.samples.fetch_add(batch.len() as u64, Relaxed);
-        let mut shard = self.shard(pv);
-        let place = pv.0 as usize / SHARDS;
-        if shard.len() <= place {
-            shard.resize_with(place + 1, Vec::new);
-        }
-        let chunks = &mut shard[place];
-        if chunks.is_empty() {
-            bytes += PV_BYTES;
-        }
-        match chunks.last_mut() {
-            Some(last)
-                if last.value_type() == batch.value_type()
-                    && last.len() + batch.len() <= CHUNK_ROWS_MAX
-                    && last.byte_size() + bytes <= CHUNK_BYTES_MAX =>
-            {
-                let fits = last.extend_from(batch, 0..batch.len());
-                assert!(fits, "the types were compared above");
-            }
-            _ => chunks.push(batch.clone()),
-        }
-        self.bytes.fetch_add(bytes, Relaxed);
+    /// The samples of a PV within `range`, in the order of arrival.
+    pub(crate) fn pieces(&self, pv: PvId, range: TimeRange) -> Vec<Piece> {
+        let (sealed, open) = {
+            let lanes = self.lanes();
+            let within = |batch: &&Arc<Batch>| !rows_within(batch, range).is_empty();
+            (lanes.sealed(pv).iter().filter(within).cloned().collect::<Vec<_>>(), lanes.open(pv))
+        };
+        let open = open.map(|batch| Arc::new(without_repeats(batch.sorted()).0));
+        let pieces = sealed.into_iter().chain(open).map(|batch| Piece { rows: rows_within(&batch, range), batch });
+        pieces.filter(|piece| !piece.rows.is_empty()).collect()
     }
 
-    /// The samples of a PV within `range`, as sorted batches in the order of arrival.
-    pub(crate) fn pieces(&self, pv: PvId, range: TimeRange) -> Vec<Batch> {
-        let shard = self.shard(pv);
-        chunks(&shard, pv).iter().map(|chunk| piece(chunk, range)).filter(|piece| !piece.is_empty()).collect()
-    }
-
-    /// All samples of a PV, in the order of arrival.
-    pub(crate) fn chunks(&self, pv: PvId) -> Vec<Batch> {
-        chunks(&self.shard(pv), pv).to_vec()
+    /// All samples of a PV, in the order of arrival; each chunk is sorted.
+    pub(crate) fn chunks(&self, pv: PvId) -> Vec<Arc<Batch>> {
+        let lanes = self.lanes();
+        let (mut chunks, open) = (lanes.sealed(pv).to_vec(), lanes.open(pv));
+        drop(lanes);
+        chunks.extend(open.map(|batch| Arc::new(batch.sorted())));
+        chunks
     }
 
     /// The newest sample at or before `time`; of equal times the last that arrived.
     pub(crate) fn last_before(&self, pv: PvId, time: Timestamp) -> Option<Sample> {
-        let shard = self.shard(pv);
-        let chunks = chunks(&shard, pv);
-        let mut best: Option<(Timestamp, usize, usize)> = None;
-        for (chunk, batch) in chunks.iter().enumerate() {
-            for (row, t) in batch.times().iter().enumerate() {
-                if *t <= time && best.is_none_or(|(newest, ..)| *t >= newest) {
-                    best = Some((*t, chunk, row));
-                }
+        let mut best: Option<(Timestamp, Arc<Batch>, usize)> = None;
+        for batch in self.chunks(pv) {
+            let Some(row) = batch.times().partition_point(|t| *t <= time).checked_sub(1) else { continue };
+            let t = batch.times()[row];
+            if best.as_ref().is_none_or(|(newest, ..)| t >= *newest) {
+                best = Some((t, batch, row));
             }
         }
-        best.map(|(_, chunk, row)| chunks[chunk].get(row))
+        best.map(|(_, batch, row)| batch.get(row))
     }
 
     /// First time, last time and number of samples of a PV.
     pub(crate) fn extent(&self, pv: PvId) -> Option<(Timestamp, Timestamp, u64)> {
-        let shard = self.shard(pv);
-        let chunks = chunks(&shard, pv);
-        let times = || chunks.iter().flat_map(|chunk| chunk.times().iter().copied());
-        Some((times().min()?, times().max()?, chunks.iter().map(|chunk| chunk.len() as u64).sum()))
+        let chunks = self.chunks(pv);
+        let t0 = chunks.iter().filter_map(|chunk| chunk.times().first()).min()?;
+        let t1 = chunks.iter().filter_map(|chunk| chunk.times().last()).max()?;
+        Some((*t0, *t1, chunks.iter().map(|chunk| chunk.len() as u64).sum()))
     }
 
     pub(crate) fn facts(&self) -> MutexGuard<'_, Facts> {
@@ -149,14 +156,7 @@ impl Head {
 
     /// The PVs that have samples, by number.
     pub(crate) fn pvs(&self) -> Vec<PvId> {
-        let mut pvs: Vec<PvId> = Vec::new();
-        for (number, shard) in self.shards.iter().enumerate() {
-            let shard = shard.lock().expect("no holder of this lock panics");
-            let filled = shard.iter().enumerate().filter(|(_, chunks)| !chunks.is_empty());
-            pvs.extend(filled.map(|(place, _)| PvId((place * SHARDS + number) as u32)));
-        }
-        pvs.sort_unstable();
-        pvs
+        self.lanes().pvs()
     }
 
     /// Memory taken, roughly.
@@ -168,24 +168,12 @@ impl Head {
         self.samples.load(Relaxed)
     }
 
-    fn shard(&self, pv: PvId) -> MutexGuard<'_, Vec<Vec<Batch>>> {
-        self.shards[pv.0 as usize % SHARDS].lock().expect("no holder of this lock panics")
+    /// The repeats that were dropped since this was last asked.
+    pub(crate) fn take_repeats(&self) -> u64 {
+        self.repeats.swap(0, Relaxed)
     }
-}
 
-/// The chunks of a PV in its shard.
-fn chunks(shard: &[Vec<Batch>], pv: PvId) -> &[Batch] {
-    shard.get(pv.0 as usize / SHARDS).map_or(&[], Vec::as_slice)
-}
-
-/// The rows of a chunk within `range`, sorted, without repeats.
-fn piece(chunk: &Batch, range: TimeRange) -> Batch {
-    let sorted = if chunk.is_sorted() {
-        chunk.slice(rows_within(chunk, range))
-    } else {
-        let sorted = chunk.clone().sorted();
-        let rows = rows_within(&sorted, range);
-        sorted.slice(rows)
-    };
-    without_repeats(sorted).0
+    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+        self.lanes.lock().expect("no holder of this lock panics")
+    }
 }

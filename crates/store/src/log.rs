@@ -7,7 +7,7 @@
 
 use std::{io, sync::Arc};
 
-use sample::{PvId, Record, Timestamp};
+use sample::{Batch, PvId, Record, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -64,9 +64,7 @@ impl Log {
                 && self.buffer.len() < start + FRAME_BYTES
             {
                 put_record(&mut self.buffer, *pv, record);
-                if let Record::Samples(batch) = record {
-                    appended += batch.len() as u64;
-                }
+                appended += record.samples() as u64;
                 records = rest;
             }
             self.seal(start, appended, now);
@@ -157,6 +155,11 @@ fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record) {
             out.push(SAMPLES);
             put_varint(out, u64::from(pv.0));
             plain::put_batch(out, batch);
+        }
+        Record::Sample(sample) => {
+            out.push(SAMPLES);
+            put_varint(out, u64::from(pv.0));
+            plain::put_batch(out, &Batch::of(sample));
         }
         Record::Gap(gap) => {
             out.push(GAP);

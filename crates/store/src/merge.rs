@@ -14,6 +14,7 @@ use sample::{Batch, PvId, Sample, TimeRange, Timestamp};
 
 use crate::{
     Error, Summary,
+    head::Piece,
     health::Counters,
     repeats::REPEATS_COMPARED,
     segment::{Entry, Segment},
@@ -39,7 +40,7 @@ pub(crate) struct Part {
 /// Where the samples of a part are.
 #[derive(Debug)]
 pub(crate) enum Source {
-    Rows(Batch),
+    Rows(Piece),
     Block(Block),
 }
 
@@ -69,7 +70,7 @@ impl Block {
 #[derive(Debug)]
 struct Open {
     order: u64,
-    batch: Batch,
+    batch: Arc<Batch>,
     next: usize,
     end: usize,
 }
@@ -127,11 +128,14 @@ impl Samples {
                 break;
             }
             let Some(part) = self.parts.pop_front() else { break };
-            let batch = match part.source {
-                Source::Rows(batch) => batch,
-                Source::Block(block) => block.read()?,
+            let (batch, rows) = match part.source {
+                Source::Rows(Piece { batch, rows }) => (batch, rows),
+                Source::Block(block) => {
+                    let batch = block.read()?;
+                    let rows = rows_within(&batch, self.range);
+                    (Arc::new(batch), rows)
+                }
             };
-            let rows = rows_within(&batch, self.range);
             if !rows.is_empty() {
                 self.open.push(Open { order: part.order, batch, next: rows.start, end: rows.end });
             }
@@ -188,13 +192,10 @@ impl Samples {
         if whole {
             let batch = self.open.swap_remove(chosen).batch;
             self.remember(&batch, run);
-            self.out = Some(batch);
+            self.out = Some(Arc::unwrap_or_clone(batch));
             return;
         }
-        let batch = {
-            let empty = Batch::new(open.batch.value_type());
-            std::mem::replace(&mut open.batch, empty)
-        };
+        let batch = open.batch.clone();
         let out = self.out.get_or_insert_with(|| Batch::new(batch.value_type()));
         let mut start = run.start;
         while repeats && start < run.end && batch.times()[start] == self.recent[0].time {
@@ -216,8 +217,6 @@ impl Samples {
         }
         if finished {
             self.open.swap_remove(chosen);
-        } else {
-            self.open[chosen].batch = batch;
         }
     }
 

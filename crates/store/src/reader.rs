@@ -2,13 +2,15 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
-use sample::{Batch, Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, TimeRange, Timestamp, Value, ValueType};
+use sample::{Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
     AuditRecord, Deletion, Error, FieldSamples, Health, Names, RemovedPv, Samples, Stretches, Summary, Watermark,
     compact::views,
     engine::Engine,
-    field, log,
+    field,
+    head::Piece,
+    log,
     merge::{Block, Part, Source},
     policy,
     segment::{Entry, Segment, Table},
@@ -311,7 +313,8 @@ fn overlap(t0: Timestamp, t1: Timestamp, range: TimeRange) -> bool {
     (t0 < range.t1 || range.t1 == Timestamp::MAX) && t1 >= range.t0
 }
 
-fn rows(batch: Batch) -> Part {
-    let (t0, t1) = (batch.times()[0], batch.times()[batch.len() - 1]);
-    Part { t0, t1, order: 0, source: Source::Rows(batch) }
+fn rows(piece: Piece) -> Part {
+    let times = &piece.batch.times()[piece.rows.clone()];
+    let (t0, t1) = (times[0], times[times.len() - 1]);
+    Part { t0, t1, order: 0, source: Source::Rows(piece) }
 }

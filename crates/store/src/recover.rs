@@ -8,7 +8,7 @@ use crate::{
     Error,
     catalog::Position,
     disk::Disk,
-    head::Head,
+    head::{Head, Pool},
     log, log_format,
     log_scan::{self, Frame},
     manifest::Manifest,
@@ -34,10 +34,10 @@ pub(crate) struct Recovered {
 }
 
 /// Replays the log into a head.
-pub(crate) fn replay(disk: &Arc<dyn Disk>, position: Position) -> Result<Recovered, Error> {
+pub(crate) fn replay(disk: &Arc<dyn Disk>, position: Position, pages: &Arc<Pool>) -> Result<Recovered, Error> {
     let io = |source| Error::Io { doing: "read and sync the folder", path: log_format::FOLDER.to_owned(), source };
     let mut recovered = Recovered {
-        head: Head::new(),
+        head: Head::new(pages),
         next_frame: position.frame,
         next_log_file: 1,
         appended: position.appended,
@@ -97,7 +97,7 @@ fn replay_frame(
     recovered.next_frame = frame.number + 1;
     recovered.appended = frame.appended;
     match log_scan::records(&bytes[frame.records.clone()]) {
-        Ok(records) => records.iter().for_each(|(pv, record)| recovered.head.append(*pv, record)),
+        Ok(records) => recovered.head.append(&records),
         Err(_) => set_aside(disk, key, frame.records.start, &bytes[frame.records.clone()], &mut recovered.problems)?,
     }
     Ok(())
@@ -129,7 +129,7 @@ fn close_gaps(recovered: &mut Recovered) {
     let open = facts.gaps.iter().filter(|(_, gap)| gap.to.is_none());
     recovered.closed_gaps = open.map(|((pv, ..), gap)| (*pv, Record::Gap(ended(gap)))).collect();
     drop(facts);
-    recovered.closed_gaps.iter().for_each(|(pv, gap)| recovered.head.append(*pv, gap));
+    recovered.head.append(&recovered.closed_gaps);
 }
 
 /// Removes half-written segments and what a merge left over, and sets aside whole segments that the catalogue does not know: a

@@ -13,6 +13,7 @@ use crate::{
     catalog::{CATALOGUE, Catalog},
     disk::{Disk, RealDisk},
     engine::{Engine, Ingest, Snapshot},
+    head::Pool,
     log::Log,
     log_format, recover,
     segment::Segment,
@@ -55,7 +56,8 @@ impl Store {
         let position = catalog.position()?;
         let manifests = catalog.segments()?;
         let mut problems = recover::set_orphans_aside(&*disk, &manifests)?;
-        let recovered = recover::replay(&disk, position)?;
+        let pages = Arc::new(Pool::new(config.head_bytes_max));
+        let recovered = recover::replay(&disk, position, &pages)?;
         problems.extend(recovered.problems);
         catalog.commit_restart(recovered.alive, now)?;
 
@@ -65,7 +67,8 @@ impl Store {
         let has_samples = recovered.head.samples() > 0;
         let full = recovered.head.bytes() >= config.head_bytes_max;
         let snapshot = Snapshot { heads: vec![Arc::new(recovered.head)], segments: Arc::new(segments) };
-        let ingest = Ingest { log, head_since: has_samples.then_some(now), alive: now, refusal: None, closed: false };
+        let ingest =
+            Ingest { log, pages, head_since: has_samples.then_some(now), alive: now, refusal: None, closed: false };
         let engine = Engine::new(config, disk, catalog, registry, snapshot, ingest, position.next_segment);
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);

@@ -1,0 +1,275 @@
+//! Lanes: the samples of each PV in the head, sealed and open.
+
+use std::{collections::HashMap, sync::Arc};
+
+use sample::{Alarm, Batch, Element, PvId, Runs, Sample, ValueType};
+
+use super::pages::{Chain, Pages, each_number, number};
+use crate::{flush::rows_fitting, repeats::without_repeats};
+
+/// What has so many rows is sealed: this bounds what a reader copies.
+const OPEN_ROWS_MAX: usize = 1024;
+/// Neither does a batch of arrays or texts grow beyond this, unless a single sample does.
+const OPEN_BYTES_MAX: usize = 256 << 10;
+/// Rows of a chunk, where many arrive at once.
+const CHUNK_ROWS_MAX: usize = 8192;
+
+/// What a chunk takes besides its columns, and what a PV takes that has chunks.
+const CHUNK_BYTES: usize = 250;
+/// The samples of all PVs.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    /// By number of the PV.
+    plain: Vec<Lane>,
+    pages: Pages,
+    /// Those whose samples are not all in pages.
+    other: HashMap<PvId, Other>,
+    /// Rows of pages name their alarm by its place here.
+    alarms: Vec<Alarm>,
+    alarm_numbers: HashMap<Alarm, u16>,
+}
+
+/// The newest samples of a PV.
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    chain: Chain,
+    open: Open,
+}
+
+/// Where the next sample of a PV goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    Nowhere,
+    Pages(Element),
+    Batch,
+}
+
+#[derive(Debug, Default)]
+struct Other {
+    sealed: Vec<Arc<Batch>>,
+    open: Option<Batch>,
+}
+
+/// What some records changed.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    pub(super) bytes: isize,
+    pub(super) samples: u64,
+    pub(super) repeats: u64,
+}
+
+impl Lanes {
+    pub(super) fn new(pages: Pages) -> Lanes {
+        Lanes {
+            plain: Vec::new(),
+            pages,
+            other: HashMap::new(),
+            alarms: vec![Alarm::default()],
+            alarm_numbers: HashMap::from([(Alarm::default(), 0)]),
+        }
+    }
+
+    /// Those that have samples, by number.
+    pub(super) fn pvs(&self) -> Vec<PvId> {
+        let plain = self.plain.iter().enumerate().filter(|(_, lane)| lane.chain.len() > 0);
+        let mut pvs: Vec<PvId> = plain.map(|(number, _)| PvId(number as u32)).collect();
+        pvs.extend(self.other.keys());
+        pvs.sort_unstable();
+        pvs.dedup();
+        pvs
+    }
+
+    pub(super) fn sealed(&self, pv: PvId) -> &[Arc<Batch>] {
+        self.other.get(&pv).map_or(&[], |other| &other.sealed)
+    }
+
+    /// A copy of what is not sealed.
+    pub(super) fn open(&self, pv: PvId) -> Option<Batch> {
+        let lane = self.plain.get(pv.0 as usize)?;
+        match lane.open {
+            Open::Nowhere => None,
+            Open::Pages(element) => Some(self.paged(lane.chain, element)),
+            Open::Batch => self.other.get(&pv)?.open.clone(),
+        }
+    }
+
+    fn paged(&self, chain: Chain, element: Element) -> Batch {
+        let mut times = Vec::with_capacity(chain.len());
+        times.extend(self.pages.times(chain));
+        let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
+        let mut run = (0, 0); // alarm, rows
+        for alarm in self.pages.alarms(chain) {
+            if alarm != run.0 {
+                alarms.push(&self.alarms[run.0 as usize], run.1);
+                run = (alarm, 0);
+            }
+            run.1 += 1;
+        }
+        alarms.push(&self.alarms[run.0 as usize], run.1);
+        pulses.push(&0, chain.len());
+        let values = self.pages.values(chain, element);
+        Batch::from_columns(times, values, alarms, pulses).expect("each row has all of them")
+    }
+
+    pub(super) fn push(&mut self, pv: PvId, sample: &Sample, taken: &mut Taken) {
+        let value_type = sample.value.value_type();
+        if sample.pulse == 0
+            && let Some(number) = number(&sample.value)
+            && let Some(alarm) = self.alarm(&sample.alarm)
+            && self.open_pages(pv, value_type.element, taken)
+        {
+            let lane = &mut self.plain[pv.0 as usize];
+            let before = lane.chain.bytes();
+            self.pages.push(&mut lane.chain, sample.time, number, alarm);
+            taken.bytes += (lane.chain.bytes() - before) as isize;
+            taken.samples += 1;
+            if lane.chain.len() >= OPEN_ROWS_MAX {
+                self.seal(pv, taken);
+            }
+        } else {
+            self.append_other(pv, &Batch::of(sample), taken);
+        }
+    }
+
+    pub(super) fn append(&mut self, pv: PvId, batch: &Batch, taken: &mut Taken) {
+        let plain = batch.len() < OPEN_ROWS_MAX && batch.value_type().is_numeric_scalar() && has_no_pulses(batch);
+        if !plain || !self.append_plain(pv, batch, taken) {
+            self.append_other(pv, batch, taken);
+        }
+    }
+
+    /// Into pages; false, and nothing is taken, if they cannot go there.
+    fn append_plain(&mut self, pv: PvId, batch: &Batch, taken: &mut Taken) -> bool {
+        let known = batch.alarms().iter().all(|(_, alarm)| self.alarm(alarm).is_some());
+        if !known || !self.open_pages(pv, batch.value_type().element, taken) {
+            return false;
+        }
+        for (rows, alarm) in batch.alarms().iter() {
+            let alarm = self.alarm(alarm).expect("it was given a number just now");
+            let lane = &mut self.plain[pv.0 as usize];
+            let before = lane.chain.bytes();
+            let mut times = batch.times()[rows.clone()].iter();
+            each_number(batch.values(), rows, |number| {
+                let time = *times.next().expect("there are as many times as values");
+                self.pages.push(&mut lane.chain, time, number, alarm);
+            });
+            taken.bytes += (lane.chain.bytes() - before) as isize;
+        }
+        taken.samples += batch.len() as u64;
+        if self.plain[pv.0 as usize].chain.len() >= OPEN_ROWS_MAX {
+            self.seal(pv, taken);
+        }
+        true
+    }
+
+    /// Makes sure that the next sample may go into pages. Not where a batch of that type is open: a PV that has a pulse now and
+    /// then would get a chunk each time.
+    fn open_pages(&mut self, pv: PvId, element: Element, taken: &mut Taken) -> bool {
+        let lane = self.lane(pv, taken);
+        match lane.open {
+            Open::Pages(same) if same == element => return true,
+            Open::Nowhere => {}
+            Open::Pages(_) => self.seal(pv, taken),
+            Open::Batch => {
+                let open = self.other.get(&pv).and_then(|other| other.open.as_ref());
+                let of_type = |batch: &Batch| batch.value_type() == ValueType::scalar(element);
+                if open.is_some_and(of_type) {
+                    return false;
+                }
+                self.seal(pv, taken);
+            }
+        }
+        self.plain[pv.0 as usize].open = Open::Pages(element);
+        true
+    }
+
+    /// Into the open batch, or right into sealed chunks where there are many rows or large ones.
+    fn append_other(&mut self, pv: PvId, batch: &Batch, taken: &mut Taken) {
+        if batch.is_empty() {
+            return;
+        }
+        self.lane(pv, taken);
+        let mut start = 0;
+        while start < batch.len() {
+            let rows = start..start + rows_fitting(batch, start, CHUNK_ROWS_MAX, OPEN_BYTES_MAX);
+            start = rows.end;
+            let open = self.other.get(&pv).and_then(|other| other.open.as_ref());
+            let room = open.is_some_and(|open| {
+                open.value_type() == batch.value_type()
+                    && open.len() + rows.len() <= OPEN_ROWS_MAX.max(rows.len())
+                    && open.byte_size() < OPEN_BYTES_MAX
+            });
+            if !room {
+                self.seal(pv, taken);
+            }
+            let other = self.other.entry(pv).or_default();
+            let open = other.open.get_or_insert_with(|| Batch::new(batch.value_type()));
+            let before = open.byte_size();
+            taken.samples += rows.len() as u64;
+            let fits = open.extend_from(batch, rows);
+            assert!(fits, "the types were compared above");
+            taken.bytes += (open.byte_size() - before) as isize;
+            let full = open.len() >= OPEN_ROWS_MAX || open.byte_size() >= OPEN_BYTES_MAX;
+            self.plain[pv.0 as usize].open = Open::Batch;
+            if full {
+                self.seal(pv, taken);
+            }
+        }
+    }
+
+    /// Closes what is open: readers share it from now on.
+    fn seal(&mut self, pv: PvId, taken: &mut Taken) {
+        let Some(open) = self.open_taken(pv, taken) else { return };
+        let (batch, repeats) = without_repeats(open.sorted());
+        taken.bytes += (batch.byte_size() + CHUNK_BYTES) as isize;
+        taken.repeats += repeats;
+        self.other.entry(pv).or_default().sealed.push(Arc::new(batch));
+    }
+
+    fn open_taken(&mut self, pv: PvId, taken: &mut Taken) -> Option<Batch> {
+        let lane = self.plain[pv.0 as usize];
+        self.plain[pv.0 as usize].open = Open::Nowhere;
+        match lane.open {
+            Open::Nowhere => None,
+            Open::Pages(element) => {
+                let batch = self.paged(lane.chain, element);
+                taken.bytes -= lane.chain.bytes() as isize;
+                self.pages.free(&mut self.plain[pv.0 as usize].chain);
+                Some(batch)
+            }
+            Open::Batch => {
+                let batch = self.other.get_mut(&pv)?.open.take()?;
+                taken.bytes -= batch.byte_size() as isize;
+                Some(batch)
+            }
+        }
+    }
+
+    fn lane(&mut self, pv: PvId, taken: &mut Taken) -> Lane {
+        let place = pv.0 as usize;
+        if place >= self.plain.len() {
+            let before = self.plain.capacity();
+            self.plain.resize(place + 1, Lane { chain: Chain::EMPTY, open: Open::Nowhere });
+            taken.bytes += ((self.plain.capacity() - before) * size_of::<Lane>()) as isize;
+        }
+        self.plain[place]
+    }
+
+    /// The number of an alarm; none if there are too many different ones.
+    fn alarm(&mut self, alarm: &Alarm) -> Option<u16> {
+        if *alarm == self.alarms[0] {
+            return Some(0);
+        }
+        if let Some(number) = self.alarm_numbers.get(alarm) {
+            return Some(*number);
+        }
+        let number = u16::try_from(self.alarms.len()).ok()?;
+        self.alarms.push(alarm.clone());
+        self.alarm_numbers.insert(alarm.clone(), number);
+        Some(number)
+    }
+}
+
+fn has_no_pulses(batch: &Batch) -> bool {
+    batch.pulses().iter().all(|(_, pulse)| *pulse == 0)
+}

@@ -1,0 +1,237 @@
+//! Pages: where plain numbers lie until there are enough of them for a batch.
+//!
+//! ```text
+//!   lane of a PV ──► page ──► page ──► page        15 rows each: (time, value in 64 bits, number of its alarm)
+//! ```
+//! 150,000 PVs that send one sample now and then would each need vectors that grow; a page is one allocation for none of them.
+//! Its size is no power of two, so that the same row of many pages does not fall into the same lines of the cache.
+
+use std::sync::{Arc, Mutex};
+
+use sample::{Column, Element, Timestamp};
+
+pub(super) const PAGE_ROWS: usize = 15;
+pub(super) const PAGE_BYTES: usize = size_of::<Page>();
+/// Pages are taken from the allocator so many at a time.
+const SLAB_PAGES: usize = 256;
+const NO_PAGE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page {
+    times: [i64; PAGE_ROWS],
+    values: [u64; PAGE_ROWS],
+    alarms: [u16; PAGE_ROWS],
+    next: u32,
+}
+
+const EMPTY: Page = Page { times: [0; PAGE_ROWS], values: [0; PAGE_ROWS], alarms: [0; PAGE_ROWS], next: NO_PAGE };
+
+/// Slabs of heads that were flushed, for the heads that come: memory that is there costs less than new memory.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    slabs: Mutex<Vec<Box<[Page]>>>,
+    slabs_max: usize,
+}
+
+impl Pool {
+    /// Keeps at most so many bytes.
+    pub(crate) fn new(bytes_max: usize) -> Pool {
+        Pool { slabs: Mutex::default(), slabs_max: bytes_max / (SLAB_PAGES * PAGE_BYTES) }
+    }
+
+    fn take(&self) -> Box<[Page]> {
+        let slab = self.slabs.lock().expect("no holder of this lock panics").pop();
+        slab.unwrap_or_else(|| vec![EMPTY; SLAB_PAGES].into_boxed_slice())
+    }
+
+    #[cfg(test)]
+    pub(super) fn slabs(&self) -> usize {
+        self.slabs.lock().expect("no holder of this lock panics").len()
+    }
+
+    fn give_back(&self, returned: Vec<Box<[Page]>>) {
+        let mut slabs = self.slabs.lock().expect("no holder of this lock panics");
+        let room = self.slabs_max.saturating_sub(slabs.len());
+        slabs.extend(returned.into_iter().take(room));
+    }
+}
+
+/// The rows of one PV in pages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chain {
+    first: u32,
+    last: u32,
+    rows: u32,
+}
+
+impl Chain {
+    pub(super) const EMPTY: Chain = Chain { first: NO_PAGE, last: NO_PAGE, rows: 0 };
+
+    pub(super) fn len(&self) -> usize {
+        self.rows as usize
+    }
+
+    /// Memory of its pages.
+    pub(super) fn bytes(&self) -> usize {
+        self.len().div_ceil(PAGE_ROWS) * PAGE_BYTES
+    }
+}
+
+/// All pages of a head.
+#[derive(Debug)]
+pub(super) struct Pages {
+    pool: Arc<Pool>,
+    slabs: Vec<Box<[Page]>>,
+    /// How many pages of the slabs were ever used.
+    used: u32,
+    /// The first of those that are free again.
+    free: u32,
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        self.pool.give_back(std::mem::take(&mut self.slabs));
+    }
+}
+
+impl Pages {
+    pub(super) fn new(pool: Arc<Pool>) -> Pages {
+        Pages { pool, slabs: Vec::new(), used: 0, free: NO_PAGE }
+    }
+
+    /// Adds a row to a chain.
+    #[inline]
+    pub(super) fn push(&mut self, chain: &mut Chain, time: Timestamp, value: u64, alarm: u16) {
+        let row = chain.rows as usize % PAGE_ROWS;
+        if row == 0 {
+            let page = self.new_page();
+            match chain.rows {
+                0 => chain.first = page,
+                _ => self.page_mut(chain.last).next = page,
+            }
+            chain.last = page;
+        }
+        let page = self.page_mut(chain.last);
+        page.times[row] = time.nanos();
+        page.values[row] = value;
+        page.alarms[row] = alarm;
+        chain.rows += 1;
+    }
+
+    fn new_page(&mut self) -> u32 {
+        if self.free != NO_PAGE {
+            let page = self.free;
+            self.free = self.page(page).next;
+            return page;
+        }
+        if self.used as usize == self.slabs.len() * SLAB_PAGES {
+            self.slabs.push(self.pool.take());
+        }
+        self.used += 1;
+        self.used - 1
+    }
+
+    fn page(&self, page: u32) -> &Page {
+        &self.slabs[page as usize / SLAB_PAGES][page as usize % SLAB_PAGES]
+    }
+
+    fn page_mut(&mut self, page: u32) -> &mut Page {
+        &mut self.slabs[page as usize / SLAB_PAGES][page as usize % SLAB_PAGES]
+    }
+
+    /// The pages of a chain, each with how many of its rows are filled.
+    fn pages(&self, chain: Chain) -> impl Iterator<Item = (&Page, usize)> {
+        let mut next = chain.first;
+        let mut left = chain.len();
+        std::iter::from_fn(move || {
+            let page = (left > 0).then(|| self.page(next))?;
+            let rows = left.min(PAGE_ROWS);
+            left -= rows;
+            next = page.next;
+            Some((page, rows))
+        })
+    }
+
+    pub(super) fn times(&self, chain: Chain) -> impl Iterator<Item = Timestamp> {
+        let times = self.pages(chain).flat_map(|(page, rows)| &page.times[..rows]);
+        times.map(|nanos| Timestamp::from_nanos(*nanos))
+    }
+
+    pub(super) fn alarms(&self, chain: Chain) -> impl Iterator<Item = u16> {
+        self.pages(chain).flat_map(|(page, rows)| &page.alarms[..rows]).copied()
+    }
+
+    pub(super) fn values(&self, chain: Chain, element: Element) -> Column {
+        macro_rules! column {
+            ($variant:ident, $bits:ident => $number:expr) => {{
+                let mut numbers = Vec::with_capacity(chain.len());
+                for (page, rows) in self.pages(chain) {
+                    numbers.extend(page.values[..rows].iter().map(|$bits| $number));
+                }
+                Column::$variant(numbers)
+            }};
+        }
+        match element {
+            Element::Bool => column!(Bool, bits => *bits != 0),
+            Element::I8 => column!(I8, bits => *bits as i8),
+            Element::U8 => column!(U8, bits => *bits as u8),
+            Element::I16 => column!(I16, bits => *bits as i16),
+            Element::U16 => column!(U16, bits => *bits as u16),
+            Element::I32 => column!(I32, bits => *bits as i32),
+            Element::U32 => column!(U32, bits => *bits as u32),
+            Element::I64 => column!(I64, bits => *bits as i64),
+            Element::U64 => column!(U64, bits => *bits),
+            Element::F32 => column!(F32, bits => f32::from_bits(*bits as u32)),
+            Element::F64 => column!(F64, bits => f64::from_bits(*bits)),
+            Element::Enum => column!(Enum, bits => *bits as i32),
+            Element::String | Element::Structure => unreachable!("only numbers get into pages"),
+        }
+    }
+
+    /// Gives the pages of a chain back.
+    pub(super) fn free(&mut self, chain: &mut Chain) {
+        if chain.rows > 0 {
+            self.page_mut(chain.last).next = self.free;
+            self.free = chain.first;
+        }
+        *chain = Chain::EMPTY;
+    }
+}
+
+/// Calls `take` with each number of some rows as 64 bits; false if the values are no single numbers.
+pub(super) fn each_number(values: &Column, rows: std::ops::Range<usize>, mut take: impl FnMut(u64)) -> bool {
+    match values {
+        Column::Bool(v) => v[rows].iter().for_each(|v| take(u64::from(*v))),
+        Column::I8(v) => v[rows].iter().for_each(|v| take(*v as u64)),
+        Column::U8(v) => v[rows].iter().for_each(|v| take(u64::from(*v))),
+        Column::I16(v) => v[rows].iter().for_each(|v| take(*v as u64)),
+        Column::U16(v) => v[rows].iter().for_each(|v| take(u64::from(*v))),
+        Column::I32(v) | Column::Enum(v) => v[rows].iter().for_each(|v| take(*v as u64)),
+        Column::U32(v) => v[rows].iter().for_each(|v| take(u64::from(*v))),
+        Column::I64(v) => v[rows].iter().for_each(|v| take(*v as u64)),
+        Column::U64(v) => v[rows].iter().for_each(|v| take(*v)),
+        Column::F32(v) => v[rows].iter().for_each(|v| take(u64::from(v.to_bits()))),
+        Column::F64(v) => v[rows].iter().for_each(|v| take(v.to_bits())),
+        Column::String(_) | Column::Structure(_) | Column::Array(_) => return false,
+    }
+    true
+}
+
+/// A number as 64 bits; none if the value is no single number.
+pub(super) fn number(value: &sample::Value) -> Option<u64> {
+    use sample::Value;
+    Some(match value {
+        Value::Bool(v) => u64::from(*v),
+        Value::I8(v) => *v as u64,
+        Value::U8(v) => u64::from(*v),
+        Value::I16(v) => *v as u64,
+        Value::U16(v) => u64::from(*v),
+        Value::I32(v) | Value::Enum(v) => *v as u64,
+        Value::U32(v) => u64::from(*v),
+        Value::I64(v) => *v as u64,
+        Value::U64(v) => *v,
+        Value::F32(v) => u64::from(v.to_bits()),
+        Value::F64(v) => v.to_bits(),
+        Value::String(_) | Value::Structure(_) | Value::Array(_) => return None,
+    })
+}

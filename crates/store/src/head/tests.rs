@@ -1,0 +1,118 @@
+//! What goes into a head comes out of it, in order, whatever the types and however much there is.
+
+use std::sync::Arc;
+
+use sample::{Alarm, Batch, Column, PvId, Record, Sample, Severity, TimeRange, Timestamp, Value};
+
+use super::{Head, Pool};
+
+const PV: PvId = PvId(70_000);
+
+fn head() -> Head {
+    Head::new(&Arc::new(Pool::new(0)))
+}
+
+fn sample(nanos: i64, value: Value) -> Sample {
+    Sample { time: Timestamp::from_nanos(nanos), value, alarm: Alarm::default(), pulse: 0 }
+}
+
+/// All rows of a PV, in the order of its chunks.
+fn rows(head: &Head) -> Vec<Sample> {
+    head.chunks(PV).iter().flat_map(|chunk| (0..chunk.len()).map(|row| chunk.get(row))).collect()
+}
+
+fn put(head: &Head, samples: &[Sample]) {
+    for sample in samples {
+        head.append(&[(PV, Record::Sample(sample.clone()))]);
+    }
+}
+
+#[test]
+fn samples_of_every_type_come_back_in_their_order() {
+    let head = head();
+    let alarm = |severity, text: Option<&str>| Alarm { severity, status: 7, message: text.map(Into::into) };
+    let mut samples: Vec<Sample> = Vec::new();
+    let values = [
+        Value::Bool(true),
+        Value::I8(-3),
+        Value::U8(200),
+        Value::I16(i16::MIN),
+        Value::U16(u16::MAX),
+        Value::I32(i32::MIN),
+        Value::U32(u32::MAX),
+        Value::I64(i64::MIN),
+        Value::U64(u64::MAX),
+        Value::F32(-0.0),
+        Value::F64(f64::MIN_POSITIVE),
+        Value::Enum(-1),
+        Value::String("words".into()),
+        Value::Structure([1, 2].as_slice().into()),
+        Value::Array(Column::I16(vec![1, -2])),
+    ];
+    for (index, value) in values.iter().cycle().take(60).enumerate() {
+        let index = index as i64;
+        for row in 0..index % 20 {
+            let alarm = alarm(Severity::from_number(row % 3), (row % 7 == 0).then_some("why"));
+            samples.push(Sample { alarm, ..sample(index * 1000 + row, value.clone()) });
+        }
+    }
+    put(&head, &samples);
+    assert_eq!(rows(&head), samples);
+    assert_eq!(head.samples(), samples.len() as u64);
+    assert_eq!(head.pvs(), [PV]);
+    let (t0, t1) = (samples[0].time, samples[samples.len() - 1].time);
+    assert_eq!(head.extent(PV), Some((t0, t1, samples.len() as u64)));
+    assert_eq!(head.last_before(PV, Timestamp::MAX).as_ref(), samples.last());
+}
+
+#[test]
+fn many_samples_one_by_one_or_at_once_are_the_same() {
+    let (one, all) = (head(), head());
+    let samples: Vec<Sample> = (0..20_000).map(|i| sample(i, Value::F64(i as f64))).collect();
+    put(&one, &samples);
+    let mut batch = Batch::of(&samples[0]);
+    assert!(samples[1..].iter().all(|sample| batch.push(sample)));
+    all.append(&[(PV, Record::Samples(batch))]);
+    assert_eq!(rows(&one), samples);
+    assert_eq!(rows(&all), samples);
+    let most = 20_000 * 17 + 16 * 70_001; // and the table of lanes
+    assert!(one.bytes() < most && all.bytes() < most, "{} {} {most}", one.bytes(), all.bytes());
+}
+
+#[test]
+fn what_is_read_is_sorted_within_the_range_and_free_of_repeats_but_not_copied_when_sealed() {
+    let head = head();
+    let samples: Vec<Sample> = (0..3000).map(|i| sample((i ^ 1) / 2, Value::I32(i as i32 / 4))).collect();
+    put(&head, &samples);
+    let range = TimeRange { t0: Timestamp::from_nanos(100), t1: Timestamp::from_nanos(1400) };
+    let pieces = head.pieces(PV, range);
+    let times = pieces.iter().flat_map(|piece| &piece.batch.times()[piece.rows.clone()]);
+    let times: Vec<i64> = times.map(|time| time.nanos()).collect();
+    assert_eq!(times, (100..1400).collect::<Vec<i64>>(), "every second one is a repeat");
+    let again = head.pieces(PV, range);
+    assert!(Arc::ptr_eq(&pieces[0].batch, &again[0].batch));
+    assert!(head.take_repeats() > 0);
+}
+
+#[test]
+fn a_pv_with_a_pulse_now_and_then_stays_in_one_chunk() {
+    let head = head();
+    let pulsed = |i: i64| Sample { pulse: i as u64 % 2, ..sample(i, Value::F64(i as f64)) };
+    let samples: Vec<Sample> = (0..1000).map(pulsed).collect();
+    put(&head, &samples);
+    assert_eq!(rows(&head), samples);
+    assert!(head.chunks(PV).len() <= 2);
+}
+
+#[test]
+fn memory_that_a_head_takes_is_counted_and_given_back_to_the_next() {
+    let pool = Arc::new(Pool::new(1 << 20));
+    for _ in 0..3 {
+        let head = Head::new(&pool);
+        for pv in 0..1000 {
+            head.append(&[(PvId(pv), Record::Sample(sample(1, Value::F64(0.5))))]);
+        }
+        assert!((280_000..400_000).contains(&head.bytes()), "{}", head.bytes());
+    }
+    assert_eq!(pool.slabs(), 4);
+}
