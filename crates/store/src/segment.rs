@@ -1,6 +1,7 @@
 //! Segments: blocks of many PVs in one immutable file, found by number of the PV.
 
 mod directory;
+mod levels;
 mod names;
 mod reader;
 mod tables;
@@ -9,6 +10,7 @@ mod writer;
 use sample::{Timestamp, ValueType};
 
 pub(crate) use directory::{Record, Table};
+pub(crate) use levels::take_level;
 pub(crate) use names::Named;
 pub(crate) use reader::Segment;
 pub(crate) use writer::SegmentWriter;

@@ -116,11 +116,11 @@ pub(crate) fn take_index(bytes: &[u8], record: &Record, end: u64) -> Result<Vec<
     .collect()
 }
 
-fn type_number(value_type: ValueType) -> i64 {
+pub(super) fn type_number(value_type: ValueType) -> i64 {
     value_type.element as i64 + 256 * i64::from(value_type.shape == Shape::Array)
 }
 
-fn value_type_of(number: i64) -> Option<ValueType> {
+pub(super) fn value_type_of(number: i64) -> Option<ValueType> {
     let element = Element::from_number(u8::try_from(number % 256).ok()?)?;
     match number / 256 {
         0 => Some(ValueType::scalar(element)),
@@ -130,7 +130,11 @@ fn value_type_of(number: i64) -> Option<ValueType> {
 }
 
 pub(super) fn put_summaries(out: &mut Vec<u8>, summaries: &[Summary]) {
-    let mut table = TableWriter::new(out, summaries.len());
+    put_columns(&mut TableWriter::new(out, summaries.len()), summaries);
+}
+
+/// The columns of summaries whose types, times and numbers of samples stand elsewhere.
+pub(super) fn put_columns(table: &mut TableWriter, summaries: &[Summary]) {
     table.integers(summaries.iter().map(|summary| summary.severity_max as i64));
     table.integers(summaries.iter().map(|summary| summary.nan_count as i64));
     table.integers(summaries.iter().map(|summary| summary.invalid_count as i64));
@@ -148,6 +152,12 @@ pub(crate) fn take_summaries(bytes: &[u8], entries: &[Entry]) -> Result<Vec<Summ
     }
     let empty = |entry: &Entry| Summary::without_values(entry.value_type, entry.t0, entry.t1, u64::from(entry.count));
     let mut summaries: Vec<Summary> = entries.iter().map(empty).collect();
+    take_columns(&mut table, &mut summaries)?;
+    Ok(summaries)
+}
+
+/// Fills in what `put_columns` wrote.
+pub(super) fn take_columns(table: &mut TableReader, summaries: &mut [Summary]) -> Result<(), Malformed> {
     let integers: [fn(&mut Summary, i64); 4] = [
         |s, number| s.severity_max = Severity::from_number(number),
         |s, number| s.nan_count = number as u64,
@@ -169,5 +179,5 @@ pub(crate) fn take_summaries(bytes: &[u8], entries: &[Entry]) -> Result<Vec<Summ
     for set in floats {
         summaries.iter_mut().zip(table.floats()?).for_each(|(summary, number)| set(summary, number));
     }
-    Ok(summaries)
+    Ok(())
 }

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{
     Entry, Manifest, Named, Record, Table,
     directory::{Footer, footer_bytes, put_page},
+    levels::LevelsWriter,
     names::names_bytes,
     tables::{put_index, put_summaries},
 };
@@ -41,16 +42,17 @@ struct Current {
     blocks_at: u64,
     entries: Vec<Entry>,
     summaries: Vec<Summary>,
+    levels: LevelsWriter,
 }
 
 impl Current {
     fn new(pv: PvId, blocks_at: u64) -> Current {
-        Current { pv, blocks_at, entries: Vec::new(), summaries: Vec::new() }
+        Current { pv, blocks_at, entries: Vec::new(), summaries: Vec::new(), levels: LevelsWriter::default() }
     }
 
     /// Writes its tables; where they lie is counted from the first table.
     fn finish(self, tables: &mut Vec<u8>) -> Record {
-        let Current { pv, blocks_at, entries, summaries } = self;
+        let Current { pv, blocks_at, entries, summaries, levels } = self;
         let mut record = Record {
             pv,
             blocks: entries.len() as u32,
@@ -64,6 +66,8 @@ impl Current {
         };
         record.put_table(Table::Index, tables, |out| put_index(out, &entries));
         record.put_table(Table::Summaries, tables, |out| put_summaries(out, &summaries));
+        let block_bytes = entries.iter().map(|entry| u64::from(entry.len)).sum();
+        record.put_table(Table::Levels, tables, |out| levels.finish(out, block_bytes));
         record
     }
 }
@@ -102,6 +106,10 @@ impl SegmentWriter {
         let current = self.current.get_or_insert_with(|| Current::new(pv, offset));
         current.entries.push(entry);
         current.summaries.push(summary);
+        // Segments of a flush are merged soon, and flushes are in a hurry.
+        if effort == Effort::Merge {
+            current.levels.add(batch);
+        }
         if self.buffer.len() >= WRITE_BYTES { self.write_out() } else { Ok(()) }
     }
 
