@@ -20,6 +20,16 @@ pub(crate) enum Command {
     Add(Add),
     /// Print what a running archiver has recorded of a PV
     Get(Get),
+    /// Give a PV another name; its samples stay where they are
+    Rename(Rename),
+    /// Give a PV one more name, or take one from it; without a name list all aliases
+    Alias(Alias),
+    /// Take PVs out of the archive; they can be restored
+    Remove(Remove),
+    /// Bring back a PV that was removed; without a name list what can come back
+    Restore(Restore),
+    /// Print who changed what is in the archive, the newest first
+    Audit(Audit),
     /// Read a whole archive, verify every checksum and say what was found
     Check(Check),
     /// Start a real EPICS IOC with a hundred lively PVs and archive them
@@ -69,6 +79,68 @@ pub(crate) struct Add {
     /// Take the newest value once in so many seconds instead of every update
     #[arg(long, value_name = "SECONDS")]
     pub(crate) scan: Option<f64>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Rename {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The PV's name
+    pub(crate) pv: String,
+    /// Its new name, under which its IOC serves it from now on
+    pub(crate) to: String,
+    /// Do not keep the old name as an alias
+    #[arg(long)]
+    pub(crate) no_alias: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Alias {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The PV's name
+    #[arg(requires = "alias")]
+    pub(crate) pv: Option<String>,
+    /// The other name
+    pub(crate) alias: Option<String>,
+    /// Take the other name away
+    #[arg(long, requires = "alias")]
+    pub(crate) remove: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Remove {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Names of PVs
+    #[arg(required = true)]
+    pub(crate) pvs: Vec<String>,
+    /// Their samples are to go too: hidden at once, and freed by `pvark purge`
+    #[arg(long)]
+    pub(crate) delete_data: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The name that the PV had
+    pub(crate) pv: Option<String>,
+    /// Which of several of that name
+    #[arg(long, value_name = "N", requires = "pv")]
+    pub(crate) number: Option<u32>,
+    /// Another name, if its own is taken
+    #[arg(long = "as", value_name = "NAME", requires = "pv")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Audit {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// How many lines
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) limit: u32,
 }
 
 #[derive(Args, Debug)]

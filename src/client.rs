@@ -19,7 +19,7 @@ use crate::{
 const TABLE_ROWS_MAX: u32 = 100_000;
 
 /// The largest JSON answer that a table is made from.
-const ANSWER_BYTES_MAX: u64 = 256 << 20;
+pub(crate) const ANSWER_BYTES_MAX: u64 = 256 << 20;
 
 pub(crate) fn add(command: &Add) -> Result<(), Failure> {
     let mut names = Vec::new();
@@ -104,14 +104,14 @@ pub(crate) fn check(command: &Check) -> Result<(), Failure> {
     Err(format!("the archive in {} is damaged", command.data.display()).into())
 }
 
-fn agent() -> ureq::Agent {
+pub(crate) fn agent() -> ureq::Agent {
     let config =
         ureq::Agent::config_builder().http_status_as_error(false).timeout_connect(Some(Duration::from_secs(5)));
     config.build().into()
 }
 
 /// An answer that is a success; otherwise the archiver's own words.
-fn checked(
+pub(crate) fn checked(
     sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
     server: &str,
 ) -> Result<ureq::http::Response<ureq::Body>, Failure> {

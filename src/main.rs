@@ -1,5 +1,6 @@
 //! pvark: an archiver for EPICS process variables. `run` below is the way of a sample, and the way to stop without losing one.
 
+mod admin;
 mod cli;
 mod client;
 mod config;
@@ -27,6 +28,11 @@ fn main() -> ExitCode {
         }
         Command::Add(command) => client::add(&command),
         Command::Get(command) => client::get(&command),
+        Command::Rename(command) => admin::rename(&command),
+        Command::Alias(command) => admin::alias(&command),
+        Command::Remove(command) => admin::remove(&command),
+        Command::Restore(command) => admin::restore(&command),
+        Command::Audit(command) => admin::audit(&command),
         Command::Check(command) => client::check(&command),
         Command::Demo(command) => demo::run(&command),
     };

@@ -53,11 +53,11 @@ fn state(value: &Value, labels: &Value) -> String {
     }
 }
 
-fn list(value: &Value) -> &[Value] {
+pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.escape_debug().to_string(),
@@ -66,7 +66,7 @@ fn text(value: &Value) -> String {
 }
 
 /// Columns as wide as their widest cell, except the last.
-fn aligned(rows: &[Vec<String>]) -> Vec<String> {
+pub(crate) fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();

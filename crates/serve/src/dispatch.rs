@@ -58,6 +58,7 @@ impl Dispatch {
             let filter = match route.method {
                 Method::Get => MethodFilter::GET,
                 Method::Post => MethodFilter::POST,
+                Method::Put => MethodFilter::PUT,
                 Method::Delete => MethodFilter::DELETE,
             };
             let run = move |params: Result<RawPathParams, RawPathParamsRejection>, request: Request| {

@@ -125,6 +125,8 @@ impl From<store::Error> for Refusal {
     fn from(error: store::Error) -> Refusal {
         let code = match error {
             store::Error::Refused { .. } | store::Error::Busy => Code::StoreRefused,
+            store::Error::NameTaken { .. } => Code::Conflict,
+            store::Error::NothingThere { .. } | store::Error::UnknownPv { .. } => Code::UnknownPv,
             _ => Code::Internal,
         };
         Refusal::new(code, error.to_string())

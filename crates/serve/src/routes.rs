@@ -4,8 +4,8 @@ use axum::http::{header, request::Parts};
 
 use crate::{
     answer::Answer,
-    api::{bins, gaps, live, pvs, samples, status},
-    appliance::{details, manage, reports, retrieval, search, status as appliance_status},
+    api::{bins, gaps, live, pvs, roster, samples, status},
+    appliance::{aliases, details, manage, reports, retrieval, search, status as appliance_status},
     call::Call,
     metrics,
     refusal::{Code, Refusal},
@@ -28,6 +28,7 @@ pub(crate) enum Right {
 pub(crate) enum Method {
     Get,
     Post,
+    Put,
     Delete,
 }
 
@@ -49,6 +50,15 @@ const fn post(path: &'static str, right: Right, summary: &'static str, handler: 
     Route { method: Method::Post, path, right, summary, handler }
 }
 
+const fn put(path: &'static str, right: Right, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
+    Route { method: Method::Put, path, right, summary, handler }
+}
+
+/// What takes something away, for which one must be an administrator.
+const fn delete(path: &'static str, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
+    Route { method: Method::Delete, path, right: Right::Administer, summary, handler }
+}
+
 /// A command that the Archiver Appliance takes by GET.
 const fn command(path: &'static str, right: Right, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
     Route { method: Method::Get, path, right, summary, handler }
@@ -63,19 +73,20 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/v1/pvs", "PVs whose names match, a page at a time", pvs::list),
     post("/api/v1/pvs", Operate, "Archive PVs", pvs::add),
     get("/api/v1/pvs/{pv}", "Everything about one PV but its samples", pvs::show),
-    Route {
-        method: Method::Delete,
-        path: "/api/v1/pvs/{pv}",
-        right: Administer,
-        summary: "Take a PV out of the archive, with or without its data",
-        handler: pvs::remove,
-    },
+    delete("/api/v1/pvs/{pv}", "Take a PV out of the archive, with or without its data", roster::remove),
+    post("/api/v1/pvs/{pv}/restore", Administer, "Bring back a PV that was removed", roster::restore),
+    post("/api/v1/pvs/{pv}/rename", Administer, "Give a PV another name", roster::rename),
+    put("/api/v1/pvs/{pv}/aliases/{alias}", Administer, "Give a PV one more name", roster::add_alias),
+    delete("/api/v1/pvs/{pv}/aliases/{alias}", "Take one of its other names from a PV", roster::remove_alias),
     post("/api/v1/pvs/{pv}/pause", Operate, "Stop taking samples of a PV", pvs::pause),
     post("/api/v1/pvs/{pv}/resume", Operate, "Take samples of a PV again", pvs::resume),
     get("/api/v1/pvs/{pv}/samples", "Samples of a range as JSON, CSV or Arrow", samples::show),
     get("/api/v1/pvs/{pv}/bins", "A range reduced to bins, for drawing", bins::show),
     get("/api/v1/pvs/{pv}/gaps", "When nothing, or not everything, was recorded, and why", gaps::list),
     get("/api/v1/pvs/{pv}/metadata", "Units, limits and labels with their history", gaps::metadata),
+    get("/api/v1/aliases", "All aliases with their PVs", roster::aliases),
+    get("/api/v1/removed", "PVs that were removed and can come back", roster::removed),
+    get("/api/v1/audit", "Who changed what is in the archive, the newest first", roster::audit),
     get("/api/v1/live", "New samples and changes of state as Server-Sent Events", live::show),
     get("/api/v1/openapi.json", "The description of all of this", openapi),
     // The URLs of the Archiver Appliance.
@@ -117,6 +128,10 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/mgmt/bpl/getNeverConnectedPVs", "PVs for which no IOC has ever answered", reports::never_connected),
     get("/mgmt/bpl/getCurrentlyDisconnectedPVs", "PVs whose connection is lost", reports::disconnected),
     get("/mgmt/bpl/getRecentlyAddedPVs", "PVs by age, the newest first", reports::recently_added),
+    get("/mgmt/bpl/getAllAliases", "All aliases with their PVs", aliases::all),
+    command("/mgmt/bpl/addAlias", Administer, "Give a PV one more name", aliases::add),
+    command("/mgmt/bpl/removeAlias", Administer, "Take one of its other names from a PV", aliases::remove),
+    command("/mgmt/bpl/renamePV", Administer, "Give a paused PV another name", aliases::rename),
     get("/mgmt/bpl/getVersions", "The version, once for each part of the Archiver Appliance", manage::versions),
     get("/mgmt/bpl/getApplianceInfo", "Where the parts of the Archiver Appliance would be", manage::appliance_info),
     // For monitoring, and for people.

@@ -241,7 +241,15 @@ fn commands_change_what_is_archived() {
     assert_eq!(command("POST", "/api/v1/pvs/T:NEW/resume"), "already_active");
     assert_eq!(command("DELETE", "/api/v1/pvs/T:NEW?data=delete"), "removed");
     assert_eq!(archive.get("/api/v1/pvs/T:NEW").status, 404);
-    assert_eq!(archive.ask("DELETE", "/api/v1/pvs/T:NEW").status, 404);
+    assert_eq!(command("DELETE", "/api/v1/pvs/T:NEW"), "already_removed");
+    assert_eq!(
+        archive.get("/api/v1/removed").json()["removed"][0]["data"],
+        "deleted",
+        "a removal that keeps is no undo"
+    );
+    assert_eq!(archive.ask("DELETE", "/api/v1/pvs/T:NONE").status, 404);
+    assert_eq!(command("POST", "/api/v1/pvs/T:NEW/restore?as=T:BACK"), "restored");
+    assert_eq!(archive.get("/api/v1/pvs/T:BACK").json()["period"], 0.5);
 }
 
 #[test]

@@ -68,8 +68,13 @@ impl Reader {
     }
 
     /// The other names of a PV.
-    pub fn aliases(&self, pv: PvId) -> Vec<PvName> {
+    pub fn aliases_of(&self, pv: PvId) -> Vec<PvName> {
         self.engine.registry().aliases(pv).to_vec()
+    }
+
+    /// Every alias with its PV.
+    pub fn aliases(&self) -> Vec<(PvName, PvEntry)> {
+        self.engine.registry().all_aliases()
     }
 
     /// The PVs that were removed and can come back.

@@ -151,6 +151,14 @@ impl Registry {
         self.aliases.get(&pv).map_or(&[], Vec::as_slice)
     }
 
+    pub(crate) fn all_aliases(&self) -> Vec<(PvName, PvEntry)> {
+        let of_one = |(pv, own): (&PvId, &Vec<PvName>)| {
+            let entry = self.entry(*pv)?.clone();
+            Some(own.iter().map(move |alias| (alias.clone(), entry.clone())).collect::<Vec<_>>())
+        };
+        self.aliases.iter().filter_map(of_one).flatten().collect()
+    }
+
     pub(crate) fn removed(&self) -> &BTreeMap<PvId, RemovedPv> {
         &self.removed
     }

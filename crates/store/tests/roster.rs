@@ -50,14 +50,14 @@ fn a_renamed_pv_keeps_its_samples_and_if_wanted_its_old_name() {
         assert_eq!((id(store, "B"), id(store, "B2")), (None, Some(pvs[1])));
         assert_eq!(names(store), ["A=0", "A2=0", "B2=1"]);
         assert_eq!(store.reader().entries().iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["A2", "B2"]);
-        assert_eq!(store.reader().aliases(pvs[0]), [name("A")]);
+        assert_eq!(store.reader().aliases_of(pvs[0]), [name("A")]);
         assert_eq!(read(store, pvs[0], TimeRange::ALL), [sample(5, Value::I32(1))]);
         assert_eq!(audit(store), ["1 a tester renamed B B2", "0 a tester renamed A A2"]);
     });
     // Back again: the alias becomes the name.
     store.writer().rename(pvs[0], &name("A"), OldName::Free, &by(8)).unwrap();
     assert_eq!(names(&store), ["A=0", "B2=1"]);
-    assert!(store.reader().aliases(pvs[0]).is_empty());
+    assert!(store.reader().aliases_of(pvs[0]).is_empty());
 }
 
 #[test]

@@ -4,5 +4,6 @@ pub(crate) mod bins;
 pub(crate) mod gaps;
 pub(crate) mod live;
 pub(crate) mod pvs;
+pub(crate) mod roster;
 pub(crate) mod samples;
 pub(crate) mod status;

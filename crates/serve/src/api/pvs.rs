@@ -1,7 +1,7 @@
 //! `/api/v1/pvs`: which PVs there are, how each fares, and the commands over them.
 
 use acquire::{AddRequest, Added, Change, Connection, Status};
-use sample::{DataFate, Method, Protocol, PvEntry, PvName, PvState, TimeRange, Timestamp, Value};
+use sample::{Method, Protocol, PvEntry, PvName, PvState, TimeRange, Timestamp, Value};
 use serde::Deserialize;
 use serde_json::{Map, json};
 
@@ -55,7 +55,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     let newest = call.metadata_at_end(entry.id, TimeRange::ALL)?;
     let extent = reader.extent(entry.id);
     object.extend([
-        ("aliases".to_owned(), reader.aliases(entry.id).iter().map(|alias| alias.as_str()).collect::<Vec<_>>().into()),
+        ("aliases".to_owned(), reader.aliases_of(entry.id).iter().map(|alias| alias.as_str()).collect::<Vec<_>>().into()),
         ("added".to_owned(), entry.added.to_string().into()),
         ("server".to_owned(), status.server.map(|server| server.to_string()).into()),
         ("first_connected".to_owned(), status.first_connected.map(|time| time.to_string()).into()),
@@ -234,17 +234,6 @@ pub(crate) fn resume(call: &Call) -> Answer {
     let entry = call.pv()?;
     let change = call.app.control.resume(&[entry.id])?;
     changed(&entry, &change, "resumed", "already_active")
-}
-
-/// `DELETE /pvs/{pv}`
-pub(crate) fn remove(call: &Call) -> Answer {
-    let entry = call.pv()?;
-    let fate = match call.word("data", &["keep", "delete"], Code::BadRequest)? {
-        "delete" => DataFate::Delete,
-        _ => DataFate::Keep,
-    };
-    let change = call.app.control.remove(&[entry.id], fate, &call.by())?;
-    changed(&entry, &change, "removed", "already_removed")
 }
 
 fn changed(entry: &PvEntry, change: &[Change], done: &str, already: &str) -> Answer {

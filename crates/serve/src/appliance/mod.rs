@@ -1,6 +1,7 @@
 //! The URLs of the EPICS Archiver Appliance, for the clients that know them: its answers where they are right, and refusals
 //! where it would guess.
 
+pub(crate) mod aliases;
 pub(crate) mod details;
 pub(crate) mod manage;
 pub(crate) mod reconnects;

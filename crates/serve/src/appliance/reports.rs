@@ -14,10 +14,10 @@ use crate::{
     refusal::Refusal,
 };
 
-/// `GET /mgmt/bpl/getAllExpandedPVNames`: every name, and the other one under which its PV is found.
+/// `GET /mgmt/bpl/getAllExpandedPVNames`: every name and alias, and the other one under which its PV is found.
 pub(crate) fn expanded_names(call: &Call) -> Answer {
-    let entries = call.app.reader.entries();
-    let names = entries.iter().flat_map(|entry| [entry.name.to_string(), format!("{}.VAL", entry.name)]);
+    let names = call.app.reader.names();
+    let names = names.iter().flat_map(|named| [named.name.to_string(), format!("{}.VAL", named.name)]);
     json(&names.collect::<Vec<_>>())
 }
 

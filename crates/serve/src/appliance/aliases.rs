@@ -1,0 +1,49 @@
+//! `/mgmt/bpl`: other names of PVs, and new ones.
+
+use sample::{OldName, PvName, PvState};
+use serde_json::json;
+
+use super::details::named;
+use crate::{
+    answer::{Answer, json},
+    api::roster::all_aliases,
+    call::Call,
+    refusal::{Code, Refusal},
+};
+
+/// `GET /mgmt/bpl/getAllAliases`
+pub(crate) fn all(call: &Call) -> Answer {
+    json(&all_aliases(call, "aliasName", "srcPVName"))
+}
+
+/// `GET /mgmt/bpl/addAlias`
+pub(crate) fn add(call: &Call) -> Answer {
+    let (entry, alias) = (named(call)?, name(call, "aliasname")?);
+    call.app.control.roster().add_alias(entry.id, &alias, &call.by())?;
+    json(&json!({ "status": "ok", "desc": format!("Added an alias {alias} for PV {}", entry.name) }))
+}
+
+/// `GET /mgmt/bpl/removeAlias`
+pub(crate) fn remove(call: &Call) -> Answer {
+    let (entry, alias) = (named(call)?, name(call, "aliasname")?);
+    call.app.control.roster().remove_alias(entry.id, &alias, &call.by())?;
+    json(&json!({ "status": "ok", "desc": format!("Removed the alias {alias} for PV {}", entry.name) }))
+}
+
+/// `GET /mgmt/bpl/renamePV`: only of a paused PV, as the Appliance insists. It copies the samples and leaves the old PV where it
+/// is; here the old name stays as an alias, under which the same samples are found.
+pub(crate) fn rename(call: &Call) -> Answer {
+    let (entry, to) = (named(call)?, name(call, "newname")?);
+    if entry.settings.state != PvState::Paused {
+        let objection = format!("PV {} is not paused. Please pause it before renaming it.", entry.name);
+        return json(&json!({ "status": "error", "validation": objection }));
+    }
+    call.app.control.rename(entry.id, &to, OldName::Alias, &call.by())?;
+    json(&json!({ "status": "ok", "desc": format!("Successfully renamed PV {} to {to}", entry.name) }))
+}
+
+fn name(call: &Call, parameter: &str) -> Result<PvName, Refusal> {
+    let name = call.query.get(parameter);
+    let name = name.ok_or_else(|| Refusal::new(Code::BadRequest, format!("{parameter}= is missing")))?;
+    Ok(PvName::new(name)?)
+}
