@@ -18,7 +18,7 @@ use crate::{
     engine::Engine,
     flush::write_blocks,
     manifest::{Level, Manifest},
-    merge::{Block, Part, Source},
+    parts::{Lookup, Part, Summaries},
     policy::{self, SEGMENT_BYTES_MAX, Task, View},
     segment::{Record, Segment, SegmentWriter},
 };
@@ -132,12 +132,12 @@ impl Engine {
         let mut parts = Vec::new();
         for Directory { segment, records, .. } in directories {
             let Some(record) = records.next_if(|record| record.pv == pv) else { continue };
-            for entry in segment.index(&record)? {
-                let block =
-                    Block { pv, segment: segment.clone(), entry, summary: None, counters: self.counters.clone() };
-                let order = parts.len() as u64;
-                let part = Part { t0: entry.t0, t1: entry.t1, order, source: Source::Block(block) };
-                parts.push((part, entry.value_type));
+            let entries = segment.index(&record)?;
+            for entries in entries.chunk_by(|a, b| a.value_type == b.value_type) {
+                let counters = self.counters.clone();
+                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries: Summaries::Unread };
+                let value_type = entries[0].value_type;
+                parts.extend(Part::blocks(lookup, entries.to_vec(), parts.len() as u64).map(|part| (part, value_type)));
             }
         }
         Ok(parts)
@@ -314,7 +314,7 @@ fn write_run(writer: &mut SegmentWriter, pv: PvId, run: Vec<Part>) -> Result<(),
     let path = writer.key().to_owned();
     let io = |source| Error::Io { doing: "write the segment", path: path.clone(), source };
     let mut gathered: Option<Batch> = None;
-    for batch in Samples::new(TimeRange::ALL, run, Vec::new()) {
+    for batch in Samples::new(TimeRange::ALL, run) {
         let batch = batch?;
         let whole = gathered.get_or_insert_with(|| Batch::new(batch.value_type()));
         let fits = whole.extend_from(&batch, 0..batch.len());

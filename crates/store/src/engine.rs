@@ -19,6 +19,7 @@ use crate::{
     head::{Head, Pool},
     health::Counters,
     log::Log,
+    newest::Newest,
     registry::Registry,
     segment::Segment,
 };
@@ -43,6 +44,7 @@ pub(crate) struct Engine {
     pub(crate) registering: Mutex<()>,
     registry: RwLock<Registry>,
     snapshot: RwLock<Arc<Snapshot>>,
+    pub(crate) newest: Newest,
     // signals
     /// With `ingest`: there is something to write, or the end has come.
     pub(crate) log_waiting: Condvar,
@@ -104,6 +106,7 @@ impl Engine {
             registering: Mutex::default(),
             registry: RwLock::new(registry),
             snapshot: RwLock::new(Arc::new(snapshot)),
+            newest: Newest::default(),
             log_waiting: Condvar::new(),
             head_room: Condvar::new(),
             counters: Arc::default(),

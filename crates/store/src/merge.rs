@@ -1,90 +1,36 @@
 //! The merge: samples of one PV from blocks and heads, in time order, one block in memory at a time where they do not overlap.
 //!
-//! A part is a sorted stretch of samples of one type: a block, or a chunk of a head. Parts are opened when the merge reaches
-//! their first time. Of equal times the part that was written first comes first; a sample that equals one of the same time
-//! to the last bit is dropped.
+//! Parts are opened when the merge reaches their first time. Of equal times what was written first comes first; a sample that
+//! equals one of the same time to the last bit is dropped.
 
-use std::{
-    collections::VecDeque,
-    ops::Range,
-    sync::{Arc, atomic::Ordering::Relaxed},
-};
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use sample::{Batch, PvId, Sample, TimeRange, Timestamp};
+use sample::{Batch, Sample, TimeRange, Timestamp};
 
 use crate::{
     Error, Summary,
-    head::Piece,
-    health::Counters,
+    parts::{Blocks, Open, Part, Source},
     repeats::REPEATS_COMPARED,
-    segment::{Entry, Segment},
 };
 
 /// No batch has more rows.
 const BATCH_ROWS_MAX: usize = 8192;
 /// A batch that has reached so many bytes is given out.
 const BATCH_BYTES_MAX: usize = 1 << 20;
-
-/// A sorted stretch of samples of one type that is not opened yet.
-#[derive(Debug)]
-pub(crate) struct Part {
-    /// Not later than the first sample.
-    pub(crate) t0: Timestamp,
-    /// Not earlier than the last sample.
-    pub(crate) t1: Timestamp,
-    /// Of what was written earlier the order is less.
-    pub(crate) order: u64,
-    pub(crate) source: Source,
-}
-
-/// Where the samples of a part are.
-#[derive(Debug)]
-pub(crate) enum Source {
-    Rows(Piece),
-    Block(Block),
-}
-
-/// A block that is not read yet.
-#[derive(Debug)]
-pub(crate) struct Block {
-    pub(crate) pv: PvId,
-    pub(crate) segment: Arc<Segment>,
-    pub(crate) entry: Entry,
-    /// There when bins are wanted.
-    pub(crate) summary: Option<Summary>,
-    pub(crate) counters: Arc<Counters>,
-}
-
-impl Block {
-    pub(crate) fn read(&self) -> Result<Batch, Error> {
-        self.segment.read(self.pv, &self.entry).inspect_err(|error| {
-            if matches!(error, Error::CorruptBlock { .. }) {
-                self.counters.corrupt_blocks.fetch_add(1, Relaxed);
-                self.counters.problem(error.to_string());
-            }
-        })
-    }
-}
-
-/// A part that has been opened, and how far it has been read.
-#[derive(Debug)]
-struct Open {
-    order: u64,
-    batch: Arc<Batch>,
-    next: usize,
-    end: usize,
-}
-
-impl Open {
-    fn time(&self) -> Timestamp {
-        self.batch.times()[self.next]
-    }
-}
+/// A whole block of so many rows is passed on as it is. Smaller ones are gathered, so that nobody gets a batch for each.
+const WHOLE_ROWS_MIN: usize = 1024;
+/// Bytes that may be read in advance, over all that is open.
+const ADVANCE_BYTES_MAX: usize = 4 << 20;
 
 /// Where the samples of `range` lie in a sorted batch. A range that ends with time itself has no moment after it.
 pub(crate) fn rows_within(batch: &Batch, range: TimeRange) -> Range<usize> {
     let rows = batch.rows_within(range);
     if range.t1 == Timestamp::MAX { rows.start..batch.len() } else { rows }
+}
+
+/// Whether what lies from `t0` to `t1`, both included, is within a range at least in part.
+pub(crate) fn overlap(t0: Timestamp, t1: Timestamp, range: TimeRange) -> bool {
+    (t0 < range.t1 || range.t1 == Timestamp::MAX) && t1 >= range.t0
 }
 
 /// What bins are made of.
@@ -102,103 +48,141 @@ pub enum Stretch {
 #[derive(Debug)]
 pub struct Samples {
     range: TimeRange,
-    /// By first time; of equal times by order.
-    parts: VecDeque<Part>,
+    /// By first time, then order; the next one is the last.
+    parts: Vec<Part>,
     open: Vec<Open>,
-    /// Found before the first sample.
+    /// Found before the next sample.
     errors: VecDeque<Error>,
-    /// The last samples given out, all of the same time.
+    /// The time of the last sample given out, and those given out of that time if others may come.
+    last: Option<Timestamp>,
     recent: Vec<Sample>,
     /// What is to be given out next.
     out: Option<Batch>,
+    /// Between which a block needs not be read.
+    edges: Option<Arc<[Timestamp]>>,
+}
+
+/// The next rows of what is open.
+struct Run {
+    chosen: usize,
+    rows: Range<usize>,
+    /// Nothing else comes before this time.
+    bound: Option<Timestamp>,
 }
 
 impl Samples {
-    pub(crate) fn new(range: TimeRange, mut parts: Vec<Part>, errors: Vec<Error>) -> Samples {
-        parts.retain(|part| (part.t0 < range.t1 || range.t1 == Timestamp::MAX) && part.t1 >= range.t0);
-        parts.sort_by_key(|part| (part.t0, part.order));
-        let (open, recent) = (Vec::new(), Vec::new());
-        Samples { range, parts: parts.into(), open, errors: errors.into(), recent, out: None }
+    pub(crate) fn new(range: TimeRange, mut parts: Vec<Part>) -> Samples {
+        parts.sort_by_key(|part| std::cmp::Reverse((part.t0, part.order)));
+        let (open, errors, recent) = (Vec::new(), VecDeque::new(), Vec::new());
+        Samples { range, parts, open, errors, last: None, recent, out: None, edges: None }
     }
 
     /// Opens every part whose samples may come next.
     fn open_parts(&mut self) -> Result<(), Error> {
-        while let Some(part) = self.parts.front() {
+        while let Some(part) = self.parts.last() {
             if self.open.iter().map(Open::time).min().is_some_and(|time| time < part.t0) {
                 break;
             }
-            let Some(part) = self.parts.pop_front() else { break };
-            let (batch, rows) = match part.source {
-                Source::Rows(Piece { batch, rows }) => (batch, rows),
-                Source::Block(block) => {
-                    let batch = block.read()?;
-                    let rows = rows_within(&batch, self.range);
-                    (Arc::new(batch), rows)
-                }
-            };
-            if !rows.is_empty() {
-                self.open.push(Open { order: part.order, batch, next: rows.start, end: rows.end });
-            }
+            let Some(mut part) = self.parts.pop() else { break };
+            let opened = self.advance(&mut part);
+            self.put_back(part);
+            self.open.extend(opened?);
         }
         Ok(())
     }
 
-    /// Takes the next part as its summary, if it is a block that lies in the range, between two edges and apart from all others.
-    fn take_summary(&mut self, edges: &[Timestamp]) -> Option<Summary> {
-        let part = self.parts.front()?;
-        let Source::Block(Block { summary: Some(summary), .. }) = &part.source else { return None };
-        let next = self.parts.get(1).map(|part| part.t0);
-        let edge = edges.partition_point(|edge| *edge <= summary.t0);
-        let summary = *summary;
-        let apart = self.open.is_empty()
-            && self.out.is_none()
-            && self.recent.first().is_none_or(|recent| recent.time < summary.t0)
-            && next.is_none_or(|next| next > summary.t1);
-        let within = self.range.contains(summary.t0)
-            && self.range.contains(summary.t1)
-            && edges.get(edge).is_none_or(|edge| *edge > summary.t1);
-        let serves = summary.value_type.is_numeric_scalar() && summary.is_finite();
-        (apart && within && serves).then(|| {
-            self.parts.pop_front();
-            self.recent.clear();
-            summary
-        })
+    fn advance(&self, part: &mut Part) -> Result<Option<Open>, Error> {
+        let room = ADVANCE_BYTES_MAX / (1 + self.open.len());
+        let wanted = |blocks: &Blocks, index: usize| {
+            let summary = blocks.summary_at(index);
+            !self.edges.as_ref().is_some_and(|edges| summary.is_some_and(|summary| serves(summary, self.range, edges)))
+        };
+        part.advance(self.range, room, &wanted)
     }
 
-    /// The next run of rows from one part; none at the end. Parts must be open.
-    fn next_run(&mut self) -> Option<(usize, Range<usize>)> {
+    fn put_back(&mut self, part: Part) {
+        if !part.is_over() {
+            let place = self.parts.partition_point(|other| (other.t0, other.order) > (part.t0, part.order));
+            self.parts.insert(place, part);
+        }
+    }
+
+    /// Takes the next block as its summary, if it lies in the range, between two edges and apart from all others.
+    fn take_summary(&mut self) -> Option<Summary> {
+        if !self.open.is_empty() || self.out.is_some() {
+            return None;
+        }
+        while self.parts.last().is_some_and(Part::is_unread) {
+            let mut part = self.parts.pop()?;
+            let error = self.advance(&mut part).err();
+            self.put_back(part);
+            if let Some(error) = error {
+                self.errors.push_back(error);
+                return None;
+            }
+        }
+        let (part, others) = self.parts.split_last()?;
+        let Source::Blocks(blocks) = &part.source else { return None };
+        let summary = *blocks.summary()?;
+        let next =
+            blocks.entry_after().map(|entry| entry.t0).into_iter().chain(others.last().map(|part| part.t0)).min();
+        let apart = self.last.is_none_or(|last| last < summary.t0) && next.is_none_or(|next| next > summary.t1);
+        let edges = self.edges.as_ref()?;
+        if !apart || !serves(&summary, self.range, edges) {
+            return None;
+        }
+        let mut part = self.parts.pop()?;
+        part.skip_block();
+        self.put_back(part);
+        self.last = Some(summary.t1);
+        self.recent.clear();
+        Some(summary)
+    }
+
+    /// The next run of rows; none at the end. Parts must be open.
+    fn next_run(&mut self) -> Option<Run> {
         let chosen = (0..self.open.len()).min_by_key(|i| (self.open[*i].time(), self.open[*i].order))?;
         let others = self.open.iter().enumerate().filter(|(i, _)| *i != chosen).map(|(_, open)| open.time());
-        let bound = others.chain(self.parts.front().map(|part| part.t0)).min();
+        let bound = others.chain(self.parts.last().map(|part| part.t0)).min();
         let open = &self.open[chosen];
-        let times = &open.batch.times()[open.next..open.end];
+        let times = &open.batch.times()[open.rows()];
         let len = match bound {
             None => times.len(),
             Some(bound) if bound > open.time() => times.partition_point(|time| *time < bound),
             Some(_) => times.partition_point(|time| *time <= open.time()),
         };
-        Some((chosen, open.next..open.next + len))
+        Some(Run { chosen, rows: open.next..open.next + len, bound })
+    }
+
+    /// Whether a run is a whole batch that needs no copying.
+    fn passes(&self, run: &Run) -> bool {
+        let batch = &self.open[run.chosen].batch;
+        run.rows == (0..batch.len()) && !self.repeats(batch, run.rows.start)
+    }
+
+    /// Whether samples of that time have been given out from elsewhere.
+    fn repeats(&self, batch: &Batch, row: usize) -> bool {
+        self.recent.first().is_some_and(|recent| recent.time == batch.times()[row])
     }
 
     /// Moves a run to what is given out. What does not fit in type or size stays for the next batch.
-    fn take_run(&mut self, chosen: usize, run: Range<usize>) {
-        let open = &mut self.open[chosen];
-        let rows_left = BATCH_ROWS_MAX - self.out.as_ref().map_or(0, Batch::len);
-        let run = run.start..run.end.min(run.start + rows_left);
-        open.next = run.end;
-        let finished = open.next == open.end;
-        let repeats = self.recent.first().is_some_and(|recent| recent.time == open.batch.times()[run.start]);
-        let whole = self.out.is_none() && finished && run == (0..open.batch.len()) && !repeats;
-        if whole {
-            let batch = self.open.swap_remove(chosen).batch;
-            self.remember(&batch, run);
+    fn take_run(&mut self, run: Run) {
+        if self.out.is_none() && self.passes(&run) {
+            let batch = self.open.swap_remove(run.chosen).batch;
+            self.remember(&batch, run.rows, run.bound);
             self.out = Some(Arc::unwrap_or_clone(batch));
             return;
         }
+        let open = &mut self.open[run.chosen];
+        let rows_left = BATCH_ROWS_MAX - self.out.as_ref().map_or(0, Batch::len);
+        let rows = run.rows.start..run.rows.end.min(run.rows.start + rows_left);
+        open.next = rows.end;
+        let finished = open.next == open.end;
         let batch = open.batch.clone();
+        let repeats = self.repeats(&batch, rows.start);
         let out = self.out.get_or_insert_with(|| Batch::new(batch.value_type()));
-        let mut start = run.start;
-        while repeats && start < run.end && batch.times()[start] == self.recent[0].time {
+        let mut start = rows.start;
+        while repeats && start < rows.end && batch.times()[start] == self.recent[0].time {
             let sample = batch.get(start);
             if !self.recent.iter().any(|recent| recent.identical(&sample)) {
                 let fits = out.push(&sample);
@@ -210,27 +194,28 @@ impl Samples {
             }
             start += 1;
         }
-        if start < run.end {
-            let fits = out.extend_from(&batch, start..run.end);
+        if start < rows.end {
+            let fits = out.extend_from(&batch, start..rows.end);
             assert!(fits, "the caller compared the types");
-            self.remember(&batch, start..run.end);
+            self.remember(&batch, start..rows.end, run.bound);
         }
         if finished {
-            self.open.swap_remove(chosen);
+            self.open.swap_remove(run.chosen);
         }
     }
 
-    /// Keeps the last samples of a run that has just been taken.
-    fn remember(&mut self, batch: &Batch, run: Range<usize>) {
+    /// Keeps the last samples of a run that has just been taken, if others of the same time may come from elsewhere.
+    fn remember(&mut self, batch: &Batch, run: Range<usize>, bound: Option<Timestamp>) {
         let last = batch.times()[run.end - 1];
-        let first = run.start + batch.times()[run.clone()].partition_point(|time| *time < last);
-        let first = first.max(run.end.saturating_sub(REPEATS_COMPARED));
+        self.last = Some(last);
         self.recent.clear();
-        self.recent.extend((first..run.end).map(|row| batch.get(row)));
+        if bound.is_some_and(|bound| bound <= last) {
+            let first = run.start + batch.times()[run.clone()].partition_point(|time| *time < last);
+            let first = first.max(run.end.saturating_sub(REPEATS_COMPARED));
+            self.recent.extend((first..run.end).map(|row| batch.get(row)));
+        }
     }
-}
 
-impl Samples {
     /// The next batch. With `Until::Apart` it ends where no part is open, so that the next block can be a summary.
     fn next_batch(&mut self, until: Until) -> Option<Result<Batch, Error>> {
         loop {
@@ -247,22 +232,35 @@ impl Samples {
                 }
                 continue;
             }
-            let Some((chosen, run)) = self.next_run() else {
+            let Some(run) = self.next_run() else {
                 return self.out.take().map(Ok);
             };
-            let value_type = self.open[chosen].batch.value_type();
+            let value_type = self.open[run.chosen].batch.value_type();
             let full = |out: &Batch| {
-                out.value_type() != value_type || out.len() >= BATCH_ROWS_MAX || out.byte_size() >= BATCH_BYTES_MAX
+                out.value_type() != value_type
+                    || out.len() >= BATCH_ROWS_MAX
+                    || out.byte_size() >= BATCH_BYTES_MAX
+                    || (run.rows.len() >= WHOLE_ROWS_MIN && self.passes(&run))
             };
             if self.out.as_ref().is_some_and(full) {
                 return self.out.take().map(Ok);
             }
-            self.take_run(chosen, run);
+            self.take_run(run);
             if self.out.as_ref().is_some_and(Batch::is_empty) {
                 self.out = None;
             }
         }
     }
+}
+
+/// Whether a block needs not be read: it lies in the range and between two edges, and its summary says all that bins want.
+fn serves(summary: &Summary, range: TimeRange, edges: &[Timestamp]) -> bool {
+    let edge = edges.partition_point(|edge| *edge <= summary.t0);
+    range.contains(summary.t0)
+        && range.contains(summary.t1)
+        && edges.get(edge).is_none_or(|edge| *edge > summary.t1)
+        && summary.value_type.is_numeric_scalar()
+        && summary.is_finite()
 }
 
 /// Where a batch ends, besides its size and type.
@@ -284,12 +282,11 @@ impl Iterator for Samples {
 #[derive(Debug)]
 pub struct Stretches {
     samples: Samples,
-    edges: Arc<[Timestamp]>,
 }
 
 impl Stretches {
     pub(crate) fn new(samples: Samples, edges: Arc<[Timestamp]>) -> Stretches {
-        Stretches { samples, edges }
+        Stretches { samples: Samples { edges: Some(edges), ..samples } }
     }
 }
 
@@ -298,7 +295,7 @@ impl Iterator for Stretches {
 
     fn next(&mut self) -> Option<Result<Stretch, Error>> {
         if self.samples.errors.is_empty()
-            && let Some(summary) = self.samples.take_summary(&self.edges)
+            && let Some(summary) = self.samples.take_summary()
         {
             return Some(Ok(Stretch::Summary(summary)));
         }

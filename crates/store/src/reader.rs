@@ -1,19 +1,17 @@
 //! The reader: what was recorded, from one snapshot of heads and segments.
 
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use sample::{Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
-    AuditRecord, Deletion, Error, FieldSamples, Health, Names, RemovedPv, Samples, Stretches, Summary, Watermark,
+    AuditRecord, Deletion, Error, FieldSamples, Health, Names, RemovedPv, Samples, Stretches, Watermark,
     compact::views,
     engine::Engine,
-    field,
-    head::Piece,
-    log,
-    merge::{Block, Part, Source},
+    field, log,
+    merge::overlap,
+    parts::{Lookup, Part, Summaries},
     policy,
-    segment::{Entry, Segment, Table},
 };
 
 /// Whether a gap is one PV's or the whole archiver's.
@@ -23,13 +21,6 @@ pub enum GapScope {
     Pv,
     /// Of all PVs, because the archiver was not running.
     Archiver,
-}
-
-/// Whether the summaries of blocks are wanted with them.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Summaries {
-    Read,
-    Unread,
 }
 
 /// Reads what the writer has appended. Cheap to clone.
@@ -102,50 +93,24 @@ impl Reader {
 
     fn merged(&self, pv: PvId, range: TimeRange, summaries: Summaries) -> Samples {
         let snapshot = self.engine.snapshot();
-        let (mut parts, mut errors) = (Vec::new(), Vec::new());
         if self.engine.registry().is_deleted(pv) {
-            return Samples::new(range, parts, errors);
+            return Samples::new(range, Vec::new());
         }
-        for segment in snapshot.segments.iter().filter(|segment| overlaps(segment, range)) {
-            match self.blocks(pv, range, segment, summaries) {
-                Ok(blocks) => parts.extend(blocks),
-                Err(error) => errors.push(self.note(error)),
+        let mut parts = Vec::new();
+        for segment in &*snapshot.segments {
+            let manifest = &segment.manifest;
+            if manifest.may_hold(pv) && overlap(manifest.t0, manifest.t1, range) {
+                let counters = self.engine.counters.clone();
+                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries };
+                parts.push(Part::segment(lookup, parts.len() as u64));
             }
         }
         for head in &snapshot.heads {
-            parts.extend(head.pieces(pv, range).into_iter().map(rows));
+            for piece in head.pieces(pv, range) {
+                parts.extend(Part::rows(piece, parts.len() as u64));
+            }
         }
-        for (order, part) in parts.iter_mut().enumerate() {
-            part.order = order as u64;
-        }
-        Samples::new(range, parts, errors)
-    }
-
-    /// The blocks of a PV in a segment; those whose summaries cannot be read go without.
-    fn blocks(
-        &self,
-        pv: PvId,
-        range: TimeRange,
-        segment: &Arc<Segment>,
-        summaries: Summaries,
-    ) -> Result<Vec<Part>, Error> {
-        let record = segment.record(pv)?;
-        let Some(record) = record.filter(|record| overlap(record.t0, record.t1, range)) else { return Ok(Vec::new()) };
-        if summaries == Summaries::Unread {
-            let entries = segment.index(&record)?.into_iter();
-            return Ok(entries.map(|entry| self.block(pv, segment, entry, None)).collect());
-        }
-        let tables = segment.tables(&record, Table::Index, Table::Summaries)?;
-        let entries = tables.index()?;
-        let summaries = tables.summaries(&entries).map_err(|error| self.note(error)).unwrap_or_default();
-        let summary = |index: usize| summaries.get(index).copied();
-        let entries = entries.into_iter().enumerate();
-        Ok(entries.map(|(index, entry)| self.block(pv, segment, entry, summary(index))).collect())
-    }
-
-    fn block(&self, pv: PvId, segment: &Arc<Segment>, entry: Entry, summary: Option<Summary>) -> Part {
-        let block = Block { pv, segment: segment.clone(), entry, summary, counters: self.engine.counters.clone() };
-        Part { t0: entry.t0, t1: entry.t1, order: 0, source: Source::Block(block) }
+        Samples::new(range, parts)
     }
 
     /// Tells an operator of a damaged segment.
@@ -164,58 +129,13 @@ impl Reader {
         // What is in the heads arrived after all that is in segments.
         let heads = snapshot.heads.iter().filter_map(|head| head.last_before(pv, time));
         let in_heads = heads.max_by_key(|sample| sample.time);
-        let mut best = in_heads.map(|sample| (sample.time, (u64::MAX, 0), sample));
-        let mut segments: Vec<&Arc<Segment>> =
-            snapshot.segments.iter().filter(|segment| segment.manifest.t0 <= time).collect();
-        segments.sort_by_key(|segment| Reverse(segment.manifest.t1.min(time)));
-        for segment in segments {
-            if best.as_ref().is_some_and(|(newest, ..)| segment.manifest.t1 < *newest) {
-                break;
-            }
-            self.last_in_segment(pv, time, segment, &mut best)?;
-        }
-        Ok(best.map(|(.., sample)| sample))
-    }
-
-    /// Looks for a sample that is newer than the best, or of the same time and written later.
-    fn last_in_segment(
-        &self,
-        pv: PvId,
-        time: Timestamp,
-        segment: &Arc<Segment>,
-        best: &mut Option<(Timestamp, (u64, usize), Sample)>,
-    ) -> Result<(), Error> {
-        let index = || segment.record(pv)?.map_or(Ok(Vec::new()), |record| segment.index(&record));
-        let entries = match index() {
-            Ok(entries) => entries,
-            Err(error @ Error::CorruptSegment { .. }) => {
-                self.note(error);
-                return Ok(()); // as a damaged block is passed over
-            }
-            Err(error) => return Err(self.note(error)),
-        };
-        let mut entries: Vec<(usize, Entry)> = entries.into_iter().enumerate().collect();
-        entries.retain(|(_, entry)| entry.t0 <= time);
-        entries.sort_by_key(|(index, entry)| Reverse((entry.t1.min(time), *index)));
-        for (index, entry) in entries {
-            let order = (segment.manifest.sequence, index);
-            let may_be = |end: Timestamp| best.as_ref().is_none_or(|(newest, last, _)| (end, order) > (*newest, *last));
-            if !may_be(entry.t1.min(time)) {
-                continue;
-            }
-            let Source::Block(block) = self.block(pv, segment, entry, None).source else { continue };
-            match block.read() {
-                Ok(batch) => {
-                    let row = batch.times().partition_point(|t| *t <= time).checked_sub(1);
-                    if let Some(row) = row.filter(|row| may_be(batch.times()[*row])) {
-                        *best = Some((batch.times()[row], order, batch.get(row)));
-                    }
-                }
-                Err(Error::CorruptBlock { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        let (newest, counters) = (&self.engine.newest, &self.engine.counters);
+        let in_segments =
+            newest.last_before(pv, time, &snapshot.segments, counters).map_err(|error| self.note(error))?;
+        Ok(match (in_segments, in_heads) {
+            (Some(earlier), Some(later)) => Some(if later.time >= earlier.time { later } else { earlier }),
+            (one, other) => other.or(one),
+        })
     }
 
     /// One field of a PV of structures, named by the fields that lead to it with dots between them, as samples of its own type.
@@ -307,19 +227,4 @@ impl Reader {
             ..self.engine.counters.health()
         }
     }
-}
-
-fn overlaps(segment: &Segment, range: TimeRange) -> bool {
-    overlap(segment.manifest.t0, segment.manifest.t1, range)
-}
-
-/// Whether what lies from `t0` to `t1`, both included, is within a range at least in part.
-fn overlap(t0: Timestamp, t1: Timestamp, range: TimeRange) -> bool {
-    (t0 < range.t1 || range.t1 == Timestamp::MAX) && t1 >= range.t0
-}
-
-fn rows(piece: Piece) -> Part {
-    let times = &piece.batch.times()[piece.rows.clone()];
-    let (t0, t1) = (times[0], times[times.len() - 1]);
-    Part { t0, t1, order: 0, source: Source::Rows(piece) }
 }

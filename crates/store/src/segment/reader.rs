@@ -172,7 +172,17 @@ impl Segment {
         self.verify(pv, entry, &bytes)
     }
 
-    fn verify(&self, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Batch, Error> {
+    /// Reads bytes of neighbouring blocks, which are to be verified one by one.
+    pub(crate) fn read_run(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        if offset.saturating_add(len as u64) > self.manifest.tables_at {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes.resize(len, 0);
+        self.disk.read_at(&self.manifest.key, offset, bytes)
+    }
+
+    /// The samples in the bytes of a block, if checksum and index say that they are these.
+    pub(crate) fn verify(&self, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Batch, Error> {
         let taken = block::take(bytes).map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason));
         let (owner, batch) = taken?;
         let fits = batch.value_type() == entry.value_type
