@@ -2,8 +2,8 @@
 
 2,000 counters count up ten times a second each. Lost samples show as steps other than one, invented ones as values that
 an independent client, which listens all the time, never saw with that stamp. PVARK_KILL_CYCLES sets how often
-(default 5, `make crash` 20), PVARK_KILL_SEED repeats the moments of an earlier run. The store alone is killed far more often
-by kill_loop.py.
+(default 5, `make crash` 20), PVARK_KILL_SEED repeats the moments of an earlier run. The store alone is killed far more
+often by kill_loop.py.
 """
 
 from __future__ import annotations

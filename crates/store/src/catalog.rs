@@ -73,8 +73,10 @@ struct Opened {
 impl Catalog {
     /// Opens the catalogue, or makes an empty one if `create` and there is none. A half-made one never has the final name.
     pub(crate) fn open(disk: Arc<dyn Disk>) -> Result<Catalog, Error> {
-        if disk.len(CATALOGUE).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-            create(&disk)?;
+        match disk.len(CATALOGUE) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => create(&disk)?,
+            Err(source) => return Err(Error::Io { doing: "open", path: CATALOGUE.to_owned(), source }),
         }
         let catalog = Catalog { disk, opened: RwLock::default() };
         let version = catalog.read(|tables| tables.meta("version"))?.unwrap_or(0) as u16;
@@ -383,7 +385,8 @@ impl fmt::Debug for CatalogueFile {
 impl StorageBackend for CatalogueFile {
     fn len(&self) -> Result<u64, io::Error> {
         match self.disk.len(self.key) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+            // One that has gone must not be taken for one that is to be made: its archive would be empty without a word.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.key == NEW_KEY => Ok(0),
             len => len,
         }
     }

@@ -5,7 +5,8 @@
 //!   victim FOLDER cycle=N durable=N tried=N full=0|1 [present=NAME…] [absent=NAME…]
 //! ```
 //! It prints `opened N` when everything is as it should be, `trying N` before it appends up to sample N, `durable N` as soon as
-//! it knows, `present NAME` and `absent NAME` when a PV was added or removed. What is wrong ends it with code 1 and a sentence.
+//! it knows, `present NAME` when a PV was added, `removing NAME` and `absent NAME` before and after one is removed. What is
+//! wrong ends it with code 1 and a sentence.
 
 mod verify;
 mod workload;
@@ -61,6 +62,7 @@ fn live(store: &Store, promised: &Promised, mut appended: u64) -> Result<(), Fai
     register(store, std::slice::from_ref(&own))?;
     say(&format!("present {own}"))?;
     if let Some(entry) = store.reader().find(&format!("CYCLE:{}", promised.cycle.saturating_sub(2))) {
+        say(&format!("removing {}", entry.name))?;
         store.writer().remove(&[entry.id], DataFate::Keep, &By::new("the victim", workload::clock(promised.cycle)))?;
         say(&format!("absent {}", entry.name))?;
     }

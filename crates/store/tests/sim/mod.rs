@@ -21,6 +21,67 @@ pub(crate) enum Crash {
     Torn(u64),
 }
 
+/// A kind of call that can be made to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Call {
+    CreateFolder,
+    Len,
+    Read,
+    Write,
+    SetLen,
+    Sync,
+    Rename,
+    Remove,
+    List,
+    SyncFolder,
+}
+
+impl Call {
+    pub(crate) const ALL: [Call; 10] = [
+        Call::CreateFolder,
+        Call::Len,
+        Call::Read,
+        Call::Write,
+        Call::SetLen,
+        Call::Sync,
+        Call::Rename,
+        Call::Remove,
+        Call::List,
+        Call::SyncFolder,
+    ];
+}
+
+/// How a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// It does nothing and gives EIO; a sync also loses what it should have kept.
+    Eio,
+    /// It does nothing and gives ENOSPC.
+    NoSpace,
+    /// It writes half and gives EIO.
+    ShortEio,
+    /// It writes half and gives ENOSPC.
+    ShortNoSpace,
+}
+
+impl Failure {
+    fn error(self) -> io::Error {
+        match self {
+            Failure::Eio | Failure::ShortEio => io::Error::from_raw_os_error(5),
+            Failure::NoSpace | Failure::ShortNoSpace => io::ErrorKind::StorageFull.into(),
+        }
+    }
+}
+
+/// The call of its kind that fails, counted from 0, and whether all of its kind fail from then on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault {
+    pub(crate) call: Call,
+    pub(crate) at: u64,
+    pub(crate) failure: Failure,
+    pub(crate) lasting: bool,
+}
+
 #[derive(Clone, Debug)]
 enum Write {
     Bytes(u64, Vec<u8>),
@@ -47,6 +108,9 @@ struct State {
     crash_after: Option<u64>,
     full: bool,
     failing_syncs: bool,
+    calls: HashMap<Call, u64>,
+    fault: Option<Fault>,
+    failed: bool,
 }
 
 /// Files in memory.
@@ -81,6 +145,28 @@ impl SimDisk {
     /// Each sync fails, or works again. What a failed sync should have kept is lost in a crash even if a later one works.
     pub(crate) fn set_failing_syncs(&self, failing: bool) {
         self.state().failing_syncs = failing;
+    }
+
+    /// Makes a call fail; the calls are counted from now on.
+    pub(crate) fn fail(&self, fault: Fault) {
+        let mut state = self.state();
+        state.calls.clear();
+        state.fault = Some(fault);
+    }
+
+    /// Nothing fails any more.
+    pub(crate) fn heal(&self) {
+        self.state().fault = None;
+    }
+
+    /// Whether a call was made to fail.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.state().failed
+    }
+
+    /// How many calls of a kind there were.
+    pub(crate) fn calls(&self, call: Call) -> u64 {
+        self.state().calls.get(&call).copied().unwrap_or(0)
     }
 
     /// What the next boot finds.
@@ -126,6 +212,9 @@ impl SimDisk {
                     _ => {}
                 }
             }
+            if crash == Crash::OfProcess {
+                bytes.clone_from(&file.now); // the system still has all that was written
+            }
             files.push(File { durable: bytes.clone(), now: bytes, unsynced: Vec::new() });
         }
         SimDisk(Mutex::new(State {
@@ -144,7 +233,7 @@ impl SimDisk {
         let file = state.names[key];
         let File { now, durable, .. } = &mut state.files[file];
         now[place] ^= flip;
-        *durable = now.clone();
+        durable.clone_from(now);
         state.files[file].unsynced.clear();
     }
 
@@ -170,6 +259,19 @@ fn gone() -> io::Error {
 }
 
 impl State {
+    /// Counts a call and says how it is to fail, if it is.
+    fn call(&mut self, call: Call) -> Result<(), Failure> {
+        let number = self.calls.entry(call).or_default();
+        *number += 1;
+        match self.fault {
+            Some(fault) if fault.call == call && (*number == fault.at + 1 || (fault.lasting && *number > fault.at)) => {
+                self.failed = true;
+                Err(fault.failure)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Counts a change; an error if the power goes at it or went before.
     fn change(&mut self) -> io::Result<()> {
         self.changes += 1;
@@ -196,6 +298,7 @@ impl State {
 impl Disk for SimDisk {
     fn create_folder(&self, folder: &str) -> io::Result<()> {
         let mut state = self.state();
+        state.call(Call::CreateFolder).map_err(Failure::error)?;
         if !state.folders.contains(folder) {
             state.change()?;
             state.folders.insert(folder.to_owned());
@@ -207,11 +310,14 @@ impl Disk for SimDisk {
     }
 
     fn len(&self, key: &str) -> io::Result<u64> {
-        self.state().file(key).map(|file| file.now.len() as u64)
+        let mut state = self.state();
+        state.call(Call::Len).map_err(Failure::error)?;
+        state.file(key).map(|file| file.now.len() as u64)
     }
 
     fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let mut state = self.state();
+        state.call(Call::Read).map_err(Failure::error)?;
         let file = state.file(key)?;
         let found = file.now.get(offset as usize..offset as usize + bytes.len());
         bytes.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
@@ -220,24 +326,30 @@ impl Disk for SimDisk {
 
     fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.state();
+        let failed = state.call(Call::Write).err();
+        if let Some(failure @ (Failure::Eio | Failure::NoSpace)) = failed {
+            return Err(failure.error());
+        }
         let alive = state.change();
         let dying = state.crash_after.is_some_and(|at| state.changes == at + 1);
         if alive.is_err() && !dying {
             return alive;
         }
         let full = state.full;
-        let half = if full || dying { bytes.len() / 2 } else { bytes.len() };
+        let half = if full || dying || failed.is_some() { bytes.len() / 2 } else { bytes.len() };
         let file = state.file_or_new(key)?;
         put(&mut file.now, offset, &bytes[..half]);
         file.unsynced.push(Write::Bytes(offset, bytes[..half].to_vec()));
-        if full {
-            return Err(io::ErrorKind::StorageFull.into());
+        match failed {
+            Some(failure) => Err(failure.error()),
+            None if full => Err(io::ErrorKind::StorageFull.into()),
+            None => alive,
         }
-        alive
     }
 
     fn set_len(&self, key: &str, len: u64) -> io::Result<()> {
         let mut state = self.state();
+        state.call(Call::SetLen).map_err(Failure::error)?;
         state.change()?;
         let full = state.full;
         let file = state.file_or_new(key)?;
@@ -251,20 +363,28 @@ impl Disk for SimDisk {
 
     fn sync(&self, key: &str) -> io::Result<()> {
         let mut state = self.state();
+        let failed = state.call(Call::Sync).err().map(Failure::error);
         state.change()?;
-        let failing = state.failing_syncs;
+        let failing = state.failing_syncs.then(|| io::Error::other("the disk could not keep it"));
         let file = state.file(key)?;
-        file.unsynced.clear();
-        if failing {
-            // The system has dropped what it could not write, and no longer knows that it was ever there.
-            return Err(io::Error::other("the disk could not keep it"));
+        let unsynced = std::mem::take(&mut file.unsynced);
+        if let Some(error) = failed.or(failing) {
+            // The system has dropped what it could not write, and no longer knows that it was ever there: it is still read
+            // until the power goes, and no later sync keeps it.
+            return Err(error);
         }
-        file.durable = file.now.clone();
+        for write in &unsynced {
+            match write {
+                Write::Bytes(at, written) => put(&mut file.durable, *at, written),
+                Write::Len(len) => file.durable.resize(*len as usize, 0),
+            }
+        }
         Ok(())
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut state = self.state();
+        state.call(Call::Rename).map_err(Failure::error)?;
         state.change()?;
         let file = state.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
         state.names.insert(to.to_owned(), file);
@@ -273,6 +393,7 @@ impl Disk for SimDisk {
 
     fn remove(&self, key: &str) -> io::Result<()> {
         let mut state = self.state();
+        state.call(Call::Remove).map_err(Failure::error)?;
         state.file(key)?;
         state.change()?;
         state.names.remove(key);
@@ -280,7 +401,8 @@ impl Disk for SimDisk {
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
-        let state = self.state();
+        let mut state = self.state();
+        state.call(Call::List).map_err(Failure::error)?;
         if !state.folders.contains(folder) {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -291,6 +413,7 @@ impl Disk for SimDisk {
 
     fn sync_folder(&self, folder: &str) -> io::Result<()> {
         let mut state = self.state();
+        state.call(Call::SyncFolder).map_err(Failure::error)?;
         state.change()?;
         let State { names, durable_names, folders, durable_folders, .. } = &mut *state;
         durable_names.retain(|key, _| folder_of(key) != folder);
