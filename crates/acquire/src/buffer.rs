@@ -144,7 +144,7 @@ mod tests {
 
     fn sample(nanos: i64) -> Fact {
         let time = Timestamp::from_nanos(nanos);
-        Fact::Sample(Sample { time, value: Value::F64(0.0), alarm: Alarm::default(), pulse: 0 })
+        Fact::Sample(Sample { time, value: Value::F64(0.0), alarm: Alarm::default(), pulse: 0, stamp: None })
     }
 
     #[test]

@@ -6,10 +6,10 @@ use std::{
 };
 
 use epics::{Description, Event, Reading};
-use sample::{Gap, GapCause, Metadata, PvEntry, PvState, Sample, Timestamp, ValueType};
+use sample::{Gap, GapCause, Metadata, PvEntry, PvState, Quality, Sample, Stamp, Timestamp, ValueType};
 
 use crate::{
-    convert::{self, Stamp},
+    convert,
     sampling::{Decision, Sampler},
     status::{Connection, Counters, Status},
 };
@@ -188,10 +188,11 @@ impl Channel {
         self.counters.received += 1;
         self.refusal = None;
         self.close_gap(now, record);
-        let (sample, stamp) = convert::sample(reading, now);
-        if stamp != Stamp::Good {
-            self.counters.bad_stamps += 1;
+        let mut sample = convert::sample(reading, now);
+        if sample.stamp.is_none() && self.last_sample.is_some_and(|last| sample.time < last) {
+            sample.stamp = Some(Stamp { quality: Quality::Backward, other: now });
         }
+        self.counters.bad_stamps += u64::from(sample.stamp.is_some());
         self.record_metadata(sample.value.value_type(), now, record);
         self.last_sample = Some(sample.time);
         match self.sampler.offer(sample, now) {
@@ -314,6 +315,22 @@ mod tests {
         ];
         assert_eq!(recorded, expected);
         assert_eq!((channel.status().reconnects, channel.status().connection), (1, Connection::Connected));
+    }
+
+    #[test]
+    fn a_stamp_before_the_last_one_is_kept_with_the_time_of_arrival_beside_it() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let mut stamps = Vec::new();
+        for (now, event) in [(5, update(5, 1.0)), (6, update(5, 2.0)), (7, update(3, 3.0))] {
+            channel.receive(event, at(now), &mut |fact| {
+                if let Fact::Sample(sample) = fact {
+                    stamps.push((sample.time, sample.stamp));
+                }
+            });
+        }
+        let backward = Stamp { quality: Quality::Backward, other: at(7) };
+        assert_eq!(stamps, [(at(5), None), (at(5), None), (at(3), Some(backward))]);
+        assert_eq!(channel.counters.bad_stamps, 1);
     }
 
     #[test]

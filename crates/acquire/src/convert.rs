@@ -3,33 +3,24 @@
 use std::net::SocketAddr;
 
 use epics::{Array, Description, Reading};
-use sample::{Alarm, Column, Limits, Metadata, Sample, Severity, Timestamp, Value, ValueType};
+use sample::{Alarm, Column, Limits, Metadata, Quality, Sample, Severity, Stamp, Timestamp, Value, ValueType};
 
 /// Stamps before this (1990-01-02) were never set: EPICS counts from 1990-01-01, pvAccess from 1970.
 const STAMP_MIN: Timestamp = Timestamp::from_nanos(631_238_400_000_000_000);
 
-/// Stamps this far ahead of our clock are counted as bad. Ten minutes leave room for clocks that merely drift.
+/// Stamps this far ahead of our clock cannot be right. Ten minutes leave room for clocks that merely drift.
 const STAMP_AHEAD_MAX: std::time::Duration = std::time::Duration::from_secs(600);
 
-/// Whether the time of a sample can be believed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stamp {
-    Good,
-    /// Never set by the IOC; the sample carries the time of its arrival instead.
-    Unset,
-    /// Far in the future; kept as it is.
-    Ahead,
-}
-
-/// Makes a sample of a reading that arrived at `now`.
-pub(crate) fn sample(reading: Reading, now: Timestamp) -> (Sample, Stamp) {
+/// Makes a sample of a reading that arrived at `now`. A stamp that cannot be right gives way to the time of arrival, or the
+/// sample would be the PV's newest for ever, or its oldest; what the IOC said is kept beside it.
+pub(crate) fn sample(reading: Reading, now: Timestamp) -> Sample {
     let stamped = Timestamp::from_seconds(reading.seconds, reading.nanos.min(999_999_999));
-    let (time, stamp) = if stamped < STAMP_MIN {
-        (now, Stamp::Unset)
+    let doubt = if stamped < STAMP_MIN {
+        Some(Quality::NeverSet)
     } else if stamped > now.saturating_add(STAMP_AHEAD_MAX) {
-        (stamped, Stamp::Ahead)
+        Some(Quality::Ahead)
     } else {
-        (stamped, Stamp::Good)
+        None
     };
     let alarm = Alarm {
         severity: Severity::from_number(reading.severity.into()),
@@ -37,7 +28,9 @@ pub(crate) fn sample(reading: Reading, now: Timestamp) -> (Sample, Stamp) {
         message: reading.message,
     };
     let pulse = u64::from(reading.user_tag.cast_unsigned());
-    (Sample { time, value: value(reading.value), alarm, pulse }, stamp)
+    let time = if doubt.is_some() { now } else { stamped };
+    let stamp = doubt.map(|quality| Stamp { quality, other: stamped });
+    Sample { time, value: value(reading.value), alarm, pulse, stamp }
 }
 
 fn value(value: epics::Value) -> Value {
@@ -105,26 +98,29 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_that_was_never_set_becomes_the_time_of_arrival() {
+    fn a_stamp_that_cannot_be_right_gives_way_to_the_time_of_arrival() {
         let now = Timestamp::from_seconds(1_800_000_000, 5);
-        for seconds in [0, 631_152_000] {
-            let (sample, stamp) = sample(reading(seconds, 0), now);
-            assert_eq!((sample.time, stamp), (now, Stamp::Unset));
+        let cases = [
+            (0, Quality::NeverSet),
+            (631_152_000, Quality::NeverSet),
+            (-5, Quality::NeverSet),
+            (1_800_000_601, Quality::Ahead),
+            (i64::MAX, Quality::Ahead),
+        ];
+        for (seconds, quality) in cases {
+            let sample = sample(reading(seconds, 7), now);
+            let other = Timestamp::from_seconds(seconds, 7);
+            assert_eq!((sample.time, sample.stamp), (now, Some(Stamp { quality, other })), "{seconds}");
         }
-    }
-
-    #[test]
-    fn a_stamp_in_the_future_is_kept_and_flagged() {
-        let now = Timestamp::from_seconds(1_800_000_000, 0);
-        let (sample, stamp) = sample(reading(1_800_000_601, 7), now);
-        assert_eq!((sample.time.seconds_and_nanos(), stamp), ((1_800_000_601, 7), Stamp::Ahead));
+        let good = sample(reading(1_800_000_600, 0), now);
+        assert_eq!((good.time.seconds_and_nanos(), good.stamp), ((1_800_000_600, 0), None));
     }
 
     #[test]
     fn alarm_and_pulse_come_over_and_broken_nanoseconds_stay_within_their_second() {
         let now = Timestamp::from_seconds(1_800_000_000, 0);
-        let (sample, stamp) = sample(reading(1_799_999_999, u32::MAX), now);
-        assert_eq!(stamp, Stamp::Good);
+        let sample = sample(reading(1_799_999_999, u32::MAX), now);
+        assert_eq!(sample.stamp, None);
         assert_eq!(sample.time.seconds_and_nanos(), (1_799_999_999, 999_999_999));
         assert_eq!((sample.alarm.severity, sample.alarm.status, sample.pulse), (Severity::Invalid, 17, 0xFFFF_FFFF));
     }

@@ -80,7 +80,7 @@ mod tests {
     }
 
     fn sample(seconds: i64) -> Sample {
-        Sample { time: at(seconds), value: Value::I32(seconds as i32), alarm: Alarm::default(), pulse: 0 }
+        Sample { time: at(seconds), value: Value::I32(seconds as i32), alarm: Alarm::default(), pulse: 0, stamp: None }
     }
 
     #[test]

@@ -126,7 +126,13 @@ mod tests {
     use super::*;
 
     fn sample(nanos: i64, value: Value) -> Fact {
-        Fact::Sample(Sample { time: Timestamp::from_nanos(nanos), value, alarm: Alarm::default(), pulse: 0 })
+        Fact::Sample(Sample {
+            time: Timestamp::from_nanos(nanos),
+            value,
+            alarm: Alarm::default(),
+            pulse: 0,
+            stamp: None,
+        })
     }
 
     #[test]

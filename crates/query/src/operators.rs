@@ -56,7 +56,7 @@ enum Work {
     Counted(Counted),
     DeadBand(DeadBand),
     Flyers(Flyers),
-    PlotBins(PlotBins),
+    PlotBins(Box<PlotBins>),
 }
 
 impl Work {
@@ -169,7 +169,7 @@ fn number(value: &Value) -> Option<f64> {
 
 /// A sample without status: what reductions make.
 fn made(time: Timestamp, value: Value, severity: sample::Severity) -> Sample {
-    Sample { time, value, alarm: sample::Alarm { severity, status: 0, message: None }, pulse: 0 }
+    Sample { time, value, alarm: sample::Alarm { severity, status: 0, message: None }, pulse: 0, stamp: None }
 }
 
 fn floats(values: &[f64]) -> Value {

@@ -1,6 +1,6 @@
 //! A batch: samples of one PV and one type in columns; a sample: one of them as a row.
 
-use crate::{Alarm, Column, TimeRange, Timestamp, Value, ValueType};
+use crate::{Alarm, Column, Stamp, Stamps, TimeRange, Timestamp, Value, ValueType};
 
 /// A column of values that rarely change: each with the number of rows for which it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl<T: PartialEq + Clone> Runs<T> {
 /// One sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// When, by the clock of the source.
+    /// When, by the clock of the IOC where that can be right.
     pub time: Timestamp,
     /// What it read.
     pub value: Value,
@@ -87,10 +87,12 @@ pub struct Sample {
     pub alarm: Alarm,
     /// The number of the pulse (pvAccess userTag, record UTAG); 0 where there is none.
     pub pulse: u64,
+    /// What is to be said of the time; none where it is the stamp of the IOC and nothing speaks against it.
+    pub stamp: Option<Stamp>,
 }
 
 impl Sample {
-    /// Equal in everything, to the last bit.
+    /// Equal to the last bit in everything that the IOC sent. When it arrived does not matter.
     pub fn identical(&self, other: &Sample) -> bool {
         self.time == other.time
             && self.alarm == other.alarm
@@ -107,15 +109,22 @@ pub struct Batch {
     values: Column,
     alarms: Runs<Alarm>,
     pulses: Runs<u64>,
+    stamps: Stamps,
 }
 
 impl Batch {
     /// No samples yet, of this type.
     pub fn new(value_type: ValueType) -> Batch {
-        Batch { times: Vec::new(), values: Column::new(value_type), alarms: Runs::default(), pulses: Runs::default() }
+        Batch {
+            times: Vec::new(),
+            values: Column::new(value_type),
+            alarms: Runs::default(),
+            pulses: Runs::default(),
+            stamps: Stamps::default(),
+        }
     }
 
-    /// From columns; none if their lengths differ.
+    /// From columns, all times being ordinary; none if their lengths differ.
     pub fn from_columns(
         times: Vec<Timestamp>,
         values: Column,
@@ -128,7 +137,13 @@ impl Batch {
             values,
             alarms,
             pulses,
+            stamps: Stamps::default(),
         })
+    }
+
+    /// With what is to be said of its times; none if that is for another number of rows.
+    pub fn with_stamps(self, stamps: Stamps) -> Option<Batch> {
+        stamps.rows().is_none_or(|rows| rows == self.len()).then_some(Batch { stamps, ..self })
     }
 
     /// One sample.
@@ -174,9 +189,18 @@ impl Batch {
         &self.pulses
     }
 
+    /// What is to be said of the times.
+    pub fn stamps(&self) -> &Stamps {
+        &self.stamps
+    }
+
     /// Roughly how many bytes of memory it takes, for limits on buffers.
     pub fn byte_size(&self) -> usize {
-        size_of_val(self.times.as_slice()) + self.values.byte_size() + self.alarms.byte_size() + self.pulses.byte_size()
+        size_of_val(self.times.as_slice())
+            + self.values.byte_size()
+            + self.alarms.byte_size()
+            + self.pulses.byte_size()
+            + self.stamps.byte_size()
     }
 
     /// Adds a sample; refused (false) if it is of another type.
@@ -184,6 +208,7 @@ impl Batch {
     pub fn push(&mut self, sample: &Sample) -> bool {
         let fits = self.values.push(&sample.value);
         if fits {
+            self.stamps.push(sample.stamp, self.len());
             self.times.push(sample.time);
             self.alarms.push(&sample.alarm, 1);
             self.pulses.push(&sample.pulse, 1);
@@ -196,6 +221,7 @@ impl Batch {
     pub fn extend_from(&mut self, other: &Batch, range: std::ops::Range<usize>) -> bool {
         let fits = self.values.extend_from(&other.values, range.clone());
         if fits {
+            self.stamps.extend_from(&other.stamps, range.clone(), self.len());
             self.times.extend_from_slice(&other.times[range.clone()]);
             self.alarms.extend_from(&other.alarms, range.clone());
             self.pulses.extend_from(&other.pulses, range);
@@ -218,6 +244,7 @@ impl Batch {
             value: self.values.get(index),
             alarm: self.alarms.get(index).clone(),
             pulse: *self.pulses.get(index),
+            stamp: self.stamps.get(index),
         }
     }
 
@@ -264,7 +291,7 @@ mod tests {
 
     fn sample(nanos: i64, value: f64, severity: Severity) -> Sample {
         let alarm = Alarm { severity, status: 0, message: None };
-        Sample { time: Timestamp::from_nanos(nanos), value: Value::F64(value), alarm, pulse: 0 }
+        Sample { time: Timestamp::from_nanos(nanos), value: Value::F64(value), alarm, pulse: 0, stamp: None }
     }
 
     #[test]

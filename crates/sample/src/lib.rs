@@ -5,6 +5,7 @@
 //!   Timestamp, TimeRange         when, in nanoseconds since 1970
 //!   Value, Column, Alarm         what it read, one at a time or many of a type
 //!   Sample, Batch                a row, and the columns of many rows of one type
+//!   Stamp, Quality               what is to be said of a time that is out of the ordinary
 //!   Metadata, Gap                what the numbers mean, and where there are none
 //!   Record, Sink                 the facts that acquisition hands to the store
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
@@ -22,6 +23,7 @@ mod meta;
 mod pv;
 mod roster;
 mod sink;
+mod stamp;
 mod time;
 mod value;
 
@@ -33,5 +35,6 @@ pub use meta::{Limits, Metadata};
 pub use pv::{Method, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 pub use roster::{By, DataFate, OldName, Roster};
 pub use sink::{Record, Sink};
+pub use stamp::{Quality, Stamp, Stamps};
 pub use time::{TimeError, TimeRange, Timestamp};
 pub use value::{Element, Shape, Value, ValueType};

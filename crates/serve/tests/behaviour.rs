@@ -181,7 +181,7 @@ fn live_gives_states_then_new_samples_once_each_in_order_of_arrival() {
     let pv = archive.store.reader().find("T:DOUBLE").unwrap().id;
     let append = |seconds: f64, value: f64| {
         let alarm = sample::Alarm { severity: Severity::Minor, status: 4, message: None };
-        let sample = Sample { time: time(seconds), value: Value::F64(value), alarm, pulse: 0 };
+        let sample = Sample { time: time(seconds), value: Value::F64(value), alarm, pulse: 0, stamp: None };
         archive.store.writer().append(&[(pv, Record::Samples(Batch::of(&sample)))], time(0.0)).unwrap();
     };
     // The first is stamped far ahead and not of the present; the third has the time of the second and is no repeat of it.

@@ -2,13 +2,13 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use sample::{Batch, Column, Element, PvId, Runs, Shape, ValueType};
+use sample::{Batch, Column, Element, PvId, Runs, Shape, Stamps, ValueType};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     block_format::{BLOCK_HEADER_LEN, BLOCK_ROWS_MAX},
     bytes::{Cursor, Malformed, put_blob, put_varint},
-    codec::{Effort, array, float, int, structure, text, time},
+    codec::{Effort, array, float, int, stamp, structure, text, time},
     plain,
 };
 
@@ -31,6 +31,11 @@ pub(crate) fn put(out: &mut Vec<u8>, pv: PvId, batch: &Batch, effort: Effort) {
     column.clear();
     put_pulses(&mut column, batch.pulses(), effort);
     put_blob(out, &column);
+    if !batch.stamps().is_ordinary() {
+        column.clear();
+        stamp::put(&mut column, batch.times(), batch.stamps(), effort);
+        put_blob(out, &column);
+    }
     let (_, block) = out.split_at_mut(start);
     seal(block);
 }
@@ -69,11 +74,13 @@ pub(crate) fn take_body(cursor: &mut Cursor) -> Result<(PvId, Batch), Malformed>
     let values = whole(cursor, |column| take_values(column, value_type, count))?;
     let alarms = whole(cursor, |column| plain::take_alarms(column, count))?;
     let pulses = whole(cursor, |column| take_pulses(column, count))?;
+    let stamps =
+        if cursor.is_empty() { Stamps::default() } else { whole(cursor, |column| stamp::take(column, &times))? };
     if !cursor.is_empty() {
         return Err(Malformed("something follows its last column"));
     }
-    let batch = Batch::from_columns(times, values, alarms, pulses).ok_or(Malformed("the columns differ in length"))?;
-    Ok((pv, batch))
+    let batch = Batch::from_columns(times, values, alarms, pulses).and_then(|batch| batch.with_stamps(stamps));
+    Ok((pv, batch.ok_or(Malformed("the columns differ in length"))?))
 }
 
 /// Reads a column that must take all of its bytes.
@@ -169,7 +176,7 @@ fn take_pulses(cursor: &mut Cursor, count: usize) -> Result<Runs<u64>, Malformed
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sample::{Alarm, Sample, Severity, Timestamp, Value};
+    use sample::{Alarm, Quality, Sample, Severity, Stamp, Timestamp, Value};
 
     fn batch(values: impl Iterator<Item = Value>) -> Batch {
         let mut batch: Option<Batch> = None;
@@ -177,7 +184,9 @@ mod tests {
             let severity = Severity::from_number(index as i64 / 100 % 5);
             let alarm = Alarm { severity, status: 3, message: index.is_multiple_of(7).then(|| "why".into()) };
             let time = Timestamp::from_nanos(index as i64 * 1_000 + (index as i64 * 37) % 100);
-            let sample = Sample { time, value, alarm, pulse: index as u64 / 3 };
+            let stamp =
+                (index % 100 == 7).then(|| Stamp { quality: Quality::Backward, other: Timestamp::from_nanos(5) });
+            let sample = Sample { time, value, alarm, pulse: index as u64 / 3, stamp };
             let fits = batch.get_or_insert_with(|| Batch::new(sample.value.value_type())).push(&sample);
             assert!(fits);
         }
@@ -220,7 +229,7 @@ mod tests {
                     assert_eq!(pv, PvId(9));
                     assert!(back.values().identical(batch.values()), "{}", batch.value_type());
                     assert_eq!((back.times(), back.alarms()), (batch.times(), batch.alarms()));
-                    assert_eq!(back.pulses(), batch.pulses());
+                    assert_eq!((back.pulses(), back.stamps()), (batch.pulses(), batch.stamps()));
                     for place in (0..bytes.len()).step_by(1 + bytes.len() / 50) {
                         let mut flipped = bytes.clone();
                         *flipped.get_mut(place).expect("the place lies within") ^= 0x10;

@@ -6,6 +6,7 @@
 //! | times | `time.rs` | step, linear, delta |
 //! | integers, and lengths of all kinds | `int.rs` | constant, packed, delta, runs, pco |
 //! | floats | `float.rs` | constant, plain, pco, scaled, dictionary |
+//! | stamps out of the ordinary | `stamp.rs` | |
 //! | texts | `text.rs` | list, dictionary |
 //! | structures | `structure.rs` | those of texts, columns |
 //! | arrays | `array.rs` | column, shuffled, differences |
@@ -14,6 +15,7 @@ pub(crate) mod array;
 pub(crate) mod bits;
 pub(crate) mod float;
 pub(crate) mod int;
+pub(crate) mod stamp;
 pub(crate) mod structure;
 pub(crate) mod text;
 pub(crate) mod time;

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use sample::{Batch, Column, Runs};
+use sample::{Batch, Column};
 
 use crate::{Error, Samples, structure::Layout};
 
@@ -57,10 +57,9 @@ fn project(batch: &Batch, path: &str) -> VecDeque<Batch> {
 
 /// Rows of a batch with other values.
 fn with_values(batch: &Batch, rows: std::ops::Range<usize>, values: Column) -> Option<Batch> {
-    let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
-    alarms.extend_from(batch.alarms(), rows.clone());
-    pulses.extend_from(batch.pulses(), rows.clone());
-    Batch::from_columns(batch.times()[rows].to_vec(), values, alarms, pulses)
+    let part = batch.slice(rows);
+    let fields = Batch::from_columns(part.times().to_vec(), values, part.alarms().clone(), part.pulses().clone())?;
+    fields.with_stamps(part.stamps().clone())
 }
 
 /// One field of a single structure; none if it has no such field.
@@ -90,7 +89,13 @@ mod tests {
         let mut batch: Option<Batch> = None;
         for (time, row) in (0..).zip(&rows) {
             let value = Value::Structure(row.as_slice().into());
-            let sample = Sample { time: Timestamp::from_nanos(time), value, alarm: sample::Alarm::default(), pulse: 7 };
+            let sample = Sample {
+                time: Timestamp::from_nanos(time),
+                value,
+                alarm: sample::Alarm::default(),
+                pulse: 7,
+                stamp: None,
+            };
             assert!(batch.get_or_insert_with(|| Batch::new(sample.value.value_type())).push(&sample));
         }
         let found = project(&batch.unwrap(), "alarm.severity");

@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
-use sample::{Alarm, Batch, Column, PvId, Sample, Severity, Timestamp, Value};
+use sample::{Alarm, Batch, Column, PvId, Quality, Sample, Severity, Stamp, Timestamp, Value};
 
 use crate::{block, codec::Effort};
 
@@ -11,8 +11,17 @@ fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/blocks/v1"))
 }
 
-/// A batch whose times have steps of 1 s with a little jitter, an alarm in the middle, and pulses.
+/// A batch with an alarm in the middle, and pulses.
 fn batch(count: i64, step: impl Fn(i64) -> i64, value: impl Fn(i64) -> Value) -> Batch {
+    stamped(count, step, value, |_| None)
+}
+
+fn stamped(
+    count: i64,
+    step: impl Fn(i64) -> i64,
+    value: impl Fn(i64) -> Value,
+    stamp: impl Fn(i64) -> Option<Stamp>,
+) -> Batch {
     let mut batch = Batch::new(value(0).value_type());
     let mut nanos = 1_795_209_540_000_000_000;
     for i in 0..count {
@@ -22,7 +31,8 @@ fn batch(count: i64, step: impl Fn(i64) -> i64, value: impl Fn(i64) -> Value) ->
             _ => Alarm::default(),
         };
         let pulse = if i % 10 < 5 { 0 } else { i as u64 * 3 };
-        assert!(batch.push(&Sample { time: Timestamp::from_nanos(nanos), value: value(i), alarm, pulse }));
+        let time = Timestamp::from_nanos(nanos);
+        assert!(batch.push(&Sample { time, value: value(i), alarm, pulse, stamp: stamp(i) }));
         nanos += step(i);
     }
     batch
@@ -61,6 +71,18 @@ fn cases() -> Vec<(&'static str, Batch)> {
         ("int8", batch(10, even, |i| Value::I8((i - 128) as i8))),
         ("text-list", batch(6, even, |i| Value::String(format!("shot {}", i * 31).into()))),
         ("text-dictionary", batch(50, even, |i| Value::String(texts[(i / 3) as usize % 3].into()))),
+        (
+            "stamps",
+            stamped(
+                60,
+                jitter,
+                |i| Value::I32(i as i32),
+                |i| {
+                    let quality = Quality::ALL[(i % 3) as usize];
+                    (i > 40).then(|| Stamp { quality, other: Timestamp::from_nanos(i * 1_000_000_007) })
+                },
+            ),
+        ),
         ("structure-columns", batch(12, jitter, |i| Value::Structure(crate::structure::example(i).into()))),
         ("structure", batch(6, even, |i| Value::Structure(vec![0x80, i as u8, 0xff].into()))),
         ("array-column", batch(8, even, |i| Value::Array(Column::F64((0..i % 4).map(|j| j as f64 * 0.5).collect())))),
@@ -89,9 +111,10 @@ fn cases() -> Vec<(&'static str, Batch)> {
 fn text(pv: PvId, batch: &Batch) -> String {
     let mut text = format!("PV {}, {} samples of {}\n", pv.0, batch.len(), batch.value_type());
     for row in 0..batch.len() {
-        let Sample { time, value, alarm, pulse } = batch.get(row);
+        let Sample { time, value, alarm, pulse, stamp } = batch.get(row);
         let message = alarm.message.as_deref().unwrap_or("-");
-        writeln!(text, "{time} {} {} {message:?} {pulse} {value:?}", alarm.severity.name(), alarm.status)
+        let stamp = stamp.map_or(String::new(), |stamp| format!(" {} {}", stamp.quality.name(), stamp.other));
+        writeln!(text, "{time} {} {} {message:?} {pulse} {value:?}{stamp}", alarm.severity.name(), alarm.status)
             .expect("writing to memory cannot fail");
     }
     text

@@ -15,7 +15,8 @@ use crate::{
     catalog,
     disk::Disk,
     log_format::{
-        FILE_BYTES_MAX, FOLDER, FRAME_BYTES, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLES, VERSION, key, number,
+        FILE_BYTES_MAX, FOLDER, FRAME_BYTES, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLES, STAMPED, VERSION,
+        key, number,
     },
     plain,
 };
@@ -152,9 +153,12 @@ pub(crate) fn bytes(disk: &dyn Disk) -> u64 {
 fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record) {
     match record {
         Record::Samples(batch) => {
-            out.push(SAMPLES);
+            out.push(if batch.stamps().is_ordinary() { SAMPLES } else { STAMPED });
             put_varint(out, u64::from(pv.0));
             plain::put_batch(out, batch);
+            if !batch.stamps().is_ordinary() {
+                plain::put_stamps(out, batch.stamps(), batch.len());
+            }
         }
         Record::Sample(sample) => {
             out.push(SAMPLES);

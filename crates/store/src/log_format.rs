@@ -7,6 +7,7 @@
 //!   record  := 1:u8 pv:varint batch                                              samples, see plain.rs
 //!            | 2:u8 pv:varint from:i64 cause:u8 lost:varint (0:u8 | 1:u8 to:i64) a gap
 //!            | 3:u8 pv:varint since:i64 cbor:blob                                metadata
+//!            | 4:u8 pv:varint batch stamps                                       samples some of whose stamps are odd
 //! ```
 //! Frames are numbered without a break over all files. `appended` counts the samples ever appended, up to and including this
 //! frame; `now` is when it was appended, and so a sign of life; a frame without records is nothing else.
@@ -26,6 +27,7 @@ pub(crate) const FRAME_BYTES: usize = 1 << 20;
 pub(crate) const SAMPLES: u8 = 1;
 pub(crate) const GAP: u8 = 2;
 pub(crate) const METADATA: u8 = 3;
+pub(crate) const STAMPED: u8 = 4;
 
 /// The key of a file of the log.
 pub(crate) fn key(number: u64) -> String {

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::{
     bytes::{Cursor, Malformed},
     catalog,
-    log_format::{FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLES, VERSION},
+    log_format::{FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLES, STAMPED, VERSION},
     plain,
 };
 
@@ -101,6 +101,11 @@ pub(crate) fn records(bytes: &[u8]) -> Result<Vec<(PvId, Record)>, Malformed> {
         let pv = u32::try_from(cursor.varint()?).map_err(|_| Malformed("a PV has a number of more than 32 bits"))?;
         let record = match kind {
             SAMPLES => Record::Samples(plain::take_batch(&mut cursor)?),
+            STAMPED => {
+                let batch = plain::take_batch(&mut cursor)?;
+                let stamps = plain::take_stamps(&mut cursor, batch.len())?;
+                Record::Samples(batch.with_stamps(stamps).ok_or(Malformed("stamps are for other rows"))?)
+            }
             GAP => Record::Gap(take_gap(&mut cursor)?),
             METADATA => {
                 let since = Timestamp::from_nanos(cursor.i64()?);
@@ -143,16 +148,25 @@ mod tests {
         disk.create_folder(log_format::FOLDER).expect("there is room for tests");
         let mut log = Log::new(disk.clone(), 1, 10);
         let gap = |to| Gap { from: Timestamp::from_nanos(-1), to, cause: GapCause::QueueFull, lost: 300 };
+        let stamp = sample::Stamp { quality: sample::Quality::Backward, other: Timestamp::from_nanos(9) };
+        let odd = sample::Sample {
+            time: Timestamp::from_nanos(4),
+            value: sample::Value::I16(-3),
+            alarm: sample::Alarm::default(),
+            pulse: 0,
+            stamp: Some(stamp),
+        };
         let records = vec![
             (PvId(1), Record::Samples(Batch::new(ValueType::scalar(Element::F64)))),
+            (PvId(7), Record::Samples(Batch::of(&odd))),
             (PvId(u32::MAX), Record::Gap(gap(None))),
             (PvId(2), Record::Gap(gap(Some(Timestamp::MAX)))),
             (PvId(3), Record::Metadata(Timestamp::MIN, Metadata { units: Some("mm".into()), ..Metadata::default() })),
         ];
         let now = Timestamp::from_nanos(77);
         log.append(&records, 5, now);
-        log.append(&[], 5, now);
-        log.append(&records, 5, now);
+        log.append(&[], 6, now);
+        log.append(&records, 6, now);
         log.write().expect("there is room for tests");
         let key = log_format::key(1);
         let mut bytes = vec![0; disk.len(&key).expect("it was written") as usize];
@@ -167,8 +181,8 @@ mod tests {
         assert_eq!((scan.tail, scan.damaged.len(), scan.newer), (None, 0, None));
         let numbers: Vec<u64> = scan.frames.iter().map(|frame| frame.number).collect();
         assert_eq!(numbers, [10, 11, 12]);
-        for (frame, expected) in scan.frames.iter().zip([&appended[..], &[], &appended]) {
-            assert_eq!((frame.appended, frame.now.nanos()), (5, 77));
+        for (frame, (count, expected)) in scan.frames.iter().zip([(6, &appended[..]), (6, &[]), (7, &appended)]) {
+            assert_eq!((frame.appended, frame.now.nanos()), (count, 77));
             let body = bytes.get(frame.records.clone()).expect("frames lie within the file");
             assert_eq!(records(body), Ok(expected.to_vec()));
         }

@@ -8,11 +8,15 @@
 //!            | length:varint[count] values    arrays: their elements in one column
 //!   alarms  := (rows:varint severity:u8 status:varint (0:u8 | 1:u8 message:blob))*      until the rows are covered
 //!   pulses  := (rows:varint pulse:varint)*
+//!   stamps  := (rows:varint (0:u8 | quality:u8 other:i64))*       apart from a batch, where any is out of the ordinary
 //! ```
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use sample::{Alarm, Arrays, Batch, Blobs, Column, Element, Runs, Severity, Shape, Strings, Timestamp, ValueType};
+use sample::{
+    Alarm, Arrays, Batch, Blobs, Column, Element, Quality, Runs, Severity, Shape, Stamp, Stamps, Strings, Timestamp,
+    ValueType,
+};
 
 use crate::bytes::{Cursor, Malformed, put_blob, put_varint};
 
@@ -159,6 +163,42 @@ fn take_blobs(cursor: &mut Cursor, count: usize) -> Result<Blobs, Malformed> {
     Ok(blobs)
 }
 
+/// Only where any of them is out of the ordinary.
+pub(crate) fn put_stamps(out: &mut Vec<u8>, stamps: &Stamps, count: usize) {
+    let mut covered = 0;
+    for (rows, stamp) in stamps.iter() {
+        put_ordinary(out, rows.start - covered);
+        put_varint(out, rows.len() as u64);
+        out.push(stamp.quality as u8);
+        out.extend_from_slice(&stamp.other.nanos().to_le_bytes());
+        covered = rows.end;
+    }
+    put_ordinary(out, count - covered);
+}
+
+fn put_ordinary(out: &mut Vec<u8>, rows: usize) {
+    if rows > 0 {
+        put_varint(out, rows as u64);
+        out.push(0);
+    }
+}
+
+pub(crate) fn take_stamps(cursor: &mut Cursor, count: usize) -> Result<Stamps, Malformed> {
+    let mut runs = Runs::default();
+    while runs.len() < count {
+        let rows = take_rows(cursor, count - runs.len())?;
+        let stamp = match cursor.u8()? {
+            0 => None,
+            number => {
+                let quality = Quality::from_number(number).ok_or(Malformed("no such quality of a stamp"))?;
+                Some(Stamp { quality, other: Timestamp::from_nanos(cursor.i64()?) })
+            }
+        };
+        runs.push(&stamp, rows);
+    }
+    Ok(Stamps::from_runs(runs))
+}
+
 pub(crate) fn put_alarms(out: &mut Vec<u8>, alarms: &Runs<Alarm>) {
     for (rows, alarm) in alarms.iter() {
         put_varint(out, rows.len() as u64);
@@ -234,7 +274,7 @@ mod tests {
                 let message = (index == 1).then(|| "off".into());
                 let alarm = Alarm { severity: Severity::from_number(index as i64), status: 300, message };
                 let time = Timestamp::from_nanos(index as i64 - 1);
-                assert!(batch.push(&Sample { time, value: value.clone(), alarm, pulse: index as u64 }));
+                assert!(batch.push(&Sample { time, value: value.clone(), alarm, pulse: index as u64, stamp: None }));
             }
             batch
         };
@@ -251,6 +291,23 @@ mod tests {
             assert!(cursor.is_empty());
             assert!(back.values().identical(batch.values()));
             assert_eq!((back.times(), back.alarms(), back.pulses()), (batch.times(), batch.alarms(), batch.pulses()));
+        }
+    }
+
+    #[test]
+    fn stamps_come_back_and_cut_off_are_malformed() {
+        let stamp = |nanos| Some(Stamp { quality: Quality::Ahead, other: Timestamp::from_nanos(nanos) });
+        for rows in [vec![None, stamp(5), stamp(5), None], vec![stamp(i64::MIN)], vec![stamp(1), stamp(2), None]] {
+            let mut runs = Runs::default();
+            rows.iter().for_each(|row| runs.push(row, 1));
+            let stamps = Stamps::from_runs(runs);
+            let mut bytes = Vec::new();
+            put_stamps(&mut bytes, &stamps, rows.len());
+            let mut cursor = Cursor::new(&bytes);
+            assert_eq!(take_stamps(&mut cursor, rows.len()), Ok(stamps));
+            assert!(cursor.is_empty());
+            let short = bytes.split_last().expect("it is not empty").1;
+            assert!(take_stamps(&mut Cursor::new(short), rows.len()).is_err());
         }
     }
 

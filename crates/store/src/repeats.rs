@@ -52,6 +52,7 @@ mod tests {
                 value: Value::F64(value),
                 alarm: Alarm::default(),
                 pulse: 0,
+                stamp: None,
             };
             assert!(batch.push(&sample));
         }

@@ -335,7 +335,7 @@ mod tests {
             let severity = Severity::from_number(index as i64 % 5);
             let alarm = Alarm { severity, status: 0, message: None };
             let time = Timestamp::from_nanos((index * index) as i64 * 1000);
-            assert!(batch.push(&Sample { time, value: Value::F64(*value), alarm, pulse: 0 }));
+            assert!(batch.push(&Sample { time, value: Value::F64(*value), alarm, pulse: 0, stamp: None }));
         }
         batch
     }

@@ -39,7 +39,7 @@ fn samples() -> impl Strategy<Value = Vec<Sample>> {
     let any_order = prop::collection::vec(one, 1..30).prop_map(|rows| {
         let sample = |(time, value, severity, pulse): (i64, Value, i64, u64)| {
             let alarm = Alarm { severity: Severity::from_number(severity), status: severity as u16, message: None };
-            Sample { time: at(time), value, alarm, pulse: pulse / 2 }
+            Sample { time: at(time), value, alarm, pulse: pulse / 2, stamp: None }
         };
         rows.into_iter().map(sample).collect()
     });

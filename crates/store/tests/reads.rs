@@ -13,7 +13,7 @@ fn at(nanos: i64) -> Timestamp {
 }
 
 fn sample(nanos: i64, value: Value) -> Sample {
-    Sample { time: at(nanos), value, alarm: Alarm::default(), pulse: 0 }
+    Sample { time: at(nanos), value, alarm: Alarm::default(), pulse: 0, stamp: None }
 }
 
 fn open(folder: &std::path::Path) -> Store {

@@ -172,7 +172,7 @@ impl Operator {
             Kind::Counted => Work::Counted(Counted::new(span)),
             Kind::DeadBand => Work::DeadBand(DeadBand::new(first.unwrap_or(BAND_DEFAULT))),
             Kind::Flyers(keep) => Work::Flyers(Flyers::new(keep, seconds, second.unwrap_or(DEVIATIONS_DEFAULT), span)),
-            Kind::PlotBins => Work::PlotBins(PlotBins::new(seconds, span)),
+            Kind::PlotBins => Work::PlotBins(Box::new(PlotBins::new(seconds, span))),
         }
     }
 }

@@ -110,6 +110,7 @@ impl Random {
                 value: self.value(kind),
                 alarm: self.alarm(),
                 pulse: self.below(2),
+                stamp: None,
             });
             assert!(batch.push(&sample), "the batch was made for this kind");
         }

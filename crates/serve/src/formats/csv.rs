@@ -96,6 +96,7 @@ mod tests {
             value: Value::String("a,\"b\"\nc".into()),
             alarm: Alarm { severity: Severity::Major, status: 3, message: Some("x,y".into()) },
             pulse: 7,
+            stamp: None,
         };
         let mut out = Vec::new();
         put_rows(&mut out, &Batch::of(&sample), 1);

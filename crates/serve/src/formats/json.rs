@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 use query::Samples;
-use sample::Batch;
+use sample::{Batch, Stamp, Timestamp};
 use serde_json::{Map, Value};
 
 use super::value::{Dialect, put, put_json, put_list};
@@ -125,6 +125,22 @@ pub(crate) fn put_columns(out: &mut Vec<u8>, batch: &Batch) {
         out.extend_from_slice(b",\"pulse\":");
         put_list(out, 0..batch.len(), |out, row| put(out, &pulses, row, Dialect::Exact));
     }
+    if !batch.stamps().is_ordinary() {
+        put_stamps(out, batch);
+    }
+}
+
+/// What is to be said of the times: why a stamp is out of the ordinary, and both times of each such sample.
+fn put_stamps(out: &mut Vec<u8>, batch: &Batch) {
+    let of_row = |row: usize| batch.stamps().get(row).map(|stamp| (stamp, batch.times()[row]));
+    out.extend_from_slice(b",\"quality\":");
+    put_list(out, 0..batch.len(), |out, row| put_json(out, &of_row(row).map(|(stamp, _)| stamp.quality.name())));
+    out.extend_from_slice(b",\"stamped\":");
+    let stamped = |(stamp, time): (Stamp, Timestamp)| stamp.stamped(time).to_string();
+    put_list(out, 0..batch.len(), |out, row| put_json(out, &of_row(row).map(stamped)));
+    out.extend_from_slice(b",\"arrived\":");
+    let arrived = |(stamp, time): (Stamp, Timestamp)| stamp.arrived(time).to_string();
+    put_list(out, 0..batch.len(), |out, row| put_json(out, &of_row(row).map(arrived)));
 }
 
 pub(crate) fn has_messages(batch: &Batch) -> bool {

@@ -91,7 +91,7 @@ fn sample(value_type: ValueType, line: &[u8], year_start: Timestamp) -> Sample {
                 message: None,
             };
             let time = Timestamp::from_seconds(seconds + i64::from(line.second), line.nano);
-            Sample { time, value: $value(line.val), alarm, pulse: 0 }
+            Sample { time, value: $value(line.val), alarm, pulse: 0, stamp: None }
         }};
     }
     match (value_type.element, value_type == ValueType::array(Element::F64)) {

@@ -50,7 +50,10 @@ pub(crate) fn fill(store: &Store, pvs: &[Recorded]) {
             let message = (severity == Severity::Major).then(|| Arc::from("too \"high\""));
             let pulse = u64::from(value == Value::F64(4.5)) * 77;
             let alarm = Alarm { severity, status, message };
-            records.push((pv, Record::Samples(Batch::of(&Sample { time: time(seconds), value, alarm, pulse }))));
+            records.push((
+                pv,
+                Record::Samples(Batch::of(&Sample { time: time(seconds), value, alarm, pulse, stamp: None })),
+            ));
         }
         if recorded.name == "T:DOUBLE" {
             let (from, to, cause) = (time(1.0), Some(time(2.5)), GapCause::Disconnected);

@@ -15,7 +15,7 @@ pub(crate) fn at(nanos: i64) -> Timestamp {
 }
 
 pub(crate) fn sample(nanos: i64, value: Value) -> Sample {
-    Sample { time: at(nanos), value, alarm: Alarm::default(), pulse: 0 }
+    Sample { time: at(nanos), value, alarm: Alarm::default(), pulse: 0, stamp: None }
 }
 
 pub(crate) fn settings() -> PvSettings {
