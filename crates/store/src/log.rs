@@ -150,21 +150,20 @@ pub(crate) fn bytes(disk: &dyn Disk) -> u64 {
     numbers.into_iter().map(|number| disk.len(&key(number)).unwrap_or(0)).sum()
 }
 
+fn put_samples(out: &mut Vec<u8>, pv: PvId, batch: &Batch) {
+    let ordinary = batch.stamps().is_ordinary();
+    out.push(if ordinary { SAMPLES } else { STAMPED });
+    put_varint(out, u64::from(pv.0));
+    plain::put_batch(out, batch);
+    if !ordinary {
+        plain::put_stamps(out, batch.stamps(), batch.len());
+    }
+}
+
 fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record) {
     match record {
-        Record::Samples(batch) => {
-            out.push(if batch.stamps().is_ordinary() { SAMPLES } else { STAMPED });
-            put_varint(out, u64::from(pv.0));
-            plain::put_batch(out, batch);
-            if !batch.stamps().is_ordinary() {
-                plain::put_stamps(out, batch.stamps(), batch.len());
-            }
-        }
-        Record::Sample(sample) => {
-            out.push(SAMPLES);
-            put_varint(out, u64::from(pv.0));
-            plain::put_batch(out, &Batch::of(sample));
-        }
+        Record::Samples(batch) => put_samples(out, pv, batch),
+        Record::Sample(sample) => put_samples(out, pv, &Batch::of(sample)),
         Record::Gap(gap) => {
             out.push(GAP);
             put_varint(out, u64::from(pv.0));

@@ -49,7 +49,7 @@ pub(crate) fn sample(pv: u64, n: u64) -> Sample {
     };
     let severity = if n.is_multiple_of(300) { Severity::Minor } else { Severity::None };
     let alarm = Alarm { severity, status: severity as u16, message: None };
-    Sample { time: turn(steps), value, alarm, pulse: if pv == 7 { n } else { 0 } }
+    Sample { time: turn(steps), value, alarm, pulse: if pv == 7 { n } else { 0 }, stamp: None }
 }
 
 pub(crate) fn gap(round: u64) -> Gap {

@@ -114,6 +114,7 @@ impl Lanes {
     pub(super) fn push(&mut self, pv: PvId, sample: &Sample, taken: &mut Taken) {
         let value_type = sample.value.value_type();
         if sample.pulse == 0
+            && sample.stamp.is_none()
             && let Some(number) = number(&sample.value)
             && let Some(alarm) = self.alarm(&sample.alarm)
             && self.open_pages(pv, value_type.element, taken)
@@ -132,7 +133,7 @@ impl Lanes {
     }
 
     pub(super) fn append(&mut self, pv: PvId, batch: &Batch, taken: &mut Taken) {
-        let plain = batch.len() < OPEN_ROWS_MAX && batch.value_type().is_numeric_scalar() && has_no_pulses(batch);
+        let plain = batch.len() < OPEN_ROWS_MAX && batch.value_type().is_numeric_scalar() && is_plain(batch);
         if !plain || !self.append_plain(pv, batch, taken) {
             self.append_other(pv, batch, taken);
         }
@@ -270,6 +271,7 @@ impl Lanes {
     }
 }
 
-fn has_no_pulses(batch: &Batch) -> bool {
-    batch.pulses().iter().all(|(_, pulse)| *pulse == 0)
+/// Whether the rows have nothing that pages have no room for.
+fn is_plain(batch: &Batch) -> bool {
+    batch.stamps().is_ordinary() && batch.pulses().iter().all(|(_, pulse)| *pulse == 0)
 }

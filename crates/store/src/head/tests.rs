@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sample::{Alarm, Batch, Column, PvId, Record, Sample, Severity, TimeRange, Timestamp, Value};
+use sample::{Alarm, Batch, Column, PvId, Quality, Record, Sample, Severity, Stamp, TimeRange, Timestamp, Value};
 
 use super::{Head, Pool};
 
@@ -13,7 +13,7 @@ fn head() -> Head {
 }
 
 fn sample(nanos: i64, value: Value) -> Sample {
-    Sample { time: Timestamp::from_nanos(nanos), value, alarm: Alarm::default(), pulse: 0 }
+    Sample { time: Timestamp::from_nanos(nanos), value, alarm: Alarm::default(), pulse: 0, stamp: None }
 }
 
 /// All rows of a PV, in the order of its chunks.
@@ -53,7 +53,9 @@ fn samples_of_every_type_come_back_in_their_order() {
         let index = index as i64;
         for row in 0..index % 20 {
             let alarm = alarm(Severity::from_number(row % 3), (row % 7 == 0).then_some("why"));
-            samples.push(Sample { alarm, ..sample(index * 1000 + row, value.clone()) });
+            let other = Timestamp::from_nanos(-row);
+            let stamp = (row % 9 == 8).then_some(Stamp { quality: Quality::Ahead, other });
+            samples.push(Sample { alarm, stamp, ..sample(index * 1000 + row, value.clone()) });
         }
     }
     put(&head, &samples);

@@ -16,7 +16,7 @@ fn batch(pv: u32, count: i64) -> Batch {
     for i in 0..count {
         let time = Timestamp::from_nanos(i);
         let value = Value::F64(f64::from(pv) + i as f64);
-        assert!(batch.push(&Sample { time, value, alarm: Alarm::default(), pulse: 0 }));
+        assert!(batch.push(&Sample { time, value, alarm: Alarm::default(), pulse: 0, stamp: None }));
     }
     batch
 }
