@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn what_lies_in_none_of_the_ranges_is_seen() {
         let hidden = Hidden::of(vec![range(20, 30), range(3, 5), range(4, 8), range(30, 31)]);
-        let sample = |time| Sample { time: at(time), value: Value::I32(1), alarm: Alarm::default(), pulse: 0 };
+        let sample =
+            |time| Sample { time: at(time), value: Value::I32(1), alarm: Alarm::default(), pulse: 0, stamp: None };
         let mut batch = Batch::of(&sample(0));
         (1..40).for_each(|time| assert!(batch.push(&sample(time))));
         let seen: Vec<i64> = hidden.filter(batch).times().iter().map(|time| time.nanos()).collect();

@@ -227,7 +227,7 @@ mod tests {
         for row in 0..count {
             let time = Timestamp::from_nanos(from + row * period);
             let value = Value::F64((row % 100) as f64 / 7.0);
-            assert!(batch.push(&Sample { time, value, alarm: Alarm::default(), pulse: 0 }));
+            assert!(batch.push(&Sample { time, value, alarm: Alarm::default(), pulse: 0, stamp: None }));
         }
         batch
     }
@@ -294,8 +294,13 @@ mod tests {
         let rare = block(0, 600 * SECOND, 8000);
         assert!(levels(&[rare], 1 << 30).is_empty());
         let mut other = Batch::new(ValueType::scalar(Element::I32));
-        let sample =
-            Sample { time: Timestamp::from_nanos(i64::MAX), value: Value::I32(1), alarm: Alarm::default(), pulse: 0 };
+        let sample = Sample {
+            time: Timestamp::from_nanos(i64::MAX),
+            value: Value::I32(1),
+            alarm: Alarm::default(),
+            pulse: 0,
+            stamp: None,
+        };
         assert!(other.push(&sample));
         let often = || block(0, SECOND / 100, 8000);
         assert!(!levels(&[often()], 1 << 30).is_empty());
