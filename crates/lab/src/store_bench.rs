@@ -11,16 +11,19 @@ use std::{
 
 use clap::Args;
 use sample::{Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink, Timestamp};
-use store::{Config, Reader, Store};
+use store::{Config, Store};
 
 use crate::{
     cases::{self, Case},
-    measure::{self, Clock, Form, Measured},
+    measure::{self, Form, Measured},
     workload::{START, Signal},
 };
 
 /// Nothing that the store does by itself is waited for longer.
 const PATIENCE: Duration = Duration::from_secs(600);
+
+/// So long after any moment its week is over for everybody.
+pub(crate) const AFTER_THE_WEEK: Duration = Duration::from_secs(14 * 86_400);
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -133,7 +136,7 @@ impl Bench {
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
-        open(&folder, adjust)
+        open(&folder, now(), adjust)
     }
 
     /// `count` signals of the kinds and paces given, each with a seed of its own.
@@ -146,10 +149,10 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_nanos(START)
 }
 
-pub(crate) fn open(folder: &Path, adjust: impl FnOnce(&mut Config)) -> Outcome<Store> {
+pub(crate) fn open(folder: &Path, now: Timestamp, adjust: impl FnOnce(&mut Config)) -> Outcome<Store> {
     let mut config = Config::new(folder);
     adjust(&mut config);
-    Ok(Store::open(config, now())?)
+    Ok(Store::open(config, now)?)
 }
 
 pub(crate) fn register(store: &Store, count: usize) -> Outcome<Vec<PvId>> {
@@ -179,18 +182,7 @@ pub(crate) fn flush(store: &Store) -> Outcome<()> {
     wait(|| store.reader().health().flushes > flushes)
 }
 
-/// Waits until the threads of the store have nothing to do for a while: this process takes no processor time.
-pub(crate) fn wait_for_rest() -> Outcome<()> {
-    let mut quiet = 0;
-    wait(|| {
-        let clock = Clock::start();
-        thread::sleep(Duration::from_millis(500));
-        quiet = if clock.passed().cpu < 0.003 { quiet + 1 } else { 0 };
-        quiet == 3
-    })
-}
-
-/// Appends all that the signals give, flushes it in eight parts, and waits until these have become one segment.
+/// Appends all that the signals give, flushes it in eight parts, and has these merged.
 pub(crate) fn fill(store: &Store, pvs: &[PvId], signals: &mut [Signal], rows: usize) -> Outcome<()> {
     for part in 0..8 {
         let rows = rows * (part + 1) / 8 - rows * part / 8;
@@ -204,11 +196,13 @@ pub(crate) fn fill(store: &Store, pvs: &[PvId], signals: &mut [Signal], rows: us
         }
         flush(store)?;
     }
-    wait_for_one_segment(&store.reader())
+    merge(store, now())
 }
 
-pub(crate) fn wait_for_one_segment(reader: &Reader) -> Outcome<()> {
-    wait(|| reader.health().segments == 1)
+/// Tells the store that the week of `last` is over, and waits until it has merged and sealed what was written.
+pub(crate) fn merge(store: &Store, last: Timestamp) -> Outcome<()> {
+    store.tick(last.saturating_add(AFTER_THE_WEEK));
+    wait(|| store.reader().health().weeks_pending == 0)
 }
 
 pub(crate) fn wait(mut done: impl FnMut() -> bool) -> Outcome<()> {

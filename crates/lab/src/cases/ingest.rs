@@ -4,7 +4,7 @@ use sample::{PvId, Record};
 
 use crate::{
     measure::{self, Clock},
-    store_bench::{Bench, Outcome, append, flush, now, register, wait_for_one_segment},
+    store_bench::{Bench, Outcome, append, flush, merge, now, register},
     workload::{Kind, Pace, Signal},
 };
 
@@ -65,7 +65,7 @@ pub(super) fn all_in(bench: &Bench, pvs: usize) -> Outcome<()> {
         }
         flush(&store)?;
     }
-    wait_for_one_segment(&store.reader())?;
+    merge(&store, now())?;
     let passed = clock.passed();
     let samples = (rounds * pvs * 80) as f64;
     bench.tell("ingest and merge per CPU-second", samples / passed.cpu / 1e6, "M samples/s");

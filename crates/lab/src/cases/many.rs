@@ -63,7 +63,7 @@ pub(super) fn million_open(bench: &Bench) -> Outcome<()> {
         return Err("there is no archive; run million-write before, with the same --folder".into());
     }
     let started = Instant::now();
-    let store = open(&folder, |_| {})?;
+    let store = open(&folder, now(), |_| {})?;
     let reader = store.reader();
     let opened = started.elapsed().as_secs_f64();
     let pv = reader.find("SR00:0:0000000:RBV").ok_or("the archive has not the PV that it was given")?.id;

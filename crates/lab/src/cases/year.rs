@@ -7,7 +7,7 @@ use sample::{PvId, Record, Sink, TimeRange, Timestamp};
 
 use crate::{
     measure::{Clock, Reads, forget_files, median},
-    store_bench::{Bench, Outcome, now, open, register, wait_for_rest},
+    store_bench::{AFTER_THE_WEEK, Bench, Outcome, merge, open, register},
     workload::{Kind, Noise, Pace, START, Signal},
 };
 
@@ -53,6 +53,7 @@ pub(super) fn write(bench: &Bench, span: &Span) -> Outcome<()> {
     while written < rows {
         let batch = clock.set_aside(|| signal.batch(8192.min(rows - written)));
         let time = batch.times()[batch.len() - 1];
+        store.tick(time);
         written += batch.len();
         let records = [(pv, Record::Samples(batch))];
         while let Err(error) = store.writer().append(&records, time) {
@@ -61,9 +62,10 @@ pub(super) fn write(bench: &Bench, span: &Span) -> Outcome<()> {
             }
         }
     }
-    wait_for_rest()?;
+    let end = Timestamp::from_nanos(START + span.length);
+    merge(&store, end)?;
     let reader = store.reader();
-    store.close(Timestamp::from_nanos(START + span.length))?;
+    store.close(end)?;
     let passed = clock.passed();
     bench.tell("samples", rows as f64 / 1e6, "M");
     bench.tell("ingest and merge per CPU-second", rows as f64 / passed.cpu / 1e6, "M samples/s");
@@ -85,7 +87,8 @@ pub(super) fn bins(bench: &Bench, span: &Span) -> Outcome<()> {
         )
         .into());
     }
-    let store = open(&folder, |_| {})?;
+    let after = Timestamp::from_nanos(START + span.length).saturating_add(2 * AFTER_THE_WEEK);
+    let store = open(&folder, after, |_| {})?;
     let pv = store.reader().find("LAB:0000000").ok_or("the archive has no PV")?.id;
     let query = Query::over(store.reader());
     let grid = 600 * SECOND;
@@ -98,7 +101,7 @@ pub(super) fn bins(bench: &Bench, span: &Span) -> Outcome<()> {
     archive.ask(bench, "aligned", Cut::Equal(BINS), whole)?;
     archive.ask(bench, "round", Cut::Aligned(BINS), whole)?;
     archive.ask(bench, "arbitrary", Cut::Equal(BINS), any)?;
-    store.close(now())?;
+    store.close(after)?;
     Ok(())
 }
 
