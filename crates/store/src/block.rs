@@ -120,17 +120,14 @@ pub(crate) fn take_values(cursor: &mut Cursor, value_type: ValueType, count: usi
     /// Integers back to their width, if they have it.
     macro_rules! narrow {
         ($number:ty) => {
-            int::take(cursor, count)?
-                .into_iter()
-                .map(|number| <$number>::try_from(number).map_err(|_| Malformed("a number is too large for its type")))
-                .collect::<Result<Vec<$number>, Malformed>>()?
+            int::take_as(cursor, count, |_, wide| wide as $number, |wide| i64::from(wide as $number) == wide)?
         };
     }
     if value_type.shape == Shape::Array {
         return array::take(cursor, count, value_type.element).map(Column::Array);
     }
     Ok(match value_type.element {
-        Element::Bool => Column::Bool(int::take(cursor, count)?.into_iter().map(|number| number != 0).collect()),
+        Element::Bool => Column::Bool(int::take_as(cursor, count, |_, number| number != 0, |_| true)?),
         Element::I8 => Column::I8(narrow!(i8)),
         Element::U8 => Column::U8(narrow!(u8)),
         Element::I16 => Column::I16(narrow!(i16)),
@@ -138,7 +135,7 @@ pub(crate) fn take_values(cursor: &mut Cursor, value_type: ValueType, count: usi
         Element::I32 => Column::I32(narrow!(i32)),
         Element::U32 => Column::U32(narrow!(u32)),
         Element::I64 => Column::I64(int::take(cursor, count)?),
-        Element::U64 => Column::U64(int::take(cursor, count)?.into_iter().map(|number| number as u64).collect()),
+        Element::U64 => Column::U64(int::take_as(cursor, count, |_, number| number as u64, |_| true)?),
         Element::F32 => Column::F32(float::take(cursor, count)?),
         Element::F64 => Column::F64(float::take(cursor, count)?),
         Element::Enum => Column::Enum(narrow!(i32)),

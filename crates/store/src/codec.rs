@@ -3,8 +3,8 @@
 //!
 //! | column | file | tags |
 //! |---|---|---|
-//! | times | `time.rs` | step, linear, delta |
-//! | integers, and lengths of all kinds | `int.rs` | constant, packed, delta, runs, pco |
+//! | times | `time.rs` | step, linear, delta, ticks |
+//! | integers, and lengths of all kinds | `int.rs` | constant, packed, delta, runs, pco, patched, patched delta, dictionary |
 //! | floats | `float.rs` | constant, plain, pco, scaled, dictionary |
 //! | stamps out of the ordinary | `stamp.rs` | |
 //! | texts | `text.rs` | list, dictionary |
@@ -19,14 +19,20 @@ pub(crate) mod stamp;
 pub(crate) mod structure;
 pub(crate) mod text;
 pub(crate) mod time;
+pub(crate) mod window;
 
 /// Below this pco is slow and large (270 ns a sample at 100 samples, against 10 ns of the packer); the packer serves.
 const PCO_ROWS_MIN: usize = 512;
 
+/// Bytes a number that pco must save to be worth its time.
+const PCO_SAVES_MIN: f64 = 0.25;
+
 /// How hard to try: blocks of a flush are written while samples arrive, those of a merge when there is time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effort {
+pub enum Effort {
+    /// Soon: more of the same come.
     Flush,
+    /// Well: what is written now stays.
     Merge,
 }
 

@@ -217,7 +217,7 @@ impl Engine {
 pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: Batch, effort: Effort) -> io::Result<()> {
     let mut start = 0;
     while start < batch.len() {
-        let rows = rows_fitting(&batch, start, BLOCK_ROWS_MAX, BLOCK_BYTES_MAX);
+        let rows = rows_of_block(&batch, start);
         if rows == batch.len() {
             return writer.add(pv, &batch, effort);
         }
@@ -225,6 +225,11 @@ pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: Batch, e
         start += rows;
     }
     Ok(())
+}
+
+/// How many rows from `start` go into one block.
+pub(crate) fn rows_of_block(batch: &Batch, start: usize) -> usize {
+    rows_fitting(batch, start, BLOCK_ROWS_MAX, BLOCK_BYTES_MAX)
 }
 
 /// How many rows from `start` are within two limits; at least one.

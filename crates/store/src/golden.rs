@@ -47,6 +47,8 @@ fn noise(i: i64) -> i64 {
 fn cases() -> Vec<(&'static str, Batch)> {
     let even = |_| 1_000_000_000;
     let jitter = |i| 1_000_000_000 + noise(i) - noise(i - 1);
+    let jitter_ms = |i| 1_000 + noise(i) % 8 - noise(i - 1) % 8;
+    let bursts = |i| if i % 20 == 7 { 3_600_000_000_000 } else { noise(i) % 8 * 1_000 };
     let sometimes = |i| 1 + noise(i) * 1_000_003;
     let walk = |i: i64| (0..=i).map(|j| noise(j) % 7 - 3).sum::<i64>();
     let texts = ["OPEN", "CLOSED", "µ"];
@@ -67,6 +69,14 @@ fn cases() -> Vec<(&'static str, Batch)> {
         ("int-delta", batch(40, even, |i| Value::U64(u64::MAX - 1000 + i as u64 * 20 + noise(i) as u64 % 4))),
         ("int-runs", batch(60, even, |i| Value::Enum((i / 25) as i32 * 7))),
         ("int-pco", batch(700, even, |i| Value::I64(walk(i) * 1_000_000_007))),
+        (
+            "int-patched",
+            batch(80, even, |i| Value::I32(if i % 30 == 7 { i as i32 * 100_000 } else { noise(i) as i32 % 7 })),
+        ),
+        ("int-patched-delta", batch(90, even, |i| Value::I64(i * 1000 + noise(i) % 30 + i / 40 * 1_000_000_000_000))),
+        ("int-dictionary", batch(100, even, |i| Value::U32([0, 7, 1 << 20, u32::MAX][noise(i) as usize % 4]))),
+        ("time-ticks-linear", batch(60, |i| jitter_ms(i) * 1_000_000, |i| Value::I16(i as i16))),
+        ("time-ticks-delta", batch(60, bursts, |i| Value::I16(i as i16))),
         ("bool", batch(30, even, |i| Value::Bool(i % 3 == 0))),
         ("int8", batch(10, even, |i| Value::I8((i - 128) as i8))),
         ("text-list", batch(6, even, |i| Value::String(format!("shot {}", i * 31).into()))),

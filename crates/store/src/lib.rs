@@ -13,6 +13,8 @@
 #![deny(missing_docs)]
 
 mod audit;
+#[doc(hidden)]
+pub mod bench;
 mod block;
 mod block_format;
 mod bytes;

@@ -32,7 +32,7 @@ const DIGITS_MAX: u8 = 6;
 const SCALED_MAX: u64 = 1 << 52;
 
 /// A float that this file can write and read.
-pub(crate) trait Bits: Copy + Number {
+pub(crate) trait Bits: Copy + Default + Number {
     const BYTES: usize;
     fn to_bits64(self) -> u64;
     fn from_bits64(bits: u64) -> Self;
@@ -186,17 +186,22 @@ pub(crate) fn take<F: Bits>(cursor: &mut Cursor, count: usize) -> Result<Vec<F>,
                 return Err(Malformed("a scale has too many digits"));
             }
             let scale = 10f64.powi(i32::from(digits));
-            Ok(int::take(cursor, count)?.into_iter().map(|integer| F::narrow(integer as f64 / scale)).collect())
+            int::take_as(cursor, count, |_, integer| F::narrow(integer as f64 / scale), |_| true)
         }
         DICTIONARY => {
             let len = cursor.count(DISTINCT_MAX)?;
             let distinct: Vec<F> = (0..len).map(|_| take_bits(cursor)).collect::<Result<_, _>>()?;
-            let value = |index: i64| usize::try_from(index).ok().and_then(|index| distinct.get(index)).copied();
-            let indices = int::take(cursor, count)?.into_iter();
-            indices.map(|index| value(index).ok_or(Malformed("an index lies outside the dictionary"))).collect()
+            gather(cursor, count, &distinct)
         }
         _ => Err(Malformed("no such codec of floats")),
     }
+}
+
+/// Takes indices as what they point to.
+fn gather<F: Bits>(cursor: &mut Cursor, count: usize, table: &[F]) -> Result<Vec<F>, Malformed> {
+    let last = table.len().checked_sub(1).ok_or(Malformed("a dictionary is empty"))?;
+    let value = |index: i64| table.get((index as usize).min(last)).copied().unwrap_or_default();
+    int::take_as(cursor, count, |_, index| value(index), |index| index as u64 <= last as u64)
 }
 
 pub(super) fn take_pco<T: Number + Default>(cursor: &mut Cursor, count: usize) -> Result<Vec<T>, Malformed> {

@@ -284,7 +284,7 @@ mod tests {
             assert!(bytes <= block_bytes / 100 + 20 && bytes <= all, "{bytes} beside {block_bytes}");
         }
         let samples = 880_000;
-        let some = levels(&blocks, 200_000);
+        let some = levels(&blocks, 100_000);
         assert!(take_level(&some, 86_400 * SECOND, samples).expect("it can be read").is_some());
         assert!(take_level(&some, 300 * SECOND, samples).expect("it can be read").is_none());
     }
