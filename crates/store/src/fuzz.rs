@@ -1,5 +1,7 @@
 //! Doors for fuzzers: the readers of bytes from disk, behind their checksums, which no fuzzer would guess.
 
+use sample::{Element, ValueType};
+
 use crate::{block, bytes::Cursor, codec::Effort, log_scan, segment};
 
 /// Any bytes as the body of a block; what can be read must come back when it is written.
@@ -15,10 +17,11 @@ pub fn block(bytes: &[u8]) {
     assert!(back.values().identical(batch.values()) && back.pulses() == batch.pulses());
 }
 
-/// Any bytes as the table of the levels of a PV.
-pub fn levels(bytes: &[u8]) {
+/// Any bytes as a level of a PV, of stretches of a day.
+pub fn level(bytes: &[u8]) {
     const DAY: i64 = 86_400_000_000_000;
-    let Ok(Some(rows)) = segment::take_level(bytes, DAY, 1 << 24) else { return };
+    let value_type = ValueType::scalar(Element::F64);
+    let Ok(rows) = segment::take_level_rows(bytes, value_type, DAY, 1 << 24) else { return };
     assert!(rows.is_sorted_by(|earlier, later| earlier.t1 < later.t0));
 }
 
@@ -55,17 +58,15 @@ mod tests {
         fn no_bytes_make_the_readers_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             super::block(&bytes);
             super::log(&bytes);
-            super::levels(&bytes);
+            super::level(&bytes);
         }
 
-        /// Columns of a few rows behind a head that is right.
+        /// Columns of a few rows.
         #[test]
-        fn no_table_of_levels_makes_the_reader_panic(rows in 0..20u8, columns in prop::collection::vec((0..5u8, 0..9u8), 14)) {
+        fn no_level_makes_the_reader_panic(rows in 0..20u8, columns in prop::collection::vec((0..5u8, 0..9u8), 14)) {
             let mut level = vec![rows];
             columns.iter().for_each(|(codec, number)| level.extend([3, *codec, *number, 0]));
-            let mut bytes = vec![20, 1, 0x80, 0xa3, 5, level.len() as u8]; // f64, one level of a day
-            bytes.extend(level);
-            super::levels(&bytes);
+            super::level(&level);
         }
 
         #[test]

@@ -9,7 +9,7 @@ use sample::{Batch, Sample, TimeRange, Timestamp};
 
 use crate::{
     Error, Summary,
-    parts::{Blocks, Open, Part, Source},
+    parts::{Blocks, Open, Part},
     repeats::REPEATS_COMPARED,
 };
 
@@ -36,7 +36,7 @@ pub(crate) fn overlap(t0: Timestamp, t1: Timestamp, range: TimeRange) -> bool {
 /// What bins are made of.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stretch {
-    /// A block that no edge cuts, unread.
+    /// Of a block or a row of a level that no edge cuts, unread.
     Summary(Summary),
     /// Samples.
     Samples(Batch),
@@ -80,7 +80,7 @@ impl Samples {
     /// Opens every part whose samples may come next.
     fn open_parts(&mut self) -> Result<(), Error> {
         while let Some(part) = self.parts.last() {
-            if self.open.iter().map(Open::time).min().is_some_and(|time| time < part.t0) {
+            if self.open_time().is_some_and(|time| time < part.t0) {
                 break;
             }
             let Some(mut part) = self.parts.pop() else { break };
@@ -107,12 +107,30 @@ impl Samples {
         }
     }
 
-    /// Takes the next block as its summary, if it lies in the range, between two edges and apart from all others.
+    /// Takes what comes next as its summary, if it lies in the range, between two edges and apart from all others.
     fn take_summary(&mut self) -> Option<Summary> {
-        if !self.open.is_empty() || self.out.is_some() {
+        if self.out.is_some() {
             return None;
         }
-        while self.parts.last().is_some_and(Part::is_unread) {
+        loop {
+            let opened = self.open_time();
+            let part = self.parts.last()?;
+            if opened.is_some_and(|time| time <= part.t0) {
+                return None;
+            }
+            if !part.is_unread() {
+                if let Some(summary) = self.summary_apart(part, opened) {
+                    let mut part = self.parts.pop()?;
+                    part.skip();
+                    self.put_back(part);
+                    self.last = Some(summary.t1);
+                    self.recent.clear();
+                    return Some(summary);
+                }
+                if !part.is_closed_row() {
+                    return None;
+                }
+            }
             let mut part = self.parts.pop()?;
             let error = self.advance(&mut part).err();
             self.put_back(part);
@@ -121,22 +139,20 @@ impl Samples {
                 return None;
             }
         }
-        let (part, others) = self.parts.split_last()?;
-        let Source::Blocks(blocks) = &part.source else { return None };
-        let summary = *blocks.summary()?;
-        let next =
-            blocks.entry_after().map(|entry| entry.t0).into_iter().chain(others.last().map(|part| part.t0)).min();
+    }
+
+    /// The next time of what is open.
+    fn open_time(&self) -> Option<Timestamp> {
+        self.open.iter().map(Open::time).min()
+    }
+
+    /// The summary of what comes next in the next part, if it serves and nothing else has samples in its time.
+    fn summary_apart(&self, part: &Part, opened: Option<Timestamp>) -> Option<Summary> {
+        let summary = part.summary()?;
+        let other = self.parts.iter().rev().nth(1).map(|other| other.t0);
+        let next = [part.t0_after(), other, opened].into_iter().flatten().min();
         let apart = self.last.is_none_or(|last| last < summary.t0) && next.is_none_or(|next| next > summary.t1);
-        let edges = self.edges.as_ref()?;
-        if !apart || !serves(&summary, self.range, edges) {
-            return None;
-        }
-        let mut part = self.parts.pop()?;
-        part.skip_block();
-        self.put_back(part);
-        self.last = Some(summary.t1);
-        self.recent.clear();
-        Some(summary)
+        (apart && serves(summary, self.range, self.edges.as_ref()?)).then_some(*summary)
     }
 
     /// The next run of rows; none at the end. Parts must be open.
@@ -204,6 +220,12 @@ impl Samples {
         }
     }
 
+    /// Whether something that is not open comes next.
+    fn is_part_next(&self) -> bool {
+        let part = self.parts.last().map(|part| part.t0);
+        part.is_some_and(|part| self.open_time().is_none_or(|time| part < time))
+    }
+
     /// Keeps the last samples of a run that has just been taken, if others of the same time may come from elsewhere.
     fn remember(&mut self, batch: &Batch, run: Range<usize>, bound: Option<Timestamp>) {
         let last = batch.times()[run.end - 1];
@@ -216,13 +238,13 @@ impl Samples {
         }
     }
 
-    /// The next batch. With `Until::Apart` it ends where no part is open, so that the next block can be a summary.
+    /// The next batch. With `Until::Apart` it ends where a part that is not open comes next, which may have a summary.
     fn next_batch(&mut self, until: Until) -> Option<Result<Batch, Error>> {
         loop {
             if let Some(error) = self.errors.pop_front() {
                 return Some(Err(error));
             }
-            if until == Until::Apart && self.open.is_empty() && self.out.is_some() {
+            if until == Until::Apart && self.out.is_some() && self.is_part_next() {
                 return self.out.take().map(Ok);
             }
             if let Err(error) = self.open_parts() {
@@ -278,7 +300,7 @@ impl Iterator for Samples {
     }
 }
 
-/// The samples of a PV in time order, with the summary instead of each block that no edge cuts.
+/// The samples of a PV in time order, with summaries instead of blocks and rows of levels that no edge cuts.
 #[derive(Debug)]
 pub struct Stretches {
     samples: Samples,

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   segment that may have some ──► its directory record ──► its index ──► block, block, block …
+//!                                                      └──► a level   ──► row, row, row …  ──► the blocks of a row
 //! ```
 //! Each step is taken when the merge has come to the time at which it matters, so that a query reads what it gives out and
 //! little more. Neighbouring blocks are read at once and verified one by one.
@@ -43,13 +44,15 @@ pub(crate) enum Source {
     /// Nowhere any more.
     Over,
     /// In memory.
-    Rows(Piece),
+    Memory(Piece),
     /// In a segment that may hold some.
     Segment(Lookup),
     /// In a segment that does, says its directory.
     Found(Lookup, Record),
     /// In blocks whose index was read.
     Blocks(Blocks),
+    /// In stretches of time whose summaries were read.
+    Rows(Box<Rows>),
 }
 
 /// What is looked for in a segment.
@@ -61,11 +64,15 @@ pub(crate) struct Lookup {
     pub(crate) summaries: Summaries,
 }
 
-/// Whether the summaries of blocks are wanted with their index.
+/// Which summaries are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Summaries {
-    Read,
+    /// None.
     Unread,
+    /// Those of blocks, with their index.
+    Blocks,
+    /// Those of stretches of which so many nanoseconds are a multiple, where there are such; else those of blocks.
+    Aligned(i64),
 }
 
 /// A stretch of samples of one type that has been opened, and how far it has been given out.
@@ -91,7 +98,7 @@ impl Part {
     /// Samples in memory; none if there are none.
     pub(crate) fn rows(piece: Piece, order: u64) -> Option<Part> {
         let t0 = *piece.batch.times().get(piece.rows.start)?;
-        Some(Part { t0, order, source: Source::Rows(piece) })
+        Some(Part { t0, order, source: Source::Memory(piece) })
     }
 
     /// A segment in which nobody has looked for the PV yet.
@@ -101,7 +108,7 @@ impl Part {
 
     /// Some blocks of a segment; none if there are none.
     pub(crate) fn blocks(lookup: Lookup, entries: Vec<Entry>, order: u64) -> Option<Part> {
-        let blocks = Blocks::new(lookup, entries, Vec::new());
+        let blocks = Blocks::new(lookup, Index { entries, summaries: Vec::new() });
         let t0 = blocks.entry()?.t0;
         Some(Part { t0, order, source: Source::Blocks(blocks) })
     }
@@ -126,7 +133,7 @@ impl Part {
     ) -> Result<Option<Open>, Error> {
         match std::mem::replace(&mut self.source, Source::Over) {
             Source::Over => Ok(None),
-            Source::Rows(Piece { batch, rows }) => Ok(open((self.order, 0), batch, rows)),
+            Source::Memory(Piece { batch, rows }) => Ok(open((self.order, 0), batch, rows)),
             Source::Segment(lookup) => {
                 let record = lookup.segment.record(lookup.pv).map_err(|error| lookup.note(error))?;
                 if let Some(record) = record.filter(|record| overlap(record.t0, record.t1, range)) {
@@ -136,9 +143,33 @@ impl Part {
                 Ok(None)
             }
             Source::Found(lookup, record) => {
-                let blocks = lookup.index(&record, range)?;
-                self.go_on_with(blocks);
+                match lookup.rows(&record, range) {
+                    Some(rows) => self.go_on_with_rows(Box::new(Rows::new(lookup, record, rows))),
+                    None => {
+                        let index = lookup.index(&record, range)?;
+                        self.go_on_with(Blocks::new(lookup, index));
+                    }
+                }
                 Ok(None)
+            }
+            Source::Rows(mut rows) => {
+                let Some(mut blocks) = rows.open.take() else {
+                    let opened = rows.open_row();
+                    self.go_on_with_rows(rows);
+                    return opened.map(|()| None);
+                };
+                let offset = blocks.entry().map_or(0, |entry| entry.offset);
+                let batch = blocks.read_next(room.min(RUN_BYTES_MAX), wanted);
+                let window = blocks.window;
+                rows.go_on_with(blocks);
+                self.go_on_with_rows(rows);
+                let batch = Arc::new(batch?);
+                let within = rows_within(&batch, range);
+                let shared = window.map_or(0..batch.len(), |(t0, t1)| {
+                    batch.times().partition_point(|time| *time < t0)..batch.times().partition_point(|time| *time <= t1)
+                });
+                let shared = within.start.max(shared.start)..within.end.min(shared.end);
+                Ok(open((self.order, offset), batch, shared))
             }
             Source::Blocks(mut blocks) => {
                 let offset = blocks.entry().map_or(0, |entry| entry.offset);
@@ -152,17 +183,66 @@ impl Part {
     }
 
     fn go_on_with(&mut self, blocks: Blocks) {
-        if let Some(entry) = blocks.entry() {
-            self.t0 = entry.t0;
+        if let Some(t0) = blocks.t0(blocks.next) {
+            self.t0 = t0;
             self.source = Source::Blocks(blocks);
         }
     }
 
-    /// Passes over the next block, whose summary was taken.
-    pub(crate) fn skip_block(&mut self) {
-        if let Source::Blocks(mut blocks) = std::mem::replace(&mut self.source, Source::Over) {
-            blocks.next += 1;
-            self.go_on_with(blocks);
+    fn go_on_with_rows(&mut self, rows: Box<Rows>) {
+        if let Some(t0) = rows.t0() {
+            self.t0 = t0;
+            self.source = Source::Rows(rows);
+        }
+    }
+
+    /// The summary of what comes next, if it is known.
+    pub(crate) fn summary(&self) -> Option<&Summary> {
+        match &self.source {
+            Source::Blocks(blocks) => blocks.summary(),
+            Source::Rows(rows) => match &rows.open {
+                Some(blocks) => blocks.summary(),
+                None => rows.summaries.get(rows.next),
+            },
+            _ => None,
+        }
+    }
+
+    /// When what follows that begins, if anything does.
+    pub(crate) fn t0_after(&self) -> Option<Timestamp> {
+        match &self.source {
+            Source::Blocks(blocks) => blocks.t0(blocks.next + 1),
+            Source::Rows(rows) => {
+                let in_row = rows.open.as_ref().and_then(|blocks| blocks.t0(blocks.next + 1));
+                in_row.or_else(|| rows.summaries.get(rows.next + 1).map(|summary| summary.t0))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether what comes next is a row whose blocks nobody has looked for yet.
+    pub(crate) fn is_closed_row(&self) -> bool {
+        matches!(&self.source, Source::Rows(rows) if rows.open.is_none())
+    }
+
+    /// Passes over what comes next: its summary was taken.
+    pub(crate) fn skip(&mut self) {
+        match std::mem::replace(&mut self.source, Source::Over) {
+            Source::Blocks(mut blocks) => {
+                blocks.next += 1;
+                self.go_on_with(blocks);
+            }
+            Source::Rows(mut rows) => {
+                match rows.open.take() {
+                    Some(mut blocks) => {
+                        blocks.next += 1;
+                        rows.go_on_with(blocks);
+                    }
+                    None => rows.next += 1,
+                }
+                self.go_on_with_rows(rows);
+            }
+            other => self.source = other,
         }
     }
 }
@@ -172,19 +252,26 @@ fn open(order: Order, batch: Arc<Batch>, rows: Range<usize>) -> Option<Open> {
 }
 
 impl Lookup {
+    /// The rows of a level that serves, if there is one that can be read.
+    fn rows(&self, record: &Record, range: TimeRange) -> Option<Vec<Summary>> {
+        let Summaries::Aligned(width) = self.summaries else { return None };
+        let mut rows = self.segment.level(record, width).map_err(|error| self.note(error)).ok().flatten()?;
+        rows.retain(|row| overlap(row.t0, row.t1, range));
+        Some(rows)
+    }
+
     /// The blocks of the PV that may have samples within the range. If their summaries cannot be read they go without.
-    fn index(self, record: &Record, range: TimeRange) -> Result<Blocks, Error> {
-        let last = if self.summaries == Summaries::Read { Table::Summaries } else { Table::Index };
+    fn index(&self, record: &Record, range: TimeRange) -> Result<Index, Error> {
+        let last = if self.summaries == Summaries::Unread { Table::Index } else { Table::Summaries };
         let tables = self.segment.tables(record, Table::Index, last).map_err(|error| self.note(error))?;
         let mut entries = tables.index().map_err(|error| self.note(error))?;
         let mut summaries = match self.summaries {
-            Summaries::Read => tables.summaries(&entries).map_err(|error| self.note(error)).unwrap_or_default(),
             Summaries::Unread => Vec::new(),
+            _ => tables.summaries(&entries).map_err(|error| self.note(error)).unwrap_or_default(),
         };
-        drop(tables);
         entries.retain(|entry| overlap(entry.t0, entry.t1, range));
         summaries.retain(|summary| overlap(summary.t0, summary.t1, range));
-        Ok(Blocks::new(self, entries, summaries))
+        Ok(Index { entries, summaries })
     }
 
     /// Tells an operator of what is damaged.
@@ -206,6 +293,67 @@ impl Lookup {
     }
 }
 
+/// Some blocks of a PV.
+#[derive(Clone, Debug, Default)]
+struct Index {
+    entries: Vec<Entry>,
+    /// One for each entry, or none at all.
+    summaries: Vec<Summary>,
+}
+
+/// Stretches of time of one PV in one segment, each with its summary.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    lookup: Lookup,
+    record: Record,
+    summaries: Vec<Summary>,
+    next: usize,
+    /// The blocks of the next row, if its summary does not serve.
+    open: Option<Blocks>,
+    /// All blocks, once they were looked for.
+    index: Option<Index>,
+}
+
+impl Rows {
+    fn new(lookup: Lookup, record: Record, summaries: Vec<Summary>) -> Rows {
+        Rows { lookup, record, summaries, next: 0, open: None, index: None }
+    }
+
+    /// When the next samples begin.
+    fn t0(&self) -> Option<Timestamp> {
+        match &self.open {
+            Some(blocks) => blocks.t0(blocks.next),
+            None => self.summaries.get(self.next).map(|summary| summary.t0),
+        }
+    }
+
+    fn go_on_with(&mut self, blocks: Blocks) {
+        if blocks.entry().is_some() {
+            self.open = Some(blocks);
+        } else {
+            self.next += 1;
+        }
+    }
+
+    /// Looks for the blocks of the next row. If there is an error the row is lost.
+    fn open_row(&mut self) -> Result<(), Error> {
+        let Some(Summary { t0, t1, .. }) = self.summaries.get(self.next).copied() else { return Ok(()) };
+        let index = match self.index.take() {
+            Some(index) => index,
+            None => self.lookup.index(&self.record, TimeRange::ALL).inspect_err(|_| self.next += 1)?,
+        };
+        // Blocks of a segment with levels follow one another.
+        let lies_within = |from: Timestamp, to: Timestamp| from <= t1 && to >= t0;
+        let entries = index.entries.iter().filter(|entry| lies_within(entry.t0, entry.t1));
+        let summaries = index.summaries.iter().filter(|summary| lies_within(summary.t0, summary.t1));
+        let within = Index { entries: entries.copied().collect(), summaries: summaries.copied().collect() };
+        self.index = Some(index);
+        let blocks = Blocks { window: Some((t0, t1)), ..Blocks::new(self.lookup.clone(), within) };
+        self.go_on_with(blocks);
+        Ok(())
+    }
+}
+
 /// Blocks of one PV in one segment, in the order of their first times.
 #[derive(Debug)]
 pub(crate) struct Blocks {
@@ -214,27 +362,30 @@ pub(crate) struct Blocks {
     /// One for each entry, or none at all.
     summaries: Vec<Summary>,
     next: usize,
+    /// Only samples from one time to another, both included, are wanted.
+    window: Option<(Timestamp, Timestamp)>,
     /// What was read in advance, and where in the file it begins.
     run: Vec<u8>,
     run_at: u64,
 }
 
 impl Blocks {
-    fn new(lookup: Lookup, mut entries: Vec<Entry>, mut summaries: Vec<Summary>) -> Blocks {
+    fn new(lookup: Lookup, Index { mut entries, mut summaries }: Index) -> Blocks {
         // In nearly all segments the order of writing is the order of time.
         entries.sort_by_key(|entry| (entry.t0, entry.offset));
         summaries.sort_by_key(|summary| summary.t0);
-        Blocks { lookup, entries, summaries, next: 0, run: Vec::new(), run_at: 0 }
+        Blocks { lookup, entries, summaries, next: 0, window: None, run: Vec::new(), run_at: 0 }
+    }
+
+    /// When the wanted samples of a block begin, at the earliest.
+    fn t0(&self, index: usize) -> Option<Timestamp> {
+        let t0 = self.entries.get(index)?.t0;
+        Some(self.window.map_or(t0, |(from, _)| t0.max(from)))
     }
 
     /// The next block.
     pub(crate) fn entry(&self) -> Option<&Entry> {
         self.entries.get(self.next)
-    }
-
-    /// The block after the next one.
-    pub(crate) fn entry_after(&self) -> Option<&Entry> {
-        self.entries.get(self.next + 1)
     }
 
     /// The summary of the next block, if it can be had.
@@ -243,7 +394,9 @@ impl Blocks {
     }
 
     pub(crate) fn summary_at(&self, index: usize) -> Option<&Summary> {
-        self.summaries.get(index)
+        let is_wanted_whole =
+            |summary: &&Summary| self.window.is_none_or(|(t0, t1)| t0 <= summary.t0 && summary.t1 <= t1);
+        self.summaries.get(index).filter(is_wanted_whole)
     }
 
     /// The samples of the next block, which with its neighbours is read from disk unless it was before.

@@ -23,6 +23,9 @@ pub enum GapScope {
     Archiver,
 }
 
+/// Of all stretches of which levels keep summaries: ten seconds.
+const SHORTEST_STRETCH: u64 = 10_000_000_000;
+
 /// Reads what the writer has appended. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Reader {
@@ -158,9 +161,10 @@ impl Reader {
     }
 
     /// The same samples as `samples`, but a block that lies wholly between two neighbouring `edges` (sorted) and overlaps no
-    /// other comes as its summary, unread.
+    /// other comes as its summary, unread. If all edges lie at multiples of the stretches of a level, so do its rows.
     pub fn stretches(&self, pv: PvId, range: TimeRange, edges: Arc<[Timestamp]>) -> Stretches {
-        Stretches::new(self.merged(pv, range, Summaries::Read), edges)
+        let summaries = common_width(&edges).map_or(Summaries::Blocks, Summaries::Aligned);
+        Stretches::new(self.merged(pv, range, summaries), edges)
     }
 
     /// The gaps of a PV and of the archiver that overlap `range`, by beginning.
@@ -227,4 +231,19 @@ impl Reader {
             ..self.engine.counters.health()
         }
     }
+}
+
+/// The greatest number of nanoseconds since 1970 of which all edges are multiples; none if no level has such stretches.
+fn common_width(edges: &[Timestamp]) -> Option<i64> {
+    let mut width = 0u64;
+    for edge in edges {
+        let mut rest = edge.nanos().unsigned_abs();
+        while rest != 0 {
+            (width, rest) = (rest, width % rest);
+        }
+        if !width.is_multiple_of(SHORTEST_STRETCH) {
+            return None;
+        }
+    }
+    i64::try_from(width).ok().filter(|width| *width > 0)
 }

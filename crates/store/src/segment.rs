@@ -10,7 +10,7 @@ mod writer;
 use sample::{Timestamp, ValueType};
 
 pub(crate) use directory::{Record, Table};
-pub(crate) use levels::take_level;
+pub(crate) use levels::take_rows as take_level_rows;
 pub(crate) use names::Named;
 pub(crate) use reader::Segment;
 pub(crate) use writer::SegmentWriter;

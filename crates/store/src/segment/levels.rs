@@ -2,14 +2,17 @@
 //! a few rows.
 //!
 //! ```text
-//!   levels := type:zigzag count:varint (seconds:varint len:varint)*count level*count      the longest stretches first
+//!   levels := check:u64 head level*                                   check of the head; the longest stretches first
+//!   head   := type:zigzag count:varint (seconds:varint len:varint check:u64)*count       check of the level
 //!   level  := a table with a row for each stretch that has samples: t0 span samples, then the columns of summaries
 //! ```
-//! A level is written where it pays: a row stands for many samples, all levels together for few bytes.
+//! A level is written where it pays: a row stands for many samples, all levels together for few bytes. Each can be read without
+//! the others.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use sample::{Batch, Timestamp, ValueType};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::tables::{TableReader, TableWriter, put_columns, take_columns, type_number, value_type_of};
 use crate::{
@@ -89,12 +92,16 @@ impl LevelsWriter {
         if levels.is_empty() {
             return;
         }
-        put_zigzag(out, type_number(rows.value_type));
-        put_varint(out, levels.len() as u64);
+        let mut head = Vec::new();
+        put_zigzag(&mut head, type_number(rows.value_type));
+        put_varint(&mut head, levels.len() as u64);
         for (seconds, level) in &levels {
-            put_varint(out, *seconds as u64);
-            put_varint(out, level.len() as u64);
+            put_varint(&mut head, *seconds as u64);
+            put_varint(&mut head, level.len() as u64);
+            head.extend_from_slice(&xxh3_64(level).to_le_bytes());
         }
+        out.extend_from_slice(&xxh3_64(&head).to_le_bytes());
+        out.extend_from_slice(&head);
         levels.iter().for_each(|(_, level)| out.extend_from_slice(level));
     }
 }
@@ -172,33 +179,60 @@ fn put_level(out: &mut Vec<u8>, summaries: &[Summary]) {
     put_columns(&mut table, summaries);
 }
 
-/// The rows of the coarsest level of which `width` nanoseconds are a multiple, by time; none if there is none. So many samples
-/// are in the segment.
-pub(crate) fn take_level(bytes: &[u8], width: i64, samples: u64) -> Result<Option<Vec<Summary>>, Malformed> {
-    if bytes.is_empty() {
-        return Ok(None);
-    }
-    let mut cursor = Cursor::new(bytes);
-    let value_type = value_type_of(cursor.zigzag()?).filter(|value_type| value_type.is_numeric_scalar());
-    let value_type = value_type.ok_or(Malformed("it has an impossible type"))?;
-    let count = cursor.count(WIDTHS.len())?;
-    let mut found = None;
-    let mut start = 0;
-    for _ in 0..count {
-        let seconds = i64::try_from(cursor.varint()?).ok().and_then(|seconds| seconds.checked_mul(SECOND));
-        let seconds = seconds.filter(|seconds| *seconds > 0).ok_or(Malformed("a level has impossible stretches"))?;
-        let len = cursor.count(bytes.len())?;
-        if found.is_none() && width % seconds == 0 {
-            found = Some((seconds, start, len));
-        }
-        start += len;
-    }
-    let Some((seconds, start, len)) = found else { return Ok(None) };
-    cursor.take(start)?;
-    take_rows(cursor.take(len)?, value_type, seconds, samples).map(Some)
+/// Where a level lies in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Level {
+    value_type: ValueType,
+    width: i64,
+    pub(crate) start: u64,
+    pub(crate) len: u32,
+    check: u64,
 }
 
-fn take_rows(bytes: &[u8], value_type: ValueType, width: i64, samples: u64) -> Result<Vec<Summary>, Malformed> {
+impl Level {
+    /// The coarsest level of which `width` nanoseconds are a multiple; none if there is none. The table begins with these bytes.
+    pub(crate) fn find(bytes: &[u8], width: i64) -> Result<Option<Level>, Malformed> {
+        let mut cursor = Cursor::new(bytes);
+        let check = cursor.u64()?;
+        let head = cursor;
+        let value_type = value_type_of(cursor.zigzag()?).filter(|value_type| value_type.is_numeric_scalar());
+        let value_type = value_type.ok_or(Malformed("it has an impossible type"))?;
+        let count = cursor.count(WIDTHS.len())?;
+        let (mut found, mut start) = (None, 0u64);
+        for _ in 0..count {
+            let seconds = i64::try_from(cursor.varint()?).ok().and_then(|seconds| seconds.checked_mul(SECOND));
+            let stretch =
+                seconds.filter(|seconds| *seconds > 0).ok_or(Malformed("a level has impossible stretches"))?;
+            let len = u32::try_from(cursor.varint()?).map_err(|_| Malformed("a level is too long"))?;
+            let check = cursor.u64()?;
+            if found.is_none() && width % stretch == 0 {
+                found = Some(Level { value_type, width: stretch, start, len, check });
+            }
+            start += u64::from(len);
+        }
+        let head_len = head.len() - cursor.len();
+        if xxh3_64(head.clone().take(head_len)?) != check {
+            return Err(Malformed("its head has another checksum"));
+        }
+        Ok(found.map(|level| Level { start: level.start + 8 + head_len as u64, ..level }))
+    }
+
+    /// Its rows by time, if the bytes are as they were written. So many samples are in the segment.
+    pub(crate) fn rows(&self, bytes: &[u8], samples: u64) -> Result<Vec<Summary>, Malformed> {
+        if xxh3_64(bytes) != self.check {
+            return Err(Malformed("a level has another checksum"));
+        }
+        take_rows(bytes, self.value_type, self.width, samples)
+    }
+}
+
+/// What the checksum protects. Apart, so that fuzzers reach it.
+pub(crate) fn take_rows(
+    bytes: &[u8],
+    value_type: ValueType,
+    width: i64,
+    samples: u64,
+) -> Result<Vec<Summary>, Malformed> {
     let rows_max = usize::try_from(samples / ROW_SAMPLES_MIN).unwrap_or(usize::MAX);
     let mut table = TableReader::new(bytes, rows_max)?;
     let (starts, spans, counts) = (table.integers()?, table.integers()?, table.integers()?);
@@ -230,6 +264,12 @@ mod tests {
             assert!(batch.push(&Sample { time, value, alarm: Alarm::default(), pulse: 0, stamp: None }));
         }
         batch
+    }
+
+    fn take_level(bytes: &[u8], width: i64, samples: u64) -> Result<Option<Vec<Summary>>, Malformed> {
+        let Some(level) = Level::find(bytes, width)? else { return Ok(None) };
+        let rows = bytes.get(level.start as usize..).and_then(|rest| rest.get(..level.len as usize));
+        level.rows(rows.ok_or(Malformed("it ends too early"))?, samples).map(Some)
     }
 
     fn levels(blocks: &[Batch], block_bytes: u64) -> Vec<u8> {
@@ -320,19 +360,17 @@ mod tests {
     }
 
     #[test]
-    fn damaged_levels_are_refused_or_read_but_never_panic() {
+    fn damaged_levels_are_refused() {
         let bytes = levels(&day(), 1 << 30);
-        for place in 0..bytes.len() {
-            for flip in [1, 0x80, 0xff] {
-                let mut damaged = bytes.clone();
-                damaged.get_mut(place).into_iter().for_each(|byte| *byte ^= flip);
-                for width in [300, 86_400] {
-                    let _ = take_level(&damaged, width * SECOND, 880_000);
-                }
-            }
+        let day = Level::find(&bytes, WIDTHS[6]).expect("it is whole").expect("a day is eight hours thrice");
+        for place in 0..(day.start + u64::from(day.len)) as usize {
+            let mut damaged = bytes.clone();
+            damaged.get_mut(place).into_iter().for_each(|byte| *byte ^= 0x10);
+            assert!(take_level(&damaged, WIDTHS[6], 880_000).is_err(), "at {place}");
         }
-        for end in 1..bytes.len().min(500) {
-            let _ = take_level(bytes.get(..end).unwrap_or_default(), 300 * SECOND, 880_000);
+        for end in 0..200 {
+            assert!(take_level(bytes.get(..end).unwrap_or_default(), WIDTHS[6], 880_000).is_err(), "cut at {end}");
         }
+        assert!(take_level(&bytes, WIDTHS[6], 4000).is_err(), "more rows than samples allow");
     }
 }

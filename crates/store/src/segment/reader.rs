@@ -18,6 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{
     Entry, Manifest, Named, Record, Table,
     directory::{self, BadFooter, Footer},
+    levels::Level,
     names, tables,
 };
 use crate::{
@@ -29,6 +30,9 @@ use crate::{
 
 /// So much of the end is read at once: with it comes the footer of most segments, up to about 180,000 PVs.
 const END_BYTES: u64 = 16 << 10;
+
+/// So much of the levels of a PV is read at once: those of long stretches, which come first.
+const LEVEL_BYTES: u32 = 16 << 10;
 
 /// A segment that readers use. Its file goes when the last of them is done with it, if it was replaced meanwhile.
 #[derive(Debug)]
@@ -152,6 +156,29 @@ impl Segment {
         let len = (last_at + u64::from(last_len)).saturating_sub(start);
         let bytes = self.read_bytes(record.tables_at.saturating_add(start), len)?;
         Ok(Tables { segment: self, record: *record, start, bytes })
+    }
+
+    /// The summaries of the longest stretches of time of which `width` nanoseconds are a multiple; none if there are no such. It
+    /// takes one read if they are among the coarse ones.
+    pub(crate) fn level(&self, record: &Record, width: i64) -> Result<Option<Vec<Summary>>, Error> {
+        let (at, len, _) = record.table(Table::Levels);
+        if len == 0 {
+            return Ok(None);
+        }
+        let malformed = |Malformed(reason)| self.corrupt(format!("the levels of PV {}: {reason}", record.pv.0));
+        let at = record.tables_at.saturating_add(at);
+        let begin = self.read_bytes(at, u64::from(len.min(LEVEL_BYTES)))?;
+        let Some(level) = Level::find(&begin, width).map_err(malformed)? else { return Ok(None) };
+        let start = usize::try_from(level.start).unwrap_or(usize::MAX);
+        let rest;
+        let bytes = match begin.get(start..start.saturating_add(level.len as usize)) {
+            Some(bytes) => bytes,
+            None => {
+                rest = self.read_bytes(at.saturating_add(level.start), u64::from(level.len))?;
+                &rest
+            }
+        };
+        level.rows(bytes, record.samples).map(Some).map_err(malformed)
     }
 
     /// The blocks of a PV, in the order of their writing.
