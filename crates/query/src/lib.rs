@@ -18,4 +18,4 @@ mod tally;
 
 pub use bins::{Bin, Bins};
 pub use operators::{Operator, OperatorError, Reduced, Span};
-pub use request::{Before, Cut, Error, Query, Request, Samples};
+pub use request::{Before, Cut, Error, Query, Request, Samples, Series};

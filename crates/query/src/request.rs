@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use sample::{Batch, PvId, TimeRange, Timestamp};
+use sample::{Batch, PvId, Sample, TimeRange, Timestamp};
 
 use crate::{Bins, Operator, Reduced, Span, edges, tally::Held};
 
@@ -28,11 +28,53 @@ pub enum Cut {
     Aligned(usize),
 }
 
-/// Which samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// Of which PV.
+/// Whose samples: a PV's, or those of one field where its values are structures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// The PV.
     pub pv: PvId,
+    /// The names of the fields that lead to the one that is wanted, with dots between them; none for whole values.
+    pub field: Option<Arc<str>>,
+}
+
+impl From<PvId> for Series {
+    fn from(pv: PvId) -> Series {
+        Series { pv, field: None }
+    }
+}
+
+impl Series {
+    fn samples(&self, reader: &store::Reader, range: TimeRange) -> store::Samples {
+        let whole = reader.samples(self.pv, range);
+        match &self.field {
+            Some(path) => whole.of_field(path),
+            None => whole,
+        }
+    }
+
+    fn stretches(&self, reader: &store::Reader, range: TimeRange, edges: Arc<[Timestamp]>) -> store::Stretches {
+        let whole = reader.stretches(self.pv, range, edges);
+        match &self.field {
+            Some(path) => whole.of_field(path),
+            None => whole,
+        }
+    }
+
+    /// The newest sample at or before `time`; of a field none if that sample does not have it.
+    fn last_before(&self, reader: &store::Reader, time: Timestamp) -> Result<Option<Sample>, Error> {
+        let whole = reader.last_before(self.pv, time)?;
+        Ok(match &self.field {
+            Some(path) => whole.and_then(|sample| store::field_of(&sample, path)),
+            None => whole,
+        })
+    }
+}
+
+/// Which samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Whose.
+    pub series: Series,
     /// From when to when.
     pub range: TimeRange,
     /// Whether the one before belongs to the answer.
@@ -107,8 +149,8 @@ impl Query {
     pub fn samples(&self, request: &Request) -> Samples {
         Samples {
             reader: self.reader.clone(),
-            before: (request.before == Before::Include).then_some(*request),
-            within: self.reader.samples(request.pv, request.range),
+            before: (request.before == Before::Include).then(|| request.clone()),
+            within: request.series.samples(&self.reader, request.range),
             skips_damage: false,
         }
     }
@@ -117,12 +159,18 @@ impl Query {
     pub fn reduced(&self, pv: PvId, span: Span, operator: &Operator) -> Reduced {
         let after = Timestamp::from_nanos(span.to.nanos().saturating_add(1));
         let range = TimeRange { t0: span.from, t1: after };
-        let samples = self.samples(&Request { pv, range, before: Before::Include }).skipping_damage();
+        let samples = self.samples(&Request { series: pv.into(), range, before: Before::Include }).skipping_damage();
         Reduced::new(samples, operator, span)
     }
 
+    /// The newest sample at or before `time`.
+    pub fn last_before(&self, series: &Series, time: Timestamp) -> Result<Option<Sample>, Error> {
+        series.last_before(&self.reader, time)
+    }
+
     /// The range cut into bins, with what the samples in each amount to.
-    pub fn bins(&self, pv: PvId, range: TimeRange, cut: Cut) -> Result<Bins, Error> {
+    pub fn bins(&self, series: impl Into<Series>, range: TimeRange, cut: Cut) -> Result<Bins, Error> {
+        let series = series.into();
         let (Cut::Equal(count) | Cut::Aligned(count)) = cut;
         if count == 0 || count > BINS_MAX {
             return Err(Error::BinCount { count });
@@ -133,11 +181,11 @@ impl Query {
         };
         let range = TimeRange { t0: edges[0], t1: edges[edges.len() - 1] };
         let before = match range.t0.nanos().checked_sub(1) {
-            Some(before) => self.reader.last_before(pv, Timestamp::from_nanos(before))?,
+            Some(before) => series.last_before(&self.reader, Timestamp::from_nanos(before))?,
             None => None,
         };
         let held = before.and_then(|sample| Held::of(sample.time, sample.value.as_f64()));
-        Ok(Bins::new(self.reader.stretches(pv, range, Arc::clone(&edges)), edges, held))
+        Ok(Bins::new(series.stretches(&self.reader, range, Arc::clone(&edges)), edges, held))
     }
 }
 
@@ -158,7 +206,7 @@ impl Samples {
 
     /// The sample in force at the beginning, unless the range holds it anyway.
     fn first(&self, request: &Request) -> Result<Option<Batch>, Error> {
-        let sample = self.reader.last_before(request.pv, request.range.t0)?;
+        let sample = request.series.last_before(&self.reader, request.range.t0)?;
         Ok(sample.filter(|sample| !request.range.contains(sample.time)).map(|sample| Batch::of(&sample)))
     }
 }

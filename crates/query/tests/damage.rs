@@ -63,7 +63,7 @@ fn a_damaged_block_costs_its_samples_and_is_told() {
 
     let store = open(folder.path());
     let query = Query::over(store.reader());
-    let request = Request { pv, range: TimeRange::ALL, before: Before::None };
+    let request = Request { series: pv.into(), range: TimeRange::ALL, before: Before::None };
     let (batches, errors): (Vec<_>, Vec<_>) = query.samples(&request).partition(Result::is_ok);
     let rows: usize = batches.iter().flatten().map(Batch::len).sum();
     assert_eq!((rows, errors.len()), (ROWS as usize, 1));
@@ -90,7 +90,7 @@ fn a_segment_whose_directory_is_damaged_costs_its_samples_and_is_told() {
     fs::write(&segment, bytes).expect("the segment can be written");
 
     let store = open(folder.path());
-    let request = Request { pv, range: TimeRange::ALL, before: Before::Include };
+    let request = Request { series: pv.into(), range: TimeRange::ALL, before: Before::Include };
     let (batches, errors): (Vec<_>, Vec<_>) = Query::over(store.reader()).samples(&request).partition(Result::is_ok);
     let rows: usize = batches.iter().flatten().map(Batch::len).sum();
     assert_eq!((rows, errors.len()), (ROWS as usize, 1));

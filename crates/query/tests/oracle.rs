@@ -17,7 +17,7 @@ fn samples_are_those_of_the_range_in_order_with_the_one_before_if_it_is_wanted()
         for _ in 0..10 {
             let range = history.random_range();
             for before in [Before::None, Before::Include] {
-                let request = Request { pv: history.pv, range, before };
+                let request = Request { series: history.pv.into(), range, before };
                 let answered: Vec<Sample> = query.samples(&request).flat_map(|batch| rows(&batch.unwrap())).collect();
                 let expected = expected_samples(&history.samples, range, before);
                 assert_eq!(answered.len(), expected.len(), "seed {seed}, {range:?}, {before:?}");

@@ -8,6 +8,7 @@ use std::{
 };
 
 use axum::{body::Bytes, http::HeaderMap};
+use query::Series;
 use sample::{By, Metadata, PvEntry, PvId, TimeRange, Timestamp};
 
 use crate::{
@@ -46,7 +47,34 @@ impl Call {
     /// The PV that the path names.
     pub(crate) fn pv(&self) -> Result<PvEntry, Refusal> {
         let name = self.path_part("pv");
-        self.app.reader.find(name).ok_or_else(|| Refusal::unknown_pv(name).hint("GET /api/v1/pvs?match= finds names"))
+        self.app.reader.find(name).ok_or_else(|| unknown(name))
+    }
+
+    /// The PV that the path names, or one field of it if its values are structures: `PV.field.of.field`, or `field=` in the query.
+    pub(crate) fn pv_or_field(&self) -> Result<(PvEntry, Series), Refusal> {
+        let name = self.path_part("pv");
+        let (entry, path) = match self.app.reader.find(name) {
+            Some(entry) => (entry, None),
+            None => {
+                let parts = name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]));
+                let mut owners = parts.filter_map(|(pv, path)| Some((self.app.reader.find(pv)?, Some(path))));
+                owners.next().ok_or_else(|| unknown(name))?
+            }
+        };
+        let Some(path) = self.query.get("field").or(path) else { return Ok((entry.clone(), entry.id.into())) };
+        let fields = self.app.reader.fields(entry.id, Timestamp::MAX)?;
+        if fields.is_empty() && self.query.get("field").is_none() {
+            return Err(unknown(name));
+        }
+        if !fields.iter().any(|(known, _)| known == path) {
+            let message = format!("{} has no field called {path:?}", entry.name);
+            return Err(Refusal::new(Code::UnknownPv, message).hint(match fields.is_empty() {
+                true => "its newest value is no structure".to_owned(),
+                false => format!("GET /api/v1/pvs/{} lists its fields", entry.name),
+            }));
+        }
+        let series = Series { pv: entry.id, field: Some(path.into()) };
+        Ok((entry, series))
     }
 
     /// Who orders what the call does: what the client says of itself, and from where it comes.
@@ -99,4 +127,8 @@ impl Call {
     pub(crate) fn metadata_at_end(&self, pv: PvId, range: TimeRange) -> Result<Option<(Timestamp, Metadata)>, Refusal> {
         Ok(self.app.reader.metadata(pv, range)?.pop())
     }
+}
+
+fn unknown(name: &str) -> Refusal {
+    Refusal::unknown_pv(name).hint("GET /api/v1/pvs?match= finds names")
 }

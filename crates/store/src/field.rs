@@ -2,36 +2,29 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use sample::{Batch, Column};
+use sample::{Batch, Column, Sample, Value, ValueType};
 
-use crate::{Error, Samples, structure::Layout};
+use crate::structure::Layout;
 
-/// The samples of one field, in the order of those of the whole structures. Structures that have no such field, and samples that
-/// are no structures, are left out.
+/// Which field is wanted, and what was found of it but not given out yet.
 #[derive(Debug)]
-pub struct FieldSamples {
-    whole: Samples,
+pub(crate) struct Field {
     path: Arc<str>,
     waiting: VecDeque<Batch>,
 }
 
-impl FieldSamples {
-    pub(crate) fn new(whole: Samples, path: &str) -> FieldSamples {
-        FieldSamples { whole, path: path.into(), waiting: VecDeque::new() }
+impl Field {
+    pub(crate) fn new(path: &str) -> Field {
+        Field { path: path.into(), waiting: VecDeque::new() }
     }
-}
 
-impl Iterator for FieldSamples {
-    type Item = Result<Batch, Error>;
+    /// Takes samples apart. Structures that have no such field, and what is no structure, are left out.
+    pub(crate) fn add(&mut self, batch: &Batch) {
+        self.waiting.append(&mut project(batch, &self.path));
+    }
 
-    fn next(&mut self) -> Option<Result<Batch, Error>> {
-        while self.waiting.is_empty() {
-            match self.whole.next()? {
-                Ok(batch) => self.waiting = project(&batch, &self.path),
-                Err(error) => return Some(Err(error)),
-            }
-        }
-        self.waiting.pop_front().map(Ok)
+    pub(crate) fn next(&mut self) -> Option<Batch> {
+        self.waiting.pop_front()
     }
 }
 
@@ -62,21 +55,23 @@ fn with_values(batch: &Batch, rows: std::ops::Range<usize>, values: Column) -> O
     fields.with_stamps(part.stamps().clone())
 }
 
-/// One field of a single structure; none if it has no such field.
-pub(crate) fn of_one(structure: &[u8], path: &str) -> Option<sample::Value> {
-    let layout = Layout::read(structure)?;
-    Some(layout.project(layout.leaf(path)?, std::iter::once(structure))?.get(0))
+/// One field of a single structure; none if it has no such field, or is no structure.
+pub fn field_of(sample: &Sample, path: &str) -> Option<Sample> {
+    let Value::Structure(bytes) = &sample.value else { return None };
+    let layout = Layout::read(bytes)?;
+    let values = layout.project(layout.leaf(path)?, std::iter::once(&**bytes))?;
+    Some(Sample { value: values.get(0), ..sample.clone() })
 }
 
 /// The paths of all fields of a structure, with the types that their samples have.
-pub(crate) fn paths(structure: &[u8]) -> Vec<(String, sample::ValueType)> {
+pub(crate) fn paths(structure: &[u8]) -> Vec<(String, ValueType)> {
     let leaves = Layout::read(structure).map(|layout| layout.leaves).unwrap_or_default();
     leaves.into_iter().map(|leaf| (leaf.value_type(), leaf)).map(|(value_type, leaf)| (leaf.path, value_type)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use sample::{Blobs, Sample, Timestamp, Value};
+    use sample::{Blobs, Timestamp};
 
     use super::*;
     use crate::structure::example;
@@ -98,12 +93,15 @@ mod tests {
             };
             assert!(batch.get_or_insert_with(|| Batch::new(sample.value.value_type())).push(&sample));
         }
-        let found = project(&batch.unwrap(), "alarm.severity");
+        let batch = batch.unwrap();
+        let found = project(&batch, "alarm.severity");
         let rows = found.iter().flat_map(|batch| (0..batch.len()).map(|row| batch.get(row)));
         let rows: Vec<_> = rows.map(|row| (row.time.nanos(), row.value, row.pulse)).collect();
         assert_eq!(rows, [(0, Value::I32(0), 7), (1, Value::I32(1), 7), (4, Value::I32(2), 7)]);
-        assert_eq!(of_one(&example(30), "alarm.severity"), Some(Value::I32(3)));
-        assert_eq!(of_one(&example(30), "alarm"), None);
+        let value = |sample: Option<Sample>| sample.map(|sample| sample.value);
+        let last = batch.get(4);
+        assert_eq!(value(field_of(&last, "alarm.severity")), Some(Value::I32(2)));
+        assert_eq!(field_of(&last, "alarm"), None);
         assert_eq!(paths(&example(1)).len(), 10);
     }
 }

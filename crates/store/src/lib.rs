@@ -65,7 +65,7 @@ pub use check::{BadBlock, Progress, Report, check};
 pub use config::{Config, Durable};
 pub use deletion::Deletion;
 pub use error::Error;
-pub use field::FieldSamples;
+pub use field::field_of;
 pub use health::{Health, Watermark};
 pub use merge::{Samples, Stretch, Stretches};
 pub use names::{NameChunk, Named, Names};

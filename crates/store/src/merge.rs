@@ -9,6 +9,7 @@ use sample::{Batch, Sample, TimeRange, Timestamp};
 
 use crate::{
     Error, Summary,
+    field::Field,
     parts::{Blocks, Open, Part},
     repeats::REPEATS_COMPARED,
 };
@@ -60,6 +61,8 @@ pub struct Samples {
     out: Option<Batch>,
     /// Between which a block needs not be read.
     edges: Option<Arc<[Timestamp]>>,
+    /// The one field that is wanted of structures.
+    field: Option<Field>,
 }
 
 /// The next rows of what is open.
@@ -74,7 +77,12 @@ impl Samples {
     pub(crate) fn new(range: TimeRange, mut parts: Vec<Part>) -> Samples {
         parts.sort_by_key(|part| std::cmp::Reverse((part.t0, part.order)));
         let (open, errors, recent) = (Vec::new(), VecDeque::new(), Vec::new());
-        Samples { range, parts, open, errors, last: None, recent, out: None, edges: None }
+        Samples { range, parts, open, errors, last: None, recent, out: None, edges: None, field: None }
+    }
+
+    /// One field of structures, named by the fields that lead to it with dots between them, as samples of its own type.
+    pub fn of_field(self, path: &str) -> Samples {
+        Samples { field: Some(Field::new(path)), ..self }
     }
 
     /// Opens every part whose samples may come next.
@@ -238,8 +246,21 @@ impl Samples {
         }
     }
 
-    /// The next batch. With `Until::Apart` it ends where a part that is not open comes next, which may have a summary.
+    /// The next batch, of the field that is wanted if only one is.
     fn next_batch(&mut self, until: Until) -> Option<Result<Batch, Error>> {
+        loop {
+            if let Some(batch) = self.field.as_mut().and_then(Field::next) {
+                return Some(Ok(batch));
+            }
+            match (self.next_whole(until)?, &mut self.field) {
+                (Ok(whole), Some(field)) => field.add(&whole),
+                (item, _) => return Some(item),
+            }
+        }
+    }
+
+    /// The next batch. With `Until::Apart` it ends where a part that is not open comes next, which may have a summary.
+    fn next_whole(&mut self, until: Until) -> Option<Result<Batch, Error>> {
         loop {
             if let Some(error) = self.errors.pop_front() {
                 return Some(Err(error));
@@ -310,6 +331,11 @@ impl Stretches {
     pub(crate) fn new(samples: Samples, edges: Arc<[Timestamp]>) -> Stretches {
         Stretches { samples: Samples { edges: Some(edges), ..samples } }
     }
+
+    /// One field of structures, as for [`Samples`].
+    pub fn of_field(self, path: &str) -> Stretches {
+        Stretches { samples: self.samples.of_field(path) }
+    }
 }
 
 impl Iterator for Stretches {
@@ -317,6 +343,7 @@ impl Iterator for Stretches {
 
     fn next(&mut self) -> Option<Result<Stretch, Error>> {
         if self.samples.errors.is_empty()
+            && self.samples.field.is_none()
             && let Some(summary) = self.samples.take_summary()
         {
             return Some(Ok(Stretch::Summary(summary)));

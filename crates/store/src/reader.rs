@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use sample::{Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
-    AuditRecord, Deletion, Error, FieldSamples, Health, Names, RemovedPv, Samples, Stretches, Watermark,
+    AuditRecord, Deletion, Error, Health, Names, RemovedPv, Samples, Stretches, Watermark,
     compact::views,
     engine::Engine,
     field, log,
@@ -141,23 +141,12 @@ impl Reader {
         })
     }
 
-    /// One field of a PV of structures, named by the fields that lead to it with dots between them, as samples of its own type.
-    pub fn field(&self, pv: PvId, path: &str, range: TimeRange) -> FieldSamples {
-        FieldSamples::new(self.samples(pv, range), path)
-    }
-
     /// The fields that the structure last recorded at or before `time` has, and the types of their samples; none if there is no
     /// structure.
     pub fn fields(&self, pv: PvId, time: Timestamp) -> Result<Vec<(String, ValueType)>, Error> {
         let last = self.last_before(pv, time)?.map(|sample| sample.value);
         let structure = last.and_then(|value| if let Value::Structure(bytes) = value { Some(bytes) } else { None });
         Ok(structure.map(|bytes| field::paths(&bytes)).unwrap_or_default())
-    }
-
-    /// One field of a structure sample; none if it has no such field, or is no structure.
-    pub fn field_of(&self, sample: &Sample, path: &str) -> Option<Sample> {
-        let Value::Structure(bytes) = &sample.value else { return None };
-        Some(Sample { value: field::of_one(bytes, path)?, ..sample.clone() })
     }
 
     /// The same samples as `samples`, but a block that lies wholly between two neighbouring `edges` (sorted) and overlaps no

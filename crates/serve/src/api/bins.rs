@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use query::{Bin, Cut};
+use query::{Bin, Cut, Series};
 use sample::{PvEntry, Sample, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
 
@@ -22,15 +22,15 @@ const BINS_DEFAULT: usize = 1000;
 
 /// `GET /pvs/{pv}/bins`
 pub(crate) fn show(call: &Call) -> Answer {
-    let (entry, range) = (call.pv()?, call.range()?);
+    let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
     let format = call.word("format", &FORMATS, Code::UnknownFormat)?;
     let cut = cut(call)?;
     let newest = call.metadata_at_end(entry.id, range)?;
-    let last = call.app.reader.last_before(entry.id, range.t1)?;
-    let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type);
+    let last = call.app.query.last_before(&series, range.t1)?;
+    let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type).filter(|_| series.field.is_none());
     let value_type = last.map(|sample| sample.value.value_type()).or(announced);
     refuse_what_is_no_number(&entry, value_type)?;
-    let (bins, damage) = collect(call, &entry, range, cut)?;
+    let (bins, damage) = collect(call, &series, range, cut)?;
     match format {
         "csv" => Ok(whole(CSV, csv(&bins))),
         "arrow" => {
@@ -39,9 +39,10 @@ pub(crate) fn show(call: &Call) -> Answer {
         }
         _ => {
             let first = bins.first().map_or(range.t0, |bin| bin.t0);
-            let before = call.app.reader.last_before(entry.id, first)?;
+            let before = call.app.query.last_before(&series, first)?;
             let mut head = head(&entry, range, newest.as_ref());
             head.insert("type".to_owned(), value_type.map(|t| t.to_string()).into());
+            head.extend(series.field.as_deref().map(|path| ("field".to_owned(), path.into())));
             head.insert("damage".to_owned(), damage.into());
             head.insert("raw".to_owned(), bins.iter().all(|bin| bin.count <= 1).into());
             head.insert("before".to_owned(), before.as_ref().map(sample_before).into());
@@ -74,8 +75,8 @@ fn refuse_what_is_no_number(entry: &PvEntry, value_type: Option<ValueType>) -> R
 }
 
 /// All bins, and what was found damaged, unless the client goes away meanwhile.
-fn collect(call: &Call, entry: &PvEntry, range: TimeRange, cut: Cut) -> Result<(Vec<Bin>, Vec<String>), Refusal> {
-    let mut source = call.app.query.bins(entry.id, range, cut)?.held_until(now());
+fn collect(call: &Call, series: &Series, range: TimeRange, cut: Cut) -> Result<(Vec<Bin>, Vec<String>), Refusal> {
+    let mut source = call.app.query.bins(series.clone(), range, cut)?.held_until(now());
     let mut bins = Vec::new();
     while let Some(bin) = source.next().transpose()? {
         bins.push(bin);

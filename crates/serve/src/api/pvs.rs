@@ -73,6 +73,12 @@ pub(crate) fn show(call: &Call) -> Answer {
         ),
         ("refusal".to_owned(), status.refusal.into()),
     ]);
+    let fields = reader.fields(entry.id, Timestamp::MAX)?;
+    if !fields.is_empty() {
+        let fields =
+            fields.into_iter().map(|(name, value_type)| json!({ "name": name, "type": value_type.to_string() }));
+        object.insert("fields".to_owned(), fields.collect::<Vec<_>>().into());
+    }
     json(&object)
 }
 

@@ -23,7 +23,7 @@ pub(crate) const FORMATS: [&str; 3] = ["json", "csv", "arrow"];
 
 /// `GET /pvs/{pv}/samples`
 pub(crate) fn show(call: &Call) -> Answer {
-    let (entry, range) = (call.pv()?, call.range()?);
+    let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
     let format = call.word("format", &FORMATS, Code::UnknownFormat)?;
     let before = match call.word("before", &["true", "false"], Code::BadRequest)? {
         "true" => Before::Include,
@@ -31,16 +31,23 @@ pub(crate) fn show(call: &Call) -> Answer {
     };
     let limit: Option<u64> = call.number("limit")?;
     let newest = call.metadata_at_end(entry.id, range)?;
-    let samples = call.app.query.samples(&Request { pv: entry.id, range, before });
+    let last = call.app.query.last_before(&series, range.t1)?.map(|sample| sample.value.value_type());
+    let field = series.field.clone();
+    let samples = call.app.query.samples(&Request { series, range, before });
     match format {
         "csv" => chunks(CSV, SamplesCsv::new(samples, limit)),
         "arrow" => {
-            let usual = newest.as_ref().and_then(|(_, metadata)| metadata.value_type);
+            let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type);
+            let usual = if field.is_none() { announced } else { last };
             let usual = usual.unwrap_or(ValueType::scalar(Element::F64));
             let stream = SamplesArrow::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;
             chunks(arrow::CONTENT_TYPE, stream)
         }
-        _ => chunks(JSON, SamplesJson::new(head(&entry, range, newest.as_ref()), samples, limit)),
+        _ => {
+            let mut head = head(&entry, range, newest.as_ref());
+            head.extend(field.map(|path| ("field".to_owned(), (&*path).into())));
+            chunks(JSON, SamplesJson::new(head, samples, limit))
+        }
     }
 }
 

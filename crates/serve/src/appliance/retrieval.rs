@@ -239,7 +239,7 @@ fn source(call: &Call, entry: &PvEntry, span: Span, operator: Option<&Operator>)
         return Ok(Source::Reduced(Box::new(query.reduced(entry.id, span, operator))));
     }
     let range = TimeRange { t0: span.from, t1: after(span.to) };
-    let request = Request { pv: entry.id, range, before: Before::Include };
+    let request = Request { series: entry.id.into(), range, before: Before::Include };
     Ok(Source::Recorded(Box::new(query.samples(&request).skipping_damage())))
 }
 
