@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::config::{Config, ConfigError};
+
 /// An archiver for EPICS process variables.
 #[derive(Debug, Parser)]
 #[command(name = "pvark", version, max_term_width = 100)]
@@ -32,6 +34,8 @@ pub(crate) enum Command {
     Audit(Audit),
     /// Read a whole archive, verify every checksum and say what was found
     Check(Check),
+    /// Copy an archive, beside a running archiver if need be; a second time only what is new
+    Backup(Backup),
     /// Start a real EPICS IOC with a hundred lively PVs and archive them
     Demo(Demo),
 }
@@ -180,6 +184,34 @@ pub(crate) struct Check {
     /// Folder of the archive
     #[arg(long, value_name = "DIR", default_value = "pvark-data")]
     pub(crate) data: PathBuf,
+}
+
+/// An archive, by its folder or by the config file of its archiver.
+#[derive(Args, Debug)]
+pub(crate) struct Archive {
+    /// Folder of the archive [default: that of the config file, or ./pvark-data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Config file of the archiver; needed if sealed segments lie in other places than the archive's folder
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+impl Archive {
+    /// What the archiver's config says of the archive.
+    pub(crate) fn config(&self) -> Result<store::Config, ConfigError> {
+        let options = Run { config: self.config.clone(), data: self.data.clone(), ..Run::default() };
+        Ok(Config::load(&options, |_| None)?.store)
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Backup {
+    #[command(flatten)]
+    pub(crate) archive: Archive,
+    /// Folder of the backup: new, empty, or an earlier backup of the same archive
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: PathBuf,
 }
 
 #[derive(Args, Debug)]

@@ -1,8 +1,8 @@
-//! The commands that ask: `add` and `get` talk to a running archiver over HTTP, `check` reads its folder.
+//! The commands that ask: `add` and `get` talk to a running archiver over HTTP.
 
 use std::{
     io::{self, BufRead, Read, Write},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use sample::Timestamp;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     Failure,
-    cli::{Add, Check, Format, Get},
+    cli::{Add, Format, Get},
     signals::now,
     table,
 };
@@ -82,26 +82,6 @@ pub(crate) fn get(command: &Get) -> Result<(), Failure> {
             size => out.write_all(&chunk[..size])?,
         }
     }
-}
-
-pub(crate) fn check(command: &Check) -> Result<(), Failure> {
-    let mut told_at = Instant::now();
-    let report = store::check(&command.data, |progress| {
-        if told_at.elapsed() >= Duration::from_secs(2) {
-            told_at = Instant::now();
-            eprintln!("{} of {} MB read", progress.bytes >> 20, progress.bytes_total >> 20);
-        }
-    })?;
-    let store::Report { segments, blocks, samples, log_frames, bytes, .. } = report;
-    print_line(&format!(
-        "{segments} segments with {blocks} blocks of {samples} samples, {log_frames} frames of the log, {bytes} bytes"
-    ))?;
-    report.bad_blocks.iter().try_for_each(|bad| print_line(&format!("DAMAGED  {bad}")))?;
-    report.problems.iter().try_for_each(|problem| print_line(&format!("PROBLEM  {problem}")))?;
-    if report.is_clean() {
-        return Ok(print_line("every checksum is right")?);
-    }
-    Err(format!("the archive in {} is damaged", command.data.display()).into())
 }
 
 pub(crate) fn agent() -> ureq::Agent {

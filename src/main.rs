@@ -1,10 +1,13 @@
 //! pvark: an archiver for EPICS process variables. `run` below is the way of a sample, and the way to stop without losing one.
 
 mod admin;
+mod backup;
+mod check;
 mod cli;
 mod client;
 mod config;
 mod demo;
+mod progress;
 mod signals;
 mod table;
 
@@ -18,6 +21,9 @@ use query::Query;
 use serve::Serve;
 use signals::{Stop, now};
 use store::Store;
+
+/// The exit code when an archive is damaged; 1 is every other failure, 2 a mistake on the command line.
+const DAMAGED: u8 = 3;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -33,7 +39,8 @@ fn main() -> ExitCode {
         Command::Remove(command) => admin::remove(&command),
         Command::Restore(command) => admin::restore(&command),
         Command::Audit(command) => admin::audit(&command),
-        Command::Check(command) => client::check(&command),
+        Command::Check(command) => check::run(&command),
+        Command::Backup(command) => backup::run(&command),
         Command::Demo(command) => demo::run(&command),
     };
     match done {
@@ -41,7 +48,7 @@ fn main() -> ExitCode {
         Err(error) if signals::reader_has_gone(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("pvark: {error}");
-            ExitCode::FAILURE
+            if error.is::<check::Damaged>() { ExitCode::from(DAMAGED) } else { ExitCode::FAILURE }
         }
     }
 }

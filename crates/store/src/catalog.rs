@@ -3,18 +3,18 @@
 //!
 //! A flush ends with one transaction: until it the samples are in the log, from it on they are in the segment.
 
+pub(crate) mod copy;
 mod pvs;
 mod pvs_wire;
 mod wire;
 
 use std::{
-    collections::HashMap,
     fmt, io,
     sync::{Arc, RwLock, RwLockReadGuard},
 };
 
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
-use sample::{Gap, GapCause, Metadata, PvId, PvName, Timestamp};
+use sample::{Gap, GapCause, Metadata, PvId, Timestamp};
 
 pub(crate) use pvs_wire::{archived_bytes, removed_bytes};
 pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
@@ -187,6 +187,13 @@ impl Catalog {
         })
     }
 
+    /// Says of segments that were in other places that they lie in the folder of the archive.
+    pub(crate) fn bring_home(&self, segments: &[Manifest]) -> Result<(), Error> {
+        let away = segments.iter().filter(|manifest| manifest.place.is_some());
+        let home: Vec<Manifest> = away.map(|manifest| Manifest { place: None, ..manifest.clone() }).collect();
+        self.replace_segments(&[], &home)
+    }
+
     /// Ends the gaps that are still open at `alive`, and records that the archiver was not running from then to `now`.
     pub(crate) fn commit_restart(&self, alive: Option<Timestamp>, now: Timestamp) -> Result<(), Error> {
         self.write(|transaction| {
@@ -256,38 +263,6 @@ impl Catalog {
             Ok(found)
         })
     }
-}
-
-/// What a check wants to know of the catalogue.
-#[derive(Debug, Default)]
-pub(crate) struct Copy {
-    pub(crate) names: HashMap<PvId, PvName>,
-    pub(crate) segments: Vec<String>,
-}
-
-/// Reads a copy of the catalogue's bytes, for a check beside a running archiver, and verifies each of its checksums.
-pub(crate) fn open_copy(bytes: &[u8]) -> Result<Copy, redb::Error> {
-    let backend = redb::backends::InMemoryBackend::new();
-    backend.set_len(bytes.len() as u64)?;
-    backend.write(0, bytes)?;
-    let mut database = Database::builder().create_with_backend(backend)?;
-    if !database.check_integrity()? {
-        return Err(redb::Error::Corrupted("a checksum does not match".to_owned()));
-    }
-    let transaction = database.begin_read()?;
-    let mut copy = Copy::default();
-    for row in transaction.open_table(PVS)?.iter()? {
-        let (id, bytes) = row?;
-        let id = PvId(id.value());
-        let row = pvs_wire::pv(id, bytes.value()).ok_or(unreadable("the entry of a PV"))?;
-        copy.names.insert(id, row.into_entry().name);
-    }
-    for row in transaction.open_table(SEGMENTS)?.iter()? {
-        let (id, bytes) = row?;
-        let manifest = wire::manifest(id.value(), bytes.value()).ok_or(unreadable("the entry of a segment"))?;
-        copy.segments.push(manifest.key);
-    }
-    Ok(copy)
 }
 
 /// A read transaction with shorthands.

@@ -1,22 +1,21 @@
 //! The check: reads every byte of an archive and says what is damaged, beside a running archiver.
 
-use std::{collections::HashMap, fmt, io, path::Path, sync::Arc, thread, time::Duration};
+use std::{collections::HashMap, fmt, io, path::Path, sync::Arc};
 
 use sample::{PvId, PvName, TimeRange};
 
 use crate::{
     Error, Summary,
-    catalog::{self, CATALOGUE},
+    catalog::{
+        CATALOGUE,
+        copy::{self, Copy, read_file},
+    },
     disk::{Disk, RealDisk},
     log, log_format, log_scan,
     segment::{Entry, Record, Segment, Table},
     segment_format::HEADER_LEN,
     week,
 };
-
-/// So often a check tries to copy a catalogue that a running archiver changes meanwhile, and so long it waits in between.
-const COPIES_MAX: usize = 100;
-const COPY_PAUSE: Duration = Duration::from_millis(20);
 
 /// How far a check has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +88,9 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
         let found = format!("it holds no {CATALOGUE}");
         return Err(Error::NotAStore { folder: folder.to_owned(), found });
     }
-    let (copy, unreadable) = match read_catalogue(&*disk)? {
+    let (copy, unreadable) = match copy::read_copy(&*disk)? {
         Ok(copy) => (copy, None),
-        Err(reason) => (catalog::Copy::default(), Some(reason)),
+        Err(reason) => (Copy::default(), Some(reason)),
     };
     let mut segments = Vec::new();
     for week in names.iter().filter(|name| week::is_folder(name)) {
@@ -105,8 +104,8 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
     if let Some(reason) = unreadable {
         check.problem(format!("{CATALOGUE} cannot be read, PVs are told by their numbers: {reason}"));
     }
-    for missing in copy.segments.iter().filter(|key| !segments.contains(key)) {
-        check.problem(format!("{missing} is in the catalogue, but there is no such file"));
+    for missing in copy.segments.iter().filter(|of| !segments.contains(&of.key)) {
+        check.problem(format!("{} is in the catalogue, but there is no such file", missing.key));
     }
     for key in &segments {
         check.segment(key)?;
@@ -115,47 +114,6 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
         check.log(key, Some(key) == logs.last())?;
     }
     Ok(check.report)
-}
-
-/// What the catalogue says, or why it says nothing. A copy that was taken while a transaction ended is torn: another is taken,
-/// until one can be read or two are the same and neither can.
-fn read_catalogue(disk: &dyn Disk) -> Result<Result<catalog::Copy, String>, Error> {
-    let mut last = None;
-    for _ in 0..COPIES_MAX {
-        let Some(bytes) = copy_catalogue(disk)? else {
-            thread::sleep(COPY_PAUSE);
-            continue;
-        };
-        match catalog::open_copy(&bytes) {
-            Ok(copy) => return Ok(Ok(copy)),
-            Err(error) if last.as_ref() == Some(&bytes) => return Ok(Err(error.to_string())),
-            Err(_) => last = Some(bytes),
-        }
-        thread::sleep(COPY_PAUSE);
-    }
-    Ok(Err("it changes all the time; check again when fewer PVs are added".to_owned()))
-}
-
-/// The bytes of the catalogue; none if a transaction ended meanwhile, which changes its first page.
-fn copy_catalogue(disk: &dyn Disk) -> Result<Option<Vec<u8>>, Error> {
-    let Some(bytes) = read_file(disk, CATALOGUE)? else { return Ok(None) };
-    let mut first_page = [0; 512];
-    let unchanged = disk.read_at(CATALOGUE, 0, &mut first_page).is_ok() && bytes.starts_with(&first_page);
-    Ok(unchanged.then_some(bytes))
-}
-
-/// A whole file; none if it is not there any more, or became shorter while it was read.
-fn read_file(disk: &dyn Disk, key: &str) -> Result<Option<Vec<u8>>, Error> {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; disk.len(key)? as usize];
-        disk.read_at(key, 0, &mut bytes)?;
-        Ok(bytes)
-    };
-    match read() {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::UnexpectedEof].contains(&error.kind()) => Ok(None),
-        Err(source) => Err(Error::Io { doing: "read", path: key.to_owned(), source }),
-    }
 }
 
 /// A check under way.

@@ -69,6 +69,13 @@ pub enum Error {
         /// What was looked for, and where.
         what: String,
     },
+    /// A backup or a repair cannot be made as it was asked for.
+    CannotDo {
+        /// What was asked for, as in "cannot …".
+        doing: &'static str,
+        /// Why not, and what to do.
+        reason: String,
+    },
     /// A file of blocks is damaged as a whole: its footer, directory or index.
     CorruptSegment {
         /// Which file.
@@ -118,6 +125,7 @@ impl fmt::Display for Error {
                 write!(f, "{name} is an alias of the PV {owner} already; remove the alias first")
             }
             Error::NothingThere { what } => write!(f, "there is no {what}"),
+            Error::CannotDo { doing, reason } => write!(f, "cannot {doing}: {reason}"),
             Error::CorruptSegment { path, reason } => write!(f, "the segment {path} is damaged: {reason}"),
             Error::CorruptBlock { path, offset, pv, t0, t1, reason } => write!(
                 f,

@@ -13,6 +13,7 @@
 #![deny(missing_docs)]
 
 mod audit;
+mod backup;
 #[doc(hidden)]
 pub mod bench;
 mod block;
@@ -61,6 +62,7 @@ mod week;
 mod writer;
 
 pub use audit::{Action, AuditRecord};
+pub use backup::{Backup, backup};
 pub use check::{BadBlock, Progress, Report, check};
 pub use config::{Config, Durable};
 pub use deletion::Deletion;

@@ -1,0 +1,98 @@
+//! A copy of the catalogue, taken while an archiver may be writing to it: for a check, a backup or a repair.
+
+use std::{collections::HashMap, io, thread, time::Duration};
+
+use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend};
+use sample::{PvId, PvName, Timestamp};
+
+use super::{CATALOGUE, META, PVS, Position, SEGMENTS, pvs_wire, unreadable, wire};
+use crate::{Error, disk::Disk, manifest::Manifest};
+
+/// So often a copy is taken of a catalogue that a running archiver changes meanwhile, and so long it waits in between.
+const COPIES_MAX: usize = 100;
+const COPY_PAUSE: Duration = Duration::from_millis(20);
+
+/// What a copy says.
+#[derive(Debug, Default)]
+pub(crate) struct Copy {
+    /// The file as it was.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) names: HashMap<PvId, PvName>,
+    /// In the order of their writing.
+    pub(crate) segments: Vec<Manifest>,
+    pub(crate) position: Position,
+}
+
+/// What the catalogue says, or why it says nothing. A copy that was taken while a transaction ended is torn: another is taken,
+/// until one can be read or two are the same and neither can.
+pub(crate) fn read_copy(disk: &dyn Disk) -> Result<Result<Copy, String>, Error> {
+    let mut last = None;
+    for _ in 0..COPIES_MAX {
+        let Some(bytes) = stable_bytes(disk)? else {
+            thread::sleep(COPY_PAUSE);
+            continue;
+        };
+        match open_copy(&bytes) {
+            Ok(copy) => return Ok(Ok(Copy { bytes, ..copy })),
+            Err(error) if last.as_ref() == Some(&bytes) => return Ok(Err(error.to_string())),
+            Err(_) => last = Some(bytes),
+        }
+        thread::sleep(COPY_PAUSE);
+    }
+    Ok(Err("it changes all the time; try again when fewer PVs are added".to_owned()))
+}
+
+/// The bytes of the catalogue; none if a transaction ended meanwhile, which changes its first page.
+fn stable_bytes(disk: &dyn Disk) -> Result<Option<Vec<u8>>, Error> {
+    let Some(bytes) = read_file(disk, CATALOGUE)? else { return Ok(None) };
+    let mut first_page = [0; 512];
+    let unchanged = disk.read_at(CATALOGUE, 0, &mut first_page).is_ok() && bytes.starts_with(&first_page);
+    Ok(unchanged.then_some(bytes))
+}
+
+/// A whole file; none if it is not there any more, or became shorter while it was read.
+pub(crate) fn read_file(disk: &dyn Disk, key: &str) -> Result<Option<Vec<u8>>, Error> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; disk.len(key)? as usize];
+        disk.read_at(key, 0, &mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::UnexpectedEof].contains(&error.kind()) => Ok(None),
+        Err(source) => Err(Error::Io { doing: "read", path: key.to_owned(), source }),
+    }
+}
+
+/// Reads a copy and verifies each of its checksums.
+fn open_copy(bytes: &[u8]) -> Result<Copy, redb::Error> {
+    let backend = redb::backends::InMemoryBackend::new();
+    backend.set_len(bytes.len() as u64)?;
+    backend.write(0, bytes)?;
+    let mut database = Database::builder().create_with_backend(backend)?;
+    if !database.check_integrity()? {
+        return Err(redb::Error::Corrupted("a checksum does not match".to_owned()));
+    }
+    let transaction = database.begin_read()?;
+    let mut copy = Copy::default();
+    for row in transaction.open_table(PVS)?.iter()? {
+        let (id, bytes) = row?;
+        let id = PvId(id.value());
+        let row = pvs_wire::pv(id, bytes.value()).ok_or(unreadable("the entry of a PV"))?;
+        copy.names.insert(id, row.into_entry().name);
+    }
+    for row in transaction.open_table(SEGMENTS)?.iter()? {
+        let (id, bytes) = row?;
+        let manifest = wire::manifest(id.value(), bytes.value()).ok_or(unreadable("the entry of a segment"))?;
+        copy.segments.push(manifest);
+    }
+    let meta = transaction.open_table(META)?;
+    let number = |name| Ok::<_, redb::Error>(meta.get(name)?.map(|value| value.value()));
+    copy.position = Position {
+        frame: number("frame")?.unwrap_or(0),
+        appended: number("appended")?.unwrap_or(0),
+        alive: number("alive")?.map(|nanos| Timestamp::from_nanos(nanos as i64)),
+        next_segment: number("next_segment")?.unwrap_or(0),
+    };
+    Ok(copy)
+}

@@ -1,0 +1,32 @@
+//! `pvark check`: reads a whole archive and says what is wrong with it.
+
+use std::fmt;
+
+use crate::{Failure, cli::Check, client::print_line, progress::Told};
+
+/// The archive was read, and is damaged: told by an exit code of its own.
+#[derive(Debug)]
+pub(crate) struct Damaged(String);
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the archive in {} is damaged; see \"When something is damaged\" in docs/operate.md", self.0)
+    }
+}
+
+impl std::error::Error for Damaged {}
+
+pub(crate) fn run(command: &Check) -> Result<(), Failure> {
+    let mut told = Told::new();
+    let report = store::check(&command.data, |progress| told.tell("read", progress))?;
+    let store::Report { segments, blocks, samples, log_frames, bytes, .. } = report;
+    print_line(&format!(
+        "{segments} segments with {blocks} blocks of {samples} samples, {log_frames} frames of the log, {bytes} bytes"
+    ))?;
+    report.bad_blocks.iter().try_for_each(|bad| print_line(&format!("DAMAGED  {bad}")))?;
+    report.problems.iter().try_for_each(|problem| print_line(&format!("PROBLEM  {problem}")))?;
+    if report.is_clean() {
+        return Ok(print_line("every checksum is right")?);
+    }
+    Err(Damaged(command.data.display().to_string()).into())
+}

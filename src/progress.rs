@@ -1,0 +1,57 @@
+//! What a long command says while it works, on standard error: how far it has come, how fast, and how long it will take.
+
+use std::time::{Duration, Instant};
+
+/// So often it says something.
+const TELL_EVERY: Duration = Duration::from_secs(2);
+
+/// When a command began and when it last said something.
+pub(crate) struct Told {
+    began: Instant,
+    told_at: Instant,
+}
+
+impl Told {
+    pub(crate) fn new() -> Told {
+        Told { began: Instant::now(), told_at: Instant::now() }
+    }
+
+    /// Says how far it has come, unless it did so just now.
+    pub(crate) fn tell(&mut self, done: &str, progress: store::Progress) {
+        if self.told_at.elapsed() >= TELL_EVERY {
+            self.told_at = Instant::now();
+            eprintln!("{}", line(done, progress, self.began.elapsed()));
+        }
+    }
+}
+
+fn line(done: &str, progress: store::Progress, elapsed: Duration) -> String {
+    let store::Progress { bytes, bytes_total } = progress;
+    let rate = bytes as f64 / elapsed.as_secs_f64().max(1e-3);
+    let left = Duration::from_secs_f64(bytes_total.saturating_sub(bytes) as f64 / rate.max(1.0));
+    format!("{} of {} MB {done}, {:.0} MB/s, {} left", bytes >> 20, bytes_total >> 20, rate / 1e6, span(left))
+}
+
+fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_how_fast_and_how_long() {
+        let progress = store::Progress { bytes: 100 << 20, bytes_total: 1100 << 20 };
+        assert_eq!(line("read", progress, Duration::from_secs(1)), "100 of 1100 MB read, 105 MB/s, 10 s left");
+        let slow = store::Progress { bytes: 1, bytes_total: 14_400 };
+        assert_eq!(line("copied", slow, Duration::from_secs(1)), "0 of 0 MB copied, 0 MB/s, 3 h 59 min left");
+        let nothing = store::Progress { bytes: 0, bytes_total: 0 };
+        assert_eq!(line("copied", nothing, Duration::ZERO), "0 of 0 MB copied, 0 MB/s, 0 s left");
+    }
+}
