@@ -1,6 +1,11 @@
 //! The config file: TOML in, a checked `Config` out. Every key has a default, and a mistake is told with its line.
 
-use std::{fmt, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    fmt, fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use epics::addr::{self, AddrError};
 use sample::Protocol;
@@ -24,6 +29,7 @@ pub(crate) enum ConfigError {
     Broken { file: PathBuf, source: Box<toml::de::Error> },
     Address(AddrError),
     Listen { text: String },
+    Storage { name: String, wrong: &'static str },
 }
 
 impl fmt::Display for ConfigError {
@@ -36,6 +42,9 @@ impl fmt::Display for ConfigError {
                 write!(f, "the config file {} is not right: {source}", file.display())
             }
             ConfigError::Address(error) => write!(f, "{error}"),
+            ConfigError::Storage { name, wrong } => {
+                write!(f, "the place {name:?} of [[storage]] is not right: {wrong}")
+            }
             ConfigError::Listen { text } => write!(f, "listen is {text:?}, expected ADDR:PORT like 127.0.0.1:17665"),
         }
     }
@@ -69,6 +78,10 @@ struct File {
     head_megabytes_max: Megabytes,
     /// The longest time until recent samples are packed into blocks.
     flush_after: Span,
+    /// Where sealed segments go later, in this order.
+    storage: Vec<Storage>,
+    /// How long what was recorded is kept.
+    retention: Retention,
     /// Channel Access: how PVs are searched. Replaces the EPICS_CA_* variables.
     ca: Ca,
     /// pvAccess: how PVs are searched. Replaces the EPICS_PVA_* variables.
@@ -86,10 +99,50 @@ impl Default for File {
             queue_megabytes_max: Megabytes(256),
             head_megabytes_max: Megabytes(256),
             flush_after: Span(Duration::from_secs(3600)),
+            storage: Vec::new(),
+            retention: Retention::default(),
             ca: Ca::default(),
             pva: Pva::default(),
         }
     }
+}
+
+/// A place besides the folder of the archive.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Storage {
+    /// The name by which the archive knows it. Must stay the same; the folder may change.
+    name: PlaceName,
+    /// Where it is.
+    folder: PathBuf,
+    /// How long after the end of its week (or day) a segment comes here.
+    after: Span,
+    /// At most so much is copied there each second.
+    megabytes_per_second: Option<u32>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Retention {
+    /// Of all PVs that no rule names.
+    keep: Keep,
+    /// The first that fits a PV decides.
+    rules: Vec<KeepRule>,
+}
+
+impl Default for Retention {
+    fn default() -> Retention {
+        Retention { keep: Keep(None), rules: Vec::new() }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeepRule {
+    /// Names of PVs, with `*` and `?`.
+    pvs: String,
+    /// How long they are kept.
+    keep: Keep,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -138,14 +191,18 @@ impl Config {
             None => file.listen.0,
             Some(text) => text.parse().map_err(|_| ConfigError::Listen { text: text.clone() })?,
         };
+        let folder = options.data.clone().unwrap_or_else(|| file.data.clone());
+        let places = places(&folder, &file.storage)?;
         Ok(Config {
             serve: serve::Config::new(listen),
             log_format: options.log_format.unwrap_or(file.log_format.0),
             store: store::Config {
-                folder: options.data.clone().unwrap_or_else(|| file.data.clone()),
+                folder,
                 durable: file.durable.0,
                 head_bytes_max: file.head_megabytes_max.bytes(),
                 flush_after: file.flush_after.0,
+                places,
+                retention: file.retention.checked(),
             },
             acquire: acquire::Config {
                 default_protocol: file.default_protocol.0,
@@ -154,6 +211,39 @@ impl Config {
                 pva: file.pva.over(epics::pva::Config::from_env(&env)?)?,
             },
         })
+    }
+}
+
+/// The places, if segments can go through them in that order.
+fn places(data: &Path, storage: &[Storage]) -> Result<Vec<store::Place>, ConfigError> {
+    for (index, place) in storage.iter().enumerate() {
+        let earlier = &storage[..index];
+        let wrong = if place.folder == data {
+            "this is the folder of the archive itself"
+        } else if earlier.iter().any(|other| other.name.0 == place.name.0) {
+            "another place has this name"
+        } else if earlier.iter().any(|other| other.folder == place.folder) {
+            "another place has this folder"
+        } else if earlier.iter().any(|other| other.after.0 >= place.after.0) {
+            "segments would come here before they come to the place above; put places in the order of `after`"
+        } else {
+            continue;
+        };
+        return Err(ConfigError::Storage { name: place.name.0.clone(), wrong });
+    }
+    let place = |place: &Storage| store::Place {
+        name: place.name.0.clone(),
+        folder: place.folder.clone(),
+        after: place.after.0,
+        megabytes_per_second: place.megabytes_per_second,
+    };
+    Ok(storage.iter().map(place).collect())
+}
+
+impl Retention {
+    fn checked(self) -> store::Retention {
+        let rule = |rule: KeepRule| store::Rule { pvs: rule.pvs, keep: rule.keep.0 };
+        store::Retention { keep: self.keep.0, rules: self.rules.into_iter().map(rule).collect() }
     }
 }
 
@@ -223,6 +313,14 @@ macro_rules! checked_text {
 
 checked_text!(Listen(SocketAddr), "ADDR:PORT like \"127.0.0.1:17665\"", |text| text.parse().ok());
 checked_text!(Span(Duration), "a time like \"10min\", \"90s\" or \"1h\"", parse_span);
+checked_text!(Keep(Option<Duration>), "a time like \"90d\" or \"10y\", or \"forever\"", |text| match text {
+    "forever" => Some(None),
+    _ => parse_span(text).map(Some),
+});
+checked_text!(PlaceName(String), "a name of letters, digits, - and _", |text| {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (!text.is_empty() && text.chars().all(fits)).then(|| text.to_owned())
+});
 checked_text!(Durable(store::Durable), "a time like \"20ms\" or \"1s\", or \"off\"", |text| match text {
     "off" => Some(store::Durable::Off),
     _ => parse_span(text).map(store::Durable::Every),
@@ -266,7 +364,7 @@ impl<'de> Deserialize<'de> for Megabytes {
     }
 }
 
-/// `20ms`, `1s`, `10min`, `2h`, `7d`.
+/// `20ms`, `1s`, `10min`, `2h`, `7d`, `4w`, `10y` (a year has 366 days).
 pub(crate) fn parse_span(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -277,6 +375,8 @@ pub(crate) fn parse_span(text: &str) -> Option<Duration> {
         "m" | "min" => 60_000,
         "h" => 3_600_000,
         "d" => 86_400_000,
+        "w" => 7 * 86_400_000,
+        "y" => 366 * 86_400_000,
         _ => return None,
     };
     number.checked_mul(milliseconds).filter(|ms| *ms > 0).map(Duration::from_millis)
@@ -317,6 +417,38 @@ mod tests {
         assert_eq!((config.serve.listen.port(), config.store.folder), (1, PathBuf::from("/b")));
         assert_eq!(config.store.durable, store::Durable::Every(Duration::from_millis(20)));
         assert_eq!(config.acquire.ca.addresses, ["127.0.0.1:9".parse().unwrap()]);
+    }
+
+    #[test]
+    fn places_and_times_to_keep_are_read() {
+        let config = load(
+            "[[storage]]\nname = \"long\"\nfolder = \"/mnt/lts\"\nafter = \"30d\"\nmegabytes_per_second = 50\n\
+             [retention]\nkeep = \"10y\"\nrules = [{ pvs = \"A:*\", keep = \"forever\" }, { pvs = \"*\", keep = \"1w\" }]\n",
+        );
+        let store = config.unwrap().store;
+        let days = |days: u64| Duration::from_secs(days * 86_400);
+        let (name, folder, after) = ("long".to_owned(), "/mnt/lts".into(), days(30));
+        assert_eq!(store.places, [store::Place { name, folder, after, megabytes_per_second: Some(50) }]);
+        let rule = |pvs: &str, keep| store::Rule { pvs: pvs.to_owned(), keep };
+        let rules = vec![rule("A:*", None), rule("*", Some(days(7)))];
+        assert_eq!(store.retention, store::Retention { keep: Some(days(3660)), rules });
+    }
+
+    #[test]
+    fn places_that_cannot_be_gone_through_in_order_are_refused() {
+        let place = |name: &str, folder: &str, after: &str| {
+            format!("[[storage]]\nname = \"{name}\"\nfolder = \"{folder}\"\nafter = \"{after}\"\n")
+        };
+        for (second, part) in [
+            (place("a", "/b", "9d"), "name"),
+            (place("b", "/a", "9d"), "folder"),
+            (place("b", "/b", "1d"), "order"),
+            (place("b", "pvark-data", "9d"), "archive itself"),
+            (place("b c", "/b", "9d"), "letters"),
+        ] {
+            let error = load(&(place("a", "/a", "7d") + &second)).unwrap_err().to_string();
+            assert!(error.contains(part), "{part:?} is missing in: {error}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use sample::{Gap, GapCause, Metadata, PvId, Timestamp};
 pub(crate) use pvs_wire::{archived_bytes, removed_bytes};
 pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
 
-use crate::{Error, disk::Disk, head::Facts, manifest::Manifest};
+use crate::{AuditRecord, Error, disk::Disk, head::Facts, manifest::Manifest};
 
 /// The key of the catalogue, and the mark of an archive.
 pub(crate) const CATALOGUE: &str = "catalogue.redb";
@@ -39,6 +39,9 @@ const OPEN_GAPS: TableDefinition<(u32, i64, u8), u64> = TableDefinition::new("op
 const ARCHIVER_GAPS: TableDefinition<(i64, u8), (i64, u64)> = TableDefinition::new("archiver_gaps");
 /// (sequence, part) → manifest
 const SEGMENTS: TableDefinition<(u64, u32), &[u8]> = TableDefinition::new("segments");
+
+/// Name of a place that was used → its folder, for programs that have no configuration
+const PLACES: TableDefinition<&str, &str> = TableDefinition::new("places");
 
 /// Up to where the log is in segments, and what was counted until there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -174,8 +177,14 @@ impl Catalog {
     }
 
     /// The end of a merge, a move or a removal: some segments take the place of others.
-    pub(crate) fn replace_segments(&self, old: &[(u64, u32)], new: &[Manifest]) -> Result<(), Error> {
+    pub(crate) fn replace_segments(
+        &self,
+        old: &[(u64, u32)],
+        new: &[Manifest],
+        audit: &[AuditRecord],
+    ) -> Result<(), Error> {
         self.write(|transaction| {
+            pvs::put_audit(transaction, audit)?;
             let mut segments = transaction.open_table(SEGMENTS)?;
             for id in old {
                 segments.remove(id)?;
@@ -191,7 +200,40 @@ impl Catalog {
     pub(crate) fn bring_home(&self, segments: &[Manifest]) -> Result<(), Error> {
         let away = segments.iter().filter(|manifest| manifest.place.is_some());
         let home: Vec<Manifest> = away.map(|manifest| Manifest { place: None, ..manifest.clone() }).collect();
-        self.replace_segments(&[], &home)
+        self.replace_segments(&[], &home, &[])
+    }
+
+    /// The number of the archive, which its places carry, and whether a place was never used. The number is made when it is first
+    /// asked for, from the time.
+    pub(crate) fn place(&self, name: &str, now: Timestamp) -> Result<(u64, bool), Error> {
+        let known = self.read(|tables| {
+            let known = tables.0.open_table(PLACES)?.get(name)?.is_some();
+            Ok((tables.meta("archive")?, known))
+        })?;
+        let archive = match known.0 {
+            Some(archive) => archive,
+            None => {
+                let archive = xxhash_rust::xxh3::xxh3_64(&now.nanos().to_le_bytes());
+                self.write(|transaction| {
+                    transaction.open_table(META)?.insert("archive", archive)?;
+                    Ok(archive)
+                })?
+            }
+        };
+        Ok((archive, !known.1))
+    }
+
+    /// A place is in use, in a folder.
+    pub(crate) fn put_place(&self, name: &str, folder: &str) -> Result<(), Error> {
+        let known = self
+            .read(|tables| Ok(tables.0.open_table(PLACES)?.get(name)?.is_some_and(|known| known.value() == folder)))?;
+        if known {
+            return Ok(());
+        }
+        self.write(|transaction| {
+            transaction.open_table(PLACES)?.insert(name, folder)?;
+            Ok(())
+        })
     }
 
     /// Ends the gaps that are still open at `alive`, and records that the archiver was not running from then to `now`.
@@ -325,6 +367,7 @@ fn create(disk: &Arc<dyn Disk>) -> Result<(), Error> {
         transaction.open_table(OPEN_GAPS)?;
         transaction.open_table(ARCHIVER_GAPS)?;
         transaction.open_table(SEGMENTS)?;
+        transaction.open_table(PLACES)?;
         Ok(transaction.commit()?)
     };
     run().map_err(|error| Error::Catalogue { doing: "create", source: error.into() })?;

@@ -12,13 +12,15 @@ use std::{
 use sample::{Batch, PvId, TimeRange, Timestamp, ValueType};
 
 use crate::{
-    Error, Samples,
+    AuditRecord, Error, Samples,
     block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX},
     codec::Effort,
     engine::Engine,
     flush::write_blocks,
+    health::Work,
     manifest::{Level, Manifest},
     parts::{Lookup, Part, Summaries},
+    places::{Places, tables_key},
     policy::{self, SEGMENT_BYTES_MAX, Task, View},
     segment::{Record, Segment, SegmentWriter},
 };
@@ -35,12 +37,12 @@ pub(crate) enum Compaction {
 }
 
 /// What the merged segments are to be.
-struct Plan<'a> {
-    run: &'a [Arc<Segment>],
-    level: Level,
+pub(crate) struct Plan<'a> {
+    pub(crate) run: &'a [Arc<Segment>],
+    pub(crate) level: Level,
     /// Rules of retention by which PVs are left out, as a number; they are chosen by `leave_out`.
-    trimmed: u64,
-    leave_out: &'a dyn Fn(PvId) -> bool,
+    pub(crate) trimmed: u64,
+    pub(crate) leave_out: &'a dyn Fn(PvId) -> bool,
 }
 
 impl Engine {
@@ -48,12 +50,9 @@ impl Engine {
     pub(crate) fn compact(&self, now: Timestamp, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
         let segments = self.snapshot().segments.clone();
         let chosen = |indices: Vec<usize>| -> Vec<_> { indices.iter().map(|index| segments[*index].clone()).collect() };
-        match policy::next(&views(&segments), now) {
+        match policy::next(&views(&segments, &self.places), now) {
             None => Ok(Compaction::Nothing),
-            Some(Task::Seal(indices)) => {
-                self.seal(&chosen(indices))?;
-                Ok(Compaction::Done)
-            }
+            Some(Task::Seal(indices)) => self.seal(&chosen(indices)),
             Some(Task::Merge(indices, level)) => self.merge(&chosen(indices), level, go_on),
         }
     }
@@ -77,18 +76,26 @@ impl Engine {
 
     /// Writes the samples of a run anew and puts the result in its place.
     fn rewrite(&self, plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
+        let Some(written) = self.write_plan(plan, go_on)? else { return Ok(Compaction::Stopped) };
+        let bytes = written.iter().map(|manifest| manifest.bytes).sum();
+        let entered = self.enter(plan.run, written, &[])?;
+        if entered == Compaction::Done {
+            self.counters.merged_segments.fetch_add(plan.run.len() as u64, Relaxed);
+            self.counters.merged_bytes.fetch_add(bytes, Relaxed);
+        }
+        Ok(entered)
+    }
+
+    /// Writes the samples of a run anew, to files that are synced but not named yet; none if it was told to stop.
+    pub(crate) fn write_plan(&self, plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Option<Vec<Manifest>>, Error> {
         let mut output = Output::new(self, plan)?;
         let written = self.write_merged(plan, &mut output, go_on);
-        match written {
-            Ok(Compaction::Done) => {
-                self.enter_merged(plan.run, output.written)?;
-                Ok(Compaction::Done)
-            }
-            other => {
-                output.abandon();
-                other
-            }
+        self.counters.set_work("merging", None);
+        if let Ok(Compaction::Done) = written {
+            return Ok(Some(output.written));
         }
+        output.abandon();
+        written.map(|_| None)
     }
 
     /// Writes what is in the segments of a run.
@@ -96,8 +103,9 @@ impl Engine {
         let mut directories: Vec<_> = plan
             .run
             .iter()
-            .map(|segment| Directory { segment, page: 0, records: Vec::new().into_iter().peekable() })
+            .map(|segment| Directory { segment, page: 0, records: Vec::new().into_iter().peekable(), bytes: 0 })
             .collect();
+        let bytes_total = plan.run.iter().map(|segment| segment.manifest.bytes).sum();
         loop {
             let mut next = None;
             for directory in &mut directories {
@@ -107,6 +115,9 @@ impl Engine {
             if !go_on() {
                 return Ok(Compaction::Stopped);
             }
+            let bytes = directories.iter().map(|directory| directory.bytes).sum();
+            self.counters
+                .set_work("merging", Some(Work::new("merging", &plan.run[0].manifest.key, bytes, bytes_total)));
             let parts = self.parts_of(pv, &mut directories)?;
             if (plan.leave_out)(pv) {
                 continue;
@@ -143,41 +154,71 @@ impl Engine {
         Ok(parts)
     }
 
-    /// Puts the merged segments in place of those of the run: on disk, in the catalogue, for readers.
-    fn enter_merged(&self, run: &[Arc<Segment>], merged: Vec<Manifest>) -> Result<(), Error> {
+    /// Names what was written and puts it in place of a run: on disk, in the catalogue, for readers.
+    pub(crate) fn enter(
+        &self,
+        run: &[Arc<Segment>],
+        written: Vec<Manifest>,
+        audit: &[AuditRecord],
+    ) -> Result<Compaction, Error> {
         let name = || -> io::Result<()> {
-            for manifest in &merged {
+            for manifest in &written {
                 self.disk.rename(&unfinished(&manifest.key), &manifest.key)?;
             }
-            merged.first().map_or(Ok(()), |manifest| self.disk.sync_folder(manifest.folder()))
+            written.first().map_or(Ok(()), |manifest| self.disk.sync_folder(manifest.folder()))
         };
         name().map_err(|source| Error::Io { doing: "name the segment", path: run[0].manifest.key.clone(), source })?;
-        let bytes = merged.iter().map(|manifest| manifest.bytes).sum();
-        self.replace_segments(run, merged)?;
-        run.iter().for_each(|segment| segment.replace());
-        self.counters.merged_segments.fetch_add(run.len() as u64, Relaxed);
-        self.counters.merged_bytes.fetch_add(bytes, Relaxed);
-        Ok(())
+        let keys: Vec<String> = written.iter().map(|manifest| manifest.key.clone()).collect();
+        let entered = self.replace_segments(run, written, audit)?;
+        if entered != Compaction::Done {
+            keys.iter().for_each(|key| self.remove_unfinished(key));
+        }
+        Ok(entered)
     }
 
     /// Marks segments as sealed: their files stay as they are.
-    fn seal(&self, segments: &[Arc<Segment>]) -> Result<(), Error> {
+    fn seal(&self, segments: &[Arc<Segment>]) -> Result<Compaction, Error> {
         let sealed = |segment: &Arc<Segment>| Manifest { level: Level::Week, ..segment.manifest.clone() };
-        self.replace_segments(segments, segments.iter().map(sealed).collect())
+        self.replace_segments(segments, segments.iter().map(sealed).collect(), &[])
     }
 
-    /// Puts segments in the place of others: in the catalogue, then for readers.
-    pub(crate) fn replace_segments(&self, old: &[Arc<Segment>], new: Vec<Manifest>) -> Result<(), Error> {
+    /// Puts segments in the place of others: in the catalogue, then for readers. Files that are no longer named go when nobody
+    /// reads them. Nothing is done, and `Stopped` said, if somebody else has replaced one of the old segments meanwhile.
+    pub(crate) fn replace_segments(
+        &self,
+        old: &[Arc<Segment>],
+        new: Vec<Manifest>,
+        audit: &[AuditRecord],
+    ) -> Result<Compaction, Error> {
+        let _arranging = self.arranging.lock().expect("no holder of this lock panics");
+        let snapshot = self.snapshot();
+        let is_current = |segment: &Arc<Segment>| snapshot.segments.iter().any(|current| Arc::ptr_eq(current, segment));
+        if !old.iter().all(is_current) {
+            return Ok(Compaction::Stopped);
+        }
         let ids: Vec<(u64, u32)> = old.iter().map(|segment| segment.manifest.id()).collect();
-        self.catalog.replace_segments(&ids, &new)?;
-        let new: Vec<_> = new.into_iter().map(|manifest| Arc::new(Segment::new(self.disk.clone(), manifest))).collect();
+        self.catalog.replace_segments(&ids, &new, audit)?;
+        for Manifest { key, place, .. } in old.iter().map(|segment| &segment.manifest) {
+            let stays = |manifest: &Manifest| manifest.key == *key && manifest.place.is_some();
+            if place.is_some() && !new.iter().any(stays) {
+                self.remove_unfinished(&tables_key(key)); // who still reads finds them in the far file
+            }
+        }
+        for segment in old {
+            let Manifest { key, place, .. } = &segment.manifest;
+            if !new.iter().any(|manifest| manifest.key == *key && manifest.place == *place) {
+                segment.replace();
+            }
+        }
+        let open = |manifest: Manifest| Arc::new(Segment::new(self.places.disk_for(&self.disk, &manifest), manifest));
+        let new: Vec<_> = new.into_iter().map(open).collect();
         self.change_snapshot(|snapshot| {
             let segments = Arc::make_mut(&mut snapshot.segments);
             segments.retain(|segment| !ids.contains(&segment.manifest.id()));
             segments.extend(new);
             segments.sort_by_key(|segment| segment.manifest.id());
         });
-        Ok(())
+        Ok(Compaction::Done)
     }
 
     pub(crate) fn remove_unfinished(&self, key: &str) {
@@ -190,8 +231,12 @@ impl Engine {
 }
 
 /// What the policy sees.
-pub(crate) fn views(segments: &[Arc<Segment>]) -> Vec<View<'_>> {
-    segments.iter().map(|segment| View { manifest: &segment.manifest, kept: segment.is_kept() }).collect()
+pub(crate) fn views<'a>(segments: &'a [Arc<Segment>], places: &Places) -> Vec<View<'a>> {
+    let view = |segment: &'a Arc<Segment>| {
+        let manifest = &segment.manifest;
+        View { manifest, kept: segment.is_kept(), away: !places.reach(manifest) }
+    };
+    segments.iter().map(view).collect()
 }
 
 fn unfinished(key: &str) -> String {
@@ -203,6 +248,8 @@ struct Directory<'a> {
     segment: &'a Arc<Segment>,
     page: usize,
     records: Peekable<std::vec::IntoIter<Record>>,
+    /// About how much of the segment was read.
+    bytes: u64,
 }
 
 impl Directory<'_> {
@@ -211,6 +258,8 @@ impl Directory<'_> {
         while self.records.peek().is_none() && self.page < self.segment.footer()?.first_pvs.len() {
             self.records = self.segment.page(self.page)?.into_iter().peekable();
             self.page += 1;
+            let pages = self.segment.footer()?.first_pvs.len() as u64;
+            self.bytes = self.segment.manifest.bytes / pages.max(1) * self.page as u64;
         }
         Ok(self.records.peek().map(|record| record.pv))
     }

@@ -22,6 +22,41 @@ pub struct Config {
     pub head_bytes_max: usize,
     /// How old the oldest sample in the head may become before it is flushed.
     pub flush_after: Duration,
+    /// Where sealed segments go later, in the order in which they go there.
+    pub places: Vec<Place>,
+    /// How long what was recorded is kept.
+    pub retention: Retention,
+}
+
+/// A place for blocks besides the folder of the archive, as a slower or larger disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its name in the catalogue; it must not change while it holds segments.
+    pub name: String,
+    /// Where it is; it may change.
+    pub folder: PathBuf,
+    /// How long after the end of its day or week a segment comes here.
+    pub after: Duration,
+    /// At most so much is copied there each second.
+    pub megabytes_per_second: Option<u32>,
+}
+
+/// How long what was recorded is kept, by PV.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Of all PVs that no rule names; none: for ever.
+    pub keep: Option<Duration>,
+    /// The first that fits a PV's name decides.
+    pub rules: Vec<Rule>,
+}
+
+/// How long PVs are kept whose names are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Their names, with `*` for any characters and `?` for one.
+    pub pvs: String,
+    /// None: for ever.
+    pub keep: Option<Duration>,
 }
 
 impl Config {
@@ -32,6 +67,8 @@ impl Config {
             durable: Durable::Every(Duration::from_secs(1)),
             head_bytes_max: 256 << 20,
             flush_after: Duration::from_secs(600),
+            places: Vec::new(),
+            retention: Retention::default(),
         }
     }
 }

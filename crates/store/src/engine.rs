@@ -20,6 +20,7 @@ use crate::{
     health::Counters,
     log::Log,
     newest::Newest,
+    places::Places,
     registry::Registry,
     segment::Segment,
 };
@@ -35,7 +36,10 @@ pub(crate) struct Engine {
     pub(crate) config: Config,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) catalog: Catalog,
+    pub(crate) places: Places,
     // guarded by lock
+    /// Held while segments take the place of others: merges, moves and removals may come to it with the same ones.
+    pub(crate) arranging: Mutex<()>,
     pub(crate) ingest: Mutex<Ingest>,
     pub(crate) flushing: Mutex<Flushing>,
     /// Held while files of the log are synced or removed, so that none vanishes in between.
@@ -89,7 +93,7 @@ pub(crate) struct Snapshot {
 impl Engine {
     pub(crate) fn new(
         config: Config,
-        disk: Arc<dyn Disk>,
+        (disk, places): (Arc<dyn Disk>, Places),
         catalog: Catalog,
         registry: Registry,
         snapshot: Snapshot,
@@ -100,6 +104,8 @@ impl Engine {
             config,
             disk,
             catalog,
+            places,
+            arranging: Mutex::default(),
             ingest: Mutex::new(ingest),
             flushing: Mutex::new(Flushing { pending: None, next_segment }),
             syncing: Mutex::default(),

@@ -14,6 +14,53 @@ pub struct Watermark {
     pub durable: u64,
 }
 
+/// Something long that the store does in the background.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// What is done: `merging` or `moving`.
+    pub doing: &'static str,
+    /// To which segment.
+    pub key: String,
+    /// Bytes that are done.
+    pub bytes: u64,
+    /// Bytes in all.
+    pub bytes_total: u64,
+}
+
+impl Work {
+    pub(crate) fn new(doing: &'static str, key: &str, bytes: u64, bytes_total: u64) -> Work {
+        Work { doing, key: key.to_owned(), bytes, bytes_total }
+    }
+}
+
+/// How a place is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlaceHealth {
+    /// Its name in the configuration; that of the folder of the archive is empty.
+    pub name: String,
+    /// Why it cannot be used; none while it can.
+    pub trouble: Option<String>,
+    /// Segments whose blocks lie there.
+    pub segments: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Segments that are to be moved there.
+    pub moves_waiting: u64,
+}
+
+/// How many segments have come how far, and their bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LevelHealth {
+    /// `minutes`, `hour`, `day` or `week`; the last are sealed.
+    pub level: &'static str,
+    /// How many.
+    pub segments: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
 /// A snapshot of the counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -50,6 +97,22 @@ pub struct Health {
     pub flushed_bytes: u64,
     /// Bytes of the segments that merges wrote since the start.
     pub merged_bytes: u64,
+    /// Segments moved to other places since the start.
+    pub moved_segments: u64,
+    /// Their bytes.
+    pub moved_bytes: u64,
+    /// Segments that retention has taken away or written anew since the start.
+    pub expired_segments: u64,
+    /// Samples that went with them.
+    pub expired_samples: u64,
+    /// Bytes that went with them.
+    pub expired_bytes: u64,
+    /// Segments by how far they have come.
+    pub levels: Vec<LevelHealth>,
+    /// The folder of the archive, then the other places.
+    pub places: Vec<PlaceHealth>,
+    /// What is done in the background at this moment.
+    pub work: Vec<Work>,
     /// Samples that were dropped because they repeat another one exactly, found when heads were flushed since the start.
     pub repeats_dropped: u64,
     /// Blocks that were found damaged when they were read, since the start.
@@ -72,6 +135,13 @@ pub(crate) struct Counters {
     pub(crate) merged_segments: AtomicU64,
     pub(crate) flushed_bytes: AtomicU64,
     pub(crate) merged_bytes: AtomicU64,
+    pub(crate) moved_segments: AtomicU64,
+    pub(crate) moved_bytes: AtomicU64,
+    pub(crate) expired_segments: AtomicU64,
+    pub(crate) expired_samples: AtomicU64,
+    pub(crate) expired_bytes: AtomicU64,
+    /// What is done in the background, each kind once.
+    pub(crate) work: Mutex<Vec<Work>>,
     pub(crate) repeats_dropped: AtomicU64,
     pub(crate) corrupt_blocks: AtomicU64,
     pub(crate) refused_appends: AtomicU64,
@@ -89,6 +159,13 @@ impl Counters {
     pub(crate) fn watermark(&self) -> Watermark {
         let durable = self.durable.load(Relaxed);
         Watermark { appended: self.appended.load(Relaxed).max(durable), durable }
+    }
+
+    /// What is done of this kind at the moment.
+    pub(crate) fn set_work(&self, doing: &'static str, now: Option<Work>) {
+        let mut work = self.work.lock().expect("no holder of this lock panics");
+        work.retain(|work| work.doing != doing);
+        work.extend(now);
     }
 
     pub(crate) fn problem(&self, sentence: String) {
@@ -113,6 +190,12 @@ impl Counters {
             merged_segments: self.merged_segments.load(Relaxed),
             flushed_bytes: self.flushed_bytes.load(Relaxed),
             merged_bytes: self.merged_bytes.load(Relaxed),
+            moved_segments: self.moved_segments.load(Relaxed),
+            moved_bytes: self.moved_bytes.load(Relaxed),
+            expired_segments: self.expired_segments.load(Relaxed),
+            expired_samples: self.expired_samples.load(Relaxed),
+            expired_bytes: self.expired_bytes.load(Relaxed),
+            work: self.work.lock().expect("no holder of this lock panics").clone(),
             repeats_dropped: self.repeats_dropped.load(Relaxed),
             corrupt_blocks: self.corrupt_blocks.load(Relaxed),
             refused_appends: self.refused_appends.load(Relaxed),

@@ -19,6 +19,15 @@ pub(crate) enum Level {
 impl Level {
     pub(crate) const ALL: [Level; 4] = [Level::Minutes, Level::Hour, Level::Day, Level::Week];
 
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Level::Minutes => "minutes",
+            Level::Hour => "hour",
+            Level::Day => "day",
+            Level::Week => "week",
+        }
+    }
+
     pub(crate) fn from_number(number: u8) -> Option<Level> {
         Level::ALL.get(usize::from(number)).copied()
     }

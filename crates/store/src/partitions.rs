@@ -1,8 +1,12 @@
-//! The partitions of an archive, as an operator sees them: week by week, how far each has come and how large it is.
+//! The partitions of an archive, as an operator sees them: week by week, level by level, place by place.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{Reader, compact::views, policy};
+use sample::Timestamp;
+
+use crate::{
+    LevelHealth, PlaceHealth, Reader, compact::views, engine::Engine, manifest::Level, policy, segment::Segment,
+};
 
 pub use crate::policy::WeekState;
 
@@ -28,7 +32,7 @@ impl Reader {
         let now = self.engine().ingest().alive;
         let segments = self.engine().snapshot().segments.clone();
         let mut weeks: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-        let views = views(&segments);
+        let views = views(&segments, &self.engine().places);
         for view in &views {
             weeks.entry(view.manifest.folder()).or_default().push(*view);
         }
@@ -40,5 +44,39 @@ impl Reader {
             samples: views.iter().map(|view| view.manifest.samples).sum(),
         };
         weeks.into_iter().map(partition).collect()
+    }
+}
+
+/// How many segments have come how far.
+pub(crate) fn levels(segments: &[Arc<Segment>]) -> Vec<LevelHealth> {
+    let of = |level: Level| {
+        let bytes = segments.iter().map(|segment| &segment.manifest).filter(|manifest| manifest.level == level);
+        let (segments, bytes) = bytes.fold((0, 0), |(count, bytes), manifest| (count + 1, bytes + manifest.bytes));
+        LevelHealth { level: level.name(), segments, bytes }
+    };
+    Level::ALL.into_iter().map(of).collect()
+}
+
+impl Engine {
+    /// The folder of the archive, then the other places.
+    pub(crate) fn place_health(&self, segments: &[Arc<Segment>], now: Timestamp) -> Vec<PlaceHealth> {
+        let place = |name: &str, trouble| PlaceHealth {
+            name: name.to_owned(),
+            trouble,
+            segments: 0,
+            bytes: 0,
+            moves_waiting: 0,
+        };
+        let mut all = vec![place("", None)];
+        all.extend(self.places.iter().map(|found| place(&found.name, found.trouble())));
+        for manifest in segments.iter().map(|segment| &segment.manifest) {
+            let at = manifest.place.as_deref().and_then(|name| self.places.find(name)).map_or(0, |(at, _)| at + 1);
+            all[at].segments += 1;
+            all[at].bytes += manifest.bytes;
+            if let Some(to) = self.destination(manifest, now).and_then(|to| self.places.find(&to.name)) {
+                all[to.0 + 1].moves_waiting += 1;
+            }
+        }
+        all
     }
 }

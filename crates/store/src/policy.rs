@@ -33,6 +33,8 @@ pub(crate) struct View<'a> {
     pub(crate) manifest: &'a Manifest,
     /// It is damaged: it is left alone.
     pub(crate) kept: bool,
+    /// It lies in a place that cannot be reached: its week waits.
+    pub(crate) away: bool,
 }
 
 /// What is to be done next. Numbers are places in the list of segments.
@@ -91,6 +93,7 @@ fn unsealed<'a>(segments: &[View<'a>]) -> BTreeMap<&'a str, Vec<usize>> {
     for (index, segment) in segments.iter().enumerate().filter(|(_, segment)| segment.manifest.level < Level::Week) {
         weeks.entry(segment.manifest.folder()).or_default().push(index);
     }
+    weeks.retain(|_, of| !of.iter().any(|index| segments[*index].away));
     weeks
 }
 
@@ -200,7 +203,7 @@ mod tests {
     impl Life {
         fn views(&self) -> Vec<View<'_>> {
             let kept = |manifest: &Manifest| self.kept.contains(&manifest.sequence);
-            self.segments.iter().map(|manifest| View { manifest, kept: kept(manifest) }).collect()
+            self.segments.iter().map(|manifest| View { manifest, kept: kept(manifest), away: false }).collect()
         }
 
         /// Does all that is due, and says what.

@@ -10,6 +10,7 @@ use crate::{
     engine::Engine,
     field, log,
     merge::overlap,
+    partitions,
     parts::{Lookup, Part, Summaries},
     policy,
 };
@@ -208,16 +209,23 @@ impl Reader {
     /// How the store is doing.
     pub fn health(&self) -> Health {
         let snapshot = self.engine.snapshot();
+        let now = self.engine.ingest().alive;
         let manifests = || snapshot.segments.iter().map(|segment| &segment.manifest);
+        let counted = self.engine.counters.health();
+        let places = self.engine.place_health(&snapshot.segments, now);
+        let troubles = places.iter().filter_map(|place| place.trouble.clone());
         Health {
+            problems: counted.problems.iter().cloned().chain(troubles).collect(),
             log_bytes: log::bytes(&*self.engine.disk),
             block_bytes: manifests().map(|manifest| manifest.bytes).sum(),
             blocks: manifests().map(|manifest| manifest.blocks).sum(),
             segments: snapshot.segments.len() as u64,
-            weeks_pending: policy::pending(&views(&snapshot.segments), self.engine.ingest().alive) as u64,
+            weeks_pending: policy::pending(&views(&snapshot.segments, &self.engine.places), now) as u64,
+            levels: partitions::levels(&snapshot.segments),
+            places,
             head_bytes: snapshot.heads.iter().map(|head| head.bytes() as u64).sum(),
             head_samples: snapshot.heads.iter().map(|head| head.samples()).sum(),
-            ..self.engine.counters.health()
+            ..counted
         }
     }
 }

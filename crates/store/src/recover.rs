@@ -12,7 +12,7 @@ use crate::{
     log, log_format,
     log_scan::{self, Frame},
     manifest::Manifest,
-    week,
+    places, week,
 };
 
 const QUARANTINE: &str = "quarantine";
@@ -136,12 +136,15 @@ fn close_gaps(recovered: &mut Recovered) {
 /// crash came between the file and the transaction, and the log has their samples.
 pub(crate) fn set_orphans_aside(disk: &dyn Disk, segments: &[Manifest]) -> Result<Vec<String>, Error> {
     let known: HashSet<&str> = segments.iter().map(|segment| segment.key.as_str()).collect();
+    let moved = segments.iter().filter(|segment| segment.place.is_some());
+    let tables: HashSet<String> = moved.map(|segment| places::tables_key(&segment.key)).collect();
     let mut problems = Vec::new();
     let mut run = || -> io::Result<()> {
         for folder in disk.list("")?.iter().filter(|name| week::is_folder(name)) {
             for name in disk.list(folder)? {
                 let key = format!("{folder}/{name}");
                 if name.ends_with(".tmp")
+                    || (name.ends_with(".tables") && !tables.contains(&key))
                     || (name.ends_with(".seg") && is_left_over(&name, segments) && !known.contains(&*key))
                 {
                     disk.remove(&key)?;
@@ -161,7 +164,7 @@ pub(crate) fn set_orphans_aside(disk: &dyn Disk, segments: &[Manifest]) -> Resul
 }
 
 /// Whether an unknown segment is a merged one that was not entered, or one that was merged into a known one.
-fn is_left_over(name: &str, segments: &[Manifest]) -> bool {
+pub(crate) fn is_left_over(name: &str, segments: &[Manifest]) -> bool {
     let numbers = name.trim_end_matches(".seg");
     let merged = numbers.contains('-');
     let number = numbers.parse().ok();

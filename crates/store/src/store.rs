@@ -15,7 +15,10 @@ use crate::{
     engine::{Engine, Ingest, Snapshot},
     head::Pool,
     log::Log,
-    log_format, recover,
+    log_format,
+    manifest::Manifest,
+    places::Places,
+    recover,
     segment::Segment,
     threads::Threads,
 };
@@ -35,22 +38,40 @@ impl Store {
     /// Gaps that were left open are closed at the last sign of life, and a gap of the whole archiver is recorded from then to
     /// `now`.
     pub fn open(config: Config, now: Timestamp) -> Result<Store, Error> {
-        let disk = Arc::new(RealDisk::new(&config.folder));
-        Store::open_on(disk, config, now)
+        let real = |folder: &Path| -> Arc<dyn Disk> { Arc::new(RealDisk::new(folder)) };
+        let places = config.places.iter().map(|place| real(&place.folder)).collect();
+        Store::open_on_disks(real(&config.folder), places, config, now)
     }
 
     /// Opens an archive that lies on `disk`; `config.folder` is then only a name in messages.
     pub fn open_on(disk: Arc<dyn Disk>, config: Config, now: Timestamp) -> Result<Store, Error> {
+        let places = config.places.iter().map(|place| -> Arc<dyn Disk> { Arc::new(RealDisk::new(&place.folder)) });
+        let places = places.collect();
+        Store::open_on_disks(disk, places, config, now)
+    }
+
+    /// Opens an archive that lies on `disk`, with a disk for each of the places of the configuration.
+    pub fn open_on_disks(
+        disk: Arc<dyn Disk>,
+        places: Vec<Arc<dyn Disk>>,
+        config: Config,
+        now: Timestamp,
+    ) -> Result<Store, Error> {
         let folder = config.folder.clone();
         take_folder(&*disk, &folder)?;
-        let opened = Store::open_locked(disk.clone(), config, now);
+        let opened = Store::open_locked(disk.clone(), places, config, now);
         if opened.is_err() {
             disk.unlock(LOCK);
         }
         opened
     }
 
-    fn open_locked(disk: Arc<dyn Disk>, config: Config, now: Timestamp) -> Result<Store, Error> {
+    fn open_locked(
+        disk: Arc<dyn Disk>,
+        places: Vec<Arc<dyn Disk>>,
+        config: Config,
+        now: Timestamp,
+    ) -> Result<Store, Error> {
         let catalog = Catalog::open(disk.clone())?;
         let registry = catalog.registry()?;
         let position = catalog.position()?;
@@ -61,7 +82,9 @@ impl Store {
         problems.extend(recovered.problems);
         catalog.commit_restart(recovered.alive, now)?;
 
-        let segments = manifests.into_iter().map(|manifest| Arc::new(Segment::new(disk.clone(), manifest))).collect();
+        let places = Places::new(&config.places, places, &manifests);
+        let open = |manifest: Manifest| Arc::new(Segment::new(places.disk_for(&disk, &manifest), manifest));
+        let segments = manifests.into_iter().map(open).collect();
         let mut log = Log::new(disk.clone(), recovered.next_log_file, recovered.next_frame);
         log.append(&recovered.closed_gaps, recovered.appended, now);
         let has_samples = recovered.head.samples() > 0;
@@ -69,7 +92,7 @@ impl Store {
         let snapshot = Snapshot { heads: vec![Arc::new(recovered.head)], segments: Arc::new(segments) };
         let ingest =
             Ingest { log, pages, head_since: has_samples.then_some(now), alive: now, refusal: None, closed: false };
-        let engine = Engine::new(config, disk, catalog, registry, snapshot, ingest, position.next_segment);
+        let engine = Engine::new(config, (disk, places), catalog, registry, snapshot, ingest, position.next_segment);
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);
         engine.flush_wanted.store(full, Relaxed);

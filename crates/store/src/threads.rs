@@ -1,4 +1,5 @@
-//! The threads of an open store: one writes the log, one syncs it, one flushes heads, one merges segments.
+//! The threads of an open store: one writes the log, one syncs it, one flushes heads, one merges segments, and one moves them if
+//! there is somewhere to go.
 
 use std::{
     sync::{
@@ -21,6 +22,11 @@ const FLUSH_POLL: Duration = Duration::from_millis(50);
 /// How often the compacting thread looks whether there is something to merge, and how long it waits after a failure.
 const COMPACT_POLL: Duration = Duration::from_millis(250);
 const COMPACT_RETRY: Duration = Duration::from_secs(60);
+
+/// How often the moving thread looks whether something is due; and at places, when they are well and when they are not.
+const MOVE_POLL: Duration = Duration::from_millis(250);
+const LOOK_EACH: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Running threads; they end when this is dropped.
 #[derive(Debug)]
@@ -54,6 +60,9 @@ impl Threads {
         threads.spawn("log-write", write_log)?;
         threads.spawn("flush", flush)?;
         threads.spawn("compact", compact)?;
+        if !engine.places.is_empty() {
+            threads.spawn("move", move_segments)?;
+        }
         if let Durable::Every(interval) = engine.config.durable {
             threads.spawn("log-sync", move |engine, stop| sync_log(engine, stop, interval))?;
         }
@@ -125,14 +134,40 @@ fn compact(engine: &Engine, stop: &Stop) {
     let mut pause = COMPACT_POLL;
     while stop.wait(pause) {
         let now = engine.ingest().alive;
-        pause = match engine.compact(now, &|| !stop.asked.load(Relaxed)) {
+        let go_on = || !stop.asked.load(Relaxed);
+        let done = engine.compact(now, &go_on).and_then(|done| match done {
+            Compaction::Nothing => engine.expire(now, &go_on),
+            done => Ok(done),
+        });
+        pause = match done {
             Ok(Compaction::Done) => Duration::ZERO,
             Ok(Compaction::Nothing | Compaction::Stopped) => COMPACT_POLL,
             Err(error) => {
-                engine.counters.problem(format!("segments cannot be merged: {error}"));
+                engine.counters.problem(format!("segments cannot be merged or taken away: {error}"));
                 COMPACT_RETRY
             }
         };
+    }
+}
+
+/// Waits for places that hang without holding up anything else.
+fn move_segments(engine: &Engine, stop: &Stop) {
+    let mut looked: Option<Instant> = None;
+    let mut pause = Duration::ZERO;
+    while stop.wait(pause) {
+        pause = MOVE_POLL;
+        let patience = if engine.places.iter().all(|place| place.is_usable()) { LOOK_EACH } else { LOOK_AGAIN };
+        if looked.is_none_or(|at| at.elapsed() >= patience) {
+            looked = Some(Instant::now());
+            if let Err(error) = engine.look_at_places() {
+                engine.counters.problem(format!("places cannot be looked at: {error}"));
+            }
+        }
+        let now = engine.ingest().alive;
+        while let Ok(Compaction::Done) = engine.move_next(now, &|| !stop.asked.load(Relaxed)).inspect_err(|error| {
+            engine.counters.problem(format!("a segment cannot be moved: {error}"));
+            stop.wait(COMPACT_RETRY);
+        }) {}
     }
 }
 

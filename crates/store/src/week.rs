@@ -5,6 +5,9 @@ use sample::Timestamp;
 
 const DAY_NANOS: i64 = 86_400_000_000_000;
 
+/// Days from the first of January of the year 1 on.
+const DAYS_TO_1970: i64 = 719_162;
+
 /// As in `2026-W47`.
 pub(crate) fn folder(time: Timestamp) -> String {
     let day = day(time);
@@ -29,9 +32,10 @@ pub(crate) fn day_end(day: i64) -> Timestamp {
 pub(crate) fn end(folder: &str) -> Timestamp {
     let end = || {
         let (year, week) = folder.split_once("-W")?;
-        let week: i64 = week.parse().ok()?;
-        let january = Timestamp::parse(&format!("{year}-01-04T00:00:00Z")).ok()?; // always in the first week
-        let monday = day(january) - (day(january) + 3).rem_euclid(7);
+        let (before, week) = (i64::from(year.parse::<i16>().ok()?) - 1, i64::from(week.parse::<u8>().ok()?));
+        let leap_days = before.div_euclid(4) - before.div_euclid(100) + before.div_euclid(400);
+        let january = 365 * before + leap_days - DAYS_TO_1970 + 3; // the 4th is always in the first week
+        let monday = january - (january + 3).rem_euclid(7);
         Some(day_end(monday + 7 * week - 1))
     };
     end().unwrap_or(Timestamp::MAX)

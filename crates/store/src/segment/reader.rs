@@ -72,7 +72,7 @@ impl Segment {
     pub(crate) fn of_file(disk: Arc<dyn Disk>, key: &str) -> Result<Segment, Error> {
         let io = |source| Error::Io { doing: "read", path: key.to_owned(), source };
         let bytes = disk.len(key).map_err(io)?;
-        let footer = read_footer(&*disk, key, bytes)?;
+        let footer = read_footer(&*disk, key, bytes, 0)?;
         let manifest = Manifest {
             sequence: footer.sequence,
             last: footer.sequence,
@@ -109,7 +109,7 @@ impl Segment {
             return Ok(footer);
         }
         let Manifest { key, bytes, tables_at, sequence, .. } = &self.manifest;
-        let footer = read_footer(&*self.disk, key, *bytes)?;
+        let footer = read_footer(&*self.disk, key, *bytes, *tables_at)?;
         if (footer.tables_at, footer.sequence) != (*tables_at, *sequence) {
             return Err(self.corrupt("it is another segment than the catalogue means".to_owned()));
         }
@@ -316,9 +316,11 @@ impl Tables<'_> {
     }
 }
 
-/// The footer of a file of so many bytes, from one read where it is not too long.
-fn read_footer(disk: &dyn Disk, key: &str, bytes: u64) -> Result<Footer, Error> {
-    let mut end = read_bytes(disk, key, bytes, bytes.saturating_sub(END_BYTES), bytes.min(END_BYTES))?;
+/// The footer of a file of so many bytes, from one read where it is not too long. Nothing before `tables_at` is read: the blocks may
+/// lie in a slower place.
+fn read_footer(disk: &dyn Disk, key: &str, bytes: u64, tables_at: u64) -> Result<Footer, Error> {
+    let len = bytes.saturating_sub(tables_at).min(END_BYTES);
+    let mut end = read_bytes(disk, key, bytes, bytes - len, len)?;
     let Some((rest, tail)) = end.split_last_chunk::<TAIL_LEN>() else {
         return Err(corrupt(key, "it is shorter than a segment can be".to_owned()));
     };

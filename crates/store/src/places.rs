@@ -1,0 +1,284 @@
+//! Places: where the blocks of sealed segments lie, when they do not lie in the folder of the archive.
+//!
+//! ```text
+//!   folder of the archive (near)                 another place (far)
+//!   2026-W47/….seg      of what was not moved        2026-W47/….seg      the whole file, under the same key
+//!   2026-W47/….tables   of a moved segment: its tables, directory, names and footer
+//! ```
+//! Whoever reads lists, bins or summaries of a moved segment does not touch the far place. A place carries a mark with the number of
+//! the archive: an empty folder to which nothing is mounted, or that of another archive, is not taken for it.
+
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use crate::{config, disk::Disk, manifest::Manifest};
+
+/// The mark of a place.
+const MARK: &str = "pvark-place";
+/// The trouble of a place in the first moment.
+const NOT_LOOKED_AT: &str = "it has not been looked at yet";
+
+/// A place besides the folder of the archive.
+#[derive(Debug)]
+pub(crate) struct Place {
+    // fixed after start
+    pub(crate) name: String,
+    pub(crate) after: Duration,
+    /// So many bytes a second are copied there at most.
+    pub(crate) bytes_per_second: Option<u64>,
+    /// None for a place that holds segments but is not configured any more.
+    disk: Option<Arc<dyn Disk>>,
+    pub(crate) folder: String,
+    // atomic
+    /// Left-over files were looked for since the start.
+    tidied: AtomicBool,
+    // guarded by lock
+    /// Why it cannot be used; it is looked at again and again.
+    trouble: Mutex<Option<String>>,
+}
+
+impl Place {
+    fn new(config: &config::Place, disk: Arc<dyn Disk>) -> Place {
+        Place {
+            name: config.name.clone(),
+            after: config.after,
+            bytes_per_second: config.megabytes_per_second.map(|rate| u64::from(rate.max(1)) << 20),
+            disk: Some(disk),
+            folder: config.folder.display().to_string(),
+            tidied: AtomicBool::new(false),
+            trouble: Mutex::new(Some(NOT_LOOKED_AT.to_owned())),
+        }
+    }
+
+    fn unknown(name: &str) -> Place {
+        Place {
+            name: name.to_owned(),
+            after: Duration::MAX,
+            bytes_per_second: None,
+            disk: None,
+            folder: String::new(),
+            tidied: AtomicBool::new(false),
+            trouble: Mutex::new(Some(format!(
+                "the place {name:?} holds segments but is not configured; put it back into the configuration"
+            ))),
+        }
+    }
+
+    pub(crate) fn disk(&self) -> io::Result<&Arc<dyn Disk>> {
+        self.disk.as_ref().ok_or_else(|| io::Error::other("it is not configured"))
+    }
+
+    fn state(&self) -> MutexGuard<'_, Option<String>> {
+        self.trouble.lock().expect("no holder of this lock panics")
+    }
+
+    /// Why it cannot be used, for an operator.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.state().clone().filter(|trouble| trouble != NOT_LOOKED_AT)
+    }
+
+    pub(crate) fn is_usable(&self) -> bool {
+        self.state().is_none()
+    }
+
+    /// Looks whether the place is there and ours; a place that was never used is made.
+    pub(crate) fn look(&self, archive: u64, first_use: bool) {
+        if self.disk.is_none() {
+            return;
+        }
+        let folder = &self.folder;
+        let trouble = match self.look_at_mark(archive, first_use) {
+            Ok(None) => None,
+            Ok(Some(reason)) => Some(format!("the place {:?} ({folder}) is not used: {reason}", self.name)),
+            Err(error) => Some(format!("the place {:?} ({folder}) cannot be reached: {error}", self.name)),
+        };
+        let mut state = self.state();
+        if *state != trouble {
+            match &trouble {
+                Some(trouble) => tracing::error!("{trouble}"),
+                None => tracing::info!("the place {:?} ({folder}) is in use", self.name),
+            }
+        }
+        *state = trouble;
+    }
+
+    /// Whether it is to be tidied: once, before anything is moved there.
+    pub(crate) fn is_untidied(&self) -> bool {
+        self.is_usable() && !self.tidied.swap(true, Relaxed)
+    }
+
+    fn look_at_mark(&self, archive: u64, first_use: bool) -> io::Result<Option<String>> {
+        let mark = format!("a place of the pvark archive {archive:016x}\n");
+        let disk = self.disk()?;
+        let found = disk.len(MARK).and_then(|len| {
+            let mut bytes = vec![0; len.min(200) as usize];
+            disk.read_at(MARK, 0, &mut bytes).map(|()| bytes)
+        });
+        match found {
+            Ok(bytes) if bytes == mark.as_bytes() => Ok(None),
+            // Half of a mark: the power went while it was made.
+            Ok(bytes) if first_use && mark.as_bytes().starts_with(&bytes) => self.put_mark(&mark),
+            Ok(_) => Ok(Some(format!("its file {MARK} says that it belongs to another archive"))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && first_use => self.put_mark(&mark),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(Some(format!("its file {MARK} is missing; is everything mounted?")))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn put_mark(&self, mark: &str) -> io::Result<Option<String>> {
+        let disk = self.disk()?;
+        disk.create_folder("")?;
+        disk.write_at(MARK, 0, mark.as_bytes())?;
+        disk.sync(MARK)?;
+        disk.sync_folder("")?;
+        Ok(None)
+    }
+
+    /// Something failed there.
+    pub(crate) fn fail(&self, doing: &str, error: &io::Error) {
+        let Place { name, folder, .. } = self;
+        let trouble = format!("the place {name:?} ({folder}) is not used for now: cannot {doing}: {error}");
+        tracing::error!("{trouble}");
+        *self.state() = Some(trouble);
+    }
+}
+
+/// All places, in the order in which segments go through them.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    places: Vec<Arc<Place>>,
+}
+
+impl Places {
+    /// Those of the configuration, and those that hold segments but are not in it.
+    pub(crate) fn new(configured: &[config::Place], disks: Vec<Arc<dyn Disk>>, manifests: &[Manifest]) -> Places {
+        let known = configured.iter().zip(disks).map(|(place, disk)| Arc::new(Place::new(place, disk)));
+        let mut places: Vec<Arc<Place>> = known.collect();
+        for name in manifests.iter().filter_map(|manifest| manifest.place.as_deref()) {
+            if !places.iter().any(|place| place.name == name) {
+                places.push(Arc::new(Place::unknown(name)));
+            }
+        }
+        Places { places }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Place>> {
+        self.places.iter()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The place with that name, and how far on the way it is.
+    pub(crate) fn find(&self, name: &str) -> Option<(usize, &Arc<Place>)> {
+        self.places.iter().enumerate().find(|(_, place)| place.name == name)
+    }
+
+    /// Where the blocks of a segment lie; none: in the folder of the archive.
+    pub(crate) fn of(&self, manifest: &Manifest) -> Option<&Arc<Place>> {
+        self.find(manifest.place.as_deref()?).map(|(_, place)| place)
+    }
+
+    /// With what a segment is read.
+    pub(crate) fn disk_for(&self, near: &Arc<dyn Disk>, manifest: &Manifest) -> Arc<dyn Disk> {
+        match self.of(manifest) {
+            None => near.clone(),
+            Some(place) => Arc::new(Moved { near: near.clone(), far: place.clone(), tables_at: manifest.tables_at }),
+        }
+    }
+
+    /// Whether a segment can be read and removed at this moment, as far as known.
+    pub(crate) fn reach(&self, manifest: &Manifest) -> bool {
+        self.of(manifest).is_none_or(|place| place.is_usable())
+    }
+}
+
+/// The key of the near part of a moved segment.
+pub(crate) fn tables_key(key: &str) -> String {
+    format!("{}.tables", key.strip_suffix(".seg").unwrap_or(key))
+}
+
+fn unsupported<T>() -> io::Result<T> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The disk of one moved segment, which is only read and removed: its near part answers for what lies behind the blocks.
+#[derive(Debug)]
+struct Moved {
+    near: Arc<dyn Disk>,
+    far: Arc<Place>,
+    tables_at: u64,
+}
+
+impl Moved {
+    fn far<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| {
+            io::Error::new(error.kind(), format!("it lies in the place {:?}, which says: {error}", self.far.name))
+        })
+    }
+}
+
+impl Disk for Moved {
+    fn len(&self, key: &str) -> io::Result<u64> {
+        self.far(self.far.disk().and_then(|disk| disk.len(key)))
+    }
+
+    fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        if let Some(offset) = offset.checked_sub(self.tables_at) {
+            match self.near.read_at(&tables_key(key), offset, bytes) {
+                // The far file is whole: without the near part reading is slower, nothing else.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                result => return result,
+            }
+        }
+        self.far(self.far.disk().and_then(|disk| disk.read_at(key, offset, bytes)))
+    }
+
+    /// Removes the far file alone: when a segment moves on, the near part stays.
+    fn remove(&self, key: &str) -> io::Result<()> {
+        self.far(self.far.disk().and_then(|disk| disk.remove(key)))
+    }
+
+    fn create_folder(&self, _: &str) -> io::Result<()> {
+        unsupported()
+    }
+
+    fn write_at(&self, _: &str, _: u64, _: &[u8]) -> io::Result<()> {
+        unsupported()
+    }
+
+    fn set_len(&self, _: &str, _: u64) -> io::Result<()> {
+        unsupported()
+    }
+
+    fn sync(&self, _: &str) -> io::Result<()> {
+        unsupported()
+    }
+
+    fn rename(&self, _: &str, _: &str) -> io::Result<()> {
+        unsupported()
+    }
+
+    fn list(&self, _: &str) -> io::Result<Vec<String>> {
+        unsupported()
+    }
+
+    fn sync_folder(&self, _: &str) -> io::Result<()> {
+        unsupported()
+    }
+
+    fn lock(&self, _: &str) -> io::Result<bool> {
+        unsupported()
+    }
+
+    fn unlock(&self, _: &str) {}
+}

@@ -1,0 +1,234 @@
+//! Retention: what was recorded is taken away when its time has come, if there are rules that say so.
+//!
+//! A sample's time has come when the week to which its segment belongs has been over for as long as its PV is kept. When it has
+//! come for all PVs of a segment, the segment goes as a whole; when for some of them, the segment is written anew without them. Each
+//! removal is one transaction of the catalogue, with a line of the audit.
+
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+use sample::{By, PvId, Timestamp};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{
+    AuditRecord, Error,
+    audit::Action,
+    compact::{Compaction, Plan},
+    config::{Retention, Rule},
+    engine::Engine,
+    manifest::{Level, Manifest},
+    segment::Segment,
+    week,
+};
+
+/// Which rules have come to their end for a week.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Expired {
+    /// That of PVs that no rule names.
+    others: bool,
+    rules: Vec<bool>,
+}
+
+impl Expired {
+    fn of(retention: &Retention, week: &str, now: Timestamp) -> Expired {
+        let end = week::end(week);
+        let over = |keep: Option<Duration>| keep.is_some_and(|keep| end.saturating_add(keep) <= now);
+        Expired { others: over(retention.keep), rules: retention.rules.iter().map(|rule| over(rule.keep)).collect() }
+    }
+
+    fn is_none(&self) -> bool {
+        !self.others && !self.rules.contains(&true)
+    }
+
+    fn is_all(&self) -> bool {
+        self.others && !self.rules.contains(&false)
+    }
+
+    /// Tells these rules and those of them that are over from all others; never 0.
+    fn number(&self, retention: &Retention) -> u64 {
+        let rules = retention.rules.iter().zip(&self.rules).map(|(rule, over)| format!("{:?} {over}\n", rule.pvs));
+        let text: String = rules.chain([self.others.to_string()]).collect();
+        xxh3_64(text.as_bytes()).max(1)
+    }
+}
+
+/// Whether a name fits a pattern with `*` and `?`.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n, mut star) = (0, 0, None);
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(byte) if *byte == b'?' || *byte == name[n] => {
+                p += 1;
+                n += 1;
+            }
+            // Let the last star take one byte more.
+            _ => match star {
+                Some((at, taken)) => {
+                    star = Some((at, taken + 1));
+                    (p, n) = (at + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+fn rule_of(rules: &[Rule], name: &str) -> Option<usize> {
+    rules.iter().position(|rule| fits(rule.pvs.as_bytes(), name.as_bytes()))
+}
+
+impl Engine {
+    /// Takes away what one segment has too much, if there is one.
+    pub(crate) fn expire(&self, now: Timestamp, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
+        let retention = &self.config.retention;
+        if retention.keep.is_none() && retention.rules.iter().all(|rule| rule.keep.is_none()) {
+            return Ok(Compaction::Nothing);
+        }
+        let mut of_week = (String::new(), Expired { others: false, rules: Vec::new() });
+        for segment in self.snapshot().segments.iter() {
+            let manifest = &segment.manifest;
+            if of_week.0 != manifest.folder() {
+                of_week = (manifest.folder().to_owned(), Expired::of(retention, manifest.folder(), now));
+            }
+            let expired = &of_week.1;
+            if manifest.level < Level::Week || expired.is_none() || !self.places.reach(manifest) {
+                continue;
+            }
+            let number = expired.number(retention);
+            if expired.is_all() {
+                return self.take_away(segment, Vec::new(), manifest.samples, now);
+            }
+            if manifest.trimmed != number && !segment.is_kept() {
+                return self.trim_whole(segment, expired, number, now, go_on);
+            }
+        }
+        Ok(Compaction::Nothing)
+    }
+
+    /// Takes away the PVs of a segment whose time has come; a damaged one stays as it is until all of it goes.
+    fn trim_whole(
+        &self,
+        segment: &Arc<Segment>,
+        expired: &Expired,
+        number: u64,
+        now: Timestamp,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Compaction, Error> {
+        match self.trim(segment, expired, number, now, go_on) {
+            Err(error @ (Error::CorruptBlock { .. } | Error::CorruptSegment { .. })) => {
+                segment.keep();
+                let key = &segment.manifest.key;
+                self.counters
+                    .problem(format!("{key} keeps samples whose time is over, because it is damaged: {error}"));
+                Ok(Compaction::Done)
+            }
+            result => result,
+        }
+    }
+
+    fn trim(
+        &self,
+        segment: &Arc<Segment>,
+        expired: &Expired,
+        number: u64,
+        now: Timestamp,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Compaction, Error> {
+        let leave_out = |pv| self.is_expired(pv, expired);
+        let (mut stays, mut goes) = (0, 0);
+        for record in segment.records()? {
+            *(if leave_out(record.pv) { &mut goes } else { &mut stays }) += record.samples;
+        }
+        match (stays, goes) {
+            (_, 0) => {
+                let trimmed = Manifest { trimmed: number, ..segment.manifest.clone() };
+                self.replace_segments(std::slice::from_ref(segment), vec![trimmed], &[])
+            }
+            (0, _) => self.take_away(segment, Vec::new(), goes, now),
+            _ => {
+                let run = std::slice::from_ref(segment);
+                let level = segment.manifest.level;
+                let plan = Plan { run, level, trimmed: number, leave_out: &leave_out };
+                let Some(written) = self.write_plan(&plan, go_on)? else { return Ok(Compaction::Stopped) };
+                self.take_away(segment, written, goes, now)
+            }
+        }
+    }
+
+    fn is_expired(&self, pv: PvId, expired: &Expired) -> bool {
+        let Some(named) = self.named(pv) else { return self.registry().is_purged(pv) };
+        let rule = rule_of(&self.config.retention.rules, named.name.as_str());
+        rule.map_or(expired.others, |rule| expired.rules[rule])
+    }
+
+    /// Puts what is left of a segment in its place, if anything is, and writes down what went.
+    fn take_away(
+        &self,
+        segment: &Arc<Segment>,
+        left: Vec<Manifest>,
+        samples: u64,
+        now: Timestamp,
+    ) -> Result<Compaction, Error> {
+        let Manifest { key, bytes, .. } = &segment.manifest;
+        let bytes = bytes.saturating_sub(left.iter().map(|manifest| manifest.bytes).sum());
+        let by = By::new("retention", now);
+        let audit = AuditRecord { detail: key.clone(), samples, bytes, ..AuditRecord::new(Action::Expired, &by) };
+        let done = self.enter(std::slice::from_ref(segment), left, &[audit])?;
+        if done == Compaction::Done {
+            tracing::info!("retention has taken {samples} samples and {bytes} bytes from {key}");
+            self.counters.expired_segments.fetch_add(1, Relaxed);
+            self.counters.expired_samples.fetch_add(samples, Relaxed);
+            self.counters.expired_bytes.fetch_add(bytes, Relaxed);
+        }
+        Ok(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_whole_names() {
+        for (pattern, name, expected) in [
+            ("TEST:*", "TEST:A", true),
+            ("TEST:*", "TEST:", true),
+            ("TEST:*", "XTEST:A", false),
+            ("*:X", "A:X", true),
+            ("*:X", "A:X:Y", false),
+            ("*:X*Y", "A:X:X1Y", true),
+            ("S?:*", "S1:A", true),
+            ("S?:*", "S:A", false),
+            ("*", "", true),
+            ("", "A", false),
+            ("**A", "BA", true),
+        ] {
+            assert_eq!(fits(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_week_expires_when_it_has_been_over_for_so_long_and_the_first_rule_decides() {
+        let day = |days: u64| Some(Duration::from_secs(days * 86_400));
+        let rule = |pvs: &str, keep| Rule { pvs: pvs.to_owned(), keep };
+        let rules = vec![rule("A:KEEP", None), rule("A:*", day(7)), rule("A:B", day(1))];
+        let retention = Retention { keep: day(30), rules };
+        let at = |text| Timestamp::parse(text).unwrap();
+        let of = |now| Expired::of(&retention, "2026-W45", at(now));
+        assert!(of("2026-11-09T23:59:59Z").is_none(), "the week ends with the 8th");
+        let expired = of("2026-11-16T00:00:00Z");
+        assert_eq!((expired.others, expired.rules.as_slice()), (false, [false, true, true].as_slice()));
+        assert_eq!(rule_of(&retention.rules, "A:B"), Some(1));
+        assert_eq!(rule_of(&retention.rules, "B"), None);
+        let later = of("2027-11-16T00:00:00Z");
+        assert!(later.others && !later.is_all(), "one is kept for ever");
+        assert_ne!(later.number(&retention), expired.number(&retention));
+    }
+}
