@@ -65,7 +65,8 @@ impl Newest {
         }
         if search.looks >= LOOKS_MIN {
             let mut newest = Search { time: Timestamp::MAX, looks: 0, best: search.best.clone(), ..search };
-            newest.look_into(segments)?;
+            let beyond = segments.iter().filter(|segment| segment.manifest.t1 > time).cloned();
+            newest.look_into(&beyond.collect::<Vec<_>>())?;
             self.keep(pv, segments, newest.best);
         }
         Ok(search.best.map(|(_, found)| found.sample))

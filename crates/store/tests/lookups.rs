@@ -1,0 +1,183 @@
+//! How often files are read: a query of one PV reads each segment three times at most, and a PV that is long dead does not make
+//! every query look into all segments.
+
+mod common;
+
+use std::{
+    io,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use common::{append, at, read, register, sample, wait_until};
+use sample::{PvId, Sample, TimeRange, Value};
+use store::{
+    Config, Store,
+    disk::{Disk, RealDisk},
+};
+
+/// A disk that counts how often segments are read.
+#[derive(Debug)]
+struct Counting {
+    disk: RealDisk,
+    reads: AtomicU64,
+}
+
+impl Counting {
+    fn new(folder: &Path) -> Arc<Counting> {
+        Arc::new(Counting { disk: RealDisk::new(folder), reads: AtomicU64::new(0) })
+    }
+
+    fn reads_of<T>(&self, run: impl FnOnce() -> T) -> (u64, T) {
+        let before = self.reads.load(Relaxed);
+        let result = run();
+        (self.reads.load(Relaxed) - before, result)
+    }
+}
+
+impl Disk for Counting {
+    fn create_folder(&self, folder: &str) -> io::Result<()> {
+        self.disk.create_folder(folder)
+    }
+    fn len(&self, key: &str) -> io::Result<u64> {
+        self.disk.len(key)
+    }
+    fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.reads.fetch_add(u64::from(key.ends_with(".seg")), Relaxed);
+        self.disk.read_at(key, offset, bytes)
+    }
+    fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.disk.write_at(key, offset, bytes)
+    }
+    fn set_len(&self, key: &str, len: u64) -> io::Result<()> {
+        self.disk.set_len(key, len)
+    }
+    fn sync(&self, key: &str) -> io::Result<()> {
+        self.disk.sync(key)
+    }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+    fn remove(&self, key: &str) -> io::Result<()> {
+        self.disk.remove(key)
+    }
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        self.disk.list(folder)
+    }
+    fn sync_folder(&self, folder: &str) -> io::Result<()> {
+        self.disk.sync_folder(folder)
+    }
+    fn lock(&self, key: &str) -> io::Result<bool> {
+        self.disk.lock(key)
+    }
+    fn unlock(&self, key: &str) {
+        self.disk.unlock(key);
+    }
+}
+
+fn open(disk: &Arc<Counting>) -> Store {
+    Store::open_on(disk.clone(), Config::new("counted"), at(0)).unwrap()
+}
+
+fn walk(from: i64, count: i64) -> Vec<Sample> {
+    (from..from + count).map(|i| sample(i * 1000 + i % 7, Value::F64((i * i % 1009) as f64 / 7.0))).collect()
+}
+
+/// One more segment with these samples. Those before it are of other weeks, or of other days, so that nothing is merged.
+fn flush(disk: &Arc<Counting>, facts: &[(PvId, Vec<Sample>)], day: i64) {
+    let store = open(disk);
+    for (pv, samples) in facts {
+        append(&store, *pv, samples).unwrap();
+    }
+    store.close(at(day * 7 * 86_400_000_000_000)).unwrap();
+}
+
+#[test]
+fn a_query_of_many_blocks_reads_a_segment_three_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Counting::new(folder.path());
+    let store = open(&disk);
+    let pvs = register(&store, &["A", "B", "C"]).unwrap();
+    drop(store);
+    let samples: Vec<Vec<Sample>> = (0..3).map(|pv| walk(pv * 1000, 40_000)).collect();
+    flush(&disk, &[(pvs[0], samples[0].clone()), (pvs[1], samples[1].clone()), (pvs[2], samples[2].clone())], 1);
+    let store = open(&disk);
+    let (first, found) = disk.reads_of(|| read(&store, pvs[1], TimeRange::ALL));
+    assert_eq!((first, found.len()), (4, 40_000), "footer, page, index, all blocks at once");
+    assert_eq!(found, samples[1]);
+    let (again, found) = disk.reads_of(|| read(&store, pvs[0], TimeRange { t0: at(9_000_000), t1: at(33_000_000) }));
+    assert_eq!((again, found.len()), (3, 24_000), "the footer is known");
+    let (apart, found) = disk.reads_of(|| read(&store, pvs[2], TimeRange { t0: at(0), t1: at(1_000_000) }));
+    assert_eq!((apart, found.len()), (1, 0), "the directory says that it begins later");
+}
+
+#[test]
+fn who_stops_after_the_first_batch_has_not_read_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Counting::new(folder.path());
+    let store = open(&disk);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    drop(store);
+    (0..20).for_each(|part| flush(&disk, &[(pv, walk(part * 10_000, 10_000))], part));
+    let store = open(&disk);
+    assert_eq!(store.reader().health().segments, 20);
+    let (reads, batch) = disk.reads_of(|| store.reader().samples(pv, TimeRange::ALL).next().unwrap().unwrap());
+    assert_eq!(batch.len(), 8192);
+    assert!(reads <= 4, "{reads} reads for the first batch of the first of 20 segments");
+    let (reads, all) = disk.reads_of(|| read(&store, pv, TimeRange::ALL));
+    assert_eq!(all.len(), 200_000);
+    assert!(reads <= 19 * 4 + 3, "{reads}");
+}
+
+/// A stamp from the far future in one PV makes its segment seem to reach over all later ones.
+#[test]
+fn a_bad_stamp_of_one_pv_costs_others_one_look_into_its_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Counting::new(folder.path());
+    let store = open(&disk);
+    let pvs = register(&store, &["A", "BAD"]).unwrap();
+    drop(store);
+    let future = sample(i64::MAX / 2, Value::F64(0.0));
+    flush(&disk, &[(pvs[0], walk(0, 1000)), (pvs[1], vec![future])], 0);
+    flush(&disk, &[(pvs[0], walk(1000, 1000))], 1);
+    let store = open(&disk);
+    read(&store, pvs[0], TimeRange::ALL);
+    let (reads, found) = disk.reads_of(|| read(&store, pvs[0], TimeRange { t0: at(1_500_000), t1: at(1_600_000) }));
+    assert_eq!((reads, found.len()), (1 + 3, 100));
+}
+
+#[test]
+fn the_last_sample_of_a_dead_pv_is_found_without_looking_into_every_segment_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Counting::new(folder.path());
+    let store = open(&disk);
+    let pvs = register(&store, &["LIVE", "DEAD", "NEVER", "LATER"]).unwrap();
+    drop(store);
+    // The live ones have lower and higher numbers, so that no segment can be passed over for its numbers alone.
+    flush(&disk, &[(pvs[1], walk(0, 10)), (pvs[0], walk(0, 10))], 0);
+    (1..20).for_each(|week| flush(&disk, &[(pvs[0], walk(week * 10, 10)), (pvs[3], walk(week * 10, 10))], week));
+    let store = open(&disk);
+    let reader = store.reader();
+    wait_until("past weeks are sealed", || reader.health().weeks_pending == 0);
+    let last = |pv: PvId| reader.last_before(pv, at(i64::MAX)).unwrap();
+    for pv in [pvs[2], pvs[1]] {
+        let (_, first) = disk.reads_of(|| last(pv));
+        let (reads, again) = disk.reads_of(|| last(pv));
+        assert_eq!((reads, &again), (0, &first), "PV {}", pv.0);
+        assert_eq!(first, (pv == pvs[1]).then(|| walk(9, 1)[0].clone()));
+    }
+    let early = reader.last_before(pvs[1], at(4_500)).unwrap();
+    assert_eq!(early, Some(walk(4, 1)[0].clone()), "what is kept is no answer to an earlier time");
+    // What is flushed later is seen: the newest of it, and the last of those of equal time.
+    append(&store, pvs[1], &[sample(9002, Value::F64(7.0)), sample(8000, Value::F64(8.0))]).unwrap();
+    store.tick(at(20 * 7 * 86_400_000_000_000));
+    wait_until("the head is flushed", || reader.health().head_samples == 0);
+    assert_eq!(last(pvs[1]), Some(sample(9002, Value::F64(7.0))));
+    append(&store, pvs[2], &walk(3, 1)).unwrap();
+    store.tick(at(21 * 7 * 86_400_000_000_000));
+    wait_until("the head is flushed", || reader.health().head_samples == 0);
+    assert_eq!(last(pvs[2]), Some(walk(3, 1)[0].clone()));
+}
