@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | times | `time.rs` | step, linear, delta, ticks |
 //! | integers, and lengths of all kinds | `int.rs` | constant, packed, delta, runs, pco, patched, patched delta, dictionary |
-//! | floats | `float.rs` | constant, plain, pco, scaled, dictionary |
+//! | floats | `float.rs` | constant, plain, pco, scaled, dictionary, grid, ordered, sorted dictionary |
 //! | stamps out of the ordinary | `stamp.rs` | |
 //! | texts | `text.rs` | list, dictionary |
 //! | structures | `structure.rs` | those of texts, columns |
@@ -14,6 +14,7 @@
 pub(crate) mod array;
 pub(crate) mod bits;
 pub(crate) mod float;
+pub(crate) mod grid;
 pub(crate) mod int;
 pub(crate) mod stamp;
 pub(crate) mod structure;
@@ -43,5 +44,15 @@ impl Effort {
             Effort::Merge => 8,
         };
         pco::ChunkConfig::default().with_compression_level(level)
+    }
+}
+
+/// Puts other bytes in place of those from `start` on, if they are fewer by so many.
+pub(crate) fn replace_if(out: &mut Vec<u8>, start: usize, saved: usize, other: impl FnOnce() -> Option<Vec<u8>>) {
+    if let Some(other) = other()
+        && other.len() + saved < out.len() - start
+    {
+        out.truncate(start);
+        out.extend_from_slice(&other);
     }
 }

@@ -44,6 +44,7 @@ fn noise(i: i64) -> i64 {
 }
 
 /// Each name says which codec of which column it is there for.
+#[expect(clippy::too_many_lines, reason = "a flat table")]
 fn cases() -> Vec<(&'static str, Batch)> {
     let even = |_| 1_000_000_000;
     let jitter = |i| 1_000_000_000 + noise(i) - noise(i - 1);
@@ -64,6 +65,16 @@ fn cases() -> Vec<(&'static str, Batch)> {
             batch(64, even, |i| Value::F64(if i % 9 == 0 { f64::NAN } else { (i / 16) as f64 / 3.0 })),
         ),
         ("float-plain", batch(5, jitter, |i| Value::F64(1.0 / (i as f64 + 3.0)))),
+        ("float-grid", batch(100, even, |i| Value::F64((30_000 + noise(i) % 40) as f64 * (20.0 / 65535.0) - 10.0))),
+        ("float-grid-without-corrections", batch(40, even, |i| Value::F32((noise(i) % 900) as f32 / 8192.0))),
+        (
+            "float32-ordered",
+            batch(50, even, |i| Value::F32(f32::from_bits(0x3f00_0000 + (noise(i) * noise(i) * 7) as u32))),
+        ),
+        (
+            "float-sorted-dictionary",
+            batch(90, even, |i| Value::F64([-0.0, 0.0, f64::NAN, 1.0 / 7.0][noise(i) as usize % 4])),
+        ),
         ("float32-pco", batch(520, even, |i| Value::F32((i * i % 601) as f32 / 97.0))),
         ("int-packed", batch(40, even, |i| Value::I32(-500 + noise(i) as i32 % 900))),
         ("int-delta", batch(40, even, |i| Value::U64(u64::MAX - 1000 + i as u64 * 20 + noise(i) as u64 % 4))),

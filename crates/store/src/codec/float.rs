@@ -5,17 +5,23 @@
 //!   1 plain       bits[count]
 //!   2 pco         len:varint pco of f64[count] or f32[count]
 //!   3 scaled      digits:u8 integers              value = integer / 10^digits: what devices send in decimal
-//!   4 dictionary  distinct:varint bits[distinct] integers (indices)
+//!   4 dictionary  distinct:varint bits[distinct] integers (indices)                             read, no longer written
+//!   5 grid        least:f64 step:f64 m:varint integers[m] (corrections) integers (codes)        m codes, or 0
+//!                                                        value = the float of least + code * step, moved by its correction
+//!   6 ordered     integers                               value = the float that has this place among all floats
+//!   7 sorted dictionary  distinct:varint integers[distinct] (places, ascending) integers (indices)
 //! ```
-//! `bits` are the 8 or 4 bytes of a float, `integers` is a column of `int.rs`.
+//! `bits` are the 8 or 4 bytes of a float, `integers` is a column of `int.rs`. The *place* of a float among all floats is its
+//! bits as a signed number, with all but the sign inverted if they are negative: so -0 has place -1 and 0 has place 0.
+//!
+//! Which of them is written: decimals and grids if the values are such, because what remains of them are small integers; then
+//! the smallest, but pco only where it saves a quarter of a byte (see `int.rs`). Noise in every bit goes to pco.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use std::collections::HashMap;
-
 use pco::data_types::Number;
 
-use super::{Effort, PCO_ROWS_MIN, int};
+use super::{Effort, PCO_SAVES_MIN, grid, int, replace_if};
 use crate::bytes::{Cursor, Malformed, put_blob, put_varint};
 
 const CONSTANT: u8 = 0;
@@ -23,9 +29,14 @@ const PLAIN: u8 = 1;
 const PCO: u8 = 2;
 const SCALED: u8 = 3;
 const DICTIONARY: u8 = 4;
+const GRID: u8 = 5;
+const ORDERED: u8 = 6;
+const SORTED: u8 = 7;
 
 /// More distinct values than this are no dictionary.
 const DISTINCT_MAX: usize = 256;
+/// No grid has more codes that are corrected.
+const CODES_MAX: usize = 1 << 24;
 /// Decimals beyond these digits are not what a device sends.
 const DIGITS_MAX: u8 = 6;
 /// Integers beyond this are not exact in a float.
@@ -38,6 +49,19 @@ pub(crate) trait Bits: Copy + Default + Number {
     fn from_bits64(bits: u64) -> Self;
     fn wide(self) -> f64;
     fn narrow(value: f64) -> Self;
+}
+
+/// The place of a float among all floats: greater floats have greater places.
+#[inline(always)]
+pub(crate) fn ordered<F: Bits>(value: F) -> i64 {
+    let bits = if F::BYTES == 8 { value.to_bits64() as i64 } else { i64::from(value.to_bits64() as u32 as i32) };
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+/// The float at a place.
+#[inline(always)]
+fn at_place<F: Bits>(place: i64) -> F {
+    F::from_bits64((place ^ ((place >> 63) as u64 >> 1) as i64) as u64)
 }
 
 impl Bits for f64 {
@@ -79,29 +103,38 @@ pub(crate) fn put<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) {
         put_bits::<F>(out, first);
         return;
     }
-    let mut best = dictionary(values, effort);
-    if values.len() >= PCO_ROWS_MIN {
-        // Below a bit a value there is nothing left to win.
-        if best.as_ref().is_none_or(|best| best.len() > values.len() / 8) {
-            best = smaller(best, pco(values, effort));
-        }
-    } else {
-        best = smaller(best, scaled(values, effort));
+    let start = out.len();
+    out.push(PLAIN);
+    values.iter().for_each(|value| put_bits::<F>(out, value.to_bits64()));
+    replace_if(out, start, 0, || scaled(values, effort));
+    if out.get(start) != Some(&SCALED) {
+        replace_if(out, start, 0, || dictionary(values, effort));
+        replace_if(out, start, 0, || on_grid(values, effort));
     }
-    match best {
-        Some(best) if best.len() < values.len() * F::BYTES => out.extend_from_slice(&best),
-        _ => {
-            out.push(PLAIN);
-            values.iter().for_each(|value| put_bits::<F>(out, value.to_bits64()));
+    if out.get(start) == Some(&PLAIN) {
+        let places: Vec<i64> = values.iter().map(|value| ordered(*value)).collect();
+        replace_if(out, start, 0, || Some(by_places(&places)));
+        if int::pco_promises_for(&places, out.len() - start, effort) {
+            replace_if(out, start, (values.len() as f64 * PCO_SAVES_MIN) as usize, || pco(values, effort));
         }
     }
 }
 
-fn smaller(a: Option<Vec<u8>>, b: Option<Vec<u8>>) -> Option<Vec<u8>> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(if b.len() < a.len() { b } else { a }),
-        (a, b) => a.or(b),
-    }
+fn on_grid<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
+    let grid = grid::find(values)?;
+    let mut out = vec![GRID];
+    out.extend_from_slice(&grid.least.to_le_bytes());
+    out.extend_from_slice(&grid.step.to_le_bytes());
+    put_varint(&mut out, grid.corrections.len() as u64);
+    int::put(&mut out, &grid.corrections, effort);
+    int::put(&mut out, &grid.codes, effort);
+    Some(out)
+}
+
+fn by_places(places: &[i64]) -> Vec<u8> {
+    let mut out = vec![ORDERED];
+    int::put_packed(&mut out, places);
+    out
 }
 
 fn pco<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
@@ -112,52 +145,58 @@ fn pco<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
 }
 
 fn scaled<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
-    'digits: for digits in 0..=DIGITS_MAX {
-        let scale = 10f64.powi(i32::from(digits));
-        let mut integers = Vec::with_capacity(values.len());
-        for value in values {
-            // Through the integer, so that NaN and -0, which it cannot hold, are noticed.
-            let integer = (value.wide() * scale).round() as i64;
-            let back = F::narrow(integer as f64 / scale);
-            if integer.unsigned_abs() > SCALED_MAX || back.to_bits64() != value.to_bits64() {
-                continue 'digits;
-            }
-            integers.push(integer);
+    // Most values that are no decimals are known by the first.
+    let integer = |value: &F, scale: f64| {
+        // Through the integer, so that NaN and -0, which it cannot hold, are noticed.
+        let integer = (value.wide() * scale + 0.5f64.copysign(value.wide())) as i64;
+        let back = F::narrow(integer as f64 / scale);
+        (integer.unsigned_abs() <= SCALED_MAX && back.to_bits64() == value.to_bits64()).then_some(integer)
+    };
+    let scale_of = |digits: u8| 10f64.powi(i32::from(digits));
+    let (first, last) = (values.first()?, values.last()?);
+    for digits in 0..=DIGITS_MAX {
+        let scale = scale_of(digits);
+        if integer(first, scale).is_none() || integer(last, scale).is_none() {
+            continue;
         }
-        let mut out = vec![SCALED, digits];
-        int::put(&mut out, &integers, effort);
-        return Some(out);
+        if let Some(integers) = values.iter().map(|value| integer(value, scale)).collect::<Option<Vec<i64>>>() {
+            let mut out = vec![SCALED, digits];
+            int::put(&mut out, &integers, effort);
+            return Some(out);
+        }
     }
     None
 }
 
 fn dictionary<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
-    let mut places: HashMap<u64, i64> = HashMap::new();
-    let mut distinct = Vec::new();
-    let mut indices = Vec::with_capacity(values.len());
     let most = DISTINCT_MAX.min(values.len() / 4);
+    let mut distinct: Vec<i64> = Vec::new();
     let mut last = None;
     for value in values {
-        let bits = value.to_bits64();
-        if let Some((last, index)) = last
-            && last == bits
+        let place = ordered(*value);
+        if last != Some(place)
+            && let Err(index) = distinct.binary_search(&place)
         {
-            indices.push(index);
-            continue;
+            if distinct.len() == most {
+                return None;
+            }
+            distinct.insert(index, place);
         }
-        let index = *places.entry(bits).or_insert_with(|| {
-            distinct.push(bits);
-            distinct.len() as i64 - 1
-        });
-        if distinct.len() > most {
-            return None;
-        }
-        last = Some((bits, index));
-        indices.push(index);
+        last = Some(place);
     }
-    let mut out = vec![DICTIONARY];
+    let (mut last, mut index) = (None, 0);
+    let indices = values.iter().map(|value| {
+        let place = ordered(*value);
+        if last != Some(place) {
+            index = distinct.partition_point(|other| *other < place) as i64;
+            last = Some(place);
+        }
+        index
+    });
+    let indices: Vec<i64> = indices.collect();
+    let mut out = vec![SORTED];
     put_varint(&mut out, distinct.len() as u64);
-    distinct.iter().for_each(|bits| put_bits::<F>(&mut out, *bits));
+    int::put(&mut out, &distinct, effort);
     int::put(&mut out, &indices, effort);
     Some(out)
 }
@@ -193,8 +232,28 @@ pub(crate) fn take<F: Bits>(cursor: &mut Cursor, count: usize) -> Result<Vec<F>,
             let distinct: Vec<F> = (0..len).map(|_| take_bits(cursor)).collect::<Result<_, _>>()?;
             gather(cursor, count, &distinct)
         }
+        GRID => take_grid(cursor, count),
+        ORDERED => int::take_as(cursor, count, |_, place| at_place(place), |_| true),
+        SORTED => {
+            let len = cursor.count(DISTINCT_MAX)?;
+            let distinct = int::take_as(cursor, len, |_, place| at_place(place), |_| true)?;
+            gather(cursor, count, &distinct)
+        }
         _ => Err(Malformed("no such codec of floats")),
     }
+}
+
+fn take_grid<F: Bits>(cursor: &mut Cursor, count: usize) -> Result<Vec<F>, Malformed> {
+    let (least, step) = (f64::from_bits(cursor.u64()?), f64::from_bits(cursor.u64()?));
+    // There are no more codes than values.
+    let len = cursor.count(CODES_MAX.min(count))?;
+    if len == 0 {
+        return int::take_as(cursor, count, |_, code| grid::value(least, step, code), |_| true);
+    }
+    let place = |code: usize| ordered(grid::value::<F>(least, step, code as i64));
+    let table: Vec<F> =
+        int::take_as(cursor, len, |code, correction| at_place(place(code).wrapping_add(correction)), |_| true)?;
+    gather(cursor, count, &table)
 }
 
 /// Takes indices as what they point to.
@@ -228,6 +287,18 @@ mod tests {
             ("setpoint", (0..count).map(|i| (i / 700) as f64 * 1.7).collect()),
             ("sine", (0..count).map(|i| (i as f64 / 50.0).sin()).collect()),
             ("not finite", [f64::NAN, f64::INFINITY, 0.0, -0.0].into_iter().cycle().take(count as usize).collect()),
+            ("adc with offset", (0..count).map(|i| noise(i) * 20.0 / 65535.0 - 10.0).collect()),
+            ("denormal", (0..count).map(|i| f64::from_bits(noise(i) as i64 as u64 & 0xffff)).collect()),
+            (
+                "both zeros on a grid",
+                (0..count).map(|i| if i % 5 == 0 { -0.0 } else { noise(i).abs() % 4.0 }).collect(),
+            ),
+            (
+                "extremes",
+                [f64::MAX, f64::MIN, 0.0, f64::MIN_POSITIVE].into_iter().cycle().take(count as usize).collect(),
+            ),
+            ("nan among a grid", (0..count).map(|i| if i == 99 { f64::NAN } else { noise(i) / 3.0 }).collect()),
+            ("vacuum", (0..count).map(|i| 1e-9 * (1.0 + noise(i) * 1e-4)).collect()),
             ("nan with a payload", (0..count).map(|i| f64::from_bits(0x7ff8_0000_0000_0000 | i as u64)).collect()),
         ]
     }

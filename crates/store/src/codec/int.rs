@@ -20,6 +20,7 @@
 use super::{
     Effort, PCO_ROWS_MIN, PCO_SAVES_MIN,
     bits::{self, Packed},
+    replace_if,
     window::{self, Look, Window},
 };
 use crate::bytes::{Cursor, Malformed, put_blob, put_varint, put_zigzag};
@@ -39,17 +40,25 @@ const DISTINCT_MAX: usize = 64;
 const PATCHED_ROWS_MIN: usize = 24;
 
 pub(crate) fn put(out: &mut Vec<u8>, values: &[i64], effort: Effort) {
-    put_nested(out, values, effort, Nesting::Outer);
+    put_by(out, values, Choice::All(effort));
 }
 
-/// Whether the column may be a dictionary, whose columns may not.
+/// By the packer alone, for columns that have a better way to pco.
+pub(crate) fn put_packed(out: &mut Vec<u8>, values: &[i64]) {
+    put_by(out, values, Choice::Packed);
+}
+
+/// Which codecs may be used.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Nesting {
-    Outer,
-    Inner,
+enum Choice {
+    All(Effort),
+    /// All but the dictionary, whose columns may not be one.
+    Flat(Effort),
+    /// Neither dictionary nor pco.
+    Packed,
 }
 
-fn put_nested(out: &mut Vec<u8>, values: &[i64], effort: Effort, nesting: Nesting) {
+fn put_by(out: &mut Vec<u8>, values: &[i64], choice: Choice) {
     let Some(first) = values.first() else { return };
     let changes = values.iter().zip(values.iter().skip(1)).filter(|(value, next)| value != next).count();
     if changes == 0 {
@@ -62,8 +71,7 @@ fn put_nested(out: &mut Vec<u8>, values: &[i64], effort: Effort, nesting: Nestin
         put_runs(out, values);
         return;
     }
-    let steps: Vec<i64> =
-        values.iter().zip(values.iter().skip(1)).map(|(value, next)| next.wrapping_sub(*value)).collect();
+    let steps = steps(values);
     let start = out.len();
     let plain = Plan::of(values);
     let stepped = Plan::of(&steps);
@@ -77,22 +85,18 @@ fn put_nested(out: &mut Vec<u8>, values: &[i64], effort: Effort, nesting: Nestin
             runs
         })
     });
-    if nesting == Nesting::Outer && plain.distinct <= DISTINCT_MAX / 2 && plain.look.is_some() {
+    if let Choice::All(effort) = choice
+        && plain.look.is_some()
+        && plain.distinct <= DISTINCT_MAX / 2
+    {
         replace_if(out, start, 0, || dictionary(values, effort));
     }
     let bits = (out.len() - start) as f64 * 8.0 / values.len() as f64;
-    if values.len() >= PCO_ROWS_MIN && plan.entropy_promises(bits, effort) {
-        replace_if(out, start, (values.len() as f64 * PCO_SAVES_MIN) as usize, || pco(values, effort));
-    }
-}
-
-/// Puts other bytes in place of those from `start` on, if they are fewer by so many.
-fn replace_if(out: &mut Vec<u8>, start: usize, saved: usize, other: impl FnOnce() -> Option<Vec<u8>>) {
-    if let Some(other) = other()
-        && other.len() + saved < out.len() - start
+    if let Choice::All(effort) | Choice::Flat(effort) = choice
+        && values.len() >= PCO_ROWS_MIN
+        && plan.look.as_ref().is_some_and(|look| pco_promises(look, bits, effort))
     {
-        out.truncate(start);
-        out.extend_from_slice(&other);
+        replace_if(out, start, (values.len() as f64 * PCO_SAVES_MIN) as usize, || pco(values, effort));
     }
 }
 
@@ -110,22 +114,15 @@ impl Plan {
         let (min, max) = window::extremes(numbers);
         let whole = Window { least: min, width: bits::width(max.wrapping_sub(min) as u64) };
         let cost = f64::from(whole.width);
-        if numbers.len() < PATCHED_ROWS_MIN || whole.width < 2 {
+        // A look at a few numbers takes as long as packing them: for those it must promise something.
+        let promising = numbers.len() >= PCO_ROWS_MIN || window::has_outliers(numbers, min, max);
+        if numbers.len() < PATCHED_ROWS_MIN || whole.width < 2 || !promising {
             return Plan { window: whole, cost, look: None, distinct: usize::MAX };
         }
         let look = Look::at(numbers, min, max);
         let (window, cost) = look.best();
         let distinct = look.distinct();
         Plan { window, cost, look: Some(look), distinct }
-    }
-
-    /// Whether an entropy coder may save so much that it is worth a try.
-    fn entropy_promises(&self, bits: f64, effort: Effort) -> bool {
-        let saves = PCO_SAVES_MIN * 8.0;
-        match effort {
-            Effort::Flush => bits > saves && self.look.as_ref().is_some_and(|look| bits - look.entropy() > saves),
-            Effort::Merge => bits > 2.0 * saves,
-        }
     }
 
     /// Packs the numbers; with `first` they are the steps from there.
@@ -160,6 +157,29 @@ impl Plan {
     }
 }
 
+/// Whether pco may save so much, where a number takes so many bits without it, that it is worth a try.
+fn pco_promises(look: &Look, bits: f64, effort: Effort) -> bool {
+    let sure = match effort {
+        Effort::Flush => PCO_SAVES_MIN * 8.0,
+        Effort::Merge => PCO_SAVES_MIN * 6.0, // the estimate is one by one, and pco sees some order, too
+    };
+    bits - look.entropy() > sure
+}
+
+/// The same for a column that is not one of integers, given their places.
+pub(crate) fn pco_promises_for(places: &[i64], bytes: usize, effort: Effort) -> bool {
+    let bits = bytes as f64 * 8.0 / places.len().max(1) as f64;
+    let promises = |numbers: &[i64]| {
+        let (min, max) = window::extremes(numbers);
+        pco_promises(&Look::at(numbers, min, max), bits, effort)
+    };
+    places.len() >= PCO_ROWS_MIN && (promises(places) || promises(&steps(places)))
+}
+
+fn steps(values: &[i64]) -> Vec<i64> {
+    values.iter().zip(values.iter().skip(1)).map(|(value, next)| next.wrapping_sub(*value)).collect()
+}
+
 /// What of a number lies above its lowest bits.
 fn high(number: i64, width: u32) -> i64 {
     if width >= 64 { 0 } else { number >> width }
@@ -187,8 +207,8 @@ fn dictionary(values: &[i64], effort: Effort) -> Option<Vec<u8>> {
     let indices: Vec<i64> = values.iter().map(index).collect();
     let mut out = vec![DICTIONARY];
     put_varint(&mut out, distinct.len() as u64);
-    put_nested(&mut out, &distinct, effort, Nesting::Inner);
-    put_nested(&mut out, &indices, effort, Nesting::Inner);
+    put_by(&mut out, &distinct, Choice::Flat(effort));
+    put_by(&mut out, &indices, Choice::Flat(effort));
     Some(out)
 }
 

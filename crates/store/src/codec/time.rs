@@ -16,7 +16,7 @@
 use sample::Timestamp;
 
 use super::{
-    Effort, int,
+    Effort, PCO_ROWS_MIN, bits, int,
     window::{self, Look},
 };
 use crate::bytes::{Cursor, Malformed, put_varint, put_zigzag};
@@ -110,6 +110,9 @@ fn predicted(period: i64, index: usize) -> i64 {
 /// The bits that a number takes, about.
 fn cost(numbers: &[i64]) -> f64 {
     let (min, max) = window::extremes(numbers);
+    if numbers.len() < PCO_ROWS_MIN && !window::has_outliers(numbers, min, max) {
+        return f64::from(bits::width(max.wrapping_sub(min) as u64));
+    }
     Look::at(numbers, min, max).best().1
 }
 

@@ -103,6 +103,14 @@ impl Look {
     }
 }
 
+/// Whether most numbers lie near one end of their range, so that few decide the width of all.
+pub(crate) fn has_outliers(numbers: &[i64], min: i64, max: i64) -> bool {
+    let range = max.wrapping_sub(min) as u64;
+    let sum = numbers.iter().fold(0u64, |sum, number| sum.saturating_add(number.wrapping_sub(min) as u64));
+    let mean = sum / numbers.len().max(1) as u64;
+    bits::width(range) >= 3 + bits::width(mean.min(range.saturating_sub(mean)))
+}
+
 /// The least and the greatest.
 pub(crate) fn extremes(numbers: &[i64]) -> (i64, i64) {
     numbers.iter().fold((i64::MAX, i64::MIN), |(min, max), number| (min.min(*number), max.max(*number)))
