@@ -197,12 +197,12 @@ impl Config {
             serve: serve::Config::new(listen),
             log_format: options.log_format.unwrap_or(file.log_format.0),
             store: store::Config {
-                folder,
                 durable: file.durable.0,
                 head_bytes_max: file.head_megabytes_max.bytes(),
                 flush_after: file.flush_after.0,
                 places,
                 retention: file.retention.checked(),
+                ..store::Config::new(folder)
             },
             acquire: acquire::Config {
                 default_protocol: file.default_protocol.0,

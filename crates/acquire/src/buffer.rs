@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use sample::{Gap, GapCause, PvId, Timestamp};
+use sample::{Gap, GapCause, PvId, Timestamp, VALUE_BYTES_MAX};
 
 use crate::channel::Fact;
 
@@ -57,9 +57,10 @@ impl Buffer {
     /// Takes a fact, or counts a lost sample. Gaps and metadata are few and small, and are always taken.
     pub(crate) fn offer(&self, pv: PvId, fact: Fact, now: Timestamp) -> Offered {
         let size = FACT_BYTES + payload_bytes(&fact);
+        let too_large = payload_bytes(&fact) > VALUE_BYTES_MAX;
         let mut queue = self.lock();
-        if queue.bytes + size > self.bytes_max && matches!(fact, Fact::Sample(_)) {
-            let cause = if queue.refused { GapCause::StoreRefused } else { GapCause::QueueFull };
+        if too_large || queue.bytes + size > self.bytes_max && matches!(fact, Fact::Sample(_)) {
+            let cause = if queue.refused || too_large { GapCause::StoreRefused } else { GapCause::QueueFull };
             let loss = queue.losses.entry(pv).or_insert(Gap { from: now, to: None, cause, lost: 0 });
             loss.lost += 1;
             loss.to = Some(Timestamp::from_nanos(now.nanos().saturating_add(1)));

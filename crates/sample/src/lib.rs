@@ -34,7 +34,7 @@ pub use gap::{Gap, GapCause};
 pub use meta::{Limits, Metadata};
 pub use pv::{Method, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 pub use roster::{By, DataFate, OldName, Roster};
-pub use sink::{Record, Sink};
+pub use sink::{Record, Sink, VALUE_BYTES_MAX};
 pub use stamp::{Quality, Stamp, Stamps};
 pub use time::{TimeError, TimeRange, Timestamp};
 pub use value::{Element, Shape, Value, ValueType};

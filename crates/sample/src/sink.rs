@@ -4,6 +4,9 @@ use std::error::Error;
 
 use crate::{Batch, Gap, Metadata, PvId, Sample, Timestamp};
 
+/// No array, text or structure with more bytes is archived.
+pub const VALUE_BYTES_MAX: usize = 128 << 20;
+
 /// One fact about one PV.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {

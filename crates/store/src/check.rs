@@ -11,7 +11,7 @@ use crate::{
         copy::{self, Copy, read_file},
     },
     disk::{Disk, RealDisk},
-    log, log_format, log_scan,
+    log_files, log_format, log_scan,
     segment::{Entry, Record, Segment, Table},
     segment_format::HEADER_LEN,
     week,
@@ -98,7 +98,7 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
         segments.extend(files.iter().filter(|name| name.ends_with(".seg")).map(|name| format!("{week}/{name}")));
     }
     segments.sort_unstable();
-    let logs: Vec<String> = log::files(&*disk).map_err(failed)?.into_iter().map(log_format::key).collect();
+    let logs: Vec<String> = log_files::files(&*disk).map_err(failed)?.into_iter().map(log_format::key).collect();
     let bytes_total = segments.iter().chain(&logs).map(|key| disk.len(key).unwrap_or(0)).sum();
     let mut check = Check { disk, names: copy.names, report: Report::default(), bytes_total, progress };
     if let Some(reason) = unreadable {

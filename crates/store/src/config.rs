@@ -20,6 +20,8 @@ pub struct Config {
     pub durable: Durable,
     /// How large the head may grow before it is flushed to blocks, in bytes of memory.
     pub head_bytes_max: usize,
+    /// How large a file of the log becomes before the next is begun, in bytes.
+    pub log_file_bytes: u64,
     /// How old the oldest sample in the head may become before it is flushed.
     pub flush_after: Duration,
     /// Where sealed segments go later, in the order in which they go there.
@@ -66,6 +68,7 @@ impl Config {
             folder: folder.into(),
             durable: Durable::Every(Duration::from_secs(1)),
             head_bytes_max: 256 << 20,
+            log_file_bytes: 64 << 20,
             flush_after: Duration::from_secs(600),
             places: Vec::new(),
             retention: Retention::default(),

@@ -25,6 +25,15 @@ pub trait Disk: fmt::Debug + Send + Sync + 'static {
     fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Cuts a file off or extends it with zeros, creating it if it is not there.
     fn set_len(&self, key: &str, len: u64) -> io::Result<()>;
+    /// Makes a file at least so long and takes the room for it, so that no later write within finds the disk full. Bytes that
+    /// were not written are zero. After an error a part of the room may be taken.
+    fn allocate(&self, key: &str, len: u64) -> io::Result<()> {
+        self.set_len(key, len)
+    }
+    /// How many bytes can still be written, as far as anyone knows.
+    fn free(&self) -> io::Result<u64> {
+        Ok(u64::MAX)
+    }
     /// Makes a file's bytes durable. After an error nobody knows which of them are, and trying again proves nothing.
     fn sync(&self, key: &str) -> io::Result<()>;
     /// Gives a file another name, replacing what has it.
@@ -137,6 +146,20 @@ impl Disk for RealDisk {
         self.file(key, How::Write)?.set_len(len)
     }
 
+    fn allocate(&self, key: &str, len: u64) -> io::Result<()> {
+        let file = self.file(key, How::Write)?;
+        match rustix::fs::fallocate(&*file, rustix::fs::FallocateFlags::empty(), 0, len) {
+            // Some file systems cannot take room beforehand; zeros can.
+            Err(rustix::io::Errno::OPNOTSUPP) => write_zeros(&file, len),
+            result => result.map_err(io::Error::from),
+        }
+    }
+
+    fn free(&self) -> io::Result<u64> {
+        let found = rustix::fs::statvfs(&self.root)?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
     fn sync(&self, key: &str) -> io::Result<()> {
         let file = self.file(key, How::Read)?;
         let result = file.sync_data();
@@ -183,6 +206,18 @@ impl Disk for RealDisk {
     fn unlock(&self, key: &str) {
         self.forget(key);
     }
+}
+
+/// Extends a file to `len` with zeros that take room.
+fn write_zeros(file: &File, len: u64) -> io::Result<()> {
+    let zeros = [0; 1 << 16];
+    let mut at = file.metadata()?.len();
+    while at < len {
+        let some = zeros.len().min((len - at) as usize);
+        file.write_all_at(&zeros[..some], at)?;
+        at += some as u64;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use sample::{Metadata, PvId, Record, TimeRange, Timestamp};
+use sample::{Metadata, PvId, Record, TimeRange, Timestamp, VALUE_BYTES_MAX, Value};
 
 use crate::{
     Config, Error,
@@ -19,6 +19,7 @@ use crate::{
     head::{Head, Pool},
     health::Counters,
     log::Log,
+    log_files::LogFiles,
     newest::Newest,
     places::Places,
     registry::Registry,
@@ -42,6 +43,8 @@ pub(crate) struct Engine {
     pub(crate) arranging: Mutex<()>,
     pub(crate) ingest: Mutex<Ingest>,
     pub(crate) flushing: Mutex<Flushing>,
+    /// Locked before `ingest`, never after it: whoever appends does not wait for who writes.
+    pub(crate) log_files: Mutex<LogFiles>,
     /// Held while files of the log are synced or removed, so that none vanishes in between.
     pub(crate) syncing: Mutex<()>,
     /// Held while the catalogue learns of a change of PVs, so that the registry itself is free for those who append.
@@ -63,6 +66,8 @@ pub(crate) struct Engine {
 #[derive(Debug)]
 pub(crate) struct Ingest {
     pub(crate) log: Log,
+    /// The last of the snapshot's.
+    pub(crate) head: Arc<Head>,
     /// Memory of heads that were flushed, for those that come.
     pub(crate) pages: Arc<Pool>,
     /// When the oldest record in the head was appended.
@@ -101,9 +106,10 @@ impl Engine {
         next_segment: u64,
     ) -> Engine {
         Engine {
+            catalog,
+            log_files: Mutex::new(LogFiles::new(disk.clone(), &config)),
             config,
             disk,
-            catalog,
             places,
             arranging: Mutex::default(),
             ingest: Mutex::new(ingest),
@@ -155,30 +161,39 @@ impl Engine {
     }
 
     fn append_counted(&self, records: &[(PvId, Record)], samples: u64, now: Timestamp) -> Result<(), Error> {
-        let next = self.registry().next();
-        if let Some((pv, _)) = records.iter().find(|(pv, _)| pv.0 >= next) {
-            return Err(Error::UnknownPv { pv: *pv });
-        }
-        let news = self.without_known_metadata(records)?;
+        let survey = self.survey(records)?;
+        let news = if survey.has_metadata { self.without_known_metadata(records)? } else { None };
         let records = news.as_deref().unwrap_or(records);
         let mut ingest = self.with_room()?;
         let was_waiting = ingest.log.is_waiting();
         ingest.log.append(records, self.counters.appended.load(Relaxed), now);
-        if ingest.log.is_full() {
-            self.write_log(&mut ingest)?;
-        } else if !was_waiting {
+        if ingest.log.is_full() || !was_waiting {
             self.log_waiting.notify_one();
         }
         ingest.alive = ingest.alive.max(now);
         ingest.head_since.get_or_insert(now);
-        let snapshot = self.snapshot();
-        let head = snapshot.heads.last().expect("there is always a head to write to");
-        head.append(records);
+        ingest.head.append(records);
         self.counters.appended.fetch_add(samples, Relaxed);
-        if head.bytes() >= self.config.head_bytes_max {
+        if ingest.head.bytes() >= self.config.head_bytes_max {
             self.flush_wanted.store(true, Relaxed);
         }
         Ok(())
+    }
+
+    /// Looks at the records once before any is taken.
+    fn survey(&self, records: &[(PvId, Record)]) -> Result<Survey, Error> {
+        let next = self.registry().next();
+        let mut has_metadata = false;
+        for (pv, record) in records {
+            if pv.0 >= next {
+                return Err(Error::UnknownPv { pv: *pv });
+            }
+            has_metadata |= matches!(record, Record::Metadata(..));
+            if let Some(bytes) = too_large(record) {
+                return Err(Error::TooLarge { pv: *pv, bytes });
+            }
+        }
+        Ok(Survey { has_metadata })
     }
 
     /// The records without the metadata that is in force already; none if all of them are news, as nearly always.
@@ -225,9 +240,8 @@ impl Engine {
             if let Some(reason) = &ingest.refusal {
                 return Err(Error::Refused { reason: reason.clone() });
             }
-            let snapshot = self.snapshot();
-            let full = snapshot.heads.len() > 1
-                && snapshot.heads.last().is_some_and(|head| head.bytes() >= self.config.head_bytes_max);
+            let head_full = ingest.head.bytes() >= self.config.head_bytes_max && self.snapshot().heads.len() > 1;
+            let full = head_full || ingest.log.spooled() >= self.config.head_bytes_max / 2;
             if !full {
                 return Ok(ingest);
             }
@@ -239,15 +253,35 @@ impl Engine {
         }
     }
 
-    /// Writes what the log has in its buffer. A failure closes the store for writing until everything is in blocks.
-    pub(crate) fn write_log(&self, ingest: &mut Ingest) -> Result<(), Error> {
-        let result = ingest.log.write();
-        result.map_err(|error| self.refuse(ingest, format!("the log cannot be written: {error}")))
+    /// Writes what waits in the log. A failure closes the store for writing until everything is in blocks.
+    pub(crate) fn write_log(&self) -> Result<(), Error> {
+        self.write_log_with(&mut self.log_files()).map(|_| ())
+    }
+
+    /// The same with the files locked. Gives how many samples were appended before.
+    pub(crate) fn write_log_with(&self, files: &mut LogFiles) -> Result<u64, Error> {
+        let (pieces, appended) = {
+            let mut ingest = self.ingest();
+            if let Some(reason) = &ingest.refusal {
+                return Err(Error::Refused { reason: reason.clone() });
+            }
+            (ingest.log.take_pieces(), self.counters.appended.load(Relaxed))
+        };
+        let result = files.write(&pieces);
+        let mut ingest = self.ingest();
+        self.head_room.notify_all();
+        ingest.log.reuse(pieces);
+        result.map_err(|error| self.refuse(&mut ingest, format!("the log cannot be written: {error}")))?;
+        Ok(appended)
+    }
+
+    pub(crate) fn log_files(&self) -> MutexGuard<'_, LogFiles> {
+        self.log_files.lock().expect("no holder of this lock panics")
     }
 
     /// Takes nothing any more, and says why. The file of the log is given up.
     pub(crate) fn refuse(&self, ingest: &mut Ingest, reason: String) -> Error {
-        ingest.log.rotate();
+        ingest.log.give_up();
         if ingest.refusal.is_none() {
             tracing::error!("the store takes no more samples: {reason}");
             ingest.refusal = Some(reason.clone());
@@ -256,4 +290,27 @@ impl Engine {
         self.flush_wanted.store(true, Relaxed);
         Error::Refused { reason }
     }
+}
+
+/// What there is among some records.
+struct Survey {
+    has_metadata: bool,
+}
+
+/// The bytes of a sample that is larger than any may be.
+fn too_large(record: &Record) -> Option<usize> {
+    let largest = match record {
+        Record::Sample(sample) => match &sample.value {
+            Value::Array(elements) => elements.byte_size(),
+            Value::String(text) => text.len(),
+            Value::Structure(bytes) => bytes.len(),
+            _ => return None,
+        },
+        Record::Samples(batch) if batch.values().byte_size() > VALUE_BYTES_MAX => {
+            let rows = (0..batch.len()).map(|row| batch.slice(row..row + 1).values().byte_size());
+            rows.max().unwrap_or(0)
+        }
+        Record::Samples(_) | Record::Gap(_) | Record::Metadata(..) => return None,
+    };
+    (largest > VALUE_BYTES_MAX).then_some(largest)
 }

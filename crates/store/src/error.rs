@@ -50,6 +50,13 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A sample, or what an append has of one PV, is larger than a block can be.
+    TooLarge {
+        /// Whose.
+        pv: PvId,
+        /// How large.
+        bytes: usize,
+    },
     /// Samples arrive faster than the head can be flushed.
     Busy,
     /// No PV was ever given that number.
@@ -117,6 +124,13 @@ impl fmt::Display for Error {
             Error::Catalogue { doing, source } => write!(f, "cannot {doing} the catalogue: {source}"),
             Error::Refused { reason } => write!(f, "the store takes no more samples: {reason}"),
             Error::Busy => write!(f, "the store is busy writing blocks, both heads are full; is the disk too slow?"),
+            Error::TooLarge { pv, bytes } => {
+                write!(
+                    f,
+                    "a sample of PV number {} has {bytes} bytes, more than the 128 MiB that a block can hold",
+                    pv.0
+                )
+            }
             Error::UnknownPv { pv } => write!(f, "no PV of this archive has the number {}", pv.0),
             Error::NameTaken { name, owner } if name == owner => {
                 write!(f, "there is a PV called {name} already; rename or remove that one first")

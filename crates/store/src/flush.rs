@@ -24,7 +24,7 @@ use crate::{
     codec::Effort,
     engine::{Engine, Flushing},
     head::Head,
-    log, log_format,
+    log_files, log_format,
     manifest::{Level, Manifest},
     repeats::without_repeats,
     segment::{Named, Segment, SegmentWriter},
@@ -71,12 +71,9 @@ impl Engine {
     /// Puts a new head and a new log file in place of those that are written to; none if there is nothing to flush.
     fn take_head(&self) -> Option<Pending> {
         let mut ingest = self.ingest();
-        let head = self.snapshot().heads.last().expect("there is always a head to write to").clone();
+        let head = ingest.head.clone();
         if head.samples() == 0 && head.facts().is_empty() && ingest.refusal.is_none() {
             return None;
-        }
-        if ingest.refusal.is_none() && self.write_log(&mut ingest).is_err() {
-            tracing::warn!("the log failed as a flush began; the flush goes on and saves what the log could not");
         }
         let pending = Pending {
             head,
@@ -89,7 +86,8 @@ impl Engine {
         };
         ingest.head_since = None;
         let pages = ingest.pages.clone();
-        self.change_snapshot(|snapshot| snapshot.heads.push(Arc::new(Head::new(&pages))));
+        ingest.head = Arc::new(Head::new(&pages));
+        self.change_snapshot(|snapshot| snapshot.heads.push(ingest.head.clone()));
         self.head_room.notify_all();
         Some(pending)
     }
@@ -146,13 +144,14 @@ impl Engine {
     /// Removes the files of the log before `first`. One that cannot be removed costs space, nothing else.
     fn remove_log_files(&self, first: u64) {
         let _syncing = self.syncing.lock().expect("no holder of this lock panics");
-        let result = log::files(&*self.disk).and_then(|numbers| {
+        let result = log_files::files(&*self.disk).and_then(|numbers| {
             let mut old = numbers.into_iter().filter(|number| *number < first);
             old.try_for_each(|number| self.disk.remove(&log_format::key(number)))
         });
         if let Err(error) = result {
             tracing::warn!("cannot remove files of the log whose samples are in blocks: {error}");
         }
+        self.counters.log_bytes.store(log_files::bytes(&*self.disk), Relaxed);
     }
 
     /// Writes a head as a segment under its final key; none if it has no samples.

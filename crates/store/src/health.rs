@@ -128,6 +128,8 @@ pub struct Health {
 pub(crate) struct Counters {
     pub(crate) appended: AtomicU64,
     pub(crate) durable: AtomicU64,
+    /// As of the last file that was begun or removed: asking the disk is not for every look at a status page.
+    pub(crate) log_bytes: AtomicU64,
     pub(crate) syncs: AtomicU64,
     pub(crate) last_sync_micros: AtomicU64,
     pub(crate) flushes: AtomicU64,
@@ -183,6 +185,7 @@ impl Counters {
         Health {
             refusal: self.refusal.lock().expect("no holder of this lock panics").clone(),
             problems,
+            log_bytes: self.log_bytes.load(Relaxed),
             syncs: self.syncs.load(Relaxed),
             last_sync_micros: self.last_sync_micros.load(Relaxed),
             flushes: self.flushes.load(Relaxed),

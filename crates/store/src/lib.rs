@@ -37,6 +37,7 @@ mod golden;
 mod head;
 mod health;
 mod log;
+mod log_files;
 mod log_format;
 mod log_scan;
 mod manifest;

@@ -1,135 +1,149 @@
 //! The log: what is appended is here before anyone is told that it is safe.
 //!
-//! Frames gather in a buffer that is written at latest after 10 ms or 256 KiB; written files are synced by another thread.
-//! After a failed write or sync the file is given up for good: the system may have forgotten what it could not write, and a
-//! second sync would lie. The heads still hold everything that only that file had, so the way back is to flush them to blocks
-//! and to begin a new file (flush.rs).
+//! ```text
+//!   append ► frames in the spool (memory) ► written at latest after 10 ms (log_files.rs) ► synced each `durable`
+//! ```
+//! Whoever appends touches the spool alone and never waits for the disk, until the spool is full. After a failed write or sync
+//! the file is given up for good: the system may have forgotten what it could not write, and a second sync would lie. The heads
+//! still hold everything that only that file had, so the way back is to flush them to blocks and to begin a new file (flush.rs).
 
-use std::{io, sync::Arc};
+use std::mem;
 
-use sample::{Batch, PvId, Record, Timestamp};
+use sample::{Alarm, Batch, PvId, Record, Sample, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     bytes::{put_blob, put_varint},
     catalog,
-    disk::Disk,
-    log_format::{
-        FILE_BYTES_MAX, FOLDER, FRAME_BYTES, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLES, STAMPED, VERSION,
-        key, number,
-    },
+    flush::rows_fitting,
+    log_format::{FRAME_BYTES, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLE, SAMPLES, STAMPED, VERSION},
     plain,
 };
 
 /// So many bytes are written at once, without waiting for the 10 ms.
-pub(crate) const WRITE_BYTES: usize = 256 << 10;
+const WRITE_BYTES: usize = 256 << 10;
+/// Buffers that were written are used again up to this size.
+const SPARE_BYTES_MAX: usize = 2 * WRITE_BYTES;
+/// Rows of a batch in one frame, where it must be divided.
+const FRAME_ROWS_MAX: usize = 8192;
 
-/// The file that is appended to, and what is not written or not synced yet.
+/// Frames for one file.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) file: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// What is appended to: frames that wait to be written.
 #[derive(Debug)]
 pub(crate) struct Log {
-    disk: Arc<dyn Disk>,
-    number: u64,
-    /// Bytes of the file that are written.
-    written: u64,
-    buffer: Vec<u8>,
+    /// The file that frames go to.
+    file: u64,
+    /// How long it will be when all is written; 0 if nothing is in it yet.
+    file_bytes: u64,
+    file_bytes_max: u64,
+    spool: Vec<Piece>,
+    spooled: usize,
     next_frame: u64,
-    /// Files written since they were last taken for syncing.
-    unsynced: Vec<u64>,
+    spare: Vec<Vec<u8>>,
 }
 
 impl Log {
-    /// Begins file `number` with frame `next_frame`; the file appears with the first write.
-    pub(crate) fn new(disk: Arc<dyn Disk>, number: u64, next_frame: u64) -> Log {
-        let mut log = Log { disk, number, written: 0, buffer: Vec::new(), next_frame, unsynced: Vec::new() };
-        log.begin_file();
-        log
+    /// Begins file `file` with frame `next_frame`; the file appears with the first write.
+    pub(crate) fn new(file: u64, next_frame: u64, file_bytes_max: u64) -> Log {
+        Log { file, file_bytes: 0, file_bytes_max, spool: Vec::new(), spooled: 0, next_frame, spare: Vec::new() }
     }
 
-    fn begin_file(&mut self) {
-        self.written = 0;
-        self.buffer.clear();
-        self.buffer.extend_from_slice(&MAGIC);
-        self.buffer.extend_from_slice(&VERSION.to_le_bytes());
-        self.buffer.extend_from_slice(&[0; 6]);
-        self.buffer.extend_from_slice(&self.number.to_le_bytes());
-        self.buffer.resize(HEADER_LEN, 0);
-    }
-
-    /// Puts records into frames in the buffer. `appended` is the number of samples before them.
+    /// Puts records into frames in the spool. `appended` is the number of samples before them.
     pub(crate) fn append(&mut self, records: &[(PvId, Record)], mut appended: u64, now: Timestamp) {
-        let mut records = records;
-        loop {
-            let start = self.buffer.len();
-            self.buffer.resize(start + FRAME_LEN, 0);
-            while let Some(((pv, record), rest)) = records.split_first()
-                && self.buffer.len() < start + FRAME_BYTES
-            {
-                put_record(&mut self.buffer, *pv, record);
-                appended += record.samples() as u64;
-                records = rest;
-            }
-            self.seal(start, appended, now);
-            if records.is_empty() {
-                return;
+        if self.file_bytes >= self.file_bytes_max {
+            self.rotate();
+        }
+        let mut out = self.take_buffer();
+        let before = out.len();
+        let mut frame = Frame::begin(&mut out);
+        for (pv, record) in records {
+            let mut start = 0;
+            loop {
+                if frame.len(&out) >= FRAME_BYTES {
+                    self.next_frame = frame.seal(&mut out, self.next_frame, appended, now);
+                    frame = Frame::begin(&mut out);
+                }
+                let samples = put_record(&mut out, *pv, record, start);
+                appended += samples as u64;
+                start += samples;
+                if start >= record.samples() {
+                    break;
+                }
             }
         }
+        self.next_frame = frame.seal(&mut out, self.next_frame, appended, now);
+        self.file_bytes += (out.len() - before) as u64;
+        self.spooled += out.len() - before;
+        self.spool.push(Piece { file: self.file, bytes: out });
     }
 
-    fn seal(&mut self, start: usize, appended: u64, now: Timestamp) {
-        let frame = &mut self.buffer[start..];
-        let len = (frame.len() - FRAME_LEN) as u32;
-        frame[8..12].copy_from_slice(&len.to_le_bytes());
-        frame[12..20].copy_from_slice(&self.next_frame.to_le_bytes());
-        frame[20..28].copy_from_slice(&appended.to_le_bytes());
-        frame[28..36].copy_from_slice(&now.nanos().to_le_bytes());
-        let check = xxh3_64(&frame[8..]);
-        frame[..8].copy_from_slice(&check.to_le_bytes());
-        self.next_frame += 1;
+    /// The last piece, if there is room in it, or a new one; with the header of the file if it is the first.
+    fn take_buffer(&mut self) -> Vec<u8> {
+        let room = self.spool.last().is_some_and(|last| last.file == self.file && last.bytes.len() < WRITE_BYTES);
+        if room && let Some(last) = self.spool.pop() {
+            return last.bytes;
+        }
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        if self.file_bytes == 0 {
+            buffer.extend_from_slice(&MAGIC);
+            buffer.extend_from_slice(&VERSION.to_le_bytes());
+            buffer.extend_from_slice(&[0; 6]);
+            buffer.extend_from_slice(&self.file.to_le_bytes());
+            buffer.resize(HEADER_LEN, 0);
+            self.file_bytes = HEADER_LEN as u64;
+            self.spooled += HEADER_LEN;
+        }
+        buffer
     }
 
     /// Whether there are frames to write.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.buffer.len() > if self.written == 0 { HEADER_LEN } else { 0 }
+        !self.spool.is_empty()
     }
 
+    /// Whether there is enough to write at once.
     pub(crate) fn is_full(&self) -> bool {
-        self.buffer.len() >= WRITE_BYTES
+        self.spooled >= WRITE_BYTES
     }
 
-    /// Hands the buffer to the operating system. After an error the file must be given up with `rotate`.
-    pub(crate) fn write(&mut self) -> io::Result<()> {
-        if !self.is_waiting() {
-            return Ok(());
-        }
-        let key = key(self.number);
-        if let Err(error) = self.disk.write_at(&key, self.written, &self.buffer) {
-            // Half a frame at the end would only be found and cut off by the next recovery.
-            if let Err(second) = self.disk.set_len(&key, self.written) {
-                tracing::warn!("cannot cut {key} back to its last whole frame: {second}");
+    /// Bytes that wait.
+    pub(crate) fn spooled(&self) -> usize {
+        self.spooled
+    }
+
+    /// Takes what waits. Only with the lock of the files, or pieces could be written in another order.
+    pub(crate) fn take_pieces(&mut self) -> Vec<Piece> {
+        self.spooled = 0;
+        mem::take(&mut self.spool)
+    }
+
+    /// Takes back the memory of pieces that were written.
+    pub(crate) fn reuse(&mut self, pieces: Vec<Piece>) {
+        for Piece { mut bytes, .. } in pieces {
+            if self.spare.len() < 8 && bytes.capacity() <= SPARE_BYTES_MAX {
+                bytes.clear();
+                self.spare.push(bytes);
             }
-            return Err(error);
         }
-        self.written += self.buffer.len() as u64;
-        self.buffer.clear();
-        if self.unsynced.last() != Some(&self.number) {
-            self.unsynced.push(self.number);
-        }
-        if self.written >= FILE_BYTES_MAX {
-            self.rotate();
-        }
-        Ok(())
     }
 
-    /// Begins the next file and gives its number. What is still in the buffer is given up.
+    /// Begins the next file and gives its number.
     pub(crate) fn rotate(&mut self) -> u64 {
-        self.number += 1;
-        self.begin_file();
-        self.number
+        self.file += 1;
+        self.file_bytes = 0;
+        self.file
     }
 
-    /// The files written since the last time.
-    pub(crate) fn take_unsynced(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.unsynced)
+    /// Gives up what waits, and the file: the heads have it all.
+    pub(crate) fn give_up(&mut self) {
+        self.rotate();
+        self.take_pieces();
     }
 
     pub(crate) fn next_frame(&self) -> u64 {
@@ -137,33 +151,41 @@ impl Log {
     }
 }
 
-/// The numbers of the files in the folder of the log, ascending.
-pub(crate) fn files(disk: &dyn Disk) -> io::Result<Vec<u64>> {
-    let mut numbers: Vec<u64> = disk.list(FOLDER)?.iter().filter_map(|name| number(name)).collect();
-    numbers.sort_unstable();
-    Ok(numbers)
+/// A frame that is being filled.
+struct Frame {
+    start: usize,
 }
 
-/// How many bytes the files take.
-pub(crate) fn bytes(disk: &dyn Disk) -> u64 {
-    let numbers = files(disk).unwrap_or_default();
-    numbers.into_iter().map(|number| disk.len(&key(number)).unwrap_or(0)).sum()
-}
+impl Frame {
+    fn begin(out: &mut Vec<u8>) -> Frame {
+        let start = out.len();
+        out.resize(start + FRAME_LEN, 0);
+        Frame { start }
+    }
 
-fn put_samples(out: &mut Vec<u8>, pv: PvId, batch: &Batch) {
-    let ordinary = batch.stamps().is_ordinary();
-    out.push(if ordinary { SAMPLES } else { STAMPED });
-    put_varint(out, u64::from(pv.0));
-    plain::put_batch(out, batch);
-    if !ordinary {
-        plain::put_stamps(out, batch.stamps(), batch.len());
+    fn len(&self, out: &[u8]) -> usize {
+        out.len() - self.start
+    }
+
+    /// Fills in its head, and gives the number of the next frame.
+    fn seal(self, out: &mut [u8], number: u64, appended: u64, now: Timestamp) -> u64 {
+        let frame = &mut out[self.start..];
+        let len = u32::try_from(frame.len() - FRAME_LEN).expect("larger samples were refused");
+        frame[8..12].copy_from_slice(&len.to_le_bytes());
+        frame[12..20].copy_from_slice(&number.to_le_bytes());
+        frame[20..28].copy_from_slice(&appended.to_le_bytes());
+        frame[28..36].copy_from_slice(&now.nanos().to_le_bytes());
+        let check = xxh3_64(&frame[8..]);
+        frame[..8].copy_from_slice(&check.to_le_bytes());
+        number + 1
     }
 }
 
-fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record) {
+/// Writes a record, of samples only those from `start` that fit into a frame, and tells how many.
+fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record, start: usize) -> usize {
     match record {
-        Record::Samples(batch) => put_samples(out, pv, batch),
-        Record::Sample(sample) => put_samples(out, pv, &Batch::of(sample)),
+        Record::Sample(sample) => put_sample(out, pv, sample),
+        Record::Samples(batch) => return put_samples(out, pv, batch, start),
         Record::Gap(gap) => {
             out.push(GAP);
             put_varint(out, u64::from(pv.0));
@@ -182,4 +204,45 @@ fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record) {
             put_blob(out, &catalog::metadata_bytes(metadata));
         }
     }
+    record.samples()
+}
+
+fn put_samples(out: &mut Vec<u8>, pv: PvId, batch: &Batch, start: usize) -> usize {
+    if batch.len() == 1 && batch.value_type().is_numeric_scalar() {
+        put_sample(out, pv, &batch.get(0));
+        return 1;
+    }
+    if start == 0 && batch.byte_size() < FRAME_BYTES {
+        put_batch(out, pv, batch);
+        return batch.len();
+    }
+    let rows = rows_fitting(batch, start, FRAME_ROWS_MAX, FRAME_BYTES);
+    put_batch(out, pv, &batch.slice(start..start + rows));
+    rows
+}
+
+fn put_batch(out: &mut Vec<u8>, pv: PvId, batch: &Batch) {
+    let ordinary = batch.stamps().is_ordinary();
+    out.push(if ordinary { SAMPLES } else { STAMPED });
+    put_varint(out, u64::from(pv.0));
+    plain::put_batch(out, batch);
+    if !ordinary {
+        plain::put_stamps(out, batch.stamps(), batch.len());
+    }
+}
+
+/// A number without alarm and pulse, as most samples are, takes 21 bytes instead of 29.
+fn put_sample(out: &mut Vec<u8>, pv: PvId, sample: &Sample) {
+    let bare = sample.alarm == Alarm::default()
+        && sample.pulse == 0
+        && sample.stamp.is_none()
+        && sample.value.value_type().is_numeric_scalar();
+    if !bare {
+        return put_batch(out, pv, &Batch::of(sample));
+    }
+    out.push(SAMPLE);
+    put_varint(out, u64::from(pv.0));
+    out.push(sample.value.value_type().element as u8);
+    out.extend_from_slice(&sample.time.nanos().to_le_bytes());
+    plain::put_number(out, &sample.value);
 }

@@ -8,7 +8,10 @@
 //!            | 2:u8 pv:varint from:i64 cause:u8 lost:varint (0:u8 | 1:u8 to:i64) a gap
 //!            | 3:u8 pv:varint since:i64 cbor:blob                                metadata
 //!            | 4:u8 pv:varint batch stamps                                       samples some of whose stamps are odd
+//!            | 5:u8 pv:varint element:u8 time:i64 number                         one number without alarm and pulse
 //! ```
+//! A file is made with its full size: behind its last frame there are zeros.
+//!
 //! Frames are numbered without a break over all files. `appended` counts the samples ever appended, up to and including this
 //! frame; `now` is when it was appended, and so a sign of life; a frame without records is nothing else.
 
@@ -19,8 +22,6 @@ pub(crate) const FOLDER: &str = "log";
 pub(crate) const HEADER_LEN: usize = 32;
 pub(crate) const FRAME_LEN: usize = 36;
 
-/// A file is closed when it has reached this size.
-pub(crate) const FILE_BYTES_MAX: u64 = 64 << 20;
 /// A frame is closed when it has reached this size.
 pub(crate) const FRAME_BYTES: usize = 1 << 20;
 
@@ -28,6 +29,7 @@ pub(crate) const SAMPLES: u8 = 1;
 pub(crate) const GAP: u8 = 2;
 pub(crate) const METADATA: u8 = 3;
 pub(crate) const STAMPED: u8 = 4;
+pub(crate) const SAMPLE: u8 = 5;
 
 /// The key of a file of the log.
 pub(crate) fn key(number: u64) -> String {

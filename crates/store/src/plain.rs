@@ -15,7 +15,7 @@
 
 use sample::{
     Alarm, Arrays, Batch, Blobs, Column, Element, Quality, Runs, Severity, Shape, Stamp, Stamps, Strings, Timestamp,
-    ValueType,
+    Value, ValueType,
 };
 
 use crate::bytes::{Cursor, Malformed, put_blob, put_varint};
@@ -66,6 +66,42 @@ pub(crate) fn take_batch(cursor: &mut Cursor) -> Result<Batch, Malformed> {
     let alarms = take_alarms(cursor, count)?;
     let pulses = take_pulses(cursor, count)?;
     Batch::from_columns(times, values, alarms, pulses).ok_or(Malformed("the columns differ in length"))
+}
+
+/// A single number, in as many bytes as its type has; nothing of any other value.
+pub(crate) fn put_number(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::Bool(v) => out.push(u8::from(*v)),
+        Value::I8(v) => out.extend_from_slice(&v.to_le_bytes()),
+        Value::U8(v) => out.push(*v),
+        Value::I16(v) => out.extend_from_slice(&v.to_le_bytes()),
+        Value::U16(v) => out.extend_from_slice(&v.to_le_bytes()),
+        Value::I32(v) | Value::Enum(v) => out.extend_from_slice(&v.to_le_bytes()),
+        Value::U32(v) => out.extend_from_slice(&v.to_le_bytes()),
+        Value::I64(v) => out.extend_from_slice(&v.to_le_bytes()),
+        Value::U64(v) => out.extend_from_slice(&v.to_le_bytes()),
+        Value::F32(v) => out.extend_from_slice(&v.to_le_bytes()),
+        Value::F64(v) => out.extend_from_slice(&v.to_le_bytes()),
+        Value::String(_) | Value::Structure(_) | Value::Array(_) => {}
+    }
+}
+
+pub(crate) fn take_number(cursor: &mut Cursor, element: Element) -> Result<Value, Malformed> {
+    Ok(match element {
+        Element::Bool => Value::Bool(cursor.u8()? != 0),
+        Element::I8 => Value::I8(i8::from_le_bytes(cursor.array()?)),
+        Element::U8 => Value::U8(cursor.u8()?),
+        Element::I16 => Value::I16(i16::from_le_bytes(cursor.array()?)),
+        Element::U16 => Value::U16(cursor.u16()?),
+        Element::I32 => Value::I32(i32::from_le_bytes(cursor.array()?)),
+        Element::U32 => Value::U32(cursor.u32()?),
+        Element::I64 => Value::I64(cursor.i64()?),
+        Element::U64 => Value::U64(cursor.u64()?),
+        Element::F32 => Value::F32(f32::from_le_bytes(cursor.array()?)),
+        Element::F64 => Value::F64(f64::from_le_bytes(cursor.array()?)),
+        Element::Enum => Value::Enum(i32::from_le_bytes(cursor.array()?)),
+        Element::String | Element::Structure => return Err(Malformed("a text or structure is no number")),
+    })
 }
 
 pub(crate) fn put_type(out: &mut Vec<u8>, value_type: ValueType) {
@@ -252,7 +288,7 @@ fn take_rows(cursor: &mut Cursor, max: usize) -> Result<usize, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sample::{Sample, Value};
+    use sample::Sample;
 
     /// Every type, with values that are easily damaged.
     fn batches() -> Vec<Batch> {

@@ -8,7 +8,7 @@ use crate::{
     AuditRecord, Deletion, Error, Health, Names, RemovedPv, Samples, Stretches, Watermark,
     compact::views,
     engine::Engine,
-    field, log,
+    field,
     merge::overlap,
     partitions,
     parts::{Lookup, Part, Summaries},
@@ -216,7 +216,6 @@ impl Reader {
         let troubles = places.iter().filter_map(|place| place.trouble.clone());
         Health {
             problems: counted.problems.iter().cloned().chain(troubles).collect(),
-            log_bytes: log::bytes(&*self.engine.disk),
             block_bytes: manifests().map(|manifest| manifest.bytes).sum(),
             blocks: manifests().map(|manifest| manifest.blocks).sum(),
             segments: snapshot.segments.len() as u64,

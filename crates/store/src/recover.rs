@@ -1,6 +1,6 @@
 //! Recovery, which is how every store is opened: the catalogue is the truth, and what the log has beyond it goes into the head.
 
-use std::{collections::HashSet, io, sync::Arc};
+use std::{collections::HashSet, io, ops::Range, sync::Arc};
 
 use sample::{Gap, PvId, Record, Timestamp};
 
@@ -9,8 +9,8 @@ use crate::{
     catalog::Position,
     disk::Disk,
     head::{Head, Pool},
-    log, log_format,
-    log_scan::{self, Frame},
+    log_files, log_format,
+    log_scan::{self, Frame, Part, Parts},
     manifest::Manifest,
     places, week,
 };
@@ -45,7 +45,7 @@ pub(crate) fn replay(disk: &Arc<dyn Disk>, position: Position, pages: &Arc<Pool>
         problems: Vec::new(),
         closed_gaps: Vec::new(),
     };
-    let numbers = log::files(&**disk).map_err(io)?;
+    let numbers = log_files::files(&**disk).map_err(io)?;
     for number in &numbers {
         replay_file(&**disk, *number, Some(number) == numbers.last(), &mut recovered)?;
         recovered.next_log_file = number + 1;
@@ -59,25 +59,19 @@ fn replay_file(disk: &dyn Disk, number: u64, is_last: bool, recovered: &mut Reco
     let key = log_format::key(number);
     let io = |doing, source| Error::Io { doing, path: key.clone(), source };
     let len = disk.len(&key).map_err(|error| io("read the log", error))?;
-    let mut bytes = vec![0; len as usize];
-    disk.read_at(&key, 0, &mut bytes).map_err(|error| io("read the log", error))?;
-    let scan = log_scan::scan(&bytes);
-    if let Some(version) = scan.newer {
-        return Err(Error::TooNew { path: key, version, supported: log_format::VERSION });
-    }
-    for damaged in scan.damaged {
-        set_aside(disk, &key, damaged.start, &bytes[damaged], &mut recovered.problems)?;
-    }
-    if let Some(tail) = scan.tail {
-        if is_last {
-            tracing::info!("{key}: {} bytes that a crash tore off are cut", tail.len());
-            disk.set_len(&key, tail.start as u64).map_err(|error| io("cut the log", error))?;
-        } else {
-            set_aside(disk, &key, tail.start, &bytes[tail], &mut recovered.problems)?;
+    let mut parts = Parts::new(len, |at, bytes| disk.read_at(&key, at, bytes));
+    while let Some(part) = parts.next().map_err(|error| io("read the log", error))? {
+        match part {
+            Part::Newer(version) => {
+                return Err(Error::TooNew { path: key.clone(), version, supported: log_format::VERSION });
+            }
+            Part::Frame(frame, bytes) => replay_frame(disk, &key, &frame, bytes, recovered)?,
+            Part::Torn(tail) if is_last => {
+                tracing::info!("{key}: {} bytes at the end are cut, a crash tore them off", tail.end - tail.start);
+                disk.set_len(&key, tail.start).map_err(|error| io("cut the log", error))?;
+            }
+            Part::Damaged(range) | Part::Torn(range) => set_range_aside(disk, &key, range, &mut recovered.problems)?,
         }
-    }
-    for frame in scan.frames {
-        replay_frame(disk, &key, &frame, &bytes, recovered)?;
     }
     // What is found is reported as durable, and may so far be in the memory of the operating system alone.
     disk.sync(&key).map_err(|error| io("sync the log", error))
@@ -96,15 +90,23 @@ fn replay_frame(
     }
     recovered.next_frame = frame.number + 1;
     recovered.appended = frame.appended;
-    match log_scan::records(&bytes[frame.records.clone()]) {
+    match log_scan::records(bytes) {
         Ok(records) => recovered.head.append(&records),
-        Err(_) => set_aside(disk, key, frame.records.start, &bytes[frame.records.clone()], &mut recovered.problems)?,
+        Err(_) => set_aside(disk, key, frame.records.start as u64, bytes, &mut recovered.problems)?,
     }
     Ok(())
 }
 
+/// Keeps the damaged bytes of a place in a file.
+fn set_range_aside(disk: &dyn Disk, key: &str, range: Range<u64>, problems: &mut Vec<String>) -> Result<(), Error> {
+    let mut bytes = vec![0; (range.end - range.start) as usize];
+    let read = disk.read_at(key, range.start, &mut bytes);
+    read.map_err(|source| Error::Io { doing: "read the log", path: key.to_owned(), source })?;
+    set_aside(disk, key, range.start, &bytes, problems)
+}
+
 /// Keeps damaged bytes for whoever wants to look at them, and says so.
-fn set_aside(disk: &dyn Disk, key: &str, at: usize, bytes: &[u8], problems: &mut Vec<String>) -> Result<(), Error> {
+fn set_aside(disk: &dyn Disk, key: &str, at: u64, bytes: &[u8], problems: &mut Vec<String>) -> Result<(), Error> {
     let name = key.replace('/', "-");
     let copy = format!("{QUARANTINE}/{name}-{at}");
     let write = || -> io::Result<()> {

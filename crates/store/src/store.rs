@@ -15,7 +15,7 @@ use crate::{
     engine::{Engine, Ingest, Snapshot},
     head::Pool,
     log::Log,
-    log_format,
+    log_files, log_format,
     manifest::Manifest,
     places::Places,
     recover,
@@ -85,16 +85,25 @@ impl Store {
         let places = Places::new(&config.places, places, &manifests);
         let open = |manifest: Manifest| Arc::new(Segment::new(places.disk_for(&disk, &manifest), manifest));
         let segments = manifests.into_iter().map(open).collect();
-        let mut log = Log::new(disk.clone(), recovered.next_log_file, recovered.next_frame);
+        let mut log = Log::new(recovered.next_log_file, recovered.next_frame, config.log_file_bytes);
         log.append(&recovered.closed_gaps, recovered.appended, now);
         let has_samples = recovered.head.samples() > 0;
         let full = recovered.head.bytes() >= config.head_bytes_max;
-        let snapshot = Snapshot { heads: vec![Arc::new(recovered.head)], segments: Arc::new(segments) };
-        let ingest =
-            Ingest { log, pages, head_since: has_samples.then_some(now), alive: now, refusal: None, closed: false };
+        let head = Arc::new(recovered.head);
+        let snapshot = Snapshot { heads: vec![head.clone()], segments: Arc::new(segments) };
+        let ingest = Ingest {
+            log,
+            head,
+            pages,
+            head_since: has_samples.then_some(now),
+            alive: now,
+            refusal: None,
+            closed: false,
+        };
         let engine = Engine::new(config, (disk, places), catalog, registry, snapshot, ingest, position.next_segment);
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);
+        engine.counters.log_bytes.store(log_files::bytes(&*engine.disk), Relaxed);
         engine.flush_wanted.store(full, Relaxed);
         problems.into_iter().for_each(|problem| engine.counters.problem(problem));
         let engine = Arc::new(engine);
@@ -140,12 +149,11 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         self.threads = None;
-        let mut ingest = self.engine.ingest();
-        if ingest.refusal.is_none()
-            && let Err(error) = ingest.log.write()
-        {
-            tracing::error!("the last samples cannot be written to the log: {error}");
+        match self.engine.write_log() {
+            Ok(()) | Err(Error::Refused { .. }) => {}
+            Err(error) => tracing::error!("the last samples cannot be written to the log: {error}"),
         }
+        let mut ingest = self.engine.ingest();
         ingest.closed = true;
         ingest.refusal = Some("the archive is closed".to_owned());
         self.engine.disk.unlock(LOCK);

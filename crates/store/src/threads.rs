@@ -12,7 +12,12 @@ use std::{
 
 use sample::Timestamp;
 
-use crate::{Durable, Error, compact::Compaction, engine::Engine, log_format};
+use crate::{
+    Durable, Error,
+    compact::Compaction,
+    engine::{Engine, Ingest},
+    log_files, log_format,
+};
 
 /// So long frames wait in the buffer at most: what a dying process, not a dying machine, can take with it.
 const WRITE_DELAY: Duration = Duration::from_millis(10);
@@ -102,12 +107,11 @@ fn write_log(engine: &Engine, stop: &Stop) {
         while !ingest.log.is_waiting() && !stop.asked.load(Relaxed) {
             ingest = engine.log_waiting.wait(ingest).expect("no holder of this lock panics");
         }
-        drop(ingest);
-        stop.wait(WRITE_DELAY);
-        let mut ingest = engine.ingest();
-        if ingest.refusal.is_none() {
-            // A failure is told to everyone by the refusal that it causes.
-            let _: Result<(), Error> = engine.write_log(&mut ingest);
+        let delay_over = |log: &mut Ingest| !log.log.is_full() && !stop.asked.load(Relaxed);
+        drop(engine.log_waiting.wait_timeout_while(ingest, WRITE_DELAY, delay_over).expect("no holder panics"));
+        if engine.write_log().is_err() {
+            // Everyone is told by the refusal that it causes. What waits now is only signs of life.
+            stop.wait(WRITE_DELAY);
         }
     }
 }
@@ -175,27 +179,16 @@ impl Engine {
     /// Writes and syncs the log; what was appended before is durable then.
     pub(crate) fn sync_log(&self) -> Result<(), Error> {
         let _syncing = self.syncing.lock().expect("no holder of this lock panics");
-        let mut ingest = self.ingest();
-        if let Some(reason) = &ingest.refusal {
-            return Err(Error::Refused { reason: reason.clone() });
-        }
-        self.write_log(&mut ingest)?;
-        let appended = self.counters.appended.load(Relaxed);
-        let files = ingest.log.take_unsynced();
-        drop(ingest);
+        let mut log_files = self.log_files();
+        let appended = self.write_log_with(&mut log_files)?;
+        let files = log_files.take_unsynced();
+        drop(log_files); // writing goes on meanwhile
         if files.is_empty() {
             return Ok(());
         }
         let started = Instant::now();
         let sync = || -> std::io::Result<()> {
-            for number in files {
-                let key = log_format::key(number);
-                match self.disk.len(&key) {
-                    // Removed by a flush: what it held is in blocks.
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                    _ => self.disk.sync(&key)?,
-                }
-            }
+            files.into_iter().try_for_each(|file| log_files::sync(&*self.disk, file))?;
             self.disk.sync_folder(log_format::FOLDER)
         };
         if let Err(error) = sync() {

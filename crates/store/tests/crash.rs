@@ -16,6 +16,7 @@ const PVS: [&str; 2] = ["A", "B"];
 fn config() -> Config {
     Config {
         durable: Durable::Every(Duration::from_millis(1)),
+        log_file_bytes: 1000,
         flush_after: Duration::from_nanos(1000),
         ..Config::new("simulated")
     }

@@ -11,7 +11,7 @@ use sim::{Crash, SimDisk};
 use store::{Config, Durable, Error, Store};
 
 fn config() -> Config {
-    Config { durable: Durable::Every(Duration::from_millis(1)), ..Config::new("simulated") }
+    Config { durable: Durable::Every(Duration::from_millis(1)), log_file_bytes: 2000, ..Config::new("simulated") }
 }
 
 fn open(disk: &Arc<SimDisk>) -> Store {

@@ -1,0 +1,110 @@
+//! The files of the log: written and synced by threads that nobody who appends waits for.
+
+use std::{io, sync::Arc};
+
+use crate::{
+    Config, Durable,
+    disk::Disk,
+    log::Piece,
+    log_format::{FOLDER, key, number},
+};
+
+/// A file is given its room when it is begun, unless that is more than this part of what is free.
+const ROOM_PART: u64 = 16;
+
+/// What is written.
+#[derive(Debug)]
+pub(crate) struct LogFiles {
+    disk: Arc<dyn Disk>,
+    file_bytes_max: u64,
+    durable: Durable,
+    /// The file that was written last, and how much of it.
+    file: u64,
+    written: u64,
+    /// Files written since they were last taken for syncing.
+    unsynced: Vec<u64>,
+}
+
+impl LogFiles {
+    pub(crate) fn new(disk: Arc<dyn Disk>, config: &Config) -> LogFiles {
+        let (file_bytes_max, durable) = (config.log_file_bytes, config.durable);
+        LogFiles { disk, file_bytes_max, durable, file: 0, written: 0, unsynced: Vec::new() }
+    }
+
+    /// Hands pieces to the operating system, in order. After an error their file must be given up.
+    pub(crate) fn write(&mut self, pieces: &[Piece]) -> io::Result<()> {
+        for piece in pieces {
+            if piece.file != self.file {
+                self.sync_last()?;
+                (self.file, self.written) = (piece.file, 0);
+                self.make_room();
+            }
+            self.write_piece(&piece.bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Syncs the last file before the next is begun, so that a power cut never leaves a file without the one before it.
+    fn sync_last(&mut self) -> io::Result<()> {
+        if self.durable == Durable::Off || self.unsynced.pop_if(|file| *file == self.file).is_none() {
+            return Ok(());
+        }
+        sync(&*self.disk, self.file)?;
+        self.disk.sync_folder(FOLDER)
+    }
+
+    fn write_piece(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let key = key(self.file);
+        if let Err(error) = self.disk.write_at(&key, self.written, bytes) {
+            // Half a frame at the end would only be found and cut off by the next recovery.
+            if let Err(second) = self.disk.set_len(&key, self.written) {
+                tracing::warn!("cannot cut {key} back to its last whole frame: {second}");
+            }
+            return Err(error);
+        }
+        self.written += bytes.len() as u64;
+        if self.unsynced.last() != Some(&self.file) {
+            self.unsynced.push(self.file);
+        }
+        Ok(())
+    }
+
+    /// Takes the room of a whole file beforehand: a sync then has less to do, and what was begun can be written to its end
+    /// whatever else fills the disk. Only a help: without it the file grows as it is written.
+    fn make_room(&self) {
+        let free = self.disk.free().unwrap_or(0);
+        if free / ROOM_PART < self.file_bytes_max {
+            return;
+        }
+        if let Err(error) = self.disk.allocate(&key(self.file), self.file_bytes_max) {
+            tracing::warn!("cannot take the room for a file of the log beforehand: {error}");
+        }
+    }
+
+    /// The files written since the last time.
+    pub(crate) fn take_unsynced(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.unsynced)
+    }
+}
+
+/// Syncs a file, unless a flush has removed it: what it held is in blocks.
+pub(crate) fn sync(disk: &dyn Disk, file: u64) -> io::Result<()> {
+    let key = key(file);
+    match disk.len(&key) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        _ => disk.sync(&key),
+    }
+}
+
+/// The numbers of the files in the folder of the log, ascending.
+pub(crate) fn files(disk: &dyn Disk) -> io::Result<Vec<u64>> {
+    let mut numbers: Vec<u64> = disk.list(FOLDER)?.iter().filter_map(|name| number(name)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// How many bytes the files take.
+pub(crate) fn bytes(disk: &dyn Disk) -> u64 {
+    let numbers = files(disk).unwrap_or_default();
+    numbers.into_iter().map(|number| disk.len(&key(number)).unwrap_or(0)).sum()
+}
