@@ -144,6 +144,8 @@ impl Engine {
     /// Removes the files of the log before `first`. One that cannot be removed costs space, nothing else.
     fn remove_log_files(&self, first: u64) {
         let _syncing = self.syncing.lock().expect("no holder of this lock panics");
+        let _files = self.log_files(); // what is still to be written would make them anew, without their beginning
+        self.ingest().log.forget_before(first);
         let result = log_files::files(&*self.disk).and_then(|numbers| {
             let mut old = numbers.into_iter().filter(|number| *number < first);
             old.try_for_each(|number| self.disk.remove(&log_format::key(number)))

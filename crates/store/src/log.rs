@@ -123,6 +123,12 @@ impl Log {
         mem::take(&mut self.spool)
     }
 
+    /// Gives up what waits for files before `first`: it is in blocks.
+    pub(crate) fn forget_before(&mut self, first: u64) {
+        self.spool.retain(|piece| piece.file >= first);
+        self.spooled = self.spool.iter().map(|piece| piece.bytes.len()).sum();
+    }
+
     /// Takes back the memory of pieces that were written.
     pub(crate) fn reuse(&mut self, pieces: Vec<Piece>) {
         for Piece { mut bytes, .. } in pieces {
