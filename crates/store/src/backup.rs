@@ -20,7 +20,7 @@ use crate::{
         copy::{self, Copy},
     },
     disk::{Disk, RealDisk},
-    log, log_format,
+    log_files, log_format,
     manifest::Manifest,
     week,
 };
@@ -160,7 +160,7 @@ impl<P: FnMut(Progress)> Run<P> {
     fn attempt(&mut self) -> Result<(), Unfinished> {
         let io = |source| Error::Io { doing: "list the log of", path: "the archive".to_owned(), source };
         // Before the catalogue: of what is durable now, everything is in these files or in what the catalogue will name.
-        let logs: Vec<String> = log::files(&*self.source).map_err(io)?.into_iter().map(log_format::key).collect();
+        let logs: Vec<String> = log_files::files(&*self.source).map_err(io)?.into_iter().map(log_format::key).collect();
         let copy = copy::read_copy(&*self.source)?.map_err(|reason| Error::CannotDo {
             doing: "back up",
             reason: format!("{CATALOGUE} cannot be read ({reason}); run `pvark check`, then `pvark repair`"),
