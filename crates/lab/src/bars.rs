@@ -84,6 +84,8 @@ const BARS: &[Bar] = &[
     less("size-state", "bytes per sample", 2.5, 2.3),
     less("size-vacuum", "bytes per sample", 4.9, 4.7),
     less("size-text", "bytes per sample", 2.6, 2.4),
+    less("size-adc", "index beside blocks", 0.1, 0.1),
+    less("scan-mix", "index beside blocks", 0.1, 0.1),
     more("scan-mix", "scan per CPU-second", 200.0, 400.0),
     less("query", "14400 samples, warm p50", 0.3, 0.1),
     less("query", "360000 samples, warm p50", 4.0, 1.5),

@@ -98,7 +98,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
         return Err("the bench failed; the page is left as it was".into());
     }
     let lines = String::from_utf8(output.stdout)?.lines().map(read_line).collect::<Outcome<Vec<Line>>>()?;
-    let page = page(&lines, options.scale, &began);
+    let page = page(&lines, options.scale, &format!("{began}- load after the run: {}\n", load()));
     Ok(fs::write(&options.page, page)?)
 }
 
@@ -126,11 +126,16 @@ fn conditions() -> String {
         first("/proc/cpuinfo", "model name"),
         first("/proc/meminfo", "MemTotal"),
         said("uname", &["-r"]),
-        fs::read_to_string("/proc/loadavg").unwrap_or_default().split(' ').next().unwrap_or_default(),
+        load(),
         said("date", &["-u", "+%Y-%m-%d"]),
         said("git", &["log", "-1", "--format=%h %s"]),
         said("rustc", &["--version"]),
     )
+}
+
+/// How many processes wanted to run, in the mean of the last minute.
+fn load() -> String {
+    fs::read_to_string("/proc/loadavg").unwrap_or_default().split(' ').next().unwrap_or_default().to_owned()
 }
 
 /// What a program answers; nothing if it is not there.
@@ -191,7 +196,7 @@ fn rivals(lines: &[Line]) -> String {
          counts, that of making the samples does not. A batch is 2,000 PVs of 60 s, written until it is safe: by pvark into its log \
          and head, by DuckDB into a table without index, by PostgreSQL into a table with a B-tree over PV and time. *All in*: \
          by pvark log, flush and merge, by DuckDB a sorted Parquet file (zstd, version 2), by PostgreSQL COPY, index and VACUUM. pvark \
-         alone verifies a checksum of everything that it reads. Settings stand in `crates/lab/rivals/`.\n\n\
+         verifies a checksum of everything that it reads; PostgreSQL's are off, as by default. Settings stand in `crates/lab/rivals/`.\n\n\
          `pvark-lab store --only rivals`\n\n\
          | figure | | pvark | DuckDB, Parquet | PostgreSQL 15 | pvark is better by |\n|---|---|--:|--:|--:|---|\n",
     );

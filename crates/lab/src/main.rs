@@ -5,6 +5,7 @@ mod cases;
 mod figures;
 mod measure;
 mod papers;
+mod shares;
 mod store_bench;
 mod workload;
 

@@ -6,7 +6,8 @@ use sample::TimeRange;
 
 use crate::{
     measure::Clock,
-    store_bench::{Bench, Outcome, fill, register},
+    shares::Shares,
+    store_bench::{Bench, Outcome, fill, register, wait},
     workload::{Kind, Pace, Signal},
 };
 
@@ -37,6 +38,15 @@ fn measure(bench: &Bench, mut signals: Vec<Signal>, rows: usize) -> Outcome<()> 
     let filled = clock.passed().cpu - made;
     let reader = store.reader();
     bench.tell("bytes per sample", reader.health().block_bytes as f64 / samples, "B");
+    let mut shares = Shares::default();
+    // Files of what was merged go when the last reader is done with them.
+    wait(|| {
+        shares = Shares::of(&bench.folder("sizes")).unwrap_or_default();
+        shares.segments == reader.health().segments
+    })?;
+    let percent = |part: u64| part as f64 / shares.blocks as f64 * 100.0;
+    bench.tell("index beside blocks", percent(shares.index), "%");
+    bench.tell("all but blocks beside blocks", percent(shares.all - shares.blocks), "%");
     bench.tell("log, flush, merge per CPU-second", samples / filled / 1e6, "M samples/s");
     let mut best = f64::INFINITY;
     for _ in 0..SCANS {
