@@ -186,8 +186,9 @@ export function getPv(name: string, signal?: AbortSignal): Promise<PvDetail> {
   return request(pvPath(name), { signal });
 }
 
+/** At most so many bins of a round length, which the server has at hand; they may reach beyond the range at both ends. */
 export function getBins(name: string, range: Range, bins: number, signal: AbortSignal): Promise<WireBins> {
-  return request(`${pvPath(name)}/bins?${rangeQuery(range)}&bins=${bins}`, { signal });
+  return request(`${pvPath(name)}/bins?${rangeQuery(range)}&bins=${bins}&align=true`, { signal });
 }
 
 export function getSamples(

@@ -93,7 +93,8 @@ export function binLine(bins: Bins, style: BinStyle, holes: Holes, from: number,
   for (let i = 0; i < bins.count.length; i++) {
     if (bins.count[i] === 0) continue;
     const start = bins.start[i]!;
-    const middle = (start + bins.end[i]!) / 2;
+    // The newest bin may reach beyond now.
+    const middle = Math.max(start, Math.min((start + bins.end[i]!) / 2, until));
     if (!Number.isFinite(bins.mean[i]!)) {
       lift(line, start);
       held = null;

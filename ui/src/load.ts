@@ -9,7 +9,10 @@ import { noteState, takeHistory, type History, type Trace } from "./trace.ts";
 /** Texts beyond this many are more than a strip of a screen's width can tell apart. */
 const TEXTS_MAX = 4000;
 
-/** What to load: the range, one bin per pixel, and whether live samples will continue it. */
+/** Round bins are up to 2.5 times as long as they need be: of so many a pixel none is much wider than a pixel. */
+const BINS_PER_PIXEL = 2;
+
+/** What to load: the range, about one bin per pixel, and whether live samples will continue it. */
 export interface Wanted {
   range: Range;
   pixels: number;
@@ -104,7 +107,7 @@ function historyOf(wanted: Wanted): History {
 
 async function fetchNumbers(trace: Trace, wanted: Wanted, signal: AbortSignal): Promise<History> {
   const { range, pixels } = wanted;
-  const wire = await getBins(trace.name, range, pixels, signal);
+  const wire = await getBins(trace.name, range, BINS_PER_PIXEL * pixels, signal);
   if (wire.metadata) trace.metadata = { ...wire.metadata, type: wire.metadata.type ?? wire.type };
   const total = wire.bins.count.reduce((sum, count) => sum + count, 0);
   if (wire.raw || total <= pixels) {

@@ -123,7 +123,8 @@ export function lineOf(trace: Trace, until: number): Line {
   const live = sampleLine(tail, holes, until);
   if (history?.bins) {
     const style = trace.kind === "state" ? "steps" : "mean";
-    return joined(binLine(history.bins, style, holes, history.range.from, seam), live);
+    const from = Math.min(history.range.from, history.bins.start[0] ?? Infinity);
+    return joined(binLine(history.bins, style, holes, from, seam), live);
   }
   return history?.samples ? joined(sampleLine(history.samples, holes, seam), live) : live;
 }

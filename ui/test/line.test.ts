@@ -78,6 +78,10 @@ test("means of neighbouring bins are joined and the last value holds until now",
   assert.equal(written(binLine(bins([1, 2]), "mean", NO_HOLES, 0, 4)), "0.5:1 1.5:2 4:2");
 });
 
+test("a bin that reaches beyond now is drawn no further than now", () => {
+  assert.equal(written(binLine(bins([1, 2]), "mean", NO_HOLES, 0, 1.25)), "0.5:1 1.25:2");
+});
+
 test("across empty bins the last value holds until the bin that ends it", () => {
   assert.equal(written(binLine(bins([1, null, null, 2]), "mean", NO_HOLES, 0, 3.5)), "0.5:1 3:1 3:2 3.5:2");
 });

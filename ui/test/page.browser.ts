@@ -154,7 +154,7 @@ test("an empty archive says how to begin", async () => {
   await page.locator("#add[open]").waitFor();
 });
 
-test("dragging zooms in and asks for bins of the pixels' width, going back restores the view", async () => {
+test("dragging zooms in and asks for round bins of about the pixels' width, going back restores the view", async () => {
   await open(`pv=SR:CURRENT&${SPAN}`);
   const wide = page.url();
   const { x, y, width, height } = await plotBox();
@@ -169,7 +169,11 @@ test("dragging zooms in and asks for bins of the pixels' width, going back resto
   const from = Date.parse(asked.get("from")!) / 1000 - HOUR;
   const to = Date.parse(asked.get("to")!) / 1000 - HOUR;
   assert.ok(Math.abs(from - 900) < 5 && Math.abs(to - 1080) < 5, `${from} to ${to}`);
-  assert.ok(Math.abs(Number(asked.get("bins")) - width) <= 1, `${asked.get("bins")} bins on ${width} pixels`);
+  assert.ok(
+    Math.abs(Number(asked.get("bins")) - 2 * width) <= 2,
+    `${asked.get("bins")} bins on ${width} pixels`,
+  );
+  assert.equal(asked.get("align"), "true");
   assert.notEqual(page.url(), wide);
   await loaded();
   await page.keyboard.press("Control+z");
