@@ -216,6 +216,7 @@ impl Engine {
 
 /// Writes a sorted batch as blocks.
 pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: Batch, effort: Effort) -> io::Result<()> {
+    writer.expect_rows(batch.len());
     let mut start = 0;
     while start < batch.len() {
         let rows = rows_of_block(&batch, start);

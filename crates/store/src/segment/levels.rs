@@ -75,9 +75,10 @@ impl LevelsWriter {
         rows.add(batch);
     }
 
-    /// Writes what pays beside so many bytes of blocks.
-    pub(super) fn finish(self, out: &mut Vec<u8>, block_bytes: u64) {
-        let Some(rows) = self.rows.filter(|_| !self.given_up) else { return };
+    /// Writes what pays beside blocks of so many samples and bytes.
+    pub(super) fn finish(self, out: &mut Vec<u8>, samples: u64, block_bytes: u64) {
+        // Rows that leave out a block would be wrong.
+        let Some(rows) = self.rows.filter(|rows| !self.given_up && rows.samples == samples) else { return };
         let (mut levels, mut bytes) = (Vec::new(), 0);
         // The coarsest first: they serve the longest ranges, and cost least.
         for (width, summaries) in rows.levels().iter().rev() {
@@ -276,7 +277,7 @@ mod tests {
         let mut writer = LevelsWriter::default();
         blocks.iter().for_each(|block| writer.add(block));
         let mut bytes = Vec::new();
-        writer.finish(&mut bytes, block_bytes);
+        writer.finish(&mut bytes, blocks.iter().map(|block| block.len() as u64).sum(), block_bytes);
         bytes
     }
 
@@ -346,6 +347,15 @@ mod tests {
         assert!(!levels(&[often()], 1 << 30).is_empty());
         assert!(levels(&[often(), other], 1 << 30).is_empty());
         assert!(levels(&[often(), often()], 1 << 30).is_empty());
+    }
+
+    #[test]
+    fn levels_that_do_not_know_all_samples_are_not_written() {
+        let mut writer = LevelsWriter::default();
+        day().iter().skip(1).for_each(|block| writer.add(block));
+        let mut bytes = Vec::new();
+        writer.finish(&mut bytes, 880_000, 1 << 30);
+        assert!(bytes.is_empty());
     }
 
     #[test]

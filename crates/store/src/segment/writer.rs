@@ -22,6 +22,10 @@ use crate::{
 /// Bytes are handed to the disk in pieces of about this size.
 const WRITE_BYTES: usize = 1 << 20;
 
+/// A flush of so many samples of one PV writes its levels, too: a device of kilohertz, or an import. The segments of other flushes
+/// are merged soon, and flushes are in a hurry.
+const LEVELS_ROWS_MIN: usize = 16 * 8192;
+
 /// Writes a segment, PV by PV in ascending order of their numbers.
 pub(crate) struct SegmentWriter {
     disk: Arc<dyn Disk>,
@@ -31,6 +35,8 @@ pub(crate) struct SegmentWriter {
     /// Bytes handed to the disk.
     written: u64,
     current: Option<Current>,
+    /// Whether the next blocks of a flush are many.
+    many: bool,
     /// Of the PVs before the current one. Offsets of tables count from the first table until the blocks are all written.
     records: Vec<Record>,
     tables: Vec<u8>,
@@ -66,8 +72,9 @@ impl Current {
         };
         record.put_table(Table::Index, tables, |out| put_index(out, &entries));
         record.put_table(Table::Summaries, tables, |out| put_summaries(out, &summaries));
+        let samples = record.samples;
         let block_bytes = entries.iter().map(|entry| u64::from(entry.len)).sum();
-        record.put_table(Table::Levels, tables, |out| levels.finish(out, block_bytes));
+        record.put_table(Table::Levels, tables, |out| levels.finish(out, samples, block_bytes));
         record
     }
 }
@@ -84,7 +91,12 @@ impl SegmentWriter {
         let check = xxh3_64(&buffer);
         buffer.extend_from_slice(&check.to_le_bytes());
         let (current, records, tables) = (None, Vec::new(), Vec::new());
-        SegmentWriter { disk, key, sequence, buffer, written: 0, current, records, tables }
+        SegmentWriter { disk, key, sequence, buffer, written: 0, current, many: false, records, tables }
+    }
+
+    /// So many samples come in the next blocks.
+    pub(crate) fn expect_rows(&mut self, rows: usize) {
+        self.many = rows >= LEVELS_ROWS_MIN;
     }
 
     /// Adds a block of a PV: the same as the last one, or one of a higher number. The batch is sorted and not empty.
@@ -106,8 +118,7 @@ impl SegmentWriter {
         let current = self.current.get_or_insert_with(|| Current::new(pv, offset));
         current.entries.push(entry);
         current.summaries.push(summary);
-        // Segments of a flush are merged soon, and flushes are in a hurry.
-        if effort == Effort::Merge {
+        if effort == Effort::Merge || self.many {
             current.levels.add(batch);
         }
         if self.buffer.len() >= WRITE_BYTES { self.write_out() } else { Ok(()) }
