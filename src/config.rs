@@ -128,11 +128,13 @@ struct Retention {
     keep: Keep,
     /// The first that fits a PV decides.
     rules: Vec<KeepRule>,
+    /// How long what somebody deleted can come back before it is purged; without it until somebody purges it.
+    purge_after: Option<Span>,
 }
 
 impl Default for Retention {
     fn default() -> Retention {
-        Retention { keep: Keep(None), rules: Vec::new() }
+        Retention { keep: Keep(None), rules: Vec::new(), purge_after: None }
     }
 }
 
@@ -201,6 +203,7 @@ impl Config {
                 head_bytes_max: file.head_megabytes_max.bytes(),
                 flush_after: file.flush_after.0,
                 places,
+                purge_after: file.retention.purge_after.as_ref().map(|span| span.0),
                 retention: file.retention.checked(),
                 ..store::Config::new(folder)
             },

@@ -19,6 +19,7 @@ use crate::{
     flush::write_blocks,
     health::Work,
     manifest::{Level, Manifest},
+    merge::overlap,
     parts::{Lookup, Part, Summaries},
     places::{Places, tables_key},
     policy::{self, SEGMENT_BYTES_MAX, Task, View},
@@ -50,14 +51,26 @@ impl Engine {
     pub(crate) fn compact(&self, now: Timestamp, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
         let segments = self.snapshot().segments.clone();
         let chosen = |indices: Vec<usize>| -> Vec<_> { indices.iter().map(|index| segments[*index].clone()).collect() };
-        match policy::next(&views(&segments, &self.places), now) {
+        self.purge_old(now)?;
+        match self.go_on_purging(now, go_on)? {
+            Compaction::Nothing => {}
+            other => return Ok(other),
+        }
+        let mut views = views(&segments, &self.places);
+        views.iter_mut().zip(&*segments).for_each(|(view, segment)| view.kept |= self.is_behind_a_deletion(segment));
+        match policy::next(&views, now) {
             None => Ok(Compaction::Nothing),
             Some(Task::Seal(indices)) => self.seal(&chosen(indices)),
             Some(Task::Merge(indices, level)) => self.merge(&chosen(indices), level, go_on),
         }
     }
 
-    fn merge(&self, run: &[Arc<Segment>], level: Level, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
+    pub(crate) fn merge(
+        &self,
+        run: &[Arc<Segment>],
+        level: Level,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Compaction, Error> {
         let is_purged = |pv| self.registry().is_purged(pv);
         let trimmed = run.iter().map(|segment| segment.manifest.trimmed).min().unwrap_or(0);
         match self.rewrite(&Plan { run, level, trimmed, leave_out: &is_purged }, go_on) {
@@ -72,6 +85,21 @@ impl Engine {
             }
             result => result,
         }
+    }
+
+    /// Whether a segment has samples in a deleted range that were written after the deletion. Merged with older ones they would
+    /// be taken for deleted; so it waits until the deletion is purged or undone.
+    fn is_behind_a_deletion(&self, segment: &Segment) -> bool {
+        let manifest = &segment.manifest;
+        let registry = self.registry();
+        let mut behind = registry.deletions().filter(|deletion| {
+            let meets = overlap(manifest.t0, manifest.t1, deletion.range);
+            manifest.sequence >= deletion.below && manifest.may_hold(deletion.pv) && meets
+        });
+        behind.any(|deletion| match segment.record(deletion.pv) {
+            Ok(record) => record.is_some_and(|record| overlap(record.t0, record.t1, deletion.range)),
+            Err(_) => true, // whoever reads it tells
+        })
     }
 
     /// Writes the samples of a run anew and puts the result in its place.
@@ -146,7 +174,8 @@ impl Engine {
             let entries = segment.index(&record)?;
             for entries in entries.chunk_by(|a, b| a.value_type == b.value_type) {
                 let counters = self.counters.clone();
-                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries: Summaries::Unread };
+                let hidden = self.registry().purged_in(pv, &segment.manifest);
+                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries: Summaries::Unread, hidden };
                 let value_type = entries[0].value_type;
                 parts.extend(Part::blocks(lookup, entries.to_vec(), parts.len() as u64).map(|part| (part, value_type)));
             }

@@ -28,6 +28,8 @@ pub struct Config {
     pub places: Vec<Place>,
     /// How long what was recorded is kept.
     pub retention: Retention,
+    /// How long after its deletion data is purged without being asked; none: never.
+    pub purge_after: Option<Duration>,
 }
 
 /// A place for blocks besides the folder of the archive, as a slower or larger disk.
@@ -62,7 +64,7 @@ pub struct Rule {
 }
 
 impl Config {
-    /// The defaults: synced each second, 256 MiB of head, flushed at latest after ten minutes.
+    /// The defaults: synced each second, 256 MiB of head, flushed at latest after ten minutes, nothing purged unasked.
     pub fn new(folder: impl Into<PathBuf>) -> Config {
         Config {
             folder: folder.into(),
@@ -72,6 +74,7 @@ impl Config {
             flush_after: Duration::from_secs(600),
             places: Vec::new(),
             retention: Retention::default(),
+            purge_after: None,
         }
     }
 }

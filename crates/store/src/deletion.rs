@@ -3,11 +3,11 @@
 //!
 //! A deletion is for segments with lower numbers than its own bound; what is written later, by an import say, stays visible.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "deleted ranges come with the next step"))]
-
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use sample::{Batch, By, PvId, TimeRange, Timestamp};
+
+use crate::{AuditRecord, Error, Reader, Writer, audit::Action, manifest::Manifest, merge::overlap, purge::Size};
 
 /// A range of a PV's samples that was deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,62 @@ pub struct Deletion {
     pub is_final: bool,
     /// It is for segments with lower numbers.
     pub(crate) below: u64,
+}
+
+impl Deletion {
+    /// Whether it is for what a segment holds at all.
+    pub(crate) fn is_for(&self, segment: &Manifest) -> bool {
+        segment.sequence < self.below && overlap(segment.t0, segment.t1, self.range)
+    }
+
+    pub(crate) fn line(&self, action: Action, name: String, by: &By) -> AuditRecord {
+        let (pv, range) = (Some(self.pv), Some(self.range));
+        AuditRecord { pv, name, range, detail: format!("deletion {}", self.number), ..AuditRecord::new(action, by) }
+    }
+}
+
+impl Writer {
+    /// Hides what was recorded of a PV in a range until now; what comes later stays visible, an import for instance. It can be
+    /// undone until it is purged.
+    pub fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, Error> {
+        let engine = &self.engine;
+        let name = engine.registry().entry(pv).map(|entry| entry.name.clone()).ok_or(Error::UnknownPv { pv })?;
+        let alive = engine.ingest().alive;
+        engine.flush(alive.max(by.at))?; // a deletion is for segments
+        let below = engine.flushing.lock().expect("no holder of this lock panics").next_segment;
+        let mut deletion = Deletion { number: 0, pv, range, by: by.clone(), is_final: false, below };
+        // Up to the last sample: what comes is not meant, and segments that hold none of it need not be told apart.
+        if let Some((first, last, _)) = Reader::new(engine.clone()).extent(pv) {
+            deletion.range.t0 = range.t0.max(first);
+            deletion.range.t1 = range.t1.min(last.saturating_add(Duration::from_nanos(1)));
+        }
+        let is_some = deletion.range.t0 < deletion.range.t1;
+        let Size { samples, bytes } = if is_some { engine.size_of_range(&deletion)? } else { Size::default() };
+        if samples == 0 {
+            return Err(Error::NothingThere { what: format!("sample of {name} from {} to {}", range.t0, range.t1) });
+        }
+        engine.change(|_, change| {
+            deletion.number = engine.catalog.next_deletion()?;
+            let record = deletion.line(Action::RangeDeleted, name.to_string(), by);
+            change.audit.push(AuditRecord { samples, bytes, ..record });
+            change.deleted.push(deletion.clone());
+            Ok(())
+        })?;
+        Ok(deletion)
+    }
+
+    /// Undoes the deletion of a range.
+    pub fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, Error> {
+        self.engine.change(|registry, change| {
+            let found = registry.deletions().find(|deletion| deletion.number == number && !deletion.is_final);
+            let deletion = found.ok_or_else(|| Error::NothingThere {
+                what: format!("deletion with the number {number} that could be undone"),
+            })?;
+            change.audit.push(deletion.line(Action::RangeRestored, registry.name_of(deletion.pv), by));
+            change.undeleted.push(deletion.clone());
+            Ok(deletion.clone())
+        })
+    }
 }
 
 /// The ranges that are hidden in one segment: sorted, apart from each other, and hardly ever any.
@@ -45,10 +101,6 @@ impl Hidden {
             }
         }
         Hidden(Some(apart.into()))
-    }
-
-    pub(crate) fn is_nothing(&self) -> bool {
-        self.0.is_none()
     }
 
     fn ranges(&self) -> &[TimeRange] {
@@ -122,6 +174,8 @@ mod tests {
         assert!(hidden.overlaps(at(7), at(9)) && !hidden.overlaps(at(8), at(9)) && !hidden.overlaps(at(0), at(2)));
         let rest = Hidden::of(vec![TimeRange { t0: at(8), t1: Timestamp::MAX }]);
         assert!(rest.covers(at(8), Timestamp::MAX));
-        assert!(Hidden::of(Vec::new()).is_nothing() && !Hidden::default().overlaps(Timestamp::MIN, Timestamp::MAX));
+        assert!(
+            Hidden::of(Vec::new()) == Hidden::default() && !Hidden::default().overlaps(Timestamp::MIN, Timestamp::MAX)
+        );
     }
 }

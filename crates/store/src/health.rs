@@ -115,6 +115,8 @@ pub struct Health {
     pub work: Vec<Work>,
     /// Samples that were dropped because they repeat another one exactly, found when heads were flushed since the start.
     pub repeats_dropped: u64,
+    /// Removed PVs and deleted ranges whose purge was ordered and is not done yet.
+    pub purging: u64,
     /// Blocks that were found damaged when they were read, since the start.
     pub corrupt_blocks: u64,
     /// Appends that were refused since the start, and the samples in them.
@@ -126,6 +128,9 @@ pub struct Health {
 /// The counters themselves, written from every thread.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
+    /// What went by purging since the last line in the audit.
+    pub(crate) purged_samples: AtomicU64,
+    pub(crate) purged_bytes: AtomicU64,
     pub(crate) appended: AtomicU64,
     pub(crate) durable: AtomicU64,
     /// As of the last file that was begun or removed: asking the disk is not for every look at a status page.

@@ -13,7 +13,9 @@ use sample::{Batch, PvId, Sample, Timestamp};
 
 use crate::{
     Error,
+    deletion::Hidden,
     health::Counters,
+    manifest::Manifest,
     parts::{Lookup, Summaries},
     segment::Segment,
 };
@@ -52,10 +54,12 @@ impl Newest {
         pv: PvId,
         time: Timestamp,
         segments: &[Arc<Segment>],
+        hidden: Option<&dyn Fn(&Manifest) -> Hidden>,
         counters: &Arc<Counters>,
     ) -> Result<Option<Sample>, Error> {
-        let mut search = Search { pv, time, counters, looks: 0, best: None };
-        match self.kept(pv, segments) {
+        let mut search = Search { pv, time, counters, hidden, looks: 0, best: None };
+        // What is kept does not know of deletions that come and go.
+        match self.kept(pv, segments).filter(|_| hidden.is_none()) {
             Some(kept) if kept.found.as_ref().is_none_or(|(_, found)| found.sample.time <= time) => {
                 let since = segments.partition_point(|segment| segment.manifest.sequence <= kept.last);
                 search.best = kept.found;
@@ -63,7 +67,7 @@ impl Newest {
             }
             _ => search.look_into(segments)?,
         }
-        if search.looks >= LOOKS_MIN {
+        if search.looks >= LOOKS_MIN && hidden.is_none() {
             let mut newest = Search { time: Timestamp::MAX, looks: 0, best: search.best.clone(), ..search };
             let beyond = segments.iter().filter(|segment| segment.manifest.t1 > time).cloned();
             newest.look_into(&beyond.collect::<Vec<_>>())?;
@@ -102,6 +106,8 @@ struct Search<'a> {
     pv: PvId,
     time: Timestamp,
     counters: &'a Arc<Counters>,
+    /// What of a segment nobody may see, if ranges of the PV were deleted.
+    hidden: Option<&'a dyn Fn(&Manifest) -> Hidden>,
     /// Segments whose directory was asked.
     looks: usize,
     best: Option<(Weak<Segment>, Found)>,
@@ -142,7 +148,9 @@ impl Search<'_> {
         entries.retain(|entry| entry.t0 <= self.time);
         entries.sort_by_key(|entry| Reverse((entry.t1.min(self.time), entry.offset)));
         let (pv, counters) = (self.pv, self.counters.clone());
-        let lookup = Lookup { pv, segment: segment.clone(), counters, summaries: Summaries::Unread };
+        let hidden = self.hidden.map(|hidden| hidden(&segment.manifest)).unwrap_or_default();
+        entries.retain(|entry| !hidden.covers(entry.t0, entry.t1));
+        let lookup = Lookup { pv, segment: segment.clone(), counters, summaries: Summaries::Unread, hidden };
         for entry in entries {
             let order = (sequence, entry.offset);
             if !self.may_be_better(entry.t1.min(self.time), order) {

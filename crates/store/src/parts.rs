@@ -16,6 +16,7 @@ use sample::{Batch, PvId, TimeRange, Timestamp};
 
 use crate::{
     Error, Summary,
+    deletion::Hidden,
     head::Piece,
     health::Counters,
     merge::{overlap, rows_within},
@@ -62,6 +63,8 @@ pub(crate) struct Lookup {
     pub(crate) segment: Arc<Segment>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) summaries: Summaries,
+    /// What of it nobody may see: no summary and no level of what overlaps it tells the truth.
+    pub(crate) hidden: Hidden,
 }
 
 /// Which summaries are wanted.
@@ -255,6 +258,9 @@ impl Lookup {
     /// The rows of a level that serves, if there is one that can be read.
     fn rows(&self, record: &Record, range: TimeRange) -> Option<Vec<Summary>> {
         let Summaries::Aligned(width) = self.summaries else { return None };
+        if self.hidden.overlaps(record.t0, record.t1) {
+            return None;
+        }
         let mut rows = self.segment.level(record, width).map_err(|error| self.note(error)).ok().flatten()?;
         rows.retain(|row| overlap(row.t0, row.t1, range));
         Some(rows)
@@ -285,7 +291,8 @@ impl Lookup {
 
     /// The samples of one block; damage is counted.
     pub(crate) fn read(&self, entry: &Entry) -> Result<Batch, Error> {
-        self.segment.read(self.pv, entry).map_err(|error| self.note_damage(error))
+        let batch = self.segment.read(self.pv, entry).map_err(|error| self.note_damage(error))?;
+        Ok(self.hidden.filter(batch))
     }
 
     fn note_damage(&self, error: Error) -> Error {
@@ -371,6 +378,8 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     fn new(lookup: Lookup, Index { mut entries, mut summaries }: Index) -> Blocks {
+        entries.retain(|entry| !lookup.hidden.covers(entry.t0, entry.t1));
+        summaries.retain(|summary| !lookup.hidden.covers(summary.t0, summary.t1));
         // In nearly all segments the order of writing is the order of time.
         entries.sort_by_key(|entry| (entry.t0, entry.offset));
         summaries.sort_by_key(|summary| summary.t0);
@@ -396,7 +405,8 @@ impl Blocks {
     pub(crate) fn summary_at(&self, index: usize) -> Option<&Summary> {
         let is_wanted_whole =
             |summary: &&Summary| self.window.is_none_or(|(t0, t1)| t0 <= summary.t0 && summary.t1 <= t1);
-        self.summaries.get(index).filter(is_wanted_whole)
+        let is_seen_whole = |summary: &&Summary| !self.lookup.hidden.overlaps(summary.t0, summary.t1);
+        self.summaries.get(index).filter(is_wanted_whole).filter(is_seen_whole)
     }
 
     /// The samples of the next block, which with its neighbours is read from disk unless it was before.
@@ -410,7 +420,7 @@ impl Blocks {
         match self.in_run(&entry) {
             Some(bytes) => {
                 let batch = self.lookup.segment.verify(self.lookup.pv, &entry, bytes);
-                batch.map_err(|error| self.lookup.note_damage(error))
+                Ok(self.lookup.hidden.filter(batch.map_err(|error| self.lookup.note_damage(error))?))
             }
             None => self.lookup.read(&entry),
         }

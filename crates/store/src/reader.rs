@@ -7,8 +7,10 @@ use sample::{Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, TimeRange, 
 use crate::{
     AuditRecord, Deletion, Error, Health, Names, RemovedPv, Samples, Stretches, Watermark,
     compact::views,
+    deletion::Hidden,
     engine::Engine,
     field,
+    manifest::Manifest,
     merge::overlap,
     partitions,
     parts::{Lookup, Part, Summaries},
@@ -105,7 +107,8 @@ impl Reader {
             let manifest = &segment.manifest;
             if manifest.may_hold(pv) && overlap(manifest.t0, manifest.t1, range) {
                 let counters = self.engine.counters.clone();
-                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries };
+                let hidden = self.engine.registry().hidden_in(pv, manifest);
+                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries, hidden };
                 parts.push(Part::segment(lookup, parts.len() as u64));
             }
         }
@@ -134,8 +137,10 @@ impl Reader {
         let heads = snapshot.heads.iter().filter_map(|head| head.last_before(pv, time));
         let in_heads = heads.max_by_key(|sample| sample.time);
         let (newest, counters) = (&self.engine.newest, &self.engine.counters);
+        let hidden_in = |manifest: &Manifest| self.engine.registry().hidden_in(pv, manifest);
+        let hidden = self.engine.registry().has_deletions(pv).then_some(&hidden_in as &dyn Fn(&Manifest) -> Hidden);
         let in_segments =
-            newest.last_before(pv, time, &snapshot.segments, counters).map_err(|error| self.note(error))?;
+            newest.last_before(pv, time, &snapshot.segments, hidden, counters).map_err(|error| self.note(error))?;
         Ok(match (in_segments, in_heads) {
             (Some(earlier), Some(later)) => Some(if later.time >= earlier.time { later } else { earlier }),
             (one, other) => other.or(one),
@@ -190,8 +195,8 @@ impl Reader {
             return None;
         }
         let snapshot = self.engine.snapshot();
-        let records = snapshot.segments.iter().filter_map(|segment| match segment.record(pv) {
-            Ok(record) => record.map(|record| (record.t0, record.t1, record.samples)),
+        let records = snapshot.segments.iter().filter_map(|segment| match self.engine.extent_in(segment, pv) {
+            Ok(extent) => extent,
             Err(error) => {
                 self.note(error);
                 None
@@ -224,6 +229,7 @@ impl Reader {
             places,
             head_bytes: snapshot.heads.iter().map(|head| head.bytes() as u64).sum(),
             head_samples: snapshot.heads.iter().map(|head| head.samples()).sum(),
+            purging: self.engine.purges_pending(),
             ..counted
         }
     }

@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use sample::{By, DataFate, Gap, PvEntry, PvId, PvName, TimeRange, Timestamp};
+use sample::{By, DataFate, Gap, PvEntry, PvId, PvName, Timestamp};
 
 use crate::{
     AuditRecord,
     deletion::{Deletion, Hidden},
+    manifest::Manifest,
     names::{Named, Names},
-    segment::Manifest,
 };
 
 /// A PV that was taken out of the archive and can come back.
@@ -52,7 +52,7 @@ pub(crate) struct Change {
     /// Removed PVs that cannot come back from now on.
     pub(crate) purged: Vec<PvEntry>,
     /// Those of which no segment holds anything any more.
-    pub(crate) purge_done: Vec<PvEntry>,
+    pub(crate) purge_done: Vec<PvId>,
     /// New deletions, and those that become final.
     pub(crate) deleted: Vec<Deletion>,
     /// Deletions that are undone, or purged.
@@ -189,7 +189,7 @@ impl Registry {
         change.aliases_removed.iter().for_each(|alias| self.remove_alias(alias));
         change.aliases_added.iter().for_each(|(alias, pv)| self.put_alias(alias.clone(), *pv));
         change.purged.iter().for_each(|entry| self.purge(entry.id));
-        change.purge_done.iter().for_each(|entry| _ = self.purging.remove(&entry.id));
+        change.purge_done.iter().for_each(|pv| _ = self.purging.remove(pv));
         change.deleted.iter().for_each(|deletion| self.put_deletion(deletion.clone()));
         change.undeleted.iter().for_each(|deletion| self.remove_deletion(deletion));
     }
@@ -281,7 +281,12 @@ impl Registry {
         self.purged.insert(pv);
     }
 
-    #[expect(dead_code, reason = "deleted ranges come with the next step")]
+    /// What a PV is or was called; nothing if it is purged.
+    pub(crate) fn name_of(&self, pv: PvId) -> String {
+        let removed = self.removed.get(&pv).map(|removed| &removed.entry);
+        self.entry(pv).or(removed).map(|entry| entry.name.to_string()).unwrap_or_default()
+    }
+
     /// The purged PVs of which segments may still hold samples.
     pub(crate) fn purging(&self) -> &BTreeSet<PvId> {
         &self.purging
@@ -306,13 +311,22 @@ impl Registry {
         }
     }
 
-    #[expect(dead_code, reason = "deleted ranges come with the next step")]
     /// Which ranges of a PV nobody may see in a segment.
     pub(crate) fn hidden_in(&self, pv: PvId, segment: &Manifest) -> Hidden {
+        self.hidden_by(pv, |deletion| deletion.is_for(segment))
+    }
+
+    /// Which ranges of a PV are left out when a segment is written anew.
+    pub(crate) fn purged_in(&self, pv: PvId, segment: &Manifest) -> Hidden {
+        self.hidden_by(pv, |deletion| deletion.is_final && deletion.is_for(segment))
+    }
+
+    fn hidden_by(&self, pv: PvId, is_meant: impl Fn(&Deletion) -> bool) -> Hidden {
         let own = self.deletions.get(&pv).map_or(&[][..], Vec::as_slice);
-        let of_segment = |deletion: &&Deletion| {
-            segment.sequence < deletion.below && deletion.range.t0 <= segment.t1 && deletion.range.t1 > segment.t0
-        };
-        Hidden::of(own.iter().filter(of_segment).map(|deletion| deletion.range).collect::<Vec<TimeRange>>())
+        Hidden::of(own.iter().filter(|deletion| is_meant(deletion)).map(|deletion| deletion.range).collect())
+    }
+
+    pub(crate) fn has_deletions(&self, pv: PvId) -> bool {
+        self.deletions.contains_key(&pv)
     }
 }

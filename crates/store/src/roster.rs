@@ -8,26 +8,28 @@ use sample::{By, DataFate, Gap, GapCause, OldName, PvEntry, PvId, PvName, PvSett
 use crate::{
     AuditRecord, Error, Writer,
     audit::Action,
+    engine::Engine,
     registry::{Change, Registry, RemovedPv},
 };
 
-impl Writer {
+impl Engine {
     /// Makes a change out of what there is, enters it into the catalogue, then lets everybody see it.
     pub(crate) fn change<T>(&self, make: impl FnOnce(&Registry, &mut Change) -> Result<T, Error>) -> Result<T, Error> {
-        let engine = &self.engine;
-        let _registering = engine.registering.lock().expect("no holder of this lock panics");
+        let _registering = self.registering.lock().expect("no holder of this lock panics");
         let mut change = Change::default();
-        let made = make(&engine.registry(), &mut change)?;
+        let made = make(&self.registry(), &mut change)?;
         if !change.is_empty() {
-            engine.catalog.commit_change(&change)?;
-            engine.registry_mut().apply(&change);
+            self.catalog.commit_change(&change)?;
+            self.registry_mut().apply(&change);
         }
         Ok(made)
     }
+}
 
+impl Writer {
     /// Adds PVs, or changes the settings of those that are there; see `Roster`.
     pub fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Error> {
-        self.change(|registry, change| {
+        self.engine.change(|registry, change| {
             let entries = new_entries(registry, pvs, now);
             let mut back = HashSet::new();
             for entry in &entries {
@@ -46,7 +48,7 @@ impl Writer {
 
     /// Gives a PV another name; see `Roster`.
     pub fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Error> {
-        self.change(|registry, change| {
+        self.engine.change(|registry, change| {
             let entry = registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
             let owner = registry.find(to.as_str());
             if let Some(owner) = owner.filter(|owner| owner.id != pv || owner.name == *to) {
@@ -67,7 +69,7 @@ impl Writer {
 
     /// Gives a PV one more name, under which it is found everywhere.
     pub fn add_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), Error> {
-        self.change(|registry, change| {
+        self.engine.change(|registry, change| {
             let entry = registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
             match registry.find(alias.as_str()) {
                 Some(owner) if owner.id == pv && owner.name != *alias => return Ok(()), // it has it already
@@ -81,7 +83,7 @@ impl Writer {
 
     /// Takes one of its other names from a PV.
     pub fn remove_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), Error> {
-        self.change(|registry, change| {
+        self.engine.change(|registry, change| {
             let entry = registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
             if !registry.aliases(pv).contains(alias) {
                 return Err(Error::NothingThere { what: format!("alias {alias} of the PV {}", entry.name) });
@@ -94,7 +96,7 @@ impl Writer {
 
     /// Takes PVs out of the archive; see `Roster`. Those that are out already get the new fate.
     pub fn remove(&self, pvs: &[PvId], data: DataFate, by: &By) -> Result<(), Error> {
-        self.change(|registry, change| {
+        self.engine.change(|registry, change| {
             let mut seen = HashSet::new();
             for pv in pvs.iter().filter(|pv| seen.insert(**pv)) {
                 let removed = match (registry.entry(*pv), registry.removed().get(pv)) {
@@ -117,7 +119,7 @@ impl Writer {
 
     /// Brings back a PV that was removed; see `Roster`.
     pub fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Error> {
-        self.change(|registry, change| {
+        self.engine.change(|registry, change| {
             let removed = registry.removed().get(&pv);
             let removed = removed.ok_or_else(|| Error::NothingThere {
                 what: format!("removed PV with the number {} that could come back", pv.0),
@@ -202,7 +204,8 @@ fn taken(name: &PvName, owner: &PvEntry) -> Error {
     Error::NameTaken { name: name.to_string(), owner: owner.name.to_string() }
 }
 
-fn line(action: Action, by: &By, entry: &PvEntry, detail: &str) -> AuditRecord {
+/// A line of the audit about one PV.
+pub(crate) fn line(action: Action, by: &By, entry: &PvEntry, detail: &str) -> AuditRecord {
     let (name, detail) = (entry.name.to_string(), detail.to_owned());
     AuditRecord { pv: Some(entry.id), name, detail, ..AuditRecord::new(action, by) }
 }

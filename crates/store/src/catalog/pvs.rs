@@ -62,8 +62,10 @@ impl Catalog {
                 pvs.insert(entry.id.0, wire::purging_bytes(entry).as_slice())?;
                 forget(transaction, entry.id)?;
             }
-            for entry in &change.purge_done {
-                pvs.insert(entry.id.0, wire::purged_bytes(entry).as_slice())?;
+            for pv in &change.purge_done {
+                let row = pvs.get(pv.0)?.and_then(|row| wire::pv(*pv, row.value()));
+                let entry = row.ok_or(unreadable("the entry of a PV"))?.into_entry();
+                pvs.insert(pv.0, wire::purged_bytes(&entry).as_slice())?;
             }
             let mut aliases = transaction.open_table(ALIASES)?;
             for alias in change.removed.iter().flat_map(|removed| &removed.aliases).chain(&change.aliases_removed) {
@@ -83,7 +85,6 @@ impl Catalog {
     }
 
     /// The number of the next deletion.
-    #[expect(dead_code, reason = "deleted ranges come with the next step")]
     pub(crate) fn next_deletion(&self) -> Result<u64, Error> {
         self.read(|tables| Ok(tables.meta("next_deletion")?.unwrap_or(1)))
     }
