@@ -24,8 +24,7 @@ pub(super) fn ingest(bench: &Bench, pvs: usize, rows: usize) -> Outcome<()> {
     let store = bench.new_store("ingest", |_| {})?;
     let ids = register(&store, pvs)?;
     let mut signals = mix(bench, pvs);
-    let total = (12e6 * bench.scale).max((pvs * rows) as f64);
-    let rounds = (total / (pvs * rows) as f64).ceil() as usize;
+    let rounds = (12e6 * bench.scale.max(1.0) / (pvs * rows) as f64).ceil() as usize;
     let mut refused = 0;
     let mut clock = Clock::start();
     for _ in 0..rounds {
@@ -53,7 +52,7 @@ pub(super) fn all_in(bench: &Bench, pvs: usize) -> Outcome<()> {
     let store = bench.new_store("all-in", |_| {})?;
     let ids = register(&store, pvs)?;
     let mut signals = mix(bench, pvs);
-    let rounds = (12e6 * bench.scale / (pvs * 80) as f64).ceil() as usize;
+    let rounds = (12e6 * bench.scale.max(1.0) / (pvs * 80) as f64).ceil() as usize;
     let mut clock = Clock::start();
     for _ in 0..8 {
         for _ in 0..rounds {

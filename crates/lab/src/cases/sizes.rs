@@ -26,7 +26,7 @@ pub(super) fn mix(bench: &Bench) -> Outcome<()> {
 }
 
 fn measure(bench: &Bench, mut signals: Vec<Signal>, rows: usize) -> Outcome<()> {
-    let rows = (rows as f64 * bench.scale) as usize;
+    let rows = (rows as f64 * bench.scale.max(1.0)) as usize;
     let samples = (rows * signals.len()) as f64;
     let store = bench.new_store("sizes", |_| {})?;
     let pvs = register(&store, signals.len())?;
