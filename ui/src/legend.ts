@@ -1,11 +1,11 @@
 // The legend: a row per PV with its value at the cursor, or over the range while there is no cursor.
 
 import { h, setText } from "./dom.ts";
-import { causeText, formatNumber, formatValue, severityName } from "./decode.ts";
+import { causeText, exactOf, formatNumber, formatValue, severityName } from "./decode.ts";
 import { NO_READING, readingAt, readingOver, type Reading } from "./reading.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
-import { formatInstant, formatTime, instantOf, zoneName, type Zone } from "./time.ts";
+import { floatOf, formatInstant, formatTime, instantOf, zoneName, type Zone } from "./time.ts";
 import { unitsOf, type Trace } from "./trace.ts";
 
 export interface LegendActions {
@@ -151,7 +151,7 @@ function textsOf(trace: Trace, reading: Reading, state: LegendState): Record<Cel
     count: reading.count > 0 ? String(reading.count) : "",
     severity: known && reading.severity > 0 ? severityName(reading.severity) : "",
     time: timeText(reading, state),
-    note: noteText(trace, reading),
+    note: noteText(trace, reading, state),
   };
 }
 
@@ -173,7 +173,7 @@ function timeText(reading: Reading, state: LegendState): string {
   return `${short(text(from))} – ${isOneDay ? text(to).slice(11) : short(text(to))}`;
 }
 
-function noteText(trace: Trace, reading: Reading): string {
+function noteText(trace: Trace, reading: Reading, state: LegendState): string {
   if (trace.hidden) return "hidden";
   if (trace.error) return trace.error;
   if (!trace.history) return "loading …";
@@ -181,5 +181,12 @@ function noteText(trace: Trace, reading: Reading): string {
   if (gap) return `no data: ${causeText(gap.cause)}`;
   if (trace.history?.truncated) return "too many samples for this range: zoom in to see the rest";
   if (trace.history && trace.kind === "unknown") return "nothing recorded yet";
-  return trace.state ?? "";
+  return firstText(trace, state) ?? trace.state ?? "";
+}
+
+/** When the first sample is, if the range shown ends before it. */
+function firstText(trace: Trace, state: LegendState): string | null {
+  const first = exactOf(trace.detail?.extent?.first ?? "");
+  if (!first || floatOf(first) < state.range.to) return null;
+  return `nothing yet: the first sample is of ${formatInstant(first, state.zone, 0)}`;
 }
