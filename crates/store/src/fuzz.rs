@@ -2,7 +2,7 @@
 
 use sample::{Element, ValueType};
 
-use crate::{block, bytes::Cursor, codec::Effort, log_scan, segment};
+use crate::{block, bytes::Cursor, codec::Effort, log_scan, segment::fuzz as segment, segment_format::RECORD_LEN};
 
 /// Any bytes as the body of a block; what can be read must come back when it is written.
 pub fn block(bytes: &[u8]) {
@@ -15,6 +15,22 @@ pub fn block(bytes: &[u8]) {
     let (owner, back) = block::take(&written).expect("what was written can be read");
     assert_eq!((owner, back.times(), back.alarms()), (pv, batch.times(), batch.alarms()));
     assert!(back.values().identical(batch.values()) && back.pulses() == batch.pulses());
+}
+
+/// Any bytes as each part of a segment by which blocks are found: footer, page of the directory, index, summaries, names.
+pub fn segment(bytes: &[u8]) {
+    /// As if the file had room for so many blocks.
+    const END: u64 = 100_000;
+    let _ = segment::take_footer(&mut Cursor::new(bytes));
+    if let Ok(records) = segment::take_records(bytes) {
+        assert!(records.len() <= bytes.len().div_ceil(RECORD_LEN));
+    }
+    if let Ok(entries) = segment::take_index(bytes, END) {
+        assert!(entries.iter().all(|entry| entry.offset + u64::from(entry.len) <= END));
+        assert!(entries.windows(2).all(|pair| pair[0].offset + u64::from(pair[0].len) == pair[1].offset));
+    }
+    let _ = segment::take_summaries(bytes);
+    let _ = segment::take_names(bytes, 1000);
 }
 
 /// Any bytes as a level of a PV, of stretches of a day.
@@ -59,6 +75,7 @@ mod tests {
             super::block(&bytes);
             super::log(&bytes);
             super::level(&bytes);
+            super::segment(&bytes);
         }
 
         /// Columns of a few rows.
@@ -67,6 +84,7 @@ mod tests {
             let mut level = vec![rows];
             columns.iter().for_each(|(codec, number)| level.extend([3, *codec, *number, 0]));
             super::level(&level);
+            super::segment(&level);
         }
 
         #[test]
