@@ -3,9 +3,8 @@
 use crate::{Failure, cli::Backup, client::print_line, progress::Told};
 
 pub(crate) fn run(command: &Backup) -> Result<(), Failure> {
-    let config = command.archive.config()?;
     let mut told = Told::new();
-    let done = store::backup(&config.folder, &command.to, &[], |progress| told.tell("copied", progress))?;
+    let done = store::backup(&command.data, &command.to, |progress| told.tell("copied", progress))?;
     let store::Backup { copied, kept, copied_bytes, bytes, removed, .. } = done;
     print_line(&format!(
         "{copied} segments copied, {kept} were there, {removed} removed that were merged meanwhile; \

@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::config::{Config, ConfigError};
-
 /// An archiver for EPICS process variables.
 #[derive(Debug, Parser)]
 #[command(name = "pvark", version, max_term_width = 100)]
@@ -34,6 +32,8 @@ pub(crate) enum Command {
     Audit(Audit),
     /// Read a whole archive, verify every checksum and say what was found
     Check(Check),
+    /// Keep what can be read of a damaged archive, whose archiver must be stopped; says first what it would do
+    Repair(Repair),
     /// Copy an archive, beside a running archiver if need be; a second time only what is new
     Backup(Backup),
     /// Start a real EPICS IOC with a hundred lively PVs and archive them
@@ -186,29 +186,21 @@ pub(crate) struct Check {
     pub(crate) data: PathBuf,
 }
 
-/// An archive, by its folder or by the config file of its archiver.
 #[derive(Args, Debug)]
-pub(crate) struct Archive {
-    /// Folder of the archive [default: that of the config file, or ./pvark-data]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
-    /// Config file of the archiver; needed if sealed segments lie in other places than the archive's folder
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-}
-
-impl Archive {
-    /// What the archiver's config says of the archive.
-    pub(crate) fn config(&self) -> Result<store::Config, ConfigError> {
-        let options = Run { config: self.config.clone(), data: self.data.clone(), ..Run::default() };
-        Ok(Config::load(&options, |_| None)?.store)
-    }
+pub(crate) struct Repair {
+    /// Folder of the archive
+    #[arg(long, value_name = "DIR", default_value = "pvark-data")]
+    pub(crate) data: PathBuf,
+    /// Do it, instead of only saying what would be done
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Backup {
-    #[command(flatten)]
-    pub(crate) archive: Archive,
+    /// Folder of the archive
+    #[arg(long, value_name = "DIR", default_value = "pvark-data")]
+    pub(crate) data: PathBuf,
     /// Folder of the backup: new, empty, or an earlier backup of the same archive
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,

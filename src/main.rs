@@ -8,6 +8,7 @@ mod client;
 mod config;
 mod demo;
 mod progress;
+mod repair;
 mod signals;
 mod table;
 
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Restore(command) => admin::restore(&command),
         Command::Audit(command) => admin::audit(&command),
         Command::Check(command) => check::run(&command),
+        Command::Repair(command) => repair::run(&command),
         Command::Backup(command) => backup::run(&command),
         Command::Demo(command) => demo::run(&command),
     };

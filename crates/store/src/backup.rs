@@ -52,23 +52,16 @@ pub struct Backup {
     pub removed: u64,
 }
 
-/// Copies the archive in `from` to `to`: a new folder, an empty one, or that of an earlier backup of the same archive. `places`
-/// are those where the archive keeps sealed segments, by name; the backup holds them like all others.
-pub fn backup(
-    from: &Path,
-    to: &Path,
-    places: &[(String, &Path)],
-    progress: impl FnMut(Progress),
-) -> Result<Backup, Error> {
+/// Copies the archive in `from` to `to`: a new folder, an empty one, or that of an earlier backup of the same archive.
+/// What lies in other places is in the backup's folder like all else.
+pub fn backup(from: &Path, to: &Path, progress: impl FnMut(Progress)) -> Result<Backup, Error> {
     let source: Arc<dyn Disk> = Arc::new(RealDisk::new(from));
     if source.len(CATALOGUE).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         return Err(Error::NotAStore { folder: from.to_owned(), found: format!("it holds no {CATALOGUE}") });
     }
     let target: Arc<dyn Disk> = Arc::new(RealDisk::new(to));
     take_target(&*target, from, to)?;
-    let place = |(name, folder): &(String, &Path)| (name.clone(), Arc::new(RealDisk::new(*folder)) as Arc<dyn Disk>);
-    let places = places.iter().map(place).collect();
-    let mut run = Run { source, places, target: target.clone(), done: Backup::default(), bytes_total: 0, progress };
+    let mut run = Run { source, target: target.clone(), done: Backup::default(), bytes_total: 0, progress };
     let result = run.attempts();
     target.unlock(LOCK);
     result.map(|()| run.done)
@@ -135,7 +128,6 @@ impl From<Error> for Unfinished {
 /// A backup under way.
 struct Run<P> {
     source: Arc<dyn Disk>,
-    places: Vec<(String, Arc<dyn Disk>)>,
     target: Arc<dyn Disk>,
     done: Backup,
     bytes_total: u64,
@@ -168,7 +160,7 @@ impl<P: FnMut(Progress)> Run<P> {
         let mut missing = Vec::new();
         (self.done.kept, self.done.bytes) = (0, 0);
         for manifest in &copy.segments {
-            let source = self.place(manifest)?;
+            let source = self.place(&copy, manifest)?;
             self.done.bytes += manifest.bytes;
             match self.is_there(&*source, manifest)? {
                 true => self.done.kept += 1,
@@ -189,14 +181,16 @@ impl<P: FnMut(Progress)> Run<P> {
         Ok(self.finish(&copy, &logs)?)
     }
 
-    /// The disk on which the blocks of a segment lie.
-    fn place(&self, manifest: &Manifest) -> Result<Arc<dyn Disk>, Error> {
+    /// The disk on which the blocks of a segment lie: the catalogue remembers the folder of each place.
+    fn place(&self, copy: &Copy, manifest: &Manifest) -> Result<Arc<dyn Disk>, Error> {
         let Some(name) = &manifest.place else { return Ok(self.source.clone()) };
-        let place = self.places.iter().find(|(known, _)| known == name);
-        place.map(|(_, disk)| disk.clone()).ok_or_else(|| Error::CannotDo {
-            doing: "back up",
-            reason: format!("{} lies in the place {name:?}; name the config file that says where it is", manifest.key),
-        })
+        if let Some(folder) = copy.places.get(name)
+            && Path::new(folder).is_dir()
+        {
+            return Ok(Arc::new(RealDisk::new(folder)));
+        }
+        let reason = format!("{} lies in the place {name:?}, which is not there; mount it", manifest.key);
+        Err(Error::CannotDo { doing: "back up", reason })
     }
 
     /// Whether an earlier backup has a segment: its key is given once, and its end names all that is in it.

@@ -78,7 +78,7 @@ impl Catalog {
     pub(crate) fn open(disk: Arc<dyn Disk>) -> Result<Catalog, Error> {
         match disk.len(CATALOGUE) {
             Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => create(&disk)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => create(&disk, |_| Ok(()))?,
             Err(source) => return Err(Error::Io { doing: "open", path: CATALOGUE.to_owned(), source }),
         }
         let catalog = Catalog { disk, opened: RwLock::default() };
@@ -350,7 +350,27 @@ fn put_facts(transaction: &WriteTransaction, facts: &Facts) -> Result<(), redb::
     Ok(())
 }
 
-fn create(disk: &Arc<dyn Disk>) -> Result<(), Error> {
+/// Makes a catalogue of rows and segments that were found without one. It has the final name only when all is in it.
+pub(crate) fn create_from(
+    disk: &Arc<dyn Disk>,
+    rows: &[(PvId, Vec<u8>)],
+    segments: &[Manifest],
+    position: Position,
+) -> Result<(), Error> {
+    create(disk, |transaction| {
+        let mut pvs = transaction.open_table(PVS)?;
+        for (pv, row) in rows {
+            pvs.insert(pv.0, row.as_slice())?;
+        }
+        let mut table = transaction.open_table(SEGMENTS)?;
+        for manifest in segments {
+            table.insert(manifest.id(), wire::manifest_bytes(manifest).as_slice())?;
+        }
+        put_position(transaction, position)
+    })
+}
+
+fn create(disk: &Arc<dyn Disk>, fill: impl FnOnce(&WriteTransaction) -> Result<(), redb::Error>) -> Result<(), Error> {
     let io = |doing, source| Error::Io { doing, path: CATALOGUE.to_owned(), source };
     match disk.remove(NEW_KEY) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io("replace a half-made", error)),
@@ -368,6 +388,7 @@ fn create(disk: &Arc<dyn Disk>) -> Result<(), Error> {
         transaction.open_table(ARCHIVER_GAPS)?;
         transaction.open_table(SEGMENTS)?;
         transaction.open_table(PLACES)?;
+        fill(&transaction)?;
         Ok(transaction.commit()?)
     };
     run().map_err(|error| Error::Catalogue { doing: "create", source: error.into() })?;

@@ -12,6 +12,8 @@ use crate::{
     },
     disk::{Disk, RealDisk},
     log_files, log_format, log_scan,
+    manifest::Manifest,
+    places::tables_key,
     segment::{Entry, Record, Segment, Table},
     segment_format::HEADER_LEN,
     week,
@@ -99,12 +101,16 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
     }
     segments.sort_unstable();
     let logs: Vec<String> = log_files::files(&*disk).map_err(failed)?.into_iter().map(log_format::key).collect();
-    let bytes_total = segments.iter().chain(&logs).map(|key| disk.len(key).unwrap_or(0)).sum();
+    let far: u64 = copy.segments.iter().filter(|of| of.place.is_some()).map(|of| of.bytes).sum();
+    let bytes_total = segments.iter().chain(&logs).map(|key| disk.len(key).unwrap_or(0)).sum::<u64>() + far;
     let mut check = Check { disk, names: copy.names, report: Report::default(), bytes_total, progress };
     if let Some(reason) = unreadable {
         check.problem(format!("{CATALOGUE} cannot be read, PVs are told by their numbers: {reason}"));
     }
-    for missing in copy.segments.iter().filter(|of| !segments.contains(&of.key)) {
+    for moved in copy.segments.iter().filter(|of| of.place.is_some()) {
+        check.moved(moved, &copy.places)?;
+    }
+    for missing in copy.segments.iter().filter(|of| of.place.is_none() && !segments.contains(&of.key)) {
         check.problem(format!("{} is in the catalogue, but there is no such file", missing.key));
     }
     for key in &segments {
@@ -113,6 +119,14 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
     for key in &logs {
         check.log(key, Some(key) == logs.last())?;
     }
+    Ok(check.report)
+}
+
+/// Reads one segment and says what is wrong with it.
+pub(crate) fn segment(disk: &Arc<dyn Disk>, key: &str, progress: impl FnMut(Progress)) -> Result<Report, Error> {
+    let (names, bytes_total) = (HashMap::new(), disk.len(key).unwrap_or(0));
+    let mut check = Check { disk: disk.clone(), names, report: Report::default(), bytes_total, progress };
+    check.segment(key)?;
     Ok(check.report)
 }
 
@@ -135,9 +149,34 @@ impl<P: FnMut(Progress)> Check<P> {
         (self.progress)(Progress { bytes: self.report.bytes, bytes_total: self.bytes_total.max(self.report.bytes) });
     }
 
+    /// Checks a segment whose blocks lie in another place, and what of it is kept near.
+    fn moved(&mut self, manifest: &Manifest, places: &HashMap<String, String>) -> Result<(), Error> {
+        let Manifest { key, bytes, tables_at, .. } = manifest;
+        let name = manifest.place.as_deref().unwrap_or_default();
+        let Some(folder) = places.get(name) else {
+            self.problem(format!("{key} lies in the place {name:?}, and nobody knows where that is"));
+            return Ok(());
+        };
+        let far: Arc<dyn Disk> = Arc::new(RealDisk::new(folder));
+        if far.len(key).ok() != Some(*bytes) {
+            self.problem(format!("{key} is not in the place {name:?} ({folder}), or not whole; is it mounted?"));
+            return Ok(());
+        }
+        let mut tables = vec![0; bytes.saturating_sub(*tables_at) as usize];
+        let near = read_file(&*self.disk, &tables_key(key))?;
+        if far.read_at(key, *tables_at, &mut tables).is_ok() && near.is_none_or(|near| near != tables) {
+            self.problem(format!("{} is not what it is in the place {name:?} ({folder})", tables_key(key)));
+        }
+        self.segment_on(&far, key)
+    }
+
     fn segment(&mut self, key: &str) -> Result<(), Error> {
+        self.segment_on(&self.disk.clone(), key)
+    }
+
+    fn segment_on(&mut self, disk: &Arc<dyn Disk>, key: &str) -> Result<(), Error> {
         self.report.segments += 1;
-        match Segment::of_file(self.disk.clone(), key).and_then(|segment| self.segment_content(&segment)) {
+        match Segment::of_file(disk.clone(), key).and_then(|segment| self.segment_content(&segment)) {
             Err(error @ (Error::CorruptSegment { .. } | Error::TooNew { .. })) => self.problem(error.to_string()),
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
             other => return other,

@@ -15,7 +15,7 @@ use crate::{
     places, week,
 };
 
-const QUARANTINE: &str = "quarantine";
+pub(crate) const QUARANTINE: &str = "quarantine";
 
 /// What the log had beyond the position in the catalogue.
 #[derive(Debug)]

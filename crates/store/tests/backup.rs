@@ -36,7 +36,7 @@ fn fill(store: &Store, pv: PvId, from: i64) {
 }
 
 fn back_up(from: &Path, to: &Path) -> Backup {
-    store::backup(from, to, &[], |_| {}).unwrap()
+    store::backup(from, to, |_| {}).unwrap()
 }
 
 fn segments(folder: &Path) -> Vec<PathBuf> {
@@ -143,7 +143,7 @@ fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
     let (archive, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (store, pv) = open(archive.path());
     fill(&store, pv, 0);
-    let refused = |to: &Path| store::backup(archive.path(), to, &[], |_| {}).unwrap_err().to_string();
+    let refused = |to: &Path| store::backup(archive.path(), to, |_| {}).unwrap_err().to_string();
     fs::write(other.path().join("thesis.tex"), "precious").unwrap();
     assert!(refused(other.path()).contains("thesis.tex"));
     assert_eq!(fs::read_dir(other.path()).unwrap().count(), 1);
@@ -154,6 +154,6 @@ fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
     back_up(second.path(), copy.path());
     let error = refused(copy.path());
     assert!(error.contains("is a backup of") && error.contains(&*second.path().to_string_lossy()), "{error}");
-    let nothing = store::backup(other.path(), copy.path(), &[], |_| {}).unwrap_err();
+    let nothing = store::backup(other.path(), copy.path(), |_| {}).unwrap_err();
     assert!(matches!(nothing, Error::NotAStore { .. }), "{nothing}");
 }

@@ -5,8 +5,8 @@ use std::{collections::HashMap, io, thread, time::Duration};
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend};
 use sample::{PvId, PvName, Timestamp};
 
-use super::{CATALOGUE, META, PVS, Position, SEGMENTS, pvs_wire, unreadable, wire};
-use crate::{Error, disk::Disk, manifest::Manifest};
+use super::{CATALOGUE, META, PLACES, PVS, Position, SEGMENTS, pvs_wire, unreadable, wire};
+use crate::{Error, disk::Disk, manifest::Manifest, segment::Named};
 
 /// So often a copy is taken of a catalogue that a running archiver changes meanwhile, and so long it waits in between.
 const COPIES_MAX: usize = 100;
@@ -18,9 +18,19 @@ pub(crate) struct Copy {
     /// The file as it was.
     pub(crate) bytes: Vec<u8>,
     pub(crate) names: HashMap<PvId, PvName>,
+    rows: HashMap<PvId, Vec<u8>>,
     /// In the order of their writing.
     pub(crate) segments: Vec<Manifest>,
     pub(crate) position: Position,
+    /// Where sealed segments lie besides the folder of the archive, by the names of these places.
+    pub(crate) places: HashMap<String, String>,
+}
+
+impl Copy {
+    /// What a segment is to keep of a PV.
+    pub(crate) fn named(&self, pv: PvId) -> Option<Named> {
+        Some(Named { pv, name: self.names.get(&pv)?.clone(), row: self.rows.get(&pv)?.clone() })
+    }
 }
 
 /// What the catalogue says, or why it says nothing. A copy that was taken while a transaction ended is torn: another is taken,
@@ -78,6 +88,7 @@ fn open_copy(bytes: &[u8]) -> Result<Copy, redb::Error> {
     for row in transaction.open_table(PVS)?.iter()? {
         let (id, bytes) = row?;
         let id = PvId(id.value());
+        copy.rows.insert(id, bytes.value().to_owned());
         let row = pvs_wire::pv(id, bytes.value()).ok_or(unreadable("the entry of a PV"))?;
         copy.names.insert(id, row.into_entry().name);
     }
@@ -85,6 +96,10 @@ fn open_copy(bytes: &[u8]) -> Result<Copy, redb::Error> {
         let (id, bytes) = row?;
         let manifest = wire::manifest(id.value(), bytes.value()).ok_or(unreadable("the entry of a segment"))?;
         copy.segments.push(manifest);
+    }
+    for row in transaction.open_table(PLACES)?.iter()? {
+        let (name, folder) = row?;
+        copy.places.insert(name.value().to_owned(), folder.value().to_owned());
     }
     let meta = transaction.open_table(META)?;
     let number = |name| Ok::<_, redb::Error>(meta.get(name)?.map(|value| value.value()));

@@ -1,0 +1,349 @@
+//! The repair: keeps every block that can be read, of damaged segments and under a damaged or missing catalogue. Nothing is
+//! deleted: what was damaged goes to `quarantine/`.
+//!
+//! ```text
+//!   damaged segment   ► its readable blocks in a new segment ► the catalogue names that ► the old file aside
+//!   missing segment   ► the catalogue forgets it
+//!   no catalogue      ► one from the segments: their footers and names; all of the log is replayed at the next start
+//! ```
+//! Blocks are found one behind the other, by their checksums alone; behind damage each byte is tried as the first of one.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    io,
+    path::Path,
+    sync::Arc,
+};
+
+use sample::{PvId, Timestamp};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{
+    Error, Progress, block,
+    block_format::BLOCK_HEADER_LEN,
+    catalog::{
+        self, CATALOGUE, Catalog,
+        copy::{self, Copy},
+    },
+    check,
+    codec::Effort,
+    disk::{Disk, RealDisk},
+    manifest::{Level, Manifest},
+    rebuild,
+    recover::QUARANTINE,
+    segment::{Named, Segment, SegmentWriter},
+    segment_format::HEADER_LEN,
+    week,
+};
+
+const LOCK: &str = "lock";
+/// What cannot be read is skipped in pieces of this size.
+const READ_BYTES: usize = 64 << 10;
+
+/// Whether a repair only looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repairing {
+    /// Nothing is changed.
+    Look,
+    /// It is done.
+    Do,
+}
+
+/// What a repair did, or would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repair {
+    /// Each step, in sentences.
+    pub steps: Vec<String>,
+    /// Blocks of damaged segments that are kept.
+    pub kept_blocks: u64,
+    /// Blocks that cannot be read, as far as the catalogue or a footer counted them.
+    pub lost_blocks: u64,
+}
+
+/// Repairs the archive in `folder`, which no archiver may have open.
+pub fn repair(
+    folder: &Path,
+    how: Repairing,
+    now: Timestamp,
+    mut progress: impl FnMut(Progress),
+) -> Result<Repair, Error> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(folder));
+    let io = |source| Error::Io { doing: "read the folder", path: folder.display().to_string(), source };
+    let names = disk.list("").map_err(io)?;
+    let is_ours = |name: &String| name == CATALOGUE || week::is_folder(name);
+    if !names.iter().any(is_ours) {
+        let found = format!("it holds neither {CATALOGUE} nor segments");
+        return Err(Error::NotAStore { folder: folder.to_owned(), found });
+    }
+    if !disk.lock(LOCK).map_err(io)? {
+        return Err(Error::Locked { folder: folder.to_owned() });
+    }
+    let mut work = Work {
+        disk: disk.clone(),
+        how,
+        now,
+        done: Repair::default(),
+        progress: &mut progress,
+        read: (0, 0),
+        salvaged: BTreeSet::new(),
+    };
+    let result = work.run(&names);
+    disk.unlock(LOCK);
+    result.map(|()| work.done)
+}
+
+/// A repair under way.
+struct Work<'a> {
+    disk: Arc<dyn Disk>,
+    how: Repairing,
+    now: Timestamp,
+    done: Repair,
+    progress: &'a mut dyn FnMut(Progress),
+    /// Bytes read, of so many.
+    read: (u64, u64),
+    /// PVs whose blocks were salvaged.
+    salvaged: BTreeSet<PvId>,
+}
+
+impl Work<'_> {
+    fn run(&mut self, names: &[String]) -> Result<(), Error> {
+        let files = self.files(names)?;
+        self.read.1 = files.iter().map(|key| self.disk.len(key).unwrap_or(0)).sum();
+        let known = match names.iter().any(|name| name == CATALOGUE) {
+            true => copy::read_copy(&*self.disk)?,
+            false => Err("there is none".to_owned()),
+        };
+        match known {
+            Ok(copy) => self.segments(&copy, &files),
+            Err(reason) => self.catalogue(&reason, files),
+        }
+    }
+
+    fn files(&self, names: &[String]) -> Result<Vec<String>, Error> {
+        let mut files = Vec::new();
+        for week in names.iter().filter(|name| week::is_folder(name)) {
+            let list = self.disk.list(week);
+            let list = list.map_err(|source| Error::Io { doing: "list", path: week.clone(), source })?;
+            files.extend(list.iter().filter(|name| name.ends_with(".seg")).map(|name| format!("{week}/{name}")));
+        }
+        files.sort_unstable();
+        Ok(files)
+    }
+
+    fn step(&mut self, sentence: String) {
+        tracing::info!("{sentence}");
+        self.done.steps.push(sentence);
+    }
+
+    /// The catalogue can be read: each segment that it names is looked at.
+    fn segments(&mut self, copy: &Copy, files: &[String]) -> Result<(), Error> {
+        let catalog = match self.how {
+            Repairing::Look => None,
+            Repairing::Do => Some(Catalog::open(self.disk.clone())?),
+        };
+        for manifest in copy.segments.iter().filter(|manifest| manifest.place.is_none()) {
+            let key = &manifest.key;
+            if !files.contains(key) {
+                self.step(format!(
+                    "{key} is in the catalogue, but there is no such file: its {} samples of {} to {} are lost, unless you put \
+                     it back from a backup before you repair; the catalogue forgets it",
+                    manifest.samples, manifest.t0, manifest.t1
+                ));
+                self.done.lost_blocks += manifest.blocks;
+                if let Some(catalog) = &catalog {
+                    catalog.replace_segments(&[manifest.id()], &[], &[])?;
+                }
+                continue;
+            }
+            let Some(reason) = self.damage(key)? else { continue };
+            let names = |pv: PvId| copy.named(pv);
+            let new = self.salvage(manifest, &reason, manifest.blocks, &names)?;
+            if let Some(catalog) = &catalog {
+                catalog.replace_segments(&[manifest.id()], new.as_slice(), &[])?;
+                self.set_aside(key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a segment is to be written anew; none if it is whole.
+    fn damage(&mut self, key: &str) -> Result<Option<String>, Error> {
+        let (before, all) = self.read;
+        let mut progress = |progress: Progress| {
+            (self.progress)(Progress { bytes: before + progress.bytes, bytes_total: all });
+        };
+        let report = match check::segment(&self.disk, key, &mut progress) {
+            Ok(report) => report,
+            Err(error @ Error::TooNew { .. }) => return Err(error),
+            Err(error) => return Ok(Some(error.to_string())),
+        };
+        self.read.0 += self.disk.len(key).unwrap_or(0);
+        if let Some(newer) = report.problems.iter().find(|problem| problem.contains("use the newer program")) {
+            return Err(Error::CannotDo { doing: "repair", reason: newer.clone() });
+        }
+        let bad_blocks = report.bad_blocks.iter().map(ToString::to_string);
+        Ok(report.problems.iter().cloned().chain(bad_blocks).next())
+    }
+
+    /// Writes the readable blocks of a file into a new one; none if there are none. `manifest` says what the new one is to be.
+    fn salvage(
+        &mut self,
+        manifest: &Manifest,
+        reason: &str,
+        counted: u64,
+        names: &dyn Fn(PvId) -> Option<Named>,
+    ) -> Result<Option<Manifest>, Error> {
+        let old = &manifest.key;
+        let bytes = self.read_with_holes(old)?;
+        let end = if manifest.tables_at < manifest.bytes { manifest.tables_at as usize } else { bytes.len() };
+        let blocks = blocks(&bytes, end.min(bytes.len()));
+        let (kept, lost) = (blocks.len() as u64, counted.saturating_sub(blocks.len() as u64));
+        self.done.kept_blocks += kept;
+        self.salvaged.extend(blocks.iter().map(|(pv, ..)| *pv));
+        self.done.lost_blocks += lost;
+        let own_names: HashMap<PvId, Named> = Segment::of_file(self.disk.clone(), old)
+            .and_then(|segment| segment.names())
+            .map(|names| names.into_iter().map(|named| (named.pv, named)).collect())
+            .unwrap_or_default();
+        let key = self.free_key(old);
+        let lost = if lost > 0 { format!(", {lost} cannot be read") } else { String::new() };
+        self.step(format!(
+            "{old} is damaged ({reason}): {kept} blocks are kept in {key}{lost}; the old file goes to {QUARANTINE}/"
+        ));
+        if self.how == Repairing::Look || blocks.is_empty() {
+            return Ok(None);
+        }
+        let io = |source| Error::Io { doing: "write the segment", path: key.clone(), source };
+        let unfinished = format!("{key}.tmp");
+        let mut writer = SegmentWriter::new(self.disk.clone(), unfinished.clone(), manifest.sequence, self.now);
+        for (pv, at, len) in blocks {
+            let (_, batch) = block::take(&bytes[at..at + len]).expect("it was taken before");
+            writer.add(pv, &batch, Effort::Merge).map_err(io)?;
+        }
+        let named = |pv: PvId| own_names.get(&pv).cloned().or_else(|| names(pv));
+        let written = writer.finish(&named).map_err(io)?.expect("there are blocks");
+        let folder = manifest.folder();
+        let rename = self.disk.rename(&unfinished, &key).and_then(|()| self.disk.sync_folder(folder));
+        rename.map_err(io)?;
+        let Manifest { part, last, generation, level, written: when, trimmed, .. } = manifest.clone();
+        Ok(Some(Manifest { key, part, last, generation, level, written: when, trimmed, ..written }))
+    }
+
+    /// A key for what is kept of another, that no file has.
+    fn free_key(&self, old: &str) -> String {
+        let mut stem = old.trim_end_matches(".seg").to_owned();
+        loop {
+            stem.push('r');
+            let key = format!("{stem}.seg");
+            if self.disk.len(&key).is_err() {
+                return key;
+            }
+        }
+    }
+
+    /// A whole file, with zeros where the disk does not give it.
+    fn read_with_holes(&self, key: &str) -> Result<Vec<u8>, Error> {
+        let len = self.disk.len(key).map_err(|source| Error::Io { doing: "read", path: key.to_owned(), source })?;
+        let mut bytes = vec![0; len as usize];
+        for (index, piece) in bytes.chunks_mut(READ_BYTES).enumerate() {
+            if self.disk.read_at(key, (index * READ_BYTES) as u64, piece).is_err() {
+                piece.fill(0);
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn set_aside(&self, key: &str) -> Result<(), Error> {
+        let stem = format!("{QUARANTINE}/{}", key.replace('/', "-"));
+        let taken = |name: &String| self.disk.len(name).is_ok();
+        let aside = std::iter::once(stem.clone()).chain((2..).map(|i| format!("{stem}-{i}"))).find(|name| !taken(name));
+        let aside = aside.expect("numbers do not end");
+        let run = || -> io::Result<()> {
+            self.disk.create_folder(QUARANTINE)?;
+            self.disk.sync_folder("")?;
+            self.disk.rename(key, &aside)?;
+            self.disk.sync_folder(QUARANTINE)?;
+            self.disk.sync_folder(key.rsplit_once('/').map_or("", |(folder, _)| folder))
+        };
+        run().map_err(|source| Error::Io { doing: "set aside", path: key.to_owned(), source })
+    }
+
+    /// There is no catalogue, or none that can be read: one is made from the segments.
+    fn catalogue(&mut self, reason: &str, files: Vec<String>) -> Result<(), Error> {
+        let mut found = rebuild::Found::default();
+        let mut aside = Vec::new();
+        for key in files {
+            let mut manifest = rebuild::manifest(&self.disk, &key, self.now);
+            let mut names =
+                Segment::of_file(self.disk.clone(), &key).and_then(|segment| segment.names()).unwrap_or_default();
+            let damage = self.damage(&key)?;
+            if let Some(reason) = &damage {
+                let counted = manifest.blocks;
+                let new = self.salvage(&manifest, reason, counted, &|_| None)?;
+                aside.push(key);
+                match (new, self.how) {
+                    (Some(new), _) => manifest = new,
+                    (None, Repairing::Look) => {}
+                    (None, Repairing::Do) => continue,
+                }
+            }
+            names.sort_by_key(|named| named.pv);
+            found.add(manifest, damage.is_none(), names);
+        }
+        found.drop_merged();
+        rebuild::add_nameless(&*self.disk, &mut found, &self.salvaged)?;
+        let rows = found.rows();
+        self.step(format!(
+            "{CATALOGUE} cannot be read ({reason}): a new one is made of {} segments, with {} PVs; their gaps, metadata, aliases \
+             and deletions are lost but for what the log has, and samples of the log that are in segments already are read \
+             once",
+            found.segments.len(),
+            rows.len()
+        ));
+        self.done.steps.append(&mut found.remarks);
+        if self.how == Repairing::Look {
+            return Ok(());
+        }
+        if self.disk.len(CATALOGUE).is_ok() {
+            self.set_aside(CATALOGUE)?;
+        }
+        catalog::create_from(&self.disk, &rows, &found.segments, found.position())?;
+        aside.iter().try_for_each(|key| self.set_aside(key))
+    }
+}
+
+/// Where the readable blocks are among the bytes up to `end`: PV, place and length, by PV and place.
+fn blocks(bytes: &[u8], end: usize) -> Vec<(PvId, usize, usize)> {
+    let mut blocks = Vec::new();
+    let mut at = HEADER_LEN.min(end);
+    while at < end {
+        match block_at(&bytes[at..end]) {
+            Some((pv, len)) => {
+                blocks.push((pv, at, len));
+                at += len;
+            }
+            None => at += 1,
+        }
+    }
+    blocks.sort_by_key(|(pv, ..)| *pv);
+    blocks
+}
+
+/// The block at the beginning of `bytes`: its PV and length. What cannot be one is told apart before a checksum is computed.
+fn block_at(bytes: &[u8]) -> Option<(PvId, usize)> {
+    let (check, rest) = bytes.split_first_chunk::<8>()?;
+    let len = u32::from_le_bytes(*rest.first_chunk::<4>()?) as usize;
+    let block = bytes.get(..BLOCK_HEADER_LEN.checked_add(len)?)?;
+    let (element, shape) = (*bytes.get(BLOCK_HEADER_LEN + 4)?, *bytes.get(BLOCK_HEADER_LEN + 5)?);
+    if element > 13 || shape > 1 || xxh3_64(&block[8..]) != u64::from_le_bytes(*check) {
+        return None;
+    }
+    let (pv, batch) = block::take(block).ok()?;
+    (!batch.is_empty()).then_some((pv, block.len()))
+}
+
+/// How far the segments of a week have come when nothing but their files is known.
+pub(crate) fn level(folder: &str, now: Timestamp) -> Level {
+    if week::end(folder) <= now { Level::Week } else { Level::Minutes }
+}
