@@ -56,6 +56,9 @@ struct ByRoute {
 /// One label, by its name and value.
 type Label = [(&'static str, &'static str); 1];
 
+/// One label whose value comes from the configuration.
+type OwnedLabel = [(&'static str, String); 1];
+
 /// What is counted of HTTP.
 pub(crate) struct Metrics {
     registry: Registry,
@@ -95,7 +98,9 @@ fn archive(app: &App) -> Registry {
     let totals = app.control.totals();
     register_acquisition(&mut registry, &totals);
     register_clients(&mut registry, &totals);
-    register_store(&mut registry, &app.reader.health(), app.reader.watermark());
+    let health = app.reader.health();
+    register_store(&mut registry, &health, app.reader.watermark());
+    register_tiers(&mut registry, &health);
     registry
 }
 
@@ -162,6 +167,13 @@ fn register_store(registry: &mut Registry, health: &Health, watermark: Watermark
             ("store_syncs", "Syncs of the log", health.syncs),
             ("store_flushes", "Heads flushed to blocks", health.flushes),
             ("store_merged_segments", "Segments merged into larger ones", health.merged_segments),
+            ("store_flushed_bytes", "Bytes of segments that flushes wrote", health.flushed_bytes),
+            ("store_merged_bytes", "Bytes of segments that merges wrote", health.merged_bytes),
+            ("store_moved_segments", "Segments moved to other places", health.moved_segments),
+            ("store_moved_bytes", "Bytes of segments moved to other places", health.moved_bytes),
+            ("store_expired_segments", "Segments that retention took away or wrote anew", health.expired_segments),
+            ("store_expired_samples", "Samples that retention took away", health.expired_samples),
+            ("store_expired_bytes", "Bytes that retention took away", health.expired_bytes),
             ("store_repeats_dropped", "Samples dropped because they repeat another exactly", health.repeats_dropped),
             ("store_corrupt_blocks", "Damaged blocks found when reading", health.corrupt_blocks),
             ("store_refused_samples", "Samples in appends that the store refused", health.refused_samples),
@@ -175,12 +187,42 @@ fn register_store(registry: &mut Registry, health: &Health, watermark: Watermark
             ("store_block_bytes", "Bytes in segments", health.block_bytes),
             ("store_blocks", "Blocks in segments", health.blocks),
             ("store_segments", "Segments", health.segments),
+            ("store_weeks_pending", "Weeks in which segments wait to be merged or sealed", health.weeks_pending),
             ("store_head_bytes", "Memory that the heads take", health.head_bytes),
             ("store_head_samples", "Samples in the heads", health.head_samples),
             ("store_last_sync_micros", "How long the last sync of the log took", health.last_sync_micros),
             ("store_last_flush_micros", "How long the last flush took", health.last_flush_micros),
         ],
     );
+}
+
+/// How the partitions and places of the store are doing. The folder of the archive is the place without a name.
+fn register_tiers(registry: &mut Registry, health: &Health) {
+    let levels = health.levels.iter();
+    let by_level = levels.map(|of| ("level", of.level.to_owned(), [of.segments, of.bytes]));
+    let places = || health.places.iter();
+    let by_place = places().map(|of| ("place", of.name.clone(), [of.segments, of.bytes]));
+    let amounts = [
+        ("store_level", "by how far they have come", by_level.collect::<Vec<_>>()),
+        ("store_place", "by the place in which their blocks lie", by_place.collect()),
+    ];
+    for (name, by, rows) in amounts {
+        let (segments, bytes) = (Family::<OwnedLabel, Gauge>::default(), Family::<OwnedLabel, Gauge>::default());
+        for (label, value, [count, size]) in rows {
+            segments.get_or_create(&[(label, value.clone())]).set(clamped(count));
+            bytes.get_or_create(&[(label, value)]).set(clamped(size));
+        }
+        registry.register(format!("{name}_segments"), format!("Segments {by}"), segments);
+        registry.register(format!("{name}_bytes"), format!("Bytes of segments {by}"), bytes);
+    }
+    let (usable, waiting) = (Family::<OwnedLabel, Gauge>::default(), Family::<OwnedLabel, Gauge>::default());
+    for of in places() {
+        let label = [("place", of.name.clone())];
+        usable.get_or_create(&label).set(i64::from(of.trouble.is_none()));
+        waiting.get_or_create(&label).set(clamped(of.moves_waiting));
+    }
+    registry.register("store_place_usable", "1 while a place can be reached", usable);
+    registry.register("store_place_moves_waiting", "Segments that are to be moved to a place", waiting);
 }
 
 /// Counters that differ in one label.

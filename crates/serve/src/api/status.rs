@@ -2,7 +2,7 @@
 
 use acquire::{Counters, Totals};
 use serde_json::{Value, json};
-use store::{Health, Watermark};
+use store::{Health, LevelHealth, Partition, PlaceHealth, Watermark, WeekState, Work};
 
 use crate::{
     answer::{Answer, json},
@@ -12,6 +12,8 @@ use crate::{
 
 /// Unsynced samples beyond this many are a problem: ten seconds of a very large machine.
 const LAG_MAX: u64 = 2_000_000;
+/// So many of the last weeks are told whatever their state.
+const WEEKS_SHOWN: usize = 8;
 
 pub(crate) fn show(call: &Call) -> Answer {
     let app = &call.app;
@@ -34,7 +36,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         },
         "samples": counters(&totals.counters),
         "queue": { "bytes": totals.queue_bytes, "bytes_max": totals.queue_bytes_max },
-        "store": store(&health),
+        "store": store(&health, &app.reader.partitions()),
         "problems": problems(&totals, &health, watermark),
     }))
 }
@@ -51,7 +53,7 @@ pub(crate) fn counters(counters: &Counters) -> Value {
     })
 }
 
-fn store(health: &Health) -> Value {
+fn store(health: &Health, partitions: &[Partition]) -> Value {
     json!({
         "refusal": health.refusal,
         "log_bytes": health.log_bytes,
@@ -65,11 +67,56 @@ fn store(health: &Health) -> Value {
         "flushes": health.flushes,
         "last_flush_micros": health.last_flush_micros,
         "merged_segments": health.merged_segments,
+        "flushed_bytes": health.flushed_bytes,
+        "merged_bytes": health.merged_bytes,
+        "moved_segments": health.moved_segments,
+        "moved_bytes": health.moved_bytes,
+        "expired_segments": health.expired_segments,
+        "expired_samples": health.expired_samples,
+        "expired_bytes": health.expired_bytes,
+        "weeks_pending": health.weeks_pending,
+        "levels": health.levels.iter().map(level).collect::<Vec<_>>(),
+        "places": health.places.iter().map(place).collect::<Vec<_>>(),
+        "weeks": weeks(partitions),
+        "work": health.work.iter().map(work).collect::<Vec<_>>(),
         "repeats_dropped": health.repeats_dropped,
         "corrupt_blocks": health.corrupt_blocks,
         "refused_appends": health.refused_appends,
         "refused_samples": health.refused_samples,
     })
+}
+
+fn level(of: &LevelHealth) -> Value {
+    json!({ "level": of.level, "segments": of.segments, "bytes": of.bytes })
+}
+
+fn place(of: &PlaceHealth) -> Value {
+    json!({
+        "name": of.name,
+        "trouble": of.trouble,
+        "segments": of.segments,
+        "bytes": of.bytes,
+        "moves_waiting": of.moves_waiting,
+    })
+}
+
+fn work(of: &Work) -> Value {
+    json!({ "doing": of.doing, "key": of.key, "bytes": of.bytes, "bytes_total": of.bytes_total })
+}
+
+/// The last weeks, and all others that are not sealed.
+fn weeks(partitions: &[Partition]) -> Vec<Value> {
+    let first = partitions.len().saturating_sub(WEEKS_SHOWN);
+    let shown = |(index, week): &(usize, &Partition)| *index >= first || week.state != WeekState::Sealed;
+    let week = |(_, of): (usize, &Partition)| {
+        let state = match of.state {
+            WeekState::Open => "open",
+            WeekState::Sealing => "sealing",
+            WeekState::Sealed => "sealed",
+        };
+        json!({ "week": of.week, "state": state, "segments": of.segments, "bytes": of.bytes, "samples": of.samples })
+    };
+    partitions.iter().enumerate().filter(shown).map(week).collect()
 }
 
 fn problems(totals: &Totals, health: &Health, watermark: Watermark) -> Vec<String> {
