@@ -185,14 +185,10 @@ impl Catalog {
     ) -> Result<(), Error> {
         self.write(|transaction| {
             pvs::put_audit(transaction, audit)?;
-            let mut segments = transaction.open_table(SEGMENTS)?;
             for id in old {
-                segments.remove(id)?;
+                transaction.open_table(SEGMENTS)?.remove(id)?;
             }
-            for manifest in new {
-                segments.insert(manifest.id(), wire::manifest_bytes(manifest).as_slice())?;
-            }
-            Ok(())
+            put_segments(transaction, new)
         })
     }
 
@@ -323,6 +319,14 @@ fn put_position(transaction: &WriteTransaction, position: Position) -> Result<()
     meta.insert("next_segment", position.next_segment)?;
     if let Some(alive) = position.alive {
         meta.insert("alive", alive.nanos() as u64)?;
+    }
+    Ok(())
+}
+
+fn put_segments(transaction: &WriteTransaction, manifests: &[Manifest]) -> Result<(), redb::Error> {
+    let mut segments = transaction.open_table(SEGMENTS)?;
+    for manifest in manifests {
+        segments.insert(manifest.id(), wire::manifest_bytes(manifest).as_slice())?;
     }
     Ok(())
 }

@@ -6,7 +6,13 @@
 use std::{
     cmp::Reverse,
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, Weak,
+        atomic::{
+            AtomicU64,
+            Ordering::{Acquire, Release},
+        },
+    },
 };
 
 use sample::{Batch, PvId, Sample, Timestamp};
@@ -30,6 +36,7 @@ const KEPT_BYTES_MAX: usize = 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Newest {
     kept: Mutex<HashMap<PvId, Kept>>,
+    imports: AtomicU64,
 }
 
 /// What was found when all segments up to a number had been looked into.
@@ -54,6 +61,7 @@ impl Newest {
         pv: PvId,
         time: Timestamp,
         segments: &[Arc<Segment>],
+        imports: u64,
         hidden: Option<&dyn Fn(&Manifest) -> Hidden>,
         counters: &Arc<Counters>,
     ) -> Result<Option<Sample>, Error> {
@@ -71,9 +79,21 @@ impl Newest {
             let mut newest = Search { time: Timestamp::MAX, looks: 0, best: search.best.clone(), ..search };
             let beyond = segments.iter().filter(|segment| segment.manifest.t1 > time).cloned();
             newest.look_into(&beyond.collect::<Vec<_>>())?;
-            self.keep(pv, segments, newest.best);
+            self.keep(pv, segments, imports, newest.best);
         }
         Ok(search.best.map(|(_, found)| found.sample))
+    }
+
+    /// How many imports were entered; to be asked before the segments are.
+    pub(crate) fn imports(&self) -> u64 {
+        self.imports.load(Acquire)
+    }
+
+    /// Segments were entered whose numbers are not the highest: what is kept may be older than what they have.
+    pub(crate) fn forget(&self) {
+        let mut kept = self.lock();
+        self.imports.fetch_add(1, Release);
+        kept.clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PvId, Kept>> {
@@ -91,11 +111,11 @@ impl Newest {
         is_there.then_some(kept)
     }
 
-    fn keep(&self, pv: PvId, segments: &[Arc<Segment>], found: Option<(Weak<Segment>, Found)>) {
+    fn keep(&self, pv: PvId, segments: &[Arc<Segment>], imports: u64, found: Option<(Weak<Segment>, Found)>) {
         let size = found.as_ref().map_or(0, |(_, found)| Batch::of(&found.sample).byte_size());
         let Some(last) = segments.iter().map(|segment| segment.manifest.last).max() else { return };
         let mut kept = self.lock();
-        if size <= KEPT_BYTES_MAX && (kept.len() < KEPT_MAX || kept.contains_key(&pv)) {
+        if imports == self.imports() && size <= KEPT_BYTES_MAX && (kept.len() < KEPT_MAX || kept.contains_key(&pv)) {
             kept.insert(pv, Kept { last, found });
         }
     }

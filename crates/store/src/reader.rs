@@ -132,6 +132,7 @@ impl Reader {
         if self.engine.registry().is_deleted(pv) {
             return Ok(None);
         }
+        let imports = self.engine.newest.imports();
         let snapshot = self.engine.snapshot();
         // What is in the heads arrived after all that is in segments.
         let heads = snapshot.heads.iter().filter_map(|head| head.last_before(pv, time));
@@ -139,8 +140,9 @@ impl Reader {
         let (newest, counters) = (&self.engine.newest, &self.engine.counters);
         let hidden_in = |manifest: &Manifest| self.engine.registry().hidden_in(pv, manifest);
         let hidden = self.engine.registry().has_deletions(pv).then_some(&hidden_in as &dyn Fn(&Manifest) -> Hidden);
-        let in_segments =
-            newest.last_before(pv, time, &snapshot.segments, hidden, counters).map_err(|error| self.note(error))?;
+        let in_segments = newest
+            .last_before(pv, time, &snapshot.segments, imports, hidden, counters)
+            .map_err(|error| self.note(error))?;
         Ok(match (in_segments, in_heads) {
             (Some(earlier), Some(later)) => Some(if later.time >= earlier.time { later } else { earlier }),
             (one, other) => other.or(one),

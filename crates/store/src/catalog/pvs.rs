@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use redb::{ReadableTable, TableDefinition, WriteTransaction};
 use sample::{PvId, PvName};
 
-use super::{Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, pvs_wire as wire, unreadable};
+use super::{Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, put_facts, put_segments, pvs_wire as wire, unreadable};
 use crate::{
-    AuditRecord, Error,
+    AuditRecord, Error, ImportedPart,
     catalog::cause_number,
+    head::Facts,
+    manifest::Manifest,
     registry::{Change, Registry, Rows},
 };
 
@@ -16,6 +18,8 @@ use crate::{
 pub(super) const ALIASES: TableDefinition<&str, u32> = TableDefinition::new("aliases");
 /// Number → a deleted range
 pub(super) const DELETIONS: TableDefinition<u64, &[u8]> = TableDefinition::new("deletions");
+/// (Import, part) → (samples, bytes)
+pub(super) const IMPORTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imports");
 /// Number → what was done
 pub(super) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
 
@@ -89,6 +93,35 @@ impl Catalog {
         self.read(|tables| Ok(tables.meta("next_deletion")?.unwrap_or(1)))
     }
 
+    /// What a part of an import brought; none if it was not entered.
+    pub(crate) fn imported(&self, import: &str, part: &str) -> Result<Option<ImportedPart>, Error> {
+        self.read(|tables| {
+            let row = tables.0.open_table(IMPORTS)?.get((import, part))?.map(|row| row.value());
+            Ok(row.map(|(samples, bytes)| ImportedPart { samples, bytes }))
+        })
+    }
+
+    /// The end of a part of an import: its segments and facts are there, and it is known by its name.
+    pub(crate) fn commit_import(
+        &self,
+        name: (&str, &str),
+        imported: ImportedPart,
+        segments: &[Manifest],
+        facts: &Facts,
+        record: &AuditRecord,
+    ) -> Result<(), Error> {
+        self.write(|transaction| {
+            transaction.open_table(IMPORTS)?.insert(name, (imported.samples, imported.bytes))?;
+            put_segments(transaction, segments)?;
+            put_facts(transaction, facts)?;
+            let mut meta = transaction.open_table(META)?;
+            let next = meta.get("next_segment")?.map_or(0, |next| next.value());
+            let own = segments.iter().map(|manifest| manifest.sequence + 1).max().unwrap_or(0);
+            meta.insert("next_segment", next.max(own))?;
+            put_audit(transaction, std::slice::from_ref(record))
+        })
+    }
+
     /// The newest lines of the audit with lower numbers than `before`, the newest first.
     pub(crate) fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, Error> {
         self.read(|tables| {
@@ -109,6 +142,7 @@ pub(super) fn create(transaction: &WriteTransaction) -> Result<(), redb::Error> 
     transaction.open_table(ALIASES)?;
     transaction.open_table(DELETIONS)?;
     transaction.open_table(AUDIT)?;
+    transaction.open_table(IMPORTS)?;
     Ok(())
 }
 

@@ -1,0 +1,165 @@
+//! Imports: samples of years ago come in beside live data, in parts that are there as a whole or not at all, and only once.
+
+mod common;
+mod sim;
+
+use std::sync::Arc;
+
+use common::{append, at, by, read, register, sample, wait_until};
+use sample::{Batch, Gap, GapCause, Metadata, PvId, Record, Sample, TimeRange, Value};
+use sim::{Crash, SimDisk};
+use store::{Action, Config, Store};
+
+const WEEK: i64 = 7 * 86_400_000_000_000;
+/// A Monday in 2020.
+const START: i64 = 1_577_664_000_000_000_000;
+
+fn open(disk: &Arc<SimDisk>) -> Store {
+    Store::open_on(disk.clone(), Config::new("simulated"), at(START + 400 * WEEK)).unwrap()
+}
+
+fn samples(week: i64, count: i64) -> Vec<Sample> {
+    (0..count).map(|i| sample(START + week * WEEK + i * (WEEK / count), Value::F64(i as f64))).collect()
+}
+
+fn record(pv: PvId, samples: &[Sample]) -> (PvId, Record) {
+    let mut batch = Batch::of(&samples[0]);
+    samples[1..].iter().for_each(|sample| assert!(batch.push(sample)));
+    (pv, Record::Samples(batch))
+}
+
+fn folders(disk: &SimDisk) -> Vec<String> {
+    let mut folders: Vec<String> =
+        disk.keys().iter().filter(|key| key.ends_with(".seg")).map(|key| key[..8].to_owned()).collect();
+    folders.sort();
+    folders
+}
+
+#[test]
+fn samples_in_any_order_get_into_segments_of_their_weeks_beside_live_data() {
+    let disk = Arc::new(SimDisk::default());
+    let store = open(&disk);
+    let pvs = register(&store, &["A", "B"]).unwrap();
+    let live = [sample(START + 399 * WEEK, Value::F64(9.0))];
+    append(&store, pvs[0], &live).unwrap();
+    let mut import = store.writer().import("old archive", &by(7));
+    let (late, early) = (samples(2, 50), samples(0, 50));
+    let metadata = Metadata { units: Some("mA".into()), ..Metadata::default() };
+    let gap = Gap { from: at(START + WEEK), to: Some(at(START + 2 * WEEK)), cause: GapCause::ArchiverStopped, lost: 0 };
+    let facts = [(pvs[1], Record::Metadata(at(START), metadata)), (pvs[1], Record::Gap(gap))];
+    import.append(&[record(pvs[0], &late), record(pvs[1], &late), record(pvs[0], &early)]).unwrap();
+    import.append(&facts).unwrap();
+    assert_eq!(read(&store, pvs[1], TimeRange::ALL), [], "a part is seen as a whole");
+    let imported = import.finish_part("1").unwrap();
+    assert_eq!(imported.samples, 150);
+    assert_eq!(folders(&disk), ["2020-W01", "2020-W03"]);
+    let look = |store: &Store| {
+        assert_eq!(read(store, pvs[0], TimeRange::ALL), [early.clone(), late.clone(), live.to_vec()].concat());
+        assert_eq!(read(store, pvs[1], TimeRange::ALL), late);
+        assert_eq!(store.reader().metadata(pvs[1], TimeRange::ALL).unwrap()[0].1.units.as_deref(), Some("mA"));
+        assert!(store.reader().gaps(pvs[1], TimeRange::ALL).unwrap().iter().any(|(_, own)| *own == gap));
+        let newest = store.reader().last_before(pvs[1], at(i64::MAX)).unwrap();
+        assert_eq!(newest.as_ref(), late.last());
+    };
+    look(&store);
+    let line = &store.reader().audit(u64::MAX, 1).unwrap()[0];
+    assert_eq!((line.action, &*line.detail, line.samples), (Action::Imported, "old archive, part 1", 150));
+    drop(import);
+    store.close(at(START + 400 * WEEK)).unwrap();
+    look(&open(&disk));
+}
+
+#[test]
+fn a_part_that_was_entered_is_known_and_skipped() {
+    let disk = Arc::new(SimDisk::default());
+    let store = open(&disk);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    let run = |store: &Store, part: &str, value: f64| {
+        let mut import = store.writer().import("old archive", &by(7));
+        import.append(&[record(pv, &[sample(START, Value::F64(value))])]).unwrap();
+        import.finish_part(part).unwrap()
+    };
+    let first = run(&store, "1", 1.0);
+    assert_eq!(run(&store, "1", 2.0), first, "what it brought the first time");
+    store.close(at(START + 400 * WEEK)).unwrap();
+    let store = open(&disk);
+    assert_eq!(run(&store, "1", 3.0), first);
+    assert_eq!(store.writer().import("old archive", &by(8)).part("2").unwrap(), None);
+    assert_eq!(store.writer().import("another", &by(8)).part("1").unwrap(), None);
+    assert_eq!(read(&store, pv, TimeRange::ALL).len(), 1);
+    run(&store, "2", 4.0);
+    let values: Vec<Value> = read(&store, pv, TimeRange::ALL).into_iter().map(|sample| sample.value).collect();
+    assert_eq!(values, [Value::F64(1.0), Value::F64(4.0)], "equal times in the order of their parts");
+}
+
+#[test]
+fn what_is_there_already_is_given_once_and_what_is_abandoned_not_at_all() {
+    let disk = Arc::new(SimDisk::default());
+    let store = open(&disk);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    let old = samples(0, 50);
+    append(&store, pv, &old[..25]).unwrap();
+    let mut import = store.writer().import("old archive", &by(7));
+    import.append(&[record(pv, &old)]).unwrap();
+    import.finish_part("1").unwrap();
+    assert_eq!(read(&store, pv, TimeRange::ALL), old);
+    import.append(&[record(pv, &samples(5, 10))]).unwrap();
+    drop(import);
+    assert_eq!(read(&store, pv, TimeRange::ALL), old);
+}
+
+/// The power goes at every change of the disk while a part is entered: it is there as a whole or not at all, and what is left of
+/// it can be imported again.
+#[test]
+fn a_power_cut_leaves_a_part_whole_or_nothing_of_it() {
+    let mut whole = 0;
+    for cut in 0.. {
+        let disk = Arc::new(SimDisk::default());
+        let store = open(&disk);
+        let pv = register(&store, &["A"]).unwrap()[0];
+        disk.crash_after(disk.changes() + cut);
+        let mut import = store.writer().import("old archive", &by(7));
+        import.append(&[record(pv, &samples(0, 20)), record(pv, &samples(1, 20))]).unwrap();
+        let finished = import.finish_part("1").is_ok();
+        let survived = !disk.has_crashed();
+        drop(import);
+        drop(store);
+        for crash in [Crash::OfProcess, Crash::Forgetful, Crash::Torn(cut)] {
+            let store = open(&Arc::new(disk.after(crash)));
+            let found = read(&store, pv, TimeRange::ALL).len();
+            let known = store.writer().import("old archive", &by(8)).part("1").unwrap().is_some();
+            assert!(found == if known { 40 } else { 0 }, "cut after {cut}, {crash:?}: {found} samples, {known}");
+            assert!(known || !finished, "cut after {cut}, {crash:?}: what was promised is gone");
+            let mut again = store.writer().import("old archive", &by(8));
+            again.append(&[record(pv, &samples(0, 20)), record(pv, &samples(1, 20))]).unwrap();
+            again.finish_part("1").unwrap();
+            assert_eq!(read(&store, pv, TimeRange::ALL).len(), 40, "cut after {cut}, {crash:?}");
+        }
+        whole += usize::from(finished);
+        if survived {
+            break;
+        }
+    }
+    assert!(whole > 0);
+}
+
+#[test]
+fn live_flushes_and_imports_take_turns() {
+    let disk = Arc::new(SimDisk::default());
+    let store = open(&disk);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    let mut import = store.writer().import("old archive", &by(7));
+    for week in 0..4 {
+        import.append(&[record(pv, &samples(week, 10))]).unwrap();
+        append(&store, pv, &[sample(START + (300 + week) * WEEK, Value::F64(1.0))]).unwrap();
+        store.tick(at(START + (400 + week) * WEEK));
+        wait_until("the head is flushed", || store.reader().health().head_samples == 0);
+        import.finish_part(&week.to_string()).unwrap();
+    }
+    assert_eq!(read(&store, pv, TimeRange::ALL).len(), 44);
+    drop(import);
+    drop(store);
+    let store = open(&disk);
+    assert_eq!(read(&store, pv, TimeRange::ALL).len(), 44);
+    assert_eq!(store.reader().health().problems, Vec::<String>::new());
+}
