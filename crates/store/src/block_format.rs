@@ -4,6 +4,8 @@
 //!   block := check:u64 len:u32 body[len]                         check = xxh3-64 of len and body
 //!   body  := pv:u32 element:u8 shape:u8 count:varint times values alarms pulses      each column := len:varint bytes[len]
 //! ```
+//! A fifth column may follow one day, for stamps out of the ordinary; a block without such stamps will not have it, as all blocks
+//! today. A reader that does not know it refuses the block rather than leave out what it holds.
 
 /// Samples in a block. 8192 is where the gain of larger blocks ends: pco gave 0.86 bytes a value at 512, 0.74 at 8192, 0.84 at
 /// 32768 (16-bit ADC).
@@ -11,6 +13,10 @@ pub(crate) const BLOCK_ROWS_MAX: usize = 8192;
 
 /// Bytes of arrays, texts and structures in a block, uncompressed. One sample may be larger; it has a block of its own.
 pub(crate) const BLOCK_BYTES_MAX: usize = 256 << 10;
+
+/// Bytes of arrays in a block, uncompressed, where little changes from one array to the next: only the first is stored in full, and
+/// this is what it is divided by. Frames of 80 KB would stay at 3:1 with the limit above.
+pub(crate) const FRAMES_BYTES_MAX: usize = 16 << 20;
 
 /// `check` and `len`.
 pub(crate) const BLOCK_HEADER_LEN: usize = 12;

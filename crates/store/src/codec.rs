@@ -9,10 +9,11 @@
 //! | stamps out of the ordinary | `stamp.rs` | |
 //! | texts | `text.rs` | list, dictionary |
 //! | structures | `structure.rs` | those of texts, columns |
-//! | arrays | `array.rs` | column, shuffled, differences |
+//! | arrays | `array.rs` | column, shuffled, differences, cells |
 
 pub(crate) mod array;
 pub(crate) mod bits;
+pub(crate) mod cells;
 pub(crate) mod float;
 pub(crate) mod grid;
 pub(crate) mod int;

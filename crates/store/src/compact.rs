@@ -9,11 +9,11 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use sample::{Batch, PvId, TimeRange, Timestamp, ValueType};
+use sample::{Batch, PvId, Shape, TimeRange, Timestamp, ValueType};
 
 use crate::{
     AuditRecord, Error, Samples,
-    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX},
+    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, FRAMES_BYTES_MAX},
     codec::Effort,
     engine::Engine,
     flush::write_blocks,
@@ -392,6 +392,10 @@ fn write_run(writer: &mut SegmentWriter, pv: PvId, run: Vec<Part>) -> Result<(),
     let path = writer.key().to_owned();
     let io = |source| Error::Io { doing: "write the segment", path: path.clone(), source };
     let mut gathered: Option<Batch> = None;
+    let bytes_max = |batch: &Batch| match batch.value_type().shape {
+        Shape::Array => FRAMES_BYTES_MAX,
+        Shape::Scalar => 4 * BLOCK_BYTES_MAX,
+    };
     for batch in Samples::new(TimeRange::ALL, run) {
         let batch = batch?;
         let whole = gathered.get_or_insert_with(|| Batch::new(batch.value_type()));
@@ -402,7 +406,7 @@ fn write_run(writer: &mut SegmentWriter, pv: PvId, run: Vec<Part>) -> Result<(),
             let full = whole.slice(0..BLOCK_ROWS_MAX);
             gathered = Some(rest).filter(|rest| !rest.is_empty());
             write_blocks(writer, pv, full, Effort::Merge).map_err(io)?;
-        } else if whole.byte_size() >= 4 * BLOCK_BYTES_MAX
+        } else if whole.byte_size() >= bytes_max(whole)
             && let Some(whole) = gathered.take()
         {
             write_blocks(writer, pv, whole, Effort::Merge).map_err(io)?;

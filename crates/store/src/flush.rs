@@ -19,9 +19,9 @@ use sample::{Batch, Column, PvId, Timestamp};
 
 use crate::{
     Error,
-    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX},
+    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, FRAMES_BYTES_MAX},
     catalog::{self, Position},
-    codec::Effort,
+    codec::{Effort, cells},
     engine::{Engine, Flushing},
     head::Head,
     log_files, log_format,
@@ -231,7 +231,8 @@ pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: Batch, e
 
 /// How many rows from `start` go into one block.
 pub(crate) fn rows_of_block(batch: &Batch, start: usize) -> usize {
-    rows_fitting(batch, start, BLOCK_ROWS_MAX, BLOCK_BYTES_MAX)
+    let alike = matches!(batch.values(), Column::Array(arrays) if cells::alike(arrays, start));
+    rows_fitting(batch, start, BLOCK_ROWS_MAX, if alike { FRAMES_BYTES_MAX } else { BLOCK_BYTES_MAX })
 }
 
 /// How many rows from `start` are within two limits; at least one.

@@ -57,7 +57,7 @@ mod tests {
 
     /// Bodies that begin as they should, so that more than the first check is reached.
     fn body() -> impl Strategy<Value = Vec<u8>> {
-        let column = prop::collection::vec(prop_oneof![0..6u8, any::<u8>()], 0..40);
+        let column = prop::collection::vec(prop_oneof![0..9u8, any::<u8>()], 0..40);
         let columns = prop::collection::vec(column, 4);
         (0..14u8, 0..2u8, 0..200u8, columns).prop_map(|(element, shape, count, columns)| {
             let mut body = vec![1, 0, 0, 0, element, shape, count & 0x7f];

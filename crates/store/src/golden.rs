@@ -115,6 +115,14 @@ fn cases() -> Vec<(&'static str, Batch)> {
             }),
         ),
         (
+            "array-cells",
+            batch(14, even, |i| {
+                let own = |j: i64| j == i * 9;
+                let len = if i == 13 { 3 } else { 300 };
+                Value::Array(Column::F32((0..len).map(|j| if own(j) { -j as f32 } else { j as f32 * 0.1 }).collect()))
+            }),
+        ),
+        (
             "array-shuffled",
             batch(3, even, |i| {
                 let phrase = format!("shot {i}: beam lost by vacuum interlock; ").repeat(12 + i as usize);

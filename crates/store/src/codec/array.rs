@@ -5,17 +5,18 @@
 //!   0 column       the elements as one column of scalars
 //!   1 shuffled     bytes: the first byte of each element, then the second of each, …
 //!   2 differences  bytes: shuffled, after each array was XORed with the one before it where both have an element
+//!   3 cells        that of `cells.rs`
 //! ```
-//! `bytes` is that of `text.rs`, with zstd. Waveforms of a digitiser want 0 or 1; frames that hardly change want 2.
+//! `bytes` is that of `text.rs`, with zstd. Waveforms of a digitiser want 0, 1 or 2; frames that hardly change want 3.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use sample::{Arrays, Column, Element, ValueType};
 
-use super::{Effort, int, text};
+use super::{Effort, cells, int, text};
 use crate::{
     block,
-    block_format::BLOCK_BYTES_MAX,
+    block_format::{BLOCK_BYTES_MAX, FRAMES_BYTES_MAX},
     bytes::{Cursor, Malformed},
     plain,
 };
@@ -23,6 +24,7 @@ use crate::{
 const COLUMN: u8 = 0;
 const SHUFFLED: u8 = 1;
 const DIFFERENCES: u8 = 2;
+const CELLS: u8 = 3;
 
 /// The codec is chosen by what it makes of the first arrays, up to about so many bytes.
 const TRIAL_BYTES: usize = 128 << 10;
@@ -30,6 +32,11 @@ const TRIAL_BYTES: usize = 128 << 10;
 pub(crate) fn put(out: &mut Vec<u8>, arrays: &Arrays, effort: Effort) {
     let lengths: Vec<i64> = (0..arrays.len()).map(|index| arrays.range(index).len() as i64).collect();
     int::put(out, &lengths, effort);
+    if let Some(cells) = cells::pack(arrays, effort) {
+        out.push(CELLS);
+        out.extend_from_slice(&cells);
+        return;
+    }
     let codec = choose(arrays, effort);
     out.push(codec);
     put_elements(out, arrays, codec, effort);
@@ -111,7 +118,11 @@ fn unshuffled(bytes: &[u8], size: usize) -> Vec<u8> {
 /// The caller vouches for `count`: the memory for so many lengths is taken, whatever the bytes are.
 pub(crate) fn take(cursor: &mut Cursor, count: usize, element: Element) -> Result<Arrays, Malformed> {
     // Only a sample that has a block of its own may be larger than a block.
-    let most = if count > 1 { BLOCK_BYTES_MAX } else { text::COLUMN_BYTES_MAX / 8 };
+    let most = match element_bytes(element) {
+        _ if count == 1 => text::COLUMN_BYTES_MAX / 8,
+        Some(size) => FRAMES_BYTES_MAX / size,
+        None => BLOCK_BYTES_MAX,
+    };
     let mut ends = Vec::with_capacity(count);
     let mut end = 0usize;
     for length in int::take(cursor, count)? {
@@ -126,6 +137,10 @@ pub(crate) fn take(cursor: &mut Cursor, count: usize, element: Element) -> Resul
         return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
     }
     let size = element_bytes(element).ok_or(Malformed("no such codec of arrays"))?;
+    if codec == CELLS {
+        let elements = cells::take(cursor, &ends, scalar, size)?;
+        return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
+    }
     let shuffled = text::take_bytes(cursor)?;
     if shuffled.len() != end * size {
         return Err(Malformed("array lengths do not add up"));
