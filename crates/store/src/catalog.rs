@@ -10,7 +10,7 @@ mod wire;
 
 use std::{
     fmt, io,
-    sync::{Arc, RwLock, RwLockReadGuard},
+    sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard},
 };
 
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
@@ -65,10 +65,19 @@ pub(crate) struct Catalog {
     opened: RwLock<Opened>,
 }
 
+/// What somebody wants of the catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Read,
+    Write,
+}
+
 #[derive(Debug, Default)]
 struct Opened {
     /// None after a failure: redb then wants to be opened anew.
     database: Option<Database>,
+    /// It is a copy that cannot be written to the disk, for those who read.
+    in_memory: bool,
     /// How often it was opened, so that nobody gives up another than the one that failed.
     times: u64,
 }
@@ -90,12 +99,12 @@ impl Catalog {
     }
 
     fn read<T>(&self, read: impl FnOnce(&Tables) -> Result<T, redb::Error>) -> Result<T, Error> {
-        self.with_database("read", |database| read(&Tables(database.begin_read()?)))
+        self.with_database(Use::Read, |database| read(&Tables(database.begin_read()?)))
     }
 
     /// Runs one transaction: all of it or nothing, durable when this returns.
     fn write<T>(&self, write: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>) -> Result<T, Error> {
-        self.with_database("write", |database| {
+        self.with_database(Use::Write, |database| {
             let transaction = database.begin_write()?;
             let result = write(&transaction)?;
             transaction.commit()?;
@@ -103,13 +112,9 @@ impl Catalog {
         })
     }
 
-    /// After a failed write redb refuses everything; the next use opens the file anew, which repairs it.
-    fn with_database<T>(
-        &self,
-        doing: &'static str,
-        run: impl FnOnce(&Database) -> Result<T, redb::Error>,
-    ) -> Result<T, Error> {
-        let opened = self.opened()?;
+    /// After a failure redb refuses everything. The next use then makes a new file: see `repair`.
+    fn with_database<T>(&self, how: Use, run: impl FnOnce(&Database) -> Result<T, redb::Error>) -> Result<T, Error> {
+        let opened = self.opened(how)?;
         let (result, times) = (run(opened.database.as_ref().expect("it has just been opened")), opened.times);
         drop(opened);
         result.map_err(|error| {
@@ -117,23 +122,47 @@ impl Catalog {
             if opened.times == times {
                 opened.database = None;
             }
+            let doing = if how == Use::Read { "read" } else { "write" };
             Error::Catalogue { doing, source: error.into() }
         })
     }
 
-    fn opened(&self) -> Result<RwLockReadGuard<'_, Opened>, Error> {
+    fn opened(&self, how: Use) -> Result<RwLockReadGuard<'_, Opened>, Error> {
         loop {
             let opened = self.opened.read().expect("no holder of this lock panics");
-            if opened.database.is_some() {
+            let serves = |opened: &Opened| opened.database.is_some() && (how == Use::Read || !opened.in_memory);
+            if serves(&opened) {
                 return Ok(opened);
             }
             drop(opened);
             let mut opened = self.opened.write().expect("no holder of this lock panics");
-            if opened.database.is_none() {
-                opened.database = Some(open_database(&self.disk, CATALOGUE)?);
-                opened.times += 1;
+            if !serves(&opened) {
+                self.open_anew(&mut opened, how)?;
             }
         }
+    }
+
+    fn open_anew(&self, opened: &mut Opened, how: Use) -> Result<(), Error> {
+        let failed = |error: redb::Error| Error::Catalogue { doing: "repair", source: error.into() };
+        opened.in_memory = false;
+        if opened.times > 0 {
+            opened.database = None;
+            let repaired = repair(&self.disk)?;
+            if let Err(error) = replace(&self.disk, &repaired) {
+                if how == Use::Write {
+                    return Err(error);
+                }
+                // Reading goes on without a disk that works.
+                let database = Database::builder().create_with_backend(repaired);
+                opened.database = Some(database.map_err(|error| failed(error.into()))?);
+                opened.in_memory = true;
+            }
+        }
+        if !opened.in_memory {
+            opened.database = Some(open_database(&self.disk, CATALOGUE)?);
+        }
+        opened.times += 1;
+        Ok(())
     }
 
     pub(crate) fn position(&self) -> Result<Position, Error> {
@@ -400,6 +429,83 @@ fn create(disk: &Arc<dyn Disk>, fill: impl FnOnce(&WriteTransaction) -> Result<(
     disk.sync(NEW_KEY).map_err(|error| io("sync", error))?;
     disk.rename(NEW_KEY, CATALOGUE).map_err(|error| io("create", error))?;
     disk.sync_folder("").map_err(|error| io("make durable the name of", error))
+}
+
+/// What can be read of a catalogue that failed, repaired in memory.
+///
+/// After a failed sync the system's memory may hold pages that never reached the disk and that it will never write again: a
+/// file opened anew would read them, build on them, and be torn after a power cut. So nothing is ever written to that file
+/// again; a crash finds it as its last good sync left it, until `replace` has put the copy in its place.
+fn repair(disk: &Arc<dyn Disk>) -> Result<Memory, Error> {
+    let io = |source| Error::Io { doing: "read", path: CATALOGUE.to_owned(), source };
+    let mut bytes = vec![0; disk.len(CATALOGUE).map_err(io)? as usize];
+    disk.read_at(CATALOGUE, 0, &mut bytes).map_err(io)?;
+    let repaired = Memory(Arc::new(Mutex::new(bytes)));
+    let run = || -> Result<bool, redb::Error> {
+        let mut database = Database::builder().create_with_backend(repaired.clone())?;
+        Ok(database.check_integrity()?)
+    };
+    run().map_err(|error| Error::Catalogue { doing: "repair", source: error.into() })?;
+    Ok(repaired)
+}
+
+/// Writes a copy to a new file and puts it in the place of the old one.
+fn replace(disk: &Arc<dyn Disk>, copy: &Memory) -> Result<(), Error> {
+    let write = || -> io::Result<()> {
+        match disk.remove(NEW_KEY) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        disk.write_at(NEW_KEY, 0, &copy.bytes())?;
+        disk.sync(NEW_KEY)?;
+        disk.rename(NEW_KEY, CATALOGUE)?;
+        disk.sync_folder("")
+    };
+    write().map_err(|source| Error::Io { doing: "make a fresh copy of", path: CATALOGUE.to_owned(), source })?;
+    tracing::warn!("the catalogue failed and was replaced by a fresh copy of itself");
+    Ok(())
+}
+
+/// A catalogue in memory, whose bytes are there when redb is done with them.
+#[derive(Clone, Debug)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Memory {
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().expect("no holder of this lock panics")
+    }
+}
+
+impl StorageBackend for Memory {
+    fn len(&self) -> Result<u64, io::Error> {
+        Ok(self.bytes().len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), io::Error> {
+        let bytes = self.bytes();
+        let found = bytes.get(offset as usize..).and_then(|rest| rest.get(..out.len()));
+        out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), io::Error> {
+        self.bytes().resize(len as usize, 0);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> Result<(), io::Error> {
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> Result<(), io::Error> {
+        let mut bytes = self.bytes();
+        let end = offset as usize + data.len();
+        if bytes.len() < end {
+            bytes.resize(end, 0);
+        }
+        bytes[offset as usize..end].copy_from_slice(data);
+        Ok(())
+    }
 }
 
 fn open_database(disk: &Arc<dyn Disk>, key: &'static str) -> Result<Database, Error> {

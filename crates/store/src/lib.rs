@@ -40,6 +40,8 @@ mod import;
 mod log;
 mod log_files;
 mod log_format;
+#[cfg(test)]
+mod log_golden;
 mod log_scan;
 mod manifest;
 mod merge;

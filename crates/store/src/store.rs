@@ -21,6 +21,7 @@ use crate::{
     recover,
     segment::Segment,
     threads::Threads,
+    week,
 };
 
 const LOCK: &str = "lock";
@@ -127,7 +128,9 @@ impl Store {
         let mut ingest = self.engine.ingest();
         ingest.alive = ingest.alive.max(now);
         let old = ingest.head_since.is_some_and(|since| now >= since.saturating_add(self.engine.config.flush_after));
-        if old || ingest.refusal.is_some() {
+        // A segment lies in the folder of the week in which all of it was appended, or in the one that had just begun.
+        let week_over = ingest.head_since.is_some_and(|since| week::folder(since) != week::folder(now));
+        if old || week_over || ingest.refusal.is_some() {
             self.engine.flush_wanted.store(true, Relaxed);
         }
         if ingest.refusal.is_none() {

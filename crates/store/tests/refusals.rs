@@ -160,3 +160,31 @@ fn a_segment_or_catalogue_of_a_newer_version_is_told_apart_from_damage() {
     let error = Store::open_on(Arc::new(disk.after(Crash::OfProcess)), config(), at(0)).unwrap_err();
     assert!(matches!(error, Error::TooNew { version: 65, .. }), "{error}");
 }
+
+/// What a failed sync lost stays readable until the power goes: a catalogue that was opened anew and built on it would be torn.
+#[test]
+fn a_catalogue_whose_sync_failed_loses_nothing_that_later_ones_promise() {
+    let disk = Arc::new(SimDisk::default());
+    let (store, pv) = with_ten(&disk);
+    let names: Vec<String> = (0..500).map(|n| format!("P:{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    disk.set_failing_syncs(true);
+    for some in names[..250].chunks(50) {
+        assert!(register(&store, some).is_err());
+    }
+    assert!(store.reader().gaps(pv, TimeRange::ALL).is_ok(), "reading goes on");
+    disk.set_failing_syncs(false);
+    store.tick(at(1_000_000_000));
+    wait_until("the store takes samples again", || store.reader().health().refusal.is_none());
+    let pvs = register(&store, &names).unwrap();
+    append(&store, pvs[499], &samples(20..30)).unwrap();
+    wait_until("the samples are durable", || {
+        let watermark = store.reader().watermark();
+        watermark.durable == watermark.appended
+    });
+    drop(store);
+    let store = open(&Arc::new(disk.after(Crash::Forgetful)));
+    assert_eq!(read(&store, pv, TimeRange::ALL), samples(0..10));
+    assert!(names.iter().all(|name| store.reader().find(name).is_some()));
+    assert_eq!(read(&store, pvs[499], TimeRange::ALL), samples(20..30));
+}

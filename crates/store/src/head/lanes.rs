@@ -94,21 +94,13 @@ impl Lanes {
     }
 
     fn paged(&self, chain: Chain, element: Element) -> Batch {
-        let mut times = Vec::with_capacity(chain.len());
-        times.extend(self.pages.times(chain));
         let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
-        let mut run = (0, 0); // alarm, rows
-        for alarm in self.pages.alarms(chain) {
-            if alarm != run.0 {
-                alarms.push(&self.alarms[run.0 as usize], run.1);
-                run = (alarm, 0);
-            }
-            run.1 += 1;
+        for (alarm, rows) in self.pages.alarms(chain) {
+            alarms.push(&self.alarms[alarm as usize], rows);
         }
-        alarms.push(&self.alarms[run.0 as usize], run.1);
         pulses.push(&0, chain.len());
         let values = self.pages.values(chain, element);
-        Batch::from_columns(times, values, alarms, pulses).expect("each row has all of them")
+        Batch::from_columns(self.pages.times(chain), values, alarms, pulses).expect("each row has all of them")
     }
 
     pub(super) fn push(&mut self, pv: PvId, sample: &Sample, taken: &mut Taken) {

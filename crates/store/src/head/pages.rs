@@ -152,13 +152,27 @@ impl Pages {
         })
     }
 
-    pub(super) fn times(&self, chain: Chain) -> impl Iterator<Item = Timestamp> {
-        let times = self.pages(chain).flat_map(|(page, rows)| &page.times[..rows]);
-        times.map(|nanos| Timestamp::from_nanos(*nanos))
+    pub(super) fn times(&self, chain: Chain) -> Vec<Timestamp> {
+        let mut times = Vec::with_capacity(chain.len());
+        for (page, rows) in self.pages(chain) {
+            times.extend(page.times[..rows].iter().map(|nanos| Timestamp::from_nanos(*nanos)));
+        }
+        times
     }
 
-    pub(super) fn alarms(&self, chain: Chain) -> impl Iterator<Item = u16> {
-        self.pages(chain).flat_map(|(page, rows)| &page.alarms[..rows]).copied()
+    /// The numbers of the alarms, each with how many rows in a row have it.
+    pub(super) fn alarms(&self, chain: Chain) -> Vec<(u16, usize)> {
+        let mut runs: Vec<(u16, usize)> = Vec::new();
+        for (page, rows) in self.pages(chain) {
+            let alarms = &page.alarms[..rows];
+            for alarms in alarms.chunk_by(|a, b| a == b) {
+                match runs.last_mut() {
+                    Some((last, count)) if *last == alarms[0] => *count += alarms.len(),
+                    _ => runs.push((alarms[0], alarms.len())),
+                }
+            }
+        }
+        runs
     }
 
     pub(super) fn values(&self, chain: Chain, element: Element) -> Column {
