@@ -94,16 +94,20 @@ fn reads() -> u64 {
 }
 
 /// Makes the system forget what it keeps in memory of the files in a folder and the folders below, so that the next read of each
-/// goes to the disk.
+/// goes to the disk. Files may go meanwhile.
 pub(crate) fn forget_files(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
+    let forget = |path: &Path| -> io::Result<()> {
         if path.is_dir() {
-            forget_files(&path)?;
-        } else {
-            let file = File::open(&path)?;
-            file.sync_data()?;
-            fadvise(&file, 0, None, Advice::DontNeed)?;
+            return forget_files(path);
+        }
+        let file = File::open(path)?;
+        file.sync_data()?;
+        Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
+    };
+    for entry in fs::read_dir(folder)? {
+        match forget(&entry?.path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
     }
     Ok(())

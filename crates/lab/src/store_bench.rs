@@ -1,6 +1,7 @@
 //! The bench of the storage engine: which cases there are, and how one is run, each in a process of its own.
 
 use std::{
+    cell::RefCell,
     error::Error,
     fs,
     path::{Path, PathBuf},
@@ -45,7 +46,7 @@ pub(crate) struct Options {
     /// How much of everything; ingest and sizes are never measured with less than 1 stands for.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// Where to put the archives, and leave them; large ones are used again. A temporary folder if not given.
+    /// Where to put the archives; large ones stay there and are used again. A temporary folder if not given.
     #[arg(long)]
     folder: Option<PathBuf>,
     /// The Python with what tools/requirements-rivals.txt names, for the comparison with other databases.
@@ -68,7 +69,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
         [] => Err("no case has such a name; --list shows them".into()),
         [case] => run_here(case, options, folder),
         _ if options.here => wanted.iter().try_for_each(|case| run_here(case, options, folder.clone())),
-        _ => wanted.iter().try_for_each(|case| run_apart(case, options, &folder)),
+        _ => run_all(&wanted, options, &folder),
     }
 }
 
@@ -80,6 +81,17 @@ pub(crate) fn wanted(names: &[String]) -> Vec<&'static Case> {
             || (!in_full && case.name.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('-')))
     };
     cases::ALL.iter().filter(|case| names.is_empty() || names.iter().any(|name| is_meant(case, name))).collect()
+}
+
+/// All of them, even if one fails.
+fn run_all(cases: &[&Case], options: &Options, folder: &Path) -> Outcome<()> {
+    let mut failed = Vec::new();
+    for case in cases {
+        if let Err(error) = run_apart(case, options, folder) {
+            failed.push(error.to_string());
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ").into()) }
 }
 
 /// A case has a process of its own, so that its memory and its processor time are nobody else's.
@@ -98,7 +110,13 @@ fn run_apart(case: &Case, options: &Options, folder: &Path) -> Outcome<()> {
 fn run_here(case: &Case, options: &Options, folder: PathBuf) -> Outcome<()> {
     let form = if options.json { Form::Json } else { Form::Table };
     let Options { seed, scale, ref python, .. } = *options;
-    (case.run)(&Bench { case: case.name, folder, seed, scale, python: python.clone(), form })
+    let (python, scratch) = (python.clone(), RefCell::default());
+    let bench = Bench { case: case.name, folder, seed, scale, python, form, scratch };
+    let done = (case.run)(&bench);
+    for folder in bench.scratch.take() {
+        fs::remove_dir_all(folder)?;
+    }
+    done
 }
 
 /// What a case works with.
@@ -109,6 +127,8 @@ pub(crate) struct Bench {
     pub(crate) scale: f64,
     pub(crate) python: PathBuf,
     form: Form,
+    /// Archives that no other case needs.
+    scratch: RefCell<Vec<PathBuf>>,
 }
 
 impl Bench {
@@ -130,8 +150,14 @@ impl Bench {
         self.folder.join(name)
     }
 
-    /// A new archive, in place of what an earlier run left under that name.
+    /// A new archive, which goes when the case is over.
     pub(crate) fn new_store(&self, name: &str, adjust: impl FnOnce(&mut Config)) -> Outcome<Store> {
+        self.scratch.borrow_mut().push(self.folder(name));
+        self.new_kept_store(name, adjust)
+    }
+
+    /// A new archive for other cases, in place of what an earlier run left under that name.
+    pub(crate) fn new_kept_store(&self, name: &str, adjust: impl FnOnce(&mut Config)) -> Outcome<Store> {
         let folder = self.folder(name);
         if folder.exists() {
             fs::remove_dir_all(&folder)?;

@@ -35,7 +35,7 @@ pub(super) fn live(bench: &Bench) -> Outcome<()> {
 
 /// An archive with a million PVs, of which each thousandth has samples.
 pub(super) fn million_write(bench: &Bench) -> Outcome<()> {
-    let store = bench.new_store(MILLION, |_| {})?;
+    let store = bench.new_kept_store(MILLION, |_| {})?;
     let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
     let count = (1e6 * bench.scale) as usize;
     let started = Instant::now();

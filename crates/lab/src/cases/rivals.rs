@@ -54,7 +54,8 @@ pub(super) fn rivals(bench: &Bench) -> Outcome<()> {
     write_workload(bench, &folder, &questions, &batches)?;
     insert(bench, batches)?;
     read(bench, &questions)?;
-    ["duckdb", "postgresql"].iter().try_for_each(|rival| run_rival(bench, rival))
+    ["duckdb", "postgresql"].iter().try_for_each(|rival| run_rival(bench, rival))?;
+    Ok(fs::remove_dir_all(&folder)?)
 }
 
 fn signals(bench: &Bench, count: usize) -> Vec<Signal> {

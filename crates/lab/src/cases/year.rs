@@ -44,7 +44,7 @@ pub(super) fn write(bench: &Bench, span: &Span) -> Outcome<()> {
     if done.exists() {
         return Ok(());
     }
-    let store = bench.new_store(&name, |config| config.durable = store::Durable::Off)?;
+    let store = bench.new_kept_store(&name, |config| config.durable = store::Durable::Off)?;
     let pv = register(&store, 1)?[0];
     let rows = (span.length / span.period(bench)) as usize;
     let mut signal = Signal::new(Kind::Adc, Pace::Every(span.period(bench)), bench.seed);
