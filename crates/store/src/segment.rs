@@ -61,4 +61,6 @@ pub(crate) mod fuzz {
 }
 
 #[cfg(test)]
+mod golden;
+#[cfg(test)]
 mod tests;

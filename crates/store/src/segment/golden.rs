@@ -1,0 +1,127 @@
+//! Segments of format version 1 that must be readable for ever. `testdata/segments/v1/NAME.seg` are the bytes, `NAME.txt` all that
+//! is in them. Files that are there are never written again; one that is missing is written when `UPDATE_GOLDEN` is set.
+
+use std::{fmt::Write as _, fs, path::PathBuf, sync::Arc};
+
+use sample::{Alarm, Batch, Column, PvId, PvName, Sample, Severity, Timestamp, Value};
+
+use super::*;
+use crate::{
+    codec::Effort,
+    disk::{Disk, RealDisk},
+};
+
+/// Stretches of the levels that the text shows.
+const DAY: i64 = 86_400_000_000_000;
+const MINUTE: i64 = 60_000_000_000;
+
+fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/segments/v1"))
+}
+
+fn disk() -> Arc<dyn Disk> {
+    Arc::new(RealDisk::new(folder()))
+}
+
+fn batch(from: i64, step: i64, count: i64, value: impl Fn(i64) -> Value) -> Batch {
+    let mut batch = Batch::new(value(0).value_type());
+    for i in 0..count {
+        let alarm = match i % 5 {
+            3 => Alarm { severity: Severity::Invalid, status: 17, message: None },
+            _ => Alarm::default(),
+        };
+        let time = Timestamp::from_nanos(1_795_209_540_000_000_000 + from + i * step);
+        let pulse = (i / 4) as u64;
+        assert!(batch.push(&Sample { time, value: value(i), alarm, pulse, stamp: None }));
+    }
+    batch
+}
+
+/// Numbers with levels, a change of type, late samples, texts and arrays; fifty PVs, so that there are two pages.
+fn write() {
+    let second = 1_000_000_000;
+    let number =
+        |i: i64| Value::F64(if i % 700 == 5 { f64::NAN } else { (i * i % 1009) as f64 / 7.0 + i as f64 * 1e-9 });
+    let mut writer =
+        SegmentWriter::new(disk(), "small.seg".into(), 42, Timestamp::from_nanos(1_795_300_000_000_000_000));
+    let mut add = |pv: u32, batch: &Batch| writer.add(PvId(pv), batch, Effort::Merge).unwrap();
+    (0..4).for_each(|block| add(1, &batch(block * 30 * second, second / 50, 1500, number)));
+    add(2, &batch(0, second, 7, |i| Value::I32(i as i32 * 1000 - 3)));
+    add(2, &batch(7 * second, second, 5, |i| Value::String(["OPEN", "CLOSED"][i as usize % 2].into())));
+    add(2, &batch(3 * second, second / 3, 4, |i| Value::I32(-(i as i32))));
+    add(5, &batch(0, second, 3, |i| Value::Array(Column::I16((0..i as i16).collect()))));
+    (100..150).for_each(|pv| add(pv, &batch(i64::from(pv), 10 * second, 2, |i| Value::Enum(i as i32))));
+    let named = |pv: PvId| {
+        let name = PvName::new(&format!("LAB:{}", pv.0)).unwrap();
+        (pv != PvId(149)).then(|| Named { pv, name, row: vec![0xa1, pv.0 as u8] })
+    };
+    writer.finish(&named).unwrap().unwrap();
+}
+
+/// All that a reader can find in a segment. Of long blocks some samples.
+fn text(segment: &Segment) -> String {
+    let mut text = String::new();
+    let footer = segment.footer().unwrap();
+    writeln!(text, "segment {}, {} PVs, {} blocks", footer.sequence, footer.pvs, footer.blocks).unwrap();
+    writeln!(text, "{} samples from {} to {}", footer.samples, footer.t0, footer.t1).unwrap();
+    for named in segment.names().unwrap() {
+        writeln!(text, "name {} {} {:?}", named.pv.0, named.name, named.row).unwrap();
+    }
+    for record in segment.records().unwrap() {
+        let Record { pv, blocks, samples, t0, t1, .. } = record;
+        writeln!(text, "PV {}: {blocks} blocks, {samples} samples from {t0} to {t1}", pv.0).unwrap();
+        let tables = segment.tables(&record, Table::Index, Table::Summaries).unwrap();
+        let entries = tables.index().unwrap();
+        for (entry, summary) in entries.iter().zip(tables.summaries(&entries).unwrap()) {
+            writeln!(text, "  block {} {} {} {}", entry.value_type, entry.count, entry.t0, entry.t1).unwrap();
+            summary_line(&mut text, &summary);
+            let batch = segment.read(pv, entry).unwrap();
+            for row in (0..batch.len()).step_by(1 + batch.len() / 10) {
+                let Sample { time, value, alarm, pulse, .. } = batch.get(row);
+                writeln!(text, "    {time} {} {} {pulse} {value:?}", alarm.severity.name(), alarm.status).unwrap();
+            }
+        }
+        for width in [MINUTE, DAY] {
+            for row in segment.level(&record, width).unwrap().unwrap_or_default() {
+                writeln!(text, "  level {} {} {} {}", width / MINUTE, row.count, row.t0, row.t1).unwrap();
+                summary_line(&mut text, &row);
+            }
+        }
+    }
+    text
+}
+
+fn summary_line(text: &mut String, s: &crate::Summary) {
+    let counts = [s.count, s.nan_count, s.invalid_count, s.covered];
+    let numbers = [s.min, s.max, s.sum, s.squares, s.integral, s.first, s.last];
+    writeln!(text, "    {counts:?} {numbers:?} {}", s.severity_max.name()).unwrap();
+}
+
+#[test]
+fn segments_of_every_version_are_read_for_ever() {
+    let mut seen = 0;
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "seg") {
+            let key = path.file_name().unwrap().to_str().unwrap();
+            let segment = Segment::of_file(disk(), key).unwrap();
+            segment.check_header().unwrap();
+            let (found, expected) = (text(&segment), fs::read_to_string(path.with_extension("txt")).unwrap());
+            let differs = found.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
+            assert_eq!(differs, None, "{key}");
+            assert_eq!(found.len(), expected.len(), "{key}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 0, "no golden segment is there");
+}
+
+#[test]
+fn a_golden_segment_that_is_missing_is_written_when_asked_for() {
+    if std::env::var_os("UPDATE_GOLDEN").is_none() || folder().join("small.seg").exists() {
+        return;
+    }
+    fs::create_dir_all(folder()).unwrap();
+    write();
+    fs::write(folder().join("small.txt"), text(&Segment::of_file(disk(), "small.seg").unwrap())).unwrap();
+}
