@@ -78,6 +78,8 @@ struct File {
     head_megabytes_max: Megabytes,
     /// The longest time until recent samples are packed into blocks.
     flush_after: Span,
+    /// How fast segments are read in the background to find damage: "20 MB/s", a time for all of them like "30d", or "off".
+    scrub: Scrub,
     /// Where sealed segments go later, in this order.
     storage: Vec<Storage>,
     /// How long what was recorded is kept.
@@ -99,6 +101,7 @@ impl Default for File {
             queue_megabytes_max: Megabytes(256),
             head_megabytes_max: Megabytes(256),
             flush_after: Span(Duration::from_secs(3600)),
+            scrub: Scrub(store::Scrub::Pass(Duration::from_secs(30 * 86_400))),
             storage: Vec::new(),
             retention: Retention::default(),
             ca: Ca::default(),
@@ -202,6 +205,7 @@ impl Config {
                 durable: file.durable.0,
                 head_bytes_max: file.head_megabytes_max.bytes(),
                 flush_after: file.flush_after.0,
+                scrub: file.scrub.0,
                 places,
                 purge_after: file.retention.purge_after.as_ref().map(|span| span.0),
                 retention: file.retention.checked(),
@@ -327,6 +331,16 @@ checked_text!(PlaceName(String), "a name of letters, digits, - and _", |text| {
 checked_text!(Durable(store::Durable), "a time like \"20ms\" or \"1s\", or \"off\"", |text| match text {
     "off" => Some(store::Durable::Off),
     _ => parse_span(text).map(store::Durable::Every),
+});
+checked_text!(Scrub(store::Scrub), "a rate like \"20 MB/s\", a time like \"30d\", or \"off\"", |text| match text {
+    "off" => Some(store::Scrub::Off),
+    _ => match text.strip_suffix("MB/s") {
+        Some(rate) => {
+            let rate = rate.trim().parse::<u64>().ok().filter(|rate| (1..=100_000).contains(rate))?;
+            Some(store::Scrub::Rate(rate * 1_000_000))
+        }
+        None => parse_span(text).map(store::Scrub::Pass),
+    },
 });
 checked_text!(ProtocolName(Protocol), "\"ca\" or \"pva\"", Protocol::from_name);
 checked_text!(LogFormatName(LogFormat), "\"text\" or \"json\"", |text| match text {
@@ -460,6 +474,7 @@ mod tests {
             ("listen = \"127.0.0.1:1\"\nspeed = 9\n", ["line 2", "speed", "default_protocol"]),
             ("durable = \"soon\"\n", ["line 1", "durable", "\"off\""]),
             ("\n\ndefault_protocol = \"http\"\n", ["line 3", "default_protocol", "\"pva\""]),
+            ("scrub = \"often\"\n", ["line 1", "scrub", "MB/s"]),
             ("head_megabytes_max = 0\n", ["line 1", "head_megabytes_max", "from 1 to"]),
             ("[ca]\nadress_list = []\n", ["line 2", "adress_list", "address_list"]),
             ("[ca]\naddress_list = [\"127.0.0.1\", \"127.0.0.1:c\"]\n", ["line 2", "127.0.0.1:c", "HOST:PORT"]),

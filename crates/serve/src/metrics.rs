@@ -176,6 +176,7 @@ fn register_store(registry: &mut Registry, health: &Health, watermark: Watermark
             ("store_expired_bytes", "Bytes that retention took away", health.expired_bytes),
             ("store_repeats_dropped", "Samples dropped because they repeat another exactly", health.repeats_dropped),
             ("store_corrupt_blocks", "Damaged blocks found when reading", health.corrupt_blocks),
+            ("store_scrubbed_segments", "Segments read in the background to find damage", health.scrubbed_segments),
             ("store_refused_samples", "Samples in appends that the store refused", health.refused_samples),
         ],
     );
@@ -188,6 +189,13 @@ fn register_store(registry: &mut Registry, health: &Health, watermark: Watermark
             ("store_blocks", "Blocks in segments", health.blocks),
             ("store_segments", "Segments", health.segments),
             ("store_weeks_pending", "Weeks in which segments wait to be merged or sealed", health.weeks_pending),
+            ("store_scrub_bytes", "Bytes that this pass of the scrub has read", health.scrub.bytes),
+            ("store_scrub_findings", "How much damage the scrub has ever found", health.scrub.findings),
+            (
+                "store_scrub_last_pass_seconds",
+                "When the last whole pass of the scrub ended, in seconds since 1970; 0 if none ever did",
+                health.scrub.last_pass.map_or(0, |time| time.seconds_and_nanos().0.unsigned_abs()),
+            ),
             ("store_head_bytes", "Memory that the heads take", health.head_bytes),
             ("store_head_samples", "Samples in the heads", health.head_samples),
             ("store_last_sync_micros", "How long the last sync of the log took", health.last_sync_micros),

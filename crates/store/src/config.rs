@@ -11,6 +11,17 @@ pub enum Durable {
     Off,
 }
 
+/// How fast segments are read in the background, to find damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scrub {
+    /// They are not.
+    Off,
+    /// So many bytes a second.
+    Rate(u64),
+    /// All of them once in so long a time.
+    Pass(Duration),
+}
+
 /// The settings of a store.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -24,6 +35,8 @@ pub struct Config {
     pub log_file_bytes: u64,
     /// How old the oldest sample in the head may become before it is flushed.
     pub flush_after: Duration,
+    /// How fast segments are read to find damage.
+    pub scrub: Scrub,
     /// Where sealed segments go later, in the order in which they go there.
     pub places: Vec<Place>,
     /// How long what was recorded is kept.
@@ -64,7 +77,8 @@ pub struct Rule {
 }
 
 impl Config {
-    /// The defaults: synced each second, 256 MiB of head, flushed at latest after ten minutes, nothing purged unasked.
+    /// The defaults: synced each second, 256 MiB of head, flushed at latest after ten minutes, nothing scrubbed, nothing purged
+    /// unasked.
     pub fn new(folder: impl Into<PathBuf>) -> Config {
         Config {
             folder: folder.into(),
@@ -72,6 +86,7 @@ impl Config {
             head_bytes_max: 256 << 20,
             log_file_bytes: 64 << 20,
             flush_after: Duration::from_secs(600),
+            scrub: Scrub::Off,
             places: Vec::new(),
             retention: Retention::default(),
             purge_after: None,

@@ -5,6 +5,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
+use sample::Timestamp;
+
 /// How many samples were ever appended and how many of them are known to be on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermark {
@@ -31,6 +33,22 @@ impl Work {
     pub(crate) fn new(doing: &'static str, key: &str, bytes: u64, bytes_total: u64) -> Work {
         Work { doing, key: key.to_owned(), bytes, bytes_total }
     }
+}
+
+/// How far the scrub has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScrubHealth {
+    /// The segment that was read last; empty at the beginning of a pass.
+    pub position: String,
+    /// Bytes that this pass has read.
+    pub bytes: u64,
+    /// Bytes of all segments.
+    pub bytes_total: u64,
+    /// When the last whole pass ended.
+    pub last_pass: Option<Timestamp>,
+    /// How much damage was found, ever; each is a problem, too.
+    pub findings: u64,
 }
 
 /// How a place is doing.
@@ -69,6 +87,10 @@ pub struct Health {
     pub refusal: Option<String>,
     /// What an operator should know: quarantined log frames, files set aside, segments that cannot be read.
     pub problems: Vec<String>,
+    /// How far the scrub has come.
+    pub scrub: ScrubHealth,
+    /// Segments that were scrubbed since the start.
+    pub scrubbed_segments: u64,
     /// Bytes in the log.
     pub log_bytes: u64,
     /// Bytes in segments.
@@ -157,6 +179,8 @@ pub(crate) struct Counters {
     pub(crate) problems: Mutex<Vec<String>>,
     /// Why the last flush failed; none when it did not.
     pub(crate) flush_trouble: Mutex<Option<String>>,
+    pub(crate) scrub: Mutex<ScrubHealth>,
+    pub(crate) scrubbed_segments: AtomicU64,
 }
 
 /// Problems beyond this many are counted by `Health::corrupt_blocks` and the like, but no longer told one by one.
@@ -190,6 +214,8 @@ impl Counters {
         Health {
             refusal: self.refusal.lock().expect("no holder of this lock panics").clone(),
             problems,
+            scrub: self.scrub.lock().expect("no holder of this lock panics").clone(),
+            scrubbed_segments: self.scrubbed_segments.load(Relaxed),
             log_bytes: self.log_bytes.load(Relaxed),
             syncs: self.syncs.load(Relaxed),
             last_sync_micros: self.last_sync_micros.load(Relaxed),

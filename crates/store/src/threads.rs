@@ -16,7 +16,7 @@ use crate::{
     Durable, Error,
     compact::Compaction,
     engine::{Engine, Ingest},
-    log_files, log_format,
+    log_files, log_format, scrub,
 };
 
 /// So long frames wait in the buffer at most: what a dying process, not a dying machine, can take with it.
@@ -42,7 +42,7 @@ pub(crate) struct Threads {
 }
 
 #[derive(Debug, Default)]
-struct Stop {
+pub(crate) struct Stop {
     asked: AtomicBool,
     lock: Mutex<()>,
     signal: Condvar,
@@ -50,7 +50,7 @@ struct Stop {
 
 impl Stop {
     /// Waits, and says whether to go on.
-    fn wait(&self, time: Duration) -> bool {
+    pub(crate) fn wait(&self, time: Duration) -> bool {
         let guard = self.lock.lock().expect("no holder of this lock panics");
         if !self.asked.load(Relaxed) {
             drop(self.signal.wait_timeout(guard, time).expect("no holder of this lock panics"));
@@ -65,6 +65,7 @@ impl Threads {
         threads.spawn("log-write", write_log)?;
         threads.spawn("flush", flush)?;
         threads.spawn("compact", compact)?;
+        threads.spawn("scrub", scrub::run)?;
         if !engine.places.is_empty() {
             threads.spawn("move", move_segments)?;
         }

@@ -237,6 +237,11 @@ impl SimDisk {
         state.files[file].unsynced.clear();
     }
 
+    /// Puts a text into a file that need not be there.
+    pub(crate) fn write(&self, text: &str, key: &str) {
+        Disk::write_at(self, key, 0, text.as_bytes()).unwrap();
+    }
+
     pub(crate) fn keys(&self) -> Vec<String> {
         self.state().names.keys().cloned().collect()
     }

@@ -1,0 +1,158 @@
+//! The scrub: reads all segments in the background, slowly and for ever, so that damage is found while there is still a backup
+//! without it. It remembers how far it has come; what it finds is told once, as a problem.
+
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+use sample::Timestamp;
+
+use crate::{
+    Error, Scrub, ScrubHealth,
+    catalog::copy::read_file,
+    engine::Engine,
+    segment::{Segment, Table},
+    threads::Stop,
+};
+
+/// Where it remembers how far it has come: the last key, its bytes so far, when the last whole pass ended, what it found.
+const STATE: &str = "scrub.state";
+/// So long it waits when there is nothing to read, or a segment cannot be reached.
+const IDLE: Duration = Duration::from_secs(10);
+/// Shorter waits are gathered.
+const WAIT_MIN: Duration = Duration::from_millis(20);
+
+/// Runs until it is told to stop.
+pub(crate) fn run(engine: &Engine, stop: &Stop) {
+    if engine.config.scrub == Scrub::Off {
+        return;
+    }
+    let mut pass = Pass { engine, stop, health: remembered(engine), owed: Duration::ZERO };
+    pass.publish();
+    while stop.wait(Duration::ZERO) {
+        pass.next();
+    }
+}
+
+/// A pass over all segments, under way.
+struct Pass<'a> {
+    engine: &'a Engine,
+    stop: &'a Stop,
+    health: ScrubHealth,
+    /// What is still to be waited for what was read.
+    owed: Duration,
+}
+
+impl Pass<'_> {
+    /// Reads the next segment behind the last one, or ends the pass.
+    fn next(&mut self) {
+        let snapshot = self.engine.snapshot();
+        self.health.bytes_total = snapshot.segments.iter().map(|segment| segment.manifest.bytes).sum();
+        let behind = snapshot.segments.iter().filter(|segment| segment.manifest.key > self.health.position);
+        let next = behind.min_by(|a, b| a.manifest.key.cmp(&b.manifest.key)).cloned();
+        drop(snapshot);
+        match next {
+            Some(segment) => {
+                if self.engine.places.reach(&segment.manifest) && !self.segment(&segment) {
+                    return; // stopped: the segment is read again after the next start
+                }
+                self.health.position.clone_from(&segment.manifest.key);
+                self.health.bytes += segment.manifest.bytes;
+                self.engine.counters.scrubbed_segments.fetch_add(1, Relaxed);
+                self.publish();
+                self.remember();
+            }
+            None => {
+                if self.health.bytes > 0 {
+                    self.health.last_pass = Some(self.engine.ingest().alive);
+                }
+                self.health.position.clear();
+                self.health.bytes = 0;
+                self.publish();
+                self.remember();
+                self.stop.wait(IDLE);
+            }
+        }
+    }
+
+    /// Reads and verifies all of a segment; false if it was stopped before the end.
+    fn segment(&mut self, segment: &Arc<Segment>) -> bool {
+        let found = segment.check_header().and_then(|()| {
+            segment.names()?;
+            segment.records()
+        });
+        let Some(records) = self.good(found) else { return true };
+        for record in records {
+            let tables = segment.tables(&record, Table::Index, Table::Levels);
+            let entries = tables.and_then(|tables| {
+                let entries = tables.index()?;
+                tables.summaries(&entries)?;
+                tables.verify(Table::Levels)?;
+                Ok(entries)
+            });
+            for entry in self.good(entries).unwrap_or_default() {
+                self.good(segment.read(record.pv, &entry));
+                if !self.wait_for(u64::from(entry.len)) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// What was read, if it is whole; if not, it is told.
+    fn good<T>(&mut self, result: Result<T, Error>) -> Option<T> {
+        match result {
+            Ok(good) => Some(good),
+            Err(error) => {
+                self.health.findings += 1;
+                self.engine.counters.problem(format!("found while scrubbing: {error}; run `pvark check`"));
+                None
+            }
+        }
+    }
+
+    /// Waits as long as so many bytes may take; false if it was told to stop.
+    fn wait_for(&mut self, bytes: u64) -> bool {
+        let per_byte = match self.engine.config.scrub {
+            Scrub::Off => 0.0,
+            Scrub::Rate(bytes_per_second) => 1.0 / bytes_per_second.max(1) as f64,
+            Scrub::Pass(time) => time.as_secs_f64() / self.health.bytes_total.max(1) as f64,
+        };
+        self.owed += Duration::from_secs_f64(per_byte * bytes as f64);
+        if self.owed < WAIT_MIN {
+            return self.stop.wait(Duration::ZERO);
+        }
+        self.stop.wait(std::mem::take(&mut self.owed))
+    }
+
+    fn publish(&self) {
+        *self.engine.counters.scrub.lock().expect("no holder of this lock panics") = self.health.clone();
+    }
+
+    /// A state that is lost only makes the pass begin anew.
+    fn remember(&self) {
+        let ScrubHealth { position, bytes, last_pass, findings, .. } = &self.health;
+        let last_pass = last_pass.map_or(0, Timestamp::nanos);
+        let text = format!("{bytes} {last_pass} {findings} {position}\n");
+        let disk = &self.engine.disk;
+        let written = disk.set_len(STATE, 0).and_then(|()| disk.write_at(STATE, 0, text.as_bytes()));
+        if let Err(error) = written {
+            tracing::warn!("cannot remember how far the scrub has come: {error}");
+        }
+    }
+}
+
+/// How far an earlier run had come; nothing if that cannot be read.
+fn remembered(engine: &Engine) -> ScrubHealth {
+    let text = read_file(&*engine.disk, STATE).ok().flatten().unwrap_or_default();
+    let text = String::from_utf8(text).unwrap_or_default();
+    let words: Vec<&str> = text.trim_end_matches('\n').splitn(4, ' ').collect();
+    let [bytes, last_pass, findings, position] = words[..] else { return ScrubHealth::default() };
+    let (Ok(bytes), Ok(last_pass), Ok(findings)) = (bytes.parse(), last_pass.parse::<i64>(), findings.parse()) else {
+        return ScrubHealth::default();
+    };
+    let last_pass = (last_pass != 0).then(|| Timestamp::from_nanos(last_pass));
+    ScrubHealth { position: position.to_owned(), bytes, bytes_total: 0, last_pass, findings }
+}
