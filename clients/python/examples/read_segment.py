@@ -19,6 +19,11 @@ TEXT, STRUCTURE = 12, 13
 PVDATA = dict(zip(bytes.fromhex("00 20 24 21 25 22 26 23 27 42 43"), range(11), strict=True)) | {0x60: 12, 0x83: 12}
 
 
+def flipped(numbers: Any) -> Any:
+    """The places of floats from their bits, and back."""
+    return numpy.where(numbers < 0, numbers ^ numpy.iinfo(numbers.dtype).max, numbers).astype(numbers.dtype)
+
+
 class Bytes:
     """What is still to be read of a piece of the file."""
 
@@ -84,6 +89,14 @@ class Bytes:
         if tag == 3:
             scale = 10.0 ** self.number()
             return (self.integers(count) / scale).astype(dtype)
+        if tag == 5:
+            least, step, corrections = *struct.unpack("<dd", self.take(16)), self.integers(self.varint())
+            codes = self.integers(count)
+            nearest = flipped((least + codes * step).astype(dtype).view("i" + dtype[1]))
+            return flipped(nearest + (corrections[codes] if len(corrections) else 0)).view(dtype)
+        if tag in (6, 7):
+            places = self.integers(count if tag == 6 else self.varint()).astype("i" + dtype[1])
+            return flipped(places if tag == 6 else places[self.integers(count)]).view(dtype)
         plain = {0: 1, 1: count}.get(tag) or self.varint()
         values = numpy.frombuffer(self.take(plain * int(dtype[1])), "<" + dtype)
         return values[self.integers(count)] if tag == 4 else values.repeat(count // plain)
@@ -100,14 +113,28 @@ class Bytes:
         return [content.take(length) for length in lengths.tolist()]
 
     def arrays(self, count: int, element: int) -> list[Any]:
-        ends = self.integers(count).cumsum()
+        ends = (lengths := self.integers(count)).cumsum()
         if (tag := self.number()) == 0:
             return numpy.split(self.values(int(ends[-1]), element, 0), ends[:-1])
+        if tag == 3:
+            return self.cells(lengths.tolist(), element)
         planes = numpy.frombuffer(self.packed(), "u1").reshape(numpy.dtype(TYPES[element]).itemsize, -1)
         frames = numpy.split(planes.T.copy(), ends[:-1])
         for before, frame in zip(frames, frames[1:], strict=False) if tag == 2 else ():
             frame[: len(before)] ^= before[: len(frame)]
         return [frame.reshape(-1).view(TYPES[element]) for frame in frames]
+
+    def cells(self, lengths: list[int], element: int) -> list[Any]:
+        frames = [bytearray(self.values(lengths[0], element, 0).tobytes())]
+        changes = self.integers(len(lengths) - 1)
+        places, content = iter(self.integers(int(changes.sum())).tolist()), Bytes(self.packed())
+        for length, changed in zip(lengths[1:], changes, strict=True):
+            size = length * numpy.dtype(TYPES[element]).itemsize
+            frame = bytearray(frames[-1] if len(frames[-1]) == size else size)
+            for at in [64 * next(places) for _ in range(changed)]:
+                frame[at : at + 64] = content.take(min(64, size - at))
+            frames.append(frame)
+        return [numpy.frombuffer(frame, TYPES[element]) for frame in frames]
 
     def values(self, count: int, element: int, shape: int) -> Any:
         if shape == 1:
