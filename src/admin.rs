@@ -1,11 +1,13 @@
-//! The commands that change which PVs there are and what is kept of them, over HTTP: rename, alias, remove, restore, audit.
+//! The commands that change which PVs there are and what is kept of them, over HTTP: rename, alias, remove,
+//! restore, delete, purge, audit.
 
 use serde_json::{Value, json};
 
 use crate::{
     Failure,
-    cli::{Alias, Audit, Remove, Rename, Restore, Server},
-    client::{ANSWER_BYTES_MAX, agent, checked, encoded, print_line},
+    cli::{Alias, Audit, Delete, Purge, Remove, Rename, Restore, Server, Undelete},
+    client::{ANSWER_BYTES_MAX, agent, checked, encoded, moment, print_line},
+    signals::now,
     table::{aligned, list, text},
 };
 
@@ -17,11 +19,15 @@ enum Method {
     Delete,
 }
 
+/// Who gives an order, as a part of a URL.
+pub(crate) fn by() -> String {
+    encoded(&std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default())
+}
+
 /// Sends a request and gives the answer. Who sends it goes along, for the audit.
 fn ask(server: &Server, method: Method, path: &str) -> Result<Value, Failure> {
-    let by = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
     let separator = if path.contains('?') { '&' } else { '?' };
-    let url = format!("{}/api/v1/{path}{separator}by={}", server.url, encoded(&by));
+    let url = format!("{}/api/v1/{path}{separator}by={}", server.url, by());
     let sent = match method {
         Method::Get => agent().get(format!("{}/api/v1/{path}", server.url)).call(),
         Method::Post(Value::Null) => agent().post(&url).send_empty(),
@@ -78,6 +84,45 @@ pub(crate) fn restore(command: &Restore) -> Result<(), Failure> {
     let query = number.into_iter().chain(name).collect::<Vec<_>>().join("&");
     let path = format!("pvs/{}/restore?{query}", encoded(pv));
     tell(&ask(&command.server, Method::Post(Value::Null), path.trim_end_matches('?'))?)
+}
+
+pub(crate) fn delete(command: &Delete) -> Result<(), Failure> {
+    let now = now();
+    let (from, to) = (moment(&command.from, now)?, moment(&command.to, now)?);
+    let path = format!("pvs/{}/samples?from={from}&to={to}", encoded(&command.pv));
+    let deletion = ask(&command.server, Method::Delete, &path)?;
+    let (number, from, to) = (text(&deletion["number"]), text(&deletion["from"]), text(&deletion["to"]));
+    Ok(print_line(&format!(
+        "deleted from {from} to {to}; `pvark undelete {number}` brings it back until it is purged"
+    ))?)
+}
+
+pub(crate) fn undelete(command: &Undelete) -> Result<(), Failure> {
+    let Some(number) = command.number else {
+        let deletions = ask(&command.server, Method::Get, "deletions")?;
+        return print_rows(&deletions["deletions"], &["number", "name", "from", "to", "deleted", "by"]);
+    };
+    let deletion = ask(&command.server, Method::Post(Value::Null), &format!("deletions/{number}/undo"))?;
+    Ok(print_line(&format!("{}  restored", text(&deletion["name"])))?)
+}
+
+pub(crate) fn purge(command: &Purge) -> Result<(), Failure> {
+    let before = moment(&command.before, now())?;
+    let pv = command.pv.as_ref().map(|pv| format!("&pv={}", encoded(pv))).unwrap_or_default();
+    let path = format!("purge?before={before}{pv}");
+    let purged = match command.yes {
+        true => ask(&command.server, Method::Post(Value::Null), &format!("{path}&confirm=true"))?,
+        false => ask(&command.server, Method::Get, &path)?,
+    };
+    list(&purged["pvs"]).iter().try_for_each(|name| print_line(&format!("{}  all samples", text(name))))?;
+    for range in list(&purged["ranges"]) {
+        let (name, from, to) = (text(&range["name"]), text(&range["from"]), text(&range["to"]));
+        print_line(&format!("{name}  from {from} to {to}"))?;
+    }
+    let size = format!("{} samples in {} bytes", text(&purged["samples"]), text(&purged["bytes"]));
+    let outcome =
+        if command.yes { "go; the space is freed in the background" } else { "would go; --yes does it for good" };
+    Ok(print_line(&format!("{size} {outcome}"))?)
 }
 
 pub(crate) fn audit(command: &Audit) -> Result<(), Failure> {

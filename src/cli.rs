@@ -28,6 +28,14 @@ pub(crate) enum Command {
     Remove(Remove),
     /// Bring back a PV that was removed; without a name list what can come back
     Restore(Restore),
+    /// Delete what was recorded of a PV in a range; `undelete` brings it back
+    Delete(Delete),
+    /// Undo the deletion of a range; without a number list what was deleted
+    Undelete(Undelete),
+    /// Free the space of what was deleted, for good; without --yes say what would go
+    Purge(Purge),
+    /// Import samples of the past from CSV files: time,value,severity,status
+    Import(Import),
     /// Print who changed what is in the archive, the newest first
     Audit(Audit),
     /// Read a whole archive, verify every checksum and say what was found
@@ -136,6 +144,61 @@ pub(crate) struct Restore {
     /// Another name, if its own is taken
     #[arg(long = "as", value_name = "NAME", requires = "pv")]
     pub(crate) name: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Delete {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The PV's name
+    pub(crate) pv: String,
+    /// Beginning: ISO 8601 like 2026-11-21T08:30:00Z, or back from now like -8h
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) from: String,
+    /// End (not included): as for --from, or `now`
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) to: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Undelete {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The number of the deletion
+    pub(crate) number: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Purge {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Of this PV alone: a name that it has or had, or `#` and its number
+    #[arg(long, value_name = "NAME")]
+    pub(crate) pv: Option<String>,
+    /// Only what was deleted before: ISO 8601, or back from now like -30d
+    #[arg(long, default_value = "now", allow_hyphen_values = true)]
+    pub(crate) before: String,
+    /// Do it; it cannot be undone
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Import {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The PV, which must be in the archive
+    #[arg(long)]
+    pub(crate) pv: String,
+    /// The name of the import: begun again under the same name it goes on where it was
+    #[arg(long, default_value = "csv")]
+    pub(crate) name: String,
+    /// Type of the values
+    #[arg(long = "type", value_name = "TYPE", default_value = "f64", value_parser = ["f64", "f32", "i32", "i64", "string", "bool"])]
+    pub(crate) value_type: String,
+    /// Files with lines time,value,severity,status; the last two may be left out, the first line may be a head
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -109,7 +109,7 @@ pub(crate) fn checked(
 }
 
 /// A time, `now`, or so far back from it.
-fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+pub(crate) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     if text == "now" {
         return Ok(now);
     }

@@ -7,6 +7,7 @@ mod cli;
 mod client;
 mod config;
 mod demo;
+mod import;
 mod progress;
 mod repair;
 mod signals;
@@ -39,6 +40,10 @@ fn main() -> ExitCode {
         Command::Alias(command) => admin::alias(&command),
         Command::Remove(command) => admin::remove(&command),
         Command::Restore(command) => admin::restore(&command),
+        Command::Delete(command) => admin::delete(&command),
+        Command::Undelete(command) => admin::undelete(&command),
+        Command::Purge(command) => admin::purge(&command),
+        Command::Import(command) => import::import(&command),
         Command::Audit(command) => admin::audit(&command),
         Command::Check(command) => check::run(&command),
         Command::Repair(command) => repair::run(&command),

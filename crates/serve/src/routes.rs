@@ -4,7 +4,7 @@ use axum::http::{header, request::Parts};
 
 use crate::{
     answer::Answer,
-    api::{bins, gaps, live, pvs, roster, samples, status},
+    api::{bins, deletions, gaps, import, live, pvs, roster, samples, status},
     appliance::{aliases, details, manage, reports, retrieval, search, status as appliance_status},
     call::Call,
     metrics,
@@ -77,6 +77,8 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/pvs/{pv}/restore", Administer, "Bring back a PV that was removed", roster::restore),
     post("/api/v1/pvs/{pv}/rename", Administer, "Give a PV another name", roster::rename),
     put("/api/v1/pvs/{pv}/aliases/{alias}", Administer, "Give a PV one more name", roster::add_alias),
+    delete("/api/v1/pvs/{pv}/samples", "Hide what was recorded in a range until now", deletions::delete),
+    post("/api/v1/pvs/{pv}/import", Operate, "Take samples of the past as CSV", import::import),
     delete("/api/v1/pvs/{pv}/aliases/{alias}", "Take one of its other names from a PV", roster::remove_alias),
     post("/api/v1/pvs/{pv}/pause", Operate, "Stop taking samples of a PV", pvs::pause),
     post("/api/v1/pvs/{pv}/resume", Operate, "Take samples of a PV again", pvs::resume),
@@ -86,6 +88,10 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/v1/pvs/{pv}/metadata", "Units, limits and labels with their history", gaps::metadata),
     get("/api/v1/aliases", "All aliases with their PVs", roster::aliases),
     get("/api/v1/removed", "PVs that were removed and can come back", roster::removed),
+    get("/api/v1/deletions", "Ranges that were deleted", deletions::list),
+    post("/api/v1/deletions/{number}/undo", Administer, "Bring back what a deletion hides", deletions::undo),
+    get("/api/v1/purge", "What a purge would take", deletions::preview),
+    post("/api/v1/purge", Administer, "Give up for good what was deleted, and free its space", deletions::purge),
     get("/api/v1/audit", "Who changed what is in the archive, the newest first", roster::audit),
     get("/api/v1/live", "New samples and changes of state as Server-Sent Events", live::show),
     get("/api/v1/openapi.json", "The description of all of this", openapi),

@@ -1,7 +1,9 @@
 //! `/api/v1`: the archive's own API.
 
 pub(crate) mod bins;
+pub(crate) mod deletions;
 pub(crate) mod gaps;
+pub(crate) mod import;
 pub(crate) mod live;
 pub(crate) mod pvs;
 pub(crate) mod roster;

@@ -79,6 +79,7 @@ fn store(health: &Health, partitions: &[Partition]) -> Value {
         "places": health.places.iter().map(place).collect::<Vec<_>>(),
         "weeks": weeks(partitions),
         "work": health.work.iter().map(work).collect::<Vec<_>>(),
+        "purging": health.purging,
         "repeats_dropped": health.repeats_dropped,
         "corrupt_blocks": health.corrupt_blocks,
         "refused_appends": health.refused_appends,

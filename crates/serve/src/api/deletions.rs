@@ -1,0 +1,105 @@
+//! `/api/v1/pvs/{pv}/samples` (DELETE), `/deletions`, `/purge`: what was recorded is hidden, comes back, or goes for good.
+
+use sample::{PvId, TimeRange};
+use serde_json::{Value, json};
+use store::{Deletion, Purge, Purged};
+
+use crate::{
+    answer::{Answer, json},
+    app::now,
+    call::Call,
+    refusal::{Code, Refusal},
+};
+
+/// `DELETE /pvs/{pv}/samples`: both ends must be given, because what is not meant would be hidden.
+pub(crate) fn delete(call: &Call) -> Answer {
+    let entry = call.pv()?;
+    let missing =
+        || Refusal::new(Code::BadRequest, "from= and to= must both be given, so that nothing else is deleted");
+    let t0 = call.time("from")?.ok_or_else(missing)?;
+    let t1 = call.time("to")?.ok_or_else(missing)?;
+    let deletion = call.app.control.roster().delete_range(entry.id, TimeRange::new(t0, t1)?, &call.by())?;
+    json(&row(call, &deletion))
+}
+
+/// `GET /deletions`
+pub(crate) fn list(call: &Call) -> Answer {
+    let rows: Vec<Value> = call.app.reader.deletions().iter().map(|deletion| row(call, deletion)).collect();
+    json(&json!({ "deletions": rows }))
+}
+
+/// `POST /deletions/{number}/undo`
+pub(crate) fn undo(call: &Call) -> Answer {
+    let number = call.path_part("number");
+    let parsed = number.parse::<u64>();
+    let parsed =
+        parsed.map_err(|_| Refusal::new(Code::BadRequest, format!("{number:?} is no number of a deletion")))?;
+    let deletion = call.app.control.roster().restore_range(parsed, &call.by())?;
+    json(&row(call, &deletion))
+}
+
+fn row(call: &Call, deletion: &Deletion) -> Value {
+    let removed = || {
+        let removed = call.app.reader.removed().into_iter();
+        removed.map(|removed| removed.entry).find(|entry| entry.id == deletion.pv)
+    };
+    let entry = call.app.reader.entry(deletion.pv).or_else(removed);
+    json!({
+        "number": deletion.number,
+        "name": entry.map(|entry| entry.name.to_string()),
+        "from": deletion.range.t0.to_string(),
+        "to": deletion.range.t1.to_string(),
+        "deleted": deletion.by.at.to_string(),
+        "by": deletion.by.who,
+        "final": deletion.is_final,
+    })
+}
+
+/// `GET /purge`: what would go.
+pub(crate) fn preview(call: &Call) -> Answer {
+    let purged = call.app.control.roster().purgeable(asked(call)?)?;
+    json(&said(call, &purged, "not_ordered"))
+}
+
+/// `POST /purge`: what goes, if it is confirmed.
+pub(crate) fn purge(call: &Call) -> Answer {
+    let asked = asked(call)?;
+    if !call.query.switch("confirm") {
+        let Purged { samples, bytes, .. } = call.app.control.roster().purgeable(asked)?;
+        let message = format!("{samples} samples in {bytes} bytes would go for good, which must be confirmed");
+        return Err(Refusal::new(Code::Conflict, message).hint("GET /api/v1/purge lists them; add confirm=true"));
+    }
+    let purged = call.app.control.roster().purge(asked, &call.by())?;
+    json(&said(call, &purged, "ordered"))
+}
+
+/// What was deleted before `before=`, of the PV `pv=` alone if it is given: a name that it has or had, or `#` and its number.
+fn asked(call: &Call) -> Result<Purge, Refusal> {
+    let before = call.time("before")?.unwrap_or_else(now);
+    let pv = call.query.get("pv").map(|name| named(call, name)).transpose()?;
+    Ok(Purge { pv, before })
+}
+
+fn named(call: &Call, name: &str) -> Result<PvId, Refusal> {
+    let number = name.strip_prefix('#').and_then(|number| number.parse().ok()).map(PvId);
+    let present = || call.app.reader.find(name).map(|entry| entry.id);
+    let removed = || {
+        let all = call.app.reader.removed().into_iter();
+        let alike: Vec<PvId> = all.map(|pv| pv.entry).filter(|pv| pv.name.as_str() == name).map(|pv| pv.id).collect();
+        if let [only] = alike.as_slice() { Some(*only) } else { None }
+    };
+    number.or_else(removed).or_else(present).ok_or_else(|| {
+        Refusal::unknown_pv(name)
+            .hint("several removed PVs of one name are told apart as pv=%23NUMBER; see /api/v1/removed")
+    })
+}
+
+fn said(call: &Call, purged: &Purged, status: &str) -> Value {
+    json!({
+        "status": status,
+        "pvs": purged.pvs.iter().map(|removed| removed.entry.name.as_str()).collect::<Vec<_>>(),
+        "ranges": purged.ranges.iter().map(|range| row(call, range)).collect::<Vec<_>>(),
+        "samples": purged.samples,
+        "bytes": purged.bytes,
+    })
+}
