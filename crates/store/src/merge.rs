@@ -128,9 +128,7 @@ impl Samples {
             }
             if !part.is_unread() {
                 if let Some(summary) = self.summary_apart(part, opened) {
-                    let mut part = self.parts.pop()?;
-                    part.skip();
-                    self.put_back(part);
+                    self.skip_next();
                     self.last = Some(summary.t1);
                     self.recent.clear();
                     return Some(summary);
@@ -146,6 +144,18 @@ impl Samples {
                 self.errors.push_back(error);
                 return None;
             }
+        }
+    }
+
+    /// Passes over what comes next in the next part, which nearly always stays the next one.
+    fn skip_next(&mut self) {
+        let Some((part, others)) = self.parts.split_last_mut() else { return };
+        part.skip();
+        let stays = others.last().is_none_or(|other| (other.t0, other.order) > (part.t0, part.order));
+        if (!stays || part.is_over())
+            && let Some(part) = self.parts.pop()
+        {
+            self.put_back(part);
         }
     }
 

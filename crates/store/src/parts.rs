@@ -228,14 +228,14 @@ impl Part {
         matches!(&self.source, Source::Rows(rows) if rows.open.is_none())
     }
 
-    /// Passes over what comes next: its summary was taken.
+    /// Passes over what comes next: its summary was taken. In place, as rows are passed over by the thousand.
     pub(crate) fn skip(&mut self) {
-        match std::mem::replace(&mut self.source, Source::Over) {
-            Source::Blocks(mut blocks) => {
+        let t0 = match &mut self.source {
+            Source::Blocks(blocks) => {
                 blocks.next += 1;
-                self.go_on_with(blocks);
+                blocks.t0(blocks.next)
             }
-            Source::Rows(mut rows) => {
+            Source::Rows(rows) => {
                 match rows.open.take() {
                     Some(mut blocks) => {
                         blocks.next += 1;
@@ -243,9 +243,13 @@ impl Part {
                     }
                     None => rows.next += 1,
                 }
-                self.go_on_with_rows(rows);
+                rows.t0()
             }
-            other => self.source = other,
+            _ => return,
+        };
+        match t0 {
+            Some(t0) => self.t0 = t0,
+            None => self.source = Source::Over,
         }
     }
 }
