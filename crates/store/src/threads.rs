@@ -2,6 +2,7 @@
 //! there is somewhere to go.
 
 use std::{
+    cell::Cell,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -27,6 +28,10 @@ const FLUSH_POLL: Duration = Duration::from_millis(50);
 /// How often the compacting thread looks whether there is something to merge, and how long it waits after a failure.
 const COMPACT_POLL: Duration = Duration::from_millis(250);
 const COMPACT_RETRY: Duration = Duration::from_secs(60);
+
+/// So long a merge waits for flushes in all, and looks whether it still must.
+const MAKE_WAY: Duration = Duration::from_secs(30);
+const MAKE_WAY_POLL: Duration = Duration::from_millis(5);
 
 /// How often the moving thread looks whether something is due; and at places, when they are well and when they are not.
 const MOVE_POLL: Duration = Duration::from_millis(250);
@@ -139,7 +144,14 @@ fn compact(engine: &Engine, stop: &Stop) {
     let mut pause = COMPACT_POLL;
     while stop.wait(pause) {
         let now = engine.ingest().alive;
-        let go_on = || !stop.asked.load(Relaxed);
+        let patience = Cell::new(MAKE_WAY);
+        let go_on = || {
+            // A merge makes way for a flush, unless that does not end: the head that is filled meanwhile is the last one.
+            while engine.snapshot().heads.len() > 1 && !patience.get().is_zero() && stop.wait(MAKE_WAY_POLL) {
+                patience.set(patience.get().saturating_sub(MAKE_WAY_POLL));
+            }
+            !stop.asked.load(Relaxed)
+        };
         let done = engine.compact(now, &go_on).and_then(|done| match done {
             Compaction::Nothing => engine.expire(now, &go_on),
             done => Ok(done),

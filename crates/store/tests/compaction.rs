@@ -77,6 +77,34 @@ fn a_merge_changes_no_answer_and_leaves_no_file_behind() {
 }
 
 #[test]
+fn a_damaged_segment_stays_as_it_is_and_the_others_are_merged_without_it() {
+    let disk = Arc::new(SimDisk::default());
+    let (store, pvs) = seven_segments(&disk);
+    append(&store, pvs[0], &samples(7)).unwrap();
+    let before = read_all(&store, &pvs);
+    let mut keys: Vec<String> = disk.keys().into_iter().filter(|key| key.ends_with(".seg")).collect();
+    keys.sort();
+    disk.damage(&keys[3], 80, 1); // in its first block, which is one of A
+    let reader = store.reader();
+    pass_day(&store);
+    // Its samples overlap with those before and behind it, so it parts them: three become one, and four.
+    wait_until("the others are merged", || reader.health().merged_segments == 7);
+    assert_eq!(reader.health().segments, 3);
+    assert!(disk.keys().contains(&keys[3]));
+    assert_eq!(read_all_readable(&store, pvs[1]), before[1]);
+    assert_eq!(read_all_readable(&store, pvs[2]), before[2]);
+    let lost = samples(3);
+    let found = read_all_readable(&store, pvs[0]);
+    assert!(found.len() < before[0].len() && before[0].iter().all(|one| found.contains(one) || lost.contains(one)));
+    assert!(reader.health().problems.iter().any(|problem| problem.contains(&keys[3])));
+}
+
+fn read_all_readable(store: &Store, pv: PvId) -> Vec<Sample> {
+    let batches = store.reader().samples(pv, TimeRange::ALL).filter_map(Result::ok);
+    batches.flat_map(|batch| (0..batch.len()).map(move |row| batch.get(row)).collect::<Vec<_>>()).collect()
+}
+
+#[test]
 fn data_of_a_deleted_pv_cannot_be_reached_and_survives_merges_until_it_is_purged() {
     let disk = Arc::new(SimDisk::default());
     let (store, pvs) = seven_segments(&disk);
