@@ -10,7 +10,7 @@ use std::{
 
 use query::{Bin, Cut, Query};
 use sample::{
-    Alarm, Batch, Element, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Severity, Sink,
+    Alarm, Batch, By, Element, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Severity, Sink,
     TimeRange, Timestamp, Value, ValueType,
 };
 use store::{Config, Reader, Store};
@@ -178,6 +178,26 @@ fn late_samples_repeats_and_what_is_not_merged_yet_are_in_the_bins() {
         archive.flush(DAY + 40_000 * SECOND);
         archive.check(&format!("seed {seed}, three segments"));
     }
+}
+
+#[test]
+fn deleted_ranges_are_in_no_bin_until_they_are_restored() {
+    let mut archive = Archive::merged(20, odds(0));
+    let all = archive.samples.clone();
+    let by = By::new("a tester", at(DAY + 21_000 * SECOND));
+    // Within a row, over several, and over whole rows.
+    let ranges =
+        [(33, 35), (101, 147), (200, 260)].map(|(t0, t1)| TimeRange { t0: at(t0 * SECOND), t1: at(t1 * SECOND) });
+    let deletions = ranges.map(|range| {
+        archive.samples.retain(|sample| !range.contains(sample.time));
+        archive.store.writer().delete_range(archive.pv, range, &by).expect("there is something to delete").number
+    });
+    archive.check("after the deletion");
+    for number in deletions {
+        archive.store.writer().restore_range(number, &by).expect("it is not purged");
+    }
+    archive.samples = all;
+    archive.check("restored");
 }
 
 #[test]

@@ -205,7 +205,7 @@ impl Part {
             Source::Blocks(blocks) => blocks.summary(),
             Source::Rows(rows) => match &rows.open {
                 Some(blocks) => blocks.summary(),
-                None => rows.summaries.get(rows.next),
+                None => rows.summary(),
             },
             _ => None,
         }
@@ -262,11 +262,8 @@ impl Lookup {
     /// The rows of a level that serves, if there is one that can be read.
     fn rows(&self, record: &Record, range: TimeRange) -> Option<Vec<Summary>> {
         let Summaries::Aligned(width) = self.summaries else { return None };
-        if self.hidden.overlaps(record.t0, record.t1) {
-            return None;
-        }
         let mut rows = self.segment.level(record, width).map_err(|error| self.note(error)).ok().flatten()?;
-        rows.retain(|row| overlap(row.t0, row.t1, range));
+        rows.retain(|row| overlap(row.t0, row.t1, range) && !self.hidden.covers(row.t0, row.t1));
         Some(rows)
     }
 
@@ -336,6 +333,12 @@ impl Rows {
             Some(blocks) => blocks.t0(blocks.next),
             None => self.summaries.get(self.next).map(|summary| summary.t0),
         }
+    }
+
+    /// The summary of the next row, if all that it counts may be seen.
+    fn summary(&self) -> Option<&Summary> {
+        let hidden = &self.lookup.hidden;
+        self.summaries.get(self.next).filter(|summary| !hidden.overlaps(summary.t0, summary.t1))
     }
 
     fn go_on_with(&mut self, blocks: Blocks) {
