@@ -140,6 +140,11 @@ pub(crate) fn set_orphans_aside(disk: &dyn Disk, segments: &[Manifest]) -> Resul
     let known: HashSet<&str> = segments.iter().map(|segment| segment.key.as_str()).collect();
     let moved = segments.iter().filter(|segment| segment.place.is_some());
     let tables: HashSet<String> = moved.map(|segment| places::tables_key(&segment.key)).collect();
+    // An older catalogue, put back by hand, names files that were merged since: then nothing may go that holds their samples.
+    let near = segments.iter().filter(|segment| segment.place.is_none());
+    let is_complete = near.into_iter().all(|segment| disk.len(&segment.key).is_ok());
+    let newest = segments.iter().map(|segment| segment.last).max();
+    let may_go = |name: &str| is_complete && last_of(name) <= newest && is_left_over(name, segments);
     let mut problems = Vec::new();
     let mut run = || -> io::Result<()> {
         for folder in disk.list("")?.iter().filter(|name| week::is_folder(name)) {
@@ -147,14 +152,14 @@ pub(crate) fn set_orphans_aside(disk: &dyn Disk, segments: &[Manifest]) -> Resul
                 let key = format!("{folder}/{name}");
                 if name.ends_with(".tmp")
                     || (name.ends_with(".tables") && !tables.contains(&key))
-                    || (name.ends_with(".seg") && is_left_over(&name, segments) && !known.contains(&*key))
+                    || (name.ends_with(".seg") && may_go(&name) && !known.contains(&*key))
                 {
                     disk.remove(&key)?;
                 } else if name.ends_with(".seg") && !known.contains(&*key) {
                     disk.rename(&key, &format!("{key}.orphan"))?;
                     problems.push(format!(
-                        "{key} is not in the catalogue: a crash came before it was entered; its samples are in the log, \
-                         and the file is kept as {key}.orphan"
+                        "{key} is not in the catalogue: a crash came before it was entered, and its samples are in the log, \
+                         or the catalogue is an older one; the file is kept as {key}.orphan"
                     ));
                 }
             }
@@ -163,6 +168,13 @@ pub(crate) fn set_orphans_aside(disk: &dyn Disk, segments: &[Manifest]) -> Resul
     };
     run().map_err(|source| Error::Io { doing: "look for unknown segments in", path: "the archive".into(), source })?;
     Ok(problems)
+}
+
+/// The highest number of a flush that is in a segment of that name.
+fn last_of(name: &str) -> Option<u64> {
+    let mut numbers = name.trim_end_matches(".seg").split('-').map(|number| number.parse().ok());
+    let first = numbers.next()?;
+    numbers.next().unwrap_or(first)
 }
 
 /// Whether an unknown segment is a merged one that was not entered, or one that was merged into a known one.

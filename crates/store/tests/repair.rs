@@ -187,3 +187,22 @@ fn a_running_archiver_or_a_folder_of_something_else_is_refused() {
     assert!(matches!(refused(other.path()), Error::NotAStore { .. }));
     assert_eq!(fs::read_dir(other.path()).unwrap().count(), 1);
 }
+
+/// Opening removes what a merge leaves over, and once took all that was merged after the catalogue was copied for that.
+#[test]
+fn an_older_catalogue_put_back_by_hand_costs_no_merged_segment() {
+    let (folder, _) = archive();
+    let catalogue = folder.path().join("catalogue.redb");
+    let older = fs::read(&catalogue).unwrap();
+    let store = open(folder.path());
+    store.tick(at(90_000_000_000_000));
+    wait_until("the day is merged", || store.reader().health().merged_segments >= 2);
+    store.close(at(90_000_000_000_001)).unwrap();
+    let content =
+        |path: &Path| everything(path).into_iter().filter(|(path, _)| path.to_string_lossy().contains(".seg"));
+    let merged: Vec<Vec<u8>> = content(folder.path()).map(|(_, bytes)| bytes).collect();
+    fs::write(&catalogue, older).unwrap();
+    drop(open(folder.path()));
+    let kept: Vec<Vec<u8>> = content(folder.path()).map(|(_, bytes)| bytes).collect();
+    assert!(merged.iter().all(|bytes| kept.contains(bytes)), "{} of {} are left", kept.len(), merged.len());
+}
