@@ -449,15 +449,11 @@ impl Blocks {
             }
             end = longer;
         }
-        self.run_at = first.offset;
-        let len = (end - first.offset) as usize;
-        let read = if len > first.len as usize {
-            self.lookup.segment.read_run(first.offset, len, &mut self.run)
-        } else {
-            Ok(())
-        };
-        if read.is_err() || len == first.len as usize {
-            self.run = Vec::new();
+        self.run = Vec::new(); // what was read in advance is done with
+        if end > first.offset + u64::from(first.len) {
+            let len = (end - first.offset) as usize;
+            self.run_at = first.offset;
+            self.run = self.lookup.segment.read_run(first.offset, len).unwrap_or_default();
         }
     }
 }

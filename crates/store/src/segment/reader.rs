@@ -200,12 +200,13 @@ impl Segment {
     }
 
     /// Reads bytes of neighbouring blocks, which are to be verified one by one.
-    pub(crate) fn read_run(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+    pub(crate) fn read_run(&self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
         if offset.saturating_add(len as u64) > self.manifest.tables_at {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        bytes.resize(len, 0);
-        self.disk.read_at(&self.manifest.key, offset, bytes)
+        let mut bytes = vec![0; len];
+        self.disk.read_at(&self.manifest.key, offset, &mut bytes)?;
+        Ok(bytes)
     }
 
     /// The samples in the bytes of a block, if checksum and index say that they are these.
