@@ -43,7 +43,7 @@ pub(crate) struct Options {
     /// The seed of all workloads.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How much of everything; ingest and sizes are never measured with less than 1 stands for.
+    /// How much of everything; ingest, sizes and many PVs are never measured with less than 1 stands for.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
     /// Where to put the archives; large ones stay there and are used again. A temporary folder if not given.

@@ -19,7 +19,7 @@ pub(super) fn live(bench: &Bench) -> Outcome<()> {
     let registered = memory_mib();
     let mut signals = bench.signals(pvs.len(), |number, seed| Signal::new(Kind::of_mix(number), Pace::Late100us, seed));
     let signals_mib = memory_mib() - registered;
-    for _ in 0..(180.0 * bench.scale).ceil() as usize {
+    for _ in 0..(180.0 * bench.scale.max(1.0)).ceil() as usize {
         for (pvs, signals) in pvs.chunks(1000).zip(signals.chunks_mut(1000)) {
             let records = |(pv, signal): (&PvId, &mut Signal)| (*pv, Record::Samples(signal.batch(1)));
             append(&store, &pvs.iter().zip(signals).map(records).collect::<Vec<_>>())?;
@@ -37,7 +37,7 @@ pub(super) fn live(bench: &Bench) -> Outcome<()> {
 pub(super) fn million_write(bench: &Bench) -> Outcome<()> {
     let store = bench.new_kept_store(MILLION, |_| {})?;
     let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
-    let count = (1e6 * bench.scale) as usize;
+    let count = (1e6 * bench.scale.max(1.0)) as usize;
     let started = Instant::now();
     for first in (0..count).step_by(50_000) {
         let name = |number| PvName::new(&format!("SR{:02}:{}:{number:07}:RBV", number % 48, number % 977));
