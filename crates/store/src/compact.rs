@@ -23,6 +23,7 @@ use crate::{
     parts::{Lookup, Part, Summaries},
     places::{Places, tables_key},
     policy::{self, SEGMENT_BYTES_MAX, Task, View},
+    read_ahead::ReadAhead,
     segment::{Record, Segment, SegmentWriter},
 };
 
@@ -128,8 +129,13 @@ impl Engine {
 
     /// Writes what is in the segments of a run.
     fn write_merged(&self, plan: &Plan, output: &mut Output, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
-        let mut directories: Vec<_> = plan
-            .run
+        let ahead = |segment: &Arc<Segment>| {
+            let manifest = &segment.manifest;
+            let disk = self.places.disk_for(&self.disk, manifest);
+            Arc::new(Segment::new(Arc::new(ReadAhead::new(disk, manifest.bytes)), manifest.clone()))
+        };
+        let ahead: Vec<_> = plan.run.iter().map(ahead).collect();
+        let mut directories: Vec<_> = ahead
             .iter()
             .map(|segment| Directory { segment, page: 0, records: Vec::new().into_iter().peekable(), bytes: 0 })
             .collect();

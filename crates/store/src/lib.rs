@@ -54,6 +54,7 @@ mod places;
 mod plain;
 mod policy;
 mod purge;
+mod read_ahead;
 mod reader;
 mod rebuild;
 mod recover;
