@@ -21,6 +21,7 @@ mod appliance;
 mod call;
 mod dispatch;
 mod formats;
+mod glob;
 mod metrics;
 mod names;
 mod refusal;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use regex::{Regex, RegexBuilder};
 use store::{NameChunk, Named, Names};
 
-use crate::refusal::{Code, Refusal};
+use crate::{
+    glob::Glob,
+    refusal::{Code, Refusal},
+};
 
 /// The most memory that a compiled pattern may take; a pattern of a thousand alternatives still fits.
 const REGEX_BYTES_MAX: usize = 1 << 20;
@@ -20,7 +23,23 @@ pub(crate) enum Pattern {
     Everything,
     /// Lower-case text that may stand anywhere in the name, in any case.
     Fragment(String, Regex),
+    Glob(GlobPattern),
     Regex(Regex),
+}
+
+/// A glob as bytes, to be compared with names in ASCII where its longest literal stands, and as what is right for all others.
+#[derive(Clone, Debug)]
+pub(crate) struct GlobPattern {
+    glob: Arc<Glob>,
+    literal: Regex,
+    case: Case,
+    regex: Regex,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    Same,
+    Any,
 }
 
 impl Pattern {
@@ -29,24 +48,32 @@ impl Pattern {
         if text.is_empty() {
             Ok(Pattern::Everything)
         } else if let Some(regex) = text.strip_prefix('~') {
-            compile(regex, true).map(Pattern::Regex)
+            compile(regex, Case::Any).map(Pattern::Regex)
         } else if is_glob(text) {
-            compile(&glob_as_regex(text), true).map(Pattern::Regex)
+            Pattern::glob_of(text, Case::Any)
         } else {
             let fragment = text.to_lowercase();
-            let literal = compile(&regex::escape(&fragment), false)?;
+            let literal = compile(&regex::escape(&fragment), Case::Same)?;
             Ok(Pattern::Fragment(fragment, literal))
         }
     }
 
     /// A glob that must fit the whole name, case included.
     pub(crate) fn glob(text: &str) -> Result<Pattern, Refusal> {
-        compile(&glob_as_regex(text), false).map(Pattern::Regex)
+        Pattern::glob_of(text, Case::Same)
+    }
+
+    fn glob_of(text: &str, case: Case) -> Result<Pattern, Refusal> {
+        let regex = compile(&glob_as_regex(text), case)?;
+        let folded = if case == Case::Any { text.to_ascii_lowercase() } else { text.to_owned() };
+        let Some(glob) = Glob::new(&folded) else { return Ok(Pattern::Regex(regex)) };
+        let literal = compile(&regex::escape(glob.literal()), Case::Same)?;
+        Ok(Pattern::Glob(GlobPattern { glob: Arc::new(glob), literal, case, regex }))
     }
 
     /// A regular expression that must fit the whole name, case included.
     pub(crate) fn whole_regex(text: &str) -> Result<Pattern, Refusal> {
-        compile(&format!("^(?:{text})$"), false).map(Pattern::Regex)
+        compile(&format!("^(?:{text})$"), Case::Same).map(Pattern::Regex)
     }
 
     /// The fitting names and aliases: those that begin with the fragment first, then by name.
@@ -77,19 +104,23 @@ impl Pattern {
             Pattern::Everything => found.elsewhere = chunks.iter().flat_map(|chunk| chunk.rows()).collect(),
             Pattern::Regex(regex) => {
                 let regex = regex.clone(); // one that several threads use is slower
+                chunks.iter().for_each(|chunk| found.add_by_regex(chunk, &regex));
+            }
+            Pattern::Glob(pattern) => {
+                let pattern = pattern.clone();
                 for chunk in chunks {
-                    let fitting = chunk.rows().iter().zip(chunk.text().split('\n'));
-                    found.elsewhere.extend(fitting.filter(|(_, name)| regex.is_match(name)).map(|(row, _)| row));
+                    match (chunk.text().is_ascii(), pattern.case) {
+                        (true, Case::Same) => found.add_by_glob(chunk, chunk.text(), &pattern),
+                        (true, Case::Any) => found.add_by_glob(chunk, lowered(chunk, &mut lower), &pattern),
+                        (false, _) => found.add_by_regex(chunk, &pattern.regex),
+                    }
                 }
             }
             Pattern::Fragment(fragment, literal) => {
                 let literal = literal.clone();
                 for chunk in chunks {
                     if chunk.text().is_ascii() {
-                        lower.clear();
-                        lower.push_str(chunk.text());
-                        lower.make_ascii_lowercase();
-                        found.add_fragments(chunk, &lower, &literal);
+                        found.add_fragments(chunk, lowered(chunk, &mut lower), &literal);
                     } else {
                         found.add_by_row(chunk, fragment); // lower case may be longer than the name
                     }
@@ -98,6 +129,14 @@ impl Pattern {
         }
         found
     }
+}
+
+/// All names of a chunk in lower case, in memory that is used again.
+fn lowered<'l>(chunk: &NameChunk, lower: &'l mut String) -> &'l str {
+    lower.clear();
+    lower.push_str(chunk.text());
+    lower.make_ascii_lowercase();
+    lower
 }
 
 #[derive(Default)]
@@ -122,6 +161,28 @@ impl<'a> Found<'a> {
             }
             from = next(row);
         }
+    }
+
+    /// The names of a chunk that a glob fits, compared only where its literal stands; an empty one stands everywhere.
+    fn add_by_glob(&mut self, chunk: &'a NameChunk, text: &str, pattern: &GlobPattern) {
+        let (starts, mut row, mut from) = (chunk.starts(), 0, 0);
+        while from < text.len() {
+            let Some(found) = pattern.literal.find_at(text, from) else { break };
+            let next = |row: usize| starts.get(row + 1).map_or(text.len(), |start| *start as usize);
+            while next(row) <= found.start() {
+                row += 1;
+            }
+            let name = &text.as_bytes()[starts[row] as usize..next(row) - 1];
+            if pattern.glob.fits(name) {
+                self.elsewhere.push(&chunk.rows()[row]);
+            }
+            from = next(row);
+        }
+    }
+
+    fn add_by_regex(&mut self, chunk: &'a NameChunk, regex: &Regex) {
+        let fitting = chunk.rows().iter().zip(chunk.text().split('\n'));
+        self.elsewhere.extend(fitting.filter(|(_, name)| regex.is_match(name)).map(|(row, _)| row));
     }
 
     fn add_by_row(&mut self, chunk: &'a NameChunk, fragment: &str) {
@@ -153,11 +214,13 @@ fn glob_as_regex(glob: &str) -> String {
     pattern
 }
 
-fn compile(pattern: &str, any_case: bool) -> Result<Regex, Refusal> {
-    RegexBuilder::new(pattern).case_insensitive(any_case).size_limit(REGEX_BYTES_MAX).build().map_err(|error| {
-        let reason = error.to_string();
-        Refusal::new(Code::BadRequest, format!("the pattern {pattern:?} cannot be used: {}", last_line(&reason)))
-    })
+fn compile(pattern: &str, case: Case) -> Result<Regex, Refusal> {
+    RegexBuilder::new(pattern).case_insensitive(case == Case::Any).size_limit(REGEX_BYTES_MAX).build().map_err(
+        |error| {
+            let reason = error.to_string();
+            Refusal::new(Code::BadRequest, format!("the pattern {pattern:?} cannot be used: {}", last_line(&reason)))
+        },
+    )
 }
 
 /// The regex crate draws the pattern with a mark below it; its last line says what is wrong.
@@ -167,6 +230,7 @@ fn last_line(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use sample::{PvId, PvName};
 
     use super::*;
@@ -193,6 +257,50 @@ mod tests {
         assert_eq!(found_among(&sorted, Pattern::glob("SR*9:Rb")), expected);
         assert_eq!(found_among(&sorted, Pattern::search("")), sorted);
         assert_eq!(found_among(&sorted, Pattern::search("rb\nsr")), Vec::<String>::new());
+    }
+
+    proptest! {
+        /// Few letters, so that much fits; in half of the cases some beyond ASCII, one of which is a k where case does not count.
+        #[test]
+        fn a_glob_finds_what_its_regular_expression_finds(
+            names in prop_oneof![
+                proptest::collection::vec("[abAB.:]{1,8}", 1..60),
+                proptest::collection::vec("[abkABK.:ſöK]{1,8}", 1..60),
+            ],
+            glob in "[abAB.*?]{1,8}|[abABkösK*?\n]{1,5}",
+        ) {
+            let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+            names.sort_unstable();
+            names.dedup();
+            for case in [Case::Same, Case::Any] {
+                let regex = compile(&glob_as_regex(&glob), case).map(Pattern::Regex);
+                prop_assert_eq!(found_among(&names, Pattern::glob_of(&glob, case)), found_among(&names, regex));
+            }
+        }
+    }
+
+    /// Prints what a search takes: `cargo test --release -p serve a_search_in_a_million -- --ignored --nocapture`.
+    #[test]
+    #[ignore = "a measurement"]
+    #[expect(clippy::print_stdout, reason = "it is there to be read")]
+    fn a_search_in_a_million_names_finds_all() {
+        let name = |k: u32| format!("SR{:02}:SEC{:02}:DEV{k:07}:VAL{}", k / 1000 % 100, k % 40, k % 7);
+        let row = |k| Named { name: PvName::new(&name(k)).unwrap(), pv: PvId(k) };
+        let names = Names::of((0..1_000_000).map(row).collect());
+        let searches =
+            ["dev0123456", "*9999*", "SR05:*:VAL2", "*:SEC0?:*", "?R0*", "~^.*9999.*$", "~^SR1[0-9]:SEC0.*VAL1$"];
+        for (text, count) in searches.into_iter().zip([1, 280, 1429, 250_000, 100_000, 280, 3571]) {
+            let pattern = Pattern::search(text).unwrap();
+            let mut times: Vec<_> = (0..9)
+                .map(|_| {
+                    let begun = std::time::Instant::now();
+                    assert_eq!(pattern.among(&names).len(), count, "{text}");
+                    begun.elapsed()
+                })
+                .collect();
+            times.sort_unstable();
+            println!("{text}: {count} names, median {:.1?}", times[4]);
+        }
     }
 
     #[test]
