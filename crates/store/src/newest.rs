@@ -69,9 +69,10 @@ impl Newest {
         // What is kept does not know of deletions that come and go.
         match self.kept(pv, segments).filter(|_| hidden.is_none()) {
             Some(kept) if kept.found.as_ref().is_none_or(|(_, found)| found.sample.time <= time) => {
-                let since = segments.partition_point(|segment| segment.manifest.sequence <= kept.last);
+                // Not by their own numbers: what was written since may have been merged with what was there before.
+                let since = segments.iter().filter(|segment| segment.manifest.last > kept.last).cloned();
                 search.best = kept.found;
-                search.look_into(segments.get(since..).unwrap_or_default())?;
+                search.look_into(&since.collect::<Vec<_>>())?;
             }
             _ => search.look_into(segments)?,
         }

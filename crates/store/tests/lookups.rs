@@ -181,3 +181,33 @@ fn the_last_sample_of_a_dead_pv_is_found_without_looking_into_every_segment_agai
     wait_until("the head is flushed", || reader.health().head_samples == 0);
     assert_eq!(last(pvs[2]), Some(walk(3, 1)[0].clone()));
 }
+
+/// What was written since may have been merged with what was looked into already.
+#[test]
+fn a_pv_that_comes_back_to_life_is_seen_after_merges() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Counting::new(folder.path());
+    let store = open(&disk);
+    let reader = store.reader();
+    let pvs = register(&store, &["LIVE", "DEAD", "LATER"]).unwrap();
+    let (week, minute) = (7 * 86_400_000_000_000, 1_500_000_000_000);
+    let flush = |now: i64, pv: PvId, value: f64| {
+        let live = [pvs[0], pvs[2]].map(|live| (live, vec![sample(now, Value::F64(0.0))]));
+        live.iter().for_each(|(live, samples)| append(&store, *live, samples).unwrap());
+        append(&store, pv, &[sample(now, Value::F64(value))]).unwrap();
+        store.tick(at(now + 1));
+        store.tick(at(now + minute));
+        wait_until("the head is flushed", || reader.health().head_samples == 0);
+    };
+    flush(week, pvs[1], 1.0);
+    (2..10).for_each(|number| flush(number * week, pvs[0], 0.0));
+    let last = || reader.last_before(pvs[1], at(i64::MAX)).unwrap();
+    (0..4).for_each(|part| flush(20 * week + part * minute, pvs[0], 0.0));
+    wait_until("past weeks are sealed", || reader.health().weeks_pending == 0);
+    assert_eq!(last(), Some(sample(week, Value::F64(1.0))));
+    let back = 20 * week + 4 * minute;
+    flush(back, pvs[1], 2.0);
+    (5..16).for_each(|part| flush(20 * week + part * minute, pvs[0], 0.0));
+    wait_until("the day's are merged", || reader.health().segments < 15);
+    assert_eq!(last(), Some(sample(back, Value::F64(2.0))));
+}
