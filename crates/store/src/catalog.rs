@@ -16,6 +16,7 @@ use std::{
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
 use sample::{Gap, GapCause, Metadata, PvId, Timestamp};
 
+pub(crate) use pvs::Entered;
 pub(crate) use pvs_wire::{archived_bytes, removed_bytes};
 pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
 

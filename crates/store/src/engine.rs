@@ -298,7 +298,7 @@ struct Survey {
 }
 
 /// The bytes of a sample that is larger than any may be.
-fn too_large(record: &Record) -> Option<usize> {
+pub(crate) fn too_large(record: &Record) -> Option<usize> {
     let largest = match record {
         Record::Sample(sample) => match &sample.value {
             Value::Array(elements) => elements.byte_size(),

@@ -39,6 +39,8 @@ const HOUR_FROM: Duration = Duration::from_secs(30 * 60);
 #[derive(Debug)]
 pub(crate) struct Pending {
     head: Arc<Head>,
+    /// The number of its segment, which stays its own when a try fails: the catalogue may have learned of that one.
+    sequence: u64,
     /// The first frame that is not in this head.
     frame: u64,
     appended: u64,
@@ -60,7 +62,8 @@ impl Engine {
         if flushing.pending.is_some() {
             self.flush_pending(&mut flushing, now)?; // an earlier flush failed
         }
-        if let Some(pending) = self.take_head() {
+        if let Some(pending) = self.take_head(flushing.next_segment) {
+            flushing.next_segment += 1;
             flushing.pending = Some(pending);
             self.flush_pending(&mut flushing, now)?;
         }
@@ -69,7 +72,7 @@ impl Engine {
     }
 
     /// Puts a new head and a new log file in place of those that are written to; none if there is nothing to flush.
-    fn take_head(&self) -> Option<Pending> {
+    fn take_head(&self, sequence: u64) -> Option<Pending> {
         let mut ingest = self.ingest();
         let head = ingest.head.clone();
         if head.samples() == 0 && head.facts().is_empty() && ingest.refusal.is_none() {
@@ -77,6 +80,7 @@ impl Engine {
         }
         let pending = Pending {
             head,
+            sequence,
             frame: ingest.log.next_frame(),
             appended: self.counters.appended.load(Relaxed),
             since: ingest.head_since.unwrap_or(ingest.alive),
@@ -95,7 +99,7 @@ impl Engine {
     /// Does the work; the head stays pending if it fails.
     fn flush_pending(&self, flushing: &mut Flushing, now: Timestamp) -> Result<(), Error> {
         let Some(pending) = &flushing.pending else { return Ok(()) };
-        let sequence = flushing.next_segment;
+        let sequence = pending.sequence;
         self.counters.repeats_dropped.fetch_add(pending.head.take_repeats(), Relaxed);
         let manifest = self.write_segment(&pending.head, sequence, now)?;
         let manifest = manifest.map(|manifest| {
@@ -107,7 +111,7 @@ impl Engine {
             frame: pending.frame,
             appended: pending.appended,
             alive: Some(pending.alive),
-            next_segment: sequence + 1,
+            next_segment: flushing.next_segment,
         };
         let facts = pending.head.facts().clone().without(|pv| self.registry().is_purged(pv));
         self.catalog.commit_flush(manifest.as_ref(), &facts, position)?;
@@ -116,9 +120,14 @@ impl Engine {
             snapshot.heads.retain(|head| !Arc::ptr_eq(head, &pending.head));
             if let Some(manifest) = manifest {
                 let segment = Segment::new(self.disk.clone(), manifest);
-                Arc::make_mut(&mut snapshot.segments).push(Arc::new(segment));
+                let segments = Arc::make_mut(&mut snapshot.segments);
+                segments.push(Arc::new(segment));
+                segments.sort_by_key(|segment| segment.manifest.id());
             }
         });
+        if sequence + 1 < flushing.next_segment {
+            self.newest.forget(); // an import came between a try that failed and this one
+        }
         self.counters.durable.fetch_max(pending.appended, Relaxed);
         self.counters.flushes.fetch_add(1, Relaxed);
         self.remove_log_files(pending.log_file);
@@ -126,7 +135,6 @@ impl Engine {
             self.take_again();
         }
         flushing.pending = None;
-        flushing.next_segment = sequence + 1;
         self.head_room.notify_all();
         Ok(())
     }

@@ -19,8 +19,9 @@ use sample::{Batch, By, PvId, Record};
 use crate::{
     AuditRecord, Error, Writer,
     audit::Action,
+    catalog::Entered,
     codec::Effort,
-    engine::Engine,
+    engine::{Engine, too_large},
     flush::write_blocks,
     head::Facts,
     manifest::{Level, Manifest},
@@ -53,7 +54,12 @@ pub struct Import {
     facts: Facts,
     /// Written, but not entered.
     written: Vec<Manifest>,
+    /// Something of the part is lost: it cannot be entered any more.
+    failed: bool,
 }
+
+/// Why a part cannot be entered after a failure.
+const FAILED: &str = "something of this part could not be written before; abandon it and import the part again";
 
 impl Writer {
     /// Begins an import, or goes on with the one of that name.
@@ -66,6 +72,7 @@ impl Writer {
             gathered_bytes: 0,
             facts: Facts::default(),
             written: Vec::new(),
+            failed: false,
         }
     }
 }
@@ -82,6 +89,9 @@ impl Import {
         for (pv, record) in records {
             if pv.0 >= next {
                 return Err(Error::UnknownPv { pv: *pv });
+            }
+            if let Some(bytes) = too_large(record) {
+                return Err(Error::TooLarge { pv: *pv, bytes });
             }
             match record {
                 Record::Samples(batch) => self.gather(*pv, batch)?,
@@ -111,6 +121,9 @@ impl Import {
             self.abandon();
             return Ok(known);
         }
+        if self.failed {
+            return Err(Error::CannotDo { doing: "enter the part of an import", reason: FAILED.to_owned() });
+        }
         self.write()?;
         let imported = ImportedPart {
             samples: self.written.iter().map(|manifest| manifest.samples).sum(),
@@ -121,7 +134,21 @@ impl Import {
         let record = AuditRecord { detail, samples, bytes, ..AuditRecord::new(Action::Imported, &self.by) };
         let engine = &self.engine;
         let facts = mem::take(&mut self.facts).without(|pv| engine.registry().is_purged(pv));
-        engine.catalog.commit_import((&self.name, part), imported, &self.written, &facts, &record)?;
+        let commit = || engine.catalog.commit_import((&self.name, part), imported, &self.written, &facts, &record);
+        // After a failed sync nobody knows whether the catalogue has the transaction; the second try finds that out.
+        match commit().or_else(|_| commit()) {
+            Ok(Entered::Now) => {}
+            Ok(Entered::Before(known)) => {
+                self.abandon();
+                return Ok(known);
+            }
+            Err(error) => {
+                // The next start removes or sets aside what was not entered.
+                self.written.clear();
+                self.failed = true;
+                return Err(error);
+            }
+        }
         let segments: Vec<Arc<Segment>> = mem::take(&mut self.written)
             .into_iter()
             .map(|manifest| Arc::new(Segment::new(engine.disk.clone(), manifest)))
@@ -154,8 +181,9 @@ impl Import {
             }
         }
         for (folder, batches) in weeks {
-            let written = self.write_week(&folder, batches)?;
-            self.written.extend(written);
+            let written = self.write_week(&folder, batches);
+            self.failed |= written.is_err();
+            self.written.extend(written?);
         }
         Ok(())
     }
@@ -194,6 +222,7 @@ impl Import {
         self.gathered.clear();
         self.gathered_bytes = 0;
         self.facts = Facts::default();
+        self.failed = false;
         for manifest in mem::take(&mut self.written) {
             self.engine.remove_unfinished(&manifest.key);
         }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use common::{append, at, by, read, register, sample, wait_until};
 use sample::{Batch, Gap, GapCause, Metadata, PvId, Record, Sample, TimeRange, Value};
-use sim::{Crash, SimDisk};
-use store::{Action, Config, Store};
+use sim::{Call, Crash, Failure, Fault, SimDisk};
+use store::{Action, Config, Import, Store};
 
 const WEEK: i64 = 7 * 86_400_000_000_000;
 /// A Monday in 2020.
@@ -162,4 +162,112 @@ fn live_flushes_and_imports_take_turns() {
     let store = open(&disk);
     assert_eq!(read(&store, pv, TimeRange::ALL).len(), 44);
     assert_eq!(store.reader().health().problems, Vec::<String>::new());
+}
+
+/// A catalogue whose sync fails at the end of a transaction has that transaction, once it is replaced by a fresh copy of itself.
+#[test]
+fn a_part_whose_entry_fails_is_there_as_a_whole_or_can_be_imported_again() {
+    let syncs = {
+        let disk = Arc::new(SimDisk::default());
+        let store = open(&disk);
+        let pv = register(&store, &["A"]).unwrap()[0];
+        let before = disk.calls(Call::Sync);
+        let mut import = store.writer().import("old archive", &by(7));
+        import.append(&[record(pv, &samples(0, 20))]).unwrap();
+        import.finish_part("1").unwrap();
+        disk.calls(Call::Sync) - before
+    };
+    for sync in 0..syncs {
+        for lasting in [false, true] {
+            let disk = Arc::new(SimDisk::default());
+            let store = open(&disk);
+            let pv = register(&store, &["A"]).unwrap()[0];
+            disk.fail(Fault { call: Call::Sync, at: sync, failure: Failure::Eio, lasting });
+            let mut import = store.writer().import("old archive", &by(7));
+            import.append(&[record(pv, &samples(0, 20))]).unwrap();
+            let first = import.finish_part("1");
+            disk.heal();
+            let context = format!("sync {sync} of {syncs}, lasting {lasting}: {first:?}");
+            let again = |store: &Store, mut import: Import| {
+                if import.part("1").unwrap().is_none() {
+                    import.append(&[record(pv, &samples(0, 20))]).unwrap();
+                }
+                import.finish_part("1").unwrap();
+                let found: Vec<_> = store.reader().samples(pv, TimeRange::ALL).collect();
+                assert!(found.iter().all(Result::is_ok), "{context}: {found:?}");
+            };
+            drop(import);
+            again(&store, store.writer().import("old archive", &by(7)));
+            drop(store);
+            let store = open(&disk);
+            again(&store, store.writer().import("old archive", &by(8)));
+            assert_eq!(read(&store, pv, TimeRange::ALL).len(), 20, "{context}");
+            assert_eq!(store.reader().extent(pv).unwrap().2, 20, "{context}: a sample is held twice");
+        }
+    }
+}
+
+/// The number that a segment of an import gets is one that no later segment may have, or a deletion would be for that, too.
+#[test]
+fn what_is_imported_after_a_deletion_is_seen_over_a_restart() {
+    let disk = Arc::new(SimDisk::default());
+    let store = open(&disk);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    append(&store, pv, &samples(0, 20)).unwrap();
+    store.tick(at(START + 401 * WEEK));
+    wait_until("the head is flushed", || store.reader().health().head_samples == 0);
+    let mut abandoned = store.writer().import("an abandoned one", &by(7));
+    let long = Value::String("x".repeat(9 << 20).into());
+    (0..8).for_each(|i| abandoned.append(&[record(pv, &[sample(START + i * WEEK, long.clone())])]).unwrap());
+    assert!(disk.keys().iter().any(|key| key.ends_with("-0-000.seg")), "it was written");
+    drop(abandoned);
+    store.writer().delete_range(pv, TimeRange::ALL, &by(30)).unwrap();
+    drop(store);
+    let store = open(&disk);
+    let mut import = store.writer().import("a better one", &by(7));
+    import.append(&[record(pv, &samples(0, 30))]).unwrap();
+    import.finish_part("1").unwrap();
+    assert_eq!(read(&store, pv, TimeRange::ALL).len(), 30);
+}
+
+/// A part of which something could not be written is not entered without it.
+#[test]
+fn a_part_that_could_not_be_written_is_not_entered() {
+    let disk = Arc::new(SimDisk::default());
+    let store = open(&disk);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    let mut import = store.writer().import("old archive", &by(7));
+    import.append(&[record(pv, &samples(0, 20))]).unwrap();
+    disk.set_full(true);
+    import.finish_part("1").unwrap_err();
+    disk.set_full(false);
+    import.finish_part("1").unwrap_err();
+    assert_eq!(import.part("1").unwrap(), None);
+    import.abandon();
+    import.append(&[record(pv, &samples(0, 20))]).unwrap();
+    import.finish_part("1").unwrap();
+    assert_eq!(read(&store, pv, TimeRange::ALL).len(), 20);
+}
+
+/// A flush that failed is not undone for certain: its number must not be given to another segment.
+#[test]
+fn an_import_while_a_flush_fails_takes_nothing_from_it() {
+    for at_sync in 0..12 {
+        let disk = Arc::new(SimDisk::default());
+        let store = open(&disk);
+        let pv = register(&store, &["A"]).unwrap()[0];
+        append(&store, pv, &samples(300, 10)).unwrap();
+        let mut import = store.writer().import("old archive", &by(7));
+        import.append(&[record(pv, &samples(0, 20))]).unwrap();
+        disk.fail(Fault { call: Call::Sync, at: at_sync, failure: Failure::Eio, lasting: false });
+        store.tick(at(START + 401 * WEEK));
+        let done = || disk.has_failed() || store.reader().health().head_samples == 0;
+        wait_until("the flush fails or is done", done);
+        disk.heal();
+        import.finish_part("1").unwrap();
+        drop(import);
+        drop(store);
+        let store = open(&Arc::new(disk.after(Crash::OfProcess)));
+        assert_eq!(read(&store, pv, TimeRange::ALL).len(), 30, "sync {at_sync}");
+    }
 }

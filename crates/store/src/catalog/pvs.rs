@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use redb::{ReadableTable, TableDefinition, WriteTransaction};
 use sample::{PvId, PvName};
 
-use super::{Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, put_facts, put_segments, pvs_wire as wire, unreadable};
+use super::{
+    Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, SEGMENTS, put_facts, put_segments, pvs_wire as wire, unreadable,
+    wire as segment_wire,
+};
 use crate::{
     AuditRecord, Error, ImportedPart,
     catalog::cause_number,
@@ -22,6 +25,15 @@ pub(super) const DELETIONS: TableDefinition<u64, &[u8]> = TableDefinition::new("
 pub(super) const IMPORTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imports");
 /// Number → what was done
 pub(super) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
+
+/// How a part of an import came into the catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entered {
+    /// With these segments.
+    Now,
+    /// With others, from somebody else or an earlier time.
+    Before(ImportedPart),
+}
 
 impl Catalog {
     /// All PVs, present and removed.
@@ -101,7 +113,8 @@ impl Catalog {
         })
     }
 
-    /// The end of a part of an import: its segments and facts are there, and it is known by its name.
+    /// The end of a part of an import: its segments and facts are there, and it is known by its name. Nothing is done if it is
+    /// known already.
     pub(crate) fn commit_import(
         &self,
         name: (&str, &str),
@@ -109,16 +122,23 @@ impl Catalog {
         segments: &[Manifest],
         facts: &Facts,
         record: &AuditRecord,
-    ) -> Result<(), Error> {
+    ) -> Result<Entered, Error> {
         self.write(|transaction| {
-            transaction.open_table(IMPORTS)?.insert(name, (imported.samples, imported.bytes))?;
+            let mut imports = transaction.open_table(IMPORTS)?;
+            let known = imports.get(name)?.map(|row| row.value());
+            if let Some((samples, bytes)) = known {
+                let ours = has_segments(transaction, segments)?;
+                return Ok(if ours { Entered::Now } else { Entered::Before(ImportedPart { samples, bytes }) });
+            }
+            imports.insert(name, (imported.samples, imported.bytes))?;
             put_segments(transaction, segments)?;
             put_facts(transaction, facts)?;
             let mut meta = transaction.open_table(META)?;
             let next = meta.get("next_segment")?.map_or(0, |next| next.value());
             let own = segments.iter().map(|manifest| manifest.sequence + 1).max().unwrap_or(0);
             meta.insert("next_segment", next.max(own))?;
-            put_audit(transaction, std::slice::from_ref(record))
+            put_audit(transaction, std::slice::from_ref(record))?;
+            Ok(Entered::Now)
         })
     }
 
@@ -135,6 +155,19 @@ impl Catalog {
             Ok(records)
         })
     }
+}
+
+/// Whether the catalogue names each of these segments by its key.
+fn has_segments(transaction: &WriteTransaction, segments: &[Manifest]) -> Result<bool, redb::Error> {
+    let table = transaction.open_table(SEGMENTS)?;
+    for manifest in segments {
+        let row = table.get(manifest.id())?;
+        let known = row.and_then(|row| segment_wire::manifest(manifest.id(), row.value()));
+        if known.is_none_or(|known| known.key != manifest.key) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Makes the tables, so that they can be read.
@@ -163,6 +196,9 @@ fn put_deletions(transaction: &WriteTransaction, change: &Change) -> Result<(), 
         // A number that was undone is not used again, or a late command would undo another deletion.
         let next = meta.get("next_deletion")?.map_or(1, |next| next.value()).max(deletion.number + 1);
         meta.insert("next_deletion", next)?;
+        // The numbers of segments below it are used up, though an import that was given up may have used the last of them.
+        let next = meta.get("next_segment")?.map_or(0, |next| next.value()).max(deletion.below);
+        meta.insert("next_segment", next)?;
     }
     for deletion in &change.undeleted {
         deletions.remove(deletion.number)?;
