@@ -81,6 +81,16 @@ impl LogFiles {
         }
     }
 
+    /// Gives back what is left of the room, so that a closed archive is as small as what it holds.
+    pub(crate) fn give_back_room(&self) {
+        let key = key(self.file);
+        if self.disk.len(&key).is_ok_and(|len| len > self.written)
+            && let Err(error) = self.disk.set_len(&key, self.written)
+        {
+            tracing::warn!("cannot give back the room at the end of {key}: {error}");
+        }
+    }
+
     /// The files written since the last time.
     pub(crate) fn take_unsynced(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.unsynced)

@@ -69,6 +69,17 @@ pub(crate) enum Part<'a> {
     Newer(u16),
 }
 
+impl Part<'_> {
+    /// Where it ends in the file.
+    pub(crate) fn end(&self) -> u64 {
+        match self {
+            Part::Frame(frame, _) => frame.records.end as u64,
+            Part::Damaged(range) | Part::Torn(range) => range.end,
+            Part::Newer(_) => u64::MAX,
+        }
+    }
+}
+
 /// At least so many bytes are read at a time.
 const READ_BYTES: usize = 1 << 20;
 

@@ -60,7 +60,9 @@ fn replay_file(disk: &dyn Disk, number: u64, is_last: bool, recovered: &mut Reco
     let io = |doing, source| Error::Io { doing, path: key.clone(), source };
     let len = disk.len(&key).map_err(|error| io("read the log", error))?;
     let mut parts = Parts::new(len, |at, bytes| disk.read_at(&key, at, bytes));
+    let mut end = len.min(log_format::HEADER_LEN as u64); // behind it is room that nobody needs any more
     while let Some(part) = parts.next().map_err(|error| io("read the log", error))? {
+        end = part.end();
         match part {
             Part::Newer(version) => {
                 return Err(Error::TooNew { path: key.clone(), version, supported: log_format::VERSION });
@@ -69,9 +71,15 @@ fn replay_file(disk: &dyn Disk, number: u64, is_last: bool, recovered: &mut Reco
             Part::Torn(tail) if is_last => {
                 tracing::info!("{key}: {} bytes at the end are cut, a crash tore them off", tail.end - tail.start);
                 disk.set_len(&key, tail.start).map_err(|error| io("cut the log", error))?;
+                end = len; // it is cut
             }
             Part::Damaged(range) | Part::Torn(range) => set_range_aside(disk, &key, range, &mut recovered.problems)?,
         }
+    }
+    if end < len
+        && let Err(error) = disk.set_len(&key, end)
+    {
+        tracing::warn!("cannot give back the room at the end of {key}: {error}");
     }
     // What is found is reported as durable, and may so far be in the memory of the operating system alone.
     disk.sync(&key).map_err(|error| io("sync the log", error))

@@ -153,7 +153,8 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.threads = None;
         match self.engine.write_log() {
-            Ok(()) | Err(Error::Refused { .. }) => {}
+            Ok(()) => self.engine.log_files().give_back_room(),
+            Err(Error::Refused { .. }) => {}
             Err(error) => tracing::error!("the last samples cannot be written to the log: {error}"),
         }
         let mut ingest = self.engine.ingest();

@@ -195,3 +195,20 @@ fn a_damaged_block_is_told_by_name_while_pvs_are_added() {
         assert!(report.bad_blocks[0].to_string().contains("PV A from"), "{report:?}");
     }
 }
+
+#[test]
+fn the_room_at_the_end_of_the_log_is_given_back_when_an_archive_is_closed_or_recovered() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = || {
+        let log = std::fs::read_dir(folder.path().join("log")).unwrap();
+        log.map(|entry| entry.unwrap().metadata().unwrap().len()).sum::<u64>()
+    };
+    let store = Store::open(Config::new(folder.path()), at(0)).unwrap();
+    fill(&store);
+    store.close(at(1000)).unwrap();
+    assert!(bytes() < 4096, "{} bytes of log", bytes());
+    let last = std::fs::read_dir(folder.path().join("log")).unwrap().last().unwrap().unwrap().path();
+    std::fs::OpenOptions::new().write(true).open(last).unwrap().set_len(1 << 20).unwrap(); // as after a kill
+    drop(Store::open(Config::new(folder.path()), at(2000)).unwrap());
+    assert!(bytes() < 4096, "{} bytes of log", bytes());
+}
