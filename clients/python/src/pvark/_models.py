@@ -80,7 +80,7 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """The range cut into parts of equal length, each with what its samples have in common. Empty bins have count 0 and NaN."""
+    """The range cut into equal parts, each with what its samples have in common. Empty bins have count 0 and NaN."""
 
     pv: str
     type: str | None
