@@ -76,6 +76,8 @@ struct File {
     queue_megabytes_max: Megabytes,
     /// Megabytes of recent samples in memory before they are packed into blocks.
     head_megabytes_max: Megabytes,
+    /// Megabytes of disk kept back, so that recording goes on for a while when the disk is full.
+    reserve_megabytes: Megabytes,
     /// The longest time until recent samples are packed into blocks.
     flush_after: Span,
     /// How fast segments are read in the background to find damage: "20 MB/s", a time for all of them like "30d", or "off".
@@ -100,6 +102,7 @@ impl Default for File {
             log_format: LogFormatName(LogFormat::Text),
             queue_megabytes_max: Megabytes(256),
             head_megabytes_max: Megabytes(256),
+            reserve_megabytes: Megabytes(256),
             flush_after: Span(Duration::from_secs(3600)),
             scrub: Scrub(store::Scrub::Pass(Duration::from_secs(30 * 86_400))),
             storage: Vec::new(),
@@ -204,6 +207,7 @@ impl Config {
             store: store::Config {
                 durable: file.durable.0,
                 head_bytes_max: file.head_megabytes_max.bytes(),
+                reserve_bytes: file.reserve_megabytes.bytes() as u64,
                 flush_after: file.flush_after.0,
                 scrub: file.scrub.0,
                 places,

@@ -196,6 +196,8 @@ fn register_store(registry: &mut Registry, health: &Health, watermark: Watermark
                 "When the last whole pass of the scrub ended, in seconds since 1970; 0 if none ever did",
                 health.scrub.last_pass.map_or(0, |time| time.seconds_and_nanos().0.unsigned_abs()),
             ),
+            ("store_reserve_bytes", "Room left of the reserve for a full disk", health.reserve_bytes),
+            ("store_reserve_bytes_max", "Room that the reserve should have", health.reserve_bytes_max),
             ("store_head_bytes", "Memory that the heads take", health.head_bytes),
             ("store_head_samples", "Samples in the heads", health.head_samples),
             ("store_last_sync_micros", "How long the last sync of the log took", health.last_sync_micros),

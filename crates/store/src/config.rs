@@ -33,6 +33,8 @@ pub struct Config {
     pub head_bytes_max: usize,
     /// How large a file of the log becomes before the next is begun, in bytes.
     pub log_file_bytes: u64,
+    /// Room that is kept for the day on which the disk is full, in bytes; at most a quarter of what is free.
+    pub reserve_bytes: u64,
     /// How old the oldest sample in the head may become before it is flushed.
     pub flush_after: Duration,
     /// How fast segments are read to find damage.
@@ -85,6 +87,7 @@ impl Config {
             durable: Durable::Every(Duration::from_secs(1)),
             head_bytes_max: 256 << 20,
             log_file_bytes: 64 << 20,
+            reserve_bytes: 256 << 20,
             flush_after: Duration::from_secs(600),
             scrub: Scrub::Off,
             places: Vec::new(),

@@ -23,6 +23,7 @@ use crate::{
     newest::Newest,
     places::Places,
     registry::Registry,
+    reserve::Reserve,
     segment::Segment,
 };
 
@@ -36,6 +37,8 @@ pub(crate) struct Engine {
     // fixed after start
     pub(crate) config: Config,
     pub(crate) disk: Arc<dyn Disk>,
+    /// What `disk` falls back on.
+    pub(crate) reserve: Arc<Reserve>,
     pub(crate) catalog: Catalog,
     pub(crate) places: Places,
     // guarded by lock
@@ -98,7 +101,7 @@ pub(crate) struct Snapshot {
 impl Engine {
     pub(crate) fn new(
         config: Config,
-        (disk, places): (Arc<dyn Disk>, Places),
+        (disk, places, reserve): (Arc<dyn Disk>, Places, Arc<Reserve>),
         catalog: Catalog,
         registry: Registry,
         snapshot: Snapshot,
@@ -111,6 +114,7 @@ impl Engine {
             config,
             disk,
             places,
+            reserve,
             arranging: Mutex::default(),
             ingest: Mutex::new(ingest),
             flushing: Mutex::new(Flushing { pending: None, next_segment }),

@@ -93,6 +93,10 @@ pub struct Health {
     pub scrubbed_segments: u64,
     /// Bytes in the log.
     pub log_bytes: u64,
+    /// Bytes left of the reserve for a full disk.
+    pub reserve_bytes: u64,
+    /// How many there should be.
+    pub reserve_bytes_max: u64,
     /// Bytes in segments.
     pub block_bytes: u64,
     /// Blocks in segments.

@@ -61,6 +61,7 @@ mod recover;
 mod registry;
 mod repair;
 mod repeats;
+mod reserve;
 mod retention;
 mod roster;
 mod scrub;

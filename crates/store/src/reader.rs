@@ -222,7 +222,9 @@ impl Reader {
         let places = self.engine.place_health(&snapshot.segments, now);
         let troubles = places.iter().filter_map(|place| place.trouble.clone());
         Health {
-            problems: counted.problems.iter().cloned().chain(troubles).collect(),
+            problems: counted.problems.iter().cloned().chain(troubles).chain(self.engine.reserve.problem()).collect(),
+            reserve_bytes: self.engine.reserve.bytes().0,
+            reserve_bytes_max: self.engine.reserve.bytes().1,
             block_bytes: manifests().map(|manifest| manifest.bytes).sum(),
             blocks: manifests().map(|manifest| manifest.blocks).sum(),
             segments: snapshot.segments.len() as u64,

@@ -19,6 +19,7 @@ use crate::{
     manifest::Manifest,
     places::Places,
     recover,
+    reserve::{self, Reserve},
     segment::Segment,
     threads::Threads,
     week,
@@ -73,6 +74,8 @@ impl Store {
         config: Config,
         now: Timestamp,
     ) -> Result<Store, Error> {
+        let reserve = Arc::new(Reserve::open(disk, config.reserve_bytes, now));
+        let disk: Arc<dyn Disk> = reserve.clone();
         let catalog = Catalog::open(disk.clone())?;
         let registry = catalog.registry()?;
         let position = catalog.position()?;
@@ -101,7 +104,8 @@ impl Store {
             refusal: None,
             closed: false,
         };
-        let engine = Engine::new(config, (disk, places), catalog, registry, snapshot, ingest, position.next_segment);
+        let engine =
+            Engine::new(config, (disk, places, reserve), catalog, registry, snapshot, ingest, position.next_segment);
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);
         engine.counters.log_bytes.store(log_files::bytes(&*engine.disk), Relaxed);
@@ -125,6 +129,7 @@ impl Store {
 
     /// To be called about once a second: records that the archiver is alive, and flushes a head that has become old.
     pub fn tick(&self, now: Timestamp) {
+        self.engine.reserve.tick(now);
         let mut ingest = self.engine.ingest();
         ingest.alive = ingest.alive.max(now);
         let old = ingest.head_since.is_some_and(|since| now >= since.saturating_add(self.engine.config.flush_after));
@@ -169,7 +174,8 @@ fn take_folder(disk: &dyn Disk, folder: &Path) -> Result<(), Error> {
     let failed = |doing| move |source: io::Error| Error::Io { doing, path: folder.display().to_string(), source };
     disk.create_folder("").map_err(failed("create the folder"))?;
     let names = disk.list("").map_err(failed("read the folder"))?;
-    let ours = |name: &str| [LOCK, "catalogue.new", log_format::FOLDER].contains(&name) || name == "lost+found";
+    let ours =
+        |name: &str| [LOCK, "catalogue.new", reserve::KEY, log_format::FOLDER].contains(&name) || name == "lost+found";
     let foreign = names.iter().find(|name| !ours(name) && !name.starts_with('.'));
     if let Some(foreign) = foreign
         && !names.iter().any(|name| name == CATALOGUE)

@@ -188,3 +188,47 @@ fn a_catalogue_whose_sync_failed_loses_nothing_that_later_ones_promise() {
     assert!(names.iter().all(|name| store.reader().find(name).is_some()));
     assert_eq!(read(&store, pvs[499], TimeRange::ALL), samples(20..30));
 }
+
+/// A disk that fills up: the reserve keeps everything going, and comes back when there is room.
+#[test]
+fn a_full_disk_lives_on_its_reserve_and_says_so_until_there_is_room_again() {
+    let disk = Arc::new(SimDisk::default());
+    disk.set_capacity(Some(64 << 20));
+    let config = || Config { reserve_bytes: 4 << 20, head_bytes_max: 300_000, ..config() };
+    let store = Store::open_on(disk.clone(), config(), at(0)).unwrap();
+    let pv = register(&store, &["A"]).unwrap()[0];
+    let reader = store.reader();
+    assert_eq!((reader.health().reserve_bytes, reader.health().problems.len()), (4 << 20, 0));
+    disk.set_capacity(Some(disk.used() + 1000));
+    let (mut taken, mut rounds) = (0, 0);
+    let mut offer = |rounds_max: i64| {
+        while rounds < rounds_max {
+            rounds += 1;
+            let some: Vec<Sample> =
+                (taken..taken + 1000).map(|i| sample(i * 7919 % 1_000_003, Value::F64(i as f64))).collect();
+            match append(&store, pv, &some) {
+                Ok(()) => taken += 1000,
+                Err(Error::Busy) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(taken)
+    };
+    offer(100).expect("the reserve has room for that");
+    wait_until("the reserve is used", || reader.health().reserve_bytes < 4 << 20);
+    let problems = reader.health().problems;
+    assert!(problems.iter().any(|problem| problem.contains("reserve")), "{problems:?}");
+    disk.set_capacity(Some(64 << 20));
+    store.tick(at(20_000_000_000));
+    assert_eq!((reader.health().reserve_bytes, reader.health().problems.len()), (4 << 20, 0));
+    let kept = offer(120).unwrap();
+    wait_until("all is durable", || reader.watermark().durable == kept as u64);
+    disk.set_capacity(Some(disk.used()));
+    let refusal = offer(i64::MAX).unwrap_err();
+    assert!(matches!(refusal, Error::Refused { .. }), "{refusal}");
+    assert_eq!(reader.health().reserve_bytes, 0, "only now");
+    drop(store);
+    let survivor = Arc::new(disk.after(Crash::Forgetful));
+    let store = Store::open_on(survivor, config(), at(0)).unwrap();
+    assert!(read(&store, pv, TimeRange::ALL).len() >= kept as usize, "what was durable is there");
+}

@@ -107,6 +107,7 @@ struct State {
     changes: u64,
     crash_after: Option<u64>,
     full: bool,
+    capacity: Option<u64>,
     failing_syncs: bool,
     calls: HashMap<Call, u64>,
     fault: Option<Fault>,
@@ -135,6 +136,16 @@ impl SimDisk {
     pub(crate) fn has_crashed(&self) -> bool {
         let state = self.state();
         state.crash_after.is_some_and(|at| state.changes >= at)
+    }
+
+    /// So many bytes find room in all; from then on the disk is full.
+    pub(crate) fn set_capacity(&self, bytes: Option<u64>) {
+        self.state().capacity = bytes;
+    }
+
+    /// Bytes in all files.
+    pub(crate) fn used(&self) -> u64 {
+        self.state().used()
     }
 
     /// No write finds room any more, or all do again.
@@ -264,6 +275,15 @@ fn gone() -> io::Error {
 }
 
 impl State {
+    fn used(&self) -> u64 {
+        self.names.values().map(|file| self.files[*file].now.len() as u64).sum()
+    }
+
+    fn is_full_for(&self, key: &str, len: u64) -> bool {
+        let now = self.names.get(key).map_or(0, |file| self.files[*file].now.len() as u64);
+        self.full || len > now && self.capacity.is_some_and(|capacity| self.used() + len - now > capacity)
+    }
+
     /// Counts a call and says how it is to fail, if it is.
     fn call(&mut self, call: Call) -> Result<(), Failure> {
         let number = self.calls.entry(call).or_default();
@@ -340,7 +360,7 @@ impl Disk for SimDisk {
         if alive.is_err() && !dying {
             return alive;
         }
-        let full = state.full;
+        let full = state.is_full_for(key, offset + bytes.len() as u64);
         let half = if full || dying || failed.is_some() { bytes.len() / 2 } else { bytes.len() };
         let file = state.file_or_new(key)?;
         put(&mut file.now, offset, &bytes[..half]);
@@ -356,7 +376,7 @@ impl Disk for SimDisk {
         let mut state = self.state();
         state.call(Call::SetLen).map_err(Failure::error)?;
         state.change()?;
-        let full = state.full;
+        let full = state.is_full_for(key, len);
         let file = state.file_or_new(key)?;
         if full && len > file.now.len() as u64 {
             return Err(io::ErrorKind::StorageFull.into());
@@ -367,6 +387,10 @@ impl Disk for SimDisk {
     }
 
     fn free(&self) -> io::Result<u64> {
+        let state = self.state();
+        if let Some(capacity) = state.capacity {
+            return Ok(capacity.saturating_sub(state.used()));
+        }
         Ok(1 << 20) // room for small files of the log beforehand, not for those of the usual size
     }
 
