@@ -21,7 +21,7 @@ use crate::{
     merge::rows_within,
     parts::{Lookup, Summaries},
     roster::line,
-    segment::Segment,
+    segment::{Entry, Record, Segment},
 };
 
 /// What a purge is about: all that was deleted until a time, of one PV or of all.
@@ -144,17 +144,13 @@ impl Engine {
         let segments = self.snapshot().segments.clone();
         let (mut left_pvs, mut left_ranges) = (BTreeSet::new(), BTreeSet::new());
         for segment in &*segments {
-            let held_pvs = held_pvs(segment, &pvs)?;
-            let mut held_ranges = Vec::new();
-            for range in &ranges {
-                held_ranges.extend(self.holds(segment, range)?.then_some(range.number));
-            }
+            let (held_pvs, held_ranges) = self.held(segment, &pvs, &ranges)?;
             let holds = !held_pvs.is_empty() || !held_ranges.is_empty();
-            if holds && !segment.is_kept() {
+            if holds && self.places.reach(&segment.manifest) && !segment.is_kept() {
                 let done = self.rewrite_one(segment, go_on)?;
                 return Ok(done);
             }
-            left_pvs.extend(held_pvs); // of a damaged segment, which nobody can write anew
+            left_pvs.extend(held_pvs); // of a segment that is damaged or out of reach, which nobody can write anew
             left_ranges.extend(held_ranges);
         }
         let left = !left_pvs.is_empty() || !left_ranges.is_empty();
@@ -217,6 +213,32 @@ impl Engine {
         Ok(whole)
     }
 
+    /// Which of these PVs and ranges a segment holds; all that it may hold if it is damaged or out of reach.
+    fn held(
+        &self,
+        segment: &Arc<Segment>,
+        pvs: &BTreeSet<PvId>,
+        ranges: &[Deletion],
+    ) -> Result<(Vec<PvId>, Vec<u64>), Error> {
+        let manifest = &segment.manifest;
+        let known = || -> Result<_, Error> {
+            let mut held_ranges = Vec::new();
+            for range in ranges {
+                held_ranges.extend(self.holds(segment, range)?.then_some(range.number));
+            }
+            Ok((held_pvs(segment, pvs)?, held_ranges))
+        };
+        if self.places.reach(manifest) {
+            match known() {
+                Err(Error::CorruptSegment { .. }) => segment.keep(), // whoever reads it tells
+                known => return known,
+            }
+        }
+        let meant = ranges.iter().filter(|range| range.is_for(manifest) && manifest.may_hold(range.pv));
+        let pvs = pvs.range(manifest.first_pv..=manifest.last_pv).copied();
+        Ok((pvs.collect(), meant.map(|range| range.number).collect()))
+    }
+
     /// Whether a segment has samples that a deletion is about.
     fn holds(&self, segment: &Arc<Segment>, deletion: &Deletion) -> Result<bool, Error> {
         Ok(self.size_in(segment, deletion.pv, deletion)?.samples > 0)
@@ -225,9 +247,9 @@ impl Engine {
     pub(crate) fn size_of_pv(&self, pv: PvId) -> Result<Size, Error> {
         let mut size = Size::default();
         for segment in self.snapshot().segments.iter().filter(|segment| segment.manifest.may_hold(pv)) {
-            let Some(record) = segment.record(pv)? else { continue };
+            let Some((record, entries)) = readable(segment, pv)? else { continue };
             size.samples += record.samples;
-            size.bytes += segment.index(&record)?.iter().map(|entry| u64::from(entry.len)).sum::<u64>();
+            size.bytes += entries.iter().map(|entry| u64::from(entry.len)).sum::<u64>();
         }
         Ok(size)
     }
@@ -235,7 +257,10 @@ impl Engine {
     pub(crate) fn size_of_range(&self, deletion: &Deletion) -> Result<Size, Error> {
         let mut size = Size::default();
         for segment in &*self.snapshot().segments {
-            let more = self.size_in(segment, deletion.pv, deletion)?;
+            let more = match self.size_in(segment, deletion.pv, deletion) {
+                Err(Error::CorruptSegment { .. }) => continue, // as a damaged block
+                more => more?,
+            };
             size.samples += more.samples;
             size.bytes += more.bytes;
         }
@@ -266,6 +291,15 @@ impl Engine {
             }
         }
         Ok(size)
+    }
+}
+
+/// Where the samples of a PV lie in a segment; none if there are none or nobody can find them any more.
+fn readable(segment: &Segment, pv: PvId) -> Result<Option<(Record, Vec<Entry>)>, Error> {
+    let find = || segment.record(pv)?.map(|record| Ok((record, segment.index(&record)?))).transpose();
+    match find() {
+        Err(Error::CorruptSegment { .. }) => Ok(None),
+        found => found,
     }
 }
 

@@ -7,8 +7,8 @@ use std::{sync::Arc, time::Duration};
 
 use common::{append, at, by, name, read, register, sample, wait_until};
 use sample::{DataFate, Gap, GapCause, OldName, PvId, Record, Sample, Sink, TimeRange, Timestamp, Value};
-use sim::SimDisk;
-use store::{Action, Config, Purge, Store, Stretch, Summary};
+use sim::{Crash, SimDisk};
+use store::{Action, Config, Purge, Store, Stretch, Summary, disk::Disk};
 
 /// Samples every nanosecond, many blocks of them.
 const COUNT: i64 = 20_000;
@@ -192,4 +192,75 @@ fn what_was_deleted_long_ago_is_purged_unasked_only_if_the_config_says_so() {
         assert_eq!(store.reader().removed().len(), left);
         assert_eq!(read(&store, pvs[0], TimeRange::ALL).len() as i64, COUNT);
     }
+}
+
+/// One damaged segment must not keep a purge from being ordered, nor all others from being merged while it is not done.
+#[test]
+fn a_purge_goes_on_beside_a_damaged_segment() {
+    let disk = Arc::new(SimDisk::default());
+    let (store, pvs) = filled(&disk);
+    store.close(at(i64::from(u32::MAX) * 4000)).unwrap();
+    let mut segments: Vec<String> = disk.keys().into_iter().filter(|key| key.ends_with(".seg")).collect();
+    segments.sort();
+    let end = disk.len(&segments[0]).unwrap() as usize;
+    disk.damage(&segments[0], end - 1, 0x20);
+    let store = Store::open_on(disk.clone(), config(), at(0)).unwrap();
+    store.writer().delete_range(pvs[0], range(COUNT / 2 + 7, 19_800), &by(30)).unwrap();
+    store.writer().remove(&[pvs[1]], DataFate::Delete, &by(31)).unwrap();
+    store.writer().purge(Purge { pv: None, before: at(i64::MAX) }, &by(40)).unwrap();
+    let other = register(&store, &["C"]).unwrap()[0];
+    for round in 0..20 {
+        let now = (20_000 + round * 700) * 1_000_000_000;
+        append(&store, other, &[sample(now, Value::F64(7.0))]).unwrap();
+        store.tick(at(now + 650_000_000_000));
+        wait_until("the head is flushed", || store.reader().health().head_samples == 0);
+    }
+    wait_until("segments are merged", || store.reader().health().merged_segments >= 16);
+    let health = store.reader().health();
+    assert!(health.purging > 0, "what the damaged one holds is not known to be gone");
+    assert!(health.problems.iter().all(|problem| !problem.contains("cannot be merged")), "{:?}", health.problems);
+}
+
+/// What a deletion, the purge of it and more samples leave when the power goes at any change of the disk.
+#[test]
+fn a_power_cut_at_any_change_of_a_deletion_and_its_purge_loses_nothing_else() {
+    let old = || samples(0..300, 0.0);
+    let late = samples(100..110, 0.5);
+    let left = [samples(0..50, 0.0), samples(250..300, 0.0)].concat();
+    let mut purged = 0;
+    for cut in 0.. {
+        let disk = Arc::new(SimDisk::default());
+        let store = Store::open_on(disk.clone(), config(), at(0)).unwrap();
+        let pv = register(&store, &["A", "B"]).unwrap()[0];
+        append(&store, pv, &old()).unwrap();
+        store.close(at(400)).unwrap();
+        let store = Store::open_on(disk.clone(), config(), at(500)).unwrap();
+        disk.crash_after(disk.changes() + cut);
+        let deleted = store.writer().delete_range(pv, range(50, 250), &by(600)).is_ok();
+        let appended = deleted && append(&store, pv, &late).is_ok();
+        store.tick(at(i64::from(u32::MAX) * 1000));
+        let flushed = || disk.has_crashed() || store.reader().health().head_samples == 0;
+        wait_until("the head is flushed", flushed);
+        let held = appended && store.reader().health().head_samples == 0;
+        let ordered = store.writer().purge(Purge { pv: None, before: at(i64::MAX) }, &by(700)).is_ok();
+        wait_until("the purge is done", || disk.has_crashed() || store.reader().health().purging == 0);
+        let survived = !disk.has_crashed();
+        drop(store);
+        for crash in [Crash::OfProcess, if cut % 2 == 0 { Crash::Forgetful } else { Crash::Torn(cut) }] {
+            let context = format!("cut after {cut}, {crash:?}, deleted {deleted}, held {held}, ordered {ordered}");
+            let store = Store::open_on(Arc::new(disk.after(crash)), config(), at(i64::from(u32::MAX) * 2000)).unwrap();
+            wait_until("the purge is done", || store.reader().health().purging == 0);
+            let found = read(&store, pv, TimeRange::ALL);
+            let (new, rest): (Vec<_>, Vec<_>) = found.into_iter().partition(|sample| late.contains(sample));
+            assert!(new == late || (new.is_empty() && !held), "{context}: {} of the later ones", new.len());
+            assert!(rest == left || (rest == old() && !deleted), "{context}: {} are left", rest.len());
+            assert!(!(deleted && ordered) || store.reader().deletions().is_empty(), "{context}: it can be undone");
+            assert_eq!(store.reader().extent(pv).unwrap().2, (new.len() + rest.len()) as u64, "{context}");
+        }
+        purged += usize::from(ordered);
+        if survived {
+            break;
+        }
+    }
+    assert!(purged > 0);
 }
