@@ -1,18 +1,19 @@
-//! The store against a model: a list of all samples in the order of arrival. Whatever is appended, flushed, closed or dropped,
-//! both give the same answers.
+//! The store against a model: a list of all samples in the order of arrival. Whatever is appended, flushed, closed,
+//! dropped, deleted, brought back or renamed, both give the same answers.
 
 mod common;
 mod sim;
 
 use std::sync::Arc;
 
-use common::{at, read, register, wait_until};
+use common::{at, by, name, read, register, wait_until};
 use proptest::prelude::*;
 use sample::{
-    Alarm, Batch, Column, Element, PvId, Record, Sample, Severity, Sink, TimeRange, Timestamp, Value, ValueType,
+    Alarm, Batch, Column, DataFate, Element, OldName, PvId, Record, Sample, Severity, Sink, TimeRange, Timestamp,
+    Value, ValueType,
 };
 use sim::SimDisk;
-use store::{Config, Store, Stretch, Summary};
+use store::{Config, Error, Store, Stretch, Summary};
 
 const PVS: [&str; 2] = ["A", "B"];
 
@@ -22,6 +23,24 @@ enum Step {
     Flush,
     Close,
     Drop,
+    /// Hides what of a PV lies between two times.
+    Delete(usize, i64, i64),
+    /// Undoes the oldest deletion.
+    Undo,
+    Rename(usize),
+    /// Takes a PV out and brings it back.
+    Remove(usize),
+}
+
+/// A sample that arrived, and the deletions that hide it.
+#[derive(Clone, Debug)]
+struct Arrived {
+    sample: Sample,
+    hidden_by: Vec<u64>,
+}
+
+fn visible(arrived: &[Arrived]) -> Vec<Sample> {
+    arrived.iter().filter(|one| one.hidden_by.is_empty()).map(|one| one.sample.clone()).collect()
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -56,6 +75,10 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Flush),
         1 => Just(Step::Close),
         1 => Just(Step::Drop),
+        2 => (0..PVS.len(), 0..60i64, 1..40i64).prop_map(|(pv, t0, len)| Step::Delete(pv, t0, t0 + len)),
+        1 => Just(Step::Undo),
+        1 => (0..PVS.len()).prop_map(Step::Rename),
+        1 => (0..PVS.len()).prop_map(Step::Remove),
     ]
 }
 
@@ -93,6 +116,18 @@ fn append(store: &Store, pv: PvId, samples: &[Sample]) {
         }
     }
     store.writer().append(&records, at(0)).unwrap();
+}
+
+/// Deletes a range, which is refused only if nothing can be seen in it.
+fn delete(store: &Store, pv: PvId, arrived: &mut [Arrived], range: TimeRange) {
+    match store.writer().delete_range(pv, range, &by(0)) {
+        Ok(deletion) => {
+            let meant = arrived.iter_mut().filter(|one| range.contains(one.sample.time));
+            meant.for_each(|one| one.hidden_by.push(deletion.number));
+        }
+        Err(Error::NothingThere { .. }) => assert_eq!(expected(&visible(arrived), range), []),
+        Err(error) => panic!("{error}"),
+    }
 }
 
 fn compare(store: &Store, pvs: &[PvId], arrived: &[Vec<Sample>; 2]) {
@@ -148,14 +183,14 @@ proptest! {
         let disk = Arc::new(SimDisk::default());
         let mut store = Store::open_on(disk.clone(), config(), at(0)).unwrap();
         let pvs = register(&store, &PVS).unwrap();
-        let mut arrived = [Vec::new(), Vec::new()];
+        let mut arrived: [Vec<Arrived>; 2] = [Vec::new(), Vec::new()];
         let mut now = 0;
         for step in steps {
             now += 1_000_000_000_000;
             match step {
                 Step::Append(pv, samples) => {
                     append(&store, pvs[pv], &samples);
-                    arrived[pv].extend(samples);
+                    arrived[pv].extend(samples.into_iter().map(|sample| Arrived { sample, hidden_by: Vec::new() }));
                 }
                 Step::Flush => {
                     store.tick(at(now));
@@ -169,10 +204,24 @@ proptest! {
                     drop(store);
                     store = Store::open_on(disk.clone(), config(), at(now)).unwrap();
                 }
+                Step::Delete(pv, t0, t1) => delete(&store, pvs[pv], &mut arrived[pv], TimeRange { t0: at(t0), t1: at(t1) }),
+                Step::Undo => {
+                    let Some(number) = store.reader().deletions().first().map(|deletion| deletion.number) else { continue };
+                    store.writer().restore_range(number, &by(now)).unwrap();
+                    arrived.iter_mut().flatten().for_each(|one| one.hidden_by.retain(|by| *by != number));
+                }
+                Step::Rename(pv) => {
+                    store.writer().rename(pvs[pv], &name(&format!("{pv}:{now}")), OldName::Free, &by(now)).unwrap();
+                }
+                Step::Remove(pv) => {
+                    store.writer().remove(&[pvs[pv]], DataFate::Delete, &by(now)).unwrap();
+                    assert_eq!(read(&store, pvs[pv], TimeRange::ALL), []);
+                    store.writer().restore(pvs[pv], None, &by(now)).unwrap();
+                }
             }
         }
-        compare(&store, &pvs, &arrived);
-        let total = arrived.iter().map(|samples| samples.len() as u64).sum::<u64>();
+        compare(&store, &pvs, &arrived.each_ref().map(|arrived| visible(arrived)));
+        let total = arrived.iter().map(|arrived| arrived.len() as u64).sum::<u64>();
         assert_eq!(store.reader().watermark().appended, total);
     }
 }
