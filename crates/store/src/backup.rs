@@ -258,10 +258,19 @@ impl<P: FnMut(Progress)> Run<P> {
     /// Copies a file of the log as it is now; it may grow meanwhile.
     fn log_file(&mut self, key: &str) -> Result<(), Unfinished> {
         let part = format!("{key}.{PART}");
-        self.target.set_len(&part, 0).map_err(|error| unwritten(&part, error))?;
-        let source = self.source.clone();
-        self.copy(&*source, key, &part)?;
-        Ok(self.target.sync(&part).map_err(|error| unwritten(&part, error))?)
+        let (bytes, end) = log_files::read_beside_writer(&*self.source, key).map_err(|error| unread(key, error))?;
+        let target = &self.target;
+        let write = || {
+            target.set_len(&part, 0)?;
+            target.write_at(&part, 0, &bytes[..end])?;
+            target.set_len(&part, bytes.len() as u64)?; // a frame may end with zeros
+            target.sync(&part)
+        };
+        write().map_err(|error| unwritten(&part, error))?;
+        self.done.copied_bytes += bytes.len() as u64;
+        let bytes_total = self.bytes_total.max(self.done.copied_bytes);
+        (self.progress)(Progress { bytes: self.done.copied_bytes, bytes_total });
+        Ok(())
     }
 
     /// Everything is there: the catalogue takes its place, then the log, and what is not named any more goes.

@@ -153,6 +153,13 @@ impl Engine {
         self.ingest.lock().expect("no holder of this lock panics")
     }
 
+    /// Another process may have the archive open by now.
+    pub(crate) fn refuse_if_closed(&self) -> Result<(), Error> {
+        let ingest = self.ingest();
+        let closed = ingest.refusal.as_ref().filter(|_| ingest.closed);
+        closed.map_or(Ok(()), |reason| Err(Error::Refused { reason: reason.clone() }))
+    }
+
     /// Takes records: into the log's buffer and into the head, or not at all.
     pub(crate) fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Error> {
         let samples = records.iter().map(|(_, record)| record.samples() as u64).sum::<u64>();

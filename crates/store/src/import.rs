@@ -125,6 +125,7 @@ impl Import {
             return Err(Error::CannotDo { doing: "enter the part of an import", reason: FAILED.to_owned() });
         }
         self.write()?;
+        self.engine.refuse_if_closed()?;
         let imported = ImportedPart {
             samples: self.written.iter().map(|manifest| manifest.samples).sum(),
             bytes: self.written.iter().map(|manifest| manifest.bytes).sum(),

@@ -118,3 +118,14 @@ pub(crate) fn bytes(disk: &dyn Disk) -> u64 {
     let numbers = files(disk).unwrap_or_default();
     numbers.into_iter().map(|number| disk.len(&key(number)).unwrap_or(0)).sum()
 }
+
+/// A file to which somebody may be writing, and where the room for more begins in it. Bytes reach a file in their order, but a
+/// reader who is overtaken sees later ones without earlier ones; on a second look all is there that stands before a byte that
+/// was seen.
+pub(crate) fn read_beside_writer(disk: &dyn Disk, key: &str) -> io::Result<(Vec<u8>, usize)> {
+    let mut bytes = vec![0; disk.len(key)? as usize];
+    disk.read_at(key, 0, &mut bytes)?;
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    disk.read_at(key, 0, &mut bytes[..end])?;
+    Ok((bytes, end))
+}

@@ -98,8 +98,10 @@ impl Reader {
     }
 
     fn merged(&self, pv: PvId, range: TimeRange, summaries: Summaries) -> Samples {
+        // A purge changes the segments first and then forgets the deletion: what is deleted is never seen in between.
+        let registry = self.engine.registry();
         let snapshot = self.engine.snapshot();
-        if self.engine.registry().is_deleted(pv) {
+        if registry.is_deleted(pv) {
             return Samples::new(range, Vec::new());
         }
         let mut parts = Vec::new();
@@ -107,7 +109,7 @@ impl Reader {
             let manifest = &segment.manifest;
             if manifest.may_hold(pv) && overlap(manifest.t0, manifest.t1, range) {
                 let counters = self.engine.counters.clone();
-                let hidden = self.engine.registry().hidden_in(pv, manifest);
+                let hidden = registry.hidden_in(pv, manifest);
                 let lookup = Lookup { pv, segment: segment.clone(), counters, summaries, hidden };
                 parts.push(Part::segment(lookup, parts.len() as u64));
             }

@@ -16,6 +16,7 @@ impl Engine {
     /// Makes a change out of what there is, enters it into the catalogue, then lets everybody see it.
     pub(crate) fn change<T>(&self, make: impl FnOnce(&Registry, &mut Change) -> Result<T, Error>) -> Result<T, Error> {
         let _registering = self.registering.lock().expect("no holder of this lock panics");
+        self.refuse_if_closed()?;
         let mut change = Change::default();
         let made = make(&self.registry(), &mut change)?;
         if !change.is_empty() {

@@ -162,6 +162,8 @@ impl Drop for Store {
             Err(Error::Refused { .. }) => {}
             Err(error) => tracing::error!("the last samples cannot be written to the log: {error}"),
         }
+        // A change of the catalogue that has begun ends before the lock is given up.
+        let _registering = self.engine.registering.lock();
         let mut ingest = self.engine.ingest();
         ingest.closed = true;
         ingest.refusal = Some("the archive is closed".to_owned());

@@ -54,6 +54,7 @@ fn a_backup_beside_a_busy_archiver_holds_all_that_was_durable_when_it_began() {
     let (store, pv) = open(archive.path());
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _end = SetOnDrop(&done); // also when something below panics
         scope.spawn(|| {
             let mut next = 0;
             while !done.load(Relaxed) {
@@ -79,8 +80,16 @@ fn a_backup_beside_a_busy_archiver_holds_all_that_was_durable_when_it_began() {
             assert!(got == samples(0, got.len() as i64), "round {round}");
             assert_eq!(opened.reader().health().problems, Vec::<String>::new(), "round {round}");
         }
-        done.store(true, Relaxed);
     });
+}
+
+/// Ends the thread beside a test, whatever the end of the test is.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
 }
 
 #[test]
