@@ -262,13 +262,8 @@ impl<P: FnMut(Progress)> Check<P> {
     }
 
     fn log(&mut self, key: &str, is_last: bool) -> Result<(), Error> {
-        let bytes = match log_files::read_beside_writer(&*self.disk, key) {
-            Ok((bytes, _)) => bytes,
-            Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::UnexpectedEof].contains(&error.kind()) => {
-                return Ok(());
-            }
-            Err(source) => return Err(Error::Io { doing: "read", path: key.to_owned(), source }),
-        };
+        let read = log_files::read_beside_writer(&*self.disk, key);
+        let Some((bytes, _)) = copy::if_there(key, read)? else { return Ok(()) };
         let scan = log_scan::scan(&bytes);
         if let Some(version) = scan.newer {
             self.problem(format!(

@@ -13,14 +13,20 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Files, folders and what makes them durable. Written bytes are durable after `sync`, names after `sync_folder`.
-pub trait Disk: fmt::Debug + Send + Sync + 'static {
-    /// Makes a folder and those above it; no error if it is there.
-    fn create_folder(&self, folder: &str) -> io::Result<()>;
+/// Files that are whole: all that a segment asks for, and what an object store has as well.
+pub trait Objects: fmt::Debug + Send + Sync + 'static {
     /// How long a file is.
     fn len(&self, key: &str) -> io::Result<u64>;
     /// Fills `bytes` from a file; an error if it ends before.
     fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, key: &str) -> io::Result<()>;
+}
+
+/// Files, folders and what makes them durable. Written bytes are durable after `sync`, names after `sync_folder`.
+pub trait Disk: Objects {
+    /// Makes a folder and those above it; no error if it is there.
+    fn create_folder(&self, folder: &str) -> io::Result<()>;
     /// Writes all bytes, creating the file if it is not there. After an error any part of them may be written.
     fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Cuts a file off or extends it with zeros, creating it if it is not there.
@@ -38,8 +44,6 @@ pub trait Disk: fmt::Debug + Send + Sync + 'static {
     fn sync(&self, key: &str) -> io::Result<()>;
     /// Gives a file another name, replacing what has it.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
-    /// Removes a file.
-    fn remove(&self, key: &str) -> io::Result<()>;
     /// The names in a folder, files and folders, in no order.
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
     /// Makes the names in a folder durable.
@@ -125,17 +129,24 @@ enum How {
     Write,
 }
 
-impl Disk for RealDisk {
-    fn create_folder(&self, folder: &str) -> io::Result<()> {
-        fs::create_dir_all(self.path(folder))
-    }
-
+impl Objects for RealDisk {
     fn len(&self, key: &str) -> io::Result<u64> {
         fs::metadata(self.path(key)).map(|metadata| metadata.len())
     }
 
     fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         self.file(key, How::Read)?.read_exact_at(bytes, offset)
+    }
+
+    fn remove(&self, key: &str) -> io::Result<()> {
+        self.forget(key);
+        fs::remove_file(self.path(key))
+    }
+}
+
+impl Disk for RealDisk {
+    fn create_folder(&self, folder: &str) -> io::Result<()> {
+        fs::create_dir_all(self.path(folder))
     }
 
     fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -176,11 +187,6 @@ impl Disk for RealDisk {
         self.forget(from);
         self.forget(to);
         fs::rename(self.path(from), self.path(to))
-    }
-
-    fn remove(&self, key: &str) -> io::Result<()> {
-        self.forget(key);
-        fs::remove_file(self.path(key))
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {

@@ -17,7 +17,11 @@ use std::{
     time::Duration,
 };
 
-use crate::{config, disk::Disk, manifest::Manifest};
+use crate::{
+    config,
+    disk::{Disk, Objects},
+    manifest::Manifest,
+};
 
 /// The mark of a place.
 const MARK: &str = "pvark-place";
@@ -189,7 +193,7 @@ impl Places {
     }
 
     /// With what a segment is read.
-    pub(crate) fn disk_for(&self, near: &Arc<dyn Disk>, manifest: &Manifest) -> Arc<dyn Disk> {
+    pub(crate) fn disk_for(&self, near: &Arc<dyn Disk>, manifest: &Manifest) -> Arc<dyn Objects> {
         match self.of(manifest) {
             None => near.clone(),
             Some(place) => Arc::new(Moved { near: near.clone(), far: place.clone(), tables_at: manifest.tables_at }),
@@ -205,10 +209,6 @@ impl Places {
 /// The key of the near part of a moved segment.
 pub(crate) fn tables_key(key: &str) -> String {
     format!("{}.tables", key.strip_suffix(".seg").unwrap_or(key))
-}
-
-fn unsupported<T>() -> io::Result<T> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// The disk of one moved segment, which is only read and removed: its near part answers for what lies behind the blocks.
@@ -227,7 +227,7 @@ impl Moved {
     }
 }
 
-impl Disk for Moved {
+impl Objects for Moved {
     fn len(&self, key: &str) -> io::Result<u64> {
         self.far(self.far.disk().and_then(|disk| disk.len(key)))
     }
@@ -247,38 +247,4 @@ impl Disk for Moved {
     fn remove(&self, key: &str) -> io::Result<()> {
         self.far(self.far.disk().and_then(|disk| disk.remove(key)))
     }
-
-    fn create_folder(&self, _: &str) -> io::Result<()> {
-        unsupported()
-    }
-
-    fn write_at(&self, _: &str, _: u64, _: &[u8]) -> io::Result<()> {
-        unsupported()
-    }
-
-    fn set_len(&self, _: &str, _: u64) -> io::Result<()> {
-        unsupported()
-    }
-
-    fn sync(&self, _: &str) -> io::Result<()> {
-        unsupported()
-    }
-
-    fn rename(&self, _: &str, _: &str) -> io::Result<()> {
-        unsupported()
-    }
-
-    fn list(&self, _: &str) -> io::Result<Vec<String>> {
-        unsupported()
-    }
-
-    fn sync_folder(&self, _: &str) -> io::Result<()> {
-        unsupported()
-    }
-
-    fn lock(&self, _: &str) -> io::Result<bool> {
-        unsupported()
-    }
-
-    fn unlock(&self, _: &str) {}
 }

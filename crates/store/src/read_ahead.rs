@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use crate::disk::Disk;
+use crate::disk::Objects;
 
 /// So much is read at once; a merge has three such pieces for each of its segments.
 const PIECE_BYTES: u64 = 64 << 10;
@@ -16,14 +16,14 @@ const PIECES: usize = 3;
 /// The disk of one file that does not change.
 #[derive(Debug)]
 pub(crate) struct ReadAhead {
-    disk: Arc<dyn Disk>,
+    disk: Arc<dyn Objects>,
     len: u64,
     /// Where each piece begins, and what is in it; the one that was used last is the last.
     pieces: Mutex<Vec<(u64, Vec<u8>)>>,
 }
 
 impl ReadAhead {
-    pub(crate) fn new(disk: Arc<dyn Disk>, len: u64) -> ReadAhead {
+    pub(crate) fn new(disk: Arc<dyn Objects>, len: u64) -> ReadAhead {
         ReadAhead { disk, len, pieces: Mutex::default() }
     }
 }
@@ -34,11 +34,7 @@ fn part(piece: &(u64, Vec<u8>), offset: u64, len: usize) -> Option<&[u8]> {
     piece.1.get(start..start.checked_add(len)?)
 }
 
-fn unsupported<T>() -> io::Result<T> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-impl Disk for ReadAhead {
+impl Objects for ReadAhead {
     fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let wanted = bytes.len() as u64;
         let end = offset.saturating_add(PIECE_BYTES).min(self.len);
@@ -68,41 +64,8 @@ impl Disk for ReadAhead {
         self.disk.len(key)
     }
 
-    fn create_folder(&self, _: &str) -> io::Result<()> {
-        unsupported()
-    }
-
-    fn write_at(&self, _: &str, _: u64, _: &[u8]) -> io::Result<()> {
-        unsupported()
-    }
-
-    fn set_len(&self, _: &str, _: u64) -> io::Result<()> {
-        unsupported()
-    }
-
-    fn sync(&self, _: &str) -> io::Result<()> {
-        unsupported()
-    }
-
-    fn rename(&self, _: &str, _: &str) -> io::Result<()> {
-        unsupported()
-    }
-
+    /// A merge reads; whoever enters what it made removes.
     fn remove(&self, _: &str) -> io::Result<()> {
-        unsupported()
+        Err(io::ErrorKind::Unsupported.into())
     }
-
-    fn list(&self, _: &str) -> io::Result<Vec<String>> {
-        unsupported()
-    }
-
-    fn sync_folder(&self, _: &str) -> io::Result<()> {
-        unsupported()
-    }
-
-    fn lock(&self, _: &str) -> io::Result<bool> {
-        unsupported()
-    }
-
-    fn unlock(&self, _: &str) {}
 }

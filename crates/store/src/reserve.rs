@@ -12,7 +12,7 @@ use std::{
 
 use sample::Timestamp;
 
-use crate::disk::Disk;
+use crate::disk::{Disk, Objects};
 
 /// The file whose only use is its size.
 pub(crate) const KEY: &str = "reserve";
@@ -144,17 +144,23 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-impl Disk for Reserve {
-    fn create_folder(&self, folder: &str) -> io::Result<()> {
-        self.with_room("", || self.disk.create_folder(folder))
-    }
-
+impl Objects for Reserve {
     fn len(&self, key: &str) -> io::Result<u64> {
         self.disk.len(key)
     }
 
     fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         self.disk.read_at(key, offset, bytes)
+    }
+
+    fn remove(&self, key: &str) -> io::Result<()> {
+        self.disk.remove(key)
+    }
+}
+
+impl Disk for Reserve {
+    fn create_folder(&self, folder: &str) -> io::Result<()> {
+        self.with_room("", || self.disk.create_folder(folder))
     }
 
     fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -179,10 +185,6 @@ impl Disk for Reserve {
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.with_room(to, || self.disk.rename(from, to))
-    }
-
-    fn remove(&self, key: &str) -> io::Result<()> {
-        self.disk.remove(key)
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {

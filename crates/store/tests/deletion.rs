@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use common::{append, at, by, name, read, register, sample, wait_until};
 use sample::{DataFate, Gap, GapCause, OldName, PvId, Record, Sample, Sink, TimeRange, Timestamp, Value};
 use sim::{Crash, SimDisk};
-use store::{Action, Config, Purge, Store, Stretch, Summary, disk::Disk};
+use store::{Action, Config, Purge, Store, Stretch, Summary, disk::Objects};
 
 /// Samples every nanosecond, many blocks of them.
 const COUNT: i64 = 20_000;

@@ -16,7 +16,7 @@ use common::{append, at, read, register, sample, wait_until};
 use sample::{PvId, Sample, TimeRange, Value};
 use store::{
     Config, Store,
-    disk::{Disk, RealDisk},
+    disk::{Disk, Objects, RealDisk},
 };
 
 /// A disk that counts how often segments are read.
@@ -38,41 +38,54 @@ impl Counting {
     }
 }
 
-impl Disk for Counting {
-    fn create_folder(&self, folder: &str) -> io::Result<()> {
-        self.disk.create_folder(folder)
-    }
+impl Objects for Counting {
     fn len(&self, key: &str) -> io::Result<u64> {
         self.disk.len(key)
     }
+
     fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         self.reads.fetch_add(u64::from(key.ends_with(".seg")), Relaxed);
         self.disk.read_at(key, offset, bytes)
     }
-    fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.disk.write_at(key, offset, bytes)
-    }
-    fn set_len(&self, key: &str, len: u64) -> io::Result<()> {
-        self.disk.set_len(key, len)
-    }
-    fn sync(&self, key: &str) -> io::Result<()> {
-        self.disk.sync(key)
-    }
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
+
     fn remove(&self, key: &str) -> io::Result<()> {
         self.disk.remove(key)
     }
+}
+
+impl Disk for Counting {
+    fn create_folder(&self, folder: &str) -> io::Result<()> {
+        self.disk.create_folder(folder)
+    }
+
+    fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.disk.write_at(key, offset, bytes)
+    }
+
+    fn set_len(&self, key: &str, len: u64) -> io::Result<()> {
+        self.disk.set_len(key, len)
+    }
+
+    fn sync(&self, key: &str) -> io::Result<()> {
+        self.disk.sync(key)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
         self.disk.list(folder)
     }
+
     fn sync_folder(&self, folder: &str) -> io::Result<()> {
         self.disk.sync_folder(folder)
     }
+
     fn lock(&self, key: &str) -> io::Result<bool> {
         self.disk.lock(key)
     }
+
     fn unlock(&self, key: &str) {
         self.disk.unlock(key);
     }

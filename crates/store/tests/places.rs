@@ -15,7 +15,10 @@ use std::{
 use common::{append, at, read, register, sample, wait_until};
 use sample::{PvId, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk};
-use store::{Config, Durable, Place, Retention, Rule, Store, Stretch, WeekState, disk::Disk};
+use store::{
+    Config, Durable, Place, Retention, Rule, Store, Stretch, WeekState,
+    disk::{Disk, Objects},
+};
 
 const DAY: i64 = 86_400_000_000_000;
 
@@ -60,20 +63,29 @@ impl Folder {
     }
 }
 
-impl Disk for Folder {
-    fn create_folder(&self, folder: &str) -> io::Result<()> {
-        self.disk.create_folder(&self.key(folder)?)?;
-        self.disk.sync_folder("")
-    }
+impl Objects for Folder {
     fn len(&self, key: &str) -> io::Result<u64> {
         self.disk.len(&self.key(key)?)
     }
+
     fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         if key.ends_with(".seg") {
             self.reads.fetch_add(1, SeqCst);
         }
         self.disk.read_at(&self.key(key)?, offset, bytes)
     }
+
+    fn remove(&self, key: &str) -> io::Result<()> {
+        self.disk.remove(&self.key(key)?)
+    }
+}
+
+impl Disk for Folder {
+    fn create_folder(&self, folder: &str) -> io::Result<()> {
+        self.disk.create_folder(&self.key(folder)?)?;
+        self.disk.sync_folder("")
+    }
+
     fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut bytes = bytes.to_vec();
         if self.lies.load(SeqCst) && key.ends_with(".seg.tmp") {
@@ -81,27 +93,31 @@ impl Disk for Folder {
         }
         self.disk.write_at(&self.key(key)?, offset, &bytes)
     }
+
     fn set_len(&self, key: &str, len: u64) -> io::Result<()> {
         self.disk.set_len(&self.key(key)?, len)
     }
+
     fn sync(&self, key: &str) -> io::Result<()> {
         self.disk.sync(&self.key(key)?)
     }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.disk.rename(&self.key(from)?, &self.key(to)?)
     }
-    fn remove(&self, key: &str) -> io::Result<()> {
-        self.disk.remove(&self.key(key)?)
-    }
+
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
         self.disk.list(&self.key(folder)?)
     }
+
     fn sync_folder(&self, folder: &str) -> io::Result<()> {
         self.disk.sync_folder(&self.key(folder)?)
     }
+
     fn lock(&self, _: &str) -> io::Result<bool> {
         Err(io::ErrorKind::Unsupported.into())
     }
+
     fn unlock(&self, _: &str) {}
 }
 

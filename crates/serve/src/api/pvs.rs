@@ -73,11 +73,12 @@ pub(crate) fn show(call: &Call) -> Answer {
         ),
         ("refusal".to_owned(), status.refusal.into()),
     ]);
-    let fields = reader.fields(entry.id, Timestamp::MAX)?;
-    if !fields.is_empty() {
+    if object["type"] == "structure" {
+        let fields = reader.fields(entry.id, Timestamp::MAX)?;
         let fields =
             fields.into_iter().map(|(name, value_type)| json!({ "name": name, "type": value_type.to_string() }));
-        object.insert("fields".to_owned(), fields.collect::<Vec<_>>().into());
+        let fields: Vec<_> = fields.collect();
+        object.extend((!fields.is_empty()).then(|| ("fields".to_owned(), fields.into())));
     }
     json(&object)
 }

@@ -31,21 +31,21 @@ pub(crate) fn show(call: &Call) -> Answer {
     };
     let limit: Option<u64> = call.number("limit")?;
     let newest = call.metadata_at_end(entry.id, range)?;
-    let last = call.app.query.last_before(&series, range.t1)?.map(|sample| sample.value.value_type());
-    let field = series.field.clone();
-    let samples = call.app.query.samples(&Request { series, range, before });
+    let samples = call.app.query.samples(&Request { series: series.clone(), range, before });
     match format {
         "csv" => chunks(CSV, SamplesCsv::new(samples, limit)),
         "arrow" => {
-            let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type);
-            let usual = if field.is_none() { announced } else { last };
+            let usual = match series.field {
+                None => newest.as_ref().and_then(|(_, metadata)| metadata.value_type),
+                Some(_) => call.app.query.last_before(&series, range.t1)?.map(|sample| sample.value.value_type()),
+            };
             let usual = usual.unwrap_or(ValueType::scalar(Element::F64));
             let stream = SamplesArrow::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;
             chunks(arrow::CONTENT_TYPE, stream)
         }
         _ => {
             let mut head = head(&entry, range, newest.as_ref());
-            head.extend(field.map(|path| ("field".to_owned(), (&*path).into())));
+            head.extend(series.field.as_deref().map(|path| ("field".to_owned(), path.into())));
             chunks(JSON, SamplesJson::new(head, samples, limit))
         }
     }

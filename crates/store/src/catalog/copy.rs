@@ -67,8 +67,13 @@ pub(crate) fn read_file(disk: &dyn Disk, key: &str) -> Result<Option<Vec<u8>>, E
         disk.read_at(key, 0, &mut bytes)?;
         Ok(bytes)
     };
-    match read() {
-        Ok(bytes) => Ok(Some(bytes)),
+    if_there(key, read())
+}
+
+/// What was read of a file; none if it is not there any more, or became shorter meanwhile.
+pub(crate) fn if_there<T>(key: &str, read: io::Result<T>) -> Result<Option<T>, Error> {
+    match read {
+        Ok(read) => Ok(Some(read)),
         Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::UnexpectedEof].contains(&error.kind()) => Ok(None),
         Err(source) => Err(Error::Io { doing: "read", path: key.to_owned(), source }),
     }

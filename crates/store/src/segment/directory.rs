@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     bytes::{Cursor, Malformed},
+    manifest::Manifest,
     segment_format::{FOOTER_FIXED_LEN, PAGE_RECORDS, RECORD_LEN, TABLES, VERSION},
 };
 
@@ -90,6 +91,24 @@ pub(crate) struct Footer {
     pub(crate) names_check: u64,
     pub(crate) first_pvs: Vec<u32>,
     pub(crate) last_pv: u32,
+}
+
+impl Footer {
+    /// What the catalogue is told of a file with this end.
+    pub(super) fn manifest(&self, key: String, bytes: u64) -> Manifest {
+        Manifest {
+            sequence: self.sequence,
+            last: self.sequence,
+            tables_at: self.tables_at,
+            blocks: self.blocks,
+            samples: self.samples,
+            t0: self.t0,
+            t1: self.t1,
+            first_pv: PvId(self.first_pvs.first().copied().unwrap_or(u32::MAX)),
+            last_pv: PvId(self.last_pv),
+            ..Manifest::unknown(key, bytes)
+        }
+    }
 }
 
 pub(super) fn put_page(out: &mut Vec<u8>, records: &[Record]) {

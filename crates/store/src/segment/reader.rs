@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Error, Summary, block,
     bytes::{Cursor, Malformed},
-    disk::Disk,
+    disk::Objects,
     segment_format::{HEADER_LEN, MAGIC, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN, TAIL_MAGIC, VERSION},
 };
 
@@ -39,7 +39,7 @@ const LEVEL_BYTES: u32 = 16 << 10;
 pub(crate) struct Segment {
     // fixed after start
     pub(crate) manifest: Manifest,
-    disk: Arc<dyn Disk>,
+    disk: Arc<dyn Objects>,
     // read when first needed
     footer: OnceLock<Footer>,
     // atomic
@@ -58,7 +58,7 @@ impl Drop for Segment {
 }
 
 impl Segment {
-    pub(crate) fn new(disk: Arc<dyn Disk>, manifest: Manifest) -> Segment {
+    pub(crate) fn new(disk: Arc<dyn Objects>, manifest: Manifest) -> Segment {
         Segment {
             manifest,
             disk,
@@ -69,22 +69,11 @@ impl Segment {
     }
 
     /// A file whose manifest is not at hand: it is made from the file's own footer.
-    pub(crate) fn of_file(disk: Arc<dyn Disk>, key: &str) -> Result<Segment, Error> {
+    pub(crate) fn of_file(disk: Arc<dyn Objects>, key: &str) -> Result<Segment, Error> {
         let io = |source| Error::Io { doing: "read", path: key.to_owned(), source };
         let bytes = disk.len(key).map_err(io)?;
         let footer = read_footer(&*disk, key, bytes, 0)?;
-        let manifest = Manifest {
-            sequence: footer.sequence,
-            last: footer.sequence,
-            tables_at: footer.tables_at,
-            blocks: footer.blocks,
-            samples: footer.samples,
-            t0: footer.t0,
-            t1: footer.t1,
-            first_pv: PvId(footer.first_pvs.first().copied().unwrap_or(u32::MAX)),
-            last_pv: PvId(footer.last_pv),
-            ..Manifest::unknown(key.to_owned(), bytes)
-        };
+        let manifest = footer.manifest(key.to_owned(), bytes);
         let segment = Segment::new(disk, manifest);
         segment.footer.get_or_init(|| footer);
         Ok(segment)
@@ -319,7 +308,7 @@ impl Tables<'_> {
 
 /// The footer of a file of so many bytes, from one read where it is not too long. Nothing before `tables_at` is read: the blocks may
 /// lie in a slower place.
-fn read_footer(disk: &dyn Disk, key: &str, bytes: u64, tables_at: u64) -> Result<Footer, Error> {
+fn read_footer(disk: &dyn Objects, key: &str, bytes: u64, tables_at: u64) -> Result<Footer, Error> {
     let len = bytes.saturating_sub(tables_at).min(END_BYTES);
     let mut end = read_bytes(disk, key, bytes, bytes - len, len)?;
     let Some((rest, tail)) = end.split_last_chunk::<TAIL_LEN>() else {
@@ -346,7 +335,7 @@ fn read_footer(disk: &dyn Disk, key: &str, bytes: u64, tables_at: u64) -> Result
     })
 }
 
-fn read_bytes(disk: &dyn Disk, key: &str, file_len: u64, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
+fn read_bytes(disk: &dyn Objects, key: &str, file_len: u64, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
     if offset.checked_add(len).is_none_or(|end| end > file_len) {
         return Err(corrupt(key, format!("byte {offset} and {len} more lie beyond its end")));
     }

@@ -145,7 +145,7 @@ impl SegmentWriter {
     /// blocks there is no file. `named` tells the name of each PV, if it is known.
     pub(crate) fn finish(mut self, named: &dyn Fn(PvId) -> Option<Named>) -> io::Result<Option<Manifest>> {
         self.finish_pv();
-        let (Some(first), Some(last)) = (self.records.first(), self.records.last()) else { return Ok(None) };
+        let Some(last) = self.records.last() else { return Ok(None) };
         let records = || self.records.iter();
         let mut footer = Footer {
             pvs: self.records.len() as u32,
@@ -159,7 +159,6 @@ impl SegmentWriter {
             last_pv: last.pv.0,
             ..Footer::default()
         };
-        let first_pv = first.pv;
         self.buffer.append(&mut self.tables);
         self.records.iter_mut().for_each(|record| record.tables_at += footer.tables_at);
         footer.pages_at = self.offset();
@@ -176,18 +175,7 @@ impl SegmentWriter {
         self.buffer.extend_from_slice(&TAIL_MAGIC);
         self.write_out()?;
         self.disk.sync(&self.key)?;
-        Ok(Some(Manifest {
-            sequence: footer.sequence,
-            last: footer.sequence,
-            tables_at: footer.tables_at,
-            blocks: footer.blocks,
-            samples: footer.samples,
-            t0: footer.t0,
-            t1: footer.t1,
-            first_pv,
-            last_pv: PvId(footer.last_pv),
-            ..Manifest::unknown(self.key, self.written)
-        }))
+        Ok(Some(footer.manifest(self.key, self.written)))
     }
 
     fn write_out(&mut self) -> io::Result<()> {

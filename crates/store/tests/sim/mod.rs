@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, MutexGuard},
 };
 
-use store::disk::Disk;
+use store::disk::{Disk, Objects};
 
 /// What a crash leaves of what was not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,20 +320,7 @@ impl State {
     }
 }
 
-impl Disk for SimDisk {
-    fn create_folder(&self, folder: &str) -> io::Result<()> {
-        let mut state = self.state();
-        state.call(Call::CreateFolder).map_err(Failure::error)?;
-        if !state.folders.contains(folder) {
-            state.change()?;
-            state.folders.insert(folder.to_owned());
-            if folder.is_empty() {
-                state.durable_folders.insert(String::new());
-            }
-        }
-        Ok(())
-    }
-
+impl Objects for SimDisk {
     fn len(&self, key: &str) -> io::Result<u64> {
         let mut state = self.state();
         state.call(Call::Len).map_err(Failure::error)?;
@@ -346,6 +333,30 @@ impl Disk for SimDisk {
         let file = state.file(key)?;
         let found = file.now.get(offset as usize..offset as usize + bytes.len());
         bytes.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn remove(&self, key: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.call(Call::Remove).map_err(Failure::error)?;
+        state.file(key)?;
+        state.change()?;
+        state.names.remove(key);
+        Ok(())
+    }
+}
+
+impl Disk for SimDisk {
+    fn create_folder(&self, folder: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.call(Call::CreateFolder).map_err(Failure::error)?;
+        if !state.folders.contains(folder) {
+            state.change()?;
+            state.folders.insert(folder.to_owned());
+            if folder.is_empty() {
+                state.durable_folders.insert(String::new());
+            }
+        }
         Ok(())
     }
 
@@ -421,15 +432,6 @@ impl Disk for SimDisk {
         state.change()?;
         let file = state.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
         state.names.insert(to.to_owned(), file);
-        Ok(())
-    }
-
-    fn remove(&self, key: &str) -> io::Result<()> {
-        let mut state = self.state();
-        state.call(Call::Remove).map_err(Failure::error)?;
-        state.file(key)?;
-        state.change()?;
-        state.names.remove(key);
         Ok(())
     }
 
