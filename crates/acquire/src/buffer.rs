@@ -25,7 +25,8 @@ pub(crate) struct Buffer {
 struct Queue {
     facts: Vec<(PvId, Fact)>,
     bytes: usize,
-    losses: HashMap<PvId, Gap>,
+    /// By cause too: what a full queue lost before the store was known to refuse is not the store's loss.
+    losses: HashMap<(PvId, GapCause), Gap>,
     refused: bool,
     closed: bool,
 }
@@ -34,7 +35,7 @@ struct Queue {
 #[derive(Debug, Default)]
 pub(crate) struct Drained {
     pub(crate) facts: Vec<(PvId, Fact)>,
-    /// A gap for each PV that lost samples since the last time.
+    /// A gap for each PV and cause that lost samples since the last time.
     pub(crate) losses: Vec<(PvId, Gap)>,
     /// To be given back with `release`.
     pub(crate) bytes: usize,
@@ -61,7 +62,7 @@ impl Buffer {
         let mut queue = self.lock();
         if too_large || queue.bytes + size > self.bytes_max && matches!(fact, Fact::Sample(_)) {
             let cause = if queue.refused || too_large { GapCause::StoreRefused } else { GapCause::QueueFull };
-            let loss = queue.losses.entry(pv).or_insert(Gap { from: now, to: None, cause, lost: 0 });
+            let loss = queue.losses.entry((pv, cause)).or_insert(Gap { from: now, to: None, cause, lost: 0 });
             loss.lost += 1;
             loss.to = Some(Timestamp::from_nanos(now.nanos().saturating_add(1)));
             return Offered::Lost(cause);
@@ -82,7 +83,8 @@ impl Buffer {
         }
         let facts = std::mem::take(&mut queue.facts);
         let bytes = facts.iter().map(|(_, fact)| FACT_BYTES + payload_bytes(fact)).sum();
-        Drained { facts, losses: queue.losses.drain().collect(), bytes, closed: queue.closed }
+        let losses = queue.losses.drain().map(|((pv, _), gap)| (pv, gap)).collect();
+        Drained { facts, losses, bytes, closed: queue.closed }
     }
 
     /// The store has taken what was drained.
@@ -169,6 +171,19 @@ mod tests {
         assert_eq!(buffer.offer(PvId(1), sample(2), Timestamp::from_nanos(2)), Offered::Lost(GapCause::StoreRefused));
         buffer.release(held.bytes);
         assert_eq!(buffer.offer(PvId(1), sample(3), Timestamp::from_nanos(3)), Offered::Taken);
+    }
+
+    #[test]
+    fn each_cause_of_a_loss_is_counted_apart() {
+        let buffer = Buffer::new(0);
+        let lose = |nanos| buffer.offer(PvId(1), sample(nanos), Timestamp::from_nanos(nanos));
+        assert_eq!((lose(0), lose(1)), (Offered::Lost(GapCause::QueueFull), Offered::Lost(GapCause::QueueFull)));
+        buffer.store_refused();
+        assert_eq!(lose(2), Offered::Lost(GapCause::StoreRefused));
+        let mut lost: Vec<_> =
+            buffer.drain(Duration::ZERO).losses.iter().map(|(_, gap)| (gap.cause, gap.lost)).collect();
+        lost.sort_by_key(|(_, lost)| *lost);
+        assert_eq!(lost, [(GapCause::StoreRefused, 1), (GapCause::QueueFull, 2)]);
     }
 
     #[test]
