@@ -258,7 +258,16 @@ mod tests {
     fn update(seconds: i64, value: f64) -> Event {
         let (seconds, nanos) = at(seconds).seconds_and_nanos();
         let value = epics::Value::F64(value);
-        Event::Updated(Reading { value, seconds, nanos, severity: 0, status: 0, message: None, user_tag: 0 })
+        Event::Updated(Reading {
+            value,
+            seconds,
+            nanos,
+            severity: 0,
+            status: 0,
+            message: None,
+            user_tag: 0,
+            overrun: false,
+        })
     }
 
     fn connected() -> Event {

@@ -94,7 +94,16 @@ mod tests {
     use super::*;
 
     fn reading(seconds: i64, nanos: u32) -> Reading {
-        Reading { value: epics::Value::F64(1.5), seconds, nanos, severity: 3, status: 17, message: None, user_tag: -1 }
+        Reading {
+            value: epics::Value::F64(1.5),
+            seconds,
+            nanos,
+            severity: 3,
+            status: 17,
+            message: None,
+            user_tag: -1,
+            overrun: false,
+        }
     }
 
     #[test]

@@ -151,6 +151,7 @@ fn update(value: f64) -> Event {
         status: 0,
         message: None,
         user_tag: 0,
+        overrun: false,
     })
 }
 

@@ -49,6 +49,9 @@ pub struct Reading {
     pub message: Option<Arc<str>>,
     /// pvAccess timeStamp.userTag; 0 by Channel Access.
     pub user_tag: i32,
+    /// Whether the server says that it threw earlier updates away before this one (the overrun bits of pvAccess). How many
+    /// it does not say; an update without the mark proves nothing, as IOCs also drop before they can mark.
+    pub overrun: bool,
 }
 
 /// A value of any type that either protocol carries.

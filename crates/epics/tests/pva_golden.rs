@@ -232,14 +232,15 @@ fn server() -> SocketAddr {
 fn describe(event: &Event) -> String {
     match event {
         Event::Updated(reading) => format!(
-            "Updated {} at {} s {} ns, severity {}, status {}, message {:?}, user tag {}",
+            "Updated {} at {} s {} ns, severity {}, status {}, message {:?}, user tag {}{}",
             value(reading),
             reading.seconds,
             reading.nanos,
             reading.severity,
             reading.status,
             reading.message,
-            reading.user_tag
+            reading.user_tag,
+            if reading.overrun { ", overrun" } else { "" }
         ),
         Event::Described(description) => format!("Described {description:?}"),
         other => format!("{other:?}"),

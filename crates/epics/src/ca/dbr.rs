@@ -105,6 +105,7 @@ pub fn reading(message: &Message<'_>, shape: Shape) -> Result<Reading, Malformed
         status: i32::from(i16_at(payload, 0)),
         message: None,
         user_tag: 0,
+        overrun: false,
     })
 }
 

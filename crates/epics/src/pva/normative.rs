@@ -130,6 +130,7 @@ impl Plan {
                 status: last.status,
                 message: last.message.clone(),
                 user_tag: last.user_tag,
+                overrun,
             }));
         }
         last.begun = true;
