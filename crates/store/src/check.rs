@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, io, path::Path, sync::Arc};
 
-use sample::{PvId, PvName, TimeRange};
+use sample::{Batch, PvId, PvName, TimeRange};
 
 use crate::{
     Error, Summary,
@@ -14,7 +14,7 @@ use crate::{
     log_files, log_format, log_scan,
     manifest::Manifest,
     places::tables_key,
-    segment::{Entry, Record, Segment, Table},
+    segment::{Entry, LevelsCheck, Record, Segment, Table},
     segment_format::HEADER_LEN,
     week,
 };
@@ -80,8 +80,8 @@ impl fmt::Display for BadBlock {
     }
 }
 
-/// Reads everything in `folder` and verifies every checksum, each index against its data and each summary against its samples.
-/// Needs no lock: it works while an archiver writes there, and says nothing of files that vanish meanwhile.
+/// Reads everything in `folder` and verifies every checksum, each index against its data, each summary and each level against its
+/// samples. Needs no lock: it works while an archiver writes there, and says nothing of files that vanish meanwhile.
 pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Error> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(folder));
     let failed = |source| Error::Io { doing: "list", path: folder.display().to_string(), source };
@@ -228,24 +228,42 @@ impl<P: FnMut(Progress)> Check<P> {
             self.problem(error.to_string());
             Vec::new()
         });
-        if let Err(error) = tables.verify(Table::Levels) {
+        let mut levels = tables.levels_check().unwrap_or_else(|error| {
             self.problem(error.to_string());
-        }
+            LevelsCheck::default()
+        });
+        drop(tables);
+        let mut whole = true;
         for (index, entry) in entries.iter().enumerate() {
-            self.block(segment, record.pv, entry, summaries.get(index))?;
+            match self.block(segment, record.pv, entry, summaries.get(index))? {
+                Some(batch) => levels.add(&batch),
+                None => whole = false,
+            }
+        }
+        // What a damaged block held is not known, and so neither what the rows should be.
+        for width in if whole { levels.finish() } else { Vec::new() } {
+            let (key, pv, seconds) = (&segment.manifest.key, record.pv.0, width / 1_000_000_000);
+            self.problem(format!("the segment {key}: the level of {seconds} s of PV {pv} is not that of its samples"));
         }
         Ok(entries.last().map(|entry| entry.offset + u64::from(entry.len)))
     }
 
-    fn block(&mut self, segment: &Segment, pv: PvId, entry: &Entry, expected: Option<&Summary>) -> Result<(), Error> {
-        let reason = match segment.read(pv, entry) {
+    /// Reads a block and gives its samples, if they can be had.
+    fn block(
+        &mut self,
+        segment: &Segment,
+        pv: PvId,
+        entry: &Entry,
+        expected: Option<&Summary>,
+    ) -> Result<Option<Batch>, Error> {
+        let (batch, reason) = match segment.read(pv, entry) {
             Ok(batch) => {
                 self.report.samples += batch.len() as u64;
                 let summary = Summary::of(&batch, 0..batch.len());
                 let agrees = expected.is_none_or(|expected| summary.is_some_and(|found| found.identical(expected)));
-                (!agrees).then(|| "its summary is not that of its samples".to_owned())
+                (Some(batch), (!agrees).then(|| "its summary is not that of its samples".to_owned()))
             }
-            Err(Error::CorruptBlock { reason, .. }) => Some(reason),
+            Err(Error::CorruptBlock { reason, .. }) => (None, Some(reason)),
             Err(error) => return Err(error),
         };
         self.report.blocks += 1;
@@ -258,7 +276,7 @@ impl<P: FnMut(Progress)> Check<P> {
             range: TimeRange { t0: entry.t0, t1: entry.t1 },
             reason,
         }));
-        Ok(())
+        Ok(batch)
     }
 
     fn log(&mut self, key: &str, is_last: bool) -> Result<(), Error> {

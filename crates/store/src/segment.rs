@@ -2,6 +2,7 @@
 
 mod directory;
 mod levels;
+mod levels_check;
 mod names;
 mod reader;
 mod tables;
@@ -10,6 +11,7 @@ mod writer;
 use sample::{Timestamp, ValueType};
 
 pub(crate) use directory::{Record, Table};
+pub(crate) use levels_check::LevelsCheck;
 pub(crate) use names::Named;
 pub(crate) use reader::Segment;
 pub(crate) use writer::SegmentWriter;

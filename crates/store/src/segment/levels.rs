@@ -34,7 +34,7 @@ const BLOCK_BYTES_PER_BYTE: u64 = 100;
 const ROWS_FEW: usize = 64;
 
 /// In which stretch of that length a time lies.
-fn stretch(time: Timestamp, width: i64) -> i64 {
+pub(super) fn stretch(time: Timestamp, width: i64) -> i64 {
     time.nanos().div_euclid(width)
 }
 
@@ -172,7 +172,7 @@ fn add_row(rows: &mut Vec<Summary>, summary: Summary, width: i64) {
     }
 }
 
-fn put_level(out: &mut Vec<u8>, summaries: &[Summary]) {
+pub(super) fn put_level(out: &mut Vec<u8>, summaries: &[Summary]) {
     let mut table = TableWriter::new(out, summaries.len());
     table.integers(summaries.iter().map(|summary| summary.t0.nanos()));
     table.integers(summaries.iter().map(|summary| summary.t1.nanos().wrapping_sub(summary.t0.nanos())));
@@ -183,39 +183,42 @@ fn put_level(out: &mut Vec<u8>, summaries: &[Summary]) {
 /// Where a level lies in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Level {
-    value_type: ValueType,
-    width: i64,
+    pub(super) value_type: ValueType,
+    pub(super) width: i64,
     pub(crate) start: u64,
     pub(crate) len: u32,
     check: u64,
 }
 
 impl Level {
-    /// The coarsest level of which `width` nanoseconds are a multiple; none if there is none. The table begins with these bytes.
-    pub(crate) fn find(bytes: &[u8], width: i64) -> Result<Option<Level>, Malformed> {
+    /// All levels of a table, the coarsest first. The table begins with these bytes.
+    pub(crate) fn all(bytes: &[u8]) -> Result<Vec<Level>, Malformed> {
         let mut cursor = Cursor::new(bytes);
         let check = cursor.u64()?;
         let head = cursor;
         let value_type = value_type_of(cursor.zigzag()?).filter(|value_type| value_type.is_numeric_scalar());
         let value_type = value_type.ok_or(Malformed("it has an impossible type"))?;
         let count = cursor.count(WIDTHS.len())?;
-        let (mut found, mut start) = (None, 0u64);
+        let (mut levels, mut start) = (Vec::with_capacity(count), 0u64);
         for _ in 0..count {
             let seconds = i64::try_from(cursor.varint()?).ok().and_then(|seconds| seconds.checked_mul(SECOND));
-            let stretch =
-                seconds.filter(|seconds| *seconds > 0).ok_or(Malformed("a level has impossible stretches"))?;
+            let width = seconds.filter(|seconds| *seconds > 0).ok_or(Malformed("a level has impossible stretches"))?;
             let len = u32::try_from(cursor.varint()?).map_err(|_| Malformed("a level is too long"))?;
             let check = cursor.u64()?;
-            if found.is_none() && width % stretch == 0 {
-                found = Some(Level { value_type, width: stretch, start, len, check });
-            }
+            levels.push(Level { value_type, width, start, len, check });
             start += u64::from(len);
         }
         let head_len = head.len() - cursor.len();
         if xxh3_64(head.clone().take(head_len)?) != check {
             return Err(Malformed("its head has another checksum"));
         }
-        Ok(found.map(|level| Level { start: level.start + 8 + head_len as u64, ..level }))
+        levels.iter_mut().for_each(|level| level.start += 8 + head_len as u64);
+        Ok(levels)
+    }
+
+    /// The coarsest level of which `width` nanoseconds are a multiple; none if there is none. The table begins with these bytes.
+    pub(crate) fn find(bytes: &[u8], width: i64) -> Result<Option<Level>, Malformed> {
+        Ok(Level::all(bytes)?.into_iter().find(|level| width % level.width == 0))
     }
 
     /// Its rows by time, if the bytes are as they were written. So many samples are in the segment.

@@ -19,6 +19,7 @@ use super::{
     Entry, Manifest, Named, Record, Table,
     directory::{self, BadFooter, Footer},
     levels::Level,
+    levels_check::LevelsCheck,
     names, tables,
 };
 use crate::{
@@ -285,6 +286,12 @@ impl Tables<'_> {
     pub(crate) fn summaries(&self, entries: &[Entry]) -> Result<Vec<Summary>, Error> {
         let summaries = self.table(Table::Summaries).map(|bytes| tables::take_summaries(bytes, entries))?;
         summaries.map_err(|Malformed(reason)| self.corrupt(Table::Summaries, reason))
+    }
+
+    /// The levels, to be compared with the blocks.
+    pub(crate) fn levels_check(&self) -> Result<LevelsCheck, Error> {
+        let check = self.table(Table::Levels).map(|bytes| LevelsCheck::new(bytes, self.record.samples))?;
+        check.map_err(|Malformed(reason)| self.corrupt(Table::Levels, reason))
     }
 
     /// Whether a table is as it was written.
