@@ -21,10 +21,15 @@ fn holds(program: &Path, mark: &str) -> bool {
 }
 
 #[test]
-fn the_program_does_not_ask_for_the_feature_that_writes() {
+fn the_program_asks_neither_for_the_feature_that_writes_nor_for_servers() {
     let tree = cargo(&["tree", "--package", "pvark", "--edges", "features,normal", "--invert", "epics", "--offline"]);
     assert!(tree.contains("epics v"), "cargo tree was not understood: {tree}");
-    assert!(!tree.contains("feature \"put\""), "something in the program asks for it: {tree}");
+    for feature in ["put", "server"] {
+        assert!(
+            !tree.contains(&format!("feature \"{feature}\"")),
+            "something in the program asks for {feature}: {tree}"
+        );
+    }
 }
 
 #[test]

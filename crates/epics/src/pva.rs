@@ -6,6 +6,7 @@
 //!   circuit, frames, channels    one TCP connection: messages, channels, monitors, retries, echoes
 //!   plan, normative, describe    updates of the Normative Types -> Event
 //!   message                      each message that a client sends or gets
+//!   server                       the other side, for simulations and tests; with the feature of that name
 //!   put                          the only messages that can change a PV; with the feature of that name
 //!   wire                         message headers
 //!   pvdata (a crate)             values of any type, their descriptions, and the alphabet of all these
@@ -25,6 +26,8 @@ mod plan;
 #[cfg(feature = "put")]
 pub mod put;
 pub mod search;
+#[cfg(feature = "server")]
+pub mod server;
 mod slots;
 pub mod wire;
 

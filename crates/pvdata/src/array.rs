@@ -86,14 +86,14 @@ impl Array {
                 w.put(all);
                 Ok(())
             }
-            (Array::I16(all), Scalar::I16) => each(all, extent, w, |v, w| w.u16(*v as u16)),
-            (Array::U16(all), Scalar::U16) => each(all, extent, w, |v, w| w.u16(*v)),
-            (Array::I32(all), Scalar::I32) => each(all, extent, w, |v, w| w.u32(*v as u32)),
-            (Array::U32(all), Scalar::U32) => each(all, extent, w, |v, w| w.u32(*v)),
-            (Array::I64(all), Scalar::I64) => each(all, extent, w, |v, w| w.u64(*v as u64)),
-            (Array::U64(all), Scalar::U64) => each(all, extent, w, |v, w| w.u64(*v)),
-            (Array::F32(all), Scalar::F32) => each(all, extent, w, |v, w| w.u32(v.to_bits())),
-            (Array::F64(all), Scalar::F64) => each(all, extent, w, |v, w| w.u64(v.to_bits())),
+            (Array::I16(all), Scalar::I16) => put_numbers(all, extent, w, i16::to_le_bytes, i16::to_be_bytes),
+            (Array::U16(all), Scalar::U16) => put_numbers(all, extent, w, u16::to_le_bytes, u16::to_be_bytes),
+            (Array::I32(all), Scalar::I32) => put_numbers(all, extent, w, i32::to_le_bytes, i32::to_be_bytes),
+            (Array::U32(all), Scalar::U32) => put_numbers(all, extent, w, u32::to_le_bytes, u32::to_be_bytes),
+            (Array::I64(all), Scalar::I64) => put_numbers(all, extent, w, i64::to_le_bytes, i64::to_be_bytes),
+            (Array::U64(all), Scalar::U64) => put_numbers(all, extent, w, u64::to_le_bytes, u64::to_be_bytes),
+            (Array::F32(all), Scalar::F32) => put_numbers(all, extent, w, f32::to_le_bytes, f32::to_be_bytes),
+            (Array::F64(all), Scalar::F64) => put_numbers(all, extent, w, f64::to_le_bytes, f64::to_be_bytes),
             (Array::String(all), Scalar::String) => each(all, extent, w, |v, w| w.string(v)),
             _ => Err(Error::Mismatch { what: "the elements of an array" }),
         }
@@ -130,6 +130,22 @@ fn numbers<const N: usize, T>(bytes: &[u8], order: Order, little: fn([u8; N]) ->
         Order::Little => chunks.iter().map(|chunk| little(*chunk)).collect(),
         Order::Big => chunks.iter().map(|chunk| big(*chunk)).collect(),
     }
+}
+
+/// As [`numbers`], the other way round.
+fn put_numbers<const N: usize, T: Copy>(
+    all: &[T],
+    extent: Extent,
+    w: &mut Writer,
+    little: fn(T) -> [u8; N],
+    big: fn(T) -> [u8; N],
+) -> Result<(), Error> {
+    encode_count(all.len(), extent, w)?;
+    match w.order() {
+        Order::Little => w.numbers(all, little),
+        Order::Big => w.numbers(all, big),
+    }
+    Ok(())
 }
 
 fn each<T>(all: &[T], extent: Extent, w: &mut Writer, put: impl Fn(&T, &mut Writer)) -> Result<(), Error> {

@@ -59,6 +59,31 @@ impl BitSet {
         Some(index * 64 + bits.trailing_zeros() as usize)
     }
 
+    /// Adds all field numbers of the other.
+    pub fn insert_all(&mut self, other: &BitSet) {
+        self.first |= other.first;
+        if self.more.len() < other.more.len() {
+            self.more.resize(other.more.len(), 0);
+        }
+        self.more.iter_mut().zip(&other.more).for_each(|(bits, more)| *bits |= more);
+    }
+
+    /// The field numbers that are in both.
+    pub fn common(&self, other: &BitSet) -> BitSet {
+        let more = self.more.iter().zip(&other.more).map(|(a, b)| a & b).collect();
+        BitSet { first: self.first & other.first, more }
+    }
+
+    /// The field numbers in it, rising.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let found = self.next_from(at)?;
+            at = found + 1;
+            Some(found)
+        })
+    }
+
     fn word(&self, index: usize) -> u64 {
         if index == 0 { self.first } else { self.more.get(index - 1).copied().unwrap_or(0) }
     }
@@ -113,6 +138,18 @@ impl Writer {
 mod tests {
     use super::*;
     use crate::wire::Order;
+
+    #[test]
+    fn sets_are_joined_and_compared_across_words() {
+        let set = |bits: &[usize]| bits.iter().copied().collect::<BitSet>();
+        let (short, long) = (set(&[1, 5]), set(&[5, 63, 64, 130]));
+        assert_eq!(short.common(&long).iter().collect::<Vec<_>>(), [5]);
+        assert_eq!(long.common(&set(&[64, 131, 200])).iter().collect::<Vec<_>>(), [64]);
+        let mut joined = short.clone();
+        joined.insert_all(&long);
+        assert_eq!(joined.iter().collect::<Vec<_>>(), [1, 5, 63, 64, 130]);
+        assert!(short.common(&set(&[64])).is_empty());
+    }
 
     #[test]
     fn bit_sets_round_trip_across_words_in_both_orders() {

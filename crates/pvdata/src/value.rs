@@ -293,6 +293,23 @@ impl Tree {
         Ok(())
     }
 
+    /// Writes the fields that `changed` names, as [`Decoder::merge`] reads them; `number` is the field number of the tree
+    /// itself. Returns the field number after it.
+    pub fn encode_changed(&self, ty: &Type, changed: &BitSet, number: usize, w: &mut Writer) -> Result<usize, Error> {
+        let after = number + ty.field_numbers();
+        if changed.contains(number) {
+            self.encode(ty, w)?;
+        } else if let (Type::Structure(s), Tree::Structure(trees)) = (ty, self)
+            && changed.next_from(number).is_some_and(|next| next < after)
+        {
+            let mut at = number + 1;
+            for (field, tree) in s.fields().iter().zip(trees) {
+                at = tree.encode_changed(&field.ty, changed, at, w)?;
+            }
+        }
+        Ok(after)
+    }
+
     fn encode_scalar(&self, scalar: Scalar, w: &mut Writer) -> Result<(), Error> {
         match (self, scalar) {
             (Tree::Bool(v), Scalar::Bool) => w.u8(u8::from(*v)),

@@ -173,6 +173,29 @@ impl Writer {
         }
     }
 
+    /// Gives what has been written for a buffer to write on into, after what stands in that.
+    pub fn swap(&mut self, bytes: &mut Vec<u8>) {
+        std::mem::swap(&mut self.bytes, bytes);
+    }
+
+    /// What has been written from `at` on, to be changed.
+    pub fn written_from(&mut self, at: usize) -> &mut [u8] {
+        self.bytes.get_mut(at..).unwrap_or_default()
+    }
+
+    /// Forgets what has been written from `at` on.
+    pub fn truncate(&mut self, at: usize) {
+        self.bytes.truncate(at);
+    }
+
+    /// Numbers of `N` bytes each, one after the other; `bytes` gives those of one in the writer's order.
+    pub(crate) fn numbers<const N: usize, T: Copy>(&mut self, all: &[T], bytes: impl Fn(T) -> [u8; N]) {
+        let at = self.bytes.len();
+        self.bytes.resize(at + N * all.len(), 0);
+        let places = self.bytes.get_mut(at..).unwrap_or_default().as_chunks_mut::<N>().0;
+        places.iter_mut().zip(all).for_each(|(place, number)| *place = bytes(*number));
+    }
+
     /// How many bytes have been written.
     pub fn len(&self) -> usize {
         self.bytes.len()

@@ -10,6 +10,8 @@
 mod circuit;
 #[cfg(feature = "put")]
 mod puts;
+#[cfg(feature = "server")]
+pub(crate) mod server;
 mod udp;
 
 use std::{

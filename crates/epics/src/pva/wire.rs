@@ -23,6 +23,8 @@ const VERSION: u8 = 2;
 
 const FLAG_CONTROL: u8 = 0x01;
 const FLAG_SEGMENTS: u8 = 0x30;
+#[cfg(feature = "server")]
+const FLAG_SERVER: u8 = 0x40;
 const FLAG_BIG: u8 = 0x80;
 
 /// Which part of a segmented message this is.
@@ -77,7 +79,17 @@ impl Header {
 
 /// Writes a message of the client: header, then what `payload` writes.
 pub fn put_message(w: &mut Writer, command: u8, payload: impl FnOnce(&mut Writer)) {
-    let flags = if w.order() == Order::Big { FLAG_BIG } else { 0 };
+    put(w, 0, command, payload);
+}
+
+/// Writes a message of a server.
+#[cfg(feature = "server")]
+pub(crate) fn put_server_message(w: &mut Writer, command: u8, payload: impl FnOnce(&mut Writer)) {
+    put(w, FLAG_SERVER, command, payload);
+}
+
+fn put(w: &mut Writer, flags: u8, command: u8, payload: impl FnOnce(&mut Writer)) {
+    let flags = flags | if w.order() == Order::Big { FLAG_BIG } else { 0 };
     w.put(&[MAGIC, VERSION, flags, command]);
     let at = w.len();
     w.u32(0);

@@ -1,0 +1,396 @@
+//! The PVs and the circuits of one server, without the sockets: bytes in, bytes out, time as an argument.
+//!
+//! An update is written once for all monitors that want the same fields, straight into the buffers of their circuits. Only
+//! what a late client cannot be sent is kept, by reference to the value of that moment.
+
+#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use pvdata::{BitSet, Tree, Type};
+
+use super::{
+    breach::{Breach, Random},
+    monitor::Monitor,
+    pvs::{Place, PvId, Pvs},
+    reply,
+    request::{Searched, command},
+    selection::leaves_of,
+    session::{Manner, Session, write_changes},
+};
+use crate::pva::{
+    Error,
+    message::Guid,
+    slots::Slots,
+    wire::{Header, Order, Writer},
+};
+
+/// A circuit of one server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SessionId(u32);
+
+/// How a server speaks.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The byte order that it writes, and asks its clients to write.
+    pub order: Order,
+    /// Longer messages go out in segments of this size; 0 for never.
+    pub segment_bytes: usize,
+    /// Whether types are numbered, so that each is described once on a circuit.
+    pub type_numbers: bool,
+    /// How many bytes may wait for a circuit before updates wait in the queues of their monitors.
+    pub room_bytes: usize,
+    /// How long a client may be silent.
+    pub silence_max: Duration,
+    /// Who the server is, and how it errs where it is to err.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            order: Order::Little,
+            segment_bytes: 0,
+            type_numbers: true,
+            room_bytes: 1 << 20,
+            silence_max: Duration::from_secs(60),
+            seed: 1,
+        }
+    }
+}
+
+/// What a server has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the words say it")]
+pub struct Counts {
+    pub searches: u64,
+    pub names_searched: u64,
+    pub sessions: u64,
+    pub channels: u64,
+    pub monitors: u64,
+    /// Changes of PVs.
+    pub posts: u64,
+    /// Messages with updates; one post makes one for each monitor.
+    pub updates: u64,
+    /// Updates that did not get a message of their own, because their monitor's queue was full.
+    pub squashed: u64,
+    /// Messages that broke the protocol on purpose.
+    pub breaches: u64,
+    pub protocol_errors: u64,
+}
+
+/// One server, without its sockets.
+#[derive(Debug)]
+pub struct Hub {
+    // fixed after start
+    pub(super) settings: Settings,
+    pub(super) guid: Guid,
+
+    pub(super) pvs: Pvs,
+    pub(super) sessions: Slots<Session>,
+    live: Vec<u32>,
+    pub(super) monitors: Slots<Monitor>,
+    pub(super) counts: Counts,
+    changes: u16,
+    beacons: u8,
+    pub(super) random: Random,
+    /// The update at hand, as all its monitors get it.
+    body: Writer,
+    dirty: Vec<SessionId>,
+    closed: Vec<SessionId>,
+}
+
+impl Hub {
+    /// A server without PVs.
+    pub fn new(settings: Settings) -> Hub {
+        let mut random = Random(settings.seed);
+        let mut guid = [0; 12];
+        guid.iter_mut().for_each(|byte| *byte = random.next() as u8);
+        let body = Writer::new(settings.order);
+        Hub {
+            settings,
+            guid,
+            pvs: Pvs::default(),
+            sessions: Slots::default(),
+            live: Vec::new(),
+            monitors: Slots::default(),
+            counts: Counts::default(),
+            changes: 0,
+            beacons: 0,
+            random,
+            body,
+            dirty: Vec::new(),
+            closed: Vec::new(),
+        }
+    }
+
+    /// Adds a PV; refused where the value does not have the shape of the type.
+    pub fn add(&mut self, name: &str, ty: &Type, value: Tree) -> Result<PvId, Error> {
+        self.changes = self.changes.wrapping_add(1);
+        Ok(self.pvs.add(name, ty, value)?)
+    }
+
+    /// Takes a PV away, and its channels with it.
+    pub fn remove(&mut self, pv: PvId) {
+        if self.pvs.get(pv).is_none() {
+            return;
+        }
+        self.changes = self.changes.wrapping_add(1);
+        for at in self.live.clone() {
+            let Some(session) = self.sessions.get_mut(at) else { continue };
+            let sids: Vec<(u32, u32)> =
+                session.channels.iter().filter(|(_, channel)| channel.pv == pv).map(|(sid, c)| (*sid, c.cid)).collect();
+            for (sid, cid) in sids {
+                self.close_channel(at, sid);
+                if let Some(session) = self.sessions.get_mut(at) {
+                    reply::destroyed(&mut session.out, sid, cid);
+                }
+                self.mark(at);
+            }
+        }
+        self.pvs.remove(pv);
+    }
+
+    /// The PV of that name.
+    pub fn find(&self, name: &str) -> Option<PvId> {
+        self.pvs.find(name)
+    }
+
+    /// The newest value of a PV.
+    pub fn value(&self, pv: PvId) -> Option<&Tree> {
+        self.pvs.get(pv).map(|pv| &*pv.value)
+    }
+
+    /// Where a field of the PV stands.
+    pub fn place(&self, pv: PvId, name: &str) -> Option<Place> {
+        self.pvs.type_of(pv).and_then(|(_, described)| Place::of(&described.ty, name))
+    }
+
+    /// From now on one message in `one_in` about that PV breaks the protocol.
+    pub fn set_breach(&mut self, pv: PvId, breach: Option<Breach>, one_in: u32) {
+        if let Some(pv) = self.pvs.get_mut(pv) {
+            pv.breach = breach.map(|breach| (breach, one_in.max(1)));
+        }
+    }
+
+    /// What has been done so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Updates of that PV that did not get a message of their own.
+    pub fn squashed(&self, pv: PvId) -> u64 {
+        self.pvs.get(pv).map_or(0, |pv| pv.squashed)
+    }
+
+    /// How many monitors of that PV are running.
+    pub fn listeners(&mut self, pv: PvId) -> usize {
+        let Some(pv) = self.pvs.get(pv) else { return 0 };
+        let monitors = &mut self.monitors;
+        pv.monitors.iter().filter(|monitor| monitors.get_mut(**monitor).is_some_and(|monitor| monitor.running)).count()
+    }
+
+    /// Whether a further update of that PV will reach all its monitors as one of its own: who must lose none waits for it.
+    pub fn has_room(&mut self, pv: PvId) -> bool {
+        let Some(pv) = self.pvs.get(pv) else { return true };
+        let monitors = &mut self.monitors;
+        pv.monitors.iter().all(|monitor| monitors.get_mut(*monitor).is_none_or(|monitor| monitor.has_room()))
+    }
+
+    /// Changes a PV and tells all who monitor it; `changed` are the numbers of the fields that `change` changes.
+    pub fn post(&mut self, id: PvId, changed: &BitSet, change: impl FnOnce(&mut Tree)) {
+        let Some((pv, described)) = self.pvs.with_type(id) else { return };
+        change(Arc::make_mut(&mut pv.value));
+        self.counts.posts += 1;
+        if pv.monitors.is_empty() {
+            return;
+        }
+        let mut fields = changed.common(&described.leaves);
+        if fields != *changed {
+            leaves_of(changed, &described.ty, 0, &mut fields);
+        }
+        self.body.truncate(0);
+        let mut written: Option<BitSet> = None;
+        for number in &pv.monitors {
+            let Some(monitor) = self.monitors.get_mut(*number).filter(|monitor| monitor.running) else { continue };
+            let Some(session) = self.sessions.get_mut(monitor.session) else { continue };
+            let wanted = monitor.selection.fields.as_ref().map(|selected| fields.common(selected));
+            let wanted = wanted.as_ref().unwrap_or(&fields);
+            if wanted.is_empty() {
+                continue;
+            }
+            if !monitor.is_empty() || !monitor.is_open() || session.waiting() >= self.settings.room_bytes {
+                let squashed = u64::from(monitor.push(wanted.clone(), Arc::clone(&pv.value)));
+                pv.squashed += squashed;
+                self.counts.squashed += squashed;
+                if !monitor.in_backlog {
+                    monitor.in_backlog = true;
+                    session.backlog.push_back(*number);
+                }
+                continue;
+            }
+            if written.as_ref() != Some(wanted) {
+                self.body.truncate(0);
+                write_changes(&mut self.body, described, &pv.value, wanted, &BitSet::default());
+                written = Some(wanted.clone());
+            }
+            let breach = pick(pv.breach, &mut self.random, &mut self.counts);
+            let manner = Manner { segment_bytes: self.settings.segment_bytes, breach };
+            session.update(monitor.ioid, self.body.written_from(0), manner, &mut self.random);
+            monitor.count_sent();
+            self.counts.updates += 1;
+            if !session.dirty {
+                session.dirty = true;
+                self.dirty.push(SessionId(monitor.session));
+            }
+        }
+    }
+
+    /// A client has connected.
+    pub fn open(&mut self, now: Instant) -> SessionId {
+        let id = self.sessions.insert(Session::new(self.settings.order, now));
+        self.live.push(id);
+        self.counts.sessions += 1;
+        self.dirty.push(SessionId(id));
+        SessionId(id)
+    }
+
+    /// A client is gone.
+    pub fn close(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(id.0) else { return };
+        for sid in session.channels.keys().copied().collect::<Vec<_>>() {
+            self.close_channel(id.0, sid);
+        }
+        self.sessions.remove(id.0);
+        self.live.retain(|live| *live != id.0);
+    }
+
+    /// Ends all circuits: their owners learn it by [`Hub::take_closed`].
+    pub fn close_all(&mut self) {
+        for id in self.live.clone() {
+            self.close(SessionId(id));
+            self.closed.push(SessionId(id));
+        }
+    }
+
+    /// The circuits that the server has ended.
+    pub fn take_closed(&mut self) -> Vec<SessionId> {
+        std::mem::take(&mut self.closed)
+    }
+
+    /// The circuits that have something to send, since the last call.
+    pub fn take_dirty(&mut self) -> Vec<SessionId> {
+        for id in &self.dirty {
+            if let Some(session) = self.sessions.get_mut(id.0) {
+                session.dirty = false;
+            }
+        }
+        std::mem::take(&mut self.dirty)
+    }
+
+    /// The bytes to send next; none if empty.
+    pub fn outgoing(&mut self, id: SessionId) -> &[u8] {
+        self.sessions.get_mut(id.0).map_or(&[], Session::outgoing)
+    }
+
+    /// Notes that so many bytes were sent, which makes room for what waits: there may be more to send.
+    pub fn consumed(&mut self, id: SessionId, bytes: usize) {
+        if let Some(session) = self.sessions.get_mut(id.0) {
+            session.consumed(bytes);
+        }
+        self.drain(id.0);
+    }
+
+    /// Whether the client has been silent for too long.
+    pub fn is_silent(&mut self, id: SessionId, now: Instant) -> bool {
+        let silence_max = self.settings.silence_max;
+        self.sessions.get_mut(id.0).is_none_or(|s| now.saturating_duration_since(s.heard) >= silence_max)
+    }
+
+    /// Who the client says it is.
+    pub fn user(&mut self, id: SessionId) -> Option<String> {
+        self.sessions.get_mut(id.0).and_then(|session| session.user.clone())
+    }
+
+    /// A beacon that says where the circuits are.
+    pub fn beacon(&mut self, server: SocketAddr) -> Vec<u8> {
+        let mut writer = Writer::new(self.settings.order);
+        reply::beacon(&mut writer, self.guid, self.beacons, self.changes, server);
+        self.beacons = self.beacons.wrapping_add(1);
+        writer.into_bytes()
+    }
+
+    /// Answers a datagram; none if it is no search, or for none of the PVs here. The port is that of the circuits.
+    pub fn search(&mut self, datagram: &[u8], port: u16) -> Option<(Vec<u8>, Searched)> {
+        let (head, payload) = datagram.split_at_checked(crate::pva::wire::HEADER_BYTES)?;
+        let header = Header::decode(head).ok().filter(|header| header.command == command::SEARCH && !header.control)?;
+        let searched = Searched::decode(&mut pvdata::wire::Reader::new(payload, header.order)).ok()?;
+        let found = self.look_up(&searched);
+        if !searched.tcp || (found.is_empty() && !searched.reply_required) {
+            return None;
+        }
+        let mut writer = Writer::new(self.settings.order);
+        reply::search_reply(&mut writer, self.guid, &searched, port, &found);
+        Some((writer.into_bytes(), searched))
+    }
+
+    /// Takes bytes of a client. An error ends the circuit. The port is that of the circuits.
+    pub fn receive(&mut self, id: SessionId, bytes: &[u8], port: u16, now: Instant) -> Result<(), Error> {
+        let Some(session) = self.sessions.get_mut(id.0) else { return Ok(()) };
+        session.heard = now;
+        let mut frames = std::mem::take(&mut session.frames);
+        let taken = frames.feed(bytes, |header, payload| self.take(id.0, header, payload, port));
+        self.counts.protocol_errors += u64::from(taken.is_err());
+        if let Some(session) = self.sessions.get_mut(id.0) {
+            session.frames = frames;
+        }
+        self.drain(id.0);
+        self.mark(id.0);
+        taken
+    }
+
+    fn mark(&mut self, id: u32) {
+        if let Some(session) = self.sessions.get_mut(id)
+            && !session.dirty
+            && session.waiting() > 0
+        {
+            session.dirty = true;
+            self.dirty.push(SessionId(id));
+        }
+    }
+
+    /// Sends what waits while the circuit has room, one update of each monitor in turn.
+    fn drain(&mut self, id: u32) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        while session.waiting() < self.settings.room_bytes {
+            let Some(number) = session.backlog.pop_front() else { break };
+            let Some(monitor) = self.monitors.get_mut(number) else { continue };
+            let entry = if monitor.is_open() { monitor.pop() } else { None };
+            let Some(entry) = entry else {
+                monitor.in_backlog = false;
+                continue;
+            };
+            let Some((pv, described)) = self.pvs.with_type(monitor.pv) else { continue };
+            self.body.truncate(0);
+            write_changes(&mut self.body, described, &entry.value, &entry.changed, &entry.overrun);
+            let breach = pick(pv.breach, &mut self.random, &mut self.counts);
+            let manner = Manner { segment_bytes: self.settings.segment_bytes, breach };
+            session.update(monitor.ioid, self.body.written_from(0), manner, &mut self.random);
+            monitor.count_sent();
+            self.counts.updates += 1;
+            session.backlog.push_back(number);
+        }
+    }
+}
+
+/// Whether the next message about a PV breaks the protocol.
+pub(super) fn pick(breach: Option<(Breach, u32)>, random: &mut Random, counts: &mut Counts) -> Option<Breach> {
+    let (breach, one_in) = breach?;
+    let now = random.below(one_in as usize) == 0;
+    counts.breaches += u64::from(now);
+    now.then_some(breach)
+}

@@ -1,0 +1,127 @@
+//! Our server as p4p, the reference client, sees it; skipped, with the reason, where p4p is not installed.
+//!
+//! The Python is `PVARK_PYTHON`, or that of the repository's own environment, or `python3`.
+
+mod samples;
+
+use std::{
+    env,
+    path::Path,
+    process::{Command, Output},
+};
+
+use epics::{
+    Array,
+    pva::{
+        Data, Tree, Type,
+        server::{Listen, Server, Settings},
+        wire::Order,
+    },
+};
+use samples::{sample, types};
+
+/// What the script exits with where it has nothing to compare with.
+const SKIPPED: i32 = 77;
+
+/// What p4p says, a line each; none where it is not installed.
+async fn referee(server: &Server, arguments: Vec<String>) -> Option<Vec<String>> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let own = here.join("../../.venv/bin/python");
+    let python = env::var_os("PVARK_PYTHON").unwrap_or_else(|| match own.exists() {
+        true => own.into(),
+        false => "python3".into(),
+    });
+    let mut command = Command::new(&python);
+    command.arg(here.join("tests/pva_referee.py")).arg(server.searches().to_string()).args(arguments);
+    let output: Output = match tokio::task::spawn_blocking(move || command.output()).await.expect("the task ends") {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("skipped: {} cannot be run ({error})", python.display());
+            return None;
+        }
+    };
+    let (words, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    match output.status.code() {
+        Some(0) => Some(words.lines().map(str::to_owned).collect()),
+        Some(SKIPPED) => {
+            eprintln!("skipped: {} has no p4p ({})", python.display(), words.trim());
+            None
+        }
+        _ => panic!("{words}{errors}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p4p_reads_every_type_as_it_is_served() {
+    let usual = Settings::default();
+    let ways = [
+        usual.clone(),
+        Settings { order: Order::Big, ..usual.clone() },
+        Settings { segment_bytes: 100, ..usual.clone() },
+        Settings { type_numbers: false, ..usual },
+    ];
+    for settings in ways {
+        let server = Server::start(Listen::default(), settings.clone()).await.expect("ports on loopback");
+        let mut seed = 0;
+        let mut names = Vec::new();
+        let mut expected = Vec::new();
+        for (name, ty) in types() {
+            let value = sample(&ty, &mut seed);
+            expected.push(json(&ty, &value));
+            server.with(|hub| hub.add(&name, &ty, value)).expect("the sample has the shape of its type");
+            names.push(name);
+        }
+        let arguments = [vec!["get".to_owned()], names.clone()].concat();
+        let Some(found) = referee(&server, arguments).await else { return };
+        for ((name, expected), found) in names.iter().zip(expected).zip(found) {
+            assert_eq!(expected, found, "{name} with {settings:?}");
+        }
+    }
+}
+
+/// As Python's `json` writes what p4p makes of it; only for values that have one way of being written.
+fn json(ty: &Type, value: &Tree) -> String {
+    let list = |all: Vec<String>| format!("[{}]", all.join(","));
+    let none = || "null".to_owned();
+    match (ty, value) {
+        (Type::Structure(s), Tree::Structure(trees)) => {
+            let fields = s.fields().iter().zip(trees);
+            let fields: Vec<String> = fields.map(|(f, t)| format!("\"{}\":{}", f.name, json(&f.ty, t))).collect();
+            format!("{{{}}}", fields.join(","))
+        }
+        (Type::Union(s), Tree::Union(Some(selected))) => json(&s.fields()[selected.member].ty, &selected.value),
+        (Type::StructureArray(s, _), Tree::Structures(all)) => {
+            let ty = Type::Structure(s.clone());
+            list(all.iter().map(|t| t.as_ref().map_or_else(none, |t| json(&ty, &Tree::Structure(t.clone())))).collect())
+        }
+        (Type::UnionArray(s, _), Tree::Unions(all)) => {
+            let ty = Type::Union(s.clone());
+            list(all.iter().map(|t| t.as_ref().map_or_else(none, |t| json(&ty, t))).collect())
+        }
+        (_, Tree::Anys(all)) => list(all.iter().map(|d| d.as_ref().map_or_else(none, data)).collect()),
+        (_, Tree::Any(Some(found))) => data(found),
+        (_, Tree::Any(None) | Tree::Union(None)) => none(),
+        (_, Tree::Array(array)) => list(elements(array)),
+        (_, Tree::String(text)) => format!("{text:?}"),
+        (_, Tree::F32(v)) => format!("{v:?}"),
+        (_, Tree::F64(v)) => format!("{v:?}"),
+        (_, Tree::U64(v)) => v.to_string(),
+        (_, Tree::Bool(v)) => v.to_string(),
+        (_, whole) => whole.as_i64().expect("a whole number").to_string(),
+    }
+}
+
+fn data(data: &Data) -> String {
+    json(&data.ty, &data.value)
+}
+
+fn elements(array: &Array) -> Vec<String> {
+    macro_rules! each {
+        ($($variant:ident)*) => {
+            match array {
+                $(Array::$variant(all) => all.iter().map(|v| format!("{v:?}")).collect(),)*
+            }
+        };
+    }
+    each!(Bool I8 U8 I16 U16 I32 U32 I64 U64 F32 F64 Enum String)
+}
