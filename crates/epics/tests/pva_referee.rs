@@ -7,15 +7,17 @@ mod samples;
 use std::{
     env,
     path::Path,
+    pin::pin,
     process::{Command, Output},
+    time::Duration,
 };
 
 use epics::{
     Array,
     pva::{
-        Data, Tree, Type,
-        server::{Listen, Server, Settings},
-        wire::Order,
+        Data, Scalar, Tree, Type,
+        server::{Listen, Server, Settings, nt},
+        wire::{BitSet, Order},
     },
 };
 use samples::{sample, types};
@@ -77,6 +79,49 @@ async fn p4p_reads_every_type_as_it_is_served() {
             assert_eq!(expected, found, "{name} with {settings:?}");
         }
     }
+}
+
+/// A counter, and what p4p sees of it with these options, when it is slow to begin.
+async fn counted(settings: Settings, options: &str, waits: bool) -> Option<(Vec<i64>, u64)> {
+    const LAST: i64 = 5_000;
+    let server = Server::start(Listen::default(), settings).await.expect("ports on loopback");
+    let ty = nt::scalar(Scalar::I64);
+    let pv = server.with(|hub| hub.add("COUNT", &ty, Tree::default_of(&ty))).expect("the default fits");
+    let place = server.with(|hub| hub.place(pv, "value")).expect("a field");
+    let changed: BitSet = std::iter::once(place.number).collect();
+    let arguments = ["count", "COUNT", options, "20", "5000"].map(str::to_owned);
+    let mut asking = pin!(referee(&server, arguments.into()));
+    let mut next = 1;
+    let lines = loop {
+        tokio::select! {
+            lines = &mut asking => break lines?,
+            () = tokio::time::sleep(Duration::from_millis(1)) => server.with(|hub| {
+                let until = if waits { LAST + 1 } else { next + 10 };
+                while hub.listeners(pv) > 0 && next < until.min(LAST + 1) && (!waits || hub.has_room(pv)) {
+                    hub.post(pv, &changed, |tree| place.set(tree, Tree::I64(next)));
+                    next += 1;
+                }
+            }),
+        }
+    };
+    assert_eq!(lines.first().map(String::as_str), Some("\"ready\""));
+    let seen = lines[1].trim_matches(['[', ']']).split(',').map(|number| number.parse().expect("a number")).collect();
+    Some((seen, server.with(|hub| hub.squashed(pv))))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p4p_loses_nothing_with_a_pipeline_and_a_source_that_waits() {
+    let options = "record[pipeline=true,queueSize=8]";
+    let Some((seen, squashed)) = counted(Settings::default(), options, true).await else { return };
+    assert_eq!((seen, squashed), ((0..=5_000).collect(), 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_p4p_does_not_see_with_a_pipeline_was_counted_by_the_server() {
+    let options = "record[pipeline=true,queueSize=8]";
+    let Some((seen, squashed)) = counted(Settings::default(), options, false).await else { return };
+    assert!(seen.is_sorted() && squashed > 0, "{squashed} squashed");
+    assert_eq!(seen.len() as u64 + squashed, 5_001);
 }
 
 /// As Python's `json` writes what p4p makes of it; only for values that have one way of being written.

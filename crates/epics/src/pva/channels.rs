@@ -104,7 +104,7 @@ enum State {
     Creating,
     Opening { sid: u32, ioid: u32 },
     Resting { sid: u32 },
-    Running { sid: u32, ioid: u32, plan: Arc<Plan>, last: Box<Last> },
+    Running { sid: u32, ioid: u32, plan: Arc<Plan>, last: Box<Last>, taken: u32 },
 }
 
 /// A request, to tell whether it is still the one that is waited for.
@@ -239,7 +239,7 @@ impl Channels {
         let Some(channel) = self.channels.get_mut(cid) else { return };
         let ioid = self.monitors.insert(cid);
         channel.state = State::Opening { sid, ioid };
-        message::monitor_init(&mut self.out, sid, ioid, channel.monitor.queue_size);
+        message::monitor_init(&mut self.out, sid, ioid, channel.monitor);
         self.asked.push_back((now, cid, Step::Open { ioid }));
     }
 
@@ -291,7 +291,7 @@ impl Channels {
         let Some(channel) = self.monitors.get_mut(ioid).and_then(|cid| self.channels.get_mut(*cid)) else { return };
         let State::Opening { sid, .. } = channel.state else { return };
         let last = Box::new(Last::new(&plan));
-        channel.state = State::Running { sid, ioid, plan, last };
+        channel.state = State::Running { sid, ioid, plan, last, taken: 0 };
         self.outstanding -= 1;
         message::monitor_start(&mut self.out, sid, ioid);
         emit(channel.key, Event::Connected { server: self.server });
@@ -317,7 +317,15 @@ impl Channels {
             return;
         }
         let Some(channel) = self.monitors.get_mut(ioid).and_then(|cid| self.channels.get_mut(*cid)) else { return };
-        let State::Running { plan, last, .. } = &mut channel.state else { return };
+        let State::Running { sid, plan, last, taken, .. } = &mut channel.state else { return };
+        if channel.monitor.pipeline {
+            *taken += 1;
+            // half of the window, so that the server need never wait for one that is on its way
+            if *taken >= channel.monitor.queue_size.div_ceil(2) {
+                message::monitor_acknowledge(&mut self.out, *sid, ioid, *taken);
+                *taken = 0;
+            }
+        }
         if last.has_begun() {
             channel.failures = 0;
         }
@@ -419,6 +427,8 @@ impl Channels {
         for channel in self.channels.drain() {
             if channel.is_running() {
                 emit(channel.key, Event::Disconnected { reason: reason.to_owned() });
+            } else if channel.step().is_some() {
+                emit(channel.key, Event::Refused { message: reason.to_owned() });
             }
             keys.push(channel.key);
         }

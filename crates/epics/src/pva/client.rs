@@ -15,12 +15,15 @@ use crate::{Event, Key, net};
 pub struct Monitor {
     /// How many updates the server holds for a client that is late, before it throws the older away.
     pub queue_size: u32,
+    /// Whether the server sends no more than it is told there is room for. It then waits where it would else throw away, if
+    /// its source can wait; it costs a message for every few updates.
+    pub pipeline: bool,
 }
 
 impl Default for Monitor {
     /// Room for one second of the fastest scan of an IOC; the servers' own default is 4.
     fn default() -> Monitor {
-        Monitor { queue_size: 10 }
+        Monitor { queue_size: 10, pipeline: false }
     }
 }
 

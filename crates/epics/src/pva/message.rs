@@ -12,6 +12,8 @@
 //!    8 destroy     sid:u32 cid:u32                             sid:u32 cid:u32
 //!    9 validated                                               status
 //!   13 monitor     sid:u32 ioid:u32 0x08 type value            ioid:u32 0x08 status type
+//!                  sid:u32 ioid:u32 0x88 type value window:u32          (with the pipeline)
+//!                  sid:u32 ioid:u32 0x80 acknowledged:u32              (with the pipeline)
 //!                  sid:u32 ioid:u32 0x44 (start)               ioid:u32 0x00 changed:bitset value* overrun:bitset
 //!                                                              ioid:u32 0x10 status …      (the last one)
 //!   15 destroy request  sid:u32 ioid:u32
@@ -33,6 +35,7 @@ use std::{
 use pvdata::Registry;
 
 use super::{
+    Monitor,
     types::Type,
     wire::{Error, Header, Order, Reader, Writer, put_message},
 };
@@ -53,6 +56,7 @@ const CONTROL_SET_ORDER: u8 = 2;
 const MONITOR_INIT: u8 = 0x08;
 const MONITOR_END: u8 = 0x10;
 const MONITOR_START: u8 = 0x44;
+const MONITOR_PIPELINE: u8 = 0x80;
 
 /// The largest receive buffer and number of remembered types that this client admits to.
 const RECEIVE_BUFFER: u32 = 1 << 20;
@@ -339,23 +343,42 @@ pub fn destroy_channel(w: &mut Writer, sid: u32, cid: u32) {
     });
 }
 
-/// Asks for a monitor of all fields, with room for `queue_size` updates in the server.
-pub fn monitor_init(w: &mut Writer, sid: u32, ioid: u32, queue_size: u32) {
+/// Asks for a monitor of all fields.
+pub fn monitor_init(w: &mut Writer, sid: u32, ioid: u32, monitor: Monitor) {
+    let Monitor { queue_size, pipeline } = monitor;
     put_message(w, MONITOR, |w| {
         w.u32(sid);
         w.u32(ioid);
-        w.u8(MONITOR_INIT);
-        // structure { structure field {}, structure record { structure _options { int queueSize } } }
+        w.u8(MONITOR_INIT | if pipeline { MONITOR_PIPELINE } else { 0 });
+        // structure { structure field {}, structure record { structure _options { int queueSize, boolean pipeline } } }
         w.put(&[0x80, 0, 2]);
         w.string("field");
         w.put(&[0x80, 0, 0]);
         w.string("record");
         w.put(&[0x80, 0, 1]);
         w.string("_options");
-        w.put(&[0x80, 0, 1]);
+        w.put(&[0x80, 0, 1 + u8::from(pipeline)]);
         w.string("queueSize");
         w.u8(0x22);
+        if pipeline {
+            w.string("pipeline");
+            w.u8(0x00);
+        }
         w.u32(queue_size);
+        if pipeline {
+            w.u8(1);
+            w.u32(queue_size);
+        }
+    });
+}
+
+/// Tells a server with a pipeline that so many updates have been taken.
+pub fn monitor_acknowledge(w: &mut Writer, sid: u32, ioid: u32, count: u32) {
+    put_message(w, MONITOR, |w| {
+        w.u32(sid);
+        w.u32(ioid);
+        w.u8(MONITOR_PIPELINE);
+        w.u32(count);
     });
 }
 

@@ -111,7 +111,10 @@ impl Hub {
             Ok(selection) => Selection { pipeline: selection.pipeline && step & step::PIPELINE != 0, ..selection },
             Err(words) => return reply::refused(&mut session.out, command, ioid, step::INIT, words),
         };
-        session.describe(self.settings.type_numbers.then_some(number), described, command, ioid);
+        let breach = self.pvs.get(pv).and_then(|pv| pick(pv.breach, &mut self.random, &mut self.counts));
+        // what comes in a spoiled message was not described to the client
+        let number = (self.settings.type_numbers && breach.is_none()).then_some(number);
+        session.describe(number, described, command, ioid);
         let request = if command == command::GET {
             Request::Get { sid, pv, selection }
         } else {
@@ -123,7 +126,6 @@ impl Hub {
             Request::Monitor { sid, monitor }
         };
         session.requests.insert(ioid, request);
-        let breach = self.pvs.get(pv).and_then(|pv| pick(pv.breach, &mut self.random, &mut self.counts));
         session.finish(at, Manner { segment_bytes: self.settings.segment_bytes, breach }, &mut self.random);
     }
 
