@@ -19,6 +19,14 @@ const CIRCUIT_RECEIVE_BYTES: usize = 4 << 20;
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// A host that is off or cut off does not even acknowledge: after this the kernel gives the circuit up, whatever the IOC's
+/// program does. An IOC that is merely slow, or stopped, still has a kernel that acknowledges; it has the longer time
+/// that the protocol gives. Much less would cost circuits for a switch that restarts its spanning tree.
+const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(20);
+
+/// How long a quiet circuit waits before it asks the other host whether it is there, and between two such questions.
+const PROBE_AFTER: Duration = Duration::from_secs(5);
+
 /// Where to listen for answers from `peers`: on this host alone where all of them are on it, so that nobody else can send any.
 pub(crate) fn local_address(mut peers: impl Iterator<Item = SocketAddr>) -> Ipv4Addr {
     if peers.all(|peer| peer.ip().is_loopback()) { Ipv4Addr::LOCALHOST } else { Ipv4Addr::UNSPECIFIED }
@@ -53,8 +61,19 @@ pub(crate) async fn connect(server: SocketAddr) -> io::Result<TcpStream> {
         .await
         .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "no answer to the connection request"))??;
     stream.set_nodelay(true)?;
-    SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(Duration::from_secs(30)))?;
+    notice_dead_hosts(&stream)?;
     Ok(stream)
+}
+
+fn notice_dead_hosts(stream: &TcpStream) -> io::Result<()> {
+    let socket = SockRef::from(stream);
+    let probes = UNACKNOWLEDGED_MAX.as_secs().div_ceil(PROBE_AFTER.as_secs()) as u32;
+    let keepalive = TcpKeepalive::new().with_time(PROBE_AFTER).with_interval(PROBE_AFTER).with_retries(probes);
+    socket.set_tcp_keepalive(&keepalive)?;
+    // the probes stop while something is unacknowledged, such as an echo: then this counts
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED_MAX))?;
+    Ok(())
 }
 
 /// The broadcast address of every IPv4 interface that is up, and loopback, which has none.
@@ -72,4 +91,22 @@ pub(crate) fn broadcast_addresses(port: u16) -> Vec<SocketAddr> {
     found.sort();
     found.dedup();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::net::TcpListener;
+
+    #[tokio::test]
+    async fn the_kernel_looks_after_hosts_that_vanish() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let stream = connect(listener.local_addr().expect("an address")).await.expect("a circuit");
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().expect("an option"));
+        assert_eq!(socket.tcp_keepalive_time().expect("an option"), PROBE_AFTER);
+        #[cfg(target_os = "linux")]
+        assert_eq!(socket.tcp_user_timeout().expect("an option"), Some(UNACKNOWLEDGED_MAX));
+        assert!(socket.recv_buffer_size().expect("an option") >= 200_000, "a large receive buffer");
+    }
 }

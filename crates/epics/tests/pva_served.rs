@@ -372,3 +372,22 @@ async fn with_a_pipeline_and_a_source_that_waits_nothing_is_lost() {
     }
     assert_eq!(server.with(|hub| hub.squashed(pv)), 0);
 }
+
+#[tokio::test]
+async fn of_two_servers_with_one_name_the_first_is_taken_and_the_other_counted() {
+    let servers = [serve(Settings::default()).await, serve(Settings { seed: 2, ..Settings::default() }).await];
+    let pvs = servers.each_ref().map(|server| server.with(|hub| add(hub, "TWICE", &nt::scalar(Scalar::I32))));
+    let addresses = servers.iter().map(Server::searches).collect();
+    let mut user = start(Config { addresses, auto_addresses: false, ..Config::default() });
+    user.client.subscribe(Key(1), "TWICE", Monitor::default());
+    reading(&mut user, 1).await;
+    soon("the answer of the second", async {
+        while user.client.counters().duplicates == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(user.client.counters().duplicates, 1);
+    let listeners: usize = servers.iter().zip(pvs).map(|(server, pv)| server.with(|hub| hub.listeners(pv))).sum();
+    assert_eq!(listeners, 1);
+}

@@ -151,10 +151,13 @@ fn register_clients(registry: &mut Registry, totals: &Totals) {
     ] {
         registry.register(format!("client_{name}"), help, counts_by("protocol", [("ca", by_ca), ("pva", by_pva)]));
     }
-    // Channel Access has no way of saying this.
+    // Channel Access has no way of saying the first.
     register_counts(
         registry,
-        &[("client_overruns", "Updates before which a pvAccess server threw others away", pva.overruns)],
+        &[
+            ("client_overruns", "Updates before which a pvAccess server threw others away", pva.overruns),
+            ("client_duplicates", "Answers of a second pvAccess server to the search for one PV", pva.duplicates),
+        ],
     );
 }
 

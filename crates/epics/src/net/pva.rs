@@ -35,7 +35,7 @@ use crate::{
     pva::{
         Account, Config, Counters, Monitor, Wish,
         message::SearchReply,
-        search::{Found, Search},
+        search::{Duplicate, Found, Search},
     },
 };
 
@@ -177,7 +177,14 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
     }
 
     fn reply(&mut self, reply: &SearchReply, sender: SocketAddr, now: Instant) {
-        add(&self.counters, Counters { search_replies: 1, ..Counters::default() });
+        let duplicates = self.search.duplicates(reply, sender.ip());
+        let counted = duplicates.len() as u64;
+        add(&self.counters, Counters { search_replies: 1, duplicates: counted, ..Counters::default() });
+        if let Some(Duplicate { name, first, second, .. }) = duplicates.first() {
+            tracing::warn!(
+                "{name} is taken from {first}, but {second} has it too ({counted} such names in one answer)"
+            );
+        }
         let Some(Found { server, keys }) = self.search.reply(reply, sender.ip(), now) else { return };
         let pause = self.penalties.get(&server).map_or(Duration::ZERO, |p| p.until.saturating_duration_since(now));
         if !pause.is_zero() {

@@ -11,6 +11,8 @@ pub struct Counters {
     pub names_searched: u64,
     /// Answers to searches.
     pub search_replies: u64,
+    /// Names that a second server had too; the first is taken.
+    pub duplicates: u64,
     /// Signs of life of servers.
     pub beacons: u64,
     /// Circuits that were made.
@@ -43,6 +45,7 @@ impl AddAssign for Counters {
         self.searches += more.searches;
         self.names_searched += more.names_searched;
         self.search_replies += more.search_replies;
+        self.duplicates += more.duplicates;
         self.beacons += more.beacons;
         self.circuits_opened += more.circuits_opened;
         self.circuits_closed += more.circuits_closed;

@@ -10,7 +10,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, HashMap},
+    collections::{BinaryHeap, HashMap, VecDeque},
     net::{IpAddr, SocketAddr},
     sync::Arc,
     time::{Duration, Instant},
@@ -42,6 +42,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A new server makes all names fresh once more, but not more often than this.
 const HURRY_EVERY: Duration = Duration::from_secs(20);
 
+/// How long answers of further servers are waited for. One that is slower than this has its name asked for in vain anyway.
+const ANSWERS_KEPT: Duration = Duration::from_secs(3);
+
+/// Answers that are kept at most: beyond that the oldest are forgotten sooner.
+const ANSWERS_MAX: usize = 100_000;
+
 /// Beacons name their server by a number that is new at each start; more of them than this are forgotten all at once.
 const SERVERS_MAX: usize = 10_000;
 
@@ -63,6 +69,19 @@ pub struct Found {
     pub keys: Vec<Key>,
 }
 
+/// A PV that a second server has too: whoever answers first is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// Which.
+    pub key: Key,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where it was found first.
+    pub first: SocketAddr,
+    /// Who has it too.
+    pub second: SocketAddr,
+}
+
 /// The names that are wanted, and when each is asked for next.
 #[derive(Debug)]
 pub struct Search {
@@ -73,6 +92,18 @@ pub struct Search {
     sequence: u32,
     servers: HashMap<Guid, u16>,
     hurried: Option<Instant>,
+    /// Names that were found lately, to notice who else answers, the oldest first.
+    answered: VecDeque<(Instant, u32)>,
+    answers: HashMap<u32, Answer>,
+}
+
+/// Who had a name.
+#[derive(Debug)]
+struct Answer {
+    key: Key,
+    name: Arc<str>,
+    guid: Guid,
+    server: SocketAddr,
 }
 
 #[derive(Debug)]
@@ -129,6 +160,8 @@ impl Default for Search {
             sequence: 0,
             servers: HashMap::new(),
             hurried: None,
+            answered: VecDeque::new(),
+            answers: HashMap::new(),
         }
     }
 }
@@ -238,14 +271,35 @@ impl Search {
         if !self.servers.contains_key(&reply.guid) {
             self.beacon(reply.guid, 0, now);
         }
+        self.forget_answers(now);
+        let server = reachable(reply.server, sender);
         let mut keys = Vec::new();
         for id in &reply.ids {
             if let Some(entry) = self.entries.remove(*id) {
                 self.ids.remove(&entry.key);
                 keys.push(entry.key);
+                self.answered.push_back((now, *id));
+                self.answers.insert(*id, Answer { key: entry.key, name: entry.name, guid: reply.guid, server });
             }
         }
-        (!keys.is_empty()).then(|| Found { server: reachable(reply.server, sender), keys })
+        (!keys.is_empty()).then_some(Found { server, keys })
+    }
+
+    /// The names in an answer that another server has given before.
+    pub fn duplicates(&self, reply: &SearchReply, sender: IpAddr) -> Vec<Duplicate> {
+        let second = reachable(reply.server, sender);
+        let ids = reply.ids.iter().filter(|_| reply.found);
+        let answers = ids.filter_map(|id| self.answers.get(id)).filter(|answer| answer.guid != reply.guid);
+        answers.map(|a| Duplicate { key: a.key, name: Arc::clone(&a.name), first: a.server, second }).collect()
+    }
+
+    fn forget_answers(&mut self, now: Instant) {
+        while let Some((at, id)) = self.answered.front().copied()
+            && (self.answered.len() > ANSWERS_MAX || now.saturating_duration_since(at) > ANSWERS_KEPT)
+        {
+            self.answered.pop_front();
+            self.answers.remove(&id);
+        }
     }
 
     /// Takes a beacon: a server that is new, or has new channels, may have names that nobody had before.
