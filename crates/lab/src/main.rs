@@ -2,6 +2,7 @@
 
 mod bars;
 mod cases;
+mod farm;
 mod figures;
 mod measure;
 mod papers;
