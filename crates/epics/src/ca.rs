@@ -14,6 +14,8 @@ pub mod dbr;
 #[cfg(feature = "put")]
 pub mod put;
 pub mod search;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod wire;
 
 pub use crate::net::ca::Client;

@@ -10,6 +10,8 @@ use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use tokio::net::{TcpStream, UdpSocket};
 
 pub(crate) mod ca;
+#[cfg(feature = "server")]
+pub(crate) mod ca_server;
 pub(crate) mod pva;
 
 /// Kernel receive buffer of a circuit: what an IOC may send ahead while a task waits for a core. IOCs drop silently when it is

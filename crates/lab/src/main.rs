@@ -28,12 +28,15 @@ enum Bench {
     Store(store_bench::Options),
     /// Runs the bench of the store, and writes a page with its figures.
     Figures(figures::Options),
+    /// Simulated IOCs, for as long as wanted: PVs whose every update is counted.
+    Ioc(farm::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().bench {
         Bench::Store(options) => store_bench::run(&options),
         Bench::Figures(options) => figures::run(&options),
+        Bench::Ioc(options) => farm::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

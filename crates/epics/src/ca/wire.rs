@@ -189,6 +189,21 @@ pub fn put_message(out: &mut Vec<u8>, header: Header, payload: &[u8]) {
     out.resize(out.len() + size - payload.len(), 0);
 }
 
+/// Writes a header into its place, in the short form if the place has 16 bytes and in the extended one if it has 24.
+#[cfg(feature = "server")]
+pub(crate) fn fill_header(place: &mut [u8], header: &Header) {
+    let is_short = place.len() < 24;
+    let (size, count) = if is_short { (header.size as u16, header.count as u16) } else { (0xFFFF, 0) };
+    let [a, b] = header.command.to_be_bytes();
+    let [c, d] = size.to_be_bytes();
+    let [e, f] = header.data_type.to_be_bytes();
+    let [g, h] = count.to_be_bytes();
+    let parameters = [header.parameter1.to_be_bytes(), header.parameter2.to_be_bytes()];
+    let extension = [header.size.to_be_bytes(), header.count.to_be_bytes()];
+    let bytes = [a, b, c, d, e, f, g, h].into_iter().chain(parameters.into_iter().chain(extension).flatten());
+    place.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+}
+
 fn put_text(out: &mut Vec<u8>, header: Header, text: &str) {
     let mut payload = Vec::with_capacity(text.len() + 8);
     payload.extend_from_slice(text.as_bytes());

@@ -49,7 +49,16 @@ pub(crate) fn array(group: &Group, index: u32, number: u64) -> Array {
 pub(crate) fn elements(group: &Group, index: u32, number: u64, big_endian: bool, out: &mut Vec<u8>) {
     let base = if big_endian { &group.base.big } else { &group.base.little };
     let (begin, width) = (out.len(), group.kind.bytes());
+    let count = number % group.kind.modulus();
     match group.payload {
+        _ if group.kind == Kind::String => {
+            out.extend_from_slice(count.to_string().as_bytes());
+            return out.resize(begin + width, 0);
+        }
+        _ if group.length.is_none() => {
+            out.resize(begin + width, 0);
+            return overwrite(out.get_mut(begin..), group.kind, count, big_endian);
+        }
         Payload::Noise => return out.extend_from_slice(&bytes(&noise(group, index, number), big_endian)),
         Payload::Ess => out.extend_from_slice(base),
         Payload::Smooth => {
@@ -58,11 +67,9 @@ pub(crate) fn elements(group: &Group, index: u32, number: u64, big_endian: bool,
             out.extend_from_slice(&base[..turn]);
         }
     }
-    for (place, value) in [(0, number % group.kind.modulus()), (1, u64::from(index))] {
+    for (place, value) in [count, u64::from(index)].into_iter().enumerate() {
         let place = begin + place * width;
-        if place < out.len() {
-            out[place..place + width].copy_from_slice(&number_bytes(group.kind, value, big_endian)[..width]);
-        }
+        overwrite(out.get_mut(place..place + width), group.kind, value, big_endian);
     }
 }
 
@@ -87,12 +94,19 @@ fn from_numbers(kind: Kind, numbers: &[f64]) -> Array {
     }
 }
 
-fn number_bytes(kind: Kind, value: u64, big_endian: bool) -> [u8; 8] {
-    let array = from_numbers(kind, &[value as f64]);
-    let mut found = [0; 8];
-    let bytes = bytes(&array, big_endian);
-    found[..bytes.len()].copy_from_slice(&bytes);
-    found
+/// Puts a number in its place, if the array is so long.
+fn overwrite(place: Option<&mut [u8]>, kind: Kind, value: u64, big_endian: bool) {
+    let little = match kind {
+        Kind::F32 => u64::from((value as f32).to_bits()),
+        Kind::F64 => (value as f64).to_bits(),
+        Kind::U8 | Kind::I16 | Kind::I32 | Kind::Enum | Kind::String => value,
+    }
+    .to_le_bytes();
+    let Some(place) = place else { return };
+    place.iter_mut().zip(little).for_each(|(byte, new)| *byte = new);
+    if big_endian {
+        place.reverse();
+    }
 }
 
 /// The elements of an array of numbers as they are in memory of one or the other order.

@@ -4,7 +4,7 @@
 //! and by a checker that reads it back from an archive. Update 0 is what a PV holds before its first change, and the value,
 //! or element 0 of an array, is `k` (modulo [`Kind::modulus`]), so a jump in what arrives is a lost update.
 
-use epics::{Description, Limits, Reading, Value};
+use epics::{Description, Limits, Value};
 
 use super::{group::Group, kind::Kind, payload};
 
@@ -89,16 +89,12 @@ impl Plan {
         }
     }
 
-    /// Both, as a client would hear them by Channel Access.
-    pub(crate) fn reading(&self, pv: u32, number: u64) -> Reading {
-        let Stamp { seconds, nanos, severity, status } = self.stamp(pv, number);
-        Reading { value: self.value(pv, number), seconds, nanos, severity, status, message: None, user_tag: 0 }
-    }
-
-    /// Appends the elements of an array as they are in memory of one or the other order; cheaper than [`Plan::value`].
-    pub(crate) fn elements(&self, pv: u32, number: u64, big_endian: bool, out: &mut Vec<u8>) {
+    /// Appends the elements of an array, or a scalar, as they are in memory of one or the other order, and returns how many;
+    /// cheaper than [`Plan::value`]. A string has 40 bytes.
+    pub(crate) fn elements(&self, pv: u32, number: u64, big_endian: bool, out: &mut Vec<u8>) -> u32 {
         let group = self.group(pv);
         payload::elements(group, pv - group.first, number, big_endian, out);
+        group.elements()
     }
 
     /// What a PV says besides its values.

@@ -1,0 +1,65 @@
+//! What a farm tells: where it is, and at the end what it made, sent and left out.
+
+use std::net::SocketAddr;
+
+use super::{ca::Tally, plan::Plan};
+use crate::measure::{self, Form, Measured, Passed};
+
+const BENCH: &str = "ioc";
+
+/// Where the servers are, and when update 0 was made.
+pub(crate) fn serving(case: &str, plan: &Plan, addresses: &[SocketAddr], form: Form) {
+    let addresses: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+    match form {
+        Form::Table => {
+            measure::tell(&format!("{} PVs, {:.1} MB/s", plan.len(), plan.bytes_per_second() / 1e6));
+            measure::tell(&format!("EPICS_CA_AUTO_ADDR_LIST=NO EPICS_CA_ADDR_LIST=\"{}\"", addresses.join(" ")));
+        }
+        Form::Json => measure::tell(
+            &serde_json::json!({
+                "bench": BENCH, "case": case, "metric": "serving", "value": plan.len(), "unit": "PVs",
+                "ca": addresses, "start": plan.start,
+            })
+            .to_string(),
+        ),
+    }
+}
+
+/// What was done.
+pub(crate) fn done(case: &str, tallies: &[Tally], passed: Passed, form: Form) {
+    let mut all = Tally::default();
+    for tally in tallies {
+        all.counters += tally.counters;
+        all.waiting += tally.waiting;
+        all.late = all.late.max(tally.late);
+        all.produced = all.produced.max(tally.produced);
+    }
+    let counters = all.counters;
+    let lines = [
+        ("updates produced", all.produced as f64, ""),
+        ("updates posted to subscriptions", counters.posted as f64, ""),
+        ("sent", counters.sent as f64, ""),
+        ("dropped: a newer took its place", counters.replaced as f64, ""),
+        ("dropped: held back by the client", counters.held_back as f64, ""),
+        ("dropped: subscription ended", counters.abandoned as f64, ""),
+        ("still waiting", all.waiting as f64, ""),
+        ("latest by", all.late.as_secs_f64() * 1e3, "ms"),
+        ("first values and reads", counters.reads as f64, ""),
+        ("circuits", counters.circuits as f64, ""),
+        ("circuits ended", counters.circuits_ended as f64, ""),
+        ("channels", counters.channels as f64, ""),
+        ("subscriptions", counters.subscriptions as f64, ""),
+        ("searches", counters.searches as f64, ""),
+        ("search replies", counters.search_replies as f64, ""),
+        ("beacons", counters.beacons as f64, ""),
+        ("requests refused", counters.errors as f64, ""),
+        ("sent on circuits", counters.bytes as f64 / 1e6, "MB"),
+        ("time", passed.wall, "s"),
+        ("processor time", passed.cpu, "s"),
+        ("processor time per update sent", passed.cpu * 1e6 / counters.sent.max(1) as f64, "µs"),
+        ("peak memory", measure::peak_memory_mib(), "MiB"),
+    ];
+    for (metric, value, unit) in lines {
+        measure::print(&Measured { bench: BENCH, case, metric, value, unit }, form);
+    }
+}
