@@ -4,19 +4,22 @@
 //! A flush ends with one transaction: until it the samples are in the log, from it on they are in the segment.
 
 pub(crate) mod copy;
+mod doubt;
+mod mend;
 mod pvs;
 mod pvs_wire;
 mod wire;
 
 use std::{
     fmt, io,
-    sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard},
+    sync::{Arc, Mutex, RwLock, RwLockReadGuard},
 };
 
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
 use sample::{Gap, GapCause, Metadata, PvId, Timestamp};
 
-pub(crate) use pvs::Entered;
+use doubt::Doubt;
+use mend::{repair, replace};
 pub(crate) use pvs_wire::{archived_bytes, removed_bytes};
 pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
 
@@ -64,6 +67,8 @@ pub(crate) struct Catalog {
     /// Shared by those who use it and held alone by who opens or gives it up: opened a second time while somebody still uses
     /// the first, two of them would write to one file.
     opened: RwLock<Opened>,
+    /// Held by whoever writes.
+    doubt: Mutex<Doubt>,
 }
 
 /// What somebody wants of the catalogue.
@@ -91,7 +96,7 @@ impl Catalog {
             Err(error) if error.kind() == io::ErrorKind::NotFound => create(&disk, |_| Ok(()))?,
             Err(source) => return Err(Error::Io { doing: "open", path: CATALOGUE.to_owned(), source }),
         }
-        let catalog = Catalog { disk, opened: RwLock::default() };
+        let catalog = Catalog { disk, opened: RwLock::default(), doubt: Mutex::default() };
         let version = catalog.read(|tables| tables.meta("version"))?.unwrap_or(0) as u16;
         if version > VERSION {
             return Err(Error::TooNew { path: CATALOGUE.to_owned(), version, supported: VERSION });
@@ -101,16 +106,6 @@ impl Catalog {
 
     fn read<T>(&self, read: impl FnOnce(&Tables) -> Result<T, redb::Error>) -> Result<T, Error> {
         self.with_database(Use::Read, |database| read(&Tables(database.begin_read()?)))
-    }
-
-    /// Runs one transaction: all of it or nothing, durable when this returns.
-    fn write<T>(&self, write: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>) -> Result<T, Error> {
-        self.with_database(Use::Write, |database| {
-            let transaction = database.begin_write()?;
-            let result = write(&transaction)?;
-            transaction.commit()?;
-            Ok(result)
-        })
     }
 
     /// After a failure redb refuses everything. The next use then makes a new file: see `repair`.
@@ -430,83 +425,6 @@ fn create(disk: &Arc<dyn Disk>, fill: impl FnOnce(&WriteTransaction) -> Result<(
     disk.sync(NEW_KEY).map_err(|error| io("sync", error))?;
     disk.rename(NEW_KEY, CATALOGUE).map_err(|error| io("create", error))?;
     disk.sync_folder("").map_err(|error| io("make durable the name of", error))
-}
-
-/// What can be read of a catalogue that failed, repaired in memory.
-///
-/// After a failed sync the system's memory may hold pages that never reached the disk and that it will never write again: a
-/// file opened anew would read them, build on them, and be torn after a power cut. So nothing is ever written to that file
-/// again; a crash finds it as its last good sync left it, until `replace` has put the copy in its place.
-fn repair(disk: &Arc<dyn Disk>) -> Result<Memory, Error> {
-    let io = |source| Error::Io { doing: "read", path: CATALOGUE.to_owned(), source };
-    let mut bytes = vec![0; disk.len(CATALOGUE).map_err(io)? as usize];
-    disk.read_at(CATALOGUE, 0, &mut bytes).map_err(io)?;
-    let repaired = Memory(Arc::new(Mutex::new(bytes)));
-    let run = || -> Result<bool, redb::Error> {
-        let mut database = Database::builder().create_with_backend(repaired.clone())?;
-        Ok(database.check_integrity()?)
-    };
-    run().map_err(|error| Error::Catalogue { doing: "repair", source: error.into() })?;
-    Ok(repaired)
-}
-
-/// Writes a copy to a new file and puts it in the place of the old one.
-fn replace(disk: &Arc<dyn Disk>, copy: &Memory) -> Result<(), Error> {
-    let write = || -> io::Result<()> {
-        match disk.remove(NEW_KEY) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        disk.write_at(NEW_KEY, 0, &copy.bytes())?;
-        disk.sync(NEW_KEY)?;
-        disk.rename(NEW_KEY, CATALOGUE)?;
-        disk.sync_folder("")
-    };
-    write().map_err(|source| Error::Io { doing: "make a fresh copy of", path: CATALOGUE.to_owned(), source })?;
-    tracing::warn!("the catalogue failed and was replaced by a fresh copy of itself");
-    Ok(())
-}
-
-/// A catalogue in memory, whose bytes are there when redb is done with them.
-#[derive(Clone, Debug)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Memory {
-    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
-        self.0.lock().expect("no holder of this lock panics")
-    }
-}
-
-impl StorageBackend for Memory {
-    fn len(&self) -> Result<u64, io::Error> {
-        Ok(self.bytes().len() as u64)
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), io::Error> {
-        let bytes = self.bytes();
-        let found = bytes.get(offset as usize..).and_then(|rest| rest.get(..out.len()));
-        out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
-
-    fn set_len(&self, len: u64) -> Result<(), io::Error> {
-        self.bytes().resize(len as usize, 0);
-        Ok(())
-    }
-
-    fn sync_data(&self) -> Result<(), io::Error> {
-        Ok(())
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> Result<(), io::Error> {
-        let mut bytes = self.bytes();
-        let end = offset as usize + data.len();
-        if bytes.len() < end {
-            bytes.resize(end, 0);
-        }
-        bytes[offset as usize..end].copy_from_slice(data);
-        Ok(())
-    }
 }
 
 fn open_database(disk: &Arc<dyn Disk>, key: &'static str) -> Result<Database, Error> {

@@ -50,6 +50,7 @@ pub(crate) struct Plan<'a> {
 impl Engine {
     /// Does the next thing that the policy wants, if there is one. `go_on` is asked now and then.
     pub(crate) fn compact(&self, now: Timestamp, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
+        self.settle()?;
         let segments = self.snapshot().segments.clone();
         let chosen = |indices: Vec<usize>| -> Vec<_> { indices.iter().map(|index| segments[*index].clone()).collect() };
         self.purge_old(now)?;
@@ -225,7 +226,7 @@ impl Engine {
         new: Vec<Manifest>,
         audit: &[AuditRecord],
     ) -> Result<Compaction, Error> {
-        let _arranging = self.arranging.lock().expect("no holder of this lock panics");
+        let _arranging = self.settled(|| self.arranging.lock().expect("no holder of this lock panics"))?;
         let snapshot = self.snapshot();
         let is_current = |segment: &Arc<Segment>| snapshot.segments.iter().any(|current| Arc::ptr_eq(current, segment));
         if !old.iter().all(is_current) {
@@ -233,6 +234,12 @@ impl Engine {
         }
         let ids: Vec<(u64, u32)> = old.iter().map(|segment| segment.manifest.id()).collect();
         self.catalog.replace_segments(&ids, &new, audit)?;
+        self.take_over(old, new);
+        Ok(Compaction::Done)
+    }
+
+    /// Lets readers see segments in the place of others, whose files go when nobody reads them.
+    pub(crate) fn take_over(&self, old: &[Arc<Segment>], new: Vec<Manifest>) {
         for Manifest { key, place, .. } in old.iter().map(|segment| &segment.manifest) {
             let stays = |manifest: &Manifest| manifest.key == *key && manifest.place.is_some();
             if place.is_some() && !new.iter().any(stays) {
@@ -249,11 +256,10 @@ impl Engine {
         let new: Vec<_> = new.into_iter().map(open).collect();
         self.change_snapshot(|snapshot| {
             let segments = Arc::make_mut(&mut snapshot.segments);
-            segments.retain(|segment| !ids.contains(&segment.manifest.id()));
+            segments.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));
             segments.extend(new);
             segments.sort_by_key(|segment| segment.manifest.id());
         });
-        Ok(Compaction::Done)
     }
 
     pub(crate) fn remove_unfinished(&self, key: &str) {

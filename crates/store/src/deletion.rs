@@ -7,7 +7,9 @@ use std::{sync::Arc, time::Duration};
 
 use sample::{Batch, By, PvId, TimeRange, Timestamp};
 
-use crate::{AuditRecord, Error, Reader, Writer, audit::Action, manifest::Manifest, merge::overlap, purge::Size};
+use crate::{
+    AuditRecord, Error, Writer, audit::Action, engine::Engine, manifest::Manifest, merge::overlap, purge::Size,
+};
 
 /// A range of a PV's samples that was deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,13 +51,17 @@ impl Writer {
         let below = engine.flushing.lock().expect("no holder of this lock panics").next_segment;
         let mut deletion = Deletion { number: 0, pv, range, by: by.clone(), is_final: false, below };
         // Up to the last sample: what comes is not meant, and segments that hold none of it need not be told apart.
-        if let Some((first, last, _)) = Reader::new(engine.clone()).extent(pv) {
+        let Held { extent, unreadable } = engine.held_in_segments(pv);
+        if let Some((first, last)) = extent {
             deletion.range.t0 = range.t0.max(first);
             deletion.range.t1 = range.t1.min(last.saturating_add(Duration::from_nanos(1)));
         }
         let is_some = deletion.range.t0 < deletion.range.t1;
-        let Size { samples, bytes } = if is_some { engine.size_of_range(&deletion)? } else { Size::default() };
-        if samples == 0 {
+        let others = engine.registry().deletions_of(pv);
+        let size = if is_some { engine.size_of_range(&deletion, &others)? } else { Size::default() };
+        let Size { samples, bytes } = size;
+        let may_have = unreadable.iter().any(|(t0, t1)| overlap(*t0, *t1, deletion.range));
+        if samples == 0 && !(is_some && may_have) {
             return Err(Error::NothingThere { what: format!("sample of {name} from {} to {}", range.t0, range.t1) });
         }
         engine.change(|_, change| {
@@ -79,6 +85,49 @@ impl Writer {
             change.undeleted.push(deletion.clone());
             Ok(deletion.clone())
         })
+    }
+}
+
+/// What segments may have of a PV.
+struct Held {
+    extent: Option<(Timestamp, Timestamp)>,
+    /// First and last time of the segments of which nobody can tell.
+    unreadable: Vec<(Timestamp, Timestamp)>,
+}
+
+impl Engine {
+    /// From where to where there may be samples of a PV: what cannot be read now may be readable later.
+    fn held_in_segments(&self, pv: PvId) -> Held {
+        let (mut ends, mut unreadable) = (Vec::new(), Vec::new());
+        let deletions = self.registry().deletions_of(pv);
+        for segment in self.snapshot().segments.iter().filter(|segment| segment.manifest.may_hold(pv)) {
+            match self.extent_in(segment, pv, &deletions) {
+                Ok(extent) => ends.extend(extent.map(|(t0, t1, _)| (t0, t1))),
+                Err(_) => unreadable.push((segment.manifest.t0, segment.manifest.t1)), // whoever reads it tells
+            }
+        }
+        ends.extend(&unreadable);
+        let extent = ends.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        Held { extent, unreadable }
+    }
+}
+
+/// The deletions of one PV at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deletions(Vec<Deletion>);
+
+impl Deletions {
+    pub(crate) fn of(deletions: &[Deletion]) -> Deletions {
+        Deletions(deletions.to_vec())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Which ranges nobody may see in a segment.
+    pub(crate) fn hidden_in(&self, segment: &Manifest) -> Hidden {
+        Hidden::of(self.0.iter().filter(|deletion| deletion.is_for(segment)).map(|deletion| deletion.range).collect())
     }
 }
 

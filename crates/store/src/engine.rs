@@ -1,10 +1,10 @@
 //! What writer, readers and threads share.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -52,6 +52,8 @@ pub(crate) struct Engine {
     pub(crate) syncing: Mutex<()>,
     /// Held while the catalogue learns of a change of PVs, so that the registry itself is free for those who append.
     pub(crate) registering: Mutex<()>,
+    /// Numbers of segments that imports have written and not entered yet.
+    pub(crate) unentered: Mutex<BTreeSet<u64>>,
     registry: RwLock<Registry>,
     snapshot: RwLock<Arc<Snapshot>>,
     pub(crate) newest: Newest,
@@ -63,6 +65,8 @@ pub(crate) struct Engine {
     // atomic
     pub(crate) counters: Arc<Counters>,
     pub(crate) flush_wanted: AtomicBool,
+    /// The number of the segment that a flush is about, which lets readers see it; `u64::MAX` for none.
+    pub(crate) flushing_segment: AtomicU64,
 }
 
 /// What is written to.
@@ -120,6 +124,7 @@ impl Engine {
             flushing: Mutex::new(Flushing { pending: None, next_segment }),
             syncing: Mutex::default(),
             registering: Mutex::default(),
+            unentered: Mutex::default(),
             registry: RwLock::new(registry),
             snapshot: RwLock::new(Arc::new(snapshot)),
             newest: Newest::default(),
@@ -127,6 +132,7 @@ impl Engine {
             head_room: Condvar::new(),
             counters: Arc::default(),
             flush_wanted: AtomicBool::new(false),
+            flushing_segment: AtomicU64::new(u64::MAX),
         }
     }
 

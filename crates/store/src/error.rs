@@ -45,6 +45,11 @@ pub enum Error {
         /// What redb says.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The catalogue failed at the end of a change: it may hold or not.
+    Doubtful {
+        /// What went wrong.
+        source: Box<Error>,
+    },
     /// The store takes no more samples, because an earlier write or sync failed or the disk is full.
     Refused {
         /// Why.
@@ -122,6 +127,11 @@ impl fmt::Display for Error {
                 "{path} has format version {version}, this program reads up to {supported}; use the newer program"
             ),
             Error::Catalogue { doing, source } => write!(f, "cannot {doing} the catalogue: {source}"),
+            Error::Doubtful { source } => write!(
+                f,
+                "{source}; whether the change holds is not known before the catalogue can be written again: look then, and \
+                 repeat it if need be"
+            ),
             Error::Refused { reason } => write!(f, "the store takes no more samples: {reason}"),
             Error::Busy => write!(f, "the store is busy writing blocks, both heads are full; is the disk too slow?"),
             Error::TooLarge { pv, bytes } => {
@@ -155,6 +165,7 @@ impl std::error::Error for Error {
         match self {
             Error::Io { source, .. } => Some(source),
             Error::Catalogue { source, .. } => Some(source.as_ref()),
+            Error::Doubtful { source } => Some(source.as_ref()),
             _ => None,
         }
     }

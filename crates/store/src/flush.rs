@@ -64,6 +64,7 @@ impl Engine {
         }
         if let Some(pending) = self.take_head(flushing.next_segment) {
             flushing.next_segment += 1;
+            self.flushing_segment.store(pending.sequence, Relaxed);
             flushing.pending = Some(pending);
             self.flush_pending(&mut flushing, now)?;
         }
@@ -121,6 +122,7 @@ impl Engine {
             if let Some(manifest) = manifest {
                 let segment = Segment::new(self.disk.clone(), manifest);
                 let segments = Arc::make_mut(&mut snapshot.segments);
+                segments.retain(|other| other.manifest.id() != segment.manifest.id());
                 segments.push(Arc::new(segment));
                 segments.sort_by_key(|segment| segment.manifest.id());
             }
@@ -135,6 +137,7 @@ impl Engine {
             self.take_again();
         }
         flushing.pending = None;
+        self.flushing_segment.store(u64::MAX, Relaxed);
         self.head_room.notify_all();
         Ok(())
     }

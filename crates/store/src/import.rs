@@ -19,7 +19,6 @@ use sample::{Batch, By, PvId, Record};
 use crate::{
     AuditRecord, Error, Writer,
     audit::Action,
-    catalog::Entered,
     codec::Effort,
     engine::{Engine, too_large},
     flush::write_blocks,
@@ -40,6 +39,10 @@ pub struct ImportedPart {
     pub samples: u64,
     /// Bytes of segments.
     pub bytes: u64,
+    /// Gaps.
+    pub gaps: u64,
+    /// Changes of metadata.
+    pub metadata: u64,
 }
 
 /// Something that takes samples of the past, part by part. Dropped before the end of a part it leaves nothing of it.
@@ -54,6 +57,8 @@ pub struct Import {
     facts: Facts,
     /// Written, but not entered.
     written: Vec<Manifest>,
+    /// The numbers of what was written, for purges that must wait for it.
+    unentered: Vec<u64>,
     /// Something of the part is lost: it cannot be entered any more.
     failed: bool,
 }
@@ -72,6 +77,7 @@ impl Writer {
             gathered_bytes: 0,
             facts: Facts::default(),
             written: Vec::new(),
+            unentered: Vec::new(),
             failed: false,
         }
     }
@@ -80,6 +86,7 @@ impl Writer {
 impl Import {
     /// What a part brought that was entered before; none: it is to be imported.
     pub fn part(&self, part: &str) -> Result<Option<ImportedPart>, Error> {
+        self.engine.settle()?;
         self.engine.catalog.imported(&self.name, part)
     }
 
@@ -126,41 +133,61 @@ impl Import {
         }
         self.write()?;
         self.engine.refuse_if_closed()?;
+        let engine = self.engine.clone();
+        let facts = mem::take(&mut self.facts).without(|pv| engine.registry().is_purged(pv));
         let imported = ImportedPart {
             samples: self.written.iter().map(|manifest| manifest.samples).sum(),
             bytes: self.written.iter().map(|manifest| manifest.bytes).sum(),
+            gaps: facts.gaps.len() as u64,
+            metadata: facts.metadata.len() as u64,
         };
-        let ImportedPart { samples, bytes } = imported;
-        let detail = format!("{}, part {part}", self.name);
-        let record = AuditRecord { detail, samples, bytes, ..AuditRecord::new(Action::Imported, &self.by) };
-        let engine = &self.engine;
-        let facts = mem::take(&mut self.facts).without(|pv| engine.registry().is_purged(pv));
-        let commit = || engine.catalog.commit_import((&self.name, part), imported, &self.written, &facts, &record);
-        // After a failed sync nobody knows whether the catalogue has the transaction; the second try finds that out.
-        match commit().or_else(|_| commit()) {
-            Ok(Entered::Now) => {}
-            Ok(Entered::Before(known)) => {
+        let record = self.line(part, imported);
+        match engine.catalog.commit_import((&self.name, part), imported, &self.written, &facts, &record) {
+            Ok(None) => {}
+            Ok(Some(known)) => {
                 self.abandon();
                 return Ok(known);
             }
             Err(error) => {
-                // The next start removes or sets aside what was not entered.
+                // The next start removes or sets aside what was not entered; what holds after all is taken over.
                 self.written.clear();
                 self.failed = true;
                 return Err(error);
             }
         }
+        self.show();
+        Ok(imported)
+    }
+
+    /// The line of the audit about a part.
+    fn line(&self, part: &str, imported: ImportedPart) -> AuditRecord {
+        let ImportedPart { samples, bytes, gaps, metadata } = imported;
+        let mut detail = format!("{}, part {part}", self.name);
+        if (gaps, metadata) != (0, 0) {
+            let plural = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+            let gaps = plural(gaps, "gap", "gaps");
+            let metadata = plural(metadata, "change of metadata", "changes of metadata");
+            detail.push_str(&format!(", with {gaps} and {metadata}"));
+        }
+        AuditRecord { detail, samples, bytes, ..AuditRecord::new(Action::Imported, &self.by) }
+    }
+
+    /// Lets readers see what was entered.
+    fn show(&mut self) {
+        let engine = self.engine.clone();
         let segments: Vec<Arc<Segment>> = mem::take(&mut self.written)
             .into_iter()
             .map(|manifest| Arc::new(Segment::new(engine.disk.clone(), manifest)))
             .collect();
         engine.change_snapshot(|snapshot| {
             let all = Arc::make_mut(&mut snapshot.segments);
-            all.extend(segments);
+            let is_new = |segment: &Arc<Segment>| all.iter().all(|known| known.manifest.id() != segment.manifest.id());
+            let news: Vec<_> = segments.into_iter().filter(is_new).collect();
+            all.extend(news);
             all.sort_by_key(|segment| segment.manifest.id());
         });
         engine.newest.forget();
-        Ok(imported)
+        engine.release(&mut self.unentered);
     }
 
     /// Writes what was gathered, a segment for each week.
@@ -189,14 +216,18 @@ impl Import {
         Ok(())
     }
 
-    fn write_week(&self, folder: &str, batches: Vec<(PvId, Batch)>) -> Result<Option<Manifest>, Error> {
-        let engine = &self.engine;
+    fn write_week(&mut self, folder: &str, batches: Vec<(PvId, Batch)>) -> Result<Option<Manifest>, Error> {
+        let engine = self.engine.clone();
         let now = engine.ingest().alive;
         let sequence = {
             let mut flushing = engine.flushing.lock().expect("no holder of this lock panics");
             flushing.next_segment += 1;
+            // Known before any deletion that is for it.
+            let mut unentered = engine.unentered.lock().expect("no holder of this lock panics");
+            unentered.insert(flushing.next_segment - 1);
             flushing.next_segment - 1
         };
+        self.unentered.push(sequence);
         // A key as of what was merged: a file of this kind that the catalogue does not know is removed at the next start.
         let key = format!("{folder}/{sequence:012}-{sequence:012}-0-000.seg");
         let unfinished = format!("{key}.tmp");
@@ -227,6 +258,7 @@ impl Import {
         for manifest in mem::take(&mut self.written) {
             self.engine.remove_unfinished(&manifest.key);
         }
+        self.engine.clone().release(&mut self.unentered);
     }
 }
 

@@ -67,6 +67,7 @@ mod roster;
 mod scrub;
 mod segment;
 mod segment_format;
+mod settle;
 mod store;
 mod structure;
 mod summary;

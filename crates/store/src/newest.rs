@@ -19,9 +19,8 @@ use sample::{Batch, PvId, Sample, Timestamp};
 
 use crate::{
     Error,
-    deletion::Hidden,
+    deletion::Deletions,
     health::Counters,
-    manifest::Manifest,
     parts::{Lookup, Summaries},
     segment::Segment,
 };
@@ -62,7 +61,7 @@ impl Newest {
         time: Timestamp,
         segments: &[Arc<Segment>],
         imports: u64,
-        hidden: Option<&dyn Fn(&Manifest) -> Hidden>,
+        hidden: Option<&Deletions>,
         counters: &Arc<Counters>,
     ) -> Result<Option<Sample>, Error> {
         let mut search = Search { pv, time, counters, hidden, looks: 0, best: None };
@@ -128,7 +127,7 @@ struct Search<'a> {
     time: Timestamp,
     counters: &'a Arc<Counters>,
     /// What of a segment nobody may see, if ranges of the PV were deleted.
-    hidden: Option<&'a dyn Fn(&Manifest) -> Hidden>,
+    hidden: Option<&'a Deletions>,
     /// Segments whose directory was asked.
     looks: usize,
     best: Option<(Weak<Segment>, Found)>,
@@ -169,7 +168,7 @@ impl Search<'_> {
         entries.retain(|entry| entry.t0 <= self.time);
         entries.sort_by_key(|entry| Reverse((entry.t1.min(self.time), entry.offset)));
         let (pv, counters) = (self.pv, self.counters.clone());
-        let hidden = self.hidden.map(|hidden| hidden(&segment.manifest)).unwrap_or_default();
+        let hidden = self.hidden.map(|hidden| hidden.hidden_in(&segment.manifest)).unwrap_or_default();
         entries.retain(|entry| !hidden.covers(entry.t0, entry.t1));
         let lookup = Lookup { pv, segment: segment.clone(), counters, summaries: Summaries::Unread, hidden };
         for entry in entries {

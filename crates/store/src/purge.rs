@@ -16,7 +16,7 @@ use crate::{
     AuditRecord, Deletion, Error, RemovedPv, Writer,
     audit::Action,
     compact::Compaction,
-    deletion::Hidden,
+    deletion::{Deletions, Hidden},
     engine::Engine,
     merge::rows_within,
     parts::{Lookup, Summaries},
@@ -81,7 +81,8 @@ impl Engine {
             purged.ranges = ranges.filter(|range| !goes_anyway(range.pv)).cloned().collect();
         }
         let sizes = purged.pvs.iter().map(|removed| self.size_of_pv(removed.entry.id));
-        for size in sizes.chain(purged.ranges.iter().map(|range| self.size_of_range(range))).collect::<Vec<_>>() {
+        let ranges = purged.ranges.iter().map(|range| self.size_of_range(range, &Deletions::default()));
+        for size in sizes.chain(ranges).collect::<Vec<_>>() {
             let size = size?;
             purged.samples += size.samples;
             purged.bytes += size.bytes;
@@ -105,7 +106,7 @@ impl Engine {
             }
             let all: Vec<&Deletion> = registry.deletions().collect();
             for range in purged.ranges.iter().filter(|range| all.contains(range)) {
-                let Size { samples, bytes } = self.size_of_range(range)?;
+                let Size { samples, bytes } = self.size_of_range(range, &Deletions::default())?;
                 let record = range.line(Action::PurgeOrdered, registry.name_of(range.pv), by);
                 change.audit.push(AuditRecord { samples, bytes, ..record });
                 change.deleted.push(Deletion { is_final: true, ..range.clone() });
@@ -141,8 +142,12 @@ impl Engine {
         if pvs.is_empty() && ranges.is_empty() {
             return Ok(Compaction::Nothing);
         }
+        // An import may enter what it wrote before a deletion: to be asked before the segments are.
+        let unentered = self.unentered.lock().expect("no holder of this lock panics").first().copied();
         let segments = self.snapshot().segments.clone();
-        let (mut left_pvs, mut left_ranges) = (BTreeSet::new(), BTreeSet::new());
+        let waits = |range: &&Deletion| unentered.is_some_and(|first| first < range.below);
+        let mut left_ranges: BTreeSet<u64> = ranges.iter().filter(waits).map(|range| range.number).collect();
+        let mut left_pvs = BTreeSet::new();
         for segment in &*segments {
             let (held_pvs, held_ranges) = self.held(segment, &pvs, &ranges)?;
             let holds = !held_pvs.is_empty() || !held_ranges.is_empty();
@@ -191,8 +196,13 @@ impl Engine {
     }
 
     /// First time, last time and number of what may be seen of a PV in a segment.
-    pub(crate) fn extent_in(&self, segment: &Arc<Segment>, pv: PvId) -> Result<Option<Extent>, Error> {
-        let hidden = self.registry().hidden_in(pv, &segment.manifest);
+    pub(crate) fn extent_in(
+        &self,
+        segment: &Arc<Segment>,
+        pv: PvId,
+        deletions: &Deletions,
+    ) -> Result<Option<Extent>, Error> {
+        let hidden = deletions.hidden_in(&segment.manifest);
         let Some(record) = segment.record(pv)? else { return Ok(None) };
         if !hidden.overlaps(record.t0, record.t1) {
             return Ok(Some((record.t0, record.t1, record.samples)));
@@ -241,7 +251,7 @@ impl Engine {
 
     /// Whether a segment has samples that a deletion is about.
     fn holds(&self, segment: &Arc<Segment>, deletion: &Deletion) -> Result<bool, Error> {
-        Ok(self.size_in(segment, deletion.pv, deletion)?.samples > 0)
+        Ok(self.size_in(segment, deletion, &Deletions::default())?.samples > 0)
     }
 
     pub(crate) fn size_of_pv(&self, pv: PvId) -> Result<Size, Error> {
@@ -254,11 +264,12 @@ impl Engine {
         Ok(size)
     }
 
-    pub(crate) fn size_of_range(&self, deletion: &Deletion) -> Result<Size, Error> {
+    /// What a deletion hides besides what others hide.
+    pub(crate) fn size_of_range(&self, deletion: &Deletion, others: &Deletions) -> Result<Size, Error> {
         let mut size = Size::default();
         for segment in &*self.snapshot().segments {
-            let more = match self.size_in(segment, deletion.pv, deletion) {
-                Err(Error::CorruptSegment { .. }) => continue, // as a damaged block
+            let more = match self.size_in(segment, deletion, others) {
+                Err(Error::CorruptSegment { .. } | Error::Io { .. }) => continue, // as a damaged block
                 more => more?,
             };
             size.samples += more.samples;
@@ -269,17 +280,21 @@ impl Engine {
 
     /// What a deletion hides in a segment. Blocks that it covers in part only are read, and their bytes are not counted. Damaged
     /// ones count as having nothing: nobody sees what they hold.
-    fn size_in(&self, segment: &Arc<Segment>, pv: PvId, deletion: &Deletion) -> Result<Size, Error> {
+    fn size_in(&self, segment: &Arc<Segment>, deletion: &Deletion, others: &Deletions) -> Result<Size, Error> {
         let hidden = Hidden::of(vec![deletion.range]);
-        let manifest = &segment.manifest;
+        let (manifest, pv) = (&segment.manifest, deletion.pv);
         let may = deletion.is_for(manifest) && manifest.may_hold(pv);
         let Some(record) = (if may { segment.record(pv)? } else { None }) else { return Ok(Size::default()) };
         let counters = self.counters.clone();
-        let lookup =
-            Lookup { pv, segment: segment.clone(), counters, summaries: Summaries::Unread, hidden: Hidden::default() };
+        let already = others.hidden_in(manifest);
+        let summaries = Summaries::Unread;
+        let lookup = Lookup { pv, segment: segment.clone(), counters, summaries, hidden: already.clone() };
         let mut size = Size::default();
         for entry in segment.index(&record)?.iter().filter(|entry| hidden.overlaps(entry.t0, entry.t1)) {
-            if hidden.covers(entry.t0, entry.t1) {
+            if already.covers(entry.t0, entry.t1) {
+                continue;
+            }
+            if hidden.covers(entry.t0, entry.t1) && !already.overlaps(entry.t0, entry.t1) {
                 size.samples += u64::from(entry.count);
                 size.bytes += u64::from(entry.len);
                 continue;
@@ -298,7 +313,7 @@ impl Engine {
 fn readable(segment: &Segment, pv: PvId) -> Result<Option<(Record, Vec<Entry>)>, Error> {
     let find = || segment.record(pv)?.map(|record| Ok((record, segment.index(&record)?))).transpose();
     match find() {
-        Err(Error::CorruptSegment { .. }) => Ok(None),
+        Err(Error::CorruptSegment { .. } | Error::Io { .. }) => Ok(None),
         found => found,
     }
 }

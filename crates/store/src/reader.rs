@@ -7,10 +7,9 @@ use sample::{Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, TimeRange, 
 use crate::{
     AuditRecord, Deletion, Error, Health, Names, RemovedPv, Samples, Stretches, Watermark,
     compact::views,
-    deletion::Hidden,
-    engine::Engine,
+    deletion::Deletions,
+    engine::{Engine, Snapshot},
     field,
-    manifest::Manifest,
     merge::overlap,
     partitions,
     parts::{Lookup, Part, Summaries},
@@ -98,18 +97,13 @@ impl Reader {
     }
 
     fn merged(&self, pv: PvId, range: TimeRange, summaries: Summaries) -> Samples {
-        // A purge changes the segments first and then forgets the deletion: what is deleted is never seen in between.
-        let registry = self.engine.registry();
-        let snapshot = self.engine.snapshot();
-        if registry.is_deleted(pv) {
-            return Samples::new(range, Vec::new());
-        }
+        let Some((snapshot, deletions)) = self.moment(pv) else { return Samples::new(range, Vec::new()) };
         let mut parts = Vec::new();
         for segment in &*snapshot.segments {
             let manifest = &segment.manifest;
             if manifest.may_hold(pv) && overlap(manifest.t0, manifest.t1, range) {
                 let counters = self.engine.counters.clone();
-                let hidden = registry.hidden_in(pv, manifest);
+                let hidden = deletions.hidden_in(manifest);
                 let lookup = Lookup { pv, segment: segment.clone(), counters, summaries, hidden };
                 parts.push(Part::segment(lookup, parts.len() as u64));
             }
@@ -122,6 +116,13 @@ impl Reader {
         Samples::new(range, parts)
     }
 
+    /// What there is of a PV at one moment, and what of it is hidden; none if all of it is.
+    fn moment(&self, pv: PvId) -> Option<(Arc<Snapshot>, Deletions)> {
+        // A purge changes the segments first and then forgets the deletion: what is deleted is never seen in between.
+        let registry = self.engine.registry();
+        (!registry.is_deleted(pv)).then(|| (self.engine.snapshot(), registry.deletions_of(pv)))
+    }
+
     /// Tells an operator of a damaged segment.
     fn note(&self, error: Error) -> Error {
         self.engine.counters.problem(error.to_string());
@@ -131,17 +132,13 @@ impl Reader {
     /// The newest sample at or before `time`; of equal times the one that arrived last. A damaged block or segment is passed
     /// over, and told in `health`.
     pub fn last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Error> {
-        if self.engine.registry().is_deleted(pv) {
-            return Ok(None);
-        }
         let imports = self.engine.newest.imports();
-        let snapshot = self.engine.snapshot();
+        let Some((snapshot, deletions)) = self.moment(pv) else { return Ok(None) };
         // What is in the heads arrived after all that is in segments.
         let heads = snapshot.heads.iter().filter_map(|head| head.last_before(pv, time));
         let in_heads = heads.max_by_key(|sample| sample.time);
         let (newest, counters) = (&self.engine.newest, &self.engine.counters);
-        let hidden_in = |manifest: &Manifest| self.engine.registry().hidden_in(pv, manifest);
-        let hidden = self.engine.registry().has_deletions(pv).then_some(&hidden_in as &dyn Fn(&Manifest) -> Hidden);
+        let hidden = (!deletions.is_empty()).then_some(&deletions);
         let in_segments = newest
             .last_before(pv, time, &snapshot.segments, imports, hidden, counters)
             .map_err(|error| self.note(error))?;
@@ -195,17 +192,15 @@ impl Reader {
     /// The first and last time of a PV's samples and their number, in which repeats may be counted. A segment that cannot be
     /// read is left out, and told in `health`.
     pub fn extent(&self, pv: PvId) -> Option<(Timestamp, Timestamp, u64)> {
-        if self.engine.registry().is_deleted(pv) {
-            return None;
-        }
-        let snapshot = self.engine.snapshot();
-        let records = snapshot.segments.iter().filter_map(|segment| match self.engine.extent_in(segment, pv) {
-            Ok(extent) => extent,
-            Err(error) => {
-                self.note(error);
-                None
-            }
-        });
+        let (snapshot, deletions) = self.moment(pv)?;
+        let records =
+            snapshot.segments.iter().filter_map(|segment| match self.engine.extent_in(segment, pv, &deletions) {
+                Ok(extent) => extent,
+                Err(error) => {
+                    self.note(error);
+                    None
+                }
+            });
         let heads = snapshot.heads.iter().filter_map(|head| head.extent(pv));
         records.chain(heads).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1), a.2 + b.2))
     }

@@ -165,9 +165,14 @@ pub(crate) fn set_orphans_aside(disk: &dyn Disk, segments: &[Manifest]) -> Resul
                     disk.remove(&key)?;
                 } else if name.ends_with(".seg") && !known.contains(&*key) {
                     disk.rename(&key, &format!("{key}.orphan"))?;
+                    let why = if is_imported(&name) {
+                        "it was written by an import that did not come to its end and can be begun anew"
+                    } else {
+                        "a crash came before it was entered, and its samples are in the log"
+                    };
                     problems.push(format!(
-                        "{key} is not in the catalogue: a crash came before it was entered, and its samples are in the log, \
-                         or the catalogue is an older one; the file is kept as {key}.orphan"
+                        "{key} is not in the catalogue: {why}, or the catalogue is an older one; the file is kept as \
+                         {key}.orphan"
                     ));
                 }
             }
@@ -183,6 +188,12 @@ fn last_of(name: &str) -> Option<u64> {
     let mut numbers = name.trim_end_matches(".seg").split('-').map(|number| number.parse().ok());
     let first = numbers.next()?;
     numbers.next().unwrap_or(first)
+}
+
+/// Whether a file came from an import and was never merged: its number stands twice in its name, with the generation 0.
+fn is_imported(name: &str) -> bool {
+    let numbers: Vec<&str> = name.trim_end_matches(".seg").split('-').collect();
+    matches!(numbers.as_slice(), [first, last, "0", _] if first == last)
 }
 
 /// Whether an unknown segment is a merged one that was not entered, or one that was merged into a known one.

@@ -9,7 +9,7 @@ use sample::{By, DataFate, Gap, PvEntry, PvId, PvName, Timestamp};
 
 use crate::{
     AuditRecord,
-    deletion::{Deletion, Hidden},
+    deletion::{Deletion, Deletions, Hidden},
     manifest::Manifest,
     names::{Named, Names},
 };
@@ -311,22 +311,15 @@ impl Registry {
         }
     }
 
-    /// Which ranges of a PV nobody may see in a segment.
-    pub(crate) fn hidden_in(&self, pv: PvId, segment: &Manifest) -> Hidden {
-        self.hidden_by(pv, |deletion| deletion.is_for(segment))
-    }
-
     /// Which ranges of a PV are left out when a segment is written anew.
     pub(crate) fn purged_in(&self, pv: PvId, segment: &Manifest) -> Hidden {
-        self.hidden_by(pv, |deletion| deletion.is_final && deletion.is_for(segment))
-    }
-
-    fn hidden_by(&self, pv: PvId, is_meant: impl Fn(&Deletion) -> bool) -> Hidden {
         let own = self.deletions.get(&pv).map_or(&[][..], Vec::as_slice);
-        Hidden::of(own.iter().filter(|deletion| is_meant(deletion)).map(|deletion| deletion.range).collect())
+        let meant = own.iter().filter(|deletion| deletion.is_final && deletion.is_for(segment));
+        Hidden::of(meant.map(|deletion| deletion.range).collect())
     }
 
-    pub(crate) fn has_deletions(&self, pv: PvId) -> bool {
-        self.deletions.contains_key(&pv)
+    /// The deletions of a PV, for whoever must go on with those of one moment.
+    pub(crate) fn deletions_of(&self, pv: PvId) -> Deletions {
+        Deletions::of(self.deletions.get(&pv).map_or(&[], Vec::as_slice))
     }
 }

@@ -15,7 +15,8 @@ use crate::{
 impl Engine {
     /// Makes a change out of what there is, enters it into the catalogue, then lets everybody see it.
     pub(crate) fn change<T>(&self, make: impl FnOnce(&Registry, &mut Change) -> Result<T, Error>) -> Result<T, Error> {
-        let _registering = self.registering.lock().expect("no holder of this lock panics");
+        let lock = || self.registering.lock().expect("no holder of this lock panics");
+        let _registering = self.settled(lock)?;
         self.refuse_if_closed()?;
         let mut change = Change::default();
         let made = make(&self.registry(), &mut change)?;

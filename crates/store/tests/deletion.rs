@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use common::{append, at, by, name, read, register, sample, wait_until};
 use sample::{DataFate, Gap, GapCause, OldName, PvId, Record, Sample, Sink, TimeRange, Timestamp, Value};
-use sim::{Crash, SimDisk};
+use sim::{Call, Crash, SimDisk, gate::Gate};
 use store::{Action, Config, Purge, Store, Stretch, Summary, disk::Objects};
 
 /// Samples every nanosecond, many blocks of them.
@@ -34,7 +34,10 @@ fn range(t0: i64, t1: i64) -> TimeRange {
 
 /// Two PVs; the samples of the first lie in two segments and the head.
 fn filled(disk: &Arc<SimDisk>) -> (Store, Vec<PvId>) {
-    let store = Store::open_on(disk.clone(), config(), at(0)).unwrap();
+    fill(Store::open_on(disk.clone(), config(), at(0)).unwrap())
+}
+
+fn fill(store: Store) -> (Store, Vec<PvId>) {
     let pvs = register(&store, &["A", "B"]).unwrap();
     append(&store, pvs[0], &samples(0..COUNT / 2, 0.0)).unwrap();
     append(&store, pvs[1], &samples(0..100, 7.0)).unwrap();
@@ -219,6 +222,62 @@ fn a_purge_goes_on_beside_a_damaged_segment() {
     let health = store.reader().health();
     assert!(health.purging > 0, "what the damaged one holds is not known to be gone");
     assert!(health.problems.iter().all(|problem| !problem.contains("cannot be merged")), "{:?}", health.problems);
+}
+
+/// Whoever began to read before the end of a purge and asks what is hidden after it must not see what was deleted.
+#[test]
+fn nothing_deleted_is_seen_while_a_purge_ends() {
+    type Ask = fn(&Store, PvId) -> (i64, u64);
+    let asks: [Ask; 2] = [
+        |store, pv| (store.reader().last_before(pv, at(19_799)).unwrap().unwrap().time.nanos(), 1200),
+        |store, pv| (999, store.reader().extent(pv).unwrap().2),
+    ];
+    for ask in asks {
+        let gate = Arc::new(Gate::new(Arc::new(SimDisk::default())));
+        let (store, pvs) = fill(Store::open_on(gate.clone(), config(), at(0)).unwrap());
+        store.writer().delete_range(pvs[0], range(1000, 19_800), &by(30)).unwrap();
+        let is_asker = || std::thread::current().name() == Some("asker");
+        gate.shut(move |call, key| is_asker() && call == Call::Read && key.ends_with(".seg"));
+        std::thread::scope(|scope| {
+            let asker = std::thread::Builder::new().name("asker".to_owned());
+            let asker = asker.spawn_scoped(scope, || ask(&store, pvs[0])).unwrap();
+            wait_until("somebody reads", || gate.waiting() == 1);
+            store.writer().purge(Purge { pv: None, before: at(i64::MAX) }, &by(40)).unwrap();
+            wait_until("the purge is done", || store.reader().health().purging == 0);
+            gate.open();
+            assert_eq!(asker.join().unwrap(), (999, 1200));
+        });
+    }
+}
+
+/// What nobody can read when a range is deleted is in the range all the same.
+#[test]
+fn a_deletion_is_for_what_cannot_be_read_at_that_time() {
+    let disk = Arc::new(SimDisk::default());
+    let (store, pvs) = filled(&disk);
+    store.close(at(i64::from(u32::MAX) * 4000)).unwrap();
+    let newest = disk.keys().into_iter().filter(|key| key.ends_with(".seg")).max().unwrap();
+    let look = |store: Store, context: &str| {
+        assert!(read(&store, pvs[0], TimeRange::ALL) == samples(0..1000, 0.0), "{context}");
+        let number = store.reader().deletions()[0].number;
+        store.writer().restore_range(number, &by(50)).unwrap();
+        assert_eq!(read(&store, pvs[0], TimeRange::ALL).len() as i64, COUNT, "{context}");
+    };
+    let end = disk.len(&newest).unwrap() as usize;
+    let damaged = Arc::new(disk.after(Crash::OfProcess));
+    damaged.damage(&newest, end - 1, 0x20);
+    let store = Store::open_on(damaged.clone(), config(), at(0)).unwrap();
+    store.writer().delete_range(pvs[0], range(1000, COUNT + 100), &by(30)).unwrap();
+    drop(store);
+    damaged.damage(&newest, end - 1, 0x20);
+    look(Store::open_on(damaged, config(), at(0)).unwrap(), "damaged");
+
+    let gate = Arc::new(Gate::new(Arc::new(disk.after(Crash::OfProcess))));
+    let store = Store::open_on(gate.clone(), config(), at(0)).unwrap();
+    gate.refuse(std::io::ErrorKind::TimedOut, move |call, key| call == Call::Read && key == newest);
+    store.writer().delete_range(pvs[0], range(1000, COUNT + 100), &by(30)).unwrap();
+    gate.open();
+    look(store, "out of reach");
 }
 
 /// What a deletion, the purge of it and more samples leave when the power goes at any change of the disk.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::{append, at, by, read, register, sample, wait_until};
 use sample::{Batch, Gap, GapCause, Metadata, PvId, Record, Sample, TimeRange, Value};
 use sim::{Call, Crash, Failure, Fault, SimDisk};
-use store::{Action, Config, Import, Store};
+use store::{Action, Config, Import, Purge, Store};
 
 const WEEK: i64 = 7 * 86_400_000_000_000;
 /// A Monday in 2020.
@@ -51,7 +51,8 @@ fn samples_in_any_order_get_into_segments_of_their_weeks_beside_live_data() {
     import.append(&facts).unwrap();
     assert_eq!(read(&store, pvs[1], TimeRange::ALL), [], "a part is seen as a whole");
     let imported = import.finish_part("1").unwrap();
-    assert_eq!(imported.samples, 150);
+    assert_eq!((imported.samples, imported.gaps, imported.metadata), (150, 1, 1));
+    assert_eq!(import.part("1").unwrap(), Some(imported));
     assert_eq!(folders(&disk), ["2020-W01", "2020-W03"]);
     let look = |store: &Store| {
         assert_eq!(read(store, pvs[0], TimeRange::ALL), [early.clone(), late.clone(), live.to_vec()].concat());
@@ -63,7 +64,10 @@ fn samples_in_any_order_get_into_segments_of_their_weeks_beside_live_data() {
     };
     look(&store);
     let line = &store.reader().audit(u64::MAX, 1).unwrap()[0];
-    assert_eq!((line.action, &*line.detail, line.samples), (Action::Imported, "old archive, part 1", 150));
+    assert_eq!(
+        (line.action, &*line.detail, line.samples),
+        (Action::Imported, "old archive, part 1, with 1 gap and 1 change of metadata", 150)
+    );
     drop(import);
     store.close(at(START + 400 * WEEK)).unwrap();
     look(&open(&disk));
@@ -269,5 +273,55 @@ fn an_import_while_a_flush_fails_takes_nothing_from_it() {
         drop(store);
         let store = open(&Arc::new(disk.after(Crash::OfProcess)));
         assert_eq!(read(&store, pv, TimeRange::ALL).len(), 30, "sync {at_sync}");
+    }
+}
+
+/// Gathers so much that it is written, but not entered.
+fn write_unfinished(import: &mut Import, pv: PvId) {
+    let long = Value::String("x".repeat(9 << 20).into());
+    (0..8).for_each(|i| import.append(&[record(pv, &[sample(START + i * WEEK, long.clone())])]).unwrap());
+}
+
+/// A part that was written before a range was deleted is deleted with it, even if it is entered after the purge was ordered.
+#[test]
+fn what_was_written_before_a_deletion_stays_deleted_through_its_purge() {
+    for finish in [true, false] {
+        let disk = Arc::new(SimDisk::default());
+        let store = open(&disk);
+        let pv = register(&store, &["A"]).unwrap()[0];
+        append(&store, pv, &[sample(START - WEEK, Value::F64(1.0)), sample(START + 20 * WEEK, Value::F64(1.0))])
+            .unwrap();
+        let mut import = store.writer().import("old archive", &by(7));
+        write_unfinished(&mut import, pv);
+        store.writer().delete_range(pv, TimeRange::ALL, &by(30)).unwrap();
+        store.writer().purge(Purge { pv: None, before: at(i64::MAX) }, &by(31)).unwrap();
+        wait_until("the two samples are gone", || store.reader().health().segments == 0);
+        assert_eq!(store.reader().health().purging, 1, "it waits for the import");
+        if finish {
+            import.finish_part("1").unwrap();
+        } else {
+            drop(import);
+        }
+        assert_eq!(read(&store, pv, TimeRange::ALL), []);
+        wait_until("the purge is done", || store.reader().health().purging == 0);
+        assert_eq!((read(&store, pv, TimeRange::ALL), store.reader().health().segments), (vec![], 0));
+    }
+}
+
+#[test]
+fn what_an_unfinished_import_leaves_is_told_as_what_it_is() {
+    let disk = Arc::new(SimDisk::default());
+    let store = open(&disk);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    let mut import = store.writer().import("old archive", &by(7));
+    write_unfinished(&mut import, pv);
+    let left = Arc::new(disk.after(Crash::OfProcess));
+    let problems = open(&left).reader().health().problems;
+    assert!(!problems.is_empty());
+    for problem in &problems {
+        assert!(
+            problem.contains("an import that did not come to its end") && !problem.contains("in the log"),
+            "{problem}"
+        );
     }
 }

@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use redb::{ReadableTable, TableDefinition, WriteTransaction};
 use sample::{PvId, PvName};
 
-use super::{
-    Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, SEGMENTS, put_facts, put_segments, pvs_wire as wire, unreadable,
-    wire as segment_wire,
-};
+use super::{Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, put_facts, put_segments, pvs_wire as wire, unreadable};
 use crate::{
     AuditRecord, Error, ImportedPart,
     catalog::cause_number,
@@ -23,17 +20,10 @@ pub(super) const ALIASES: TableDefinition<&str, u32> = TableDefinition::new("ali
 pub(super) const DELETIONS: TableDefinition<u64, &[u8]> = TableDefinition::new("deletions");
 /// (Import, part) → (samples, bytes)
 pub(super) const IMPORTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imports");
+/// (Import, part) → (gaps, changes of metadata), of those that had any. Not there in archives that were made before it.
+const IMPORTED_FACTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imported_facts");
 /// Number → what was done
 pub(super) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
-
-/// How a part of an import came into the catalogue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entered {
-    /// With these segments.
-    Now,
-    /// With others, from somebody else or an earlier time.
-    Before(ImportedPart),
-}
 
 impl Catalog {
     /// All PVs, present and removed.
@@ -109,12 +99,17 @@ impl Catalog {
     pub(crate) fn imported(&self, import: &str, part: &str) -> Result<Option<ImportedPart>, Error> {
         self.read(|tables| {
             let row = tables.0.open_table(IMPORTS)?.get((import, part))?.map(|row| row.value());
-            Ok(row.map(|(samples, bytes)| ImportedPart { samples, bytes }))
+            let facts = match tables.0.open_table(IMPORTED_FACTS) {
+                Ok(facts) => facts.get((import, part))?.map(|row| row.value()),
+                Err(redb::TableError::TableDoesNotExist(_)) => None,
+                Err(error) => return Err(error.into()),
+            };
+            Ok(row.map(|row| imported_part(row, facts)))
         })
     }
 
-    /// The end of a part of an import: its segments and facts are there, and it is known by its name. Nothing is done if it is
-    /// known already.
+    /// The end of a part of an import: its segments and facts are there, and it is known by its name. If it is known already
+    /// nothing is done, and what it brought then is given.
     pub(crate) fn commit_import(
         &self,
         name: (&str, &str),
@@ -122,15 +117,18 @@ impl Catalog {
         segments: &[Manifest],
         facts: &Facts,
         record: &AuditRecord,
-    ) -> Result<Entered, Error> {
+    ) -> Result<Option<ImportedPart>, Error> {
         self.write(|transaction| {
             let mut imports = transaction.open_table(IMPORTS)?;
+            let mut with_facts = transaction.open_table(IMPORTED_FACTS)?;
             let known = imports.get(name)?.map(|row| row.value());
-            if let Some((samples, bytes)) = known {
-                let ours = has_segments(transaction, segments)?;
-                return Ok(if ours { Entered::Now } else { Entered::Before(ImportedPart { samples, bytes }) });
+            if let Some(known) = known {
+                return Ok(Some(imported_part(known, with_facts.get(name)?.map(|row| row.value()))));
             }
             imports.insert(name, (imported.samples, imported.bytes))?;
+            if (imported.gaps, imported.metadata) != (0, 0) {
+                with_facts.insert(name, (imported.gaps, imported.metadata))?;
+            }
             put_segments(transaction, segments)?;
             put_facts(transaction, facts)?;
             let mut meta = transaction.open_table(META)?;
@@ -138,7 +136,7 @@ impl Catalog {
             let own = segments.iter().map(|manifest| manifest.sequence + 1).max().unwrap_or(0);
             meta.insert("next_segment", next.max(own))?;
             put_audit(transaction, std::slice::from_ref(record))?;
-            Ok(Entered::Now)
+            Ok(None)
         })
     }
 
@@ -157,17 +155,9 @@ impl Catalog {
     }
 }
 
-/// Whether the catalogue names each of these segments by its key.
-fn has_segments(transaction: &WriteTransaction, segments: &[Manifest]) -> Result<bool, redb::Error> {
-    let table = transaction.open_table(SEGMENTS)?;
-    for manifest in segments {
-        let row = table.get(manifest.id())?;
-        let known = row.and_then(|row| segment_wire::manifest(manifest.id(), row.value()));
-        if known.is_none_or(|known| known.key != manifest.key) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+fn imported_part((samples, bytes): (u64, u64), facts: Option<(u64, u64)>) -> ImportedPart {
+    let (gaps, metadata) = facts.unwrap_or_default();
+    ImportedPart { samples, bytes, gaps, metadata }
 }
 
 /// Makes the tables, so that they can be read.

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod gate;
+
 use std::{
     collections::{HashMap, HashSet},
     io,

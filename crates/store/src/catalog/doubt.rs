@@ -1,0 +1,86 @@
+//! Transactions that fail at their end: the catalogue may have them or not.
+//!
+//! Each transaction has a number, which the catalogue keeps. When one fails at its end the catalogue is opened anew, which makes
+//! what is found durable, and the number tells whether it holds: then nothing has failed. While even that cannot be done nobody
+//! knows; whoever wanted it is told so, and nothing else is written before it is known.
+
+use redb::{ReadableDatabase, ReadableTable, WriteTransaction};
+
+use super::{Catalog, META, Tables, Use};
+use crate::Error;
+
+/// What is known of the last transaction.
+#[derive(Debug, Default)]
+pub(super) struct Doubt {
+    /// The number of one that may hold or not.
+    unsure: Option<u64>,
+    /// One that was told as failed was found to hold.
+    held_late: bool,
+}
+
+impl Catalog {
+    /// Runs one transaction: all of it or nothing, durable when this returns.
+    pub(super) fn write<T>(&self, write: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>) -> Result<T, Error> {
+        let mut doubt = self.doubt.lock().expect("no holder of this lock panics");
+        self.look(&mut doubt)?;
+        let mut ended = None;
+        let result = self.with_database(Use::Write, |database| {
+            let transaction = database.begin_write()?;
+            let made = write(&transaction)?;
+            ended = Some((count(&transaction)?, made));
+            Ok(transaction.commit()?)
+        });
+        match (result, ended) {
+            (Ok(()), Some((_, made))) => Ok(made),
+            (Ok(()), None) => unreachable!("a transaction that was committed has a number"),
+            (Err(error), None) => Err(error),
+            (Err(error), Some((number, made))) => {
+                doubt.unsure = Some(number);
+                match self.holds(&mut doubt) {
+                    Ok(true) => Ok(made),
+                    Ok(false) => Err(error),
+                    Err(_) => Err(Error::Doubtful { source: Box::new(error) }),
+                }
+            }
+        }
+    }
+
+    /// Whether a transaction was told as failed that holds; true once for each time. An error while nobody knows.
+    pub(crate) fn has_held_late(&self) -> Result<bool, Error> {
+        let mut doubt = self.doubt.lock().expect("no holder of this lock panics");
+        self.look(&mut doubt)?;
+        Ok(std::mem::take(&mut doubt.held_late))
+    }
+
+    /// Nobody has taken over yet what held late.
+    pub(crate) fn hold_late(&self) {
+        self.doubt.lock().expect("no holder of this lock panics").held_late = true;
+    }
+
+    /// Whether there may be something in the catalogue that was told as failed.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        let doubt = self.doubt.lock().expect("no holder of this lock panics");
+        doubt.unsure.is_some() || doubt.held_late
+    }
+
+    fn look(&self, doubt: &mut Doubt) -> Result<(), Error> {
+        doubt.held_late |= self.holds(doubt)?;
+        Ok(())
+    }
+
+    /// Whether the catalogue has the transaction that nobody knows of, durably.
+    fn holds(&self, doubt: &mut Doubt) -> Result<bool, Error> {
+        let Some(number) = doubt.unsure else { return Ok(false) };
+        let last = self.with_database(Use::Write, |database| Tables(database.begin_read()?).meta("transactions"))?;
+        doubt.unsure = None;
+        Ok(last == Some(number))
+    }
+}
+
+/// Gives a transaction the next number.
+fn count(transaction: &WriteTransaction) -> Result<u64, redb::Error> {
+    let mut meta = transaction.open_table(META)?;
+    let number = meta.get("transactions")?.map_or(0, |last| last.value()) + 1;
+    meta.insert("transactions", number)?;
+    Ok(number)
+}
