@@ -7,8 +7,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     block_format::{BLOCK_HEADER_LEN, BLOCK_ROWS_MAX},
-    bytes::{Cursor, Malformed, put_blob, put_varint},
-    codec::{Effort, array, float, int, stamp, structure, text, time},
+    bytes::{Cursor, Malformed, put_blob_of, put_varint},
+    codec::{Effort, array, float, int, room::Room, stamp, structure, text, time},
     plain,
 };
 
@@ -19,22 +19,12 @@ pub(crate) fn put(out: &mut Vec<u8>, pv: PvId, batch: &Batch, effort: Effort) {
     out.extend_from_slice(&pv.0.to_le_bytes());
     plain::put_type(out, batch.value_type());
     put_varint(out, batch.len() as u64);
-    let mut column = Vec::new();
-    time::put(&mut column, batch.times(), effort);
-    put_blob(out, &column);
-    column.clear();
-    put_values(&mut column, batch.values(), effort);
-    put_blob(out, &column);
-    column.clear();
-    plain::put_alarms(&mut column, batch.alarms());
-    put_blob(out, &column);
-    column.clear();
-    put_pulses(&mut column, batch.pulses(), effort);
-    put_blob(out, &column);
+    put_blob_of(out, |out| time::put(out, batch.times(), effort));
+    put_blob_of(out, |out| put_values(out, batch.values(), effort));
+    put_blob_of(out, |out| plain::put_alarms(out, batch.alarms()));
+    put_blob_of(out, |out| put_pulses(out, batch.pulses(), effort));
     if !batch.stamps().is_ordinary() {
-        column.clear();
-        stamp::put(&mut column, batch.times(), batch.stamps(), effort);
-        put_blob(out, &column);
+        put_blob_of(out, |out| stamp::put(out, batch.times(), batch.stamps(), effort));
     }
     let (_, block) = out.split_at_mut(start);
     seal(block);
@@ -94,7 +84,7 @@ pub(crate) fn put_values(out: &mut Vec<u8>, values: &Column, effort: Effort) {
     /// Integers of any width as signed 64 bits.
     macro_rules! wide {
         ($numbers:expr) => {
-            int::put(out, &$numbers.iter().map(|number| *number as i64).collect::<Vec<i64>>(), effort)
+            int::put(out, Room::default().fill($numbers.iter().map(|number| *number as i64)), effort)
         };
     }
     match values {

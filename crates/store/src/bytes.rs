@@ -119,6 +119,25 @@ pub(crate) fn put_blob(out: &mut Vec<u8>, blob: &[u8]) {
     out.extend_from_slice(blob);
 }
 
+/// The same for bytes that are written in their place, before their number is known. Most are few, and nothing moves.
+pub(crate) fn put_blob_of(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.push(0);
+    put(out);
+    let len = out.len() - start - 1;
+    if len < 0x80 {
+        out.iter_mut().skip(start).take(1).for_each(|place| *place = len as u8);
+        return;
+    }
+    let mut head = Vec::with_capacity(10);
+    put_varint(&mut head, len as u64);
+    let room = start + head.len();
+    out.resize(room + len, 0);
+    out.copy_within(start + 1..start + 1 + len, room);
+    let (_, blob) = out.split_at_mut(start);
+    blob.iter_mut().zip(head).for_each(|(place, byte)| *place = byte);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +151,17 @@ mod tests {
             let mut cursor = Cursor::new(&bytes);
             assert_eq!((cursor.zigzag(), cursor.varint()), (Ok(value), Ok(value as u64)));
             assert!(cursor.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_blob_written_in_its_place_is_as_one_that_was_copied() {
+        for len in [0, 1, 127, 128, 300, 16_383, 16_384, 100_000] {
+            let blob: Vec<u8> = (0..len).map(|i| (i * 7 % 251) as u8).collect();
+            let (mut copied, mut written) = (vec![9], vec![9]);
+            put_blob(&mut copied, &blob);
+            put_blob_of(&mut written, |out| out.extend_from_slice(&blob));
+            assert_eq!(written, copied, "{len}");
         }
     }
 

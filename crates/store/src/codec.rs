@@ -17,6 +17,7 @@ pub(crate) mod cells;
 pub(crate) mod float;
 pub(crate) mod grid;
 pub(crate) mod int;
+pub(crate) mod room;
 pub(crate) mod stamp;
 pub(crate) mod structure;
 pub(crate) mod text;
@@ -48,12 +49,35 @@ impl Effort {
     }
 }
 
-/// Puts other bytes in place of those from `start` on, if they are fewer by so many.
-pub(crate) fn replace_if(out: &mut Vec<u8>, start: usize, saved: usize, other: impl FnOnce() -> Option<Vec<u8>>) {
-    if let Some(other) = other()
-        && other.len() + saved < out.len() - start
-    {
-        out.truncate(start);
-        out.extend_from_slice(&other);
+/// What stands for a column so far: bytes from `start` on, or, if there are none yet, so many that need not be written to be
+/// known.
+pub(crate) struct Best {
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+}
+
+impl Best {
+    /// What was written from `start` on.
+    pub(crate) fn written(out: &[u8], start: usize) -> Best {
+        Best { start, len: out.len() - start }
+    }
+
+    /// Writes the column another way, which stays if it is smaller by more than `saved`. `other` tells whether it can be.
+    pub(crate) fn replace_if(
+        &mut self,
+        out: &mut Vec<u8>,
+        saved: usize,
+        other: impl FnOnce(&mut Vec<u8>) -> bool,
+    ) -> bool {
+        let end = out.len();
+        let smaller = other(out) && out.len() - end + saved < self.len;
+        if smaller {
+            self.len = out.len() - end;
+            out.copy_within(end.., self.start);
+            out.truncate(self.start + self.len);
+        } else {
+            out.truncate(end);
+        }
+        smaller
     }
 }

@@ -380,7 +380,7 @@ impl<'a> Output<'a> {
     fn finish(&mut self) -> Result<(), Error> {
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let key = self.manifest.key.clone();
-        let finished = writer.finish(&|pv| self.engine.named(pv)).map_err(|source| Error::Io {
+        let finished = writer.finish_with(&|pvs| self.engine.names_of(pvs)).map_err(|source| Error::Io {
             doing: "write the segment",
             path: key.clone(),
             source,

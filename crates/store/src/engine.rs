@@ -20,6 +20,7 @@ use crate::{
     health::Counters,
     log::Log,
     log_files::LogFiles,
+    named::LastNames,
     newest::Newest,
     places::Places,
     registry::Registry,
@@ -57,6 +58,7 @@ pub(crate) struct Engine {
     registry: RwLock<Registry>,
     snapshot: RwLock<Arc<Snapshot>>,
     pub(crate) newest: Newest,
+    pub(crate) last_names: LastNames,
     // signals
     /// With `ingest`: there is something to write, or the end has come.
     pub(crate) log_waiting: Condvar,
@@ -128,6 +130,7 @@ impl Engine {
             registry: RwLock::new(registry),
             snapshot: RwLock::new(Arc::new(snapshot)),
             newest: Newest::default(),
+            last_names: LastNames::default(),
             log_waiting: Condvar::new(),
             head_room: Condvar::new(),
             counters: Arc::default(),

@@ -20,14 +20,14 @@ use sample::{Batch, Column, PvId, Timestamp};
 use crate::{
     Error,
     block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, FRAMES_BYTES_MAX},
-    catalog::{self, Position},
+    catalog::Position,
     codec::{Effort, cells},
     engine::{Engine, Flushing},
     head::Head,
     log_files, log_format,
     manifest::{Level, Manifest},
     repeats::without_repeats,
-    segment::{Named, Segment, SegmentWriter},
+    segment::{Segment, SegmentWriter},
     structure::Layout,
     week,
 };
@@ -183,7 +183,7 @@ impl Engine {
                     self.write_pv(&mut writer, pv, head.chunks(pv))?;
                 }
             }
-            let Some(manifest) = writer.finish(&|pv| self.named(pv))? else { return Ok(None) };
+            let Some(manifest) = writer.finish_with(&|pvs| self.names_of(pvs))? else { return Ok(None) };
             self.disk.rename(&unfinished, &key)?;
             self.disk.sync_folder(&folder)?;
             self.disk.sync_folder("")?;
@@ -193,19 +193,6 @@ impl Engine {
             self.remove_unfinished(&unfinished);
             Error::Io { doing: "write the segment", path: key.clone(), source }
         })
-    }
-
-    /// What a segment keeps of a PV besides its samples.
-    pub(crate) fn named(&self, pv: PvId) -> Option<Named> {
-        let registry = self.registry();
-        let (name, row) = match registry.entry(pv) {
-            Some(entry) => (&entry.name, catalog::archived_bytes(entry)),
-            None => {
-                let removed = registry.removed().get(&pv)?;
-                (&removed.entry.name, catalog::removed_bytes(removed))
-            }
-        };
-        Some(Named { pv, name: name.clone(), row })
     }
 
     /// Writes the samples of a PV, each run of one type for itself, so that samples of equal time stay in their order.

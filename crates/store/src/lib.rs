@@ -46,6 +46,7 @@ mod log_scan;
 mod manifest;
 mod merge;
 mod moving;
+mod named;
 mod names;
 mod newest;
 mod partitions;

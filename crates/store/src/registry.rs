@@ -102,6 +102,8 @@ pub(crate) struct Registry {
     deletions: BTreeMap<PvId, Vec<Deletion>>,
     /// The smallest number never given to a PV.
     next: u32,
+    /// Higher after every change.
+    version: u64,
 }
 
 impl Registry {
@@ -182,8 +184,14 @@ impl Registry {
         self.next
     }
 
+    /// Another one after every change.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
     /// What the catalogue has taken, in the same order.
     pub(crate) fn apply(&mut self, change: &Change) {
+        self.version += 1;
         change.removed.iter().for_each(|removed| self.remove(removed.clone()));
         change.put.iter().for_each(|entry| self.put(entry.clone()));
         change.aliases_removed.iter().for_each(|alias| self.remove_alias(alias));

@@ -12,7 +12,7 @@ use sample::{Timestamp, ValueType};
 
 pub(crate) use directory::{Record, Table};
 pub(crate) use levels_check::LevelsCheck;
-pub(crate) use names::Named;
+pub(crate) use names::{Named, names_bytes};
 pub(crate) use reader::Segment;
 pub(crate) use writer::SegmentWriter;
 

@@ -21,7 +21,7 @@
 
 use pco::data_types::Number;
 
-use super::{Effort, PCO_SAVES_MIN, grid, int, replace_if};
+use super::{Best, Effort, PCO_SAVES_MIN, grid, int, room::Room};
 use crate::bytes::{Cursor, Malformed, put_blob, put_varint};
 
 const CONSTANT: u8 = 0;
@@ -37,6 +37,8 @@ const SORTED: u8 = 7;
 const DISTINCT_MAX: usize = 256;
 /// No grid has more codes that are corrected.
 const CODES_MAX: usize = 1 << 24;
+/// A flush does not look for a dictionary or a grid of fewer values: they save little, and a merge comes soon.
+const FLUSHED_ROWS_MIN: usize = 32;
 /// Decimals beyond these digits are not what a device sends.
 const DIGITS_MAX: u8 = 6;
 /// Integers beyond this are not exact in a float.
@@ -103,48 +105,54 @@ pub(crate) fn put<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) {
         put_bits::<F>(out, first);
         return;
     }
-    let start = out.len();
-    out.push(PLAIN);
-    values.iter().for_each(|value| put_bits::<F>(out, value.to_bits64()));
-    replace_if(out, start, 0, || scaled(values, effort));
-    if out.get(start) != Some(&SCALED) {
-        replace_if(out, start, 0, || dictionary(values, effort));
-        replace_if(out, start, 0, || on_grid(values, effort));
+    let plain = 1 + values.len() * F::BYTES;
+    let mut best = Best { start: out.len(), len: plain };
+    if best.replace_if(out, 0, |out| put_scaled(out, values, effort)) {
+        return;
     }
-    if out.get(start) == Some(&PLAIN) {
-        let places: Vec<i64> = values.iter().map(|value| ordered(*value)).collect();
-        replace_if(out, start, 0, || Some(by_places(&places)));
-        if int::pco_promises_for(&places, out.len() - start, effort) {
-            replace_if(out, start, (values.len() as f64 * PCO_SAVES_MIN) as usize, || pco(values, effort));
+    if effort == Effort::Merge || values.len() >= FLUSHED_ROWS_MIN {
+        best.replace_if(out, 0, |out| put_dictionary(out, values, effort));
+        best.replace_if(out, 0, |out| put_grid(out, values, effort));
+    }
+    if best.len == plain {
+        let mut room = Room::default();
+        let places = room.fill(values.iter().map(|value| ordered(*value)));
+        best.replace_if(out, 0, |out| put_places(out, places));
+        if int::pco_promises_for(places, best.len, effort) {
+            best.replace_if(out, (values.len() as f64 * PCO_SAVES_MIN) as usize, |out| put_pco(out, values, effort));
         }
     }
+    if best.len == plain {
+        out.push(PLAIN);
+        values.iter().for_each(|value| put_bits::<F>(out, value.to_bits64()));
+    }
 }
 
-fn on_grid<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
-    let grid = grid::find(values)?;
-    let mut out = vec![GRID];
+fn put_grid<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) -> bool {
+    let Some(grid) = grid::find(values) else { return false };
+    out.push(GRID);
     out.extend_from_slice(&grid.least.to_le_bytes());
     out.extend_from_slice(&grid.step.to_le_bytes());
-    put_varint(&mut out, grid.corrections.len() as u64);
-    int::put(&mut out, &grid.corrections, effort);
-    int::put(&mut out, &grid.codes, effort);
-    Some(out)
+    put_varint(out, grid.corrections.len() as u64);
+    int::put(out, &grid.corrections, effort);
+    int::put(out, &grid.codes, effort);
+    true
 }
 
-fn by_places(places: &[i64]) -> Vec<u8> {
-    let mut out = vec![ORDERED];
-    int::put_packed(&mut out, places);
-    out
+fn put_places(out: &mut Vec<u8>, places: &[i64]) -> bool {
+    out.push(ORDERED);
+    int::put_packed(out, places);
+    true
 }
 
-fn pco<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
-    let pco = pco::standalone::simple_compress(values, &effort.pco()).ok()?;
-    let mut out = vec![PCO];
-    put_blob(&mut out, &pco);
-    Some(out)
+fn put_pco<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) -> bool {
+    let Ok(pco) = pco::standalone::simple_compress(values, &effort.pco()) else { return false };
+    out.push(PCO);
+    put_blob(out, &pco);
+    true
 }
 
-fn scaled<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
+fn put_scaled<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) -> bool {
     // Most values that are no decimals are known by the first.
     let integer = |value: &F, scale: f64| {
         // Through the integer, so that NaN and -0, which it cannot hold, are noticed.
@@ -153,22 +161,28 @@ fn scaled<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
         (integer.unsigned_abs() <= SCALED_MAX && back.to_bits64() == value.to_bits64()).then_some(integer)
     };
     let scale_of = |digits: u8| 10f64.powi(i32::from(digits));
-    let (first, last) = (values.first()?, values.last()?);
+    let (Some(first), Some(last)) = (values.first(), values.last()) else { return false };
     for digits in 0..=DIGITS_MAX {
         let scale = scale_of(digits);
         if integer(first, scale).is_none() || integer(last, scale).is_none() {
             continue;
         }
-        if let Some(integers) = values.iter().map(|value| integer(value, scale)).collect::<Option<Vec<i64>>>() {
-            let mut out = vec![SCALED, digits];
-            int::put(&mut out, &integers, effort);
-            return Some(out);
+        let (mut all, mut room) = (true, Room::default());
+        let integers = room.fill(values.iter().map(|value| {
+            let integer = integer(value, scale);
+            all &= integer.is_some();
+            integer.unwrap_or(0)
+        }));
+        if all {
+            out.extend_from_slice(&[SCALED, digits]);
+            int::put(out, integers, effort);
+            return true;
         }
     }
-    None
+    false
 }
 
-fn dictionary<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
+fn put_dictionary<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) -> bool {
     let most = DISTINCT_MAX.min(values.len() / 4);
     let mut distinct: Vec<i64> = Vec::new();
     let mut last = None;
@@ -178,7 +192,7 @@ fn dictionary<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
             && let Err(index) = distinct.binary_search(&place)
         {
             if distinct.len() == most {
-                return None;
+                return false;
             }
             distinct.insert(index, place);
         }
@@ -193,12 +207,13 @@ fn dictionary<F: Bits>(values: &[F], effort: Effort) -> Option<Vec<u8>> {
         }
         index
     });
-    let indices: Vec<i64> = indices.collect();
-    let mut out = vec![SORTED];
-    put_varint(&mut out, distinct.len() as u64);
-    int::put(&mut out, &distinct, effort);
-    int::put(&mut out, &indices, effort);
-    Some(out)
+    let mut room = Room::default();
+    let indices = room.fill(indices);
+    out.push(SORTED);
+    put_varint(out, distinct.len() as u64);
+    int::put(out, &distinct, effort);
+    int::put(out, indices, effort);
+    true
 }
 
 fn put_bits<F: Bits>(out: &mut Vec<u8>, bits: u64) {

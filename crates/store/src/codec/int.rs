@@ -18,9 +18,9 @@
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::{
-    Effort, PCO_ROWS_MIN, PCO_SAVES_MIN,
+    Best, Effort, PCO_ROWS_MIN, PCO_SAVES_MIN,
     bits::{self, Packed},
-    replace_if,
+    room::Room,
     window::{self, Look, Window},
 };
 use crate::bytes::{Cursor, Malformed, put_blob, put_varint, put_zigzag};
@@ -71,32 +71,29 @@ fn put_by(out: &mut Vec<u8>, values: &[i64], choice: Choice) {
         put_runs(out, values);
         return;
     }
-    let steps = steps(values);
+    let mut room = Room::default();
+    let steps = room.fill(steps(values));
     let start = out.len();
     let plain = Plan::of(values);
-    let stepped = Plan::of(&steps);
+    let stepped = Plan::of(steps);
     let (plan, delta) = if stepped.cost < plain.cost { (&stepped, Some(*first)) } else { (&plain, None) };
-    plan.put(out, if delta.is_some() { &steps } else { values }, delta);
-    replace_if(out, start, 0, || {
-        let longest = (changes + 1) * 2;
-        (longest < values.len() / 2).then(|| {
-            let mut runs = Vec::new();
-            put_runs(&mut runs, values);
-            runs
-        })
-    });
+    plan.put(out, if delta.is_some() { steps } else { values }, delta);
+    let mut best = Best::written(out, start);
+    if (changes + 1) * 2 < values.len() / 2 {
+        best.replace_if(out, 0, |out| put_runs(out, values));
+    }
     if let Choice::All(effort) = choice
         && plain.look.is_some()
         && plain.distinct <= DISTINCT_MAX / 2
     {
-        replace_if(out, start, 0, || dictionary(values, effort));
+        best.replace_if(out, 0, |out| put_dictionary(out, values, effort));
     }
     let bits = (out.len() - start) as f64 * 8.0 / values.len() as f64;
     if let Choice::All(effort) | Choice::Flat(effort) = choice
         && values.len() >= PCO_ROWS_MIN
         && plan.look.as_ref().is_some_and(|look| pco_promises(look, bits, effort))
     {
-        replace_if(out, start, (values.len() as f64 * PCO_SAVES_MIN) as usize, || pco(values, effort));
+        best.replace_if(out, (values.len() as f64 * PCO_SAVES_MIN) as usize, |out| put_pco(out, values, effort));
     }
 }
 
@@ -115,8 +112,8 @@ impl Plan {
         let whole = Window { least: min, width: bits::width(max.wrapping_sub(min) as u64) };
         let cost = f64::from(whole.width);
         // A look at a few numbers takes as long as packing them: for those it must promise something.
-        let promising = numbers.len() >= PCO_ROWS_MIN || window::has_outliers(numbers, min, max);
-        if numbers.len() < PATCHED_ROWS_MIN || whole.width < 2 || !promising {
+        let promising = || numbers.len() >= PCO_ROWS_MIN || window::has_outliers(numbers, min, max);
+        if numbers.len() < PATCHED_ROWS_MIN || whole.width < 2 || !promising() {
             return Plan { window: whole, cost, look: None, distinct: usize::MAX };
         }
         let look = Look::at(numbers, min, max);
@@ -131,7 +128,8 @@ impl Plan {
         let mut patches = Vec::new();
         let mut count = 0;
         let mut patched = 0;
-        for (row, number) in numbers.iter().enumerate() {
+        let may_leave_out = self.look.is_some();
+        for (row, number) in numbers.iter().enumerate().filter(|_| may_leave_out) {
             let high = high(number.wrapping_sub(least), width);
             if high != 0 {
                 put_varint(&mut patches, (row - patched) as u64);
@@ -173,11 +171,11 @@ pub(crate) fn pco_promises_for(places: &[i64], bytes: usize, effort: Effort) -> 
         let (min, max) = window::extremes(numbers);
         pco_promises(&Look::at(numbers, min, max), bits, effort)
     };
-    places.len() >= PCO_ROWS_MIN && (promises(places) || promises(&steps(places)))
+    places.len() >= PCO_ROWS_MIN && (promises(places) || promises(Room::default().fill(steps(places))))
 }
 
-fn steps(values: &[i64]) -> Vec<i64> {
-    values.iter().zip(values.iter().skip(1)).map(|(value, next)| next.wrapping_sub(*value)).collect()
+fn steps(values: &[i64]) -> impl ExactSizeIterator<Item = i64> {
+    values.iter().zip(values.iter().skip(1)).map(|(value, next)| next.wrapping_sub(*value))
 }
 
 /// What of a number lies above its lowest bits.
@@ -185,39 +183,40 @@ fn high(number: i64, width: u32) -> i64 {
     if width >= 64 { 0 } else { number >> width }
 }
 
-fn pco(values: &[i64], effort: Effort) -> Option<Vec<u8>> {
-    let pco = pco::standalone::simple_compress(values, &effort.pco()).ok()?;
-    let mut out = vec![PCO];
-    put_blob(&mut out, &pco);
-    Some(out)
+fn put_pco(out: &mut Vec<u8>, values: &[i64], effort: Effort) -> bool {
+    let Ok(pco) = pco::standalone::simple_compress(values, &effort.pco()) else { return false };
+    out.push(PCO);
+    put_blob(out, &pco);
+    true
 }
 
-fn dictionary(values: &[i64], effort: Effort) -> Option<Vec<u8>> {
+fn put_dictionary(out: &mut Vec<u8>, values: &[i64], effort: Effort) -> bool {
     let mut distinct: Vec<i64> = Vec::new();
-    for run in values.chunk_by(|a, b| a == b) {
-        let value = run.first()?;
+    for value in values.chunk_by(|a, b| a == b).filter_map(|run| run.first()) {
         if let Err(place) = distinct.binary_search(value) {
             distinct.insert(place, *value);
             if distinct.len() > DISTINCT_MAX {
-                return None;
+                return false;
             }
         }
     }
     let index = |value: &i64| distinct.binary_search(value).map_or(0, |place| place as i64);
-    let indices: Vec<i64> = values.iter().map(index).collect();
-    let mut out = vec![DICTIONARY];
-    put_varint(&mut out, distinct.len() as u64);
-    put_by(&mut out, &distinct, Choice::Flat(effort));
-    put_by(&mut out, &indices, Choice::Flat(effort));
-    Some(out)
+    let mut room = Room::default();
+    let indices = room.fill(values.iter().map(index));
+    out.push(DICTIONARY);
+    put_varint(out, distinct.len() as u64);
+    put_by(out, &distinct, Choice::Flat(effort));
+    put_by(out, indices, Choice::Flat(effort));
+    true
 }
 
-fn put_runs(out: &mut Vec<u8>, values: &[i64]) {
+fn put_runs(out: &mut Vec<u8>, values: &[i64]) -> bool {
     out.push(RUNS);
     for run in values.chunk_by(|a, b| a == b) {
         put_varint(out, run.len() as u64);
         put_zigzag(out, run.first().copied().unwrap_or(0));
     }
+    true
 }
 
 /// The caller vouches for `count`: the memory for so many numbers is taken, whatever the bytes are.

@@ -8,18 +8,25 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use std::collections::HashMap;
+use std::{cell::RefCell, collections::HashMap};
 
 use sample::{Blobs, Strings};
+use zstd::bulk::Compressor;
 
 use super::{Effort, int};
-use crate::bytes::{Cursor, Malformed, put_varint};
+use crate::bytes::{Cursor, Malformed, put_blob, put_varint};
 
 const LIST: u8 = 0;
 const DICTIONARY: u8 = 1;
 
 /// No block holds more bytes than this in one column.
 pub(crate) const COLUMN_BYTES_MAX: usize = 1 << 30;
+
+/// zstd makes nothing smaller of so few bytes.
+const PACKED_BYTES_MIN: usize = 11;
+
+/// The memory that zstd takes for more bytes goes back at once.
+const KEPT_BYTES_MAX: usize = 1 << 20;
 
 /// zstd makes bytes at most so many bits fewer: a block of 128 KiB takes four bytes at least.
 const RATIO_BITS: u32 = 15;
@@ -61,16 +68,27 @@ pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8], effort: Effort) {
         Effort::Merge => 3,
     };
     put_varint(out, bytes.len() as u64);
-    match zstd::bulk::compress(bytes, level) {
-        Ok(packed) if packed.len() < bytes.len() => {
-            put_varint(out, packed.len() as u64);
-            out.extend_from_slice(&packed);
-        }
-        _ => {
-            put_varint(out, bytes.len() as u64);
-            out.extend_from_slice(bytes);
-        }
+    let packed = if bytes.len() < PACKED_BYTES_MIN { None } else { packed(bytes, level) };
+    put_blob(out, packed.as_deref().filter(|packed| packed.len() < bytes.len()).unwrap_or(bytes));
+}
+
+/// What zstd makes of bytes. The memory that it works in stays with the thread: for small blocks, taking it would be most of the
+/// work.
+fn packed(bytes: &[u8], level: i32) -> Option<Vec<u8>> {
+    thread_local! {
+        static WORKS: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
     }
+    if bytes.len() > KEPT_BYTES_MAX {
+        return zstd::bulk::compress(bytes, level).ok();
+    }
+    WORKS.with_borrow_mut(|works| {
+        if works.is_none() {
+            *works = Compressor::new(level).ok();
+        }
+        let works = works.as_mut()?;
+        works.set_compression_level(level).ok()?;
+        works.compress(bytes).ok()
+    })
 }
 
 pub(super) fn take_bytes(cursor: &mut Cursor) -> Result<Vec<u8>, Malformed> {

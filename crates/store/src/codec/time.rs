@@ -17,6 +17,7 @@ use sample::Timestamp;
 
 use super::{
     Effort, PCO_ROWS_MIN, bits, int,
+    room::Room,
     window::{self, Look},
 };
 use crate::bytes::{Cursor, Malformed, put_varint, put_zigzag};
@@ -33,8 +34,9 @@ const TICK_MIN: u64 = 100;
 
 pub(crate) fn put(out: &mut Vec<u8>, times: &[Timestamp], effort: Effort) {
     let Some(first) = times.first().map(|time| time.nanos()) else { return };
-    let nanos = || times.iter().map(|time| time.nanos());
-    let mut steps: Vec<i64> = nanos().zip(nanos().skip(1)).map(|(time, next)| next.wrapping_sub(time)).collect();
+    let pairs = times.iter().zip(times.iter().skip(1));
+    let (mut steps_room, mut since_room) = (Room::default(), Room::default());
+    let steps = steps_room.fill(pairs.map(|(time, next)| next.nanos().wrapping_sub(time.nanos())));
     let step = steps.first().copied().unwrap_or(0);
     if steps.iter().all(|other| *other == step) {
         out.push(STEP);
@@ -42,8 +44,8 @@ pub(crate) fn put(out: &mut Vec<u8>, times: &[Timestamp], effort: Effort) {
         put_zigzag(out, step);
         return;
     }
-    let tick = common_tick(&steps);
-    let mut since: Vec<i64> = nanos().map(|time| time.wrapping_sub(first)).collect();
+    let tick = common_tick(steps);
+    let since = since_room.fill(times.iter().map(|time| time.nanos().wrapping_sub(first)));
     if tick > 1 {
         out.push(TICKS);
         out.extend_from_slice(&first.to_le_bytes());
@@ -51,9 +53,9 @@ pub(crate) fn put(out: &mut Vec<u8>, times: &[Timestamp], effort: Effort) {
         steps.iter_mut().for_each(|step| *step /= tick);
         since.iter_mut().for_each(|time| *time /= tick);
     }
-    let period = period(&since);
+    let period = period(since);
     since.iter_mut().enumerate().for_each(|(i, time)| *time = time.wrapping_sub(predicted(period, i)));
-    let (codec, numbers) = if cost(&steps) < cost(&since) { (DELTA, &steps) } else { (LINEAR, &since) };
+    let (codec, numbers) = if cost(steps) < cost(since) { (DELTA, steps) } else { (LINEAR, since) };
     out.push(codec);
     if tick == 1 {
         out.extend_from_slice(&first.to_le_bytes());

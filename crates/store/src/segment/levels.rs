@@ -56,8 +56,8 @@ struct Rows {
 }
 
 impl LevelsWriter {
-    /// Adds the samples of the next block.
-    pub(super) fn add(&mut self, batch: &Batch) {
+    /// Adds the samples of the next block, whose summary is known.
+    pub(super) fn add(&mut self, batch: &Batch, summary: &Summary) {
         let value_type = batch.value_type();
         let (Some(t0), Some(t1)) = (batch.times().first(), batch.times().last()) else { return };
         let rows = self.rows.get_or_insert_with(|| Rows {
@@ -72,13 +72,16 @@ impl LevelsWriter {
             self.rows = None;
             return;
         }
-        rows.add(batch);
+        rows.add(batch, summary);
     }
 
     /// Writes what pays beside blocks of so many samples and bytes.
     pub(super) fn finish(self, out: &mut Vec<u8>, samples: u64, block_bytes: u64) {
         // Rows that leave out a block would be wrong.
         let Some(rows) = self.rows.filter(|rows| !self.given_up && rows.samples == samples) else { return };
+        if samples < ROW_SAMPLES_MIN {
+            return;
+        }
         let (mut levels, mut bytes) = (Vec::new(), 0);
         // The coarsest first: they serve the longest ranges, and cost least.
         for (width, summaries) in rows.levels().iter().rev() {
@@ -121,10 +124,14 @@ impl Rows {
         WIDTHS.get(self.level).copied().unwrap_or(i64::MAX)
     }
 
-    fn add(&mut self, batch: &Batch) {
+    fn add(&mut self, batch: &Batch, summary: &Summary) {
         let width = self.width();
         let times = batch.times();
         let mut start = 0;
+        if stretch(summary.t0, width) == stretch(summary.t1, width) {
+            add_row(&mut self.summaries, *summary, width);
+            start = times.len();
+        }
         while let Some(first) = times.get(start) {
             let row = stretch(*first, width);
             let rest = times.get(start..).unwrap_or_default();
@@ -276,9 +283,13 @@ mod tests {
         level.rows(rows.ok_or(Malformed("it ends too early"))?, samples).map(Some)
     }
 
+    fn add(writer: &mut LevelsWriter, block: &Batch) {
+        writer.add(block, &Summary::of(block, 0..block.len()).expect("no block is empty"));
+    }
+
     fn levels(blocks: &[Batch], block_bytes: u64) -> Vec<u8> {
         let mut writer = LevelsWriter::default();
-        blocks.iter().for_each(|block| writer.add(block));
+        blocks.iter().for_each(|block| add(&mut writer, block));
         let mut bytes = Vec::new();
         writer.finish(&mut bytes, blocks.iter().map(|block| block.len() as u64).sum(), block_bytes);
         bytes
@@ -355,7 +366,7 @@ mod tests {
     #[test]
     fn levels_that_do_not_know_all_samples_are_not_written() {
         let mut writer = LevelsWriter::default();
-        day().iter().skip(1).for_each(|block| writer.add(block));
+        day().iter().skip(1).for_each(|block| add(&mut writer, block));
         let mut bytes = Vec::new();
         writer.finish(&mut bytes, 880_000, 1 << 30);
         assert!(bytes.is_empty());

@@ -128,7 +128,9 @@ mod tests {
 
     fn table(blocks: &[Batch]) -> Vec<u8> {
         let mut writer = LevelsWriter::default();
-        blocks.iter().for_each(|block| writer.add(block));
+        blocks
+            .iter()
+            .for_each(|block| writer.add(block, &Summary::of(block, 0..block.len()).expect("it is not empty")));
         let mut table = Vec::new();
         writer.finish(&mut table, 360_000, u64::MAX);
         table

@@ -19,7 +19,7 @@ pub(crate) struct Named {
     pub(crate) row: Vec<u8>,
 }
 
-pub(super) fn names_bytes(names: &[Named]) -> Vec<u8> {
+pub(crate) fn names_bytes(names: &[Named]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut table = TableWriter::new(&mut out, names.len());
     table.integers(names.iter().map(|named| i64::from(named.pv.0)));

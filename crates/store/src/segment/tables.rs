@@ -16,34 +16,41 @@ use super::{Entry, Record};
 use crate::{
     Summary,
     block_format::BLOCK_HEADER_LEN,
-    bytes::{Cursor, Malformed, put_blob, put_varint},
-    codec::{Effort, float, int},
+    bytes::{Cursor, Malformed, put_blob_of, put_varint},
+    codec::{Effort, float, int, room::Room},
 };
 
 /// Writes one table, column by column.
 pub(crate) struct TableWriter<'a> {
     out: &'a mut Vec<u8>,
-    column: Vec<u8>,
 }
 
 impl<'a> TableWriter<'a> {
     pub(crate) fn new(out: &'a mut Vec<u8>, rows: usize) -> TableWriter<'a> {
         put_varint(out, rows as u64);
-        TableWriter { out, column: Vec::new() }
+        TableWriter { out }
     }
 
-    pub(crate) fn integers(&mut self, numbers: impl Iterator<Item = i64>) {
-        self.column(|column| int::put(column, &numbers.collect::<Vec<i64>>(), Effort::Merge));
+    pub(crate) fn integers(&mut self, mut numbers: impl ExactSizeIterator<Item = i64>) {
+        if numbers.len() == 1
+            && let Some(number) = numbers.next()
+        {
+            return self.column(|column| int::put(column, &[number], Effort::Merge));
+        }
+        self.column(|column| int::put(column, Room::default().fill(numbers), Effort::Merge));
     }
 
-    pub(crate) fn floats(&mut self, numbers: impl Iterator<Item = f64>) {
+    pub(crate) fn floats(&mut self, mut numbers: impl ExactSizeIterator<Item = f64>) {
+        if numbers.len() == 1
+            && let Some(number) = numbers.next()
+        {
+            return self.column(|column| float::put(column, &[number], Effort::Merge));
+        }
         self.column(|column| float::put(column, &numbers.collect::<Vec<f64>>(), Effort::Merge));
     }
 
     pub(crate) fn column(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
-        self.column.clear();
-        put(&mut self.column);
-        put_blob(self.out, &self.column);
+        put_blob_of(self.out, put);
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct SegmentWriter {
     buffer: Vec<u8>,
     /// Bytes handed to the disk.
     written: u64,
-    current: Option<Current>,
+    current: Current,
     /// Whether the next blocks of a flush are many.
     many: bool,
     /// Of the PVs before the current one. Offsets of tables count from the first table until the blocks are all written.
@@ -42,7 +42,7 @@ pub(crate) struct SegmentWriter {
     tables: Vec<u8>,
 }
 
-/// The PV whose blocks are being written.
+/// The PV whose blocks are being written, if there are any yet.
 struct Current {
     pv: PvId,
     blocks_at: u64,
@@ -52,13 +52,9 @@ struct Current {
 }
 
 impl Current {
-    fn new(pv: PvId, blocks_at: u64) -> Current {
-        Current { pv, blocks_at, entries: Vec::new(), summaries: Vec::new(), levels: LevelsWriter::default() }
-    }
-
-    /// Writes its tables; where they lie is counted from the first table.
-    fn finish(self, tables: &mut Vec<u8>) -> Record {
-        let Current { pv, blocks_at, entries, summaries, levels } = self;
+    /// Writes its tables; where they lie is counted from the first table. What comes next begins with nothing.
+    fn finish(&mut self, tables: &mut Vec<u8>) -> Record {
+        let Current { pv, blocks_at, ref entries, ref summaries, ref mut levels } = *self;
         let mut record = Record {
             pv,
             blocks: entries.len() as u32,
@@ -70,11 +66,14 @@ impl Current {
             lens: [0; TABLES],
             checks: [0; TABLES],
         };
-        record.put_table(Table::Index, tables, |out| put_index(out, &entries));
-        record.put_table(Table::Summaries, tables, |out| put_summaries(out, &summaries));
+        record.put_table(Table::Index, tables, |out| put_index(out, entries));
+        record.put_table(Table::Summaries, tables, |out| put_summaries(out, summaries));
         let samples = record.samples;
         let block_bytes = entries.iter().map(|entry| u64::from(entry.len)).sum();
+        let levels = std::mem::take(levels);
         record.put_table(Table::Levels, tables, |out| levels.finish(out, samples, block_bytes));
+        self.entries.clear();
+        self.summaries.clear();
         record
     }
 }
@@ -90,7 +89,14 @@ impl SegmentWriter {
         buffer.resize(HEADER_LEN - 8, 0);
         let check = xxh3_64(&buffer);
         buffer.extend_from_slice(&check.to_le_bytes());
-        let (current, records, tables) = (None, Vec::new(), Vec::new());
+        let current = Current {
+            pv: PvId(0),
+            blocks_at: 0,
+            entries: Vec::new(),
+            summaries: Vec::new(),
+            levels: LevelsWriter::default(),
+        };
+        let (records, tables) = (Vec::new(), Vec::new());
         SegmentWriter { disk, key, sequence, buffer, written: 0, current, many: false, records, tables }
     }
 
@@ -112,14 +118,17 @@ impl SegmentWriter {
             t0: summary.t0,
             t1: summary.t1,
         };
-        if self.current.as_ref().is_some_and(|current| current.pv != pv) {
+        if self.current.pv != pv {
             self.finish_pv();
         }
-        let current = self.current.get_or_insert_with(|| Current::new(pv, offset));
+        let current = &mut self.current;
+        if current.entries.is_empty() {
+            (current.pv, current.blocks_at) = (pv, offset);
+        }
         current.entries.push(entry);
         current.summaries.push(summary);
         if effort == Effort::Merge || self.many {
-            current.levels.add(batch);
+            current.levels.add(batch, &summary);
         }
         if self.buffer.len() >= WRITE_BYTES { self.write_out() } else { Ok(()) }
     }
@@ -135,15 +144,22 @@ impl SegmentWriter {
     }
 
     fn finish_pv(&mut self) {
-        let Some(current) = self.current.take() else { return };
-        let in_order = self.records.last().is_none_or(|last| last.pv < current.pv);
+        if self.current.entries.is_empty() {
+            return;
+        }
+        let in_order = self.records.last().is_none_or(|last| last.pv < self.current.pv);
         assert!(in_order, "PVs come in the order of their numbers");
-        self.records.push(current.finish(&mut self.tables));
+        self.records.push(self.current.finish(&mut self.tables));
+    }
+
+    /// Like `finish_with`. `named` tells the name of each PV, if it is known.
+    pub(crate) fn finish(self, named: &dyn Fn(PvId) -> Option<Named>) -> io::Result<Option<Manifest>> {
+        self.finish_with(&|pvs| names_bytes(&pvs.iter().filter_map(|pv| named(*pv)).collect::<Vec<Named>>()).into())
     }
 
     /// Writes tables, directory, names and footer, and makes the file durable under the key that it was made with. Without
-    /// blocks there is no file. `named` tells the name of each PV, if it is known.
-    pub(crate) fn finish(mut self, named: &dyn Fn(PvId) -> Option<Named>) -> io::Result<Option<Manifest>> {
+    /// blocks there is no file. `names` gives the table of names of the PVs.
+    pub(crate) fn finish_with(mut self, names: &dyn Fn(&[PvId]) -> Arc<[u8]>) -> io::Result<Option<Manifest>> {
         self.finish_pv();
         let Some(last) = self.records.last() else { return Ok(None) };
         let records = || self.records.iter();
@@ -159,13 +175,16 @@ impl SegmentWriter {
             last_pv: last.pv.0,
             ..Footer::default()
         };
-        self.buffer.append(&mut self.tables);
+        self.write_out()?;
+        let tables = std::mem::take(&mut self.tables);
+        self.disk.write_at(&self.key, self.written, &tables)?;
+        self.written += tables.len() as u64;
+        drop(tables);
         self.records.iter_mut().for_each(|record| record.tables_at += footer.tables_at);
         footer.pages_at = self.offset();
         self.records.chunks(PAGE_RECORDS).for_each(|page| put_page(&mut self.buffer, page));
         footer.names_at = self.offset();
-        let names: Vec<Named> = self.records.iter().filter_map(|record| named(record.pv)).collect();
-        let names = names_bytes(&names);
+        let names = names(&self.records.iter().map(|record| record.pv).collect::<Vec<PvId>>());
         footer.names_check = xxh3_64(&names);
         self.buffer.extend_from_slice(&names);
         let bytes = footer_bytes(&footer);
