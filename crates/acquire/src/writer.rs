@@ -93,7 +93,7 @@ fn group(drained: Drained) -> Vec<(PvId, Record)> {
                 Record::Sample(sample)
             }
             Fact::Gap(gap) => Record::Gap(gap),
-            Fact::Metadata(time, metadata) => Record::Metadata(time, *metadata),
+            Fact::Metadata(time, metadata) => Record::Metadata(time, metadata),
         };
         open.insert(pv, records.len());
         records.push((pv, record));

@@ -53,3 +53,11 @@ pub struct Alarm {
     /// The words that pvAccess sends with it; none by Channel Access.
     pub message: Option<Arc<str>>,
 }
+
+impl Alarm {
+    /// Whether it is that of a sample without any: the default.
+    #[inline]
+    pub fn is_none(&self) -> bool {
+        self.severity == Severity::None && self.status == 0 && self.message.is_none()
+    }
+}

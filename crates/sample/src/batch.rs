@@ -1,6 +1,6 @@
 //! A batch: samples of one PV and one type in columns; a sample: one of them as a row.
 
-use crate::{Alarm, Column, Stamp, Stamps, TimeRange, Timestamp, Value, ValueType};
+use crate::{Alarm, Bare, Column, Stamp, Stamps, TimeRange, Timestamp, Value, ValueType};
 
 /// A column of values that rarely change: each with the number of rows for which it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +98,14 @@ impl Sample {
             && self.alarm == other.alarm
             && self.pulse == other.pulse
             && self.value.identical(&other.value)
+    }
+
+    /// The number and its time, if there is nothing else to tell.
+    #[inline]
+    pub(crate) fn bare(&self) -> Option<Bare> {
+        let ordinary = self.alarm.is_none() && self.pulse == 0 && self.stamp.is_none();
+        let (element, bits) = if ordinary { self.value.bits()? } else { return None };
+        Some(Bare { time: self.time, element, bits })
     }
 }
 
@@ -235,6 +243,15 @@ impl Batch {
         let fits = part.extend_from(self, range);
         assert!(fits, "a part has the type of the whole");
         part
+    }
+
+    /// Its only row, if it has one and that is a bare sample.
+    #[inline]
+    pub(crate) fn bare(&self) -> Option<Bare> {
+        let [time] = self.times[..] else { return None };
+        let ordinary = self.alarms.get(0).is_none() && *self.pulses.get(0) == 0 && self.stamps.is_ordinary();
+        let (element, bits) = if ordinary { self.values.bits_at(0)? } else { return None };
+        Some(Bare { time, element, bits })
     }
 
     /// The sample at `index`. Panics beyond the last, like a slice.

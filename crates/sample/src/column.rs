@@ -302,6 +302,17 @@ impl Column {
         }
     }
 
+    /// The single number at `index` as its type and its bits, as `Value::bits` gives them; none of any other value. Panics
+    /// beyond the last, like a slice.
+    #[inline]
+    pub fn bits_at(&self, index: usize) -> Option<(Element, u64)> {
+        match self {
+            Column::F64(column) => Some((Element::F64, column[index].to_bits())),
+            Column::String(_) | Column::Structure(_) | Column::Array(_) => None,
+            numbers => numbers.get(index).bits(),
+        }
+    }
+
     /// The number at `index`, where the type has one.
     pub fn f64_at(&self, index: usize) -> Option<f64> {
         match self {

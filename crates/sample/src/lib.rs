@@ -7,7 +7,7 @@
 //!   Sample, Batch                a row, and the columns of many rows of one type
 //!   Stamp, Quality               what is to be said of a time that is out of the ordinary
 //!   Metadata, Gap                what the numbers mean, and where there are none
-//!   Record, Sink                 the facts that acquisition hands to the store
+//!   Record, Bare, Sink           the facts that acquisition hands to the store
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //! ```
 //!
@@ -34,7 +34,7 @@ pub use gap::{Gap, GapCause};
 pub use meta::{Limits, Metadata};
 pub use pv::{Method, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 pub use roster::{By, DataFate, OldName, Roster};
-pub use sink::{Record, Sink, VALUE_BYTES_MAX};
+pub use sink::{Bare, Record, Sink, VALUE_BYTES_MAX};
 pub use stamp::{Quality, Stamp, Stamps};
 pub use time::{TimeError, TimeRange, Timestamp};
 pub use value::{Element, Shape, Value, ValueType};

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::{Batch, Gap, Metadata, PvId, Sample, Timestamp};
+use crate::{Batch, Element, Gap, Metadata, PvId, Sample, Timestamp};
 
 /// No array, text or structure with more bytes is archived.
 pub const VALUE_BYTES_MAX: usize = 128 << 20;
@@ -17,10 +17,31 @@ pub enum Record {
     /// A time without samples; replaces the gap with the same beginning and cause.
     Gap(Gap),
     /// What the IOC says about the PV from this time on.
-    Metadata(Timestamp, Metadata),
+    Metadata(Timestamp, Box<Metadata>),
+}
+
+/// A sample of which there is nothing to tell but a number and its time: no alarm, no pulse, an ordinary stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bare {
+    /// When.
+    pub time: Timestamp,
+    /// The type of the number.
+    pub element: Element,
+    /// The number, as `Value::bits` gives it.
+    pub bits: u64,
 }
 
 impl Record {
+    /// Its only sample, if that is a bare one, as most are.
+    #[inline]
+    pub fn bare(&self) -> Option<Bare> {
+        match self {
+            Record::Sample(sample) => sample.bare(),
+            Record::Samples(batch) => batch.bare(),
+            Record::Gap(_) | Record::Metadata(..) => None,
+        }
+    }
+
     /// How many samples it has.
     pub fn samples(&self) -> usize {
         match self {

@@ -77,6 +77,17 @@ impl Element {
         }
     }
 
+    /// How many bytes a number of this type takes; 0 of texts and structures, which are none.
+    pub const fn number_bytes(self) -> usize {
+        match self {
+            Element::Bool | Element::I8 | Element::U8 => 1,
+            Element::I16 | Element::U16 => 2,
+            Element::I32 | Element::U32 | Element::F32 | Element::Enum => 4,
+            Element::I64 | Element::U64 | Element::F64 => 8,
+            Element::String | Element::Structure => 0,
+        }
+    }
+
     /// The type with that number on disk.
     pub fn from_number(number: u8) -> Option<Element> {
         Element::ALL.get(usize::from(number)).copied()
@@ -167,6 +178,26 @@ impl Value {
             Value::String(_) => Element::String,
             Value::Structure(_) => Element::Structure,
             Value::Array(elements) => return ValueType::array(elements.value_type().element),
+        })
+    }
+
+    /// A single number as its type and its bits, integers of fewer than 64 extended by their sign; none of any other value.
+    #[inline]
+    pub fn bits(&self) -> Option<(Element, u64)> {
+        Some(match self {
+            Value::F64(v) => (Element::F64, v.to_bits()),
+            Value::Bool(v) => (Element::Bool, u64::from(*v)),
+            Value::I8(v) => (Element::I8, *v as u64),
+            Value::U8(v) => (Element::U8, u64::from(*v)),
+            Value::I16(v) => (Element::I16, *v as u64),
+            Value::U16(v) => (Element::U16, u64::from(*v)),
+            Value::I32(v) => (Element::I32, *v as u64),
+            Value::U32(v) => (Element::U32, u64::from(*v)),
+            Value::I64(v) => (Element::I64, *v as u64),
+            Value::U64(v) => (Element::U64, *v),
+            Value::F32(v) => (Element::F32, u64::from(v.to_bits())),
+            Value::Enum(v) => (Element::Enum, *v as u64),
+            Value::String(_) | Value::Structure(_) | Value::Array(_) => return None,
         })
     }
 

@@ -171,16 +171,16 @@ impl Engine {
 
     /// Takes records: into the log's buffer and into the head, or not at all.
     pub(crate) fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Error> {
-        let samples = records.iter().map(|(_, record)| record.samples() as u64).sum::<u64>();
-        let result = self.append_counted(records, samples, now);
+        let result = self.append_counted(records, now);
         if result.is_err() {
+            let samples = records.iter().map(|(_, record)| record.samples() as u64).sum();
             self.counters.refused_appends.fetch_add(1, Relaxed);
             self.counters.refused_samples.fetch_add(samples, Relaxed);
         }
         result
     }
 
-    fn append_counted(&self, records: &[(PvId, Record)], samples: u64, now: Timestamp) -> Result<(), Error> {
+    fn append_counted(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Error> {
         let survey = self.survey(records)?;
         let news = if survey.has_metadata { self.without_known_metadata(records)? } else { None };
         let records = news.as_deref().unwrap_or(records);
@@ -193,7 +193,7 @@ impl Engine {
         ingest.alive = ingest.alive.max(now);
         ingest.head_since.get_or_insert(now);
         ingest.head.append(records);
-        self.counters.appended.fetch_add(samples, Relaxed);
+        self.counters.appended.fetch_add(survey.samples, Relaxed);
         if ingest.head.bytes() >= self.config.head_bytes_max {
             self.flush_wanted.store(true, Relaxed);
         }
@@ -203,17 +203,18 @@ impl Engine {
     /// Looks at the records once before any is taken.
     fn survey(&self, records: &[(PvId, Record)]) -> Result<Survey, Error> {
         let next = self.registry().next();
-        let mut has_metadata = false;
+        let (mut has_metadata, mut samples) = (false, 0);
         for (pv, record) in records {
             if pv.0 >= next {
                 return Err(Error::UnknownPv { pv: *pv });
             }
             has_metadata |= matches!(record, Record::Metadata(..));
+            samples += record.samples() as u64;
             if let Some(bytes) = too_large(record) {
                 return Err(Error::TooLarge { pv: *pv, bytes });
             }
         }
-        Ok(Survey { has_metadata })
+        Ok(Survey { has_metadata, samples })
     }
 
     /// The records without the metadata that is in force already; none if all of them are news, as nearly always.
@@ -223,10 +224,10 @@ impl Engine {
         for (index, (pv, record)) in records.iter().enumerate() {
             let Record::Metadata(since, metadata) = record else { continue };
             let is_known = match newest.insert(*pv, metadata) {
-                Some(before) => before == metadata,
+                Some(before) => *before == **metadata,
                 None => {
                     let in_force = self.metadata(*pv, TimeRange { t0: *since, t1: *since })?;
-                    in_force.last().is_some_and(|(_, before)| before == metadata)
+                    in_force.last().is_some_and(|(_, before)| *before == **metadata)
                 }
             };
             if is_known {
@@ -315,9 +316,11 @@ impl Engine {
 /// What there is among some records.
 struct Survey {
     has_metadata: bool,
+    samples: u64,
 }
 
 /// The bytes of a sample that is larger than any may be.
+#[inline]
 pub(crate) fn too_large(record: &Record) -> Option<usize> {
     let largest = match record {
         Record::Sample(sample) => match &sample.value {

@@ -88,6 +88,11 @@ impl Head {
             let mut taken = Taken::default();
             let mut lanes = self.lanes();
             for (pv, record) in some {
+                if let Some(bare) = record.bare()
+                    && lanes.push_bare(*pv, bare, &mut taken)
+                {
+                    continue;
+                }
                 match record {
                     Record::Samples(batch) => lanes.append(*pv, batch, &mut taken),
                     Record::Sample(sample) => lanes.push(*pv, sample, &mut taken),
@@ -96,7 +101,7 @@ impl Head {
                         taken.bytes += FACT_BYTES as isize;
                     }
                     Record::Metadata(since, metadata) => {
-                        self.facts().metadata.insert((*pv, *since), metadata.clone());
+                        self.facts().metadata.insert((*pv, *since), Metadata::clone(metadata));
                         taken.bytes += FACT_BYTES as isize;
                     }
                 }

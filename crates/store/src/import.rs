@@ -105,7 +105,7 @@ impl Import {
                 Record::Sample(sample) => self.gather(*pv, &Batch::of(sample))?,
                 Record::Gap(gap) => _ = self.facts.gaps.insert((*pv, gap.from, gap.cause), *gap),
                 Record::Metadata(since, metadata) => {
-                    self.facts.metadata.insert((*pv, *since), metadata.clone());
+                    self.facts.metadata.insert((*pv, *since), sample::Metadata::clone(metadata));
                 }
             }
         }

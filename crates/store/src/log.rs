@@ -9,7 +9,7 @@
 
 use std::mem;
 
-use sample::{Alarm, Batch, PvId, Record, Sample, Timestamp};
+use sample::{Bare, Batch, PvId, Record, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -69,7 +69,10 @@ impl Log {
                     self.next_frame = frame.seal(&mut out, self.next_frame, appended, now);
                     frame = Frame::begin(&mut out);
                 }
-                let samples = put_record(&mut out, *pv, record, start);
+                let samples = match record.bare() {
+                    Some(bare) => put_bare(&mut out, *pv, bare),
+                    None => put_record(&mut out, *pv, record, start),
+                };
                 appended += samples as u64;
                 start += samples;
                 if start >= record.samples() {
@@ -190,7 +193,7 @@ impl Frame {
 /// Writes a record, of samples only those from `start` that fit into a frame, and tells how many.
 fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record, start: usize) -> usize {
     match record {
-        Record::Sample(sample) => put_sample(out, pv, sample),
+        Record::Sample(sample) => put_batch(out, pv, &Batch::of(sample)),
         Record::Samples(batch) => return put_samples(out, pv, batch, start),
         Record::Gap(gap) => {
             out.push(GAP);
@@ -214,10 +217,6 @@ fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record, start: usize) -> usi
 }
 
 fn put_samples(out: &mut Vec<u8>, pv: PvId, batch: &Batch, start: usize) -> usize {
-    if batch.len() == 1 && batch.value_type().is_numeric_scalar() {
-        put_sample(out, pv, &batch.get(0));
-        return 1;
-    }
     if start == 0 && batch.byte_size() < FRAME_BYTES {
         put_batch(out, pv, batch);
         return batch.len();
@@ -238,17 +237,17 @@ fn put_batch(out: &mut Vec<u8>, pv: PvId, batch: &Batch) {
 }
 
 /// A number without alarm and pulse, as most samples are, takes 21 bytes instead of 29.
-fn put_sample(out: &mut Vec<u8>, pv: PvId, sample: &Sample) {
-    let bare = sample.alarm == Alarm::default()
-        && sample.pulse == 0
-        && sample.stamp.is_none()
-        && sample.value.value_type().is_numeric_scalar();
-    if !bare {
-        return put_batch(out, pv, &Batch::of(sample));
-    }
+#[inline]
+fn put_bare(out: &mut Vec<u8>, pv: PvId, bare: Bare) -> usize {
     out.push(SAMPLE);
     put_varint(out, u64::from(pv.0));
-    out.push(sample.value.value_type().element as u8);
-    out.extend_from_slice(&sample.time.nanos().to_le_bytes());
-    plain::put_number(out, &sample.value);
+    // All eight bytes of the number are written, and those that its type has are kept: no copy of a length that varies.
+    let mut fixed = [0; 17];
+    fixed[0] = bare.element as u8;
+    fixed[1..9].copy_from_slice(&bare.time.nanos().to_le_bytes());
+    fixed[9..].copy_from_slice(&bare.bits.to_le_bytes());
+    let end = out.len() + 9 + bare.element.number_bytes();
+    out.extend_from_slice(&fixed);
+    out.truncate(end);
+    1
 }

@@ -73,7 +73,7 @@ fn frames() -> Vec<Vec<(PvId, Record)>> {
         plain.collect(),
         Vec::new(),
         vec![(PvId(u32::MAX), Record::Samples(stamped)), (PvId(1), gap(None)), (PvId(1), gap(Some(time(8))))],
-        numbers.map(single).chain([(PvId(2), Record::Metadata(time(6), metadata))]).collect(),
+        numbers.map(single).chain([(PvId(2), Record::Metadata(time(6), metadata.into()))]).collect(),
     ]
 }
 

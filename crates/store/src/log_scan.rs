@@ -242,7 +242,7 @@ pub(crate) fn records(bytes: &[u8]) -> Result<Vec<(PvId, Record)>, Malformed> {
             METADATA => {
                 let since = Timestamp::from_nanos(cursor.i64()?);
                 let metadata = catalog::metadata(cursor.blob()?).ok_or(Malformed("metadata cannot be read"))?;
-                Record::Metadata(since, metadata)
+                Record::Metadata(since, metadata.into())
             }
             SAMPLE => Record::Sample(take_sample(&mut cursor)?),
             _ => return Err(Malformed("no such kind of record")),
@@ -294,7 +294,10 @@ mod tests {
             (PvId(7), Record::Samples(Batch::of(&odd))),
             (PvId(u32::MAX), Record::Gap(gap(None))),
             (PvId(2), Record::Gap(gap(Some(Timestamp::MAX)))),
-            (PvId(3), Record::Metadata(Timestamp::MIN, Metadata { units: Some("mm".into()), ..Metadata::default() })),
+            (
+                PvId(3),
+                Record::Metadata(Timestamp::MIN, Metadata { units: Some("mm".into()), ..Metadata::default() }.into()),
+            ),
             (PvId(300), Record::Sample(sample(Value::I16(-2)))),
             (PvId(301), Record::Sample(sample(Value::F64(0.1)))),
         ];

@@ -68,24 +68,7 @@ pub(crate) fn take_batch(cursor: &mut Cursor) -> Result<Batch, Malformed> {
     Batch::from_columns(times, values, alarms, pulses).ok_or(Malformed("the columns differ in length"))
 }
 
-/// A single number, in as many bytes as its type has; nothing of any other value.
-pub(crate) fn put_number(out: &mut Vec<u8>, value: &Value) {
-    match value {
-        Value::Bool(v) => out.push(u8::from(*v)),
-        Value::I8(v) => out.extend_from_slice(&v.to_le_bytes()),
-        Value::U8(v) => out.push(*v),
-        Value::I16(v) => out.extend_from_slice(&v.to_le_bytes()),
-        Value::U16(v) => out.extend_from_slice(&v.to_le_bytes()),
-        Value::I32(v) | Value::Enum(v) => out.extend_from_slice(&v.to_le_bytes()),
-        Value::U32(v) => out.extend_from_slice(&v.to_le_bytes()),
-        Value::I64(v) => out.extend_from_slice(&v.to_le_bytes()),
-        Value::U64(v) => out.extend_from_slice(&v.to_le_bytes()),
-        Value::F32(v) => out.extend_from_slice(&v.to_le_bytes()),
-        Value::F64(v) => out.extend_from_slice(&v.to_le_bytes()),
-        Value::String(_) | Value::Structure(_) | Value::Array(_) => {}
-    }
-}
-
+/// A single number, from as many bytes as its type has.
 pub(crate) fn take_number(cursor: &mut Cursor, element: Element) -> Result<Value, Malformed> {
     Ok(match element {
         Element::Bool => Value::Bool(cursor.u8()? != 0),

@@ -70,10 +70,10 @@ fn metadata_is_kept_when_it_changes_and_only_then() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder, 0);
     let pvs = register(&store, &["A", "B"]).unwrap();
-    let record = |since, text| (pvs[0], Record::Metadata(at(since), units(text)));
+    let record = |since, text| (pvs[0], Record::Metadata(at(since), units(text).into()));
     store.writer().append(&[record(10, "mA"), record(20, "mA")], at(20)).unwrap();
     store.writer().append(&[record(30, "mA")], at(30)).unwrap();
-    store.writer().append(&[(pvs[1], Record::Metadata(at(5), units("K")))], at(30)).unwrap();
+    store.writer().append(&[(pvs[1], Record::Metadata(at(5), units("K").into()))], at(30)).unwrap();
     store.close(at(31)).unwrap();
     let store = open(&folder, 32);
     store.writer().append(&[record(40, "mA")], at(40)).unwrap();

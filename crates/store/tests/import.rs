@@ -46,7 +46,7 @@ fn samples_in_any_order_get_into_segments_of_their_weeks_beside_live_data() {
     let (late, early) = (samples(2, 50), samples(0, 50));
     let metadata = Metadata { units: Some("mA".into()), ..Metadata::default() };
     let gap = Gap { from: at(START + WEEK), to: Some(at(START + 2 * WEEK)), cause: GapCause::ArchiverStopped, lost: 0 };
-    let facts = [(pvs[1], Record::Metadata(at(START), metadata)), (pvs[1], Record::Gap(gap))];
+    let facts = [(pvs[1], Record::Metadata(at(START), metadata.into())), (pvs[1], Record::Gap(gap))];
     import.append(&[record(pvs[0], &late), record(pvs[1], &late), record(pvs[0], &early)]).unwrap();
     import.append(&facts).unwrap();
     assert_eq!(read(&store, pvs[1], TimeRange::ALL), [], "a part is seen as a whole");

@@ -37,7 +37,9 @@ pub(crate) fn load(folder: &Path, store: &Store) {
                 assert!(batch.push(sample), "a chunk holds one type");
             }
             let since = batch.times().first().copied().unwrap_or_default();
-            writer.append(&[(pv, Record::Metadata(since, metadata)), (pv, Record::Samples(batch))], now).unwrap();
+            writer
+                .append(&[(pv, Record::Metadata(since, metadata.into())), (pv, Record::Samples(batch))], now)
+                .unwrap();
         }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn fill(store: &Store, pvs: &[Recorded]) {
         let settings = PvSettings { protocol: recorded.protocol, method: Method::Monitor, state: PvState::Paused };
         let name = PvName::new(recorded.name).expect("it is a name");
         let pv = writer.register(&[(name, settings)], added).expect("it registers")[0].id;
-        let mut records = vec![(pv, Record::Metadata(time(-3600.0), (recorded.metadata)()))];
+        let mut records = vec![(pv, Record::Metadata(time(-3600.0), (recorded.metadata)().into()))];
         for (seconds, value, severity) in (recorded.samples)() {
             let status = if severity == Severity::None { 0 } else { 3 };
             let message = (severity == Severity::Major).then(|| Arc::from("too \"high\""));

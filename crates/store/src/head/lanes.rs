@@ -1,10 +1,10 @@
 //! Lanes: the samples of each PV in the head, sealed and open.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use sample::{Alarm, Batch, Element, PvId, Runs, Sample, ValueType};
+use sample::{Alarm, Bare, Batch, Element, PvId, Runs, Sample, ValueType};
 
-use super::pages::{Chain, Pages, each_number, number};
+use super::pages::{Chain, PAGE_BYTES, Pages};
 use crate::{flush::rows_fitting, repeats::without_repeats};
 
 /// What has so many rows is sealed: this bounds what a reader copies.
@@ -16,6 +16,9 @@ const CHUNK_ROWS_MAX: usize = 8192;
 
 /// What a chunk takes besides its columns, and what a PV takes that has chunks.
 const CHUNK_BYTES: usize = 250;
+/// What an alarm takes besides its message.
+const ALARM_BYTES: usize = 100;
+
 /// The samples of all PVs.
 #[derive(Debug)]
 pub(super) struct Lanes {
@@ -27,6 +30,8 @@ pub(super) struct Lanes {
     /// Rows of pages name their alarm by its place here.
     alarms: Vec<Alarm>,
     alarm_numbers: HashMap<Alarm, u16>,
+    /// The one that was asked for last: alarms come in swarms.
+    last_alarm: u16,
 }
 
 /// The newest samples of a PV.
@@ -66,6 +71,7 @@ impl Lanes {
             other: HashMap::new(),
             alarms: vec![Alarm::default()],
             alarm_numbers: HashMap::from([(Alarm::default(), 0)]),
+            last_alarm: 0,
         }
     }
 
@@ -103,18 +109,32 @@ impl Lanes {
         Batch::from_columns(self.pages.times(chain), values, alarms, pulses).expect("each row has all of them")
     }
 
+    /// A bare sample, into pages if its PV has them open for its type; whether it was taken.
+    #[inline]
+    pub(super) fn push_bare(&mut self, pv: PvId, bare: Bare, taken: &mut Taken) -> bool {
+        let Some(lane) = self.plain.get_mut(pv.0 as usize) else { return false };
+        if lane.open != Open::Pages(bare.element) {
+            return false;
+        }
+        let is_new_page = self.pages.push(&mut lane.chain, bare.time, bare.bits, 0);
+        taken.bytes += if is_new_page { PAGE_BYTES as isize } else { 0 };
+        taken.samples += 1;
+        if lane.chain.len() >= OPEN_ROWS_MAX {
+            self.seal(pv, taken);
+        }
+        true
+    }
+
     pub(super) fn push(&mut self, pv: PvId, sample: &Sample, taken: &mut Taken) {
-        let value_type = sample.value.value_type();
         if sample.pulse == 0
             && sample.stamp.is_none()
-            && let Some(number) = number(&sample.value)
-            && let Some(alarm) = self.alarm(&sample.alarm)
-            && self.open_pages(pv, value_type.element, taken)
+            && let Some((element, number)) = sample.value.bits()
+            && let Some(alarm) = self.alarm(&sample.alarm, taken)
+            && self.open_pages(pv, element, taken)
         {
             let lane = &mut self.plain[pv.0 as usize];
-            let before = lane.chain.bytes();
-            self.pages.push(&mut lane.chain, sample.time, number, alarm);
-            taken.bytes += (lane.chain.bytes() - before) as isize;
+            let is_new_page = self.pages.push(&mut lane.chain, sample.time, number, alarm);
+            taken.bytes += if is_new_page { PAGE_BYTES as isize } else { 0 };
             taken.samples += 1;
             if lane.chain.len() >= OPEN_ROWS_MAX {
                 self.seal(pv, taken);
@@ -133,19 +153,15 @@ impl Lanes {
 
     /// Into pages; false, and nothing is taken, if they cannot go there.
     fn append_plain(&mut self, pv: PvId, batch: &Batch, taken: &mut Taken) -> bool {
-        let known = batch.alarms().iter().all(|(_, alarm)| self.alarm(alarm).is_some());
+        let known = batch.alarms().iter().all(|(_, alarm)| self.alarm(alarm, taken).is_some());
         if !known || !self.open_pages(pv, batch.value_type().element, taken) {
             return false;
         }
         for (rows, alarm) in batch.alarms().iter() {
-            let alarm = self.alarm(alarm).expect("it was given a number just now");
+            let alarm = self.alarm(alarm, taken).expect("it was given a number just now");
             let lane = &mut self.plain[pv.0 as usize];
             let before = lane.chain.bytes();
-            let mut times = batch.times()[rows.clone()].iter();
-            each_number(batch.values(), rows, |number| {
-                let time = *times.next().expect("there are as many times as values");
-                self.pages.push(&mut lane.chain, time, number, alarm);
-            });
+            self.pages.extend(&mut lane.chain, &batch.times()[rows.clone()], batch.values(), rows, alarm);
             taken.bytes += (lane.chain.bytes() - before) as isize;
         }
         taken.samples += batch.len() as u64;
@@ -199,6 +215,7 @@ impl Lanes {
             let open = other.open.get_or_insert_with(|| Batch::new(batch.value_type()));
             let before = open.byte_size();
             taken.samples += rows.len() as u64;
+            taken.bytes += new_message_bytes(open, batch, &rows) as isize;
             let fits = open.extend_from(batch, rows);
             assert!(fits, "the types were compared above");
             taken.bytes += (open.byte_size() - before) as isize;
@@ -249,18 +266,40 @@ impl Lanes {
     }
 
     /// The number of an alarm; none if there are too many different ones.
-    fn alarm(&mut self, alarm: &Alarm) -> Option<u16> {
-        if *alarm == self.alarms[0] {
+    fn alarm(&mut self, alarm: &Alarm, taken: &mut Taken) -> Option<u16> {
+        if alarm.is_none() {
             return Some(0);
         }
-        if let Some(number) = self.alarm_numbers.get(alarm) {
-            return Some(*number);
+        if *alarm == self.alarms[usize::from(self.last_alarm)] {
+            return Some(self.last_alarm);
         }
-        let number = u16::try_from(self.alarms.len()).ok()?;
-        self.alarms.push(alarm.clone());
-        self.alarm_numbers.insert(alarm.clone(), number);
+        let number = match self.alarm_numbers.get(alarm) {
+            Some(number) => *number,
+            None => {
+                let number = u16::try_from(self.alarms.len()).ok()?;
+                self.alarms.push(alarm.clone());
+                self.alarm_numbers.insert(alarm.clone(), number);
+                taken.bytes += (ALARM_BYTES + message_bytes(alarm)) as isize;
+                number
+            }
+        };
+        self.last_alarm = number;
         Some(number)
     }
+}
+
+/// What the words of an alarm take.
+fn message_bytes(alarm: &Alarm) -> usize {
+    alarm.message.as_ref().map_or(0, |message| message.len() + 2 * size_of::<usize>())
+}
+
+/// What the words of the alarms of some rows take that come behind those of another batch. What is sealed keeps them.
+fn new_message_bytes(before: &Batch, batch: &Batch, rows: &Range<usize>) -> usize {
+    let runs = batch.alarms().iter().filter(|(run, alarm)| {
+        let goes_on = run.start <= rows.start && !before.is_empty() && before.alarms().get(before.len() - 1) == *alarm;
+        alarm.message.is_some() && run.start < rows.end && run.end > rows.start && !goes_on
+    });
+    runs.map(|(_, alarm)| message_bytes(alarm)).sum()
 }
 
 /// Whether the rows have nothing that pages have no room for.

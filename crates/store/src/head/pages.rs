@@ -6,7 +6,10 @@
 //! 150,000 PVs that send one sample now and then would each need vectors that grow; a page is one allocation for none of them.
 //! Its size is no power of two, so that the same row of many pages does not fall into the same lines of the cache.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex},
+};
 
 use sample::{Column, Element, Timestamp};
 
@@ -16,15 +19,23 @@ pub(super) const PAGE_BYTES: usize = size_of::<Page>();
 const SLAB_PAGES: usize = 256;
 const NO_PAGE: u32 = u32::MAX;
 
+/// Time and value of a row lie side by side, and an alarm is only written if there is one: so a sample touches one line of the
+/// cache, which is what it costs with more PVs than the cache has room for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Page {
-    times: [i64; PAGE_ROWS],
-    values: [u64; PAGE_ROWS],
+    rows: [Row; PAGE_ROWS],
+    /// Those of rows that are not filled yet are 0.
     alarms: [u16; PAGE_ROWS],
     next: u32,
 }
 
-const EMPTY: Page = Page { times: [0; PAGE_ROWS], values: [0; PAGE_ROWS], alarms: [0; PAGE_ROWS], next: NO_PAGE };
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    time: i64,
+    value: u64,
+}
+
+const EMPTY: Page = Page { rows: [Row { time: 0, value: 0 }; PAGE_ROWS], alarms: [0; PAGE_ROWS], next: NO_PAGE };
 
 /// Slabs of heads that were flushed, for the heads that come: memory that is there costs less than new memory.
 #[derive(Debug)]
@@ -99,23 +110,86 @@ impl Pages {
         Pages { pool, slabs: Vec::new(), used: 0, free: NO_PAGE }
     }
 
-    /// Adds a row to a chain.
+    /// Adds a row to a chain; whether that took a page.
     #[inline]
-    pub(super) fn push(&mut self, chain: &mut Chain, time: Timestamp, value: u64, alarm: u16) {
+    pub(super) fn push(&mut self, chain: &mut Chain, time: Timestamp, value: u64, alarm: u16) -> bool {
         let row = chain.rows as usize % PAGE_ROWS;
         if row == 0 {
-            let page = self.new_page();
-            match chain.rows {
-                0 => chain.first = page,
-                _ => self.page_mut(chain.last).next = page,
-            }
-            chain.last = page;
+            self.add_page(chain);
         }
-        let page = self.page_mut(chain.last);
-        page.times[row] = time.nanos();
-        page.values[row] = value;
-        page.alarms[row] = alarm;
         chain.rows += 1;
+        let page = self.page_mut(chain.last);
+        page.rows[row] = Row { time: time.nanos(), value };
+        if alarm != 0 {
+            page.alarms[row] = alarm;
+        }
+        row == 0
+    }
+
+    /// Adds some rows of a column of single numbers, all with one alarm.
+    pub(super) fn extend(
+        &mut self,
+        chain: &mut Chain,
+        times: &[Timestamp],
+        values: &Column,
+        rows: Range<usize>,
+        alarm: u16,
+    ) {
+        match values {
+            Column::Bool(v) => self.extend_by(chain, times, &v[rows], alarm, |v| u64::from(*v)),
+            Column::I8(v) => self.extend_by(chain, times, &v[rows], alarm, |v| *v as u64),
+            Column::U8(v) => self.extend_by(chain, times, &v[rows], alarm, |v| u64::from(*v)),
+            Column::I16(v) => self.extend_by(chain, times, &v[rows], alarm, |v| *v as u64),
+            Column::U16(v) => self.extend_by(chain, times, &v[rows], alarm, |v| u64::from(*v)),
+            Column::I32(v) | Column::Enum(v) => self.extend_by(chain, times, &v[rows], alarm, |v| *v as u64),
+            Column::U32(v) => self.extend_by(chain, times, &v[rows], alarm, |v| u64::from(*v)),
+            Column::I64(v) => self.extend_by(chain, times, &v[rows], alarm, |v| *v as u64),
+            Column::U64(v) => self.extend_by(chain, times, &v[rows], alarm, |v| *v),
+            Column::F32(v) => self.extend_by(chain, times, &v[rows], alarm, |v| u64::from(v.to_bits())),
+            Column::F64(v) => self.extend_by(chain, times, &v[rows], alarm, |v| v.to_bits()),
+            Column::String(_) | Column::Structure(_) | Column::Array(_) => unreachable!("only numbers get into pages"),
+        }
+    }
+
+    /// Page by page, so that each is looked for once.
+    fn extend_by<T>(
+        &mut self,
+        chain: &mut Chain,
+        mut times: &[Timestamp],
+        mut values: &[T],
+        alarm: u16,
+        bits: impl Fn(&T) -> u64,
+    ) {
+        while !times.is_empty() {
+            let row = chain.rows as usize % PAGE_ROWS;
+            if row == 0 {
+                self.add_page(chain);
+            }
+            let count = times.len().min(PAGE_ROWS - row);
+            let (some_times, some_values);
+            (some_times, times) = times.split_at(count);
+            (some_values, values) = values.split_at(count);
+            let page = self.page_mut(chain.last);
+            let rows = page.rows[row..row + count].iter_mut();
+            for ((to, time), value) in rows.zip(some_times).zip(some_values) {
+                *to = Row { time: time.nanos(), value: bits(value) };
+            }
+            if alarm != 0 {
+                page.alarms[row..row + count].fill(alarm);
+            }
+            chain.rows += count as u32;
+        }
+    }
+
+    #[cold]
+    fn add_page(&mut self, chain: &mut Chain) {
+        let page = self.new_page();
+        self.page_mut(page).alarms = [0; PAGE_ROWS];
+        match chain.rows {
+            0 => chain.first = page,
+            _ => self.page_mut(chain.last).next = page,
+        }
+        chain.last = page;
     }
 
     fn new_page(&mut self) -> u32 {
@@ -155,7 +229,7 @@ impl Pages {
     pub(super) fn times(&self, chain: Chain) -> Vec<Timestamp> {
         let mut times = Vec::with_capacity(chain.len());
         for (page, rows) in self.pages(chain) {
-            times.extend(page.times[..rows].iter().map(|nanos| Timestamp::from_nanos(*nanos)));
+            times.extend(page.rows[..rows].iter().map(|row| Timestamp::from_nanos(row.time)));
         }
         times
     }
@@ -165,6 +239,12 @@ impl Pages {
         let mut runs: Vec<(u16, usize)> = Vec::new();
         for (page, rows) in self.pages(chain) {
             let alarms = &page.alarms[..rows];
+            if let Some((last, count)) = runs.last_mut()
+                && page.alarms[..rows] == [*last; PAGE_ROWS][..rows]
+            {
+                *count += rows;
+                continue;
+            }
             for alarms in alarms.chunk_by(|a, b| a == b) {
                 match runs.last_mut() {
                     Some((last, count)) if *last == alarms[0] => *count += alarms.len(),
@@ -180,7 +260,7 @@ impl Pages {
             ($variant:ident, $bits:ident => $number:expr) => {{
                 let mut numbers = Vec::with_capacity(chain.len());
                 for (page, rows) in self.pages(chain) {
-                    numbers.extend(page.values[..rows].iter().map(|$bits| $number));
+                    numbers.extend(page.rows[..rows].iter().map(|Row { value: $bits, .. }| $number));
                 }
                 Column::$variant(numbers)
             }};
@@ -210,42 +290,4 @@ impl Pages {
         }
         *chain = Chain::EMPTY;
     }
-}
-
-/// Calls `take` with each number of some rows as 64 bits; false if the values are no single numbers.
-pub(super) fn each_number(values: &Column, rows: std::ops::Range<usize>, mut take: impl FnMut(u64)) -> bool {
-    match values {
-        Column::Bool(v) => v[rows].iter().for_each(|v| take(u64::from(*v))),
-        Column::I8(v) => v[rows].iter().for_each(|v| take(*v as u64)),
-        Column::U8(v) => v[rows].iter().for_each(|v| take(u64::from(*v))),
-        Column::I16(v) => v[rows].iter().for_each(|v| take(*v as u64)),
-        Column::U16(v) => v[rows].iter().for_each(|v| take(u64::from(*v))),
-        Column::I32(v) | Column::Enum(v) => v[rows].iter().for_each(|v| take(*v as u64)),
-        Column::U32(v) => v[rows].iter().for_each(|v| take(u64::from(*v))),
-        Column::I64(v) => v[rows].iter().for_each(|v| take(*v as u64)),
-        Column::U64(v) => v[rows].iter().for_each(|v| take(*v)),
-        Column::F32(v) => v[rows].iter().for_each(|v| take(u64::from(v.to_bits()))),
-        Column::F64(v) => v[rows].iter().for_each(|v| take(v.to_bits())),
-        Column::String(_) | Column::Structure(_) | Column::Array(_) => return false,
-    }
-    true
-}
-
-/// A number as 64 bits; none if the value is no single number.
-pub(super) fn number(value: &sample::Value) -> Option<u64> {
-    use sample::Value;
-    Some(match value {
-        Value::Bool(v) => u64::from(*v),
-        Value::I8(v) => *v as u64,
-        Value::U8(v) => u64::from(*v),
-        Value::I16(v) => *v as u64,
-        Value::U16(v) => u64::from(*v),
-        Value::I32(v) | Value::Enum(v) => *v as u64,
-        Value::U32(v) => u64::from(*v),
-        Value::I64(v) => *v as u64,
-        Value::U64(v) => *v,
-        Value::F32(v) => u64::from(v.to_bits()),
-        Value::F64(v) => v.to_bits(),
-        Value::String(_) | Value::Structure(_) | Value::Array(_) => return None,
-    })
 }
