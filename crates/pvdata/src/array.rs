@@ -137,8 +137,8 @@ fn put_numbers<const N: usize, T: Copy>(
     all: &[T],
     extent: Extent,
     w: &mut Writer,
-    little: fn(T) -> [u8; N],
-    big: fn(T) -> [u8; N],
+    little: impl Fn(T) -> [u8; N],
+    big: impl Fn(T) -> [u8; N],
 ) -> Result<(), Error> {
     encode_count(all.len(), extent, w)?;
     match w.order() {

@@ -149,6 +149,7 @@ pub struct Structure {
     // computed once, because limits and field numbers need them again and again
     nodes: u32,
     depth: u32,
+    numbers: u32,
 }
 
 /// A field of a structure, or a member of a union.
@@ -167,7 +168,9 @@ impl Structure {
         let depth = 1 + fields.iter().map(|field| field.ty.depth()).max().unwrap_or(0);
         check("a type description", nodes, FIELDS_MAX)?;
         check("the nesting of a type description", depth, DEPTH_MAX)?;
-        Ok(Structure { id: id.into(), fields: fields.into(), nodes: nodes as u32, depth: depth as u32 })
+        let numbers = 1 + fields.iter().map(|field| field.ty.field_numbers()).sum::<usize>();
+        let (nodes, depth, numbers) = (nodes as u32, depth as u32, numbers as u32);
+        Ok(Structure { id: id.into(), fields: fields.into(), nodes, depth, numbers })
     }
 
     /// The name of the type, such as `epics:nt/NTScalar:1.0`; empty if it has none.
@@ -201,7 +204,7 @@ impl Type {
     /// How many field numbers it takes: structures count themselves and their fields, all else counts once.
     pub fn field_numbers(&self) -> usize {
         match self {
-            Type::Structure(s) => 1 + s.fields.iter().map(|f| f.ty.field_numbers()).sum::<usize>(),
+            Type::Structure(s) => s.numbers as usize,
             _ => 1,
         }
     }
