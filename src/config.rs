@@ -125,6 +125,8 @@ struct Storage {
     after: Span,
     /// At most so much is copied there each second.
     megabytes_per_second: Option<u32>,
+    /// Whoever reads there waits for an answer so long and no longer, 10 s if nothing is said.
+    answers_within: Option<Span>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -247,6 +249,7 @@ fn places(data: &Path, storage: &[Storage]) -> Result<Vec<store::Place>, ConfigE
         folder: place.folder.clone(),
         after: place.after.0,
         megabytes_per_second: place.megabytes_per_second,
+        answers_within: place.answers_within.as_ref().map_or(store::Place::ANSWERS_WITHIN, |span| span.0),
     };
     Ok(storage.iter().map(place).collect())
 }
@@ -443,13 +446,17 @@ mod tests {
     #[test]
     fn places_and_times_to_keep_are_read() {
         let config = load(
-            "[[storage]]\nname = \"long\"\nfolder = \"/mnt/lts\"\nafter = \"30d\"\nmegabytes_per_second = 50\n\
+            "[[storage]]\nname = \"long\"\nfolder = \"/mnt/lts\"\nafter = \"30d\"\nmegabytes_per_second = 50\nanswers_within = \"3s\"\n\
              [retention]\nkeep = \"10y\"\nrules = [{ pvs = \"A:*\", keep = \"forever\" }, { pvs = \"*\", keep = \"1w\" }]\n",
         );
         let store = config.unwrap().store;
         let days = |days: u64| Duration::from_secs(days * 86_400);
         let (name, folder, after) = ("long".to_owned(), "/mnt/lts".into(), days(30));
-        assert_eq!(store.places, [store::Place { name, folder, after, megabytes_per_second: Some(50) }]);
+        let answers_within = Duration::from_secs(3);
+        assert_eq!(
+            store.places,
+            [store::Place { name, folder, after, megabytes_per_second: Some(50), answers_within }]
+        );
         let rule = |pvs: &str, keep| store::Rule { pvs: pvs.to_owned(), keep };
         let rules = vec![rule("A:*", None), rule("*", Some(days(7)))];
         assert_eq!(store.retention, store::Retention { keep: Some(days(3660)), rules });

@@ -205,6 +205,11 @@ fn register_store(registry: &mut Registry, health: &Health, watermark: Watermark
             ("store_head_samples", "Samples in the heads", health.head_samples),
             ("store_last_sync_micros", "How long the last sync of the log took", health.last_sync_micros),
             ("store_last_flush_micros", "How long the last flush took", health.last_flush_micros),
+            (
+                "store_disk_silent_micros",
+                "For how long the oldest call to the disk has not come back",
+                health.disk_silent_micros,
+            ),
         ],
     );
 }

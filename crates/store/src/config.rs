@@ -58,6 +58,13 @@ pub struct Place {
     pub after: Duration,
     /// At most so much is copied there each second.
     pub megabytes_per_second: Option<u32>,
+    /// Whoever reads there waits for an answer so long and no longer.
+    pub answers_within: Duration,
+}
+
+impl Place {
+    /// How long readers wait for a place that was not told otherwise.
+    pub const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 }
 
 /// How long what was recorded is kept, by PV.

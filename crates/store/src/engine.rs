@@ -26,6 +26,7 @@ use crate::{
     registry::Registry,
     reserve::Reserve,
     segment::Segment,
+    watched::Watched,
 };
 
 /// An append waits so long for room in the head before it is refused as `Busy`. Acquisition has a queue of its own; a writer
@@ -40,6 +41,8 @@ pub(crate) struct Engine {
     pub(crate) disk: Arc<dyn Disk>,
     /// What `disk` falls back on.
     pub(crate) reserve: Arc<Reserve>,
+    /// What `reserve` writes to.
+    pub(crate) watched: Arc<Watched>,
     pub(crate) catalog: Catalog,
     pub(crate) places: Places,
     // guarded by lock
@@ -107,7 +110,7 @@ pub(crate) struct Snapshot {
 impl Engine {
     pub(crate) fn new(
         config: Config,
-        (disk, places, reserve): (Arc<dyn Disk>, Places, Arc<Reserve>),
+        (disk, places, reserve, watched): (Arc<dyn Disk>, Places, Arc<Reserve>, Arc<Watched>),
         catalog: Catalog,
         registry: Registry,
         snapshot: Snapshot,
@@ -121,6 +124,7 @@ impl Engine {
             disk,
             places,
             reserve,
+            watched,
             arranging: Mutex::default(),
             ingest: Mutex::new(ingest),
             flushing: Mutex::new(Flushing { pending: None, next_segment }),

@@ -97,6 +97,8 @@ pub struct Health {
     pub reserve_bytes: u64,
     /// How many there should be.
     pub reserve_bytes_max: u64,
+    /// For how long the oldest call to the disk has not come back, in microseconds; next to nothing while the disk answers.
+    pub disk_silent_micros: u64,
     /// Bytes in segments.
     pub block_bytes: u64,
     /// Blocks in segments.

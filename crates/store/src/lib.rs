@@ -51,6 +51,7 @@ mod names;
 mod newest;
 mod partitions;
 mod parts;
+mod patient;
 mod places;
 mod plain;
 mod policy;
@@ -73,6 +74,7 @@ mod store;
 mod structure;
 mod summary;
 mod threads;
+mod watched;
 mod week;
 mod writer;
 

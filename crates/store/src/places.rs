@@ -21,6 +21,7 @@ use crate::{
     config,
     disk::{Disk, Objects},
     manifest::Manifest,
+    patient::Patient,
 };
 
 /// The mark of a place.
@@ -38,6 +39,8 @@ pub(crate) struct Place {
     pub(crate) bytes_per_second: Option<u64>,
     /// None for a place that holds segments but is not configured any more.
     disk: Option<Arc<dyn Disk>>,
+    /// The same.
+    patient: Option<Arc<Patient>>,
     pub(crate) folder: String,
     // atomic
     /// Left-over files were looked for since the start.
@@ -49,11 +52,13 @@ pub(crate) struct Place {
 
 impl Place {
     fn new(config: &config::Place, disk: Arc<dyn Disk>) -> Place {
+        let patient = Arc::new(Patient::new(disk, config.answers_within));
         Place {
             name: config.name.clone(),
             after: config.after,
             bytes_per_second: config.megabytes_per_second.map(|rate| u64::from(rate.max(1)) << 20),
-            disk: Some(disk),
+            disk: Some(patient.clone()),
+            patient: Some(patient),
             folder: config.folder.display().to_string(),
             tidied: AtomicBool::new(false),
             trouble: Mutex::new(Some(NOT_LOOKED_AT.to_owned())),
@@ -66,6 +71,7 @@ impl Place {
             after: Duration::MAX,
             bytes_per_second: None,
             disk: None,
+            patient: None,
             folder: String::new(),
             tidied: AtomicBool::new(false),
             trouble: Mutex::new(Some(format!(
@@ -182,6 +188,11 @@ impl Places {
         self.places.is_empty()
     }
 
+    /// The archive is being closed: nobody waits long for a place any more.
+    pub(crate) fn close(&self) {
+        self.iter().filter_map(|place| place.patient.as_ref()).for_each(|patient| patient.close());
+    }
+
     /// The place with that name, and how far on the way it is.
     pub(crate) fn find(&self, name: &str) -> Option<(usize, &Arc<Place>)> {
         self.places.iter().enumerate().find(|(_, place)| place.name == name)
@@ -221,8 +232,15 @@ struct Moved {
 
 impl Moved {
     fn far<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        result.map_err(|error| {
-            io::Error::new(error.kind(), format!("it lies in the place {:?}, which says: {error}", self.far.name))
+        let Place { name, folder, .. } = &*self.far;
+        result.map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut => {
+                if self.far.is_usable() {
+                    self.far.fail("read", &error);
+                }
+                io::Error::new(error.kind(), format!("the place {name:?} at {folder} does not answer: {error}"))
+            }
+            kind => io::Error::new(kind, format!("it lies in the place {name:?}, which says: {error}")),
         })
     }
 }

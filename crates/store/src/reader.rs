@@ -219,7 +219,12 @@ impl Reader {
         let places = self.engine.place_health(&snapshot.segments, now);
         let troubles = places.iter().filter_map(|place| place.trouble.clone());
         Health {
-            problems: counted.problems.iter().cloned().chain(troubles).chain(self.engine.reserve.problem()).collect(),
+            problems: (counted.problems.iter().cloned())
+                .chain(troubles)
+                .chain(self.engine.reserve.problem())
+                .chain(self.engine.watched.problem())
+                .collect(),
+            disk_silent_micros: self.engine.watched.silence().as_micros() as u64,
             reserve_bytes: self.engine.reserve.bytes().0,
             reserve_bytes_max: self.engine.reserve.bytes().1,
             block_bytes: manifests().map(|manifest| manifest.bytes).sum(),

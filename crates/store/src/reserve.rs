@@ -27,6 +27,8 @@ const LOOK: Duration = Duration::from_secs(10);
 pub(crate) struct Reserve {
     disk: Arc<dyn Disk>,
     wanted: u64,
+    /// Held while the file is made larger or smaller, which may take as long as the disk likes.
+    changing: Mutex<()>,
     state: Mutex<State>,
 }
 
@@ -46,8 +48,8 @@ impl Reserve {
         let left = found.unwrap_or(0);
         let used = found.is_some_and(|left| left < wanted).then_some((now, left));
         let state = State { left, used, now, looked: now };
-        let reserve = Reserve { disk, wanted, state: Mutex::new(state) };
-        reserve.fill(&mut reserve.state());
+        let reserve = Reserve { disk, wanted, changing: Mutex::default(), state: Mutex::new(state) };
+        reserve.fill();
         reserve
     }
 
@@ -55,26 +57,39 @@ impl Reserve {
         self.state.lock().expect("no holder of this lock panics")
     }
 
-    /// To be called about once a second.
+    /// To be called about once a second; never waits for the disk.
     pub(crate) fn tick(&self, now: Timestamp) {
+        self.state().now = now;
+    }
+
+    /// Fills it up again if it is time to look whether there is room.
+    pub(crate) fn look(&self) {
         let mut state = self.state();
-        state.now = now;
-        if state.left < self.wanted && now >= state.looked.saturating_add(LOOK) {
-            state.looked = now;
-            self.fill(&mut state);
+        let is_time = state.left < self.wanted && state.now >= state.looked.saturating_add(LOOK);
+        if is_time {
+            state.looked = state.now;
+            drop(state);
+            self.fill();
         }
     }
 
+    fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().expect("no holder of this lock panics")
+    }
+
     /// Takes room, as far as there is enough of it.
-    fn fill(&self, state: &mut State) {
+    fn fill(&self) {
+        let _changing = self.changing();
+        let left = self.state().left;
         let Ok(free) = self.disk.free() else { return };
-        let size = self.wanted.min(free.saturating_add(state.left) / FREE_PART);
-        if size < LEAST || size <= state.left {
+        let size = self.wanted.min(free.saturating_add(left) / FREE_PART);
+        if size < LEAST || size <= left {
             return;
         }
         let taken = self.disk.allocate(KEY, size).and_then(|()| self.disk.sync(KEY));
         match taken {
             Ok(()) => {
+                let mut state = self.state();
                 if state.used.take().is_some() {
                     tracing::info!("there is room on the disk again; the reserve has {} MB", size >> 20);
                 }
@@ -82,7 +97,7 @@ impl Reserve {
             }
             Err(error) => {
                 tracing::warn!("cannot take room for the reserve: {error}");
-                if let Err(error) = self.disk.set_len(KEY, state.left) {
+                if let Err(error) = self.disk.set_len(KEY, left) {
                     tracing::warn!("cannot cut the reserve back: {error}");
                 }
             }
@@ -91,11 +106,13 @@ impl Reserve {
 
     /// Gives some room back; false if none is left.
     fn release(&self) -> bool {
-        let mut state = self.state();
-        let step = (self.wanted / 32).max(LEAST).min(state.left);
-        if step == 0 || self.disk.set_len(KEY, state.left - step).is_err() {
+        let _changing = self.changing();
+        let left = self.state().left;
+        let step = (self.wanted / 32).max(LEAST).min(left);
+        if step == 0 || self.disk.set_len(KEY, left - step).is_err() {
             return false;
         }
+        let mut state = self.state();
         if state.used.is_none() {
             tracing::error!("the disk is full; the store lives on its reserve of {} MB", state.left >> 20);
             state.used = Some((state.now, state.left));

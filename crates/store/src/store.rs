@@ -22,6 +22,7 @@ use crate::{
     reserve::{self, Reserve},
     segment::Segment,
     threads::Threads,
+    watched::Watched,
     week,
 };
 
@@ -74,7 +75,8 @@ impl Store {
         config: Config,
         now: Timestamp,
     ) -> Result<Store, Error> {
-        let reserve = Arc::new(Reserve::open(disk, config.reserve_bytes, now));
+        let watched = Arc::new(Watched::new(disk));
+        let reserve = Arc::new(Reserve::open(watched.clone(), config.reserve_bytes, now));
         let disk: Arc<dyn Disk> = reserve.clone();
         let catalog = Catalog::open(disk.clone())?;
         let registry = catalog.registry()?;
@@ -104,8 +106,15 @@ impl Store {
             refusal: None,
             closed: false,
         };
-        let engine =
-            Engine::new(config, (disk, places, reserve), catalog, registry, snapshot, ingest, position.next_segment);
+        let engine = Engine::new(
+            config,
+            (disk, places, reserve, watched),
+            catalog,
+            registry,
+            snapshot,
+            ingest,
+            position.next_segment,
+        );
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);
         engine.counters.log_bytes.store(log_files::bytes(&*engine.disk), Relaxed);

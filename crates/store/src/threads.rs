@@ -95,6 +95,7 @@ impl Drop for Threads {
             self.stop.asked.store(true, Relaxed);
         }
         self.stop.signal.notify_all();
+        self.engine.places.close();
         {
             let _ingest = self.engine.ingest();
             self.engine.log_waiting.notify_all();
@@ -131,6 +132,7 @@ fn sync_log(engine: &Engine, stop: &Stop, interval: Duration) {
 fn flush(engine: &Engine, stop: &Stop) {
     let mut failed: Option<Instant> = None;
     while stop.wait(FLUSH_POLL) {
+        engine.reserve.look();
         let patient = failed.is_none_or(|at| at.elapsed() > Duration::from_secs(1));
         if !engine.flush_wanted.load(Relaxed) || !patient {
             continue;

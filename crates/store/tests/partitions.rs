@@ -129,7 +129,13 @@ fn what_is_written_stays_within_three_times_what_was_flushed() {
 fn two_folders_hold_one_archive() {
     let (near, far) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let name = "long".to_owned();
-    let place = Place { name, folder: far.path().into(), after: Duration::from_secs(1), megabytes_per_second: Some(1) };
+    let place = Place {
+        name,
+        folder: far.path().into(),
+        after: Duration::from_secs(1),
+        megabytes_per_second: Some(1),
+        answers_within: Place::ANSWERS_WITHIN,
+    };
     let config = Config { places: vec![place], ..config(near.path()) };
     let store = Store::open(config.clone(), at(START)).unwrap();
     let pvs = register(&store, &["A", "B"]).unwrap();

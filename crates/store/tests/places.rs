@@ -123,7 +123,8 @@ impl Disk for Folder {
 
 fn place(name: &str, days: u64) -> Place {
     let after = Duration::from_secs(days * 86_400);
-    Place { name: name.into(), folder: name.into(), after, megabytes_per_second: None }
+    let answers_within = Place::ANSWERS_WITHIN;
+    Place { name: name.into(), folder: name.into(), after, megabytes_per_second: None, answers_within }
 }
 
 fn config() -> Config {

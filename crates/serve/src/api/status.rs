@@ -63,6 +63,7 @@ fn store(health: &Health, partitions: &[Partition]) -> Value {
         "head_bytes": health.head_bytes,
         "head_samples": health.head_samples,
         "syncs": health.syncs,
+        "disk_silent_micros": health.disk_silent_micros,
         "last_sync_micros": health.last_sync_micros,
         "flushes": health.flushes,
         "last_flush_micros": health.last_flush_micros,
