@@ -76,7 +76,7 @@ fn run(config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
     acquire.control().add(wanted.to_vec())?;
     tracing::info!("pvark {} listens on http://{}/", env!("CARGO_PKG_VERSION"), serve.address());
     while !stop.wait_a_second() {
-        store.tick(now()); // sign of life, packing of old samples
+        store.tick_heard(now(), acquire.control().heard_until()); // sign of life, packing of old samples
     }
 
     runtime.block_on(serve.finish()); // stop answering,

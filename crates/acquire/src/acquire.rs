@@ -5,19 +5,22 @@ use std::{
     io,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock,
-        atomic::{AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicI64, AtomicU32, Ordering::Relaxed},
     },
     thread::JoinHandle,
     time::SystemTime,
 };
 
 use epics::{Event, Key};
-use sample::{GapCause, Protocol, PvEntry, PvId, PvState, Record, Roster, Sink, Timestamp};
+use sample::{
+    GapCause, LEDGER_SHARES, Protocol, PvEntry, PvId, PvState, Record, Roster, Sink, Timestamp, ledger_share,
+};
 
 use crate::{
     buffer::{Buffer, Offered},
     channel::{Channel, Fact},
     control::Control,
+    ledger::{Ledger, Occasion},
     status::{Counters, Tally, Totals},
     writer,
 };
@@ -48,6 +51,8 @@ pub(crate) struct Shared<S> {
     stopped: OnceLock<Timestamp>,
     // atomic
     next_generation: AtomicU32,
+    /// All that arrived before this moment is in the sink.
+    written: AtomicI64,
     tally: Tally,
     // guarded by their locks, taken in this order
     /// Held while a command is carried out, so that the list of PVs and what is acquired cannot come apart.
@@ -55,6 +60,7 @@ pub(crate) struct Shared<S> {
     channels: RwLock<HashMap<PvId, Arc<Slot>>>,
     /// Those of the channels that are scanned.
     scanned: Mutex<HashMap<PvId, Arc<Slot>>>,
+    pub(crate) ledger: Mutex<Ledger>,
 }
 
 #[derive(Debug)]
@@ -66,13 +72,13 @@ struct Clients {
 /// A channel's place. The generation, of which no two places have the same, tells events of the present subscription from
 /// late ones of a former.
 #[derive(Debug)]
-struct Slot {
+pub(crate) struct Slot {
     generation: u32,
     channel: Mutex<Channel>,
 }
 
 impl Slot {
-    fn lock(&self) -> MutexGuard<'_, Channel> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Channel> {
         lock(&self.channel)
     }
 }
@@ -89,6 +95,7 @@ impl<S: Roster> Acquire<S> {
     /// which the sink has told why nothing was recorded: the gaps of the start begin there, however long it took to open.
     pub fn start(config: Config, sink: S, since: Timestamp) -> io::Result<Acquire<S>> {
         let entries = sink.entries();
+        let ledger = Ledger::begin(&sink, since).map_err(io::Error::other)?;
         let shared = Arc::new(Shared {
             sink,
             buffer: Buffer::new(config.queue_bytes_max),
@@ -96,11 +103,16 @@ impl<S: Roster> Acquire<S> {
             clients: OnceLock::new(),
             stopped: OnceLock::new(),
             next_generation: AtomicU32::new(0),
+            written: AtomicI64::new(since.nanos()),
             tally: Tally::default(),
             commands: Mutex::default(),
             channels: RwLock::default(),
             scanned: Mutex::default(),
+            ledger: Mutex::new(ledger),
         });
+        for (pv, row) in lock(&shared.ledger).rebuilt(&shared.sink.unfinished()) {
+            shared.buffer.insist(pv, row);
+        }
         let receive = {
             let shared = shared.clone();
             move |key, event| shared.receive(key, event)
@@ -135,6 +147,7 @@ impl<S: Roster> Acquire<S> {
     pub fn finish(self) -> Timestamp {
         let stopped = *self.shared.stopped.get_or_init(now);
         self.shared.stop_all(stopped);
+        self.shared.keep_ledger(stopped, Occasion::End);
         self.shared.buffer.close();
         if self.writer.join().is_err() {
             tracing::error!("the writer had failed; samples that waited for it are lost");
@@ -176,8 +189,10 @@ impl<S: Sink> Shared<S> {
         let Some(slot) = self.write_channels().remove(&pv) else { return false };
         self.unsubscribe(pv, slot.generation);
         lock(&self.scanned).remove(&pv);
+        let mut ledger = lock(&self.ledger); // before the channel, as where rows are written
         let (now, mut channel) = (now(), slot.lock());
         self.run(&mut channel, |channel, record| channel.end(now, record), pv, now);
+        ledger.depart(pv, &mut channel);
         self.tally.leave(channel.connection());
         true
     }
@@ -244,14 +259,18 @@ impl<S: Sink> Shared<S> {
         pv: PvId,
         now: Timestamp,
     ) {
-        let (mut lost_queue, mut lost_store) = (0, 0);
-        let mut record = |fact| match self.buffer.offer(pv, fact, now) {
-            Offered::Taken => {}
-            Offered::Lost(GapCause::StoreRefused) => lost_store += 1,
-            Offered::Lost(_) => lost_queue += 1,
+        let (mut taken, mut lost_queue, mut lost_store) = (0, 0, 0);
+        let mut record = |fact| {
+            let is_sample = matches!(fact, Fact::Sample(_));
+            match self.buffer.offer(pv, fact, now) {
+                Offered::Taken => taken += u64::from(is_sample),
+                Offered::Lost(GapCause::StoreRefused) => lost_store += 1,
+                Offered::Lost(_) => lost_queue += 1,
+            }
         };
         let (connection, counters) = (channel.connection(), channel.counters);
         work(channel, &mut record);
+        channel.counters.taken += taken;
         channel.counters.dropped_queue += lost_queue;
         channel.counters.dropped_store += lost_store;
         self.tally.add(channel.counters - counters);
@@ -282,9 +301,28 @@ impl<S: Sink> Shared<S> {
         }
     }
 
-    /// The time of what is handed to the sink: now, but not later than the end.
-    pub(crate) fn alive(&self) -> Timestamp {
-        self.stopped.get().copied().unwrap_or_else(now)
+    /// The time of what is handed to the sink: before it was taken out of the queue, but not later than the end. What arrived since
+    /// is not in the sink yet, and would be lost with the process without lying in the gap that begins here.
+    pub(crate) fn alive(&self, before: Timestamp) -> Timestamp {
+        self.stopped.get().copied().map_or(before, |stopped| stopped.min(before))
+    }
+
+    /// All that arrived before this moment is in the sink.
+    pub(crate) fn has_written(&self, before: Timestamp) {
+        self.written.store(before.nanos(), Relaxed);
+    }
+
+    pub(crate) fn heard_until(&self) -> Timestamp {
+        Timestamp::from_nanos(self.written.load(Relaxed))
+    }
+
+    /// The channels by the share of the ledger that they are in.
+    pub(crate) fn slots_by_share(&self) -> Vec<Vec<(PvId, Arc<Slot>)>> {
+        let mut shares = vec![Vec::new(); LEDGER_SHARES];
+        for (pv, slot) in self.channels.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            shares[ledger_share(*pv)].push((*pv, slot.clone()));
+        }
+        shares
     }
 
     fn slot(&self, pv: PvId) -> Option<Arc<Slot>> {

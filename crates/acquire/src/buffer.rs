@@ -67,12 +67,22 @@ impl Buffer {
             loss.to = Some(Timestamp::from_nanos(now.nanos().saturating_add(1)));
             return Offered::Lost(cause);
         }
+        self.take(queue, pv, fact, size);
+        Offered::Taken
+    }
+
+    /// Takes a row of the ledger, whether or not there is room: there are few, and they tell what found none.
+    pub(crate) fn insist(&self, pv: PvId, fact: Fact) {
+        let size = FACT_BYTES + payload_bytes(&fact);
+        self.take(self.lock(), pv, fact, size);
+    }
+
+    fn take(&self, mut queue: MutexGuard<'_, Queue>, pv: PvId, fact: Fact, size: usize) {
         queue.bytes += size;
         queue.facts.push((pv, fact));
         if queue.facts.len() == 1 {
             self.filled.notify_one();
         }
-        Offered::Taken
     }
 
     /// Takes everything out, waiting for something at most `patience`.
@@ -129,7 +139,7 @@ impl Buffer {
 
 fn payload_bytes(fact: &Fact) -> usize {
     match fact {
-        Fact::Sample(sample) => match &sample.value {
+        Fact::Sample(sample) | Fact::Own(sample) => match &sample.value {
             sample::Value::Array(elements) => elements.byte_size(),
             sample::Value::String(text) => text.len(),
             sample::Value::Structure(bytes) => bytes.len(),

@@ -10,6 +10,7 @@ use sample::{Gap, GapCause, Metadata, PvEntry, PvState, Quality, Sample, Stamp, 
 
 use crate::{
     convert,
+    ledger::Marks,
     sampling::{Decision, Sampler},
     status::{Connection, Counters, Status},
 };
@@ -18,6 +19,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fact {
     Sample(Sample),
+    /// A row of the ledger.
+    Own(Sample),
     Gap(Gap),
     Metadata(Timestamp, Box<Metadata>),
 }
@@ -27,6 +30,8 @@ pub(crate) enum Fact {
 pub(crate) struct Channel {
     pub(crate) entry: PvEntry,
     pub(crate) counters: Counters,
+    /// How far the ledger has told what was counted; none before there was anything to tell.
+    pub(crate) marks: Option<Box<Marks>>,
     sampler: Sampler,
     connection: Connection,
     since: Timestamp,
@@ -53,6 +58,7 @@ impl Channel {
             sampler: Sampler::new(entry.settings.method),
             entry,
             counters: Counters::default(),
+            marks: None,
             connection: Connection::Searching,
             since: now,
             first_connected: None,
@@ -149,6 +155,11 @@ impl Channel {
         self.connection
     }
 
+    /// Whether an update waits for the end of a scan period.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(&self.sampler, Sampler::Scan(scan) if scan.is_waiting())
+    }
+
     /// Whether it has to be ticked.
     pub(crate) fn is_scanned(&self) -> bool {
         matches!(self.sampler, Sampler::Scan(_))
@@ -192,7 +203,9 @@ impl Channel {
         if sample.stamp.is_none() && self.last_sample.is_some_and(|last| sample.time < last) {
             sample.stamp = Some(Stamp { quality: Quality::Backward, other: now });
         }
-        self.counters.bad_stamps += u64::from(sample.stamp.is_some());
+        if let Some(stamp) = sample.stamp {
+            self.counters.count_stamp(stamp.quality);
+        }
         self.record_metadata(sample.value.value_type(), now, record);
         self.last_sample = Some(sample.time);
         match self.sampler.offer(sample, now) {
@@ -292,7 +305,9 @@ mod tests {
     fn line(fact: Fact) -> String {
         let second = |time: Timestamp| time.seconds_and_nanos().0 - 1_800_000_000;
         match fact {
-            Fact::Sample(sample) => format!("sample {} {:?}", second(sample.time), sample.value.as_f64().unwrap()),
+            Fact::Sample(sample) | Fact::Own(sample) => {
+                format!("sample {} {:?}", second(sample.time), sample.value.as_f64().unwrap())
+            }
             Fact::Gap(gap) => format!("gap {} {:?} {}", second(gap.from), gap.to.map(second), gap.cause.name()),
             Fact::Metadata(time, metadata) => format!("metadata {} {:?}", second(time), metadata.units),
         }
@@ -339,7 +354,7 @@ mod tests {
         }
         let backward = Stamp { quality: Quality::Backward, other: at(7) };
         assert_eq!(stamps, [(at(5), None), (at(5), None), (at(3), Some(backward))]);
-        assert_eq!(channel.counters.bad_stamps, 1);
+        assert_eq!((channel.counters.backward, channel.counters.bad_stamps()), (1, 1));
     }
 
     #[test]

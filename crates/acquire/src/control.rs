@@ -121,6 +121,11 @@ impl<S: Roster> Control<S> {
         Ok(entry)
     }
 
+    /// All that arrived before this moment is in the store, so that a sign of life may be given for it.
+    pub fn heard_until(&self) -> Timestamp {
+        self.shared.heard_until()
+    }
+
     /// How a PV fares.
     pub fn status(&self, pv: PvId) -> Option<Status> {
         self.shared.with_channel(pv, |channel| channel.status())

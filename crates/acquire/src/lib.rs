@@ -7,6 +7,8 @@
 //!   Control: add, pause, resume, remove, status
 //! ```
 //!
+//! The ledger writes down for each PV and minute what became of every update; its rows take the same way as samples.
+//!
 //! There is one queue between the network and the disk. It is bounded; what it cannot take is counted per PV and recorded
 //! as a gap. Nothing on the network side ever waits for the disk.
 
@@ -15,6 +17,7 @@ mod buffer;
 mod channel;
 mod control;
 mod convert;
+mod ledger;
 mod sampling;
 mod status;
 #[cfg(test)]
@@ -23,4 +26,5 @@ mod writer;
 
 pub use acquire::{Acquire, Config};
 pub use control::{AddRequest, Added, Change, Control};
+pub use ledger::{Account, BrokenRow, Origin, RowHead, account_in};
 pub use status::{Connection, Counters, Status, Totals};

@@ -17,6 +17,12 @@ pub(crate) struct Scan {
     due: Timestamp,
 }
 
+impl Scan {
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+}
+
 /// What became of an update.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Decision {

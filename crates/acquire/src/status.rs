@@ -5,7 +5,9 @@ use std::{
     sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 
-use sample::Timestamp;
+use sample::{Quality, Timestamp};
+
+use crate::ledger::Account;
 
 /// Where a PV stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,24 +41,118 @@ pub struct Counters {
     pub received: u64,
     /// Samples that the store took.
     pub stored: u64,
+    /// Samples that found room in the queue to the store.
+    pub taken: u64,
     /// Updates that scanning passed over because a newer one came within the period.
     pub skipped: u64,
     /// Samples lost because the queue was full.
     pub dropped_queue: u64,
     /// Samples lost because the queue was full while the store refused to write.
     pub dropped_store: u64,
-    /// Samples whose time stamp was never set or lies far in the future; they are stored all the same.
-    pub bad_stamps: u64,
+    /// Samples left out because they came faster than the limit of the PV allows.
+    pub rate_capped: u64,
+    /// Updates before which the server said that it had thrown others away.
+    pub overruns: u64,
+    /// Samples whose time stamp was never set; they are stored all the same, as those of the next two.
+    pub never_set: u64,
+    /// Samples whose time stamp lies far in the future.
+    pub ahead: u64,
+    /// Samples whose time stamp lies before that of the sample before.
+    pub backward: u64,
+    /// Milliseconds in which updates may have been lost on their way.
+    pub suspected_ms: u64,
+}
+
+impl Counters {
+    /// How many things are counted.
+    pub(crate) const KINDS: usize = 12;
+
+    /// Samples whose time stamp is out of the ordinary.
+    pub fn bad_stamps(&self) -> u64 {
+        self.never_set + self.ahead + self.backward
+    }
+
+    pub(crate) fn count_stamp(&mut self, quality: Quality) {
+        match quality {
+            Quality::NeverSet => self.never_set += 1,
+            Quality::Ahead => self.ahead += 1,
+            Quality::Backward => self.backward += 1,
+        }
+    }
+
+    /// What the ledger says of it: a sample that found room is stored when the row is.
+    pub(crate) fn account(&self) -> Account {
+        Account {
+            received: self.received,
+            stored: self.taken,
+            skipped: self.skipped,
+            waiting: 0,
+            queue_full: self.dropped_queue,
+            store_refused: self.dropped_store,
+            rate_capped: self.rate_capped,
+            overruns: self.overruns,
+            never_set: self.never_set,
+            ahead: self.ahead,
+            backward: self.backward,
+            suspected_ms: self.suspected_ms,
+        }
+    }
+
+    pub(crate) fn values(&self) -> [u64; Counters::KINDS] {
+        [
+            self.received,
+            self.stored,
+            self.taken,
+            self.skipped,
+            self.dropped_queue,
+            self.dropped_store,
+            self.rate_capped,
+            self.overruns,
+            self.never_set,
+            self.ahead,
+            self.backward,
+            self.suspected_ms,
+        ]
+    }
+
+    /// The other way round.
+    pub(crate) fn of_values(values: [u64; Counters::KINDS]) -> Counters {
+        let [
+            received,
+            stored,
+            taken,
+            skipped,
+            dropped_queue,
+            dropped_store,
+            rate_capped,
+            overruns,
+            never_set,
+            ahead,
+            backward,
+            suspected_ms,
+        ] = values;
+        Counters {
+            received,
+            stored,
+            taken,
+            skipped,
+            dropped_queue,
+            dropped_store,
+            rate_capped,
+            overruns,
+            never_set,
+            ahead,
+            backward,
+            suspected_ms,
+        }
+    }
 }
 
 impl std::ops::AddAssign for Counters {
     fn add_assign(&mut self, other: Counters) {
-        self.received += other.received;
-        self.stored += other.stored;
-        self.skipped += other.skipped;
-        self.dropped_queue += other.dropped_queue;
-        self.dropped_store += other.dropped_store;
-        self.bad_stamps += other.bad_stamps;
+        let mut sums = self.values();
+        sums.iter_mut().zip(other.values()).for_each(|(sum, more)| *sum += more);
+        *self = Counters::of_values(sums);
     }
 }
 
@@ -65,14 +161,9 @@ impl std::ops::Sub for Counters {
     type Output = Counters;
 
     fn sub(self, earlier: Counters) -> Counters {
-        Counters {
-            received: self.received - earlier.received,
-            stored: self.stored - earlier.stored,
-            skipped: self.skipped - earlier.skipped,
-            dropped_queue: self.dropped_queue - earlier.dropped_queue,
-            dropped_store: self.dropped_store - earlier.dropped_store,
-            bad_stamps: self.bad_stamps - earlier.bad_stamps,
-        }
+        let mut since = self.values();
+        since.iter_mut().zip(earlier.values()).for_each(|(since, before)| *since -= before);
+        Counters::of_values(since)
     }
 }
 
@@ -134,12 +225,7 @@ impl Totals {
 pub(crate) struct Tally {
     /// PVs by where they stand, in the order in which `Connection` names the places. One may be below zero for a moment, while a PV moves.
     pvs: [AtomicI64; 4],
-    received: AtomicU64,
-    stored: AtomicU64,
-    skipped: AtomicU64,
-    dropped_queue: AtomicU64,
-    dropped_store: AtomicU64,
-    bad_stamps: AtomicU64,
+    counts: [AtomicU64; Counters::KINDS],
 }
 
 impl Tally {
@@ -161,31 +247,15 @@ impl Tally {
     }
 
     pub(crate) fn add(&self, counters: Counters) {
-        let Counters { received, stored, skipped, dropped_queue, dropped_store, bad_stamps } = counters;
-        let pairs = [
-            (&self.received, received),
-            (&self.stored, stored),
-            (&self.skipped, skipped),
-            (&self.dropped_queue, dropped_queue),
-            (&self.dropped_store, dropped_store),
-            (&self.bad_stamps, bad_stamps),
-        ];
-        for (counter, more) in pairs.into_iter().filter(|(_, more)| *more > 0) {
-            counter.fetch_add(more, Relaxed);
+        for (count, more) in self.counts.iter().zip(counters.values()).filter(|(_, more)| *more > 0) {
+            count.fetch_add(more, Relaxed);
         }
     }
 
     /// What acquisition counts; the rest is left empty.
     pub(crate) fn totals(&self) -> Totals {
         let pvs = |connection: Connection| self.pvs[connection as usize].load(Relaxed).max(0) as u64;
-        let counters = Counters {
-            received: self.received.load(Relaxed),
-            stored: self.stored.load(Relaxed),
-            skipped: self.skipped.load(Relaxed),
-            dropped_queue: self.dropped_queue.load(Relaxed),
-            dropped_store: self.dropped_store.load(Relaxed),
-            bad_stamps: self.bad_stamps.load(Relaxed),
-        };
+        let counters = Counters::of_values(self.counts.each_ref().map(|count| count.load(Relaxed)));
         Totals {
             searching: pvs(Connection::Searching),
             connected: pvs(Connection::Connected),

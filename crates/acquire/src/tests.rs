@@ -11,7 +11,7 @@ use std::{
 use epics::{Event, Key, Reading};
 use sample::{
     By, DataFate, GapCause, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Roster, Sink,
-    Timestamp,
+    Timestamp, Unfinished,
 };
 
 use crate::{
@@ -29,7 +29,12 @@ struct ListSink {
     changes: Arc<AtomicUsize>,
     /// The latest time that came with records.
     alive: Arc<Mutex<Option<Timestamp>>>,
+    /// How many flushes had begun, if it were a store.
+    flushes: Arc<AtomicUsize>,
 }
+
+/// From here on are the PVs that a sink keeps for itself.
+const OWN: u32 = 1 << 20;
 
 /// The only way in which the list fails.
 #[derive(Debug)]
@@ -97,6 +102,18 @@ impl Roster for ListSink {
 
     fn restore(&self, pv: PvId, _: Option<&PvName>, _: &By) -> Result<PvEntry, Refused> {
         Ok(lock(&self.entries)[pv.0 as usize].clone())
+    }
+
+    fn own(&self, names: &[PvName], _: Timestamp) -> Result<Vec<PvId>, Refused> {
+        Ok((0..names.len() as u32).map(|n| PvId(OWN + n)).collect())
+    }
+
+    fn unfinished(&self) -> Unfinished {
+        Unfinished::default()
+    }
+
+    fn flushes_begun(&self) -> u64 {
+        self.flushes.load(Ordering::SeqCst) as u64
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use sample::{Batch, PvId, Record, Sample, Sink, Value};
+use sample::{Batch, PvId, Record, Roster, Sample, Sink, Timestamp, Value};
 
 use crate::{
     acquire::{Shared, now},
     buffer::Drained,
     channel::Fact,
+    ledger::Occasion,
 };
 
 /// How long a sample may wait for company before it is readable.
@@ -27,16 +28,21 @@ const RETRIES_AT_END: usize = 4;
 const BATCH_BYTES_MAX: usize = 1 << 20;
 
 /// Runs until the buffer is closed and empty.
-pub(crate) fn run<S: Sink>(shared: &Arc<Shared<S>>) {
+pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
     let mut scanned_at = now();
     loop {
+        let before = now();
         let drained = shared.buffer.drain(GATHER_MAX);
         let closed = drained.closed;
         let nothing = drained.facts.is_empty() && drained.losses.is_empty();
         if !nothing {
-            write(shared, drained);
+            write(shared, drained, before);
         } else if closed {
             return;
+        }
+        shared.has_written(before);
+        if !closed {
+            shared.keep_ledger(now(), Occasion::Look);
         }
         if now() >= scanned_at.saturating_add(SCAN_TICK) {
             scanned_at = now();
@@ -49,12 +55,12 @@ pub(crate) fn run<S: Sink>(shared: &Arc<Shared<S>>) {
     }
 }
 
-fn write<S: Sink>(shared: &Arc<Shared<S>>, drained: Drained) {
+fn write<S: Sink>(shared: &Arc<Shared<S>>, drained: Drained, before: Timestamp) {
     let bytes = drained.bytes;
     let records = group(drained);
     let mut tries_at_end = 0;
     loop {
-        let error = match shared.sink.append(&records, shared.alive()) {
+        let error = match shared.sink.append(&records, shared.alive(before)) {
             Ok(()) => {
                 shared.count_stored(&records);
                 shared.buffer.release(bytes);
@@ -92,6 +98,12 @@ fn group(drained: Drained) -> Vec<(PvId, Record)> {
                 }
                 Record::Sample(sample)
             }
+            Fact::Own(row) => {
+                // What a row does not count must not get into a batch before it.
+                open.clear();
+                records.push((pv, Record::Own(row)));
+                continue;
+            }
             Fact::Gap(gap) => Record::Gap(gap),
             Fact::Metadata(time, metadata) => Record::Metadata(time, metadata),
         };
@@ -115,13 +127,13 @@ fn add(record: &mut Record, sample: &Sample) -> bool {
             }
             fits
         }
-        Record::Gap(_) | Record::Metadata(..) => false,
+        Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use sample::{Alarm, Column, Gap, GapCause, Timestamp};
+    use sample::{Alarm, Column, Gap, GapCause};
 
     use super::*;
 

@@ -9,6 +9,7 @@
 //!   Metadata, Gap                what the numbers mean, and where there are none
 //!   Record, Bare, Sink           the facts that acquisition hands to the store
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
+//!   LedgerScale, Unfinished      where the archive writes down what became of every update
 //! ```
 //!
 //! Nothing here does I/O, reads a clock or knows a file or wire format.
@@ -19,6 +20,7 @@ mod alarm;
 mod batch;
 mod column;
 mod gap;
+mod ledger;
 mod meta;
 mod pv;
 mod roster;
@@ -31,6 +33,7 @@ pub use alarm::{Alarm, Severity};
 pub use batch::{Batch, Runs, Sample};
 pub use column::{Arrays, Blobs, Column, Strings};
 pub use gap::{Gap, GapCause};
+pub use ledger::{LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use meta::{Limits, Metadata};
 pub use pv::{Method, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 pub use roster::{By, DataFate, OldName, Roster};

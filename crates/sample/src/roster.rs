@@ -1,6 +1,6 @@
 //! The roster: which PVs are archived under which names. Acquisition follows it and the store keeps it.
 
-use crate::{PvEntry, PvId, PvName, PvSettings, Sink, Timestamp};
+use crate::{PvEntry, PvId, PvName, PvSettings, Sink, Timestamp, Unfinished};
 
 /// Who ordered a change, and when: what the audit keeps of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,4 +57,15 @@ pub trait Roster: Sink {
 
     /// Brings back a PV that was removed, under another name if its own is taken; with a gap for the time in between.
     fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Self::Error>;
+
+    /// The numbers of PVs that the archive keeps for itself, in the order of the names. They are made when they are first asked
+    /// for, and are in no list, search or count.
+    fn own(&self, names: &[PvName], now: Timestamp) -> Result<Vec<PvId>, Self::Error>;
+
+    /// What was found at the opening that the ledger does not tell of.
+    fn unfinished(&self) -> Unfinished;
+
+    /// How often samples were taken out of the log on their way into blocks. The ledger writes its rows when this has changed,
+    /// so that what it does not tell of yet is always in the log.
+    fn flushes_begun(&self) -> u64;
 }

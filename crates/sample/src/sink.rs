@@ -14,6 +14,8 @@ pub enum Record {
     Samples(Batch),
     /// One sample: what most PVs send most of the time, and without columns it costs nothing to make.
     Sample(Sample),
+    /// A sample of a PV that the archive keeps for itself. It is kept like any other, and counted nowhere.
+    Own(Sample),
     /// A time without samples; replaces the gap with the same beginning and cause.
     Gap(Gap),
     /// What the IOC says about the PV from this time on.
@@ -38,7 +40,7 @@ impl Record {
         match self {
             Record::Sample(sample) => sample.bare(),
             Record::Samples(batch) => batch.bare(),
-            Record::Gap(_) | Record::Metadata(..) => None,
+            Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => None,
         }
     }
 
@@ -47,7 +49,7 @@ impl Record {
         match self {
             Record::Samples(batch) => batch.len(),
             Record::Sample(_) => 1,
-            Record::Gap(_) | Record::Metadata(..) => 0,
+            Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => 0,
         }
     }
 }

@@ -116,15 +116,28 @@ fn register_acquisition(registry: &mut Registry, totals: &Totals) {
     }
     registry.register("pvs", "PVs by where they stand", states);
     let counters = totals.counters;
-    let dropped = [("queue_full", counters.dropped_queue), ("store_refused", counters.dropped_store)];
-    registry.register("samples_dropped", "Samples lost, by cause", counts_by("cause", dropped));
+    let dropped = [
+        ("queue_full", counters.dropped_queue),
+        ("store_refused", counters.dropped_store),
+        ("rate_capped", counters.rate_capped),
+        ("overrun", counters.overruns),
+    ];
+    registry.register("samples_dropped", "Samples lost, by cause; by overrun at least", counts_by("cause", dropped));
+    let stamps = [("never_set", counters.never_set), ("ahead", counters.ahead), ("backward", counters.backward)];
+    let help = "Samples whose time stamp is out of the ordinary, by reason; they are stored all the same";
+    registry.register("samples_odd_stamp", help, counts_by("reason", stamps));
     register_counts(
         registry,
         &[
             ("samples_received", "Updates that arrived from IOCs", counters.received),
             ("samples_stored", "Samples that the store took", counters.stored),
             ("samples_skipped", "Updates that scanning passed over", counters.skipped),
-            ("samples_bad_stamp", "Samples whose time stamp cannot be right", counters.bad_stamps),
+            ("samples_bad_stamp", "Samples whose time stamp cannot be right", counters.bad_stamps()),
+            (
+                "suspected_milliseconds",
+                "Time in which updates may have been lost on their way, summed over PVs",
+                counters.suspected_ms,
+            ),
         ],
     );
     register_amounts(
@@ -244,7 +257,7 @@ fn register_tiers(registry: &mut Registry, health: &Health) {
 }
 
 /// Counters that differ in one label.
-fn counts_by(label: &'static str, counts: [(&'static str, u64); 2]) -> Family<Label, Counter> {
+fn counts_by<const N: usize>(label: &'static str, counts: [(&'static str, u64); N]) -> Family<Label, Counter> {
     let family = Family::<Label, Counter>::default();
     for (value, count) in counts {
         family.get_or_create(&[(label, value)]).inc_by(count);

@@ -20,7 +20,7 @@ use sample::{Gap, GapCause, Metadata, PvId, Timestamp};
 
 use doubt::Doubt;
 use mend::{repair, replace};
-pub(crate) use pvs_wire::{archived_bytes, removed_bytes};
+pub(crate) use pvs_wire::{archived_bytes, own_bytes, removed_bytes};
 pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
 
 use crate::{AuditRecord, Error, disk::Disk, head::Facts, manifest::Manifest};

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use sample::{Metadata, PvId, Record, TimeRange, Timestamp, VALUE_BYTES_MAX, Value};
+use sample::{Metadata, PvId, Record, TimeRange, Timestamp, Unfinished, VALUE_BYTES_MAX, Value};
 
 use crate::{
     Config, Error,
@@ -62,6 +62,8 @@ pub(crate) struct Engine {
     snapshot: RwLock<Arc<Snapshot>>,
     pub(crate) newest: Newest,
     pub(crate) last_names: LastNames,
+    /// What was found at the opening that the ledger does not tell of.
+    pub(crate) unfinished: Mutex<Unfinished>,
     // signals
     /// With `ingest`: there is something to write, or the end has come.
     pub(crate) log_waiting: Condvar,
@@ -72,6 +74,8 @@ pub(crate) struct Engine {
     pub(crate) flush_wanted: AtomicBool,
     /// The number of the segment that a flush is about, which lets readers see it; `u64::MAX` for none.
     pub(crate) flushing_segment: AtomicU64,
+    /// How many heads were taken from the writers.
+    pub(crate) flushes_begun: AtomicU64,
 }
 
 /// What is written to.
@@ -135,11 +139,13 @@ impl Engine {
             snapshot: RwLock::new(Arc::new(snapshot)),
             newest: Newest::default(),
             last_names: LastNames::default(),
+            unfinished: Mutex::default(),
             log_waiting: Condvar::new(),
             head_room: Condvar::new(),
             counters: Arc::default(),
             flush_wanted: AtomicBool::new(false),
             flushing_segment: AtomicU64::new(u64::MAX),
+            flushes_begun: AtomicU64::new(0),
         }
     }
 
@@ -337,7 +343,7 @@ pub(crate) fn too_large(record: &Record) -> Option<usize> {
             let rows = (0..batch.len()).map(|row| batch.slice(row..row + 1).values().byte_size());
             rows.max().unwrap_or(0)
         }
-        Record::Samples(_) | Record::Gap(_) | Record::Metadata(..) => return None,
+        Record::Samples(_) | Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => return None,
     };
     (largest > VALUE_BYTES_MAX).then_some(largest)
 }

@@ -89,6 +89,7 @@ impl Engine {
             log_file: ingest.log.rotate(),
             refused: ingest.refusal.is_some(),
         };
+        self.flushes_begun.fetch_add(1, Relaxed);
         ingest.head_since = None;
         let pages = ingest.pages.clone();
         ingest.head = Arc::new(Head::new(&pages));

@@ -95,7 +95,7 @@ impl Head {
                 }
                 match record {
                     Record::Samples(batch) => lanes.append(*pv, batch, &mut taken),
-                    Record::Sample(sample) => lanes.push(*pv, sample, &mut taken),
+                    Record::Sample(sample) | Record::Own(sample) => lanes.push(*pv, sample, &mut taken),
                     Record::Gap(gap) => {
                         self.facts().gaps.insert((*pv, gap.from, gap.cause), *gap);
                         taken.bytes += FACT_BYTES as isize;

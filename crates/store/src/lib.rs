@@ -74,6 +74,7 @@ mod store;
 mod structure;
 mod summary;
 mod threads;
+mod unfinished;
 mod watched;
 mod week;
 mod writer;

@@ -193,7 +193,7 @@ impl Frame {
 /// Writes a record, of samples only those from `start` that fit into a frame, and tells how many.
 fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record, start: usize) -> usize {
     match record {
-        Record::Sample(sample) => put_batch(out, pv, &Batch::of(sample)),
+        Record::Sample(sample) | Record::Own(sample) => put_batch(out, pv, &Batch::of(sample)),
         Record::Samples(batch) => return put_samples(out, pv, batch, start),
         Record::Gap(gap) => {
             out.push(GAP);

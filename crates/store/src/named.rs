@@ -43,10 +43,13 @@ impl Engine {
         let registry = self.registry();
         let (name, row) = match registry.entry(pv) {
             Some(entry) => (&entry.name, catalog::archived_bytes(entry)),
-            None => {
-                let removed = registry.removed().get(&pv)?;
-                (&removed.entry.name, catalog::removed_bytes(removed))
-            }
+            None => match registry.own().get(&pv) {
+                Some(own) => (&own.name, catalog::own_bytes(own)),
+                None => {
+                    let removed = registry.removed().get(&pv)?;
+                    (&removed.entry.name, catalog::removed_bytes(removed))
+                }
+            },
         };
         Some(Named { pv, name: name.clone(), row })
     }

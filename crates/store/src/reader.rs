@@ -63,6 +63,12 @@ impl Reader {
         self.engine.registry().names()
     }
 
+    /// The PV that the archive keeps for itself under that name, if it has been made.
+    pub fn own(&self, name: &str) -> Option<PvId> {
+        let registry = self.engine.registry();
+        registry.own().values().find(|entry| entry.name.as_str() == name).map(|entry| entry.id)
+    }
+
     /// The other names of a PV.
     pub fn aliases_of(&self, pv: PvId) -> Vec<PvName> {
         self.engine.registry().aliases(pv).to_vec()

@@ -12,7 +12,9 @@ use crate::{
     log_files, log_format,
     log_scan::{self, Frame, Part, Parts},
     manifest::Manifest,
-    places, week,
+    places,
+    unfinished::Tail,
+    week,
 };
 
 pub(crate) const QUARANTINE: &str = "quarantine";
@@ -31,10 +33,17 @@ pub(crate) struct Recovered {
     /// The ends of gaps that the log left open. They are to be appended to it, or the next recovery would find these gaps
     /// open again and end them at a later sign of life, over samples that were taken meanwhile.
     pub(crate) closed_gaps: Vec<(PvId, Record)>,
+    /// What the ledger does not tell of.
+    pub(crate) tail: Tail,
 }
 
 /// Replays the log into a head.
-pub(crate) fn replay(disk: &Arc<dyn Disk>, position: Position, pages: &Arc<Pool>) -> Result<Recovered, Error> {
+pub(crate) fn replay(
+    disk: &Arc<dyn Disk>,
+    position: Position,
+    pages: &Arc<Pool>,
+    tail: Tail,
+) -> Result<Recovered, Error> {
     let io = |source| Error::Io { doing: "read and sync the folder", path: log_format::FOLDER.to_owned(), source };
     let mut recovered = Recovered {
         head: Head::new(pages),
@@ -44,6 +53,7 @@ pub(crate) fn replay(disk: &Arc<dyn Disk>, position: Position, pages: &Arc<Pool>
         alive: position.alive,
         problems: Vec::new(),
         closed_gaps: Vec::new(),
+        tail,
     };
     let numbers = log_files::files(&**disk).map_err(io)?;
     for number in &numbers {
@@ -99,7 +109,10 @@ fn replay_frame(
     recovered.next_frame = frame.number + 1;
     recovered.appended = frame.appended;
     match log_scan::records(bytes) {
-        Ok(records) => recovered.head.append(&records),
+        Ok(records) => {
+            recovered.tail.note(&records);
+            recovered.head.append(&records);
+        }
         Err(_) => set_aside(disk, key, frame.records.start as u64, bytes, &mut recovered.problems)?,
     }
     Ok(())

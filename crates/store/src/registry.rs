@@ -38,6 +38,7 @@ pub(crate) struct Rows {
     pub(crate) purging: BTreeSet<PvId>,
     pub(crate) purged: HashSet<PvId>,
     pub(crate) deletions: Vec<Deletion>,
+    pub(crate) own: Vec<PvEntry>,
 }
 
 /// A change of the list of PVs: one transaction of the catalogue, then taken over by the registry.
@@ -47,6 +48,8 @@ pub(crate) struct Change {
     pub(crate) removed: Vec<RemovedPv>,
     /// Added, changed or brought back.
     pub(crate) put: Vec<PvEntry>,
+    /// Those that the archive keeps for itself, when they are made.
+    pub(crate) own: Vec<PvEntry>,
     pub(crate) aliases_removed: Vec<PvName>,
     pub(crate) aliases_added: Vec<(PvName, PvId)>,
     /// Removed PVs that cannot come back from now on.
@@ -66,6 +69,7 @@ impl Change {
         let Change {
             removed,
             put,
+            own,
             aliases_removed,
             aliases_added,
             purged,
@@ -75,7 +79,8 @@ impl Change {
             gaps,
             audit,
         } = self;
-        let nothing_of_pvs = removed.is_empty() && put.is_empty() && purged.is_empty() && purge_done.is_empty();
+        let nothing_of_pvs =
+            removed.is_empty() && put.is_empty() && own.is_empty() && purged.is_empty() && purge_done.is_empty();
         let nothing_of_names = aliases_removed.is_empty() && aliases_added.is_empty();
         let nothing_of_ranges = deleted.is_empty() && undeleted.is_empty() && gaps.is_empty();
         nothing_of_pvs && nothing_of_names && nothing_of_ranges && audit.is_empty()
@@ -100,6 +105,8 @@ pub(crate) struct Registry {
     purging: BTreeSet<PvId>,
     /// Ranges that were deleted, by PV.
     deletions: BTreeMap<PvId, Vec<Deletion>>,
+    /// Those that the archive keeps for itself: no name leads to them.
+    own: BTreeMap<PvId, PvEntry>,
     /// The smallest number never given to a PV.
     next: u32,
     /// Higher after every change.
@@ -112,6 +119,7 @@ impl Registry {
         let mut registry = Registry { purging: rows.purging, ..Registry::default() };
         registry.purged = rows.purged.into_iter().chain(registry.purging.iter().copied()).collect();
         registry.next = registry.purged.iter().map(|pv| pv.0 + 1).max().unwrap_or(0);
+        rows.own.into_iter().for_each(|entry| registry.put_own(entry));
         let mut removed = rows.removed;
         removed.sort_by_key(|removed| removed.since);
         removed.into_iter().for_each(|removed| registry.remember(removed));
@@ -194,6 +202,7 @@ impl Registry {
         self.version += 1;
         change.removed.iter().for_each(|removed| self.remove(removed.clone()));
         change.put.iter().for_each(|entry| self.put(entry.clone()));
+        change.own.iter().for_each(|entry| self.put_own(entry.clone()));
         change.aliases_removed.iter().for_each(|alias| self.remove_alias(alias));
         change.aliases_added.iter().for_each(|(alias, pv)| self.put_alias(alias.clone(), *pv));
         change.purged.iter().for_each(|entry| self.purge(entry.id));
@@ -222,6 +231,16 @@ impl Registry {
         }
         self.next = self.next.max(entry.id.0 + 1);
         self.entries[place] = Some(entry);
+    }
+
+    fn put_own(&mut self, entry: PvEntry) {
+        self.next = self.next.max(entry.id.0 + 1);
+        self.own.insert(entry.id, entry);
+    }
+
+    /// The PVs that the archive keeps for itself.
+    pub(crate) fn own(&self) -> &BTreeMap<PvId, PvEntry> {
+        &self.own
     }
 
     fn name(&mut self, name: PvName, pv: PvId) {

@@ -1,12 +1,18 @@
 //! What can be done to the list of PVs: each is one transaction of the catalogue, with its line in the audit, and is seen by
 //! everybody when it returns.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::atomic::Ordering::Relaxed,
+};
 
-use sample::{By, DataFate, Gap, GapCause, OldName, PvEntry, PvId, PvName, PvSettings, Roster, Timestamp};
+use sample::{
+    By, DataFate, Gap, GapCause, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Roster,
+    Timestamp, Unfinished,
+};
 
 use crate::{
-    AuditRecord, Error, Writer,
+    AuditRecord, Error, Reader, Writer,
     audit::Action,
     engine::Engine,
     registry::{Change, Registry, RemovedPv},
@@ -141,6 +147,26 @@ impl Writer {
     }
 }
 
+impl Writer {
+    /// The numbers of PVs that the archive keeps for itself; see `Roster`.
+    pub fn own(&self, names: &[PvName], now: Timestamp) -> Result<Vec<PvId>, Error> {
+        let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Paused };
+        self.engine.change(|registry, change| {
+            let known: HashMap<&PvName, PvId> = registry.own().iter().map(|(pv, entry)| (&entry.name, *pv)).collect();
+            let mut next = registry.next();
+            let numbers = names.iter().map(|name| {
+                known.get(name).copied().unwrap_or_else(|| {
+                    let id = PvId(next);
+                    next += 1;
+                    change.own.push(PvEntry { id, name: name.clone(), settings, added: now });
+                    id
+                })
+            });
+            Ok(numbers.collect())
+        })
+    }
+}
+
 impl Roster for Writer {
     fn find(&self, name: &str) -> Option<PvEntry> {
         self.engine.registry().find(name).cloned()
@@ -164,6 +190,19 @@ impl Roster for Writer {
 
     fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Error> {
         Writer::restore(self, pv, name, by)
+    }
+
+    fn own(&self, names: &[PvName], now: Timestamp) -> Result<Vec<PvId>, Error> {
+        Writer::own(self, names, now)
+    }
+
+    fn unfinished(&self) -> Unfinished {
+        let reader = Reader::new(self.engine.clone());
+        self.engine.unfinished(|pv| reader.last_before(pv, Timestamp::MAX).ok().flatten())
+    }
+
+    fn flushes_begun(&self) -> u64 {
+        self.engine.flushes_begun.load(Relaxed)
     }
 }
 

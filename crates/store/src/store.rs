@@ -22,6 +22,7 @@ use crate::{
     reserve::{self, Reserve},
     segment::Segment,
     threads::Threads,
+    unfinished::Tail,
     watched::Watched,
     week,
 };
@@ -84,7 +85,7 @@ impl Store {
         let manifests = catalog.segments()?;
         let mut problems = recover::set_orphans_aside(&*disk, &manifests)?;
         let pages = Arc::new(Pool::new(config.head_bytes_max));
-        let recovered = recover::replay(&disk, position, &pages)?;
+        let recovered = recover::replay(&disk, position, &pages, Tail::new(&registry, position))?;
         problems.extend(recovered.problems);
         catalog.commit_restart(recovered.alive, now)?;
 
@@ -119,6 +120,7 @@ impl Store {
         engine.counters.durable.store(recovered.appended, Relaxed);
         engine.counters.log_bytes.store(log_files::bytes(&*engine.disk), Relaxed);
         engine.flush_wanted.store(full, Relaxed);
+        *engine.unfinished.lock().expect("no holder of this lock panics") = recovered.tail.finish(recovered.alive);
         problems.into_iter().for_each(|problem| engine.counters.problem(problem));
         let engine = Arc::new(engine);
         let threads = Threads::start(&engine);
@@ -138,9 +140,15 @@ impl Store {
 
     /// To be called about once a second: records that the archiver is alive, and flushes a head that has become old.
     pub fn tick(&self, now: Timestamp) {
+        self.tick_heard(now, now);
+    }
+
+    /// The same, when whoever appends still holds what arrived after `heard`: the sign of life is as of then.
+    pub fn tick_heard(&self, now: Timestamp, heard: Timestamp) {
         self.engine.reserve.tick(now);
+        let heard = heard.min(now);
         let mut ingest = self.engine.ingest();
-        ingest.alive = ingest.alive.max(now);
+        ingest.alive = ingest.alive.max(heard);
         let old = ingest.head_since.is_some_and(|since| now >= since.saturating_add(self.engine.config.flush_after));
         // A segment lies in the folder of the week in which all of it was appended, or in the one that had just begun.
         let week_over = ingest.head_since.is_some_and(|since| week::folder(since) != week::folder(now));
@@ -148,7 +156,7 @@ impl Store {
             self.engine.flush_wanted.store(true, Relaxed);
         }
         if ingest.refusal.is_none() {
-            ingest.log.append(&[], self.engine.counters.appended.load(Relaxed), now);
+            ingest.log.append(&[], self.engine.counters.appended.load(Relaxed), heard);
             self.engine.log_waiting.notify_one();
         }
     }

@@ -49,7 +49,13 @@ pub(crate) fn counters(counters: &Counters) -> Value {
         "skipped": counters.skipped,
         "dropped_queue": counters.dropped_queue,
         "dropped_store": counters.dropped_store,
-        "bad_stamps": counters.bad_stamps,
+        "rate_capped": counters.rate_capped,
+        "overruns": counters.overruns,
+        "bad_stamps": counters.bad_stamps(),
+        "never_set": counters.never_set,
+        "ahead": counters.ahead,
+        "backward": counters.backward,
+        "suspected_seconds": counters.suspected_ms as f64 / 1000.0,
     })
 }
 

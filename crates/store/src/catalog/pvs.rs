@@ -36,6 +36,7 @@ impl Catalog {
                 match wire::pv(pv, bytes.value()).ok_or(unreadable("the entry of a PV"))? {
                     wire::Pv::Archived(entry) => rows.entries.push(entry),
                     wire::Pv::Removed(removed) => rows.removed.push(removed),
+                    wire::Pv::Own(entry) => rows.own.push(entry),
                     wire::Pv::Purging(_) => _ = rows.purging.insert(pv),
                     wire::Pv::Purged(_) => _ = rows.purged.insert(pv),
                 }
@@ -63,6 +64,9 @@ impl Catalog {
             }
             for entry in &change.put {
                 pvs.insert(entry.id.0, wire::archived_bytes(entry).as_slice())?;
+            }
+            for entry in &change.own {
+                pvs.insert(entry.id.0, wire::own_bytes(entry).as_slice())?;
             }
             for entry in &change.purged {
                 pvs.insert(entry.id.0, wire::purging_bytes(entry).as_slice())?;

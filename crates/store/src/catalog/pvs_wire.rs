@@ -20,6 +20,9 @@ enum Presence {
     Purging,
     #[n(4)]
     Purged,
+    /// One that the archive keeps for itself.
+    #[n(5)]
+    Own,
 }
 
 #[derive(Encode, Decode)]
@@ -102,12 +105,13 @@ pub(super) enum Pv {
     Removed(RemovedPv),
     Purging(PvEntry),
     Purged(PvEntry),
+    Own(PvEntry),
 }
 
 impl Pv {
     pub(super) fn into_entry(self) -> PvEntry {
         match self {
-            Pv::Archived(entry) | Pv::Purging(entry) | Pv::Purged(entry) => entry,
+            Pv::Archived(entry) | Pv::Purging(entry) | Pv::Purged(entry) | Pv::Own(entry) => entry,
             Pv::Removed(removed) => removed.entry,
         }
     }
@@ -151,6 +155,10 @@ pub(super) fn purging_bytes(entry: &PvEntry) -> Vec<u8> {
     bytes_of(&pv_row(entry, Presence::Purging))
 }
 
+pub(crate) fn own_bytes(entry: &PvEntry) -> Vec<u8> {
+    bytes_of(&pv_row(entry, Presence::Own))
+}
+
 pub(super) fn purged_bytes(entry: &PvEntry) -> Vec<u8> {
     bytes_of(&pv_row(entry, Presence::Purged))
 }
@@ -182,6 +190,7 @@ pub(super) fn pv(id: PvId, bytes: &[u8]) -> Option<Pv> {
         Presence::Archived => return Some(Pv::Archived(entry)),
         Presence::Purging => return Some(Pv::Purging(entry)),
         Presence::Purged => return Some(Pv::Purged(entry)),
+        Presence::Own => return Some(Pv::Own(entry)),
         Presence::Kept => DataFate::Keep,
         Presence::Deleted => DataFate::Delete,
     };
@@ -259,6 +268,7 @@ mod tests {
         let removed = RemovedPv { entry: entry.clone(), aliases, data: DataFate::Delete, since: at(8), by: by.clone() };
         assert_eq!(pv(PvId(7), &archived_bytes(&entry)), Some(Pv::Archived(entry.clone())));
         assert_eq!(pv(PvId(7), &purging_bytes(&entry)), Some(Pv::Purging(entry.clone())));
+        assert_eq!(pv(PvId(7), &own_bytes(&entry)), Some(Pv::Own(entry.clone())));
         assert_eq!(pv(PvId(7), &purged_bytes(&entry)), Some(Pv::Purged(entry)));
         assert_eq!(pv(PvId(7), &removed_bytes(&removed)), Some(Pv::Removed(removed)));
 

@@ -1,0 +1,199 @@
+//! The ledger: what became of every update, written down for each PV and minute, and again for each hour.
+//!
+//! ```text
+//!   channels count ──► at the end of a minute, and when a flush begins: one row for each share of PVs ──► the same queue as
+//!                      samples ──► writer ──► store
+//! ```
+//! A channel counts an update when it offers the sample to the queue, and rows go through the same queue behind them: a row that
+//! is in the log has all the samples before it that it counts as stored. What the log has behind the last row is counted when it
+//! is replayed, and becomes a row too. So there is a row for each minute, or a gap that says why not.
+
+mod account;
+mod row;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use sample::{
+    Alarm, Column, LEDGER_SHARES, LedgerScale, PvId, PvName, Roster, Sample, Sink, Timestamp, Unfinished,
+    UnfinishedShare, Value, ledger_share,
+};
+
+pub use account::Account;
+pub use row::{BrokenRow, Origin, RowHead, account_in};
+
+use crate::{
+    acquire::{Shared, lock},
+    channel::{Channel, Fact},
+    status::Counters,
+};
+
+const SCALES: [LedgerScale; 2] = [LedgerScale::Minute, LedgerScale::Hour];
+
+/// How far the ledger has come.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    pages: [Page; 2],
+    /// How many flushes had begun when rows were last written.
+    flushes: u64,
+}
+
+/// The rows of one scale.
+#[derive(Debug)]
+struct Page {
+    scale: LedgerScale,
+    /// The PVs that hold the rows, by share.
+    pvs: Vec<PvId>,
+    /// Where the stretch of the next rows begins.
+    from: Timestamp,
+    /// What PVs had counted when they left the archive.
+    departed: Vec<(PvId, Account)>,
+}
+
+/// What a channel had counted when the last row of each scale was written. Numbers wrap; only differences count.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Marks([[u32; Counters::KINDS + 1]; 2]);
+
+impl Ledger {
+    /// Begins at `since`, the moment up to which the store tells why nothing was recorded.
+    pub(crate) fn begin<S: Roster>(sink: &S, since: Timestamp) -> Result<Ledger, S::Error> {
+        let names = SCALES.iter().flat_map(|scale| scale.names());
+        let names: Vec<PvName> = names.map(|name| PvName::new(&name).expect("the names have no blanks")).collect();
+        let pvs = sink.own(&names, since)?;
+        let page =
+            |(scale, pvs): (LedgerScale, &[PvId])| Page { scale, pvs: pvs.to_vec(), from: since, departed: Vec::new() };
+        let (minutes, hours) = pvs.split_at(LEDGER_SHARES);
+        Ok(Ledger { pages: [(SCALES[0], minutes), (SCALES[1], hours)].map(page), flushes: sink.flushes_begun() })
+    }
+
+    /// Rows for what the store found at its opening.
+    pub(crate) fn rebuilt(&self, unfinished: &Unfinished) -> Vec<(PvId, Fact)> {
+        let Some(alive) = unfinished.alive else { return Vec::new() };
+        let rows = self.pages[0].pvs.iter().zip(&unfinished.shares);
+        rows.filter_map(|(pv, share)| Some((*pv, rebuilt(share, unfinished.emptied, alive)?))).collect()
+    }
+
+    /// Keeps what a PV has counted that leaves the archive.
+    pub(crate) fn depart(&mut self, pv: PvId, channel: &mut Channel) {
+        for (index, page) in self.pages.iter_mut().enumerate() {
+            page.departed.push((pv, channel.settle(index)));
+        }
+    }
+}
+
+/// The row of a share for the time from its last row to the last sign of life; none if there is nothing to tell.
+fn rebuilt(share: &UnfinishedShare, emptied: Option<Timestamp>, alive: Timestamp) -> Option<Fact> {
+    let last = share.last_row.as_ref().and_then(|row| Some((row.time, bytes(row)?)));
+    let until = last.and_then(|(from, row)| Some(account_in(row, from, PvId(0)).ok()?.0.until));
+    let from = until.or(emptied).unwrap_or(alive);
+    if share.samples.is_empty() && (until.is_none() || alive <= from) {
+        return None;
+    }
+    let is_whole = share.row_in_log || until.is_some_and(|until| Some(until) >= emptied);
+    let origin = if is_whole { Origin::Rebuilt } else { Origin::RebuiltInPart };
+    let accounts: Vec<_> = share.samples.iter().map(|(pv, samples)| (*pv, Account::usual(*samples))).collect();
+    Some(row(RowHead { until: alive.max(from), origin }, from, &accounts))
+}
+
+/// The bytes of a row.
+fn bytes(row: &Sample) -> Option<&[u8]> {
+    if let Value::Array(Column::U8(bytes)) = &row.value { Some(bytes) } else { None }
+}
+
+fn row(head: RowHead, from: Timestamp, accounts: &[(PvId, Account)]) -> Fact {
+    let value = Value::Array(Column::U8(row::encode(head, from, accounts)));
+    Fact::Own(Sample { time: from, value, alarm: Alarm::default(), pulse: 0, stamp: None })
+}
+
+impl Page {
+    fn width(&self) -> i64 {
+        let seconds = if self.scale == LedgerScale::Minute { 60 } else { 3600 };
+        Duration::from_secs(seconds).as_nanos() as i64
+    }
+
+    /// Whether another minute or hour has begun, by a clock that may have been set back.
+    fn is_over(&self, now: Timestamp) -> bool {
+        self.from.nanos().div_euclid(self.width()) != now.nanos().div_euclid(self.width())
+    }
+
+    /// What is to be told of the PVs of a share that have left.
+    fn take_departed(&mut self, share: usize) -> Vec<(PvId, Account)> {
+        let (taken, left) = self.departed.drain(..).partition(|(pv, _)| ledger_share(*pv) == share);
+        self.departed = left;
+        taken
+    }
+}
+
+impl Channel {
+    /// What it has counted since the last row of a scale.
+    pub(crate) fn settle(&mut self, scale: usize) -> Account {
+        let counted = self.counters;
+        if counted == Counters::default() {
+            return Account::default();
+        }
+        let waits = u32::from(self.is_waiting());
+        let mark = &mut self.marks.get_or_insert_default().0[scale];
+        let mut since = [0; Counters::KINDS];
+        for ((since, mark), count) in since.iter_mut().zip(mark.iter_mut()).zip(counted.values()) {
+            let count = count as u32;
+            *since = u64::from(count.wrapping_sub(*mark));
+            *mark = count;
+        }
+        let waiting = i64::from(waits) - i64::from(std::mem::replace(&mut mark[Counters::KINDS], waits));
+        Account { waiting, ..Counters::of_values(since).account() }
+    }
+}
+
+/// Why rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// It is looked whether a minute or an hour is over, or a flush has begun.
+    Look,
+    /// The archiver ends.
+    End,
+}
+
+impl<S: Roster> Shared<S> {
+    /// Writes rows if it is time to.
+    pub(crate) fn keep_ledger(&self, now: Timestamp, occasion: Occasion) {
+        let mut ledger = lock(&self.ledger);
+        let flushes = self.sink.flushes_begun();
+        let flushed = std::mem::replace(&mut ledger.flushes, flushes) != flushes;
+        for index in 0..SCALES.len() {
+            let page = &ledger.pages[index];
+            // What is in blocks is not replayed at a restart: its rows must be in the log.
+            let due = page.is_over(now) || occasion == Occasion::End || flushed && page.scale == LedgerScale::Minute;
+            if due {
+                self.write_rows(&mut ledger.pages[index], index, now);
+            }
+        }
+    }
+}
+
+impl<S: Sink> Shared<S> {
+    fn write_rows(&self, page: &mut Page, scale: usize, now: Timestamp) {
+        let from = page.from.min(now);
+        let head = RowHead { until: now, origin: Origin::Counted };
+        let mut shares = self.slots_by_share();
+        for (share, slots) in shares.iter_mut().enumerate() {
+            let departed = page.take_departed(share);
+            if slots.is_empty() && departed.is_empty() {
+                continue;
+            }
+            slots.sort_unstable_by_key(|(pv, _)| *pv);
+            let mut accounts: Vec<(PvId, Account)> = Vec::new();
+            for (pv, slot) in slots.iter() {
+                let account = slot.lock().settle(scale);
+                if !account.is_empty() {
+                    accounts.push((*pv, account));
+                }
+            }
+            if !departed.is_empty() {
+                let mut sums: BTreeMap<PvId, Account> = BTreeMap::new();
+                accounts.into_iter().chain(departed).for_each(|(pv, account)| *sums.entry(pv).or_default() += account);
+                accounts = sums.into_iter().filter(|(_, account)| !account.is_empty()).collect();
+            }
+            self.buffer.insist(page.pvs[share], row(head, from, &accounts));
+        }
+        page.from = now;
+    }
+}

@@ -1,0 +1,62 @@
+//! Where the ledger lies: in PVs that the archive keeps for itself, each with the rows of a share of all PVs.
+//!
+//! ```text
+//!   PV number n ──► share n % 64 ──► ledger:minute:07   a row for each minute: what became of every update of the share's PVs
+//!                                    ledger:hour:07     the same for each hour
+//! ```
+//! What a row says is acquisition's own; the store keeps rows as it keeps samples, and tells at the start which samples came
+//! behind the last row.
+
+use std::collections::BTreeMap;
+
+use crate::{PvId, Sample, Timestamp};
+
+/// In how many shares the PVs are divided. Part of the format: the number never changes.
+pub const LEDGER_SHARES: usize = 64;
+
+/// How long a time a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LedgerScale {
+    /// A minute.
+    Minute,
+    /// An hour.
+    Hour,
+}
+
+impl LedgerScale {
+    /// The names of the PVs that hold the rows, one for each share.
+    pub fn names(self) -> impl Iterator<Item = String> {
+        let scale = match self {
+            LedgerScale::Minute => "minute",
+            LedgerScale::Hour => "hour",
+        };
+        (0..LEDGER_SHARES).map(move |share| format!("ledger:{scale}:{share:02}"))
+    }
+}
+
+/// The share that a PV is in.
+pub fn ledger_share(pv: PvId) -> usize {
+    pv.0 as usize % LEDGER_SHARES
+}
+
+/// What a store found at its opening that no row tells of, because the archiver ended without warning.
+#[derive(Clone, Debug, Default)]
+pub struct Unfinished {
+    /// The last sign of life.
+    pub alive: Option<Timestamp>,
+    /// Up to here everything had left the log when the archiver ended.
+    pub emptied: Option<Timestamp>,
+    /// One for each share.
+    pub shares: Vec<UnfinishedShare>,
+}
+
+/// What no row of a share tells of.
+#[derive(Clone, Debug, Default)]
+pub struct UnfinishedShare {
+    /// The last row of minutes.
+    pub last_row: Option<Sample>,
+    /// Whether the log has that row, or any: all samples behind it are in the log too.
+    pub row_in_log: bool,
+    /// How many samples the log has behind that row.
+    pub samples: BTreeMap<PvId, u64>,
+}
