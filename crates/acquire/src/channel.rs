@@ -3,6 +3,7 @@
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     net::SocketAddr,
+    time::Duration,
 };
 
 use epics::{Description, Event, Reading};
@@ -10,6 +11,7 @@ use sample::{Gap, GapCause, Metadata, PvEntry, PvState, Quality, Sample, Stamp, 
 
 use crate::{
     convert,
+    lag::Lag,
     ledger::Marks,
     sampling::{Decision, Sampler},
     status::{Connection, Counters, Status},
@@ -33,6 +35,7 @@ pub(crate) struct Channel {
     /// How far the ledger has told what was counted; none before there was anything to tell.
     pub(crate) marks: Option<Box<Marks>>,
     sampler: Sampler,
+    lag: Lag,
     connection: Connection,
     since: Timestamp,
     first_connected: Option<Timestamp>,
@@ -56,6 +59,7 @@ impl Channel {
     pub(crate) fn new(entry: PvEntry, now: Timestamp) -> Channel {
         Channel {
             sampler: Sampler::new(entry.settings.method),
+            lag: Lag::default(),
             entry,
             counters: Counters::default(),
             marks: None,
@@ -118,7 +122,9 @@ impl Channel {
                     self.open_gap(GapCause::ServerError, now, record);
                 }
             }
+            Event::Crowded { duration } => self.suspect(duration),
             Event::Disconnected { .. } => {
+                self.lag.forget();
                 self.enter(Connection::Disconnected, now);
                 self.server = None;
                 if self.gap.is_none() {
@@ -197,6 +203,7 @@ impl Channel {
 
     fn updated(&mut self, reading: Reading, now: Timestamp, record: &mut dyn FnMut(Fact)) {
         self.counters.received += 1;
+        self.counters.overruns += u64::from(reading.overrun);
         self.refusal = None;
         self.close_gap(now, record);
         let mut sample = convert::sample(reading, now);
@@ -205,6 +212,8 @@ impl Channel {
         }
         if let Some(stamp) = sample.stamp {
             self.counters.count_stamp(stamp.quality);
+        } else if let Some(duration) = self.lag.note(sample.time, now) {
+            self.suspect(duration);
         }
         self.record_metadata(sample.value.value_type(), now, record);
         self.last_sample = Some(sample.time);
@@ -213,6 +222,11 @@ impl Channel {
             Decision::Wait => {}
             Decision::Replace => self.counters.skipped += 1,
         }
+    }
+
+    /// Updates may have been lost on their way for so long.
+    fn suspect(&mut self, duration: Duration) {
+        self.counters.suspected_ms += u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     }
 
     /// Metadata is recorded as soon as a value has told the type.
@@ -253,8 +267,6 @@ impl Channel {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use sample::{Method, Protocol, PvId, PvName, PvSettings};
 
     use super::*;

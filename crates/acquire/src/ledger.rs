@@ -10,6 +10,8 @@
 
 mod account;
 mod row;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::BTreeMap, time::Duration};
 

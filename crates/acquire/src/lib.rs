@@ -17,6 +17,7 @@ mod buffer;
 mod channel;
 mod control;
 mod convert;
+mod lag;
 mod ledger;
 mod sampling;
 mod status;

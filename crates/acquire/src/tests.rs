@@ -21,24 +21,24 @@ use crate::{
 
 /// Keeps records in a list, and refuses them while told to.
 #[derive(Clone, Debug, Default)]
-struct ListSink {
+pub(crate) struct ListSink {
     entries: Arc<Mutex<Vec<PvEntry>>>,
-    records: Arc<Mutex<Vec<(PvId, Record)>>>,
-    refuses: Arc<AtomicBool>,
+    pub(crate) records: Arc<Mutex<Vec<(PvId, Record)>>>,
+    pub(crate) refuses: Arc<AtomicBool>,
     /// How many changes of the list were asked for.
     changes: Arc<AtomicUsize>,
     /// The latest time that came with records.
     alive: Arc<Mutex<Option<Timestamp>>>,
     /// How many flushes had begun, if it were a store.
-    flushes: Arc<AtomicUsize>,
+    pub(crate) flushes: Arc<AtomicUsize>,
 }
 
 /// From here on are the PVs that a sink keeps for itself.
-const OWN: u32 = 1 << 20;
+pub(crate) const OWN: u32 = 1 << 20;
 
 /// The only way in which the list fails.
 #[derive(Debug)]
-struct Refused;
+pub(crate) struct Refused;
 
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -118,11 +118,11 @@ impl Roster for ListSink {
 }
 
 impl ListSink {
-    fn samples(&self) -> usize {
+    pub(crate) fn samples(&self) -> usize {
         lock(&self.records).iter().map(|(_, record)| record.samples()).sum()
     }
 
-    fn gaps(&self, pv: PvId) -> Vec<(GapCause, bool, u64)> {
+    pub(crate) fn gaps(&self, pv: PvId) -> Vec<(GapCause, bool, u64)> {
         let gap = |(id, record): &(PvId, Record)| match record {
             Record::Gap(gap) if *id == pv => Some((gap.cause, gap.to.is_some(), gap.lost)),
             _ => None,
@@ -132,7 +132,7 @@ impl ListSink {
 }
 
 /// Acquisition whose clients have nowhere to search: events come from the test.
-fn start(sink: &ListSink, queue_bytes_max: usize) -> Acquire<ListSink> {
+pub(crate) fn start(sink: &ListSink, queue_bytes_max: usize) -> Acquire<ListSink> {
     start_on_opened(sink, queue_bytes_max, now())
 }
 
@@ -148,11 +148,11 @@ fn by() -> By {
     By::new("a test", now())
 }
 
-fn remove(control: &Control<ListSink>, pv: PvId) -> Change {
+pub(crate) fn remove(control: &Control<ListSink>, pv: PvId) -> Change {
     control.remove(&[pv], DataFate::Keep, &by()).unwrap()[0]
 }
 
-fn add(control: &Control<ListSink>, name: &str, method: Option<Method>) -> (PvId, Added) {
+pub(crate) fn add(control: &Control<ListSink>, name: &str, method: Option<Method>) -> (PvId, Added) {
     let request = AddRequest { name: PvName::new(name).unwrap(), protocol: None, method };
     let (entry, added) = control.add(vec![request]).unwrap().remove(0);
     (entry.id, added)
@@ -172,7 +172,7 @@ fn update(value: f64) -> Event {
     })
 }
 
-fn wait_until(what: &str, happened: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, happened: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !happened() {
         assert!(Instant::now() < deadline, "waited in vain until {what}");

@@ -124,6 +124,10 @@ fn take(pv: &mut Pv, name: &str, event: Event, options: &Options) -> bool {
             eprintln!("{name}: disconnected: {reason}");
             return false;
         }
+        Event::Crowded { duration } => {
+            eprintln!("{name}: its server may have had no room to send for {duration:?}");
+            return false;
+        }
     }
     // With `--once` a value waits for its description, so that one line says everything.
     let Some(reading) = pv.reading.as_ref().filter(|_| !options.once || pv.description.is_some()) else {

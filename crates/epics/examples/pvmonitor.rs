@@ -61,7 +61,7 @@ async fn count(config: Config, names: &[String]) -> Result<(), Box<dyn std::erro
             Event::Updated(_) => 1,
             Event::Disconnected { .. } => 2,
             Event::Refused { .. } => 3,
-            Event::Described(_) => return,
+            Event::Described(_) | Event::Crowded { .. } => return,
         };
         counted[kind].fetch_add(1, Ordering::Relaxed);
     })?;
@@ -109,6 +109,9 @@ fn print(names: &[String], events: &mpsc::Receiver<(Key, Event)>, once: bool, js
             )?,
             Event::Disconnected { reason } => eprintln!("{name} disconnected: {reason}"),
             Event::Refused { message } => eprintln!("{name} refused: {message}"),
+            Event::Crowded { duration } => {
+                eprintln!("{name}: its server may have had no room to send for {duration:?}")
+            }
         }
         out.flush()?;
         if once && missing.is_empty() {

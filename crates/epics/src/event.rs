@@ -1,6 +1,6 @@
 //! What a client tells its user about one subscription, by whichever protocol.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use pvdata::Array;
 
@@ -24,6 +24,11 @@ pub enum Event {
     Refused {
         /// Its words.
         message: String,
+    },
+    /// So much was unread that the server may have had no room to send, and may have thrown updates away.
+    Crowded {
+        /// For at most so long.
+        duration: Duration,
     },
     /// The connection is lost; the client searches again by itself.
     Disconnected {

@@ -240,6 +240,12 @@ impl Circuit {
         self.by_key.clear();
     }
 
+    /// Tells every open channel that the server may have had no room to send.
+    pub fn crowded(&self, duration: Duration, tell: &mut impl FnMut(Key, Event)) {
+        let open = self.slots.iter().flatten().filter(|channel| matches!(channel.state, State::Open { .. }));
+        open.for_each(|channel| tell(channel.key, Event::Crowded { duration }));
+    }
+
     /// Channels that the server has given up, to be searched for again.
     pub fn take_orphans(&mut self) -> Vec<Key> {
         mem::take(&mut self.orphans)

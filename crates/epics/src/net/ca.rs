@@ -381,6 +381,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             orders: order_queue,
             reports: self.reports.clone(),
             cells: Arc::clone(&self.cells),
+            backlog: None,
             #[cfg(feature = "put")]
             puts: puts::Puts::default(),
         };

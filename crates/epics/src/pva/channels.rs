@@ -421,6 +421,12 @@ impl Channels {
         }
     }
 
+    /// The server may have had no room to send.
+    pub(crate) fn crowded(&self, duration: Duration, emit: &mut impl FnMut(Key, Event)) {
+        let running = self.channels.iter().filter(|channel| channel.is_running());
+        running.for_each(|channel| emit(channel.key, Event::Crowded { duration }));
+    }
+
     /// Gives everything back because the circuit ends.
     pub(crate) fn close(&mut self, reason: &str, emit: &mut impl FnMut(Key, Event)) -> Vec<Key> {
         let mut keys: Vec<Key> = self.take_returned().iter().map(|returned| returned.key).collect();

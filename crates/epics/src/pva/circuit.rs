@@ -160,6 +160,11 @@ impl Circuit {
         self.talk.phase == Phase::Open
     }
 
+    /// Tells of each connected PV that the server may have had no room to send.
+    pub fn crowded(&self, duration: Duration, emit: &mut impl FnMut(Key, Event)) {
+        self.talk.channels.crowded(duration, emit);
+    }
+
     /// Ends the circuit: tells of each connected PV that it is no longer, and returns all subscriptions.
     pub fn close(&mut self, reason: &str, emit: &mut impl FnMut(Key, Event)) -> Vec<Key> {
         self.talk.channels.close(reason, emit)

@@ -58,6 +58,11 @@ impl<T> Slots<T> {
         if u32::from(slot.generation) == id >> PLACE_BITS { slot.content.as_mut() } else { None }
     }
 
+    /// Everything.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().filter_map(|slot| slot.content.as_ref())
+    }
+
     /// Everything, emptying the table.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
         self.free.clear();

@@ -17,7 +17,7 @@ use tokio::{
     time::{sleep, sleep_until},
 };
 
-use super::cells::Cells;
+use super::{super::backlog::Backlog, cells::Cells};
 use crate::{
     Event, Key,
     ca::{
@@ -83,6 +83,7 @@ pub(super) struct Link<H> {
     pub(super) orders: mpsc::UnboundedReceiver<Order>,
     pub(super) reports: mpsc::UnboundedSender<Report>,
     pub(super) cells: Arc<Cells>,
+    pub(super) backlog: Option<Backlog>,
     #[cfg(feature = "put")]
     pub(super) puts: super::puts::Puts,
 }
@@ -109,6 +110,7 @@ impl<H: Fn(Key, Event)> Link<H> {
                 self.cells.circuit_opened();
                 tracing::info!("Channel Access: connected to {}", self.server);
                 self.report(ReportKind::Connected);
+                self.backlog = Some(Backlog::new(&stream, Instant::now()));
                 let end = self.converse(&mut circuit, &stream).await;
                 if let End::Lost(reason) = &end {
                     tracing::warn!("Channel Access: {reason}");
@@ -187,7 +189,11 @@ impl<H: Fn(Key, Event)> Link<H> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
             Err(error) => return Err(error.to_string()),
         };
-        let result = circuit.receive(input, Instant::now(), &mut |key, event| (self.handler)(key, event));
+        let mut tell = |key, event| (self.handler)(key, event);
+        if let Some(duration) = self.backlog.as_mut().and_then(|backlog| backlog.look(stream, size, Instant::now())) {
+            circuit.crowded(duration, &mut tell);
+        }
+        let result = circuit.receive(input, Instant::now(), &mut tell);
         self.cells.add_circuit(size, circuit.take_tally());
         #[cfg(feature = "put")]
         self.puts.take_answers(circuit);

@@ -13,7 +13,7 @@ use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
 };
 
-use super::{Shared, add};
+use super::{super::backlog::Backlog, Shared, add};
 use crate::{
     Event, Key,
     pva::{
@@ -134,6 +134,7 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
         stream: TcpStream,
         commands: &mut UnboundedReceiver<Command>,
     ) -> String {
+        let mut backlog = Backlog::new(&stream, Instant::now());
         let (mut reader, writer) = stream.into_split();
         let (outbox, outgoing) = unbounded_channel();
         let writing = tokio::spawn(write(writer, outgoing));
@@ -147,6 +148,9 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
                 read = reader.read(&mut buffer) => match read {
                     Ok(0) => return "the server closed the circuit".to_owned(),
                     Ok(count) => {
+                        if let Some(duration) = backlog.look(reader.as_ref(), count, Instant::now()) {
+                            circuit.crowded(duration, &mut emit);
+                        }
                         let step = circuit.receive(&buffer[..count], Instant::now(), &mut emit);
                         if count == buffer.len() && count < READ_BYTES_MAX {
                             buffer.resize(2 * count, 0);

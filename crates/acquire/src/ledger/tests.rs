@@ -1,0 +1,218 @@
+//! The ledger against losses that are made on purpose: each is in the rows, under its cause, and every update is accounted for.
+
+use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
+
+use epics::{Event, Key, Reading};
+use sample::{LEDGER_SHARES, Method, PvId, Record, Timestamp, Value, ledger_share};
+
+use super::{Account, Occasion, Origin, RowHead, account_in, bytes};
+use crate::{
+    Acquire,
+    acquire::{lock, now},
+    tests::{ListSink, OWN, add, remove, start, wait_until},
+};
+
+/// What is injected of each cause.
+const LOSSES: u64 = 100_000;
+
+/// An update as an IOC sends it now, or so many seconds from now.
+fn update(seconds: i64, overrun: bool) -> Event {
+    let (seconds, nanos) = match seconds {
+        i64::MIN => (631_152_000, 0),
+        ahead => now().saturating_add(Duration::from_secs(ahead.max(0).cast_unsigned())).seconds_and_nanos(),
+    };
+    let value = epics::Value::F64(1.0);
+    Event::Updated(Reading { value, seconds, nanos, severity: 0, status: 0, message: None, user_tag: 0, overrun })
+}
+
+const NEVER_SET: i64 = i64::MIN;
+
+/// An event for a PV that was added once: the subscriptions are numbered as the PVs are.
+fn send(acquire: &Acquire<ListSink>, pv: PvId, event: Event) {
+    acquire.shared().receive(Key(u64::from(pv.0) << 32 | u64::from(pv.0)), event);
+}
+
+/// Sends updates until so many are lost as are to be.
+fn lose(acquire: &Acquire<ListSink>, pv: PvId, lost: impl Fn() -> u64) {
+    let mut sent = 0;
+    while lost() < LOSSES {
+        send(acquire, pv, update(0, false));
+        sent += 1;
+        assert!(sent < 2 * LOSSES, "only {} of {sent} updates were lost", lost());
+    }
+}
+
+/// Each row that tells of a PV's share, in the order in which they were written.
+fn rows(sink: &ListSink, scale: usize, pv: PvId) -> Vec<(Timestamp, RowHead, Option<Account>)> {
+    let own = PvId(OWN + (scale * LEDGER_SHARES + ledger_share(pv)) as u32);
+    let records = lock(&sink.records);
+    let rows = records.iter().filter_map(|(id, record)| match record {
+        Record::Own(row) if *id == own => {
+            let (head, account) = account_in(bytes(row).unwrap(), row.time, pv).unwrap();
+            Some((row.time, head, account))
+        }
+        _ => None,
+    });
+    rows.collect()
+}
+
+fn total(sink: &ListSink, scale: usize, pv: PvId) -> Account {
+    let mut total = Account::default();
+    for (_, _, account) in rows(sink, scale, pv) {
+        let account = account.unwrap_or_default();
+        assert!(account.adds_up(), "{account:?}");
+        total += account;
+    }
+    total
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_losses_of_every_cause_are_in_the_rows() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 50_000);
+    let control = acquire.control();
+    let pvs: BTreeMap<&str, PvId> = ["queue", "store", "overrun", "never", "ahead", "backward"]
+        .into_iter()
+        .map(|name| (name, add(&control, name, None).0))
+        .collect();
+    wait_until("the gaps of the start are stored", || !sink.gaps(pvs["backward"]).is_empty());
+    let counters = |name: &str| control.status(pvs[name]).unwrap().counters;
+    // A full queue, while the writer has not been refused yet and cannot go on.
+    let blocked = lock(&sink.records);
+    lose(&acquire, pvs["queue"], || counters("queue").dropped_queue);
+    drop(blocked);
+    wait_until("the queue is empty", || acquire.shared().buffer.fill().0 == 0);
+    sink.refuses.store(true, Ordering::SeqCst);
+    send(&acquire, pvs["store"], update(0, false));
+    wait_until("the writer was refused", || acquire.shared().buffer.is_refused());
+    lose(&acquire, pvs["store"], || counters("store").dropped_store);
+    sink.refuses.store(false, Ordering::SeqCst);
+    wait_until("the queue is empty", || acquire.shared().buffer.fill().0 == 0);
+    send(&acquire, pvs["backward"], update(500, false));
+    for n in 0..LOSSES {
+        // Stamps are counted whether or not their samples find room.
+        send(&acquire, pvs["overrun"], update(0, true));
+        send(&acquire, pvs["never"], update(NEVER_SET, false));
+        send(&acquire, pvs["ahead"], update(86_400, false));
+        send(&acquire, pvs["backward"], update(0, false));
+        send(&acquire, pvs["backward"], update(500, false));
+        if n % 1000 == 0 {
+            acquire.shared().keep_ledger(now(), Occasion::End); // as at the end of a minute
+        }
+    }
+    acquire.finish();
+    let is = |name: &str, expected: fn(&Account) -> u64| {
+        let account = total(&sink, 0, pvs[name]);
+        assert_eq!(account, total(&sink, 1, pvs[name]), "hours and minutes say the same of {name}");
+        assert_eq!(account.received, counters(name).received, "{name}");
+        assert_eq!(account.stored, stored(&sink, pvs[name]), "{name}");
+        expected(&account)
+    };
+    assert_eq!(is("queue", |account| account.queue_full), LOSSES);
+    assert_eq!(is("store", |account| account.store_refused), LOSSES);
+    assert_eq!(is("overrun", |account| account.overruns), LOSSES);
+    assert_eq!(is("never", |account| account.never_set), LOSSES);
+    assert_eq!(is("ahead", |account| account.ahead), LOSSES);
+    assert_eq!(is("backward", |account| account.backward), LOSSES);
+}
+
+#[tokio::test]
+async fn an_update_that_waits_for_its_period_is_told_as_waiting_until_it_is_stored_or_passed_over() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let (pv, _) = add(&acquire.control(), "A", Some(Method::Scan { period: Duration::from_secs(3600) }));
+    let page = || acquire.shared().keep_ledger(now(), Occasion::End);
+    for events in [3, 2, 0] {
+        (0..events).for_each(|_| send(&acquire, pv, update(0, false)));
+        page();
+    }
+    acquire.finish();
+    let told: Vec<(u64, u64, u64, i64)> = rows(&sink, 0, pv)
+        .into_iter()
+        .filter_map(|(_, _, account)| account)
+        .map(|account| (account.received, account.stored, account.skipped, account.waiting))
+        .collect();
+    assert_eq!(told, [(3, 1, 1, 1), (2, 0, 2, 0), (0, 1, 0, -1)]);
+    assert_eq!(total(&sink, 1, pv), Account { received: 5, stored: 2, skipped: 3, ..Account::default() });
+}
+
+#[tokio::test]
+async fn what_a_pv_counted_that_left_the_archive_is_told_and_also_when_it_came_back_at_once() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let control = acquire.control();
+    let (pv, _) = add(&control, "A", None);
+    let generation = |times: u64| Key(times << 32 | u64::from(pv.0));
+    acquire.shared().receive(generation(0), update(0, false));
+    remove(&control, pv);
+    add(&control, "A", None);
+    acquire.shared().receive(generation(1), update(0, false));
+    acquire.finish();
+    assert_eq!(total(&sink, 0, pv), Account::usual(2));
+    assert_eq!(total(&sink, 1, pv), Account::usual(2));
+}
+
+#[tokio::test]
+async fn rows_follow_each_other_without_a_break_and_are_written_when_a_flush_begins() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let (pv, _) = add(&acquire.control(), "A", None);
+    for flush in 1..=3 {
+        send(&acquire, pv, update(0, false));
+        sink.flushes.fetch_add(1, Ordering::SeqCst);
+        wait_until("there is a row", || rows(&sink, 0, pv).len() >= flush);
+    }
+    let stopped = acquire.finish();
+    let rows = rows(&sink, 0, pv);
+    assert!(rows.windows(2).all(|pair| pair[0].1.until == pair[1].0), "{rows:?}");
+    assert_eq!(rows.last().unwrap().1, RowHead { until: stopped, origin: Origin::Counted });
+    let samples = || -> Vec<bool> {
+        let records = lock(&sink.records);
+        records
+            .iter()
+            .filter(|(id, record)| *id == pv || matches!(record, Record::Own(_)))
+            .map(|(id, _)| *id == pv)
+            .collect()
+    };
+    assert!(samples().contains(&true) && !samples().last().unwrap(), "rows come behind the samples that they count");
+}
+
+#[test]
+fn what_the_log_had_behind_the_last_row_becomes_a_row() {
+    let at = Timestamp::from_nanos;
+    let (pv, other) = (PvId(5), PvId(5 + LEDGER_SHARES as u32));
+    let samples = BTreeMap::from([(pv, 7), (other, 9)]);
+    let row = |fact: super::Fact| match fact {
+        super::Fact::Own(row) => {
+            let (head, account) = account_in(bytes(&row).unwrap(), row.time, other).unwrap();
+            (row.time, head.until, head.origin, account)
+        }
+        other => panic!("{other:?}"),
+    };
+    let last = super::row(RowHead { until: at(1000), origin: Origin::Counted }, at(500), &[]);
+    let super::Fact::Own(last) = last else { panic!("a row is what it is") };
+    assert!(matches!(last.value, Value::Array(_)));
+    let share = |last: Option<&sample::Sample>, row_in_log| sample::UnfinishedShare {
+        last_row: last.cloned(),
+        row_in_log,
+        samples: samples.clone(),
+    };
+    let told = Some(Account::usual(9));
+    let of = |share: &sample::UnfinishedShare, emptied| super::rebuilt(share, Some(at(emptied)), at(1500)).map(row);
+    // The log has the last row; or it was emptied when that was written.
+    for (in_log, emptied) in [(true, 1200), (false, 1000)] {
+        assert_eq!(of(&share(Some(&last), in_log), emptied), Some((at(1000), at(1500), Origin::Rebuilt, told)));
+    }
+    let part = Some((at(1000), at(1500), Origin::RebuiltInPart, told));
+    assert_eq!(of(&share(Some(&last), false), 1001), part, "some left the log behind the last row");
+    assert_eq!(of(&share(None, true), 400), Some((at(400), at(1500), Origin::Rebuilt, told)), "there never was a row");
+    // An orderly end leaves nothing to tell.
+    let nothing = sample::UnfinishedShare { samples: BTreeMap::new(), ..share(Some(&last), true) };
+    assert!(super::rebuilt(&nothing, Some(at(400)), at(1000)).is_none());
+    assert!(super::rebuilt(&nothing, Some(at(400)), at(1500)).is_some(), "a silent minute is told of too");
+}
+
+fn stored(sink: &ListSink, pv: PvId) -> u64 {
+    let records = lock(&sink.records);
+    records.iter().filter(|(id, _)| *id == pv).map(|(_, record)| record.samples() as u64).sum()
+}
