@@ -2,13 +2,20 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use sample::{Batch, Column, Element, PvId, Runs, Shape, Stamps, ValueType};
+use std::ops::Range;
+
+use sample::{Alarm, Batch, Column, Element, PvId, Runs, Shape, ValueType};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     block_format::{BLOCK_HEADER_LEN, BLOCK_ROWS_MAX},
     bytes::{Cursor, Malformed, put_blob_of, put_varint},
-    codec::{Effort, array, float, int, room::Room, stamp, structure, text, time},
+    codec::{
+        Effort, array, float,
+        int::{self, take_rows_as},
+        room::Room,
+        stamp, structure, text, time,
+    },
     plain,
 };
 
@@ -42,6 +49,11 @@ fn seal(block: &mut [u8]) {
 
 /// Reads a block whose checksum is verified first. Gives the PV it was written for, too.
 pub(crate) fn take(bytes: &[u8]) -> Result<(PvId, Batch), Malformed> {
+    take_body(&mut verified(bytes)?)
+}
+
+/// What the checksum protects, if it does.
+fn verified(bytes: &[u8]) -> Result<Cursor<'_>, Malformed> {
     let mut cursor = Cursor::new(bytes);
     let check = cursor.u64()?;
     if xxh3_64(cursor.rest()) != check {
@@ -52,30 +64,86 @@ pub(crate) fn take(bytes: &[u8]) -> Result<(PvId, Batch), Malformed> {
     if cursor.u32()? as usize != cursor.len() {
         return Err(Malformed("it has another length than the index says"));
     }
-    take_body(&mut cursor)
+    Ok(cursor)
 }
 
 /// What the checksum protects. Apart, so that fuzzers reach it.
 pub(crate) fn take_body(cursor: &mut Cursor) -> Result<(PvId, Batch), Malformed> {
-    let pv = PvId(cursor.u32()?);
-    let value_type = plain::take_type(cursor)?;
-    let count = cursor.count(BLOCK_ROWS_MAX)?;
-    let times = whole(cursor, |column| time::take(column, count))?;
-    let values = whole(cursor, |column| take_values(column, value_type, count))?;
-    let alarms = whole(cursor, |column| plain::take_alarms(column, count))?;
-    let pulses = whole(cursor, |column| take_pulses(column, count))?;
-    let stamps =
-        if cursor.is_empty() { Stamps::default() } else { whole(cursor, |column| stamp::take(column, &times))? };
-    if !cursor.is_empty() {
-        return Err(Malformed("something follows its last column"));
-    }
-    let batch = Batch::from_columns(times, values, alarms, pulses).and_then(|batch| batch.with_stamps(stamps));
+    let Columns { pv, value_type, count, times, values, alarms, pulses, stamps } = Columns::take(cursor)?;
+    let times = whole(times, |column| time::take(column, count))?;
+    let values = whole(values, |column| take_values(column, value_type, count))?;
+    let alarms = whole(alarms, |column| plain::take_alarms(column, count))?;
+    let pulses = whole(pulses, |column| take_pulses(column, count))?;
+    let stamps = stamps.map(|column| whole(column, |column| stamp::take(column, &times))).transpose()?;
+    let batch = Batch::from_columns(times, values, alarms, pulses);
+    let batch = batch.and_then(|batch| batch.with_stamps(stamps.unwrap_or_default()));
     Ok((pv, batch.ok_or(Malformed("the columns differ in length"))?))
 }
 
+/// A block whose columns are decoded when they are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns<'a> {
+    pub(crate) pv: PvId,
+    pub(crate) value_type: ValueType,
+    pub(crate) count: usize,
+    times: Cursor<'a>,
+    values: Cursor<'a>,
+    alarms: Cursor<'a>,
+    pulses: Cursor<'a>,
+    stamps: Option<Cursor<'a>>,
+}
+
+impl<'a> Columns<'a> {
+    /// Of a block whose checksum is verified first.
+    pub(crate) fn of(bytes: &'a [u8]) -> Result<Columns<'a>, Malformed> {
+        Columns::take(&mut verified(bytes)?)
+    }
+
+    /// Of what the checksum protects.
+    pub(crate) fn take(cursor: &mut Cursor<'a>) -> Result<Columns<'a>, Malformed> {
+        let pv = PvId(cursor.u32()?);
+        let value_type = plain::take_type(cursor)?;
+        let count = cursor.count(BLOCK_ROWS_MAX)?;
+        let mut column = || cursor.blob().map(Cursor::new);
+        let (times, values, alarms, pulses) = (column()?, column()?, column()?, column()?);
+        let stamps = if cursor.is_empty() { None } else { Some(Cursor::new(cursor.blob()?)) };
+        if !cursor.is_empty() {
+            return Err(Malformed("something follows its last column"));
+        }
+        Ok(Columns { pv, value_type, count, times, values, alarms, pulses, stamps })
+    }
+
+    /// Its times, to be looked for.
+    pub(crate) fn times(&self) -> Result<time::Lookup<'a>, Malformed> {
+        time::Lookup::take(self.times, self.count)
+    }
+
+    /// The alarms of all rows.
+    pub(crate) fn alarms(&self) -> Result<Runs<Alarm>, Malformed> {
+        plain::take_alarms(&mut { self.alarms }, self.count)
+    }
+
+    /// Times and numbers of some rows, without their alarms and pulses.
+    pub(crate) fn numbers(&self, rows: Range<usize>) -> Result<Batch, Malformed> {
+        if !self.value_type.is_numeric_scalar() || rows.end > self.count {
+            return Err(Malformed("it has no such numbers"));
+        }
+        let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
+        alarms.push(&Alarm::default(), rows.len());
+        pulses.push(&0, rows.len());
+        let times = time::take_rows(&mut { self.times }, self.count, rows.clone())?;
+        let values = self.values(rows)?;
+        Batch::from_columns(times, values, alarms, pulses).ok_or(Malformed("the columns differ in length"))
+    }
+
+    /// The numbers of some rows.
+    pub(crate) fn values(&self, rows: Range<usize>) -> Result<Column, Malformed> {
+        take_numbers(&mut { self.values }, self.value_type.element, self.count, rows)
+    }
+}
+
 /// Reads a column that must take all of its bytes.
-fn whole<T>(cursor: &mut Cursor, take: impl FnOnce(&mut Cursor) -> Result<T, Malformed>) -> Result<T, Malformed> {
-    let mut column = Cursor::new(cursor.blob()?);
+fn whole<T>(mut column: Cursor, take: impl FnOnce(&mut Cursor) -> Result<T, Malformed>) -> Result<T, Malformed> {
     let taken = take(&mut column)?;
     if column.is_empty() { Ok(taken) } else { Err(Malformed("a column is longer than its content")) }
 }
@@ -107,30 +175,38 @@ pub(crate) fn put_values(out: &mut Vec<u8>, values: &Column, effort: Effort) {
 
 /// The caller vouches for `count`: the memory for so many numbers is taken, whatever the bytes are.
 pub(crate) fn take_values(cursor: &mut Cursor, value_type: ValueType, count: usize) -> Result<Column, Malformed> {
-    /// Integers back to their width, if they have it.
-    macro_rules! narrow {
-        ($number:ty) => {
-            int::take_as(cursor, count, |_, wide| wide as $number, |wide| i64::from(wide as $number) == wide)?
-        };
-    }
     if value_type.shape == Shape::Array {
         return array::take(cursor, count, value_type.element).map(Column::Array);
     }
     Ok(match value_type.element {
-        Element::Bool => Column::Bool(int::take_as(cursor, count, |_, number| number != 0, |_| true)?),
+        Element::String => Column::String(text::strings(&text::take(cursor, count)?)?),
+        Element::Structure => Column::Structure(structure::take(cursor, count)?),
+        number => take_numbers(cursor, number, count, 0..count)?,
+    })
+}
+
+/// Some rows of a column of numbers. They must lie below `count`, for which the caller vouches.
+fn take_numbers(cursor: &mut Cursor, element: Element, count: usize, rows: Range<usize>) -> Result<Column, Malformed> {
+    /// Integers back to their width, if they have it.
+    macro_rules! narrow {
+        ($number:ty) => {
+            take_rows_as(cursor, count, rows, |_, wide| wide as $number, |wide| i64::from(wide as $number) == wide)?
+        };
+    }
+    Ok(match element {
+        Element::Bool => Column::Bool(take_rows_as(cursor, count, rows, |_, number| number != 0, |_| true)?),
         Element::I8 => Column::I8(narrow!(i8)),
         Element::U8 => Column::U8(narrow!(u8)),
         Element::I16 => Column::I16(narrow!(i16)),
         Element::U16 => Column::U16(narrow!(u16)),
         Element::I32 => Column::I32(narrow!(i32)),
         Element::U32 => Column::U32(narrow!(u32)),
-        Element::I64 => Column::I64(int::take(cursor, count)?),
-        Element::U64 => Column::U64(int::take_as(cursor, count, |_, number| number as u64, |_| true)?),
-        Element::F32 => Column::F32(float::take(cursor, count)?),
-        Element::F64 => Column::F64(float::take(cursor, count)?),
+        Element::I64 => Column::I64(take_rows_as(cursor, count, rows, |_, number| number, |_| true)?),
+        Element::U64 => Column::U64(take_rows_as(cursor, count, rows, |_, number| number as u64, |_| true)?),
+        Element::F32 => Column::F32(float::take_rows(cursor, count, rows)?),
+        Element::F64 => Column::F64(float::take_rows(cursor, count, rows)?),
         Element::Enum => Column::Enum(narrow!(i32)),
-        Element::String => Column::String(text::strings(&text::take(cursor, count)?)?),
-        Element::Structure => Column::Structure(structure::take(cursor, count)?),
+        Element::String | Element::Structure => return Err(Malformed("it has no numbers")),
     })
 }
 
@@ -163,7 +239,7 @@ fn take_pulses(cursor: &mut Cursor, count: usize) -> Result<Runs<u64>, Malformed
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sample::{Alarm, Quality, Sample, Severity, Stamp, Timestamp, Value};
+    use sample::{Quality, Sample, Severity, Stamp, Timestamp, Value};
 
     fn batch(values: impl Iterator<Item = Value>) -> Batch {
         let mut batch: Option<Batch> = None;

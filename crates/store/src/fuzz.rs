@@ -2,10 +2,13 @@
 
 use sample::{Element, ValueType};
 
-use crate::{block, bytes::Cursor, codec::Effort, log_scan, segment::fuzz as segment, segment_format::RECORD_LEN};
+use crate::{
+    Summary, block, bytes::Cursor, codec::Effort, cut, log_scan, segment::fuzz as segment, segment_format::RECORD_LEN,
+};
 
 /// Any bytes as the body of a block; what can be read must come back when it is written.
 pub fn block(bytes: &[u8]) {
+    parts_of_block(bytes);
     let Ok((pv, batch)) = block::take_body(&mut Cursor::new(bytes)) else { return };
     if batch.is_empty() {
         return;
@@ -15,6 +18,30 @@ pub fn block(bytes: &[u8]) {
     let (owner, back) = block::take(&written).expect("what was written can be read");
     assert_eq!((owner, back.times(), back.alarms()), (pv, batch.times(), batch.alarms()));
     assert!(back.values().identical(batch.values()) && back.pulses() == batch.pulses());
+}
+
+/// Some rows of the same, and the pieces into which edges cut it: none of it may panic, and rows of numbers are those of the whole.
+fn parts_of_block(bytes: &[u8]) {
+    let Ok(columns) = block::Columns::take(&mut Cursor::new(bytes)) else { return };
+    let whole = block::take_body(&mut Cursor::new(bytes)).ok().map(|(_, batch)| batch);
+    let rows = columns.count / 3..columns.count - columns.count / 5;
+    let some = columns.numbers(rows.clone());
+    if let (Some(whole), Ok(some)) = (&whole, &some) {
+        assert_eq!(some.times(), &whole.times()[rows.clone()]);
+        assert!(some.values().identical(whole.slice(rows).values()));
+    }
+    let Ok(times) = columns.times() else { return };
+    let edges = [columns.count / 2, columns.count / 4 * 3].map(|row| times.get(row));
+    let summary = whole.and_then(|whole| Summary::of(&whole, 0..whole.len()));
+    let summary = summary.filter(|summary| summary.value_type.is_numeric_scalar() && summary.is_finite());
+    if let Some(summary) = summary.filter(|summary| edges.iter().all(|edge| *edge > summary.t0)) {
+        let pieces = cut::pieces(&columns, &summary, &edges[..1]).expect("the whole can be read");
+        assert_eq!(pieces.iter().map(|piece| piece.count).sum::<u64>(), summary.count);
+    }
+    // Of bytes that are no block the pieces are nonsense, but there are some, or an error.
+    let nothing = Summary::without_values(columns.value_type, times.get(0), times.get(1), columns.count as u64);
+    let _ = cut::pieces(&columns, &nothing, &edges[..1]);
+    let _ = cut::pieces(&columns, &nothing, &edges);
 }
 
 /// Any bytes as each part of a segment by which blocks are found: footer, page of the directory, index, summaries, names.

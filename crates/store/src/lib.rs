@@ -24,6 +24,7 @@ mod check;
 mod codec;
 mod compact;
 mod config;
+mod cut;
 mod deletion;
 pub mod disk;
 mod engine;

@@ -37,7 +37,7 @@ pub(crate) fn overlap(t0: Timestamp, t1: Timestamp, range: TimeRange) -> bool {
 /// What bins are made of.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stretch {
-    /// Of a block or a row of a level that no edge cuts, unread.
+    /// Of a block or a row of a level that no edge cuts, unread; or of a piece of a block between edges.
     Summary(Summary),
     /// Samples.
     Samples(Batch),
@@ -61,6 +61,8 @@ pub struct Samples {
     out: Option<Batch>,
     /// Between which a block needs not be read.
     edges: Option<Arc<[Timestamp]>>,
+    /// Of a block that edges cut, those that come next.
+    pieces: VecDeque<Summary>,
     /// The one field that is wanted of structures.
     field: Option<Field>,
 }
@@ -76,8 +78,8 @@ struct Run {
 impl Samples {
     pub(crate) fn new(range: TimeRange, mut parts: Vec<Part>) -> Samples {
         parts.sort_by_key(|part| std::cmp::Reverse((part.t0, part.order)));
-        let (open, errors, recent) = (Vec::new(), VecDeque::new(), Vec::new());
-        Samples { range, parts, open, errors, last: None, recent, out: None, edges: None, field: None }
+        let (open, errors, recent, pieces) = (Vec::new(), VecDeque::new(), Vec::new(), VecDeque::new());
+        Samples { range, parts, open, errors, last: None, recent, out: None, edges: None, pieces, field: None }
     }
 
     /// One field of structures, named by the fields that lead to it with dots between them, as samples of its own type.
@@ -102,8 +104,8 @@ impl Samples {
     fn advance(&self, part: &mut Part) -> Result<Option<Open>, Error> {
         let room = ADVANCE_BYTES_MAX / (1 + self.open.len());
         let wanted = |blocks: &Blocks, index: usize| {
-            let summary = blocks.summary_at(index);
-            !self.edges.as_ref().is_some_and(|edges| summary.is_some_and(|summary| serves(summary, self.range, edges)))
+            let summary = blocks.summary_at(index).filter(|summary| says_all(summary, self.range));
+            self.edges.as_ref().is_none_or(|edges| summary.is_none_or(|summary| is_cut(summary, edges)))
         };
         part.advance(self.range, room, &wanted)
     }
@@ -115,8 +117,11 @@ impl Samples {
         }
     }
 
-    /// Takes what comes next as its summary, if it lies in the range, between two edges and apart from all others.
+    /// Takes what comes next as its summary, or those of its pieces, if it lies in the range and apart from all others.
     fn take_summary(&mut self) -> Option<Summary> {
+        if let Some(piece) = self.pieces.pop_front() {
+            return Some(piece);
+        }
         if self.out.is_some() {
             return None;
         }
@@ -127,14 +132,13 @@ impl Samples {
                 return None;
             }
             if !part.is_unread() {
-                if let Some(summary) = self.summary_apart(part, opened) {
-                    self.skip_next();
-                    self.last = Some(summary.t1);
-                    self.recent.clear();
-                    return Some(summary);
+                let apart = self.summary_apart(part, opened);
+                if let Some(summary) = apart.filter(|(_, is_cut)| !is_cut) {
+                    self.pass_over(summary.0.t1);
+                    return Some(summary.0);
                 }
                 if !part.is_closed_row() {
-                    return None;
+                    return self.take_pieces(apart?.0);
                 }
             }
             let mut part = self.parts.pop()?;
@@ -145,6 +149,26 @@ impl Samples {
                 return None;
             }
         }
+    }
+
+    /// Cuts the next block, whose summary this is, and gives its first piece.
+    fn take_pieces(&mut self, summary: Summary) -> Option<Summary> {
+        let edges = self.edges.as_ref()?;
+        let first = edges.partition_point(|edge| *edge <= summary.t0);
+        let last = edges.partition_point(|edge| *edge <= summary.t1);
+        match self.parts.last()?.cut(edges.get(first..last)?)? {
+            Ok(pieces) => self.pieces = pieces.into(),
+            Err(error) => self.errors.push_back(error),
+        }
+        self.pass_over(summary.t1);
+        self.pieces.pop_front()
+    }
+
+    /// What comes next was taken, whole: it ends at that time.
+    fn pass_over(&mut self, t1: Timestamp) {
+        self.skip_next();
+        self.last = Some(t1);
+        self.recent.clear();
     }
 
     /// Passes over what comes next in the next part, which nearly always stays the next one.
@@ -164,13 +188,15 @@ impl Samples {
         self.open.iter().map(Open::time).min()
     }
 
-    /// The summary of what comes next in the next part, if it serves and nothing else has samples in its time.
-    fn summary_apart(&self, part: &Part, opened: Option<Timestamp>) -> Option<Summary> {
+    /// The summary of what comes next in the next part, if it says all that bins want and nothing else has samples in its time;
+    /// and whether an edge cuts it.
+    fn summary_apart(&self, part: &Part, opened: Option<Timestamp>) -> Option<(Summary, bool)> {
         let summary = part.summary()?;
         let other = self.parts.iter().rev().nth(1).map(|other| other.t0);
         let next = [part.t0_after(), other, opened].into_iter().flatten().min();
         let apart = self.last.is_none_or(|last| last < summary.t0) && next.is_none_or(|next| next > summary.t1);
-        (apart && serves(summary, self.range, self.edges.as_ref()?)).then_some(*summary)
+        let edges = self.edges.as_ref().filter(|_| apart && says_all(summary, self.range))?;
+        Some((*summary, is_cut(summary, edges)))
     }
 
     /// The next run of rows; none at the end. Parts must be open.
@@ -306,14 +332,18 @@ impl Samples {
     }
 }
 
-/// Whether a block needs not be read: it lies in the range and between two edges, and its summary says all that bins want.
-fn serves(summary: &Summary, range: TimeRange, edges: &[Timestamp]) -> bool {
-    let edge = edges.partition_point(|edge| *edge <= summary.t0);
+/// Whether a block lies in the range, and its summary says all that bins want.
+fn says_all(summary: &Summary, range: TimeRange) -> bool {
     range.contains(summary.t0)
         && range.contains(summary.t1)
-        && edges.get(edge).is_none_or(|edge| *edge > summary.t1)
         && summary.value_type.is_numeric_scalar()
         && summary.is_finite()
+}
+
+/// Whether one of the edges has samples before and behind it.
+fn is_cut(summary: &Summary, edges: &[Timestamp]) -> bool {
+    let edge = edges.partition_point(|edge| *edge <= summary.t0);
+    edges.get(edge).is_some_and(|edge| *edge <= summary.t1)
 }
 
 /// Where a batch ends, besides its size and type.
@@ -331,7 +361,7 @@ impl Iterator for Samples {
     }
 }
 
-/// The samples of a PV in time order, with summaries instead of blocks and rows of levels that no edge cuts.
+/// The samples of a PV in time order, with summaries instead of blocks and of rows of levels that no edge cuts.
 #[derive(Debug)]
 pub struct Stretches {
     samples: Samples,

@@ -15,7 +15,7 @@ use std::{
 use sample::{Batch, PvId, TimeRange, Timestamp};
 
 use crate::{
-    Error, Summary,
+    Error, Summary, cut,
     deletion::Hidden,
     head::Piece,
     health::Counters,
@@ -207,6 +207,15 @@ impl Part {
                 Some(blocks) => blocks.summary(),
                 None => rows.summary(),
             },
+            _ => None,
+        }
+    }
+
+    /// The pieces of the block that comes next, which edges cut; it is not passed over.
+    pub(crate) fn cut(&self, edges: &[Timestamp]) -> Option<Result<Vec<Summary>, Error>> {
+        match &self.source {
+            Source::Blocks(blocks) => blocks.cut(edges),
+            Source::Rows(rows) => rows.open.as_ref()?.cut(edges),
             _ => None,
         }
     }
@@ -414,6 +423,14 @@ impl Blocks {
             |summary: &&Summary| self.window.is_none_or(|(t0, t1)| t0 <= summary.t0 && summary.t1 <= t1);
         let is_seen_whole = |summary: &&Summary| !self.lookup.hidden.overlaps(summary.t0, summary.t1);
         self.summaries.get(index).filter(is_wanted_whole).filter(is_seen_whole)
+    }
+
+    /// What the pieces of the next block amount to, if its summary can be had.
+    fn cut(&self, edges: &[Timestamp]) -> Option<Result<Vec<Summary>, Error>> {
+        let (entry, summary) = self.entry().zip(self.summary())?;
+        let Lookup { segment, pv, .. } = &self.lookup;
+        let pieces = segment.read_columns(*pv, entry, |columns| cut::pieces(columns, summary, edges));
+        Some(pieces.map_err(|error| self.lookup.note_damage(error)))
     }
 
     /// The samples of the next block, which with its neighbours is read from disk unless it was before.

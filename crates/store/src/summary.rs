@@ -58,6 +58,20 @@ impl Summary {
         Some(summary)
     }
 
+    /// Extremes, sum and numbers of values whose times do not matter, and nothing else.
+    pub(crate) fn of_values(value_type: ValueType, values: &Column) -> Summary {
+        let count = values.len();
+        let mut summary = Summary::without_values(value_type, Timestamp::MIN, Timestamp::MIN, count as u64);
+        summary.add_column(values, &[], 0..count);
+        summary
+    }
+
+    /// The same with the alarms of some rows.
+    pub(crate) fn with_alarms(mut self, alarms: &Runs<Alarm>, rows: &Range<usize>) -> Summary {
+        self.add_alarms(alarms, rows);
+        self
+    }
+
     /// Of so many samples that have no numbers and no alarms.
     pub(crate) fn without_values(value_type: ValueType, t0: Timestamp, t1: Timestamp, count: u64) -> Summary {
         let nothing = f64::NAN;
@@ -154,7 +168,7 @@ impl Summary {
         let (Some(first), Some(last)) = (values.first(), values.last()) else { return };
         (self.first, self.last) = (number(*first), number(*last));
         self.add_sums(values, number);
-        if self.numbers() > 0 {
+        if self.numbers() > 0 && !times.is_empty() {
             self.add_squares(values, number);
             self.add_times(values, times, number);
         }

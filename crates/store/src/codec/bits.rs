@@ -41,6 +41,19 @@ impl<'a> Packed<'a> {
         Ok(Packed { bytes: cursor.take(bits.div_ceil(8))?, count, width: width as usize })
     }
 
+    /// One number; 0 beyond them all.
+    pub(crate) fn get(&self, row: usize) -> u64 {
+        if self.width == 0 || row >= self.count {
+            return 0;
+        }
+        let (byte, shift) = (row * self.width / 8, row * self.width % 8);
+        let bytes = self.bytes.get(byte..).unwrap_or_default();
+        // The bits of a number lie in nine bytes at most.
+        let mut places = [0; 16];
+        places.iter_mut().zip(bytes).take(9).for_each(|(to, from)| *to = *from);
+        (u128::from_le_bytes(places) >> shift) as u64 & (u64::MAX >> (64 - self.width))
+    }
+
     /// Unpacks the numbers of some rows, in groups of at most 64 that end where a multiple of 64 begins; `each` gets the row
     /// of the first of a group and the group.
     pub(crate) fn each(&self, rows: Range<usize>, mut each: impl FnMut(usize, &mut [u64])) {
@@ -201,6 +214,15 @@ mod tests {
         pack(&mut packed, numbers.iter().copied(), 13);
         for rows in [0..0, 0..1, 5..64, 63..65, 64..128, 70..299, 299..300, 300..300] {
             assert_eq!(unpacked(&packed, 300, 13, rows.clone()), numbers[rows]);
+        }
+        for bits in 0..=64u32 {
+            let numbers = noise(70, bits);
+            let mut packed = Vec::new();
+            pack(&mut packed, numbers.iter().copied(), bits);
+            let packed =
+                Packed::take(&mut Cursor::new(&packed), 70, bits).expect("there are as many bytes as it takes");
+            assert!((0..70).all(|row| packed.get(row) == numbers[row]), "{bits} bits");
+            assert_eq!(packed.get(70), 0);
         }
     }
 }

@@ -19,6 +19,8 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use std::ops::Range;
+
 use pco::data_types::Number;
 
 use super::{Best, Effort, PCO_SAVES_MIN, grid, int, room::Room};
@@ -227,55 +229,68 @@ fn take_bits<F: Bits>(cursor: &mut Cursor) -> Result<F, Malformed> {
 
 /// The caller vouches for `count`: the memory for so many numbers is taken, whatever the bytes are.
 pub(crate) fn take<F: Bits>(cursor: &mut Cursor, count: usize) -> Result<Vec<F>, Malformed> {
+    take_rows(cursor, count, 0..count)
+}
+
+/// The same of some of the rows, without decoding the others where that can be avoided. They must lie below `count`.
+pub(crate) fn take_rows<F: Bits>(cursor: &mut Cursor, count: usize, rows: Range<usize>) -> Result<Vec<F>, Malformed> {
     if count == 0 {
         return Ok(Vec::new());
     }
     match cursor.u8()? {
-        CONSTANT => Ok(vec![take_bits(cursor)?; count]),
-        PLAIN => (0..count).map(|_| take_bits(cursor)).collect(),
-        PCO => take_pco(cursor, count),
+        CONSTANT => Ok(vec![take_bits(cursor)?; rows.len()]),
+        PLAIN => {
+            cursor.take(rows.start * F::BYTES)?;
+            rows.map(|_| take_bits(cursor)).collect()
+        }
+        PCO => {
+            let mut values = take_pco(cursor, count)?;
+            values.truncate(rows.end);
+            values.drain(..rows.start.min(values.len()));
+            Ok(values)
+        }
         SCALED => {
             let digits = cursor.u8()?;
             if digits > DIGITS_MAX {
                 return Err(Malformed("a scale has too many digits"));
             }
             let scale = 10f64.powi(i32::from(digits));
-            int::take_as(cursor, count, |_, integer| F::narrow(integer as f64 / scale), |_| true)
+            int::take_rows_as(cursor, count, rows, move |_, integer| F::narrow(integer as f64 / scale), |_| true)
         }
         DICTIONARY => {
             let len = cursor.count(DISTINCT_MAX)?;
             let distinct: Vec<F> = (0..len).map(|_| take_bits(cursor)).collect::<Result<_, _>>()?;
-            gather(cursor, count, &distinct)
+            gather(cursor, count, rows, &distinct)
         }
-        GRID => take_grid(cursor, count),
-        ORDERED => int::take_as(cursor, count, |_, place| at_place(place), |_| true),
+        GRID => take_grid(cursor, count, rows),
+        ORDERED => int::take_rows_as(cursor, count, rows, |_, place| at_place(place), |_| true),
         SORTED => {
             let len = cursor.count(DISTINCT_MAX)?;
             let distinct = int::take_as(cursor, len, |_, place| at_place(place), |_| true)?;
-            gather(cursor, count, &distinct)
+            gather(cursor, count, rows, &distinct)
         }
         _ => Err(Malformed("no such codec of floats")),
     }
 }
 
-fn take_grid<F: Bits>(cursor: &mut Cursor, count: usize) -> Result<Vec<F>, Malformed> {
+fn take_grid<F: Bits>(cursor: &mut Cursor, count: usize, rows: Range<usize>) -> Result<Vec<F>, Malformed> {
     let (least, step) = (f64::from_bits(cursor.u64()?), f64::from_bits(cursor.u64()?));
     // There are no more codes than values.
     let len = cursor.count(CODES_MAX.min(count))?;
     if len == 0 {
-        return int::take_as(cursor, count, |_, code| grid::value(least, step, code), |_| true);
+        return int::take_rows_as(cursor, count, rows, move |_, code| grid::value(least, step, code), |_| true);
     }
-    let place = |code: usize| ordered(grid::value::<F>(least, step, code as i64));
+    let place = move |code: usize| ordered(grid::value::<F>(least, step, code as i64));
     let table: Vec<F> =
-        int::take_as(cursor, len, |code, correction| at_place(place(code).wrapping_add(correction)), |_| true)?;
-    gather(cursor, count, &table)
+        int::take_as(cursor, len, move |code, correction| at_place(place(code).wrapping_add(correction)), |_| true)?;
+    gather(cursor, count, rows, &table)
 }
 
 /// Takes indices as what they point to.
-fn gather<F: Bits>(cursor: &mut Cursor, count: usize, table: &[F]) -> Result<Vec<F>, Malformed> {
+fn gather<F: Bits>(cursor: &mut Cursor, count: usize, rows: Range<usize>, table: &[F]) -> Result<Vec<F>, Malformed> {
     let last = table.len().checked_sub(1).ok_or(Malformed("a dictionary is empty"))?;
-    let value = |index: i64| table.get((index as usize).min(last)).copied().unwrap_or_default();
-    int::take_as(cursor, count, |_, index| value(index), |index| index as u64 <= last as u64)
+    let value = move |index: i64| table.get((index as usize).min(last)).copied().unwrap_or_default();
+    int::take_rows_as(cursor, count, rows, move |_, index| value(index), move |index| index as u64 <= last as u64)
 }
 
 pub(super) fn take_pco<T: Number + Default>(cursor: &mut Cursor, count: usize) -> Result<Vec<T>, Malformed> {
@@ -326,6 +341,11 @@ mod tests {
                 put(&mut bytes, &values, Effort::Flush);
                 let back: Vec<f64> = take(&mut Cursor::new(&bytes), values.len()).expect("it was written just now");
                 assert!(values.iter().map(|v| v.to_bits()).eq(back.iter().map(|v| v.to_bits())), "{name} of {count}");
+                for rows in [0..0, 0..1, 0..back.len() / 3, back.len() / 3..back.len(), back.len() - 1..back.len()] {
+                    let taken: Vec<f64> = take_rows(&mut Cursor::new(&bytes), back.len(), rows.clone()).expect(name);
+                    let wanted = back.get(rows.clone()).expect("they lie within").iter().map(|v| v.to_bits());
+                    assert!(taken.iter().map(|v| v.to_bits()).eq(wanted), "{name}: {rows:?} of {count}");
+                }
 
                 let narrow: Vec<f32> = values.iter().map(|value| *value as f32).collect();
                 let mut bytes = Vec::new();

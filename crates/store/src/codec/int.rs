@@ -17,6 +17,8 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use std::ops::Range;
+
 use super::{
     Best, Effort, PCO_ROWS_MIN, PCO_SAVES_MIN,
     bits::{self, Packed},
@@ -228,45 +230,57 @@ pub(crate) fn take(cursor: &mut Cursor, count: usize) -> Result<Vec<i64>, Malfor
 pub(crate) fn take_as<T>(
     cursor: &mut Cursor,
     count: usize,
-    make: impl Fn(usize, i64) -> T,
-    fits: impl Fn(i64) -> bool,
+    make: impl Fn(usize, i64) -> T + Copy,
+    fits: impl Fn(i64) -> bool + Copy,
+) -> Result<Vec<T>, Malformed> {
+    take_rows_as(cursor, count, 0..count, make, fits)
+}
+
+/// The same of some of the rows, without decoding the others where that can be avoided. They must lie below `count`.
+pub(crate) fn take_rows_as<T>(
+    cursor: &mut Cursor,
+    count: usize,
+    rows: Range<usize>,
+    make: impl Fn(usize, i64) -> T + Copy,
+    fits: impl Fn(i64) -> bool + Copy,
 ) -> Result<Vec<T>, Malformed> {
     if count == 0 {
         return Ok(Vec::new());
     }
     let codec = cursor.u8()?;
     if codec != DICTIONARY {
-        return take_flat(cursor, codec, Made::new(count, make, fits));
+        return take_flat(cursor, codec, count, Made::new(rows, make, fits));
     }
     let len = cursor.count(DISTINCT_MAX)?;
     let last = len.checked_sub(1).ok_or(Malformed("a dictionary is empty"))?;
     let codec = cursor.u8()?;
-    let distinct = take_flat(cursor, codec, Made::new(len, |_, value| value, fits))?;
+    let distinct = take_flat(cursor, codec, len, Made::new(0..len, |_, value| value, fits))?;
     let codec = cursor.u8()?;
-    let value = |index: i64| distinct.get((index as usize).min(last)).copied().unwrap_or_default();
-    let made = Made::new(count, |row, index| make(row, value(index)), |index| index as u64 <= last as u64);
-    take_flat(cursor, codec, made)
+    let distinct = distinct.as_slice();
+    let value = move |index: i64| distinct.get((index as usize).min(last)).copied().unwrap_or_default();
+    let made = Made::new(rows, move |row, index| make(row, value(index)), move |index| index as u64 <= last as u64);
+    take_flat(cursor, codec, count, made)
 }
 
 /// What is made of the numbers that were read.
 struct Made<T, M, F> {
-    count: usize,
+    rows: Range<usize>,
     out: Vec<T>,
     make: M,
     fits: F,
     all_fit: bool,
 }
 
-impl<T, M: Fn(usize, i64) -> T, F: Fn(i64) -> bool> Made<T, M, F> {
-    fn new(count: usize, make: M, fits: F) -> Made<T, M, F> {
-        Made { count, out: Vec::with_capacity(count), make, fits, all_fit: true }
+impl<T, M: Fn(usize, i64) -> T + Copy, F: Fn(i64) -> bool + Copy> Made<T, M, F> {
+    fn new(rows: Range<usize>, make: M, fits: F) -> Made<T, M, F> {
+        Made { out: Vec::with_capacity(rows.len()), rows, make, fits, all_fit: true }
     }
 
-    /// Whether all fit is gathered in a variable of this function: in one that a caller sees it would be written to memory
-    /// for each number, and twice the time would be spent on that.
+    /// Whether all fit is gathered in a variable of this function, and so are copies of the closures: what others may see must
+    /// be written to memory and read again for each number, and twice the time would be spent on that.
     #[inline(always)]
     fn extend(&mut self, values: impl Iterator<Item = i64>) {
-        let (make, fits, first) = (&self.make, &self.fits, self.out.len());
+        let (make, fits, first) = (self.make, self.fits, self.rows.start + self.out.len());
         let mut all_fit = true;
         self.out.extend(values.enumerate().map(|(place, value)| {
             all_fit &= fits(value);
@@ -281,55 +295,100 @@ impl<T, M: Fn(usize, i64) -> T, F: Fn(i64) -> bool> Made<T, M, F> {
 }
 
 /// All codecs but those that are made of others, so that no bytes make this call itself without end.
-fn take_flat<T, M: Fn(usize, i64) -> T, F: Fn(i64) -> bool>(
+fn take_flat<T, M: Fn(usize, i64) -> T + Copy, F: Fn(i64) -> bool + Copy>(
     cursor: &mut Cursor,
     codec: u8,
+    count: usize,
     mut made: Made<T, M, F>,
 ) -> Result<Vec<T>, Malformed> {
-    let count = made.count;
+    let rows = made.rows.clone();
     match codec {
         CONSTANT => {
             let value = cursor.zigzag()?;
-            made.extend((0..count).map(|_| value));
+            made.extend(rows.map(|_| value));
         }
         PACKED | PATCHED => {
             let least = cursor.zigzag()?;
             let (packed, mut patches) = take_packed(cursor, count, codec == PATCHED)?;
-            packed.each(0..count, |row, group| {
+            patches.skip_to(rows.start);
+            packed.each(rows, |row, group| {
                 patches.apply(row, group);
                 made.extend(group.iter().map(|number| least.wrapping_add(*number as i64)));
             });
+            patches.skip_to(count);
             *cursor = patches.end()?;
         }
         DELTA | PATCHED_DELTA => {
             let mut value = cursor.zigzag()?;
             let least = cursor.zigzag()?;
             let (packed, mut patches) = take_packed(cursor, count - 1, codec == PATCHED_DELTA)?;
-            made.extend(std::iter::once(value));
-            packed.each(0..count, |row, group| {
-                patches.apply(row, group);
+            if rows.contains(&0) {
+                made.extend(std::iter::once(value));
+            }
+            // A number is the sum of all steps before it.
+            packed.each(0..rows.end.saturating_sub(1), |step, group| {
+                patches.apply(step, group);
                 for step in group.iter_mut() {
-                    value = value.wrapping_add(least).wrapping_add(*step as i64);
+                    value = value.wrapping_add(least.wrapping_add(*step as i64));
                     *step = value as u64;
                 }
-                made.extend(group.iter().map(|value| *value as i64));
+                let before = rows.start.saturating_sub(step + 1);
+                made.extend(group.iter().skip(before).map(|value| *value as i64));
             });
+            patches.skip_to(count - 1);
             *cursor = patches.end()?;
         }
         RUNS => {
-            while made.out.len() < count {
-                let rows = cursor.count(count - made.out.len())?.max(1);
+            let mut row = 0;
+            while row < count {
+                let end = row + cursor.count(count - row)?.max(1);
                 let value = cursor.zigzag()?;
-                made.extend((0..rows).map(|_| value));
+                made.extend((row.max(rows.start)..end.min(rows.end)).map(|_| value));
+                row = end;
             }
         }
         PCO => {
             let values = super::float::take_pco(cursor, count)?;
-            made.extend(values.into_iter());
+            made.extend(values.get(rows).unwrap_or_default().iter().copied());
         }
         _ => return Err(Malformed("no such codec of integers")),
     }
     made.end()
+}
+
+/// Integers that are looked at one by one, in place where they are packed.
+pub(crate) enum Lookup<'a> {
+    Packed { least: i64, packed: Packed<'a>, patches: Vec<(usize, i64)> },
+    All(Vec<i64>),
+}
+
+impl<'a> Lookup<'a> {
+    pub(crate) fn take(cursor: &mut Cursor<'a>, count: usize) -> Result<Lookup<'a>, Malformed> {
+        let Some(codec @ (PACKED | PATCHED)) = cursor.first() else { return take(cursor, count).map(Lookup::All) };
+        cursor.u8()?;
+        let least = cursor.zigzag()?;
+        let (packed, mut patches) = take_packed(cursor, count, codec == PATCHED)?;
+        let mut found = Vec::with_capacity(patches.left + 1);
+        while patches.next < count {
+            found.push((patches.next, patches.high));
+            patches.step(patches.next);
+        }
+        *cursor = patches.end()?;
+        Ok(Lookup::Packed { least, packed, patches: found })
+    }
+
+    /// The number of a row; 0 beyond them all.
+    pub(crate) fn get(&self, row: usize) -> i64 {
+        match self {
+            Lookup::Packed { least, packed, patches } => {
+                let first = patches.partition_point(|(patched, _)| *patched < row);
+                let here = patches.get(first..).unwrap_or_default().iter().take_while(|(patched, _)| *patched == row);
+                let high = here.fold(0i64, |sum, (_, high)| sum.wrapping_add(*high));
+                least.wrapping_add(packed.get(row) as i64).wrapping_add(high)
+            }
+            Lookup::All(numbers) => numbers.get(row).copied().unwrap_or_default(),
+        }
+    }
 }
 
 /// Width, packed numbers and the patches to them.
@@ -383,6 +442,13 @@ impl<'a> Patches<'a> {
         }
     }
 
+    /// Passes over the patches of the numbers before `row`.
+    fn skip_to(&mut self, row: usize) {
+        while self.next < row {
+            self.step(self.next);
+        }
+    }
+
     /// What follows the patches, if each has found its number.
     fn end(self) -> Result<Cursor<'a>, Malformed> {
         match self.broken {
@@ -397,6 +463,15 @@ impl<'a> Patches<'a> {
 #[expect(clippy::indexing_slicing, reason = "a test may panic")]
 mod tests {
     use super::*;
+
+    fn some_rows(count: usize) -> Vec<Range<usize>> {
+        let places: Vec<usize> = [0, 1, 5, 63, 64, 65, 300, 511, count].into_iter().filter(|p| *p <= count).collect();
+        places
+            .iter()
+            .flat_map(|start| places.iter().map(move |end| *start..*end))
+            .filter(|r| r.start <= r.end)
+            .collect()
+    }
 
     #[test]
     fn integers_of_every_habit_come_back() {
@@ -433,8 +508,16 @@ mod tests {
                 let mut bytes = Vec::new();
                 put(&mut bytes, &values, Effort::Flush);
                 let mut cursor = Cursor::new(&bytes);
-                assert_eq!(take(&mut cursor, values.len()), Ok(values), "{name} of {count}");
+                assert_eq!(take(&mut cursor, values.len()).as_ref(), Ok(&values), "{name} of {count}");
                 assert!(cursor.is_empty(), "{name} of {count}");
+                let lookup = Lookup::take(&mut Cursor::new(&bytes), values.len()).expect("it was written just now");
+                assert!((0..values.len()).all(|row| lookup.get(row) == values[row]), "{name} of {count}");
+                for rows in some_rows(values.len()) {
+                    let mut cursor = Cursor::new(&bytes);
+                    let taken = take_rows_as(&mut cursor, values.len(), rows.clone(), |row, n| (row, n), |_| true);
+                    let expected: Vec<(usize, i64)> = rows.clone().map(|row| (row, values[row])).collect();
+                    assert_eq!(taken, Ok(expected), "{name}: {rows:?} of {count}");
+                }
             }
         }
     }

@@ -13,6 +13,8 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use std::ops::Range;
+
 use sample::Timestamp;
 
 use super::{
@@ -120,6 +122,11 @@ fn cost(numbers: &[i64]) -> f64 {
 
 /// The caller vouches for `count`: the memory for so many times is taken, whatever the bytes are.
 pub(crate) fn take(cursor: &mut Cursor, count: usize) -> Result<Vec<Timestamp>, Malformed> {
+    take_rows(cursor, count, 0..count)
+}
+
+/// The same of some of the rows, without decoding the others where that can be avoided. They must lie below `count`.
+pub(crate) fn take_rows(cursor: &mut Cursor, count: usize, rows: Range<usize>) -> Result<Vec<Timestamp>, Malformed> {
     if count == 0 {
         return Ok(Vec::new());
     }
@@ -128,15 +135,15 @@ pub(crate) fn take(cursor: &mut Cursor, count: usize) -> Result<Vec<Timestamp>, 
     let times: Vec<Timestamp> = match codec {
         STEP => {
             let step = cursor.zigzag()?;
-            (0..count as i64).map(|i| Timestamp::from_nanos(first.wrapping_add(i.wrapping_mul(step)))).collect()
+            rows.map(|row| Timestamp::from_nanos(stepped(first, step, row))).collect()
         }
-        LINEAR => take_linear(cursor, count, first, |rest| rest)?,
-        DELTA => take_delta(cursor, count, first, 1)?,
+        LINEAR => take_linear(cursor, count, rows, first, |rest| rest)?,
+        DELTA => take_delta(cursor, count, rows, first, 1)?,
         TICKS => {
             let tick = cursor.varint()? as i64;
             match cursor.u8()? {
-                LINEAR => take_linear(cursor, count, first, |ticks| ticks.wrapping_mul(tick))?,
-                DELTA => take_delta(cursor, count, first, tick)?,
+                LINEAR => take_linear(cursor, count, rows, first, move |ticks| ticks.wrapping_mul(tick))?,
+                DELTA => take_delta(cursor, count, rows, first, tick)?,
                 _ => return Err(Malformed("no such codec of times")),
             }
         }
@@ -145,18 +152,29 @@ pub(crate) fn take(cursor: &mut Cursor, count: usize) -> Result<Vec<Timestamp>, 
     if times.is_sorted() { Ok(times) } else { Err(Malformed("its times go backwards")) }
 }
 
+fn stepped(first: i64, step: i64, row: usize) -> i64 {
+    first.wrapping_add((row as i64).wrapping_mul(step))
+}
+
 fn take_linear(
     cursor: &mut Cursor,
     count: usize,
+    rows: Range<usize>,
     first: i64,
-    scaled: impl Fn(i64) -> i64,
+    scaled: impl Fn(i64) -> i64 + Copy,
 ) -> Result<Vec<Timestamp>, Malformed> {
     let period = cursor.i64()?;
-    let time = |i, rest: i64| first.wrapping_add(scaled(predicted(period, i).wrapping_add(rest)));
-    int::take_as(cursor, count, |i, rest| Timestamp::from_nanos(time(i, rest)), |_| true)
+    let time = move |i, rest: i64| first.wrapping_add(scaled(predicted(period, i).wrapping_add(rest)));
+    int::take_rows_as(cursor, count, rows, move |i, rest| Timestamp::from_nanos(time(i, rest)), |_| true)
 }
 
-fn take_delta(cursor: &mut Cursor, count: usize, first: i64, tick: i64) -> Result<Vec<Timestamp>, Malformed> {
+fn take_delta(
+    cursor: &mut Cursor,
+    count: usize,
+    rows: Range<usize>,
+    first: i64,
+    tick: i64,
+) -> Result<Vec<Timestamp>, Malformed> {
     let mut times = int::take_as(cursor, count - 1, |_, step| Timestamp::from_nanos(step), |_| true)?;
     let mut time = first;
     for next in &mut times {
@@ -165,12 +183,85 @@ fn take_delta(cursor: &mut Cursor, count: usize, first: i64, tick: i64) -> Resul
         time = time.wrapping_add(step);
     }
     times.push(Timestamp::from_nanos(time));
+    times.truncate(rows.end);
+    times.drain(..rows.start.min(times.len()));
     Ok(times)
+}
+
+/// Times that are looked for, in place where they are packed.
+pub(crate) struct Lookup<'a> {
+    count: usize,
+    first: i64,
+    form: Form<'a>,
+}
+
+enum Form<'a> {
+    Step(i64),
+    Linear { tick: i64, period: i64, rests: int::Lookup<'a> },
+    All(Vec<Timestamp>),
+}
+
+impl<'a> Lookup<'a> {
+    /// What is looked for is only found if the times ascend, as those of a block do that is as it was written.
+    pub(crate) fn take(column: Cursor<'a>, count: usize) -> Result<Lookup<'a>, Malformed> {
+        let mut cursor = column;
+        let (codec, first) = (cursor.u8()?, cursor.i64()?);
+        let tick = if codec == TICKS { cursor.varint()? as i64 } else { 1 };
+        let codec = if codec == TICKS { cursor.u8()? } else { codec };
+        let form = match codec {
+            STEP => Form::Step(cursor.zigzag()?),
+            LINEAR => Form::Linear { tick, period: cursor.i64()?, rests: int::Lookup::take(&mut cursor, count)? },
+            _ => Form::All(take(&mut { column }, count)?),
+        };
+        Ok(Lookup { count, first, form })
+    }
+
+    pub(crate) fn get(&self, row: usize) -> Timestamp {
+        match &self.form {
+            Form::Step(step) => Timestamp::from_nanos(stepped(self.first, *step, row)),
+            Form::Linear { tick, period, rests } => {
+                let ticks = predicted(*period, row).wrapping_add(rests.get(row));
+                Timestamp::from_nanos(self.first.wrapping_add(ticks.wrapping_mul(*tick)))
+            }
+            Form::All(times) => times.get(row).copied().unwrap_or_default(),
+        }
+    }
+
+    /// How many rows lie before a time.
+    pub(crate) fn rows_before(&self, time: Timestamp) -> usize {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(middle) < time {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Finds each of some times, and takes rows without the others.
+    #[expect(clippy::indexing_slicing, reason = "a test may panic")]
+    fn look_up(bytes: &[u8], times: &[Timestamp], name: &str) {
+        let lookup = Lookup::take(Cursor::new(bytes), times.len()).expect("it was written just now");
+        for row in (0..times.len()).step_by(1 + times.len() / 97) {
+            assert_eq!(lookup.get(row), times[row], "{name}: row {row}");
+            for time in [-1, 0, 1].map(|off| Timestamp::from_nanos(times[row].nanos().saturating_add(off))) {
+                let before = times.partition_point(|other| *other < time);
+                assert_eq!(lookup.rows_before(time), before, "{name}: {time} of {}", times.len());
+            }
+            for rows in [0..row, row..times.len(), row / 3..row] {
+                let taken = take_rows(&mut Cursor::new(bytes), times.len(), rows.clone());
+                assert_eq!(taken.as_deref(), Ok(&times[rows]), "{name}");
+            }
+        }
+    }
 
     #[test]
     fn times_of_every_habit_come_back() {
@@ -193,8 +284,9 @@ mod tests {
                 let mut bytes = Vec::new();
                 put(&mut bytes, &times, Effort::Flush);
                 let mut cursor = Cursor::new(&bytes);
-                assert_eq!(take(&mut cursor, times.len()), Ok(times), "{name} of {count}");
+                assert_eq!(take(&mut cursor, times.len()).as_ref(), Ok(&times), "{name} of {count}");
                 assert!(cursor.is_empty(), "{name} of {count}");
+                look_up(&bytes, &times, name);
             }
         }
     }

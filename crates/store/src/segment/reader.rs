@@ -23,7 +23,8 @@ use super::{
     names, tables,
 };
 use crate::{
-    Error, Summary, block,
+    Error, Summary,
+    block::{self, Columns},
     bytes::{Cursor, Malformed},
     disk::Objects,
     segment_format::{HEADER_LEN, MAGIC, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN, TAIL_MAGIC, VERSION},
@@ -34,6 +35,8 @@ const END_BYTES: u64 = 16 << 10;
 
 /// So much of the levels of a PV is read at once: those of long stretches, which come first.
 const LEVEL_BYTES: u32 = 16 << 10;
+
+const OTHER_BLOCK: Malformed = Malformed("it is not the block that the index means");
 
 /// A segment that readers use. Its file goes when the last of them is done with it, if it was replaced meanwhile.
 #[derive(Debug)]
@@ -178,6 +181,31 @@ impl Segment {
 
     /// The samples of a block, verified against checksum and index.
     pub(crate) fn read(&self, pv: PvId, entry: &Entry) -> Result<Batch, Error> {
+        self.verify(pv, entry, &self.block_bytes(pv, entry)?)
+    }
+
+    /// What of a block a function makes of its columns, which are verified against checksum and index.
+    pub(crate) fn read_columns<T>(
+        &self,
+        pv: PvId,
+        entry: &Entry,
+        make: impl FnOnce(&Columns) -> Result<T, Malformed>,
+    ) -> Result<T, Error> {
+        let bytes = self.block_bytes(pv, entry)?;
+        let made = Columns::of(&bytes).and_then(|columns| {
+            let times = columns.times()?;
+            let ends = (times.get(0), times.get(columns.count.saturating_sub(1)));
+            let found = (columns.pv, columns.value_type, columns.count, ends);
+            if found == (pv, entry.value_type, entry.count as usize, (entry.t0, entry.t1)) {
+                make(&columns)
+            } else {
+                Err(OTHER_BLOCK)
+            }
+        });
+        made.map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason))
+    }
+
+    fn block_bytes(&self, pv: PvId, entry: &Entry) -> Result<Vec<u8>, Error> {
         if entry.offset.saturating_add(u64::from(entry.len)) > self.manifest.tables_at {
             return Err(self.corrupt_block(pv, entry, "the index points beyond the end of the blocks"));
         }
@@ -186,7 +214,7 @@ impl Segment {
             io::ErrorKind::UnexpectedEof => self.corrupt_block(pv, entry, "the file ends before it"),
             _ => io_error(&self.manifest.key, error),
         })?;
-        self.verify(pv, entry, &bytes)
+        Ok(bytes)
     }
 
     /// Reads bytes of neighbouring blocks, which are to be verified one by one.
@@ -207,11 +235,7 @@ impl Segment {
             && batch.len() == entry.count as usize
             && batch.times().first() == Some(&entry.t0)
             && batch.times().last() == Some(&entry.t1);
-        if owner == pv && fits {
-            Ok(batch)
-        } else {
-            Err(self.corrupt_block(pv, entry, "it is not the block that the index means"))
-        }
+        if owner == pv && fits { Ok(batch) } else { Err(self.corrupt_block(pv, entry, OTHER_BLOCK.0)) }
     }
 
     /// The names of its PVs, as far as they were known when it was written.
