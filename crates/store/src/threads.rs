@@ -25,9 +25,11 @@ const WRITE_DELAY: Duration = Duration::from_millis(10);
 /// How often the flushing thread looks whether it is wanted.
 const FLUSH_POLL: Duration = Duration::from_millis(50);
 
-/// How often the compacting thread looks whether there is something to merge, and how long it waits after a failure.
+/// How often the compacting thread looks whether there is something to merge.
 const COMPACT_POLL: Duration = Duration::from_millis(250);
-const COMPACT_RETRY: Duration = Duration::from_secs(60);
+/// How long merging and moving wait after a failure, and after each that follows twice as long up to the other.
+const RETRY_FIRST: Duration = Duration::from_secs(1);
+const RETRY_LAST: Duration = Duration::from_secs(60);
 
 /// So long a merge waits for flushes in all, and looks whether it still must.
 const MAKE_WAY: Duration = Duration::from_secs(30);
@@ -61,6 +63,21 @@ impl Stop {
             drop(self.signal.wait_timeout(guard, time).expect("no holder of this lock panics"));
         }
         !self.asked.load(Relaxed)
+    }
+}
+
+/// How long to wait after failures that follow one another.
+#[derive(Debug, Default)]
+struct Retry(Option<Duration>);
+
+impl Retry {
+    fn failed(&mut self) -> Duration {
+        let next = self.0.map_or(RETRY_FIRST, |last| (last * 2).min(RETRY_LAST));
+        *self.0.insert(next)
+    }
+
+    fn done(&mut self) {
+        self.0 = None;
     }
 }
 
@@ -144,6 +161,7 @@ fn flush(engine: &Engine, stop: &Stop) {
 
 fn compact(engine: &Engine, stop: &Stop) {
     let mut pause = COMPACT_POLL;
+    let mut retry = Retry::default();
     while stop.wait(pause) {
         let now = engine.ingest().alive;
         let patience = Cell::new(MAKE_WAY);
@@ -158,12 +176,15 @@ fn compact(engine: &Engine, stop: &Stop) {
             Compaction::Nothing => engine.expire(now, &go_on),
             done => Ok(done),
         });
+        if done.is_ok() {
+            retry.done();
+        }
         pause = match done {
             Ok(Compaction::Done) => Duration::ZERO,
             Ok(Compaction::Nothing | Compaction::Stopped) => COMPACT_POLL,
             Err(error) => {
                 engine.counters.problem(format!("segments cannot be merged or taken away: {error}"));
-                COMPACT_RETRY
+                retry.failed()
             }
         };
     }
@@ -173,6 +194,7 @@ fn compact(engine: &Engine, stop: &Stop) {
 fn move_segments(engine: &Engine, stop: &Stop) {
     let mut looked: Option<Instant> = None;
     let mut pause = Duration::ZERO;
+    let mut retry = Retry::default();
     while stop.wait(pause) {
         pause = MOVE_POLL;
         let patience = if engine.places.iter().all(|place| place.is_usable()) { LOOK_EACH } else { LOOK_AGAIN };
@@ -183,10 +205,17 @@ fn move_segments(engine: &Engine, stop: &Stop) {
             }
         }
         let now = engine.ingest().alive;
-        while let Ok(Compaction::Done) = engine.move_next(now, &|| !stop.asked.load(Relaxed)).inspect_err(|error| {
-            engine.counters.problem(format!("a segment cannot be moved: {error}"));
-            stop.wait(COMPACT_RETRY);
-        }) {}
+        loop {
+            match engine.move_next(now, &|| !stop.asked.load(Relaxed)) {
+                Ok(Compaction::Done) => retry.done(),
+                Ok(_) => break,
+                Err(error) => {
+                    engine.counters.problem(format!("a segment cannot be moved: {error}"));
+                    pause = retry.failed();
+                    break;
+                }
+            }
+        }
     }
 }
 

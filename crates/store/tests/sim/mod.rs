@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod folder;
 pub(crate) mod gate;
+pub(crate) mod matrix;
 
 use std::{
     collections::{HashMap, HashSet},
