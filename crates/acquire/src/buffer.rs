@@ -27,6 +27,9 @@ struct Queue {
     bytes: usize,
     /// By cause too: what a full queue lost before the store was known to refuse is not the store's loss.
     losses: HashMap<(PvId, GapCause), Gap>,
+    /// Where the last of them that was drained ends. A gap is known by where it begins: of two that began at the same time the
+    /// second would take the place of the first, and what that one has counted.
+    ended: HashMap<(PvId, GapCause), Timestamp>,
     refused: bool,
     closed: bool,
 }
@@ -62,9 +65,10 @@ impl Buffer {
         let mut queue = self.lock();
         if too_large || queue.bytes + size > self.bytes_max && matches!(fact, Fact::Sample(_)) {
             let cause = if queue.refused || too_large { GapCause::StoreRefused } else { GapCause::QueueFull };
-            let loss = queue.losses.entry((pv, cause)).or_insert(Gap { from: now, to: None, cause, lost: 0 });
+            let from = queue.ended.get(&(pv, cause)).map_or(now, |ended| now.max(*ended));
+            let loss = queue.losses.entry((pv, cause)).or_insert(Gap { from, to: None, cause, lost: 0 });
             loss.lost += 1;
-            loss.to = Some(Timestamp::from_nanos(now.nanos().saturating_add(1)));
+            loss.to = Some(Timestamp::from_nanos(now.max(loss.from).nanos().saturating_add(1)));
             return Offered::Lost(cause);
         }
         self.take(queue, pv, fact, size);
@@ -93,7 +97,9 @@ impl Buffer {
         }
         let facts = std::mem::take(&mut queue.facts);
         let bytes = facts.iter().map(|(_, fact)| FACT_BYTES + payload_bytes(fact)).sum();
-        let losses = queue.losses.drain().map(|((pv, _), gap)| (pv, gap)).collect();
+        let lost = std::mem::take(&mut queue.losses);
+        queue.ended.extend(lost.iter().filter_map(|(key, gap)| Some((*key, gap.to?))));
+        let losses = lost.into_iter().map(|((pv, _), gap)| (pv, gap)).collect();
         Drained { facts, losses, bytes, closed: queue.closed }
     }
 
@@ -194,6 +200,23 @@ mod tests {
             buffer.drain(Duration::ZERO).losses.iter().map(|(_, gap)| (gap.cause, gap.lost)).collect();
         lost.sort_by_key(|(_, lost)| *lost);
         assert_eq!(lost, [(GapCause::StoreRefused, 1), (GapCause::QueueFull, 2)]);
+    }
+
+    /// What comes in one packet has one time of arrival, and the writer may drain in between.
+    #[test]
+    fn losses_of_one_moment_that_are_drained_apart_are_gaps_apart() {
+        let buffer = Buffer::new(0);
+        let mut gaps = HashMap::new();
+        for now in [5, 5, 5, 4, 9] {
+            assert_eq!(
+                buffer.offer(PvId(1), sample(5), Timestamp::from_nanos(now)),
+                Offered::Lost(GapCause::QueueFull)
+            );
+            let losses = buffer.drain(Duration::ZERO).losses;
+            gaps.extend(losses.into_iter().map(|(pv, gap)| ((pv, gap.from, gap.cause), gap)));
+        }
+        assert_eq!(gaps.values().map(|gap| gap.lost).sum::<u64>(), 5);
+        assert!(gaps.values().all(|gap| gap.to > Some(gap.from)));
     }
 
     #[test]
