@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   presets, options ─► plan (what each PV holds at each update) ─► ca    servers of Channel Access, on threads of their own
+//!                         shape (what it is by pvAccess)         ─► pva   servers of pvAccess, the same
 //!                         pacer (when updates are due)         ─►
 //!                         chaos (what disturbs the clients)    ─►        report: what was made, sent, left out
 //! ```
@@ -15,9 +16,12 @@ mod pacer;
 mod payload;
 mod plan;
 mod presets;
+mod pva;
 mod report;
+mod shape;
 
 use std::{
+    io,
     net::SocketAddr,
     ops::Range,
     sync::{
@@ -45,46 +49,81 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
         return Ok(());
     }
     let behaviour = options.behaviour();
-    let (farms, addresses) = farms(&plan, options, &behaviour)?;
+    let (farms, ca) = ca_farms(&plan, options, &behaviour)?;
+    let (pva_farms, pva) = pva_farms(&plan, options, &behaviour)?;
     let stop = AtomicBool::new(false);
     let clock = Clock::start();
     let start = Instant::now();
-    report::serving(options.case(), &plan, &addresses, options.form());
-    let tallies = thread::scope(|scope| -> Outcome<Vec<Tally>> {
+    report::serving(options.case(), &plan, (&ca, &pva), options.form());
+    let (tallies, pva_tallies) = thread::scope(|scope| -> Outcome<(Vec<Tally>, Vec<pva::Tally>)> {
         let drain = options.drain();
-        let run = |farm: Farm| {
-            let (chaos, stop) = (behaviour.chaos.clone(), &stop);
-            scope.spawn(move || farm.run(start, chaos, stop, drain))
-        };
+        let (chaos, stop) = (&behaviour.chaos, &stop);
+        let run = |farm: Farm| scope.spawn(move || farm.run(start, chaos.clone(), stop, drain));
+        let run_pva = |farm: pva::Farm| scope.spawn(move || farm.run(start, chaos.clone(), stop, drain));
         let threads: Vec<_> = farms.into_iter().map(run).collect();
+        let pva_threads: Vec<_> = pva_farms.into_iter().map(run_pva).collect();
         let waited = wait(options.seconds);
         stop.store(true, Relaxed);
-        let joined = threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread of the farm panicked"));
-        let tallies = joined.map(|tally| Ok(tally??)).collect();
-        waited.and(tallies)
+        let tallies = threads.into_iter().map(join).collect::<Outcome<_>>()?;
+        let pva_tallies = pva_threads.into_iter().map(join).collect::<Outcome<_>>()?;
+        waited.map(|()| (tallies, pva_tallies))
     })?;
-    report::done(options.case(), &tallies, clock.passed(), options.form());
+    let passed = clock.passed();
+    if options.protocol.has_ca() {
+        report::done(options.case(), &tallies, passed, options.form());
+    }
+    if options.protocol.has_pva() {
+        report::done_pva(options.case(), &pva_tallies, passed, options.form());
+    }
     Ok(())
 }
 
+fn join<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> Outcome<T> {
+    Ok(thread.join().map_err(|_| "a thread of the farm panicked")??)
+}
+
 /// One farm for each thread, each with its share of the servers, and where these are.
-fn farms(plan: &Arc<Plan>, options: &Options, behaviour: &Behaviour) -> Outcome<(Vec<Farm>, Vec<SocketAddr>)> {
-    let threads = options.threads.clamp(1, options.servers);
-    let mut farms: Vec<Farm> = (0..threads).map(|_| Farm::new(Arc::clone(plan))).collect::<Result<_, _>>()?;
-    let mut addresses = Vec::new();
-    let mut add = |number: u32, pvs: Range<u32>| -> Outcome<()> {
-        let port = if options.port == 0 { 0 } else { options.port + u16::try_from(number)? };
-        addresses.push(farms[(number % threads) as usize].serve(port, pvs, behaviour)?);
-        Ok(())
-    };
-    let share = |server: u32| (u64::from(plan.len()) * u64::from(server) / u64::from(options.servers)) as u32;
-    for server in 0..options.servers {
-        add(server, share(server)..share(server + 1))?;
+fn ca_farms(plan: &Arc<Plan>, options: &Options, behaviour: &Behaviour) -> Outcome<(Vec<Farm>, Vec<SocketAddr>)> {
+    if !options.protocol.has_ca() {
+        return Ok((Vec::new(), Vec::new()));
     }
-    if options.duplicate {
-        add(options.servers, 0..plan.len())?;
+    let mut farms: Vec<Farm> = (0..options.threads()).map(|_| Farm::new(Arc::clone(plan))).collect::<Result<_, _>>()?;
+    let mut addresses = Vec::new();
+    for (number, pvs) in shares(plan, options) {
+        let farm = &mut farms[(number % options.threads()) as usize];
+        addresses.push(farm.serve(port(options.port, number)?, pvs, behaviour)?);
     }
     Ok((farms, addresses))
+}
+
+/// The same by pvAccess.
+fn pva_farms(plan: &Arc<Plan>, options: &Options, behaviour: &Behaviour) -> Outcome<(Vec<pva::Farm>, Vec<SocketAddr>)> {
+    if !options.protocol.has_pva() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let mut farms: Vec<pva::Farm> =
+        (0..options.threads()).map(|_| pva::Farm::new(Arc::clone(plan))).collect::<Outcome<_>>()?;
+    let mut addresses = Vec::new();
+    for (number, pvs) in shares(plan, options) {
+        let farm = &mut farms[(number % options.threads()) as usize];
+        let seed = options.seed + u64::from(number);
+        addresses.push(farm.serve(port(options.pva_port, number)?, pvs, behaviour, seed)?);
+    }
+    Ok((farms, addresses))
+}
+
+/// The PVs of each server by its number; the last may have them all once more.
+fn shares(plan: &Plan, options: &Options) -> Vec<(u32, Range<u32>)> {
+    let begin = |server: u32| (u64::from(plan.len()) * u64::from(server) / u64::from(options.servers)) as u32;
+    let mut shares: Vec<_> = (0..options.servers).map(|server| (server, begin(server)..begin(server + 1))).collect();
+    if options.duplicate {
+        shares.push((options.servers, 0..plan.len()));
+    }
+    shares
+}
+
+fn port(first: u16, number: u32) -> Outcome<u16> {
+    Ok(if first == 0 { 0 } else { first + u16::try_from(number)? })
 }
 
 /// Until somebody ends the program, or the time is over.

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use super::{kind::Kind, payload::Base};
+use epics::pva::server::Breach;
+
+use super::{kind::Kind, payload::Base, shape::Shape};
 
 /// PVs of one type that are updated together.
 pub(crate) struct Group {
@@ -28,6 +30,10 @@ pub(crate) struct Group {
     clock: Vec<ClockChange>,
     /// What the elements of arrays are copied from.
     pub(crate) base: Base,
+    /// What the PVs are by pvAccess.
+    pub(crate) shape: Shape,
+    /// By pvAccess, one message in so many is broken in this way.
+    pub(crate) breach: Option<(Breach, u32)>,
 }
 
 /// What the elements of an array do, besides those with the count and the number of the PV.
@@ -120,6 +126,11 @@ impl Group {
         [(0, 0), (1, 4), (2, 3), (3, 17)][(step % 4) as usize]
     }
 
+    /// Whether the alarm ever changes.
+    pub(crate) fn has_alarms(&self) -> bool {
+        self.alarms > 0
+    }
+
     /// By how much the clock is wrong; none if it says that the record was never processed.
     pub(crate) fn clock_at(&self, nanos: u64) -> Option<i64> {
         let place = self.clock.partition_point(|change| change.at_nanos <= nanos);
@@ -146,6 +157,8 @@ impl FromStr for Group {
             slices: 1,
             clock: Vec::new(),
             base: Base::default(),
+            shape: Shape::Plain,
+            breach: None,
         };
         for word in text.split(',').filter(|word| !word.is_empty()) {
             let (key, value) = word.split_once('=').ok_or_else(|| format!("{word:?} is no KEY=VALUE"))?;
@@ -153,6 +166,9 @@ impl FromStr for Group {
         }
         if group.length.is_some() && matches!(group.kind, Kind::Enum | Kind::String) {
             return Err(format!("{text:?} asks for an array of enums or strings, which is not simulated"));
+        }
+        if group.length.is_none() && matches!(group.shape, Shape::Table | Shape::Image) {
+            return Err(format!("{text:?} asks for a table or an image without a length"));
         }
         group.slices = group.slices.clamp(1, group.count);
         group.base = Base::new(group.kind, group.length.unwrap_or(0), group.payload);
@@ -186,6 +202,8 @@ impl Group {
             "active" => self.active = positive()?.into(),
             "rest" => self.rest = number()?.into(),
             "slices" => self.slices = positive()?,
+            "shape" => self.shape = value.parse()?,
+            "breach" => self.breach = Some(breach(value)?),
             "clock" => {
                 self.clock = value.split(';').map(str::parse).collect::<Result<_, _>>()?;
                 self.clock.sort_by_key(|change| change.at_nanos);
@@ -194,6 +212,15 @@ impl Group {
         }
         Ok(())
     }
+}
+
+/// A breach of the protocol and how rare it is, such as `garbage/10`.
+fn breach(text: &str) -> Result<(Breach, u32), String> {
+    let known = || Breach::ALL.map(|(_, word)| word).join(", ");
+    let refused = || format!("breach is {text:?}, expected WORD/N with one of {}", known());
+    let (word, one_in) = text.split_once('/').unwrap_or((text, "1"));
+    let found = Breach::ALL.into_iter().find(|(_, name)| *name == word).ok_or_else(refused)?;
+    Ok((found.0, one_in.parse().ok().filter(|one_in| *one_in > 0).ok_or_else(refused)?))
 }
 
 impl FromStr for ClockChange {
@@ -248,6 +275,10 @@ mod tests {
             ("rate=-1", "rate"),
             ("clock=soon", "clock"),
             ("type=enum,length=3", "enums"),
+            ("shape=circle", "image"),
+            ("shape=table", "length"),
+            ("breach=noise", "garbage"),
+            ("breach=garbage/0", "WORD/N"),
             ("name", "KEY=VALUE"),
         ] {
             let error = text.parse::<Group>().err().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use epics::ca::server::Depth;
 
 use super::{
@@ -27,11 +27,19 @@ pub(crate) struct Options {
     /// type: f64 f32 i32 i16 u8 enum string. length: of an array. payload: ess (only element 0 changes), smooth, noise.
     /// alarms=N: another alarm after N updates. active=A,rest=R: A updates, then R periods of nothing. slices=N: not all at
     /// once, but in N parts. clock=JUMP@TIME;...: from then on stamps are wrong by so many seconds, or "never" set.
+    /// By pvAccess, shape: plain table image statistic multi names mixture. breach=WORD/N: one message in N is garbage,
+    /// truncated, oversize, wrong-request, introspection, lost-segment, framing, monster or silence.
     #[arg(long, value_name = "PROPERTIES", verbatim_doc_comment)]
     group: Vec<String>,
     /// The names of the PVs, one a line, as `pvark add -` takes them.
     #[arg(long)]
     pub(crate) list_pvs: bool,
+    /// By which protocol the PVs are served.
+    #[arg(long, value_enum, default_value_t = Protocol::Ca)]
+    pub(crate) protocol: Protocol,
+    /// The port of the first pvAccess server, for searches and circuits, as --port is for Channel Access.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) pva_port: u16,
     /// The port of the first server, on loopback; others take the ports that follow. Any free ports if 0.
     #[arg(long, default_value_t = 0)]
     pub(crate) port: u16,
@@ -40,7 +48,7 @@ pub(crate) struct Options {
     pub(crate) servers: u32,
     /// Threads among which the servers are divided.
     #[arg(long, default_value_t = 1)]
-    pub(crate) threads: u32,
+    threads: u32,
     /// One more server that has all the PVs too.
     #[arg(long)]
     pub(crate) duplicate: bool,
@@ -48,7 +56,8 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) seconds: Option<f64>,
     /// Places in the queue of a subscription before a newer update takes the last one, as in an IOC, which has 4; 0 for a queue
-    /// without end, which loses nothing.
+    /// without end, which loses nothing. By pvAccess the client says how many places there are, and 0 lets the PVs wait for
+    /// it.
     #[arg(long, default_value_t = 4)]
     queue: usize,
     /// At the end, time to send what still waits, in seconds.
@@ -74,10 +83,31 @@ pub(crate) struct Options {
     nonsense: f64,
     /// The seed of the nonsense.
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub(crate) seed: u64,
     /// One JSON object a line instead of a table.
     #[arg(long)]
     json: bool,
+}
+
+/// By which protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Protocol {
+    /// Channel Access.
+    Ca,
+    /// pvAccess.
+    Pva,
+    /// Both, by threads of their own.
+    Both,
+}
+
+impl Protocol {
+    pub(crate) fn has_ca(self) -> bool {
+        self != Protocol::Pva
+    }
+
+    pub(crate) fn has_pva(self) -> bool {
+        self != Protocol::Ca
+    }
 }
 
 impl Options {
@@ -100,6 +130,11 @@ impl Options {
 
     pub(crate) fn form(&self) -> Form {
         if self.json { Form::Json } else { Form::Table }
+    }
+
+    /// Never more than servers.
+    pub(crate) fn threads(&self) -> u32 {
+        self.threads.clamp(1, self.servers)
     }
 
     pub(crate) fn drain(&self) -> Duration {

@@ -63,6 +63,11 @@ impl Plan {
         &self.groups[place - 1]
     }
 
+    /// The number of its group.
+    pub(crate) fn group_number(&self, pv: u32) -> usize {
+        self.groups.partition_point(|group| group.first <= pv).saturating_sub(1)
+    }
+
     /// The value of a PV at an update.
     pub(crate) fn value(&self, pv: u32, number: u64) -> Value {
         let group = self.group(pv);

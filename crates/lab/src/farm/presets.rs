@@ -34,6 +34,32 @@ pub(crate) const PRESETS: &[Preset] = &[
             "name=T:never,clock=never@0",
         ],
     },
+    Preset {
+        name: "structures",
+        what: "a structure of each kind, by pvAccess: tables, images, statistics, unions",
+        groups: &[
+            "name=N:table,shape=table,length=20,alarms=5",
+            "name=N:image,shape=image,type=i16,length=10000,payload=smooth,rate=14",
+            "name=N:image:f32,shape=image,type=f32,length=100,payload=noise",
+            "name=N:statistic,shape=statistic,alarms=3",
+            "name=N:multi,shape=multi",
+            "name=N:names,shape=names",
+            "name=N:mixture,shape=mixture",
+        ],
+    },
+    Preset {
+        name: "hostile",
+        what: "by pvAccess, a PV that breaks the protocol in each way that spares its circuit, and one that does not",
+        groups: &[
+            "name=H:garbage,breach=garbage/10",
+            "name=H:truncated,breach=truncated/10",
+            "name=H:oversize,breach=oversize/10",
+            "name=H:wrong-request,breach=wrong-request/10",
+            "name=H:introspection,breach=introspection/1",
+            "name=H:silence,breach=silence/10",
+            "name=H:good,count=100",
+        ],
+    },
     Preset { name: "scalars", what: "50,000 floats at 10 Hz", groups: &["name=S:,count=50000"] },
     Preset { name: "many", what: "100,000 floats at 0.1 Hz", groups: &["name=M:,count=100000,rate=0.1,slices=100"] },
     Preset {

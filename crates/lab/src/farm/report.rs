@@ -2,26 +2,65 @@
 
 use std::net::SocketAddr;
 
-use super::{ca::Tally, plan::Plan};
+use super::{ca::Tally, plan::Plan, pva};
 use crate::measure::{self, Form, Measured, Passed};
 
 const BENCH: &str = "ioc";
 
 /// Where the servers are, and when update 0 was made.
-pub(crate) fn serving(case: &str, plan: &Plan, addresses: &[SocketAddr], form: Form) {
-    let addresses: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+pub(crate) fn serving(case: &str, plan: &Plan, (ca, pva): (&[SocketAddr], &[SocketAddr]), form: Form) {
+    let words = |addresses: &[SocketAddr]| addresses.iter().map(SocketAddr::to_string).collect::<Vec<_>>();
     match form {
         Form::Table => {
             measure::tell(&format!("{} PVs, {:.1} MB/s", plan.len(), plan.bytes_per_second() / 1e6));
-            measure::tell(&format!("EPICS_CA_AUTO_ADDR_LIST=NO EPICS_CA_ADDR_LIST=\"{}\"", addresses.join(" ")));
+            for (protocol, addresses) in [("CA", ca), ("PVA", pva)] {
+                if !addresses.is_empty() {
+                    let list = words(addresses).join(" ");
+                    measure::tell(&format!("EPICS_{protocol}_AUTO_ADDR_LIST=NO EPICS_{protocol}_ADDR_LIST=\"{list}\""));
+                }
+            }
         }
         Form::Json => measure::tell(
             &serde_json::json!({
                 "bench": BENCH, "case": case, "metric": "serving", "value": plan.len(), "unit": "PVs",
-                "ca": addresses, "start": plan.start,
+                "ca": words(ca), "pva": words(pva), "start": plan.start,
             })
             .to_string(),
         ),
+    }
+}
+
+/// What was done by pvAccess.
+pub(crate) fn done_pva(case: &str, tallies: &[pva::Tally], passed: Passed, form: Form) {
+    let mut all = pva::Tally::default();
+    for tally in tallies {
+        all.counts += tally.counts;
+        all.waiting += tally.waiting;
+        all.late = all.late.max(tally.late);
+        all.produced = all.produced.max(tally.produced);
+    }
+    let counts = all.counts;
+    let lines = [
+        ("pva updates produced", all.produced as f64, ""),
+        ("pva updates posted", counts.posts as f64, ""),
+        ("pva updates sent", counts.updates as f64, ""),
+        ("pva updates squashed: a newer took their place", counts.squashed as f64, ""),
+        ("pva updates abandoned: monitor ended", counts.abandoned as f64, ""),
+        ("pva updates still waiting", all.waiting as f64, ""),
+        ("pva latest by", all.late.as_secs_f64() * 1e3, "ms"),
+        ("pva messages broken on purpose", counts.breaches as f64, ""),
+        ("pva circuits", counts.sessions as f64, ""),
+        ("pva channels", counts.channels as f64, ""),
+        ("pva monitors", counts.monitors as f64, ""),
+        ("pva searches", counts.searches as f64, ""),
+        ("pva names searched", counts.names_searched as f64, ""),
+        ("time", passed.wall, "s"),
+        ("processor time", passed.cpu, "s"),
+        ("processor time per pva update sent", passed.cpu * 1e6 / counts.updates.max(1) as f64, "µs"),
+        ("peak memory", measure::peak_memory_mib(), "MiB"),
+    ];
+    for (metric, value, unit) in lines {
+        measure::print(&Measured { bench: BENCH, case, metric, value, unit }, form);
     }
 }
 

@@ -7,7 +7,10 @@ use std::{
     collections::HashMap,
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU16, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -66,13 +69,17 @@ pub struct Server {
     circuits: SocketAddr,
     searches: SocketAddr,
     shared: Arc<Shared>,
+    udp: Arc<UdpSocket>,
+    beacons: Vec<SocketAddr>,
+    accepting: JoinHandle<()>,
     tasks: Vec<JoinHandle<()>>,
 }
 
 /// What the tasks of a server share.
 #[derive(Debug)]
 struct Shared {
-    port: u16,
+    /// Of the circuits.
+    port: AtomicU16,
     delay: Duration,
     // guarded by lock
     state: Mutex<State>,
@@ -98,15 +105,30 @@ impl Server {
         let udp = Arc::new(UdpSocket::bind(listen.searches).await?);
         let (circuits, searches) = (listener.local_addr()?, udp.local_addr()?);
         let state = Mutex::new(State { hub: Hub::new(settings), wires: HashMap::new() });
-        let shared = Arc::new(Shared { port: circuits.port(), delay: listen.delay, state });
-        let mut tasks = vec![
-            tokio::spawn(accept(listener, Arc::clone(&shared))),
-            tokio::spawn(answer_searches(Arc::clone(&udp), Arc::clone(&shared))),
-        ];
-        if !listen.beacons.is_empty() {
-            tasks.push(tokio::spawn(send_beacons(udp, Arc::clone(&shared), listen, circuits)));
+        let shared = Arc::new(Shared { port: AtomicU16::new(circuits.port()), delay: listen.delay, state });
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
+        let mut tasks = vec![tokio::spawn(answer_searches(Arc::clone(&udp), Arc::clone(&shared)))];
+        let beacons = listen.beacons.clone();
+        if !beacons.is_empty() {
+            tasks.push(tokio::spawn(beat(Arc::clone(&udp), Arc::clone(&shared), listen, circuits.ip())));
         }
-        Ok(Server { circuits, searches, shared, tasks })
+        Ok(Server { circuits, searches, shared, udp, beacons, accepting, tasks })
+    }
+
+    /// Ends every circuit, and accepts new ones at another port; searches come to the old one.
+    pub async fn restart_elsewhere(&mut self) -> io::Result<()> {
+        let listener = TcpListener::bind((self.circuits.ip(), 0)).await?;
+        self.circuits = listener.local_addr()?;
+        self.shared.port.store(self.circuits.port(), Relaxed);
+        self.accepting.abort();
+        self.disconnect_all();
+        self.accepting = tokio::spawn(accept(listener, Arc::clone(&self.shared)));
+        Ok(())
+    }
+
+    /// Sends a beacon before its time.
+    pub async fn beacon(&self) {
+        send_beacon(&self.udp, &self.shared, &self.beacons, self.circuits.ip()).await;
     }
 
     /// The address of its circuits.
@@ -140,7 +162,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
+        self.tasks.iter().chain([&self.accepting]).for_each(JoinHandle::abort);
         let mut state = self.shared.lock();
         state.hub.close_all();
         state.flush();
@@ -148,6 +170,10 @@ impl Drop for Server {
 }
 
 impl Shared {
+    fn port(&self) -> u16 {
+        self.port.load(Relaxed)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -226,7 +252,7 @@ async fn serve(id: SessionId, wire: Wire, shared: Arc<Shared>) {
                     tokio::time::sleep(shared.delay).await;
                 }
                 let mut state = shared.lock();
-                if let Err(error) = state.hub.receive(id, &buffer[..count], shared.port, Instant::now()) {
+                if let Err(error) = state.hub.receive(id, &buffer[..count], shared.port(), Instant::now()) {
                     tracing::debug!(%error, "a client does not speak pvAccess");
                     break;
                 }
@@ -260,7 +286,7 @@ async fn answer_searches(udp: Arc<UdpSocket>, shared: Arc<Shared>) {
     loop {
         // an error belongs to an answer that nobody took; the next datagram comes nevertheless
         let Ok((count, sender)) = udp.recv_from(&mut buffer).await else { continue };
-        let answer = shared.lock().hub.search(&buffer[..count], shared.port);
+        let answer = shared.lock().hub.search(&buffer[..count], shared.port());
         let Some((bytes, searched)) = answer else { continue };
         let mut to = searched.reply_to;
         if to.ip().is_unspecified() {
@@ -275,15 +301,19 @@ async fn answer_searches(udp: Arc<UdpSocket>, shared: Arc<Shared>) {
     }
 }
 
-async fn send_beacons(udp: Arc<UdpSocket>, shared: Arc<Shared>, listen: Listen, circuits: SocketAddr) {
+async fn beat(udp: Arc<UdpSocket>, shared: Arc<Shared>, listen: Listen, ip: IpAddr) {
     let mut period = tokio::time::interval(listen.beacon_period);
     loop {
         period.tick().await;
-        let beacon = shared.lock().hub.beacon(circuits);
-        for to in &listen.beacons {
-            if let Err(error) = udp.send_to(&beacon, to).await {
-                tracing::debug!(%to, %error, "a beacon could not be sent");
-            }
+        send_beacon(&udp, &shared, &listen.beacons, ip).await;
+    }
+}
+
+async fn send_beacon(udp: &UdpSocket, shared: &Shared, targets: &[SocketAddr], ip: IpAddr) {
+    let beacon = shared.lock().hub.beacon(SocketAddr::new(ip, shared.port()));
+    for to in targets {
+        if let Err(error) = udp.send_to(&beacon, to).await {
+            tracing::debug!(%to, %error, "a beacon could not be sent");
         }
     }
 }

@@ -172,7 +172,7 @@ impl Hub {
                 monitor.push(all, Arc::clone(&pv.value));
             } else if !start {
                 monitor.running = false;
-                monitor.clear();
+                self.counts.abandoned += monitor.clear() as u64;
             }
         }
         if !monitor.is_empty() && !monitor.in_backlog {
@@ -187,7 +187,8 @@ impl Hub {
     fn end_request(&mut self, id: u32, ioid: u32) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let Some(Request::Monitor { monitor: number, .. }) = session.requests.remove(&ioid) else { return };
-        let Some(monitor) = self.monitors.remove(number) else { return };
+        let Some(mut monitor) = self.monitors.remove(number) else { return };
+        self.counts.abandoned += monitor.clear() as u64;
         if let Some(pv) = self.pvs.get_mut(monitor.pv) {
             pv.monitors.retain(|other| *other != number);
         }

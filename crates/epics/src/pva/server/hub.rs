@@ -7,6 +7,7 @@
 
 use std::{
     net::SocketAddr,
+    ops::AddAssign,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -78,9 +79,27 @@ pub struct Counts {
     pub updates: u64,
     /// Updates that did not get a message of their own, because their monitor's queue was full.
     pub squashed: u64,
+    /// Updates that waited when their monitor ended.
+    pub abandoned: u64,
     /// Messages that broke the protocol on purpose.
     pub breaches: u64,
     pub protocol_errors: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, more: Counts) {
+        self.searches += more.searches;
+        self.names_searched += more.names_searched;
+        self.sessions += more.sessions;
+        self.channels += more.channels;
+        self.monitors += more.monitors;
+        self.posts += more.posts;
+        self.updates += more.updates;
+        self.squashed += more.squashed;
+        self.abandoned += more.abandoned;
+        self.breaches += more.breaches;
+        self.protocol_errors += more.protocol_errors;
+    }
 }
 
 /// One server, without its sockets.
@@ -192,6 +211,21 @@ impl Hub {
         let Some(pv) = self.pvs.get(pv) else { return 0 };
         let monitors = &mut self.monitors;
         pv.monitors.iter().filter(|monitor| monitors.get_mut(**monitor).is_some_and(|monitor| monitor.running)).count()
+    }
+
+    /// How many updates wait in the queues of monitors.
+    pub fn waiting(&self) -> u64 {
+        self.monitors.iter().map(|monitor| monitor.len() as u64).sum()
+    }
+
+    /// Sends any bytes on every circuit.
+    pub fn inject(&mut self, bytes: &[u8]) {
+        for id in self.live.clone() {
+            if let Some(session) = self.sessions.get_mut(id) {
+                session.out.put(bytes);
+            }
+            self.mark(id);
+        }
     }
 
     /// Whether a further update of that PV will reach all its monitors as one of its own: who must lose none waits for it.

@@ -64,6 +64,11 @@ impl Monitor {
         !self.running || self.queue.len() < self.selection.queue
     }
 
+    /// How many updates wait.
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
