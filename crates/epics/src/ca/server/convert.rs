@@ -7,6 +7,16 @@ use crate::{Array, Description, Value, ca::dbr::FieldType};
 /// A string on the wire, with its closing zero.
 const STRING_BYTES: usize = 40;
 
+/// How a number is written as text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Whole,
+    /// With the precision of its PV.
+    Float,
+    /// By the label of the state.
+    State,
+}
+
 /// Appends the elements of a value of the type `field`; returns how many.
 pub(super) fn native(value: &Value, field: FieldType, out: &mut Vec<u8>) -> u32 {
     elements(value, field, &Description::default(), out)
@@ -17,7 +27,9 @@ pub(super) fn elements(value: &Value, field: FieldType, about: &Description, out
     match value {
         Value::Array(array) => array_elements(array, field, about, out),
         Value::String(text) => one_text(text, field, about, out),
-        scalar => one(number(scalar), matches!(scalar, Value::Enum(_)), field, about, out),
+        Value::Enum(state) => one(f64::from(*state), Style::State, field, about, out),
+        Value::F32(_) | Value::F64(_) => one(number(value), Style::Float, field, about, out),
+        _ => one(number(value), Style::Whole, field, about, out),
     }
 }
 
@@ -47,8 +59,11 @@ fn array_elements(array: &Array, field: FieldType, about: &Description, out: &mu
         (Array::F32(all), FieldType::Float) => out.extend(all.iter().flat_map(|n| n.to_be_bytes())),
         (Array::F64(all), FieldType::Double) => out.extend(all.iter().flat_map(|n| n.to_be_bytes())),
         (Array::String(all), _) => return all.iter().map(|text| one_text(text, field, about, out)).sum(),
-        (Array::Enum(all), _) => return all.iter().map(|n| one(f64::from(*n), true, field, about, out)).sum(),
-        _ => return numbers(array).into_iter().map(|n| one(n, false, field, about, out)).sum(),
+        (Array::Enum(all), _) => return all.iter().map(|n| one(f64::from(*n), Style::State, field, about, out)).sum(),
+        _ => {
+            let style = if matches!(array, Array::F32(_) | Array::F64(_)) { Style::Float } else { Style::Whole };
+            return numbers(array).into_iter().map(|n| one(n, style, field, about, out)).sum();
+        }
     }
     length(array)
 }
@@ -84,7 +99,7 @@ fn length(array: &Array) -> u32 {
 }
 
 /// One number as an element of any type; what does not fit is cut off, as C does it on the machines that run IOCs.
-fn one(number: f64, is_state: bool, field: FieldType, about: &Description, out: &mut Vec<u8>) -> u32 {
+fn one(number: f64, style: Style, field: FieldType, about: &Description, out: &mut Vec<u8>) -> u32 {
     match field {
         FieldType::Char => out.push(number as i64 as u8),
         FieldType::Short | FieldType::Enum => out.extend_from_slice(&(number as i64 as i16).to_be_bytes()),
@@ -92,8 +107,9 @@ fn one(number: f64, is_state: bool, field: FieldType, about: &Description, out: 
         FieldType::Float => out.extend_from_slice(&(number as f32).to_be_bytes()),
         FieldType::Double => out.extend_from_slice(&number.to_be_bytes()),
         FieldType::String => {
-            let label = if is_state { about.labels.get(number as usize) } else { None };
-            let precision = usize::try_from(about.precision.unwrap_or(0)).unwrap_or(0).min(17);
+            let label = if style == Style::State { about.labels.get(number as usize) } else { None };
+            let decimals = about.precision.filter(|_| style == Style::Float).unwrap_or(0);
+            let precision = usize::try_from(decimals).unwrap_or(0).min(17);
             put_text(label.map_or_else(|| format!("{number:.precision$}"), Clone::clone).as_bytes(), STRING_BYTES, out);
         }
     }
@@ -105,7 +121,7 @@ fn one_text(text: &str, field: FieldType, about: &Description, out: &mut Vec<u8>
         put_text(text.as_bytes(), STRING_BYTES, out);
         return 1;
     }
-    one(text.trim().parse().unwrap_or(0.0), false, field, about, out)
+    one(text.trim().parse().unwrap_or(0.0), Style::Whole, field, about, out)
 }
 
 /// Appends a text that is followed by zeros, at least one, in so many bytes.
