@@ -33,10 +33,10 @@ use std::{
 };
 
 pub(crate) use options::Options;
+pub(crate) use plan::Plan;
 
 use crate::{measure::Clock, store_bench::Outcome};
 use ca::{Behaviour, Farm, Tally};
-use plan::Plan;
 
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     if options.list_presets {

@@ -2,7 +2,10 @@
 
 mod bars;
 mod cases;
+mod clients;
+mod ess;
 mod farm;
+mod farm_process;
 mod figures;
 mod measure;
 mod papers;
@@ -30,6 +33,10 @@ enum Bench {
     Figures(figures::Options),
     /// Simulated IOCs, for as long as wanted: PVs whose every update is counted.
     Ioc(farm::Options),
+    /// The Channel Access client with many PVs: first values, memory, an outage and its end.
+    Clients(clients::Options),
+    /// The storage study of ESS: its scenarios with a farm, the archiver, and a check of every frame.
+    Ess(ess::Options),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +44,8 @@ fn main() -> ExitCode {
         Bench::Store(options) => store_bench::run(&options),
         Bench::Figures(options) => figures::run(&options),
         Bench::Ioc(options) => farm::run(&options),
+        Bench::Clients(options) => clients::run(&options),
+        Bench::Ess(options) => ess::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

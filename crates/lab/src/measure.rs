@@ -158,6 +158,23 @@ pub(crate) fn print(measured: &Measured, form: Form) {
     }
 }
 
+/// Prints a number, and beside it what a paper reports of another archiver, if it does.
+pub(crate) fn print_beside(measured: &Measured, reported: &str, form: Form) {
+    let Measured { bench, case, metric, value, unit } = measured;
+    match form {
+        Form::Table => {
+            let reported = if reported.is_empty() { String::new() } else { format!("paper {reported}") };
+            tell(format!("{case:<22} {metric:<34} {value:>12.3} {unit:<12} {reported}").trim_end());
+        }
+        Form::Json => {
+            let line = serde_json::json!({
+                "bench": bench, "case": case, "metric": metric, "value": value, "unit": unit, "paper": reported,
+            });
+            tell(&line.to_string());
+        }
+    }
+}
+
 /// Prints a line for people.
 #[expect(clippy::print_stdout, reason = "printing is what this program is for")]
 pub(crate) fn tell(line: &str) {

@@ -1,0 +1,65 @@
+//! What a process takes of the machine, as the system tells it.
+
+use std::{fs, io, path::Path, time::Instant};
+
+/// Of one process, from when it was first looked at.
+pub(super) struct Usage {
+    process: u32,
+    since: Instant,
+    first: f64,
+    passed: f64,
+    cpu: f64,
+    memory_kib: f64,
+}
+
+impl Usage {
+    pub(super) fn watch(process: u32) -> Usage {
+        let first = cpu_seconds(process).unwrap_or(0.0);
+        Usage { process, since: Instant::now(), first, passed: 0.0, cpu: 0.0, memory_kib: 0.0 }
+    }
+
+    pub(super) fn look(&mut self) {
+        if let Some(cpu) = cpu_seconds(self.process) {
+            (self.cpu, self.passed) = (cpu - self.first, self.since.elapsed().as_secs_f64());
+        }
+        self.memory_kib = self.memory_kib.max(memory_kib(self.process).unwrap_or(0.0));
+    }
+
+    /// Of one core.
+    pub(super) fn cpu_percent(&self) -> f64 {
+        100.0 * self.cpu / self.passed.max(1e-9)
+    }
+
+    /// The most that was seen.
+    pub(super) fn memory_gb(&self) -> f64 {
+        self.memory_kib * 1024.0 / 1e9
+    }
+}
+
+/// User and system time, in Linux' clock ticks of 10 ms.
+fn cpu_seconds(process: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program may hold blanks; what follows does not.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let user: f64 = fields.next()?.parse().ok()?;
+    let system: f64 = fields.next()?.parse().ok()?;
+    Some((user + system) / 100.0)
+}
+
+fn memory_kib(process: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The bytes of all files of a folder, as much of each as lies on the disk.
+pub(super) fn folder_bytes(folder: &Path) -> io::Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += if metadata.is_dir() { folder_bytes(&entry.path())? } else { metadata.blocks() * 512 };
+    }
+    Ok(bytes)
+}
