@@ -115,7 +115,7 @@ impl Source for Types {
 
     fn stamp(&self, _: u32, number: u64) -> Stamp {
         // The alarm changes with every tenth update.
-        let severity = if number / 10 % 2 == 0 { 1 } else { 2 };
+        let severity = 1 + (number / 10 % 2) as i32;
         Stamp { seconds: 1_700_000_000 + number as i64, nanos: 123_456_789, severity, status: 4 }
     }
 

@@ -209,7 +209,7 @@ impl Heard {
                     before => self.lost.fetch_add((value as u64).saturating_sub(before + 1), Relaxed),
                 };
             }
-            Event::Described(_) | Event::Refused { .. } => {}
+            Event::Described(_) | Event::Refused { .. } | Event::Crowded { .. } => {}
         }
     }
 }

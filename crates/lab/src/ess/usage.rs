@@ -52,12 +52,18 @@ fn memory_kib(process: u32) -> Option<f64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The bytes of all files of a folder, as much of each as lies on the disk.
+/// The room that an archive keeps back for the day on which the disk is full.
+const RESERVE: &str = "reserve";
+
+/// The bytes of all files of an archive, as much of each as lies on the disk, without its reserve.
 pub(super) fn folder_bytes(folder: &Path) -> io::Result<u64> {
     use std::os::unix::fs::MetadataExt;
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
+        if entry.file_name() == RESERVE {
+            continue;
+        }
         let metadata = entry.metadata()?;
         bytes += if metadata.is_dir() { folder_bytes(&entry.path())? } else { metadata.blocks() * 512 };
     }
