@@ -1,8 +1,13 @@
 //! Operators: reductions with the names and rules of the Archiver Appliance, for clients that ask for `mean_60(PV)`.
 //!
 //! ```text
-//!   samples ──► Work::take, one by one ──► reduced samples ──► the last one at or before `from`, then all later ones
+//!   samples   ──► Work::take, one by one ─┐
+//!                                         ├──► reduced samples ──► the last one at or before `from`, then all later ones
+//!   summaries ──► Work::take_summary ─────┘
 //! ```
+//! What needs no more than counts, extremes, means and deviations takes the summaries of blocks, of their pieces and of rows of
+//! levels that lie in one bin, and samples where the store has no such. Among samples of equal time the first counts alone; a
+//! summary counts them all.
 //!
 //! Bins begin at multiples of their length since 1970. The last sample before `from` counts as a bin of its own before the
 //! first one. What has no number (texts, structures) gives nothing where numbers are needed; arrays give their first element.
@@ -14,9 +19,10 @@ mod picks;
 mod plot;
 mod statistics;
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use sample::{Batch, Column, Element, Sample, Timestamp, Value, ValueType};
+use store::{Stretch, Stretches, Summary};
 
 use crate::{Error, Samples};
 pub use parse::{Operator, OperatorError};
@@ -31,6 +37,8 @@ use {
 const BATCH_ROWS_MAX: usize = 8192;
 /// So many batches are read for one step at most, so that nobody waits long for a reader who has gone.
 const STEP_BATCHES_MAX: usize = 64;
+/// So many summaries take about as long as a batch.
+const STEP_SUMMARIES_MAX: usize = 1000;
 
 /// From when to when samples count, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +50,11 @@ pub struct Span {
 }
 
 impl Span {
+    /// The first moment behind it.
+    pub(crate) fn after(self) -> Timestamp {
+        Timestamp::from_nanos(self.to.nanos().saturating_add(1))
+    }
+
     fn bin(self, time: Timestamp, seconds: i64) -> i64 {
         time.seconds_and_nanos().0.div_euclid(seconds)
     }
@@ -73,6 +86,15 @@ impl Work {
         }
     }
 
+    /// Only of those that `of_summaries` names.
+    fn take_summary(&mut self, summary: &Summary, out: &mut Vec<Sample>) {
+        match self {
+            Work::Statistics(work) => work.take_summary(summary, out),
+            Work::Counted(work) => work.add(summary.count),
+            _ => {}
+        }
+    }
+
     fn finish(&mut self, out: &mut Vec<Sample>) {
         match self {
             Work::Statistics(work) => work.finish(out),
@@ -86,10 +108,35 @@ impl Work {
     }
 }
 
+/// How an operator answers from summaries.
+pub(crate) struct OfSummaries {
+    work: Work,
+    /// The length of its bins.
+    seconds: i64,
+    /// With fewer samples it gives these, and wants no summaries.
+    pub(crate) enough: u64,
+}
+
+impl OfSummaries {
+    /// Where its bins begin within the span, and the ends of the span.
+    pub(crate) fn edges(&self, span: Span) -> Arc<[Timestamp]> {
+        let (first, last) = (span.bin(span.from, self.seconds), span.bin(span.to, self.seconds));
+        let inner = (first + 1..=last).map(|bin| Timestamp::from_seconds(bin.saturating_mul(self.seconds), 0));
+        let inner = inner.filter(|edge| *edge > span.from && *edge <= span.to);
+        std::iter::once(span.from).chain(inner).chain([span.after()]).collect()
+    }
+}
+
+/// What is reduced.
+enum Source {
+    Samples(Samples),
+    Stretches { before: Option<Sample>, stretches: Stretches },
+}
+
 /// The reduced samples in order of time. A batch is empty where much was read and nothing came of it yet. Ends after the first
 /// error.
 pub struct Reduced {
-    samples: Samples,
+    source: Source,
     work: Work,
     from: Timestamp,
     /// The last reduced sample at or before `from`: only one of these is given out.
@@ -101,18 +148,58 @@ pub struct Reduced {
 impl Reduced {
     /// `samples` are those of the span with the one before.
     pub(crate) fn new(samples: Samples, operator: &Operator, span: Span) -> Reduced {
-        let work = operator.work(span);
-        Reduced { samples, work, from: span.from, held: None, ready: VecDeque::new(), ended: false }
+        Reduced::of(Source::Samples(samples), operator.work(span), span)
+    }
+
+    /// `before` is the sample before the span.
+    pub(crate) fn of_stretches(
+        before: Option<Sample>,
+        stretches: Stretches,
+        operator: OfSummaries,
+        span: Span,
+    ) -> Reduced {
+        Reduced::of(Source::Stretches { before, stretches }, operator.work, span)
+    }
+
+    fn of(source: Source, work: Work, span: Span) -> Reduced {
+        Reduced { source, work, from: span.from, held: None, ready: VecDeque::new(), ended: false }
+    }
+
+    /// Takes a batch, or as many summaries as come before the next one; false at the end.
+    fn take(&mut self, out: &mut Vec<Sample>) -> Result<bool, Error> {
+        let rows = |work: &mut Work, batch: &Batch, out: &mut Vec<Sample>| {
+            (0..batch.len()).for_each(|row| work.take(&batch.get(row), out));
+        };
+        match &mut self.source {
+            Source::Samples(samples) => {
+                let Some(batch) = samples.next().transpose()? else { return Ok(false) };
+                rows(&mut self.work, &batch, out);
+            }
+            Source::Stretches { before, stretches } => {
+                before.take().iter().for_each(|before| self.work.take(before, out));
+                for _ in 0..STEP_SUMMARIES_MAX {
+                    match stretches.next().transpose().map_err(Error::from) {
+                        Ok(None) => return Ok(false),
+                        Ok(Some(Stretch::Summary(summary))) => self.work.take_summary(&summary, out),
+                        Ok(Some(Stretch::Samples(batch))) => {
+                            rows(&mut self.work, &batch, out);
+                            break;
+                        }
+                        // It was logged and counted, and the answer has no place to tell of it.
+                        Err(error) if error.is_damage() => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        Ok(true)
     }
 
     fn step(&mut self) -> Result<(), Error> {
         let mut out = Vec::new();
-        match self.samples.next().transpose()? {
-            Some(batch) => (0..batch.len()).for_each(|row| self.work.take(&batch.get(row), &mut out)),
-            None => {
-                self.ended = true;
-                self.work.finish(&mut out);
-            }
+        if !self.take(&mut out)? {
+            self.ended = true;
+            self.work.finish(&mut out);
         }
         for sample in out {
             if sample.time <= self.from {
@@ -158,7 +245,7 @@ impl Iterator for Reduced {
 }
 
 /// The number that a sample counts with, if it has one; that of an empty array is NaN.
-fn number(value: &Value) -> Option<f64> {
+pub(crate) fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Array(elements) if !elements.value_type().is_numeric_scalar() => None,
         Value::Array(elements) if elements.is_empty() => Some(f64::NAN),

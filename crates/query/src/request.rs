@@ -3,8 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use sample::{Batch, PvId, Sample, TimeRange, Timestamp};
+use store::Stretch;
 
-use crate::{Bins, Operator, Reduced, Span, edges, tally::Held};
+use crate::{Bins, Operator, Reduced, Span, edges, operators, tally::Held};
 
 /// The most bins that one request may ask for: a few for each pixel of the widest screen.
 const BINS_MAX: usize = 100_000;
@@ -155,12 +156,37 @@ impl Query {
         }
     }
 
-    /// The samples of a span, both ends included, reduced by an operator.
-    pub fn reduced(&self, pv: PvId, span: Span, operator: &Operator) -> Reduced {
-        let after = Timestamp::from_nanos(span.to.nanos().saturating_add(1));
-        let range = TimeRange { t0: span.from, t1: after };
-        let samples = self.samples(&Request { series: pv.into(), range, before: Before::Include }).skipping_damage();
-        Reduced::new(samples, operator, span)
+    /// The samples of a span, both ends included, reduced by an operator: from summaries where these are all it needs.
+    pub fn reduced(&self, pv: PvId, span: Span, operator: &Operator) -> Result<Reduced, Error> {
+        let range = TimeRange { t0: span.from, t1: span.after() };
+        let samples = Request { series: pv.into(), range, before: Before::Include };
+        if let Some(operator) = operator.of_summaries(span)
+            && self.has_samples(pv, range, operator.enough)?
+        {
+            let before = self.last_before(&pv.into(), span.from)?.filter(|sample| !range.contains(sample.time));
+            let stretches = self.reader.stretches(pv, range, operator.edges(span));
+            return Ok(Reduced::of_stretches(before, stretches, operator, span));
+        }
+        Ok(Reduced::new(self.samples(&samples).skipping_damage(), operator, span))
+    }
+
+    /// Whether there are so many samples with a number.
+    fn has_samples(&self, pv: PvId, range: TimeRange, enough: u64) -> Result<bool, Error> {
+        let mut count = 0;
+        let mut stretches = self.reader.stretches(pv, range, [range.t0, range.t1].into());
+        while count < enough {
+            match stretches.next().transpose().map_err(Error::from) {
+                Ok(None) => return Ok(false),
+                Ok(Some(Stretch::Summary(summary))) => count += summary.count,
+                Ok(Some(Stretch::Samples(batch))) => {
+                    let numbers = (0..batch.len()).filter(|row| operators::number(&batch.values().get(*row)).is_some());
+                    count += numbers.count() as u64;
+                }
+                Err(error) if error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
     }
 
     /// The newest sample at or before `time`.

@@ -28,6 +28,9 @@ pub enum GapScope {
 /// Of all stretches of which levels keep summaries: ten seconds.
 const SHORTEST_STRETCH: u64 = 10_000_000_000;
 
+/// A day.
+const LONGEST_STRETCH: u64 = 86_400_000_000_000;
+
 /// Reads what the writer has appended. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Reader {
@@ -163,9 +166,10 @@ impl Reader {
     }
 
     /// The same samples as `samples`, but a block that lies wholly between two neighbouring `edges` (sorted) and overlaps no
-    /// other comes as its summary, unread. If all edges lie at multiples of the stretches of a level, so do its rows.
+    /// other comes as its summary, unread; of one that an edge cuts come those of its pieces. If all edges within the range lie at
+    /// multiples of the stretches of a level, so do its rows.
     pub fn stretches(&self, pv: PvId, range: TimeRange, edges: Arc<[Timestamp]>) -> Stretches {
-        let summaries = common_width(&edges).map_or(Summaries::Blocks, Summaries::Aligned);
+        let summaries = common_width(&edges, range).map_or(Summaries::Blocks, Summaries::Aligned);
         Stretches::new(self.merged(pv, range, summaries), edges)
     }
 
@@ -247,10 +251,11 @@ impl Reader {
     }
 }
 
-/// The greatest number of nanoseconds since 1970 of which all edges are multiples; none if no level has such stretches.
-fn common_width(edges: &[Timestamp]) -> Option<i64> {
+/// The greatest number of nanoseconds since 1970 of which all edges within the range are multiples, a day if there are none; none
+/// if no level has such stretches. What the ends of the range cut is read anyway.
+fn common_width(edges: &[Timestamp], range: TimeRange) -> Option<i64> {
     let mut width = 0u64;
-    for edge in edges {
+    for edge in edges.iter().filter(|edge| **edge > range.t0 && **edge < range.t1) {
         let mut rest = edge.nanos().unsigned_abs();
         while rest != 0 {
             (width, rest) = (rest, width % rest);
@@ -259,5 +264,6 @@ fn common_width(edges: &[Timestamp]) -> Option<i64> {
             return None;
         }
     }
-    i64::try_from(width).ok().filter(|width| *width > 0)
+    let width = if width == 0 { LONGEST_STRETCH } else { width };
+    i64::try_from(width).ok()
 }

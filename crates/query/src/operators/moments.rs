@@ -1,5 +1,7 @@
 //! Moments of numbers as they pass: count, extremes, mean and the sums of powers around it.
 
+use store::Summary;
+
 use crate::tally::Sum;
 
 #[derive(Clone, Debug, Default)]
@@ -30,6 +32,22 @@ impl Moments {
         self.sum.add(number);
         let (min, max) = self.range.get_or_insert((number, number));
         (*min, *max) = (min.min(number), max.max(number));
+    }
+
+    /// Many numbers at once, of which third and fourth powers are not known (Chan, Golub and LeVeque, 1979). All are finite.
+    pub(super) fn add_summary(&mut self, summary: &Summary) {
+        let numbers = summary.numbers();
+        if numbers == 0 {
+            return;
+        }
+        let (own, others) = (self.count as f64, numbers as f64);
+        let distance = summary.sum / others - self.mean;
+        self.count += numbers;
+        self.mean += distance * (others / (own + others));
+        self.powers[0] += summary.squares + distance * distance * (own / (own + others) * others);
+        self.sum.add(summary.sum);
+        let (min, max) = self.range.get_or_insert((summary.min, summary.max));
+        (*min, *max) = (min.min(summary.min), max.max(summary.max));
     }
 
     pub(super) fn count(&self) -> f64 {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{
-    Span, Work,
+    OfSummaries, Span, Work,
     flyers::{Flyers, Keep},
     picks::{Counted, DeadBand, Moment, Nth, Pick, Picks},
     plot::{Optimized, PlotBins},
@@ -158,15 +158,33 @@ impl Operator {
         (self.arguments[0].unwrap_or(SECONDS_DEFAULT) as i64).max(1)
     }
 
+    /// How it answers from summaries; none if it needs the samples.
+    pub(crate) fn of_summaries(&self, span: Span) -> Option<OfSummaries> {
+        let (work, seconds, enough) = match self.kind {
+            Kind::Statistic(statistic) if statistic.is_in_summaries() => (self.work(span), self.seconds(), 0),
+            Kind::Optimized(statistic) if statistic.is_in_summaries() => {
+                let points = self.points();
+                let bins = Work::Statistics(Optimized::bins(points, statistic, span));
+                (bins, Optimized::seconds(points, span), points as u64)
+            }
+            Kind::Counted => (self.work(span), i64::MAX, 0),
+            _ => return None,
+        };
+        let (first, last) = (span.bin(span.from, seconds), span.bin(span.to, seconds));
+        (last - first <= 2 * BINS_MAX).then_some(OfSummaries { work, seconds, enough })
+    }
+
+    /// How many samples are few enough to be given as they are.
+    fn points(&self) -> usize {
+        self.arguments[0].unwrap_or(POINTS_DEFAULT).clamp(1.0, BINS_MAX as f64) as usize
+    }
+
     pub(super) fn work(&self, span: Span) -> Work {
         let [first, second] = self.arguments;
         let seconds = self.seconds();
         match self.kind {
             Kind::Statistic(statistic) => Work::Statistics(Statistics::new(statistic, seconds, self.fill, span)),
-            Kind::Optimized(statistic) => {
-                let points = first.unwrap_or(POINTS_DEFAULT).clamp(1.0, BINS_MAX as f64) as usize;
-                Work::Optimized(Optimized::new(points, statistic, span))
-            }
+            Kind::Optimized(statistic) => Work::Optimized(Optimized::new(self.points(), statistic, span)),
             Kind::Pick(pick, moment) => Work::Picks(Picks::new(pick, moment, seconds, span)),
             Kind::Nth => Work::Nth(Nth::new(first.unwrap_or(1.0).max(1.0) as u64, span)),
             Kind::Counted => Work::Counted(Counted::new(span)),

@@ -114,6 +114,11 @@ impl Counted {
         Counted { span, count: 0 }
     }
 
+    /// So many samples that lie in the span.
+    pub(super) fn add(&mut self, count: u64) {
+        self.count += count;
+    }
+
     pub(super) fn take(&mut self, sample: &Sample) {
         self.count += u64::from(sample.time >= self.span.from);
     }

@@ -19,10 +19,19 @@ pub(super) struct Optimized {
 }
 
 impl Optimized {
-    pub(super) fn new(points: usize, statistic: Statistic, span: Span) -> Optimized {
+    /// How long its bins are.
+    pub(super) fn seconds(points: usize, span: Span) -> i64 {
         let length = span.to.seconds_and_nanos().0.saturating_sub(span.from.seconds_and_nanos().0);
-        let seconds = (length / i64::try_from(points).unwrap_or(i64::MAX)).max(1);
-        let bins = Statistics::new(statistic, seconds, Fill::Repeat, span);
+        (length / i64::try_from(points).unwrap_or(i64::MAX)).max(1)
+    }
+
+    /// The bins that it makes of many samples.
+    pub(super) fn bins(points: usize, statistic: Statistic, span: Span) -> Statistics {
+        Statistics::new(statistic, Optimized::seconds(points, span), Fill::Repeat, span)
+    }
+
+    pub(super) fn new(points: usize, statistic: Statistic, span: Span) -> Optimized {
+        let bins = Optimized::bins(points, statistic, span);
         Optimized { points, span, waiting: Some(Vec::new()), within: 0, bins }
     }
 

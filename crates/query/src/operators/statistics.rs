@@ -1,6 +1,7 @@
 //! Statistics of bins: one number, or a few, at the centre of each. Bins without samples repeat the one before.
 
 use sample::{Sample, Severity, Timestamp, Value};
+use store::Summary;
 
 use super::{Span, floats, made, moments::Moments, number};
 
@@ -69,6 +70,14 @@ pub(super) struct Statistics {
     last_time: Option<Timestamp>,
 }
 
+impl Statistic {
+    /// Whether it can be had from summaries: not what needs more than count, extremes and two moments of the numbers.
+    pub(super) fn is_in_summaries(self) -> bool {
+        use Statistic::{Kurtosis, Linear, Median, Skewness, StatsWithLast};
+        !matches!(self, Skewness | Kurtosis | Median | Linear | StatsWithLast)
+    }
+}
+
 impl Statistics {
     pub(super) fn new(statistic: Statistic, seconds: i64, fill: Fill, span: Span) -> Statistics {
         let (current, previous, given, last_time) = (None, None, None, None);
@@ -95,6 +104,18 @@ impl Statistics {
         self.add(&mut bin, sample.time, number);
         bin.severity = bin.severity.max(sample.alarm.severity);
         self.current = Some((index, bin));
+    }
+
+    /// Many samples of one bin that lie in the span.
+    pub(super) fn take_summary(&mut self, summary: &Summary, out: &mut Vec<Sample>) {
+        let index = self.span.bin(summary.t0, self.seconds);
+        if self.current.as_ref().is_some_and(|(current, _)| *current != index) {
+            self.close(out);
+        }
+        let (_, bin) = self.current.get_or_insert_with(|| (index, Bin::default()));
+        bin.moments.add_summary(summary);
+        bin.severity = bin.severity.max(summary.severity_max);
+        self.last_time = Some(summary.t1);
     }
 
     pub(super) fn finish(&mut self, out: &mut Vec<Sample>) {

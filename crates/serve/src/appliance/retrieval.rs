@@ -236,7 +236,7 @@ fn source(call: &Call, entry: &PvEntry, span: Span, operator: Option<&Operator>)
     let query = &call.app.query;
     if let Some(operator) = operator {
         operator.check(span)?;
-        return Ok(Source::Reduced(Box::new(query.reduced(entry.id, span, operator))));
+        return Ok(Source::Reduced(Box::new(query.reduced(entry.id, span, operator)?)));
     }
     let range = TimeRange { t0: span.from, t1: after(span.to) };
     let request = Request { series: entry.id.into(), range, before: Before::Include };

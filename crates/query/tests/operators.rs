@@ -1,0 +1,155 @@
+//! Operators of the Archiver Appliance: what summaries and levels answer is what the samples themselves answer.
+//!
+//! The same samples lie in two stores: in a segment with summaries and levels, and in the head, which has only samples.
+
+use query::{Operator, Query, Span};
+use sample::{
+    Alarm, Batch, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Severity, Sink,
+    TimeRange, Timestamp, Value,
+};
+use store::{Config, Store, Stretch};
+use tempfile::TempDir;
+
+const SECOND: i64 = 1_000_000_000;
+/// 2026-01-01T00:00:00Z, in the middle of what is recorded.
+const NEW_YEAR: i64 = 1_767_225_600;
+/// More than a flush writes without levels.
+const SAMPLES: usize = 150_000;
+
+const OPERATORS: [&str; 16] = [
+    "mean_10",
+    "mean_600",
+    "meanSample_60",
+    "min_60",
+    "max_60",
+    "count_30",
+    "std_10",
+    "jitter_60",
+    "variance_600",
+    "popvariance_60",
+    "stats_300",
+    "statsSample_7",
+    "optimized_100",
+    "optimized_1000000",
+    "ncount",
+    "mean_1000000",
+];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+}
+
+/// Bursts of 200 Hz and slower stretches with gaps, over about twenty minutes around the new year.
+fn samples(random: &mut Random, kind: u64) -> Vec<Batch> {
+    let mut time = (NEW_YEAR - 500) * SECOND + random.below(SECOND as u64) as i64;
+    let mut batches: Vec<Batch> = Vec::new();
+    let mut period = 5_000_000;
+    for row in 0..SAMPLES {
+        if row % 5000 == 0 {
+            period = [2_000_000, 5_000_000, 20_000_000][random.below(3) as usize];
+            time += [0, 3, 45][random.below(3) as usize] * SECOND;
+        }
+        time += 1 + random.below(period) as i64;
+        let number = 1000.0 + random.below(100_000) as f64 / 7.0;
+        let odd = random.below(30_000);
+        let value = match (kind, odd) {
+            (0, 0) => Value::F64(f64::INFINITY),
+            (0, 1..40) => Value::F64(f64::NAN),
+            (0, _) => Value::F64(number),
+            (1, _) => Value::I32(number as i32 - 8000),
+            _ => Value::Enum((number as i32 / 3) % 4),
+        };
+        let severity = if random.below(5000) == 0 { random.below(4) as i64 } else { 0 };
+        let alarm = Alarm { severity: Severity::from_number(severity), status: 0, message: None };
+        let sample = Sample { time: Timestamp::from_nanos(time), value, alarm, pulse: 0, stamp: None };
+        if row % 8000 == 0 {
+            batches.push(Batch::new(sample.value.value_type()));
+        }
+        let last = batches.last_mut().expect("there is one");
+        assert!(last.push(&sample));
+    }
+    batches
+}
+
+fn open(folder: &TempDir) -> Store {
+    Store::open(Config::new(folder.path()), Timestamp::from_nanos(0)).expect("the store opens")
+}
+
+fn write(store: &Store, batches: &[Batch]) -> PvId {
+    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+    let name = PvName::new("TEST:PV").expect("it is a name");
+    let now = Timestamp::from_nanos(0);
+    let pv = store.writer().register(&[(name, settings)], now).expect("it registers")[0].id;
+    for batch in batches {
+        store.writer().append(&[(pv, Record::Samples(batch.clone()))], now).expect("the store takes it");
+    }
+    pv
+}
+
+fn reduced(store: &Store, pv: PvId, span: Span, operator: &Operator) -> Vec<Sample> {
+    let reduced = Query::over(store.reader()).reduced(pv, span, operator).expect("the store can be read");
+    let batches = reduced.map(|batch| batch.expect("the store can be read"));
+    batches.flat_map(|batch| (0..batch.len()).map(|row| batch.get(row)).collect::<Vec<_>>()).collect()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Array(Column::F64(numbers)) => numbers.clone(),
+        value => vec![value.as_f64().expect("reductions are numbers")],
+    }
+}
+
+/// Sums in another order differ in their last digits; where infinities meet, both are no number.
+fn close(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs()) || !a.is_finite() && !b.is_finite()
+}
+
+#[test]
+fn operators_through_summaries_are_those_over_samples() {
+    for seed in 0..3u64 {
+        let mut random = Random((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let batches = samples(&mut random, seed);
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("there is room for a folder"));
+        let (packed, fresh) = (open(&folders[0]), open(&folders[1]));
+        let pv = write(&packed, &batches);
+        assert_eq!(write(&fresh, &batches), pv);
+        packed.close(Timestamp::from_nanos(1)).expect("the store closes");
+        let packed = open(&folders[0]);
+        has_rows(&packed, pv, true);
+        has_rows(&fresh, pv, false);
+        for _ in 0..4 {
+            let mut time = || (NEW_YEAR - 600) * SECOND + random.below(2_000 * SECOND as u64) as i64;
+            let (a, b) = (time(), time());
+            let span = Span { from: Timestamp::from_nanos(a.min(b)), to: Timestamp::from_nanos(a.max(b)) };
+            for name in OPERATORS {
+                let operator = Operator::parse(name, &[]).expect("it is an operator");
+                let (found, expected) = (reduced(&packed, pv, span, &operator), reduced(&fresh, pv, span, &operator));
+                let place = format!("seed {seed}, {name} from {} to {}", span.from, span.to);
+                assert_eq!(found.len(), expected.len(), "{place}");
+                for (found, expected) in found.iter().zip(&expected) {
+                    let same = (found.time, &found.alarm) == (expected.time, &expected.alarm);
+                    let (a, b) = (numbers(&found.value), numbers(&expected.value));
+                    let agree = a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| close(*a, *b));
+                    assert!(same && agree, "{place}: {found:?} is not {expected:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Whether a store answers whole minutes by rows of a level, without which nothing would be compared.
+fn has_rows(store: &Store, pv: PvId, expected: bool) {
+    let minutes = (NEW_YEAR / 60 - 5..NEW_YEAR / 60 + 5).map(|minute| Timestamp::from_seconds(minute * 60, 0));
+    let edges: Vec<Timestamp> = minutes.collect();
+    let range = TimeRange { t0: edges[0], t1: edges[9] };
+    let stretches = store.reader().stretches(pv, range, edges.into());
+    let rows = stretches.filter(|stretch| matches!(stretch, Ok(Stretch::Summary(row)) if row.count > 8192)).count();
+    assert_eq!(rows > 0, expected, "{rows} rows");
+}
