@@ -4,6 +4,7 @@
 //! ```text
 //!   damaged segment   ► its readable blocks in a new segment ► the catalogue names that ► the old file aside
 //!   missing segment   ► the catalogue forgets it
+//!   moved segment     ► as a damaged one, from the place in which it lies; its near tables are copied anew
 //!   no catalogue      ► one from the segments: their footers and names; all of the log is replayed at the next start
 //! ```
 //! Blocks are found one behind the other, by their checksums alone; behind damage each byte is tried as the first of one.
@@ -29,6 +30,7 @@ use crate::{
     codec::Effort,
     disk::{Disk, RealDisk},
     manifest::{Level, Manifest},
+    places::tables_key,
     rebuild,
     recover::QUARANTINE,
     segment::{Named, Segment, SegmentWriter},
@@ -142,6 +144,9 @@ impl Work<'_> {
             Repairing::Look => None,
             Repairing::Do => Some(Catalog::open(self.disk.clone())?),
         };
+        for manifest in copy.segments.iter().filter(|manifest| manifest.place.is_some()) {
+            self.moved(copy, manifest, catalog.as_ref())?;
+        }
         for manifest in copy.segments.iter().filter(|manifest| manifest.place.is_none()) {
             let key = &manifest.key;
             if !files.contains(key) {
@@ -156,29 +161,83 @@ impl Work<'_> {
                 }
                 continue;
             }
-            let Some(reason) = self.damage(key)? else { continue };
-            let names = |pv: PvId| copy.named(pv);
-            let new = self.salvage(manifest, &reason, manifest.blocks, &names)?;
-            if let Some(catalog) = &catalog {
-                catalog.replace_segments(&[manifest.id()], new.as_slice(), &[])?;
-                self.set_aside(key)?;
-            }
+            let disk = self.disk.clone();
+            self.segment(&disk, copy, manifest, catalog.as_ref())?;
         }
         Ok(())
     }
 
+    /// Looks at one segment, and keeps what can be read of it if it is damaged. Whether it was.
+    fn segment(
+        &mut self,
+        disk: &Arc<dyn Disk>,
+        copy: &Copy,
+        manifest: &Manifest,
+        catalog: Option<&Catalog>,
+    ) -> Result<bool, Error> {
+        let key = &manifest.key;
+        let Some(reason) = self.damage(disk, key)? else { return Ok(false) };
+        let names = |pv: PvId| copy.named(pv);
+        let new = self.salvage(disk, manifest, &reason, manifest.blocks, &names)?;
+        if let Some(catalog) = catalog {
+            catalog.replace_segments(&[manifest.id()], new.as_slice(), &[])?;
+            set_aside(&**disk, key)?;
+        }
+        Ok(true)
+    }
+
+    /// The same with one that lies in another place: what is kept of it comes home, and moves again in time.
+    fn moved(&mut self, copy: &Copy, manifest: &Manifest, catalog: Option<&Catalog>) -> Result<(), Error> {
+        let (key, place) = (&manifest.key, manifest.place.as_deref().unwrap_or_default());
+        let far = copy.places.get(place).map(|folder| -> Arc<dyn Disk> { Arc::new(RealDisk::new(folder)) });
+        let Some(far) = far.filter(|far| far.len(key).is_ok()) else {
+            self.step(format!(
+                "{key} is not in the place {place:?}, and nothing is done about that: is it mounted? If the file is lost, put it \
+                 back there from a backup"
+            ));
+            return Ok(());
+        };
+        let tables = tables_key(key);
+        if self.segment(&far, copy, manifest, catalog)? {
+            if catalog.is_some() && self.disk.len(&tables).is_ok() {
+                set_aside(&*self.disk, &tables)?;
+            }
+            return Ok(());
+        }
+        let mut whole = vec![0; manifest.bytes.saturating_sub(manifest.tables_at) as usize];
+        let read = far.read_at(key, manifest.tables_at, &mut whole);
+        read.map_err(|source| Error::Io { doing: "read", path: key.clone(), source })?;
+        if copy::read_file(&*self.disk, &tables)?.is_some_and(|near| near == whole) {
+            return Ok(());
+        }
+        self.step(format!("{tables} is missing or damaged: it is copied anew from the place {place:?}"));
+        if catalog.is_none() {
+            return Ok(());
+        }
+        let unfinished = format!("{tables}.tmp");
+        let write = || -> io::Result<()> {
+            self.disk.create_folder(manifest.folder())?;
+            self.disk.set_len(&unfinished, 0)?;
+            self.disk.write_at(&unfinished, 0, &whole)?;
+            self.disk.sync(&unfinished)?;
+            self.disk.rename(&unfinished, &tables)?;
+            self.disk.sync_folder(manifest.folder())
+        };
+        write().map_err(|source| Error::Io { doing: "write", path: tables.clone(), source })
+    }
+
     /// Why a segment is to be written anew; none if it is whole.
-    fn damage(&mut self, key: &str) -> Result<Option<String>, Error> {
+    fn damage(&mut self, disk: &Arc<dyn Disk>, key: &str) -> Result<Option<String>, Error> {
         let (before, all) = self.read;
         let mut progress = |progress: Progress| {
             (self.progress)(Progress { bytes: before + progress.bytes, bytes_total: all });
         };
-        let report = match check::segment(&self.disk, key, &mut progress) {
+        let report = match check::segment(disk, key, &mut progress) {
             Ok(report) => report,
             Err(error @ Error::TooNew { .. }) => return Err(error),
             Err(error) => return Ok(Some(error.to_string())),
         };
-        self.read.0 += self.disk.len(key).unwrap_or(0);
+        self.read.0 += disk.len(key).unwrap_or(0);
         if let Some(newer) = report.problems.iter().find(|problem| problem.contains("use the newer program")) {
             return Err(Error::CannotDo { doing: "repair", reason: newer.clone() });
         }
@@ -189,20 +248,21 @@ impl Work<'_> {
     /// Writes the readable blocks of a file into a new one; none if there are none. `manifest` says what the new one is to be.
     fn salvage(
         &mut self,
+        disk: &Arc<dyn Disk>,
         manifest: &Manifest,
         reason: &str,
         counted: u64,
         names: &dyn Fn(PvId) -> Option<Named>,
     ) -> Result<Option<Manifest>, Error> {
         let old = &manifest.key;
-        let bytes = self.read_with_holes(old)?;
+        let bytes = read_with_holes(&**disk, old)?;
         let end = if manifest.tables_at < manifest.bytes { manifest.tables_at as usize } else { bytes.len() };
         let blocks = blocks(&bytes, end.min(bytes.len()));
         let (kept, lost) = (blocks.len() as u64, counted.saturating_sub(blocks.len() as u64));
         self.done.kept_blocks += kept;
         self.salvaged.extend(blocks.iter().map(|(pv, ..)| *pv));
         self.done.lost_blocks += lost;
-        let own_names: HashMap<PvId, Named> = Segment::of_file(self.disk.clone(), old)
+        let own_names: HashMap<PvId, Named> = Segment::of_file(disk.clone(), old)
             .and_then(|segment| segment.names())
             .map(|names| names.into_iter().map(|named| (named.pv, named)).collect())
             .unwrap_or_default();
@@ -216,6 +276,7 @@ impl Work<'_> {
         }
         let io = |source| Error::Io { doing: "write the segment", path: key.clone(), source };
         let unfinished = format!("{key}.tmp");
+        self.disk.create_folder(manifest.folder()).map_err(io)?;
         let mut writer = SegmentWriter::new(self.disk.clone(), unfinished.clone(), manifest.sequence, self.now);
         for (pv, at, len) in blocks {
             let (_, batch) = block::take(&bytes[at..at + len]).expect("it was taken before");
@@ -242,31 +303,19 @@ impl Work<'_> {
         }
     }
 
-    /// A whole file, with zeros where the disk does not give it.
-    fn read_with_holes(&self, key: &str) -> Result<Vec<u8>, Error> {
-        let len = self.disk.len(key).map_err(|source| Error::Io { doing: "read", path: key.to_owned(), source })?;
-        let mut bytes = vec![0; len as usize];
-        for (index, piece) in bytes.chunks_mut(READ_BYTES).enumerate() {
-            if self.disk.read_at(key, (index * READ_BYTES) as u64, piece).is_err() {
-                piece.fill(0);
-            }
-        }
-        Ok(bytes)
-    }
-
-    fn set_aside(&self, key: &str) -> Result<(), Error> {
-        let stem = format!("{QUARANTINE}/{}", key.replace('/', "-"));
-        let taken = |name: &String| self.disk.len(name).is_ok();
-        let aside = std::iter::once(stem.clone()).chain((2..).map(|i| format!("{stem}-{i}"))).find(|name| !taken(name));
-        let aside = aside.expect("numbers do not end");
-        let run = || -> io::Result<()> {
-            self.disk.create_folder(QUARANTINE)?;
-            self.disk.sync_folder("")?;
-            self.disk.rename(key, &aside)?;
-            self.disk.sync_folder(QUARANTINE)?;
-            self.disk.sync_folder(key.rsplit_once('/').map_or("", |(folder, _)| folder))
+    /// Near parts of segments that were moved away.
+    fn moved_away(&self, segments: &[Manifest]) -> Result<Vec<String>, Error> {
+        let list = |folder: &str| {
+            self.disk.list(folder).map_err(|source| Error::Io { doing: "list", path: folder.to_owned(), source })
         };
-        run().map_err(|source| Error::Io { doing: "set aside", path: key.to_owned(), source })
+        let mut found = Vec::new();
+        for week in list("")?.iter().filter(|name| week::is_folder(name)) {
+            let keys = list(week)?.into_iter().map(|name| format!("{week}/{name}"));
+            found.extend(keys.filter(|key| key.ends_with(".tables")));
+        }
+        found.retain(|tables| segments.iter().all(|manifest| tables_key(&manifest.key) != *tables));
+        found.sort_unstable();
+        Ok(found)
     }
 
     /// There is no catalogue, or none that can be read: one is made from the segments.
@@ -277,10 +326,11 @@ impl Work<'_> {
             let mut manifest = rebuild::manifest(&self.disk, &key, self.now);
             let mut names =
                 Segment::of_file(self.disk.clone(), &key).and_then(|segment| segment.names()).unwrap_or_default();
-            let damage = self.damage(&key)?;
+            let disk = self.disk.clone();
+            let damage = self.damage(&disk, &key)?;
             if let Some(reason) = &damage {
                 let counted = manifest.blocks;
-                let new = self.salvage(&manifest, reason, counted, &|_| None)?;
+                let new = self.salvage(&disk, &manifest, reason, counted, &|_| None)?;
                 aside.push(key);
                 match (new, self.how) {
                     (Some(new), _) => manifest = new,
@@ -302,15 +352,49 @@ impl Work<'_> {
             rows.len()
         ));
         self.done.steps.append(&mut found.remarks);
+        for tables in self.moved_away(&found.segments)? {
+            self.step(format!(
+                "{tables} belongs to a segment in another place, which only the old catalogue knew: its samples are not found \
+                 unless you copy its file from there back beside it before you repair"
+            ));
+        }
         if self.how == Repairing::Look {
             return Ok(());
         }
         if self.disk.len(CATALOGUE).is_ok() {
-            self.set_aside(CATALOGUE)?;
+            set_aside(&*self.disk, CATALOGUE)?;
         }
         catalog::create_from(&self.disk, &rows, &found.segments, found.position())?;
-        aside.iter().try_for_each(|key| self.set_aside(key))
+        aside.iter().try_for_each(|key| set_aside(&*self.disk, key))
     }
+}
+
+/// A whole file, with zeros where the disk does not give it.
+fn read_with_holes(disk: &dyn Disk, key: &str) -> Result<Vec<u8>, Error> {
+    let len = disk.len(key).map_err(|source| Error::Io { doing: "read", path: key.to_owned(), source })?;
+    let mut bytes = vec![0; len as usize];
+    for (index, piece) in bytes.chunks_mut(READ_BYTES).enumerate() {
+        if disk.read_at(key, (index * READ_BYTES) as u64, piece).is_err() {
+            piece.fill(0);
+        }
+    }
+    Ok(bytes)
+}
+
+/// Puts a file where it is in nobody's way.
+fn set_aside(disk: &dyn Disk, key: &str) -> Result<(), Error> {
+    let stem = format!("{QUARANTINE}/{}", key.replace('/', "-"));
+    let taken = |name: &String| disk.len(name).is_ok();
+    let aside = std::iter::once(stem.clone()).chain((2..).map(|i| format!("{stem}-{i}"))).find(|name| !taken(name));
+    let aside = aside.expect("numbers do not end");
+    let run = || -> io::Result<()> {
+        disk.create_folder(QUARANTINE)?;
+        disk.sync_folder("")?;
+        disk.rename(key, &aside)?;
+        disk.sync_folder(QUARANTINE)?;
+        disk.sync_folder(key.rsplit_once('/').map_or("", |(folder, _)| folder))
+    };
+    run().map_err(|source| Error::Io { doing: "set aside", path: key.to_owned(), source })
 }
 
 /// Where the readable blocks are among the bytes up to `end`: PV, place and length, by PV and place.
