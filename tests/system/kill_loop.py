@@ -3,7 +3,8 @@
     python tests/system/kill_loop.py --folder target/kills --cycles 1000 [--seed N]
 
 The folder remembers seed, cycle and what was promised; a loop that was interrupted goes on where it was. Each cycle
-starts `victim` (crates/store/examples/victim), which verifies the archive and then appends under load, and kills it
+starts `victim` (crates/store/examples/victim), which verifies the archive and then appends under load and renames, deletes,
+imports, purges and removes PVs while weeks are sealed and move to another folder, and kills it
 after 0 to 0.6 s, one time in five while it still opens. Every 25th cycle verifies every sample, the others the newest.
 After 100 cycles a new archive is begun. The last archive is kept; that of a failure is kept for whoever wants to look.
 """
@@ -25,6 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 ARCHIVE_CYCLES = 100
 FULL_CYCLES = 25
+# So many PVs that are changed step by step are remembered.
+STAGES_MAX = 12
 
 
 def victim() -> Path:
@@ -44,6 +47,7 @@ class State:
     samples: int = 0
     present: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    stages: dict[str, list[int]] = field(default_factory=dict)
 
     def learn(self, line: str) -> None:
         """Takes one line of the victim."""
@@ -60,6 +64,10 @@ class State:
             self.present = [name for name in self.present if name != rest]
         elif word == "absent":
             self.absent = [*self.absent[-20:], rest]
+        elif word in ("doing", "done"):
+            cycle, step = rest.split()
+            self.stages[cycle] = [int(step) - 1, int(step)] if word == "doing" else [int(step), 0]
+            self.stages = dict(list(self.stages.items())[-STAGES_MAX:])
 
     def save(self, folder: Path) -> None:
         """Whole or not at all."""
@@ -89,17 +97,19 @@ def cycle(folder: Path, state: State) -> None:
     archive = folder / "archive"
     if age == 0:
         shutil.rmtree(archive, ignore_errors=True)
+        shutil.rmtree(folder / "archive-far", ignore_errors=True)
         state.samples += state.durable
         state.durable = state.tried = 0
-        state.present, state.absent = [], []
+        state.present, state.absent, state.stages = [], [], {}
         state.save(folder)
     # A loop that died within a cycle has not heard what its victim did: until the next opening anything may be there.
     living = folder / "living"
     if living.exists():
-        state.tried, state.present = 1 << 62, []
+        state.tried, state.present, state.stages = 1 << 62, [], {}
     living.touch()
     words = [f"cycle={state.cycle}", f"durable={state.durable}", f"tried={state.tried}"]
     words += [f"full={int(age % FULL_CYCLES == FULL_CYCLES - 1)}"]
+    words += [f"stage={cycle}:{done}:{doing}" for cycle, (done, doing) in state.stages.items()]
     words += [f"present={name}" for name in state.present] + [f"absent={name}" for name in state.absent]
     process = subprocess.Popen(
         [str(victim()), str(archive), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -5,6 +5,7 @@ use store::{GapScope, Store};
 
 use crate::{
     Failure,
+    changes::Stage,
     workload::{self, BATCH, GAP_ROUNDS, LATE_STEPS, PVS, ROUND},
 };
 
@@ -20,6 +21,7 @@ pub(crate) struct Promised {
     pub(crate) full: bool,
     pub(crate) present: Vec<String>,
     pub(crate) absent: Vec<String>,
+    pub(crate) stages: Vec<Stage>,
 }
 
 impl Promised {
@@ -34,6 +36,7 @@ impl Promised {
                 "full" => promised.full = value == "1",
                 "present" => promised.present.push(value.to_owned()),
                 "absent" => promised.absent.push(value.to_owned()),
+                "stage" => promised.stages.push(Stage::parse(value)?),
                 _ => return Err(format!("what does {word} mean?").into()),
             }
         }
@@ -64,6 +67,7 @@ pub(crate) fn opened(store: &Store, promised: &Promised) -> Result<u64, Failure>
         }
     }
     gaps_are_right(store, appended)?;
+    promised.stages.iter().try_for_each(|stage| stage.is_right(store))?;
     Ok(appended)
 }
 

@@ -20,9 +20,9 @@ pub(crate) fn name(pv: u64) -> String {
     format!("V:{pv:03}")
 }
 
-/// The hour of the archive's clock in which a cycle begins.
+/// When a cycle begins by the archive's clock: two a day, so that weeks end while an archive is in use.
 pub(crate) fn clock(cycle: u64) -> Timestamp {
-    Timestamp::from_nanos(START + cycle as i64 * 3_600_000_000_000)
+    Timestamp::from_nanos(START + cycle as i64 * 43_200_000_000_000)
 }
 
 /// How many samples of a PV there are among the first `appended` of all.
