@@ -3,7 +3,7 @@
     python tests/system/kill_loop.py --folder target/kills --cycles 1000 [--seed N]
 
 The folder remembers seed, cycle and what was promised; a loop that was interrupted goes on where it was. Each cycle
-starts `victim` (crates/store/examples/victim), which verifies the archive and then appends under load and renames, deletes,
+starts `victim` (crates/store/examples/victim), which verifies the archive, then appends under load, renames, deletes,
 imports, purges and removes PVs while weeks are sealed and move to another folder, and kills it
 after 0 to 0.6 s, one time in five while it still opens. Every 25th cycle verifies every sample, the others the newest.
 After 100 cycles a new archive is begun. The last archive is kept; that of a failure is kept for whoever wants to look.

@@ -7,7 +7,10 @@ use std::{fs, path::Path, time::Duration};
 
 use common::{append, at, read, register, sample, wait_until};
 use sample::{PvId, Sample, TimeRange, Value};
-use store::{Config, Durable, Place, Repairing, Store};
+use store::{
+    Config, Durable, Place, Repairing, Store,
+    disk::{Disk, RealDisk},
+};
 use tempfile::TempDir;
 
 const DAY: i64 = 86_400_000_000_000;
@@ -161,14 +164,16 @@ fn a_place_that_is_not_there_is_told_and_left_alone() {
     let store = archive.filled();
     wait_until("two weeks are moved", || segments(&store) == [1, 1, 1]);
     drop(store);
-    let away = archive.long.path().with_extension("away");
-    fs::rename(archive.long.path(), &away).unwrap();
+    // A disk of all temporary folders, because only disks rename.
+    let (all, name) = (RealDisk::new(archive.long.path().parent().unwrap()), archive.long.path().file_name().unwrap());
+    let (there, away) = (name.to_string_lossy().into_owned(), format!("{}-away", name.to_string_lossy()));
+    all.rename(&there, &away).unwrap();
     let done = store::repair(archive.near.path(), Repairing::Do, at(29 * DAY), |_| {}).unwrap();
     assert!(done.steps.len() == 1 && done.steps[0].contains("is it mounted?"), "{done:?}");
     let backup = tempfile::tempdir().unwrap();
     let refused = store::backup(archive.near.path(), backup.path(), |_| {}).unwrap_err().to_string();
     assert!(refused.contains("\"long\"") && refused.contains("mount it"), "{refused}");
-    fs::rename(&away, archive.long.path()).unwrap();
+    all.rename(&away, &there).unwrap();
     assert!(store::check(archive.near.path(), |_| {}).unwrap().is_clean());
 
     fs::remove_file(archive.near.path().join("catalogue.redb")).unwrap();
