@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Add(Add),
     /// Print what a running archiver has recorded of a PV
     Get(Get),
+    /// Say why there is no data of a PV in a range, or not all
+    Explain(Explain),
     /// Give a PV another name; its samples stay where they are
     Rename(Rename),
     /// Give a PV one more name, or take one from it; without a name list all aliases
@@ -228,6 +230,23 @@ pub(crate) struct Get {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The PV's name
+    pub(crate) pv: String,
+    /// Beginning: ISO 8601 like 2026-11-21T08:30:00Z, or back from now like -90s, -15m, -8h, -7d
+    #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
+    pub(crate) from: String,
+    /// End (not included): as for --from, or `now`
+    #[arg(long, default_value = "now", allow_hyphen_values = true)]
+    pub(crate) to: String,
+    /// What proves that nothing is missing: values that rise by one with each update, or pulse ids
+    #[arg(long, value_name = "WHAT", default_value = "auto", value_parser = ["auto", "counter", "pulse"])]
+    pub(crate) proof: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,4 +1,4 @@
-//! The commands that ask: `add` and `get` talk to a running archiver over HTTP.
+//! The commands that ask: `add`, `get` and `explain` talk to a running archiver over HTTP.
 
 use std::{
     io::{self, BufRead, Read, Write},
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     Failure,
-    cli::{Add, Format, Get},
+    cli::{Add, Explain, Format, Get},
     signals::now,
     table,
 };
@@ -82,6 +82,37 @@ pub(crate) fn get(command: &Get) -> Result<(), Failure> {
             size => out.write_all(&chunk[..size])?,
         }
     }
+}
+
+pub(crate) fn explain(command: &Explain) -> Result<(), Failure> {
+    let now = now();
+    let (from, to) = (moment(&command.from, now)?, moment(&command.to, now)?);
+    let (pv, proof) = (encoded(&command.pv), &command.proof);
+    let url = format!("{}/api/v1/pvs/{pv}/explain?from={from}&to={to}&proof={proof}", command.server.url);
+    let mut answer = checked(agent().get(&url).call(), &command.server.url)?;
+    let told: Value = answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?;
+    let text = table::text;
+    let samples = text(&told["samples"]);
+    print_line(&format!("{samples} samples, {}: {}", text(&told["complete"]), text(&told["text"])))?;
+    let mut rows = vec![["from", "to", "lost", "why"].map(str::to_owned).to_vec()];
+    for reason in table::list(&told["reasons"]) {
+        rows.push(["from", "to", "lost", "text"].map(|column| text(&reason[column])).to_vec());
+    }
+    if rows.len() > 1 {
+        table::aligned(&rows).iter().try_for_each(|line| print_line(line))?;
+    }
+    let account = &told["account"];
+    print_line(&format!(
+        "received {}, stored {}, skipped {}, lost {} in the queue, {} by the store, {} by limit; at least {} by the server",
+        text(&account["received"]),
+        text(&account["stored"]),
+        text(&account["skipped"]),
+        text(&account["lost"]["queue_full"]),
+        text(&account["lost"]["store_refused"]),
+        text(&account["lost"]["rate_capped"]),
+        text(&account["lost"]["overrun"]),
+    ))?;
+    Ok(())
 }
 
 pub(crate) fn agent() -> ureq::Agent {

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         }
         Command::Add(command) => client::add(&command),
         Command::Get(command) => client::get(&command),
+        Command::Explain(command) => client::explain(&command),
         Command::Rename(command) => admin::rename(&command),
         Command::Alias(command) => admin::alias(&command),
         Command::Remove(command) => admin::remove(&command),

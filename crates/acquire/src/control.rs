@@ -6,6 +6,7 @@ use sample::{By, DataFate, Method, OldName, Protocol, PvEntry, PvId, PvName, PvS
 
 use crate::{
     acquire::{Shared, lock, now},
+    ledger::Account,
     status::{Status, Totals},
 };
 
@@ -129,6 +130,12 @@ impl<S: Roster> Control<S> {
     /// How a PV fares.
     pub fn status(&self, pv: PvId) -> Option<Status> {
         self.shared.with_channel(pv, |channel| channel.status())
+    }
+
+    /// What a PV has counted since the last row of the ledger, and since when.
+    pub fn open_account(&self, pv: PvId) -> Option<(Timestamp, Account)> {
+        let since = lock(&self.shared.ledger).minute_began();
+        self.shared.with_channel(pv, |channel| (since, channel.unsettled()))
     }
 
     /// How all of them fare.

@@ -71,7 +71,12 @@ impl Ledger {
     pub(crate) fn rebuilt(&self, unfinished: &Unfinished) -> Vec<(PvId, Fact)> {
         let Some(alive) = unfinished.alive else { return Vec::new() };
         let rows = self.pages[0].pvs.iter().zip(&unfinished.shares);
-        rows.filter_map(|(pv, share)| Some((*pv, rebuilt(share, unfinished.emptied, alive)?))).collect()
+        rows.filter_map(|(pv, share)| Some((*pv, rebuilt(share, unfinished, alive)?))).collect()
+    }
+
+    /// Where the minute begins of which there are no rows yet.
+    pub(crate) fn minute_began(&self) -> Timestamp {
+        self.pages[0].from
     }
 
     /// Keeps what a PV has counted that leaves the archive.
@@ -83,14 +88,14 @@ impl Ledger {
 }
 
 /// The row of a share for the time from its last row to the last sign of life; none if there is nothing to tell.
-fn rebuilt(share: &UnfinishedShare, emptied: Option<Timestamp>, alive: Timestamp) -> Option<Fact> {
+fn rebuilt(share: &UnfinishedShare, of: &Unfinished, alive: Timestamp) -> Option<Fact> {
     let last = share.last_row.as_ref().and_then(|row| Some((row.time, bytes(row)?)));
     let until = last.and_then(|(from, row)| Some(account_in(row, from, PvId(0)).ok()?.0.until));
-    let from = until.or(emptied).unwrap_or(alive);
+    let from = until.max(of.began).unwrap_or(alive);
     if share.samples.is_empty() && (until.is_none() || alive <= from) {
         return None;
     }
-    let is_whole = share.row_in_log || until.is_some_and(|until| Some(until) >= emptied);
+    let is_whole = share.row_in_log || until.is_some_and(|until| Some(until) >= of.emptied);
     let origin = if is_whole { Origin::Rebuilt } else { Origin::RebuiltInPart };
     let accounts: Vec<_> = share.samples.iter().map(|(pv, samples)| (*pv, Account::usual(*samples))).collect();
     Some(row(RowHead { until: alive.max(from), origin }, from, &accounts))
@@ -126,6 +131,17 @@ impl Page {
 }
 
 impl Channel {
+    /// What it has counted since the last row of minutes.
+    pub(crate) fn unsettled(&self) -> Account {
+        let mark = self.marks.as_deref().copied().unwrap_or_default().0[0];
+        let mut since = [0; Counters::KINDS];
+        for ((since, mark), count) in since.iter_mut().zip(mark).zip(self.counters.values()) {
+            *since = u64::from((count as u32).wrapping_sub(mark));
+        }
+        let waiting = i64::from(self.is_waiting()) - i64::from(mark[Counters::KINDS]);
+        Account { waiting, ..Counters::of_values(since).account() }
+    }
+
     /// What it has counted since the last row of a scale.
     pub(crate) fn settle(&mut self, scale: usize) -> Account {
         let counted = self.counters;

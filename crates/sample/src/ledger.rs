@@ -44,7 +44,9 @@ pub fn ledger_share(pv: PvId) -> usize {
 pub struct Unfinished {
     /// The last sign of life.
     pub alive: Option<Timestamp>,
-    /// Up to here everything had left the log when the archiver ended.
+    /// Not before this moment began what the log has: the archiver was started then, or the log was emptied.
+    pub began: Option<Timestamp>,
+    /// The last sign of life before the log was last emptied; none if it never was.
     pub emptied: Option<Timestamp>,
     /// One for each share.
     pub shares: Vec<UnfinishedShare>,

@@ -4,7 +4,7 @@ use axum::http::{header, request::Parts};
 
 use crate::{
     answer::Answer,
-    api::{bins, deletions, gaps, import, live, pvs, roster, samples, status},
+    api::{bins, deletions, gaps, import, ledger, live, pvs, roster, samples, status},
     appliance::{aliases, details, manage, reports, retrieval, search, status as appliance_status},
     call::Call,
     metrics,
@@ -85,6 +85,8 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/v1/pvs/{pv}/samples", "Samples of a range as JSON, CSV or Arrow", samples::show),
     get("/api/v1/pvs/{pv}/bins", "A range reduced to bins, for drawing", bins::show),
     get("/api/v1/pvs/{pv}/gaps", "When nothing, or not everything, was recorded, and why", gaps::list),
+    get("/api/v1/pvs/{pv}/ledger", "What became of every update, minute by minute", ledger::show),
+    get("/api/v1/pvs/{pv}/explain", "Why there is no data, or not all", ledger::explain),
     get("/api/v1/pvs/{pv}/metadata", "Units, limits and labels with their history", gaps::metadata),
     get("/api/v1/aliases", "All aliases with their PVs", roster::aliases),
     get("/api/v1/removed", "PVs that were removed and can come back", roster::removed),

@@ -172,6 +172,11 @@ impl Catalog {
         })
     }
 
+    /// The last sign of life when the log was last emptied; none if it never was.
+    pub(crate) fn emptied(&self) -> Result<Option<Timestamp>, Error> {
+        self.read(|tables| Ok(tables.meta("emptied")?.map(|nanos| Timestamp::from_nanos(nanos as i64))))
+    }
+
     /// The segments in the order of their writing.
     pub(crate) fn segments(&self) -> Result<Vec<Manifest>, Error> {
         self.read(|tables| {
@@ -344,6 +349,7 @@ fn put_position(transaction: &WriteTransaction, position: Position) -> Result<()
     meta.insert("next_segment", position.next_segment)?;
     if let Some(alive) = position.alive {
         meta.insert("alive", alive.nanos() as u64)?;
+        meta.insert("emptied", alive.nanos() as u64)?;
     }
     Ok(())
 }

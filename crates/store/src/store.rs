@@ -85,7 +85,7 @@ impl Store {
         let manifests = catalog.segments()?;
         let mut problems = recover::set_orphans_aside(&*disk, &manifests)?;
         let pages = Arc::new(Pool::new(config.head_bytes_max));
-        let recovered = recover::replay(&disk, position, &pages, Tail::new(&registry, position))?;
+        let recovered = recover::replay(&disk, position, &pages, Tail::new(&registry, position, catalog.emptied()?))?;
         problems.extend(recovered.problems);
         catalog.commit_restart(recovered.alive, now)?;
 

@@ -12,19 +12,20 @@ use crate::{catalog::Position, engine::Engine, registry::Registry};
 pub(crate) struct Tail {
     /// PVs that the archive keeps for itself; of those that hold minutes, the share.
     own: HashMap<PvId, Option<usize>>,
+    began: Option<Timestamp>,
     emptied: Option<Timestamp>,
     shares: Vec<UnfinishedShare>,
 }
 
 impl Tail {
-    pub(crate) fn new(registry: &Registry, position: Position) -> Tail {
+    pub(crate) fn new(registry: &Registry, position: Position, emptied: Option<Timestamp>) -> Tail {
         let minutes: Vec<String> = LedgerScale::Minute.names().collect();
         let share = |name: &str| minutes.iter().position(|minute| minute == name);
         let own = registry.own().iter().map(|(pv, entry)| (*pv, share(entry.name.as_str()))).collect();
         // A log from which nothing was ever taken has everything.
         let row_in_log = position.frame == 0;
         let share = UnfinishedShare { row_in_log, ..UnfinishedShare::default() };
-        Tail { own, emptied: position.alive, shares: vec![share; LEDGER_SHARES] }
+        Tail { own, began: position.alive, emptied, shares: vec![share; LEDGER_SHARES] }
     }
 
     pub(crate) fn note(&mut self, records: &[(PvId, Record)]) {
@@ -42,7 +43,7 @@ impl Tail {
     }
 
     pub(crate) fn finish(self, alive: Option<Timestamp>) -> Unfinished {
-        Unfinished { alive, emptied: self.emptied, shares: self.shares }
+        Unfinished { alive, began: self.began, emptied: self.emptied, shares: self.shares }
     }
 }
 

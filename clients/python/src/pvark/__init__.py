@@ -19,22 +19,37 @@ from ._errors import (
     UnexpectedAnswer,
     UnknownPv,
 )
-from ._models import SEVERITIES, Bins, Gap, Metadata, Pv, Samples, Status, Update
+from ._models import (
+    SEVERITIES,
+    Account,
+    Bins,
+    Explanation,
+    Gap,
+    Metadata,
+    Pv,
+    Reason,
+    Samples,
+    Status,
+    Update,
+)
 from ._times import Moment
 
 __all__ = [
     "SEVERITIES",
+    "Account",
     "Archiver",
     "BadRequest",
     "Bins",
     "Conflict",
     "ConnectionFailed",
+    "Explanation",
     "Forbidden",
     "Gap",
     "Metadata",
     "Moment",
     "Pv",
     "PvarkError",
+    "Reason",
     "Refused",
     "Samples",
     "ServerFailed",

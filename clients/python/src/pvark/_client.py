@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from . import _decode
 from ._errors import UnexpectedAnswer
-from ._models import Bins, Gap, Metadata, Pv, Samples, Status, Update
+from ._models import Account, Bins, Explanation, Gap, Metadata, Pv, Samples, Status, Update
 from ._times import Moment, to_iso
 from ._transport import Transport, quoted
 
@@ -74,6 +75,22 @@ class Archiver:
         """When, and why, the PV was not recorded."""
         answer = self._http.json("GET", f"/pvs/{quoted(pv)}/gaps", _range(t0, t1))
         return [_decode.gap(gap) for gap in answer["gaps"]]
+
+    def ledger(
+        self, pv: str, t0: Moment | None = None, t1: Moment | None = None, step: timedelta = timedelta(minutes=1)
+    ) -> list[Account]:
+        """What became of every update, in steps of whole minutes; those of which nothing is known are left out."""
+        query = _range(t0, t1) | {"step": round(step.total_seconds())}
+        answer = self._http.json("GET", f"/pvs/{quoted(pv)}/ledger", query)
+        return [_decode.account(step) for step in answer["steps"]]
+
+    def explain(
+        self, pv: str, t0: Moment | None = None, t1: Moment | None = None, proof: str = "auto"
+    ) -> Explanation:
+        """Why there is no data, or not all. `proof` may be `counter`, where the value rises by one with each update, or
+        `pulse`."""
+        query = _range(t0, t1) | {"proof": proof}
+        return _decode.explanation(self._http.json("GET", f"/pvs/{quoted(pv)}/explain", query))
 
     def metadata(self, pv: str, t0: Moment | None = None, t1: Moment | None = None) -> list[Metadata]:
         """Units, limits and labels: those in force at t0 first, then each change."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._errors import UnexpectedAnswer
-from ._models import Bins, Gap, Metadata, Pv, Samples, Status
+from ._models import Account, Bins, Explanation, Gap, Metadata, Pv, Reason, Samples, Status
 from ._times import TimeArray, from_iso, from_parts, maybe_from_iso
 
 DTYPES: dict[str, type[np.generic]] = {
@@ -147,6 +147,36 @@ def gap(answer: Mapping[str, Any]) -> Gap:
     """One gap of `/pvs/{pv}/gaps`."""
     end = maybe_from_iso(answer["to"])
     return Gap(from_iso(answer["from"]), end, answer["cause"], answer["lost"], answer["scope"])
+
+
+def account(answer: Mapping[str, Any]) -> Account:
+    """One step of `/pvs/{pv}/ledger`, or a sum of them."""
+    names = ("received", "stored", "skipped", "waiting", "suspected_seconds", "adds_up")
+    return Account(
+        **{name: answer[name] for name in names},
+        start=maybe_from_iso(answer.get("from")),
+        lost=dict(answer["lost"]),
+        stamps=dict(answer["stamps"]),
+        covered_seconds=answer.get("covered_seconds", 0.0),
+        origin=answer.get("origin", "counted"),
+    )
+
+
+def explanation(answer: Mapping[str, Any]) -> Explanation:
+    """The answer of `/pvs/{pv}/explain`."""
+
+    def reason(one: Mapping[str, Any]) -> Reason:
+        return Reason(one["kind"], from_iso(one["from"]), from_iso(one["to"]), one["lost"], one["text"])
+
+    return Explanation(
+        pv=answer["pv"],
+        complete=answer["complete"],
+        text=answer["text"],
+        samples=answer["samples"],
+        reasons=tuple(reason(one) for one in answer["reasons"]),
+        account=account(answer["account"]),
+        proof=answer["proof"],
+    )
 
 
 def pv(answer: Mapping[str, Any]) -> Pv:

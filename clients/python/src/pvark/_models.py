@@ -141,6 +141,49 @@ class Gap:
 
 
 @dataclass(frozen=True)
+class Account:
+    """What became of the updates of a PV in some time: received = stored + skipped + waiting + those lost by `queue_full`,
+    `store_refused` and `rate_capped`."""
+
+    start: np.datetime64 | None
+    received: int
+    stored: int
+    skipped: int
+    waiting: int
+    lost: dict[str, int]
+    stamps: dict[str, int]
+    suspected_seconds: float
+    adds_up: bool
+    covered_seconds: float
+    origin: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason why there is no data, or not all."""
+
+    kind: str
+    start: np.datetime64
+    end: np.datetime64
+    lost: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why there is no data in a range, or not all."""
+
+    pv: str
+    complete: str
+    """`incomplete`, `suspected`, `unproved` or `proved`."""
+    text: str
+    samples: int
+    reasons: tuple[Reason, ...]
+    account: Account
+    proof: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
 class Pv:
     """One PV of the archive and how it is doing."""
 

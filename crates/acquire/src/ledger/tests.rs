@@ -198,18 +198,26 @@ fn what_the_log_had_behind_the_last_row_becomes_a_row() {
         samples: samples.clone(),
     };
     let told = Some(Account::usual(9));
-    let of = |share: &sample::UnfinishedShare, emptied| super::rebuilt(share, Some(at(emptied)), at(1500)).map(row);
+    let unfinished = |began, emptied| sample::Unfinished {
+        began: Some(at(began)),
+        emptied: Some(at(emptied)),
+        ..Default::default()
+    };
+    let of =
+        |share: &sample::UnfinishedShare, emptied| super::rebuilt(share, &unfinished(300, emptied), at(1500)).map(row);
     // The log has the last row; or it was emptied when that was written.
     for (in_log, emptied) in [(true, 1200), (false, 1000)] {
         assert_eq!(of(&share(Some(&last), in_log), emptied), Some((at(1000), at(1500), Origin::Rebuilt, told)));
     }
     let part = Some((at(1000), at(1500), Origin::RebuiltInPart, told));
     assert_eq!(of(&share(Some(&last), false), 1001), part, "some left the log behind the last row");
-    assert_eq!(of(&share(None, true), 400), Some((at(400), at(1500), Origin::Rebuilt, told)), "there never was a row");
+    assert_eq!(of(&share(None, true), 400), Some((at(300), at(1500), Origin::Rebuilt, told)), "there never was a row");
+    let started = super::rebuilt(&share(Some(&last), false), &unfinished(1200, 1000), at(1500)).map(row);
+    assert_eq!(started, Some((at(1200), at(1500), Origin::Rebuilt, told)), "it was started after the last row");
     // An orderly end leaves nothing to tell.
     let nothing = sample::UnfinishedShare { samples: BTreeMap::new(), ..share(Some(&last), true) };
-    assert!(super::rebuilt(&nothing, Some(at(400)), at(1000)).is_none());
-    assert!(super::rebuilt(&nothing, Some(at(400)), at(1500)).is_some(), "a silent minute is told of too");
+    assert!(super::rebuilt(&nothing, &unfinished(300, 400), at(1000)).is_none());
+    assert!(super::rebuilt(&nothing, &unfinished(300, 400), at(1500)).is_some(), "a silent minute is told of too");
 }
 
 fn stored(sink: &ListSink, pv: PvId) -> u64 {

@@ -4,6 +4,7 @@ pub(crate) mod bins;
 pub(crate) mod deletions;
 pub(crate) mod gaps;
 pub(crate) mod import;
+pub(crate) mod ledger;
 pub(crate) mod live;
 pub(crate) mod pvs;
 pub(crate) mod roster;

@@ -1,0 +1,116 @@
+//! `GET /api/v1/pvs/{pv}/ledger` and `…/explain`: what became of every update, and why there is no data.
+
+use std::time::Duration;
+
+use acquire::Account;
+use sample::{TimeRange, Timestamp};
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{Answer, json},
+    app::now,
+    call::Call,
+    explain,
+    ledger::{self, Step},
+    proof::Counter,
+    refusal::{Code, Refusal},
+};
+
+const MINUTE: u64 = 60;
+
+/// More steps are not answered.
+const STEPS_MAX: i64 = 100_000;
+
+/// `GET /pvs/{pv}/ledger`
+pub(crate) fn show(call: &Call) -> Answer {
+    let (entry, range) = (call.pv()?, call.range()?);
+    let seconds: u64 = call.number("step")?.unwrap_or(MINUTE);
+    let step = Duration::from_secs(seconds).as_nanos();
+    let step = i64::try_from(step).ok().filter(|_| seconds > 0 && seconds.is_multiple_of(MINUTE)).ok_or_else(|| {
+        Refusal::new(Code::BadRequest, format!("step is {seconds}, expected seconds that are whole minutes"))
+    })?;
+    let count = (range.t1.nanos().saturating_sub(range.t0.nanos())) / step;
+    if count > STEPS_MAX {
+        let message = format!("the range has {count} steps, at most {STEPS_MAX} are answered");
+        return Err(Refusal::new(Code::TooLarge, message).hint("ask for a longer step"));
+    }
+    let mut steps = ledger::steps(&call.app.reader, entry.id, range, step)?;
+    add_open_minute(call, &entry, &mut steps, step);
+    let rows: Vec<Value> = steps.iter().filter(|(_, step)| step.covered > 0).map(|(at, one)| row(*at, one)).collect();
+    let mut total = Step::default();
+    for (_, step) in &steps {
+        total.account += step.account;
+        total.covered += step.covered;
+    }
+    json(&json!({
+        "pv": entry.name.as_str(),
+        "from": range.t0.to_string(),
+        "to": range.t1.to_string(),
+        "step": seconds,
+        "total": account(&total.account),
+        "covered_seconds": seconds_of(total.covered),
+        "steps": rows,
+    }))
+}
+
+/// What has been counted since the last row.
+fn add_open_minute(call: &Call, entry: &sample::PvEntry, steps: &mut [(Timestamp, Step)], step: i64) {
+    let Some((since, open)) = call.app.control.open_account(entry.id) else { return };
+    let now = now();
+    for (from, at) in steps {
+        let until = Timestamp::from_nanos(from.nanos().saturating_add(step));
+        if (*from..until).contains(&since) {
+            at.account += open;
+            at.covered += (now.nanos() - since.nanos()).max(1);
+        }
+    }
+}
+
+fn row(from: Timestamp, step: &Step) -> Value {
+    let mut row = account(&step.account);
+    row["from"] = from.to_string().into();
+    row["from_seconds"] = from.seconds_f64().into();
+    row["covered_seconds"] = seconds_of(step.covered).into();
+    row["origin"] = match (step.incomplete, step.rebuilt) {
+        (true, _) => "rebuilt_in_part",
+        (_, true) => "rebuilt",
+        _ => "counted",
+    }
+    .into();
+    row
+}
+
+fn seconds_of(nanos: i64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// An account as JSON.
+pub(crate) fn account(account: &Account) -> Value {
+    json!({
+        "received": account.received,
+        "stored": account.stored,
+        "skipped": account.skipped,
+        "waiting": account.waiting,
+        "lost": {
+            "queue_full": account.queue_full,
+            "store_refused": account.store_refused,
+            "rate_capped": account.rate_capped,
+            "overrun": account.overruns,
+        },
+        "stamps": { "never_set": account.never_set, "ahead": account.ahead, "backward": account.backward },
+        "suspected_seconds": account.suspected_ms as f64 / 1000.0,
+        "adds_up": account.adds_up(),
+    })
+}
+
+/// `GET /pvs/{pv}/explain`
+pub(crate) fn explain(call: &Call) -> Answer {
+    let (entry, range) = (call.pv()?, call.range()?);
+    let range = TimeRange { t0: range.t0, t1: range.t1.min(now()).max(range.t0) };
+    let counter = match call.word("proof", &["auto", "counter", "pulse"], Code::BadRequest)? {
+        "counter" => Some(Counter::Value),
+        "pulse" => Some(Counter::Pulse),
+        _ => None,
+    };
+    json(&explain::explain(&call.app, &entry, range, counter)?)
+}

@@ -1,0 +1,257 @@
+//! Why there is no data, or not all, in a range: gaps, losses, silence and commands, each with a sentence for people.
+
+use sample::{Gap, GapCause, PvEntry, TimeRange, Timestamp};
+use serde_json::{Value, json};
+use store::GapScope;
+
+use crate::{
+    api::ledger::account,
+    app::{App, now},
+    ledger::{self, Step},
+    proof::{Counter, Proof, prove},
+    refusal::Refusal,
+};
+
+/// So many lines of the audit are looked through for who did what to the PV.
+const AUDIT_LINES: usize = 10_000;
+
+/// More samples are counted as so many.
+const COUNT_MAX: u64 = 1_000_000;
+
+/// What can be said about completeness, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Samples are known to be lost, or the PV was not recorded for some of the time.
+    Incomplete,
+    /// Updates may have been lost on their way.
+    Suspected,
+    /// Nothing is known to be lost, and nothing proves it.
+    Unproved,
+    /// A counter or pulse ids without a break prove it.
+    Proved,
+}
+
+impl Verdict {
+    fn name(self) -> &'static str {
+        match self {
+            Verdict::Incomplete => "incomplete",
+            Verdict::Suspected => "suspected",
+            Verdict::Unproved => "unproved",
+            Verdict::Proved => "proved",
+        }
+    }
+}
+
+/// One reason.
+struct Reason {
+    kind: &'static str,
+    from: Timestamp,
+    to: Timestamp,
+    lost: u64,
+    text: String,
+}
+
+impl Reason {
+    fn json(&self) -> Value {
+        json!({
+            "kind": self.kind,
+            "from": self.from.to_string(),
+            "to": self.to.to_string(),
+            "from_seconds": self.from.seconds_f64(),
+            "to_seconds": self.to.seconds_f64(),
+            "lost": self.lost,
+            "text": self.text,
+        })
+    }
+}
+
+/// All that is known about a range.
+pub(crate) fn explain(
+    app: &App,
+    entry: &PvEntry,
+    range: TimeRange,
+    counter: Option<Counter>,
+) -> Result<Value, Refusal> {
+    let gaps = app.reader.gaps(entry.id, range)?;
+    let mut told = ledger::account(&app.reader, entry.id, range)?;
+    if let Some((since, open)) = app.control.open_account(entry.id).filter(|(since, _)| *since < range.t1) {
+        told.account += open;
+        told.covered += (range.t1.nanos() - since.max(range.t0).nanos()).max(0);
+    }
+    let samples = count(app, entry, range)?;
+    let proof = prove(&app.reader, entry.id, range, counter.unwrap_or(Counter::Pulse))?;
+    // Pulse ids that nobody has asked for say something only where they have no break.
+    let proof = proof.filter(|proof| counter.is_some() || proof.is_complete());
+    let mut reasons = gap_reasons(app, entry, range, &gaps)?;
+    reasons.extend(roster_reasons(app, entry, range));
+    reasons.extend(ledger_reasons(range, &told));
+    reasons.extend(proof.iter().flat_map(proof_reasons));
+    reasons.extend(silence(app, entry, range, (samples, gaps.is_empty()), &told)?);
+    reasons.sort_by_key(|reason| reason.from);
+    let verdict = verdict(&gaps, &told, proof.as_ref());
+    let status = app.control.status(entry.id);
+    Ok(json!({
+        "pv": entry.name.as_str(),
+        "from": range.t0.to_string(),
+        "to": range.t1.to_string(),
+        "samples": samples,
+        "complete": verdict.name(),
+        "text": sentence(verdict, samples, proof.as_ref()),
+        "reasons": reasons.iter().map(Reason::json).collect::<Vec<_>>(),
+        "account": account(&told.account),
+        "covered_seconds": told.covered as f64 / 1e9,
+        "proof": proof.as_ref().map(|proof| json!({
+            "by": if counter == Some(Counter::Value) { "counter" } else { "pulse" },
+            "samples": proof.samples,
+            "missing": proof.missing,
+            "restarts": proof.restarts,
+            "whole": proof.whole,
+        })),
+        "now": status.map(|status| json!({
+            "connection": status.connection.name(),
+            "since": status.since.to_string(),
+            "server": status.server.map(|server| server.to_string()),
+            "refusal": status.refusal,
+        })),
+    }))
+}
+
+fn count(app: &App, entry: &PvEntry, range: TimeRange) -> Result<u64, Refusal> {
+    let mut count = 0;
+    for batch in app.reader.samples(entry.id, range) {
+        count += batch?.len() as u64;
+        if count >= COUNT_MAX {
+            break;
+        }
+    }
+    Ok(count)
+}
+
+fn verdict(gaps: &[(GapScope, Gap)], told: &Step, proof: Option<&Proof>) -> Verdict {
+    let lost = told.account.lost() + told.account.overruns > 0;
+    if lost || !gaps.is_empty() || proof.is_some_and(|proof| proof.missing > 0) {
+        return Verdict::Incomplete;
+    }
+    if proof.is_some_and(Proof::is_complete) {
+        return Verdict::Proved;
+    }
+    if told.account.suspected_ms > 0 { Verdict::Suspected } else { Verdict::Unproved }
+}
+
+fn sentence(verdict: Verdict, samples: u64, proof: Option<&Proof>) -> String {
+    let missing = proof.map_or(0, |proof| proof.missing);
+    match verdict {
+        Verdict::Incomplete if missing > 0 => format!("Exactly {missing} updates are missing, by the counter."),
+        Verdict::Incomplete => "Not everything was recorded.".to_owned(),
+        Verdict::Suspected => "Updates may have been lost on their way; nothing proves it.".to_owned(),
+        Verdict::Unproved if samples == 0 => "There are no samples, and nothing is known to be lost.".to_owned(),
+        Verdict::Unproved => "Nothing is known to be lost; nothing proves it either.".to_owned(),
+        Verdict::Proved => "It is proved that no update is missing between the first and the last sample.".to_owned(),
+    }
+}
+
+fn gap_reasons(app: &App, entry: &PvEntry, range: TimeRange, gaps: &[(GapScope, Gap)]) -> Result<Vec<Reason>, Refusal> {
+    let has_pause = gaps.iter().any(|(_, gap)| gap.cause == GapCause::Paused);
+    let audit = if has_pause { app.reader.audit(u64::MAX, AUDIT_LINES)? } else { Vec::new() };
+    let reason = |(scope, gap): &(GapScope, Gap)| {
+        let who = audit.iter().rev().filter(|line| line.pv == Some(entry.id) && line.action.name() == "paused");
+        let who = who.filter(|line| line.by.at <= gap.from.saturating_add(std::time::Duration::from_secs(1))).last();
+        let by = who.map(|line| format!(" by {}", line.by.who)).unwrap_or_default();
+        let lost = if gap.lost > 0 { format!(": {} samples were lost", gap.lost) } else { String::new() };
+        let text = match gap.cause {
+            GapCause::NeverConnected => "No IOC answered for the PV.".to_owned(),
+            GapCause::Disconnected => "The connection to the IOC was lost; the IOC or the network was down.".to_owned(),
+            GapCause::Paused => format!("The PV was paused{by}."),
+            GapCause::ArchiverStopped => "The archiver was not running.".to_owned(),
+            GapCause::QueueFull => format!("Samples came faster than they could be taken{lost}."),
+            GapCause::StoreRefused => format!("The disk was full or failed{lost}."),
+            GapCause::ServerError => "The IOC answered with an error instead of values.".to_owned(),
+            GapCause::NotArchived => "The PV was out of the archive.".to_owned(),
+            other => format!("There is a gap: {}.", other.name()),
+        };
+        let text = if *scope == GapScope::Archiver { format!("{text} This concerns all PVs.") } else { text };
+        let to = gap.to.unwrap_or_else(now);
+        Reason { kind: gap.cause.name(), from: gap.from.max(range.t0), to: to.min(range.t1), lost: gap.lost, text }
+    };
+    Ok(gaps.iter().map(reason).collect())
+}
+
+/// What was done to the PV: added later, or parts of it deleted.
+fn roster_reasons(app: &App, entry: &PvEntry, range: TimeRange) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    if entry.added > range.t0 {
+        let text = format!("The PV was added to the archive at {}.", entry.added);
+        let to = entry.added.min(range.t1);
+        reasons.push(Reason { kind: "not_added_yet", from: range.t0, to, lost: 0, text });
+    }
+    let overlaps = |other: TimeRange| other.t0 < range.t1 && other.t1 > range.t0;
+    for deletion in app.reader.deletions() {
+        if deletion.pv == entry.id && overlaps(deletion.range) {
+            let text = format!("The samples were deleted by {} at {}.", deletion.by.who, deletion.by.at);
+            let (from, to) = (deletion.range.t0.max(range.t0), deletion.range.t1.min(range.t1));
+            reasons.push(Reason { kind: "deleted", from, to, lost: 0, text });
+        }
+    }
+    reasons
+}
+
+/// What the ledger has counted.
+fn ledger_reasons(range: TimeRange, told: &Step) -> Vec<Reason> {
+    let of = &told.account;
+    let stamps = of.never_set + of.ahead + of.backward;
+    let seconds = of.suspected_ms as f64 / 1000.0;
+    let rows = [
+        ("lost_queue_full", of.queue_full, format!("{} samples found no room in the queue.", of.queue_full)),
+        ("lost_store_refused", of.store_refused, format!("{} samples were refused by the store.", of.store_refused)),
+        ("rate_capped", of.rate_capped, format!("{} samples came faster than the PV's limit allows.", of.rate_capped)),
+        ("overrun", of.overruns, format!("The server threw updates away before {} updates.", of.overruns)),
+        ("skipped", of.skipped, format!("{} updates were passed over: the PV is scanned.", of.skipped)),
+    ];
+    let some = rows.into_iter().filter(|(_, count, _)| *count > 0);
+    let mut reasons: Vec<Reason> =
+        some.map(|(kind, count, text)| Reason { kind, from: range.t0, to: range.t1, lost: count, text }).collect();
+    let mut say = |kind, is_so: bool, text: String| {
+        if is_so {
+            reasons.push(Reason { kind, from: range.t0, to: range.t1, lost: 0, text });
+        }
+    };
+    say("suspected", of.suspected_ms > 0, format!("For {seconds} s updates may have been lost on their way."));
+    let text = format!("{stamps} samples that arrived then have odd time stamps, and may stand at other times.");
+    say("odd_stamps", stamps > 0, text);
+    let text = "The archiver ended without warning; of what was received in its last moments nobody knows.";
+    say("killed", told.rebuilt, text.to_owned());
+    reasons
+}
+
+fn proof_reasons(proof: &Proof) -> impl Iterator<Item = Reason> + '_ {
+    proof.breaks.iter().map(|(from, to, missing)| Reason {
+        kind: "missing",
+        from: *from,
+        to: *to,
+        lost: *missing,
+        text: format!("The counter shows that {missing} updates are missing."),
+    })
+}
+
+/// The PV was there and connected, and still there is nothing.
+fn silence(
+    app: &App,
+    entry: &PvEntry,
+    range: TimeRange,
+    (samples, no_gaps): (u64, bool),
+    told: &Step,
+) -> Result<Option<Reason>, Refusal> {
+    if samples > 0 || !no_gaps || entry.added >= range.t1 {
+        return Ok(None);
+    }
+    let last = app.reader.last_before(entry.id, range.t0)?;
+    let held = last.map(|sample| format!(" The value of {} still held.", sample.time)).unwrap_or_default();
+    let text = match (told.covered > 0, told.account.received) {
+        (true, 0) => format!("The PV was connected and its IOC sent nothing: the value did not change.{held}"),
+        (true, received) => {
+            format!("{received} updates arrived in these minutes, none with a stamp in this range.{held}")
+        }
+        (false, _) => format!("No gap is recorded, and the ledger does not tell of this time.{held}"),
+    };
+    Ok(Some(Reason { kind: "no_change", from: range.t0, to: range.t1, lost: 0, text }))
+}
