@@ -26,6 +26,9 @@ const TURN_BYTES: usize = 8 << 20;
 const BEACON_FIRST: Duration = Duration::from_millis(20);
 const BEACON_LAST: Duration = Duration::from_secs(15);
 
+/// Requests that wait until answers were sent; beyond, nothing is read.
+const INPUT_BYTES: usize = 1 << 20;
+
 const SEARCHES: usize = 0;
 const LISTENER: usize = 1;
 const FIRST_CIRCUIT: usize = 2;
@@ -60,6 +63,8 @@ struct Link {
     circuit: Circuit,
     input: Vec<u8>,
     is_blocked: bool,
+    /// Something may have come that was not read, as too much waits.
+    is_deaf: bool,
     /// It was told to end when all is sent.
     is_ending: bool,
 }
@@ -218,6 +223,7 @@ impl<S: Source> Reactor<S> {
         for server in self.servers.iter_mut().flatten() {
             for place in 0..server.links.len() {
                 self.is_hurried |= server.send(place);
+                server.listen_again(place, &mut self.input);
             }
         }
     }
@@ -289,11 +295,35 @@ impl<S: Source> Server<S> {
             Arrival::Bytes(place, bytes) => {
                 let Some(Some(link)) = self.links.get_mut(place) else { return };
                 link.input.extend_from_slice(&bytes);
-                match link.circuit.receive(&link.input, &mut self.pvs) {
-                    Ok(taken) => drop(link.input.drain(..taken)),
-                    Err(_) => self.end(place),
-                }
+                self.take_requests(place);
             }
+        }
+    }
+
+    fn take_requests(&mut self, place: usize) {
+        let Some(Some(link)) = self.links.get_mut(place) else { return };
+        match link.circuit.receive(&link.input, &mut self.pvs) {
+            Ok(taken) => {
+                link.input.drain(..taken);
+                link.is_deaf |= link.circuit.is_full();
+            }
+            Err(_) => self.end(place),
+        }
+    }
+
+    /// Takes the requests that waited for room, and reads on.
+    fn listen_again(&mut self, place: usize, input: &mut [u8]) {
+        let has_room = |server: &Self| {
+            server.links.get(place).and_then(Option::as_ref).is_some_and(|link| link.is_deaf && !link.circuit.is_full())
+        };
+        if has_room(self) {
+            self.take_requests(place);
+        }
+        if has_room(self) {
+            if let Some(Some(link)) = self.links.get_mut(place) {
+                link.is_deaf = false;
+            }
+            self.read(place, input);
         }
     }
 
@@ -313,7 +343,7 @@ impl<S: Source> Server<S> {
                 continue;
             }
             let circuit = Circuit::new(place as u32, self.address.port());
-            let link = Link { stream, circuit, input: Vec::new(), is_blocked: false, is_ending: false };
+            let link = Link { stream, circuit, input: Vec::new(), is_blocked: false, is_deaf: false, is_ending: false };
             match self.links.get_mut(place) {
                 Some(free) => *free = Some(link),
                 None => self.links.push(Some(link)),
@@ -324,6 +354,10 @@ impl<S: Source> Server<S> {
 
     fn read(&mut self, place: usize, input: &mut [u8]) {
         while let Some(Some(link)) = self.links.get_mut(place) {
+            link.is_deaf = link.circuit.is_full() || link.input.len() > INPUT_BYTES;
+            if link.is_deaf {
+                return;
+            }
             match link.stream.read(input) {
                 Ok(0) => return self.end(place),
                 Ok(size) => self.arrived(Arrival::Bytes(place, input[..size].to_vec())),

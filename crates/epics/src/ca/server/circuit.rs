@@ -22,6 +22,9 @@ const SLOTS_MAX: usize = 4 << 20;
 /// A message begins only while less than this waits for the network, so that what waits longer waits as a number.
 const FILL_BYTES: usize = 256 << 10;
 
+/// Requests wait while more than this waits for the network: a client that asks and never listens costs no more.
+const BACKLOG_BYTES: usize = 4 << 20;
+
 const EVENT_CANCEL: u16 = 2;
 const READ: u16 = 3;
 const WRITE: u16 = 4;
@@ -87,10 +90,18 @@ impl Circuit {
         }
     }
 
-    /// Takes requests and returns how many bytes were whole messages. After an error the circuit is of no use.
+    /// Whether so much waits for the network that no request is taken.
+    pub fn is_full(&self) -> bool {
+        self.output.len() - self.taken >= BACKLOG_BYTES
+    }
+
+    /// Takes requests, until the circuit is full, and returns how many bytes these were; the rest is to be offered again. After
+    /// an error the circuit is of no use.
     pub fn receive(&mut self, bytes: &[u8], pvs: &mut Pvs<impl Source>) -> Result<usize, Malformed> {
         let mut rest = bytes;
-        while let Some((message, after)) = wire::next_message(rest)? {
+        while !self.is_full()
+            && let Some((message, after)) = wire::next_message(rest)?
+        {
             self.take(&message, pvs);
             rest = after;
         }
