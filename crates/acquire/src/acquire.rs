@@ -69,6 +69,9 @@ struct Clients {
     pva: epics::pva::Client,
 }
 
+/// Records that are counted while the list of channels is looked at once.
+const RECORDS_AT_ONCE: usize = 256;
+
 /// A channel's place. The generation, of which no two places have the same, tells events of the present subscription from
 /// late ones of a former.
 #[derive(Debug)]
@@ -227,20 +230,23 @@ impl<S: Sink> Shared<S> {
         self.count(records, |samples| Counters { dropped_store: samples, ..Counters::default() });
     }
 
+    /// The list of channels is locked once for many records, and never while a channel is.
     fn count(&self, records: &[(PvId, Record)], counted: impl Fn(u64) -> Counters) {
-        let mut all = Counters::default();
-        for (pv, record) in records {
-            let samples = record.samples() as u64;
-            if samples == 0 {
-                continue;
-            }
-            let counted = counted(samples);
-            all += counted;
-            if let Some(slot) = self.slot(*pv) {
-                slot.lock().counters += counted;
+        let mut all = 0;
+        for some in records.chunks(RECORDS_AT_ONCE) {
+            let slots: Vec<Option<Arc<Slot>>> = {
+                let channels = self.channels.read().unwrap_or_else(PoisonError::into_inner);
+                some.iter().map(|(pv, _)| channels.get(pv).cloned()).collect()
+            };
+            for (slot, (_, record)) in slots.into_iter().zip(some) {
+                let samples = record.samples() as u64;
+                all += samples;
+                if let Some(slot) = slot.filter(|_| samples > 0) {
+                    slot.lock().counters += counted(samples);
+                }
             }
         }
-        self.tally.add(all);
+        self.tally.add(counted(all));
     }
 
     /// An event from a client's task.

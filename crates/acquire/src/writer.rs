@@ -1,6 +1,6 @@
 //! The writer: takes facts out of the buffer, groups samples into batches per PV, and hands them to the store.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use sample::{Batch, PvId, Record, Roster, Sample, Sink, Timestamp, Value};
 
@@ -30,13 +30,14 @@ const BATCH_BYTES_MAX: usize = 1 << 20;
 /// Runs until the buffer is closed and empty.
 pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
     let mut scanned_at = now();
+    let mut groups = Groups::default();
     loop {
         let before = now();
         let drained = shared.buffer.drain(GATHER_MAX);
         let closed = drained.closed;
         let nothing = drained.facts.is_empty() && drained.losses.is_empty();
         if !nothing {
-            write(shared, drained, before);
+            write(shared, groups.group(drained), before);
         } else if closed {
             return;
         }
@@ -55,9 +56,7 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
     }
 }
 
-fn write<S: Sink>(shared: &Arc<Shared<S>>, drained: Drained, before: Timestamp) {
-    let bytes = drained.bytes;
-    let records = group(drained);
+fn write<S: Sink>(shared: &Arc<Shared<S>>, (records, bytes): (Vec<(PvId, Record)>, usize), before: Timestamp) {
     let mut tries_at_end = 0;
     loop {
         let error = match shared.sink.append(&records, shared.alive(before)) {
@@ -84,34 +83,53 @@ fn write<S: Sink>(shared: &Arc<Shared<S>>, drained: Drained, before: Timestamp) 
     }
 }
 
-/// Samples of a PV become batches of one type; among facts of one PV the order stays.
-fn group(drained: Drained) -> Vec<(PvId, Record)> {
-    let mut records: Vec<(PvId, Record)> = Vec::new();
-    let mut open: HashMap<PvId, usize> = HashMap::new();
-    for (pv, fact) in drained.facts {
-        let record = match fact {
-            Fact::Sample(sample) => {
-                if let Some(index) = open.get(&pv)
-                    && add(&mut records[*index].1, &sample)
-                {
+/// Where the last record of each PV is, by the number of the PV.
+#[derive(Default)]
+struct Groups {
+    /// How many groups were made: what an earlier one left in `last` is not of this one.
+    made: u64,
+    last: Vec<Last>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Last {
+    group: u64,
+    index: usize,
+}
+
+impl Groups {
+    /// Samples of a PV become batches of one type; among facts of one PV the order stays. With the bytes to release.
+    fn group(&mut self, drained: Drained) -> (Vec<(PvId, Record)>, usize) {
+        self.made += 1;
+        let mut records: Vec<(PvId, Record)> = Vec::with_capacity(drained.facts.len() + drained.losses.len());
+        for (pv, fact) in drained.facts {
+            let place = pv.0 as usize;
+            if place >= self.last.len() {
+                self.last.resize(place + 1, Last::default());
+            }
+            let last = &mut self.last[place];
+            let record = match fact {
+                Fact::Sample(sample) => {
+                    if last.group == self.made && add(&mut records[last.index].1, &sample) {
+                        continue;
+                    }
+                    Record::Sample(sample)
+                }
+                Fact::Own(row) => {
+                    // What a row does not count must not get into a batch before it.
+                    self.made += 1;
+                    records.push((pv, Record::Own(row)));
                     continue;
                 }
-                Record::Sample(sample)
-            }
-            Fact::Own(row) => {
-                // What a row does not count must not get into a batch before it.
-                open.clear();
-                records.push((pv, Record::Own(row)));
-                continue;
-            }
-            Fact::Gap(gap) => Record::Gap(gap),
-            Fact::Metadata(time, metadata) => Record::Metadata(time, metadata),
-        };
-        open.insert(pv, records.len());
-        records.push((pv, record));
+                Fact::Gap(gap) => Record::Gap(gap),
+                Fact::Metadata(time, metadata) => Record::Metadata(time, metadata),
+            };
+            *last = Last { group: self.made, index: records.len() };
+            records.push((pv, record));
+        }
+        records.extend(drained.losses.into_iter().map(|(pv, gap)| (pv, Record::Gap(gap))));
+        (records, drained.bytes)
     }
-    records.extend(drained.losses.into_iter().map(|(pv, gap)| (pv, Record::Gap(gap))));
-    records
 }
 
 /// Adds a sample to those of a record, if it is of their type and there is room.
@@ -159,7 +177,7 @@ mod tests {
             (PvId(1), sample(4, Value::F64(4.0))),
             (PvId(2), sample(5, Value::F64(5.0))),
         ];
-        let records = group(Drained { facts, ..Drained::default() });
+        let (records, _) = Groups::default().group(Drained { facts, ..Drained::default() });
         let sizes: Vec<(u32, usize)> = records.iter().map(|(pv, record)| (pv.0, record.samples())).collect();
         assert_eq!(sizes, [(1, 2), (2, 2), (1, 1), (1, 0), (1, 1)]);
     }
@@ -168,7 +186,7 @@ mod tests {
     fn large_samples_that_come_at_once_are_divided() {
         let image = || Value::Array(Column::U8(vec![7; BATCH_BYTES_MAX / 4]));
         let facts = (0..10).map(|n| (PvId(1), sample(n, image()))).collect();
-        let records = group(Drained { facts, ..Drained::default() });
+        let (records, _) = Groups::default().group(Drained { facts, ..Drained::default() });
         assert_eq!(records.iter().map(|(_, record)| record.samples()).collect::<Vec<_>>(), [4, 4, 2]);
     }
 }

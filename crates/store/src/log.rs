@@ -9,7 +9,7 @@
 
 use std::mem;
 
-use sample::{Bare, Batch, PvId, Record, Timestamp};
+use sample::{Bare, Batch, PvId, Record, Sample, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -193,7 +193,7 @@ impl Frame {
 /// Writes a record, of samples only those from `start` that fit into a frame, and tells how many.
 fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record, start: usize) -> usize {
     match record {
-        Record::Sample(sample) | Record::Own(sample) => put_batch(out, pv, &Batch::of(sample)),
+        Record::Sample(sample) | Record::Own(sample) => put_sample(out, pv, sample),
         Record::Samples(batch) => return put_samples(out, pv, batch, start),
         Record::Gap(gap) => {
             out.push(GAP);
@@ -234,6 +234,19 @@ fn put_batch(out: &mut Vec<u8>, pv: PvId, batch: &Batch) {
     if !ordinary {
         plain::put_stamps(out, batch.stamps(), batch.len());
     }
+}
+
+fn put_sample(out: &mut Vec<u8>, pv: PvId, sample: &Sample) {
+    if sample.stamp.is_none() {
+        let start = out.len();
+        out.push(SAMPLES);
+        put_varint(out, u64::from(pv.0));
+        if plain::put_batch_of(out, sample) {
+            return;
+        }
+        out.truncate(start);
+    }
+    put_batch(out, pv, &Batch::of(sample));
 }
 
 /// A number without alarm and pulse, as most samples are, takes 21 bytes instead of 29.

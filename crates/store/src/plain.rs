@@ -14,8 +14,8 @@
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use sample::{
-    Alarm, Arrays, Batch, Blobs, Column, Element, Quality, Runs, Severity, Shape, Stamp, Stamps, Strings, Timestamp,
-    Value, ValueType,
+    Alarm, Arrays, Batch, Blobs, Column, Element, Quality, Runs, Sample, Severity, Shape, Stamp, Stamps, Strings,
+    Timestamp, Value, ValueType,
 };
 
 use crate::bytes::{Cursor, Malformed, put_blob, put_varint};
@@ -56,6 +56,19 @@ pub(crate) fn put_batch(out: &mut Vec<u8>, batch: &Batch) {
     put_column(out, batch.values());
     put_alarms(out, batch.alarms());
     put_pulses(out, batch.pulses());
+}
+
+/// A single number as a batch of one row, without making one; false, and nothing is written, of any other value.
+pub(crate) fn put_batch_of(out: &mut Vec<u8>, sample: &Sample) -> bool {
+    let Some((element, bits)) = sample.value.bits() else { return false };
+    put_type(out, ValueType::scalar(element));
+    put_varint(out, 1);
+    out.extend_from_slice(&sample.time.nanos().to_le_bytes());
+    out.extend_from_slice(bits.to_le_bytes().get(..element.number_bytes()).unwrap_or_default());
+    put_alarm(out, &sample.alarm, 1);
+    put_varint(out, 1);
+    put_varint(out, sample.pulse);
+    true
 }
 
 pub(crate) fn take_batch(cursor: &mut Cursor) -> Result<Batch, Malformed> {
@@ -219,14 +232,16 @@ pub(crate) fn take_stamps(cursor: &mut Cursor, count: usize) -> Result<Stamps, M
 }
 
 pub(crate) fn put_alarms(out: &mut Vec<u8>, alarms: &Runs<Alarm>) {
-    for (rows, alarm) in alarms.iter() {
-        put_varint(out, rows.len() as u64);
-        out.push(alarm.severity as u8);
-        put_varint(out, u64::from(alarm.status));
-        out.push(u8::from(alarm.message.is_some()));
-        if let Some(message) = &alarm.message {
-            put_blob(out, message.as_bytes());
-        }
+    alarms.iter().for_each(|(rows, alarm)| put_alarm(out, alarm, rows.len()));
+}
+
+fn put_alarm(out: &mut Vec<u8>, alarm: &Alarm, rows: usize) {
+    put_varint(out, rows as u64);
+    out.push(alarm.severity as u8);
+    put_varint(out, u64::from(alarm.status));
+    out.push(u8::from(alarm.message.is_some()));
+    if let Some(message) = &alarm.message {
+        put_blob(out, message.as_bytes());
     }
 }
 
@@ -271,7 +286,6 @@ fn take_rows(cursor: &mut Cursor, max: usize) -> Result<usize, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sample::Sample;
 
     /// Every type, with values that are easily damaged.
     fn batches() -> Vec<Batch> {
@@ -308,6 +322,11 @@ mod tests {
             let mut cursor = Cursor::new(&bytes);
             let back = take_batch(&mut cursor).expect("it was written just now");
             assert!(cursor.is_empty());
+            let one = batch.get(batch.len() - 1);
+            let (mut by_itself, mut as_batch) = (Vec::new(), Vec::new());
+            put_batch(&mut as_batch, &Batch::of(&one));
+            assert_eq!(put_batch_of(&mut by_itself, &one), batch.value_type().is_numeric_scalar());
+            assert!(by_itself.is_empty() || by_itself == as_batch, "{:?}", batch.value_type());
             assert!(back.values().identical(batch.values()));
             assert_eq!((back.times(), back.alarms(), back.pulses()), (batch.times(), batch.alarms(), batch.pulses()));
         }

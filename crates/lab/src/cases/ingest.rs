@@ -15,8 +15,13 @@ fn mix(bench: &Bench, pvs: usize) -> Vec<Signal> {
     bench.signals(pvs, |number, seed| Signal::new(Kind::of_mix(number), Pace::Late100us, seed))
 }
 
+/// As acquisition hands them over: a sample that is alone is no batch.
 fn records(pvs: &[PvId], signals: &mut [Signal], rows: usize) -> Vec<(PvId, Record)> {
-    pvs.iter().zip(signals).map(|(pv, signal)| (*pv, Record::Samples(signal.batch(rows)))).collect()
+    let record = |signal: &mut Signal| match rows {
+        1 => Record::Sample(signal.batch(1).get(0)),
+        _ => Record::Samples(signal.batch(rows)),
+    };
+    pvs.iter().zip(signals).map(|(pv, signal)| (*pv, record(signal))).collect()
 }
 
 /// Many PVs in turn, `rows` samples each time, until all is in segments. The making of the samples does not count.

@@ -117,8 +117,13 @@ impl Pv {
     }
 }
 
+/// What a row takes about; so that a flush, which writes those of all its PVs, does not let each grow bit by bit.
+const ROW_BYTES: usize = 128;
+
 fn bytes_of<T: Encode<()>>(value: &T) -> Vec<u8> {
-    minicbor::to_vec(value).expect("writing to memory cannot fail")
+    let mut bytes = Vec::with_capacity(ROW_BYTES);
+    minicbor::encode(value, &mut bytes).expect("writing to memory cannot fail");
+    bytes
 }
 
 fn by_row(by: &By) -> ByRow {

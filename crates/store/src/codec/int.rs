@@ -87,6 +87,7 @@ fn put_by(out: &mut Vec<u8>, values: &[i64], choice: Choice) {
     if let Choice::All(effort) = choice
         && plain.look.is_some()
         && plain.distinct <= DISTINCT_MAX / 2
+        && (effort == Effort::Merge || f64::from(bits::width(plain.distinct as u64)) + 1.0 < plan.cost)
     {
         best.replace_if(out, 0, |out| put_dictionary(out, values, effort));
     }
@@ -100,16 +101,16 @@ fn put_by(out: &mut Vec<u8>, values: &[i64], choice: Choice) {
 }
 
 /// How a list of numbers is packed.
-struct Plan {
+pub(super) struct Plan {
     window: Window,
     /// Bits that a number takes, about.
-    cost: f64,
+    pub(super) cost: f64,
     look: Option<Look>,
     distinct: usize,
 }
 
 impl Plan {
-    fn of(numbers: &[i64]) -> Plan {
+    pub(super) fn of(numbers: &[i64]) -> Plan {
         let (min, max) = window::extremes(numbers);
         let whole = Window { least: min, width: bits::width(max.wrapping_sub(min) as u64) };
         let cost = f64::from(whole.width);
@@ -125,7 +126,7 @@ impl Plan {
     }
 
     /// Packs the numbers; with `first` they are the steps from there.
-    fn put(&self, out: &mut Vec<u8>, numbers: &[i64], first: Option<i64>) {
+    pub(super) fn put(&self, out: &mut Vec<u8>, numbers: &[i64], first: Option<i64>) {
         let Window { least, width } = self.window;
         let mut patches = Vec::new();
         let mut count = 0;

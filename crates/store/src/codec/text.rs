@@ -51,8 +51,15 @@ pub(crate) fn put<'a>(out: &mut Vec<u8>, blobs: impl ExactSizeIterator<Item = &'
         put_list(out, &distinct, effort);
         int::put(out, &indices, effort);
     } else {
+        put_different(out, &blobs, effort);
+    }
+}
+
+/// Without looking for repeats: names, say, have none.
+pub(crate) fn put_different(out: &mut Vec<u8>, blobs: &[&[u8]], effort: Effort) {
+    if !blobs.is_empty() {
         out.push(LIST);
-        put_list(out, &blobs, effort);
+        put_list(out, blobs, effort);
     }
 }
 

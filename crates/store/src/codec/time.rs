@@ -18,9 +18,9 @@ use std::ops::Range;
 use sample::Timestamp;
 
 use super::{
-    Effort, PCO_ROWS_MIN, bits, int,
+    Effort,
+    int::{self, Plan},
     room::Room,
-    window::{self, Look},
 };
 use crate::bytes::{Cursor, Malformed, put_varint, put_zigzag};
 
@@ -57,7 +57,9 @@ pub(crate) fn put(out: &mut Vec<u8>, times: &[Timestamp], effort: Effort) {
     }
     let period = period(since);
     since.iter_mut().enumerate().for_each(|(i, time)| *time = time.wrapping_sub(predicted(period, i)));
-    let (codec, numbers) = if cost(steps) < cost(since) { (DELTA, steps) } else { (LINEAR, since) };
+    let (by_steps, by_line) = (Plan::of(steps), Plan::of(since));
+    let (codec, numbers, plan) =
+        if by_steps.cost < by_line.cost { (DELTA, steps, by_steps) } else { (LINEAR, since, by_line) };
     out.push(codec);
     if tick == 1 {
         out.extend_from_slice(&first.to_le_bytes());
@@ -65,7 +67,11 @@ pub(crate) fn put(out: &mut Vec<u8>, times: &[Timestamp], effort: Effort) {
     if codec == LINEAR {
         out.extend_from_slice(&period.to_le_bytes());
     }
-    int::put(out, numbers, effort);
+    match effort {
+        // What is left is noise, nearly always; a merge looks closer.
+        Effort::Flush => plan.put(out, numbers, None),
+        Effort::Merge => int::put(out, numbers, effort),
+    }
 }
 
 /// The longest tick of which all steps are multiples; 1 if it is too short to be worth anything, or if the times lie so far
@@ -109,15 +115,6 @@ fn predicted(period: i64, index: usize) -> i64 {
     let (whole, fraction) = (period >> PERIOD_BITS, period & ((1 << PERIOD_BITS) - 1));
     let index = index as i64;
     index.wrapping_mul(whole).wrapping_add((index.wrapping_mul(fraction)) >> PERIOD_BITS)
-}
-
-/// The bits that a number takes, about.
-fn cost(numbers: &[i64]) -> f64 {
-    let (min, max) = window::extremes(numbers);
-    if numbers.len() < PCO_ROWS_MIN && !window::has_outliers(numbers, min, max) {
-        return f64::from(bits::width(max.wrapping_sub(min) as u64));
-    }
-    Look::at(numbers, min, max).best().1
 }
 
 /// The caller vouches for `count`: the memory for so many times is taken, whatever the bytes are.

@@ -4,7 +4,7 @@ use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use sample::{Alarm, Bare, Batch, Element, PvId, Runs, Sample, ValueType};
 
-use super::pages::{Chain, PAGE_BYTES, Pages};
+use super::pages::{Chain, Pages};
 use crate::{flush::rows_fitting, repeats::without_repeats};
 
 /// What has so many rows is sealed: this bounds what a reader copies.
@@ -116,8 +116,7 @@ impl Lanes {
         if lane.open != Open::Pages(bare.element) {
             return false;
         }
-        let is_new_page = self.pages.push(&mut lane.chain, bare.time, bare.bits, 0);
-        taken.bytes += if is_new_page { PAGE_BYTES as isize } else { 0 };
+        taken.bytes += self.pages.push(&mut lane.chain, bare.time, bare.bits, 0) as isize;
         taken.samples += 1;
         if lane.chain.len() >= OPEN_ROWS_MAX {
             self.seal(pv, taken);
@@ -133,8 +132,7 @@ impl Lanes {
             && self.open_pages(pv, element, taken)
         {
             let lane = &mut self.plain[pv.0 as usize];
-            let is_new_page = self.pages.push(&mut lane.chain, sample.time, number, alarm);
-            taken.bytes += if is_new_page { PAGE_BYTES as isize } else { 0 };
+            taken.bytes += self.pages.push(&mut lane.chain, sample.time, number, alarm) as isize;
             taken.samples += 1;
             if lane.chain.len() >= OPEN_ROWS_MAX {
                 self.seal(pv, taken);
@@ -160,9 +158,8 @@ impl Lanes {
         for (rows, alarm) in batch.alarms().iter() {
             let alarm = self.alarm(alarm, taken).expect("it was given a number just now");
             let lane = &mut self.plain[pv.0 as usize];
-            let before = lane.chain.bytes();
-            self.pages.extend(&mut lane.chain, &batch.times()[rows.clone()], batch.values(), rows, alarm);
-            taken.bytes += (lane.chain.bytes() - before) as isize;
+            let times = &batch.times()[rows.clone()];
+            taken.bytes += self.pages.extend(&mut lane.chain, times, batch.values(), rows, alarm) as isize;
         }
         taken.samples += batch.len() as u64;
         if self.plain[pv.0 as usize].chain.len() >= OPEN_ROWS_MAX {

@@ -4,6 +4,9 @@
 //!   lane of a PV ──► page ──► page ──► page        15 rows each: (time, value in 64 bits, number of its alarm)
 //! ```
 //! 150,000 PVs that send one sample now and then would each need vectors that grow; a page is one allocation for none of them.
+//! The first pages of a lane come one by one; a lane that has more takes them in groups that lie side by side, so that whoever
+//! reads or fills it does not wait for memory at each page.
+//!
 //! Its size is no power of two, so that the same row of many pages does not fall into the same lines of the cache.
 
 use std::{
@@ -15,7 +18,10 @@ use sample::{Column, Element, Timestamp};
 
 pub(super) const PAGE_ROWS: usize = 15;
 pub(super) const PAGE_BYTES: usize = size_of::<Page>();
-/// Pages are taken from the allocator so many at a time.
+/// So many pages of a lane come one by one, and so many of the others at once.
+const LONE_PAGES: usize = 8;
+const GROUP_PAGES: usize = 8;
+/// Pages are taken from the allocator so many at a time: whole groups.
 const SLAB_PAGES: usize = 256;
 const NO_PAGE: u32 = u32::MAX;
 
@@ -82,9 +88,14 @@ impl Chain {
         self.rows as usize
     }
 
-    /// Memory of its pages.
+    fn pages(&self) -> usize {
+        self.len().div_ceil(PAGE_ROWS)
+    }
+
+    /// Memory of its pages, also of those of its last group that are empty.
     pub(super) fn bytes(&self) -> usize {
-        self.len().div_ceil(PAGE_ROWS) * PAGE_BYTES
+        let in_groups = self.pages().saturating_sub(LONE_PAGES).next_multiple_of(GROUP_PAGES);
+        (self.pages().min(LONE_PAGES) + in_groups) * PAGE_BYTES
     }
 }
 
@@ -95,8 +106,9 @@ pub(super) struct Pages {
     slabs: Vec<Box<[Page]>>,
     /// How many pages of the slabs were ever used.
     used: u32,
-    /// The first of those that are free again.
+    /// The first of those that are free again, and the first page of the first group that is.
     free: u32,
+    free_groups: u32,
 }
 
 impl Drop for Pages {
@@ -107,26 +119,24 @@ impl Drop for Pages {
 
 impl Pages {
     pub(super) fn new(pool: Arc<Pool>) -> Pages {
-        Pages { pool, slabs: Vec::new(), used: 0, free: NO_PAGE }
+        Pages { pool, slabs: Vec::new(), used: 0, free: NO_PAGE, free_groups: NO_PAGE }
     }
 
-    /// Adds a row to a chain; whether that took a page.
+    /// Adds a row to a chain, and tells how many bytes of memory that took.
     #[inline]
-    pub(super) fn push(&mut self, chain: &mut Chain, time: Timestamp, value: u64, alarm: u16) -> bool {
+    pub(super) fn push(&mut self, chain: &mut Chain, time: Timestamp, value: u64, alarm: u16) -> usize {
         let row = chain.rows as usize % PAGE_ROWS;
-        if row == 0 {
-            self.add_page(chain);
-        }
+        let bytes = if row == 0 { self.add_page(chain) } else { 0 };
         chain.rows += 1;
         let page = self.page_mut(chain.last);
         page.rows[row] = Row { time: time.nanos(), value };
         if alarm != 0 {
             page.alarms[row] = alarm;
         }
-        row == 0
+        bytes
     }
 
-    /// Adds some rows of a column of single numbers, all with one alarm.
+    /// Adds some rows of a column of single numbers, all with one alarm, and tells how many bytes of memory that took.
     pub(super) fn extend(
         &mut self,
         chain: &mut Chain,
@@ -134,7 +144,7 @@ impl Pages {
         values: &Column,
         rows: Range<usize>,
         alarm: u16,
-    ) {
+    ) -> usize {
         match values {
             Column::Bool(v) => self.extend_by(chain, times, &v[rows], alarm, |v| u64::from(*v)),
             Column::I8(v) => self.extend_by(chain, times, &v[rows], alarm, |v| *v as u64),
@@ -159,12 +169,11 @@ impl Pages {
         mut values: &[T],
         alarm: u16,
         bits: impl Fn(&T) -> u64,
-    ) {
+    ) -> usize {
+        let mut bytes = 0;
         while !times.is_empty() {
             let row = chain.rows as usize % PAGE_ROWS;
-            if row == 0 {
-                self.add_page(chain);
-            }
+            bytes += if row == 0 { self.add_page(chain) } else { 0 };
             let count = times.len().min(PAGE_ROWS - row);
             let (some_times, some_values);
             (some_times, times) = times.split_at(count);
@@ -179,17 +188,23 @@ impl Pages {
             }
             chain.rows += count as u32;
         }
+        bytes
     }
 
-    #[cold]
-    fn add_page(&mut self, chain: &mut Chain) {
-        let page = self.new_page();
+    /// Adds a page to a chain whose pages are full, and tells what that took.
+    fn add_page(&mut self, chain: &mut Chain) -> usize {
+        let (page, taken) = match chain.pages().checked_sub(LONE_PAGES) {
+            None => (self.new_page(), 1),
+            Some(grouped) if grouped.is_multiple_of(GROUP_PAGES) => (self.new_group(), GROUP_PAGES),
+            Some(_) => (chain.last + 1, 0),
+        };
         self.page_mut(page).alarms = [0; PAGE_ROWS];
         match chain.rows {
             0 => chain.first = page,
             _ => self.page_mut(chain.last).next = page,
         }
         chain.last = page;
+        taken * PAGE_BYTES
     }
 
     fn new_page(&mut self) -> u32 {
@@ -198,11 +213,30 @@ impl Pages {
             self.free = self.page(page).next;
             return page;
         }
+        self.unused(1)
+    }
+
+    fn new_group(&mut self) -> u32 {
+        if self.free_groups != NO_PAGE {
+            let group = self.free_groups;
+            self.free_groups = self.page(group).next;
+            return group;
+        }
+        while !(self.used as usize).is_multiple_of(GROUP_PAGES) {
+            let skipped = self.unused(1);
+            self.page_mut(skipped).next = self.free;
+            self.free = skipped;
+        }
+        self.unused(GROUP_PAGES)
+    }
+
+    /// Pages that were never used.
+    fn unused(&mut self, count: usize) -> u32 {
         if self.used as usize == self.slabs.len() * SLAB_PAGES {
             self.slabs.push(self.pool.take());
         }
-        self.used += 1;
-        self.used - 1
+        self.used += count as u32;
+        self.used - count as u32
     }
 
     fn page(&self, page: u32) -> &Page {
@@ -284,9 +318,16 @@ impl Pages {
 
     /// Gives the pages of a chain back.
     pub(super) fn free(&mut self, chain: &mut Chain) {
-        if chain.rows > 0 {
-            self.page_mut(chain.last).next = self.free;
-            self.free = chain.first;
+        let (mut page, mut given_back) = (chain.first, 0);
+        while given_back < chain.pages() {
+            let is_group = given_back >= LONE_PAGES;
+            let count = if is_group { GROUP_PAGES.min(chain.pages() - given_back) } else { 1 };
+            let next = self.page(page + count as u32 - 1).next; // of the last page it is nothing
+            let free = if is_group { &mut self.free_groups } else { &mut self.free };
+            let before = std::mem::replace(free, page);
+            self.page_mut(page).next = before;
+            page = next;
+            given_back += count;
         }
         *chain = Chain::EMPTY;
     }

@@ -106,6 +106,56 @@ fn a_pv_with_a_pulse_now_and_then_stays_in_one_chunk() {
     assert!(head.chunks(PV).len() <= 2);
 }
 
+/// Lanes of every length grow side by side and are sealed by a value of another type, so that their pages go from one to the
+/// other, alone and in groups.
+#[test]
+fn pages_that_go_from_lane_to_lane_keep_what_they_hold_apart() {
+    const LANES: u32 = 40;
+    let head = head();
+    let mut noise = 1u32;
+    let mut expected: Vec<Vec<Sample>> = vec![Vec::new(); LANES as usize];
+    for nanos in 0..60_000 {
+        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let pv = (noise >> 16) % LANES * ((noise >> 8) % 3) / 2;
+        let is_wide = (expected[pv as usize].len() / (40 * pv as usize + 5)).is_multiple_of(2);
+        let value = if is_wide { Value::F64(f64::from(noise)) } else { Value::I32(noise as i32) };
+        let severity = Severity::from_number(i64::from(noise >> 24) / 60);
+        let taken = Sample { alarm: Alarm { severity, ..Alarm::default() }, ..sample(nanos, value) };
+        let record = match noise >> 4 & 1 {
+            0 => Record::Sample(taken.clone()),
+            _ => Record::Samples(Batch::of(&taken)),
+        };
+        head.append(&[(PvId(pv), record)]);
+        expected[pv as usize].push(taken);
+    }
+    for (pv, expected) in (0..LANES).zip(expected) {
+        let chunks = head.chunks(PvId(pv));
+        let rows: Vec<Sample> = chunks.iter().flat_map(|chunk| (0..chunk.len()).map(|row| chunk.get(row))).collect();
+        assert_eq!(rows, expected, "{pv}");
+    }
+    assert!((60_000 * 17..60_000 * 60).contains(&head.bytes()), "{}", head.bytes());
+}
+
+/// The words of an alarm are counted once where they stay, and again where they change.
+#[test]
+fn the_words_of_alarms_count_as_memory() {
+    let said = |pulse, words: &str| {
+        let alarm = Alarm { severity: Severity::Major, status: 1, message: Some(words.into()) };
+        Sample { alarm, pulse, ..sample(1, Value::F64(0.5)) }
+    };
+    let long = "a".repeat(10_000);
+    for pulse in [0, 7] {
+        let head = head();
+        put(&head, &[said(pulse, "short")]);
+        let before = head.bytes();
+        put(&head, &[said(pulse, &long)]);
+        let after = head.bytes();
+        assert!((10_000..11_000).contains(&(after - before)), "{before} {after}");
+        put(&head, &vec![said(pulse, &long); 10]);
+        assert!(head.bytes() - after < 1000, "{after} {}", head.bytes());
+    }
+}
+
 #[test]
 fn memory_that_a_head_takes_is_counted_and_given_back_to_the_next() {
     let pool = Arc::new(Pool::new(1 << 20));

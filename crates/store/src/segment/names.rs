@@ -23,8 +23,10 @@ pub(crate) fn names_bytes(names: &[Named]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut table = TableWriter::new(&mut out, names.len());
     table.integers(names.iter().map(|named| i64::from(named.pv.0)));
-    table.column(|out| text::put(out, names.iter().map(|named| named.name.as_str().as_bytes()), Effort::Flush));
-    table.column(|out| text::put(out, names.iter().map(|named| named.row.as_slice()), Effort::Flush));
+    let texts: Vec<&[u8]> = names.iter().map(|named| named.name.as_str().as_bytes()).collect();
+    table.column(|out| text::put_different(out, &texts, Effort::Flush));
+    let rows: Vec<&[u8]> = names.iter().map(|named| named.row.as_slice()).collect();
+    table.column(|out| text::put_different(out, &rows, Effort::Flush));
     out
 }
 
