@@ -56,7 +56,8 @@ def test_the_reader_finds_every_sample_of_every_type(archive: Pvark) -> None:
         for name, record in read_segment.segment(data).items():
             samples = list(read_segment.samples(data, record))
             assert len(samples) == record[2]
-            found.setdefault(name, []).extend(samples)
+            if not name.startswith("ledger:"):  # what the archive keeps for itself is no PV of the interface
+                found.setdefault(name, []).extend(samples)
     types = set()
     for name, samples in found.items():
         answer = archive.archive.get(name, "1970-01-01T00:00:00Z", "2200-01-01T00:00:00Z")

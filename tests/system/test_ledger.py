@@ -1,4 +1,4 @@
-"""The ledger: what became of every update adds up, whatever happens to the archiver, and the reasons can be asked for."""
+"""The ledger: what became of every update adds up, whatever happens to the archiver, and the reasons can be told."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def kinds(archive: pvark.Archiver, pv: str, start: np.datetime64) -> set[str]:
 
 
 def assert_adds_up(archive: pvark.Archiver, since: np.datetime64, starts: int) -> None:
-    """Each row by itself, and all of them together with what is stored. A value that is sent again when the archiver connects
-    anew is received and stored again, and read once."""
+    """Each row by itself, and all of them together with what is stored. A value that is sent again when the archiver
+    connects anew is received and stored again, and read once."""
     for pv in PVS:
         rows = archive.ledger(pv, since)
         assert rows and all(row.adds_up for row in rows), rows
@@ -102,4 +102,4 @@ def test_why_there_is_no_data_is_told(start_ioc: Callable[[str], Ioc], start_pva
     wait_for("the loss to be noticed", lambda: "disconnected" in kinds(archive, "L:0", killed), 40)
     printed = run_program("explain", "L:0", "--from", "-1h", "--server", server.url)
     assert printed.returncode == 0, printed.stderr
-    assert "The PV was paused" in printed.stdout and "The connection to the IOC was lost" in printed.stdout
+    assert "The PV was paused by 127.0.0.1" in printed.stdout and "The connection to the IOC was lost" in printed.stdout

@@ -87,13 +87,13 @@ impl<S: Roster> Control<S> {
     }
 
     /// Stops taking samples; the PVs keep their places and their data. All of them are one change.
-    pub fn pause(&self, pvs: &[PvId]) -> Result<Vec<Change>, S::Error> {
-        self.set_state(pvs, PvState::Paused)
+    pub fn pause(&self, pvs: &[PvId], by: &By) -> Result<Vec<Change>, S::Error> {
+        self.set_state(pvs, PvState::Paused, by)
     }
 
     /// Takes samples again.
-    pub fn resume(&self, pvs: &[PvId]) -> Result<Vec<Change>, S::Error> {
-        self.set_state(pvs, PvState::Active)
+    pub fn resume(&self, pvs: &[PvId], by: &By) -> Result<Vec<Change>, S::Error> {
+        self.set_state(pvs, PvState::Active, by)
     }
 
     /// Takes PVs out of the archive, all of them in one change.
@@ -156,9 +156,8 @@ impl<S: Roster> Control<S> {
         (request.name, settings)
     }
 
-    fn set_state(&self, pvs: &[PvId], state: PvState) -> Result<Vec<Change>, S::Error> {
+    fn set_state(&self, pvs: &[PvId], state: PvState, by: &By) -> Result<Vec<Change>, S::Error> {
         let _command = lock(&self.shared.commands);
-        let now: Timestamp = now();
         let mut wanted = Vec::new();
         let mut changes = Vec::with_capacity(pvs.len());
         for pv in pvs {
@@ -173,8 +172,8 @@ impl<S: Roster> Control<S> {
             });
         }
         if !wanted.is_empty() {
-            for entry in self.shared.sink.register(&wanted, now)? {
-                self.shared.install(entry, now);
+            for entry in self.shared.sink.switch(&wanted, by)? {
+                self.shared.install(entry, by.at);
             }
         }
         Ok(changes)

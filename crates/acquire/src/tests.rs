@@ -89,6 +89,10 @@ impl Roster for ListSink {
         Ok(answers)
     }
 
+    fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Refused> {
+        self.register(pvs, by.at)
+    }
+
     fn rename(&self, pv: PvId, to: &PvName, _: OldName, _: &By) -> Result<PvEntry, Refused> {
         let entry = &mut lock(&self.entries)[pv.0 as usize];
         entry.name = to.clone();
@@ -229,12 +233,12 @@ async fn commands_done_twice_say_so_and_events_of_a_former_subscription_are_not_
     let scan = Some(Method::Scan { period: Duration::from_secs(5) });
     assert_eq!(add(&control, "A", scan), (pv, Added::Changed));
     assert_eq!(add(&control, "A", None), (pv, Added::Already), "what a request leaves open stays as it is");
-    let pause = || control.pause(&[pv]).unwrap()[0];
+    let pause = || control.pause(&[pv], &by()).unwrap()[0];
     assert_eq!((pause(), pause()), (Change::Done, Change::Already));
     assert_eq!(control.status(pv).unwrap().connection, Connection::Paused);
     acquire.shared().receive(Key(pv.0.into()), update(1.0));
     assert_eq!(control.status(pv).unwrap().counters.received, 0);
-    let resume = || control.resume(&[pv]).unwrap()[0];
+    let resume = || control.resume(&[pv], &by()).unwrap()[0];
     assert_eq!((resume(), resume()), (Change::Done, Change::Already));
     assert_eq!(remove(&control, pv), Change::Done);
     assert_eq!(remove(&control, pv), Change::Unknown);
@@ -311,10 +315,10 @@ async fn many_pvs_are_paused_and_removed_in_one_change() {
     let names =
         ["A", "B", "C"].map(|name| AddRequest { name: PvName::new(name).unwrap(), protocol: None, method: None });
     let pvs: Vec<PvId> = control.add(names.to_vec()).unwrap().iter().map(|(entry, _)| entry.id).collect();
-    control.pause(&pvs[..1]).unwrap();
+    control.pause(&pvs[..1], &by()).unwrap();
     let before = sink.changes.load(Ordering::SeqCst);
     assert_eq!(
-        control.pause(&[pvs[0], pvs[1], pvs[2], PvId(99)]).unwrap(),
+        control.pause(&[pvs[0], pvs[1], pvs[2], PvId(99)], &by()).unwrap(),
         [Change::Already, Change::Done, Change::Done, Change::Unknown]
     );
     assert_eq!((control.totals().paused, control.totals().pvs()), (3, 3));

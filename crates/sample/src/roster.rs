@@ -49,6 +49,9 @@ pub trait Roster: Sink {
     /// kept comes back, with a gap for the time in between.
     fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Self::Error>;
 
+    /// Pauses PVs or takes them up again, which the audit tells of.
+    fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Self::Error>;
+
     /// Gives a PV another name; its samples stay where they are.
     fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Self::Error>;
 

@@ -2,7 +2,7 @@
 
 use sample::{Gap, GapCause, PvEntry, TimeRange, Timestamp};
 use serde_json::{Value, json};
-use store::GapScope;
+use store::{Action, AuditRecord, GapScope};
 
 use crate::{
     api::ledger::account,
@@ -154,8 +154,9 @@ fn gap_reasons(app: &App, entry: &PvEntry, range: TimeRange, gaps: &[(GapScope, 
     let has_pause = gaps.iter().any(|(_, gap)| gap.cause == GapCause::Paused);
     let audit = if has_pause { app.reader.audit(u64::MAX, AUDIT_LINES)? } else { Vec::new() };
     let reason = |(scope, gap): &(GapScope, Gap)| {
-        let who = audit.iter().rev().filter(|line| line.pv == Some(entry.id) && line.action.name() == "paused");
-        let who = who.filter(|line| line.by.at <= gap.from.saturating_add(std::time::Duration::from_secs(1))).last();
+        // The audit has the newest first, and the same time as the gap.
+        let is_pause = |line: &&AuditRecord| line.pv == Some(entry.id) && line.action == Action::Paused;
+        let who = audit.iter().filter(is_pause).find(|line| line.by.at <= gap.from);
         let by = who.map(|line| format!(" by {}", line.by.who)).unwrap_or_default();
         let lost = if gap.lost > 0 { format!(": {} samples were lost", gap.lost) } else { String::new() };
         let text = match gap.cause {

@@ -30,11 +30,15 @@ pub enum Action {
     Expired,
     /// A part of an import, whose names stand in `detail`, was entered.
     Imported,
+    /// Nothing more was recorded of a PV from then on.
+    Paused,
+    /// A paused PV was recorded again.
+    Resumed,
 }
 
 impl Action {
     /// All actions, in the order of their numbers on disk.
-    pub const ALL: [Action; 12] = [
+    pub const ALL: [Action; 14] = [
         Action::Renamed,
         Action::AliasAdded,
         Action::AliasRemoved,
@@ -47,6 +51,8 @@ impl Action {
         Action::Purged,
         Action::Expired,
         Action::Imported,
+        Action::Paused,
+        Action::Resumed,
     ];
 
     /// The name used in answers.
@@ -64,6 +70,8 @@ impl Action {
             Action::Purged => "purged",
             Action::Expired => "expired",
             Action::Imported => "imported",
+            Action::Paused => "paused",
+            Action::Resumed => "resumed",
         }
     }
 }

@@ -37,20 +37,18 @@ impl Engine {
 impl Writer {
     /// Adds PVs, or changes the settings of those that are there; see `Roster`.
     pub fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Error> {
+        self.engine.change(|registry, change| Ok(enter(registry, change, pvs, now)))
+    }
+
+    /// Pauses PVs or takes them up again; see `Roster`.
+    pub fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Error> {
         self.engine.change(|registry, change| {
-            let entries = new_entries(registry, pvs, now);
-            let mut back = HashSet::new();
-            for entry in &entries {
-                let Some(removed) = registry.removed().get(&entry.id).filter(|_| back.insert(entry.id)) else {
-                    continue;
-                };
-                change.gaps.extend(absence(removed, now));
-                let aliases = free_aliases(registry, removed).into_iter();
-                let aliases = aliases.filter(|alias| pvs.iter().all(|(name, _)| name != alias));
-                change.aliases_added.extend(aliases.map(|alias| (alias, entry.id)));
+            for (name, settings) in pvs {
+                let before = registry.find(name.as_str()).filter(|before| before.settings.state != settings.state);
+                let action = if settings.state == PvState::Paused { Action::Paused } else { Action::Resumed };
+                change.audit.extend(before.map(|entry| line(action, by, entry, "")));
             }
-            change.put.clone_from(&entries);
-            Ok(entries)
+            Ok(enter(registry, change, pvs, by.at))
         })
     }
 
@@ -180,6 +178,10 @@ impl Roster for Writer {
         Writer::register(self, pvs, now)
     }
 
+    fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Error> {
+        Writer::switch(self, pvs, by)
+    }
+
     fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Error> {
         Writer::rename(self, pv, to, old, by)
     }
@@ -204,6 +206,23 @@ impl Roster for Writer {
     fn flushes_begun(&self) -> u64 {
         self.engine.flushes_begun.load(Relaxed)
     }
+}
+
+/// Adds PVs to a change, or other settings of those that are there.
+fn enter(registry: &Registry, change: &mut Change, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Vec<PvEntry> {
+    let entries = new_entries(registry, pvs, now);
+    let mut back = HashSet::new();
+    for entry in &entries {
+        let Some(removed) = registry.removed().get(&entry.id).filter(|_| back.insert(entry.id)) else {
+            continue;
+        };
+        change.gaps.extend(absence(removed, now));
+        let aliases = free_aliases(registry, removed).into_iter();
+        let aliases = aliases.filter(|alias| pvs.iter().all(|(name, _)| name != alias));
+        change.aliases_added.extend(aliases.map(|alias| (alias, entry.id)));
+    }
+    change.put.clone_from(&entries);
+    entries
 }
 
 /// What the entries are to be: settings as given, numbers and times of those that are known.

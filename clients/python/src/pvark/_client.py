@@ -84,9 +84,7 @@ class Archiver:
         answer = self._http.json("GET", f"/pvs/{quoted(pv)}/ledger", query)
         return [_decode.account(step) for step in answer["steps"]]
 
-    def explain(
-        self, pv: str, t0: Moment | None = None, t1: Moment | None = None, proof: str = "auto"
-    ) -> Explanation:
+    def explain(self, pv: str, t0: Moment | None = None, t1: Moment | None = None, proof: str = "auto") -> Explanation:
         """Why there is no data, or not all. `proof` may be `counter`, where the value rises by one with each update, or
         `pulse`."""
         query = _range(t0, t1) | {"proof": proof}

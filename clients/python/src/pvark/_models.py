@@ -142,8 +142,8 @@ class Gap:
 
 @dataclass(frozen=True)
 class Account:
-    """What became of the updates of a PV in some time: received = stored + skipped + waiting + those lost by `queue_full`,
-    `store_refused` and `rate_capped`."""
+    """What became of the updates of a PV in some time: received = stored + skipped + waiting + those lost by
+    `queue_full`, `store_refused` and `rate_capped`."""
 
     start: np.datetime64 | None
     received: int

@@ -232,14 +232,14 @@ pub(crate) fn request(
 /// `POST /pvs/{pv}/pause`
 pub(crate) fn pause(call: &Call) -> Answer {
     let entry = call.pv()?;
-    let change = call.app.control.pause(&[entry.id])?;
+    let change = call.app.control.pause(&[entry.id], &call.by())?;
     changed(&entry, &change, "paused", "already_paused")
 }
 
 /// `POST /pvs/{pv}/resume`
 pub(crate) fn resume(call: &Call) -> Answer {
     let entry = call.pv()?;
-    let change = call.app.control.resume(&[entry.id])?;
+    let change = call.app.control.resume(&[entry.id], &call.by())?;
     changed(&entry, &change, "resumed", "already_active")
 }
 

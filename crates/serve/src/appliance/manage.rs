@@ -124,12 +124,12 @@ fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
 
 /// `GET` and `POST /mgmt/bpl/pauseArchivingPV`
 pub(crate) fn pause(call: &Call) -> Answer {
-    for_each(call, "already paused", |pvs| Ok(call.app.control.pause(pvs)?))
+    for_each(call, "already paused", |pvs| Ok(call.app.control.pause(pvs, &call.by())?))
 }
 
 /// `GET` and `POST /mgmt/bpl/resumeArchivingPV`
 pub(crate) fn resume(call: &Call) -> Answer {
-    for_each(call, "not paused", |pvs| Ok(call.app.control.resume(pvs)?))
+    for_each(call, "not paused", |pvs| Ok(call.app.control.resume(pvs, &call.by())?))
 }
 
 /// Does it to all PVs that the request names, at once. A single name is answered by an object, several by a list of them.
