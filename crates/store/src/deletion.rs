@@ -99,9 +99,9 @@ impl Engine {
     /// From where to where there may be samples of a PV: what cannot be read now may be readable later.
     fn held_in_segments(&self, pv: PvId) -> Held {
         let (mut ends, mut unreadable) = (Vec::new(), Vec::new());
-        let deletions = self.registry().deletions_of(pv);
         for segment in self.snapshot().segments.iter().filter(|segment| segment.manifest.may_hold(pv)) {
-            match self.extent_in(segment, pv, &deletions) {
+            // With what other deletions hide: it stays hidden by this one when they are undone.
+            match self.extent_in(segment, pv, &Deletions::default()) {
                 Ok(extent) => ends.extend(extent.map(|(t0, t1, _)| (t0, t1))),
                 Err(_) => unreadable.push((segment.manifest.t0, segment.manifest.t1)), // whoever reads it tells
             }

@@ -166,6 +166,16 @@ fn a_deletion_stays_with_its_pv() {
 }
 
 #[test]
+fn a_deletion_over_another_holds_when_that_one_is_undone() {
+    let (store, pvs) = filled(&Arc::new(SimDisk::default()));
+    let first = store.writer().delete_range(pvs[0], range(0, 1500), &by(30)).unwrap();
+    store.writer().delete_range(pvs[0], range(0, 2500), &by(31)).unwrap();
+    store.writer().restore_range(first.number, &by(32)).unwrap();
+    assert_eq!(read(&store, pvs[0], range(0, 2500)), []);
+    assert_eq!(read(&store, pvs[0], TimeRange::ALL).len() as i64, COUNT - 2500);
+}
+
+#[test]
 fn nothing_is_deleted_where_nothing_is() {
     let disk = Arc::new(SimDisk::default());
     let (store, pvs) = filled(&disk);

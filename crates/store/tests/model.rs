@@ -1,21 +1,33 @@
 //! The store against a model: a list of all samples in the order of arrival. Whatever is appended, flushed, closed,
-//! dropped, deleted, brought back or renamed, both give the same answers.
+//! dropped, deleted, brought back, renamed, purged, sealed or moved, both give the same answers.
 
 mod common;
 mod sim;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use common::{at, by, name, read, register, wait_until};
+use common::{by, name, read, register, wait_until};
 use proptest::prelude::*;
-use sample::{
-    Alarm, Batch, Column, DataFate, Element, OldName, PvId, Record, Sample, Severity, Sink, TimeRange, Timestamp,
-    Value, ValueType,
+use pvdata::{
+    Data, Scalar, Tree, Type,
+    wire::{Order, Writer},
 };
-use sim::SimDisk;
-use store::{Config, Error, Store, Stretch, Summary};
+use sample::{
+    Alarm, Batch, Column, DataFate, Element, OldName, PvId, Quality, Record, Sample, Severity, Sink, Stamp, TimeRange,
+    Timestamp, Value, ValueType,
+};
+use sim::{SimDisk, folder::Folder};
+use store::{Config, Error, Place, Purge, Store, Stretch, Summary, disk::Disk, field_of};
 
 const PVS: [&str; 2] = ["A", "B"];
+/// Of samples, so that levels have rows for many of them.
+const SECOND: i64 = 1_000_000_000;
+const DAY: i64 = 86_400 * SECOND;
+
+/// A moment of samples.
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_nanos(seconds.saturating_mul(SECOND))
+}
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -30,6 +42,10 @@ enum Step {
     Rename(usize),
     /// Takes a PV out and brings it back.
     Remove(usize),
+    /// Gives up what is deleted.
+    Purge,
+    /// Weeks go by: what was written is sealed, and moves to another place.
+    Weeks,
 }
 
 /// A sample that arrived, and the deletions that hide it.
@@ -50,20 +66,42 @@ fn value() -> impl Strategy<Value = Value> {
         1 => prop_oneof![Just("OPEN"), Just("CLOSED")].prop_map(|text| Value::String(text.into())),
         1 => prop::collection::vec(any::<i16>(), 0..5).prop_map(|elements| Value::Array(Column::I16(elements))),
         1 => any::<u64>().prop_map(Value::U64),
+        2 => (0..3i32, prop_oneof![Just("high"), Just("")]).prop_map(|(number, text)| structure(number, text)),
     ]
 }
 
+/// A structure of one of two types.
+fn structure(number: i32, text: &str) -> Value {
+    let mut fields = vec![("severity", Type::Scalar(Scalar::I32)), ("text", Type::Scalar(Scalar::String))];
+    let mut trees = vec![Tree::I32(number), Tree::String(text.into())];
+    if number == 2 {
+        fields.remove(1);
+        trees.remove(1);
+    }
+    let ty = Type::structure("alarm_t", fields).unwrap();
+    let mut writer = Writer::new(Order::Little);
+    Data { ty, value: Tree::Structure(trees) }.encode(&mut writer).unwrap();
+    Value::Structure(writer.into_bytes().into())
+}
+
+/// None is ordinary, as nearly all are.
+fn stamp() -> impl Strategy<Value = Option<Stamp>> {
+    let odd =
+        (0..3usize, -5..70i64).prop_map(|(quality, other)| Stamp { quality: Quality::ALL[quality], other: at(other) });
+    prop_oneof![6 => Just(None), 1 => odd.prop_map(Some)]
+}
+
 fn samples() -> impl Strategy<Value = Vec<Sample>> {
-    let one = (0..60i64, value(), 0..5i64, 0..3u64);
+    let one = (0..60i64, value(), 0..5i64, 0..3u64, stamp());
     let any_order = prop::collection::vec(one, 1..30).prop_map(|rows| {
-        let sample = |(time, value, severity, pulse): (i64, Value, i64, u64)| {
+        let sample = |(time, value, severity, pulse, stamp): (i64, Value, i64, u64, Option<Stamp>)| {
             let alarm = Alarm { severity: Severity::from_number(severity), status: severity as u16, message: None };
-            Sample { time: at(time), value, alarm, pulse: pulse / 2, stamp: None }
+            Sample { time: at(time), value, alarm, pulse: pulse / 2, stamp }
         };
         rows.into_iter().map(sample).collect()
     });
     let long = (0..40i64, 1000..20_000i64).prop_map(|(start, count)| {
-        let sample = |i: i64| common::sample(start + i / 3, Value::F64((i % 100) as f64));
+        let sample = |i: i64| common::sample((start + i / 3) * SECOND, Value::F64((i % 100) as f64));
         (0..count).map(sample).collect()
     });
     prop_oneof![30 => any_order, 1 => long]
@@ -79,11 +117,25 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Undo),
         1 => (0..PVS.len()).prop_map(Step::Rename),
         1 => (0..PVS.len()).prop_map(Step::Remove),
+        1 => Just(Step::Purge),
+        1 => Just(Step::Weeks),
     ]
 }
 
 fn config() -> Config {
-    Config { head_bytes_max: 1 << 20, ..Config::new("simulated") }
+    let place = Place {
+        name: "far".into(),
+        folder: "far".into(),
+        after: Duration::from_secs(86_400),
+        megabytes_per_second: None,
+        answers_within: Place::ANSWERS_WITHIN,
+    };
+    Config { head_bytes_max: 1 << 20, places: vec![place], ..Config::new("simulated") }
+}
+
+fn open(disk: &Arc<SimDisk>, now: i64) -> Store {
+    let places: Vec<Arc<dyn Disk>> = vec![Folder::new(disk, "far")];
+    Store::open_on_disks(disk.clone(), places, config(), Timestamp::from_nanos(now)).unwrap()
 }
 
 /// What the store must give: by time, of equal times in the order of arrival, repeats of the same time dropped.
@@ -139,9 +191,10 @@ fn compare(store: &Store, pvs: &[PvId], arrived: &[Vec<Sample>; 2]) {
             let got = read(store, *pv, range);
             assert!(identical(&got, &expected), "{range:?}\n{got:?}\n{expected:?}");
             compare_stretches(store, *pv, range, &expected);
+            compare_fields(store, *pv, range, &expected);
         }
         for time in [-1, 0, 5, 17, 59, 4000] {
-            let until = TimeRange { t0: Timestamp::MIN, t1: at(time + 1) };
+            let until = TimeRange { t0: Timestamp::MIN, t1: at(time).saturating_add(Duration::from_nanos(1)) };
             let newest = expected(arrived, until).last().map(|last| last.time);
             // A repeat of an earlier sample of the same time may be what arrived last; either is right.
             let candidates: Vec<&Sample> = arrived.iter().filter(|sample| Some(sample.time) == newest).collect();
@@ -153,9 +206,25 @@ fn compare(store: &Store, pvs: &[PvId], arrived: &[Vec<Sample>; 2]) {
     }
 }
 
-/// Summaries and samples together count what samples alone count.
+/// A field of structures is what the whole structures say, and no field has more than they.
+fn compare_fields(store: &Store, pv: PvId, range: TimeRange, expected: &[Sample]) {
+    for path in ["severity", "text", "neither"] {
+        let batches = store.reader().samples(pv, range).of_field(path).map(|batch| batch.unwrap());
+        let rows = |batch: Batch| (0..batch.len()).map(move |row| batch.get(row)).collect::<Vec<_>>();
+        let got: Vec<Sample> = batches.flat_map(rows).collect();
+        let expected: Vec<Sample> = expected.iter().filter_map(|sample| field_of(sample, path)).collect();
+        assert!(identical(&got, &expected), "{path}, {range:?}\n{got:?}\n{expected:?}");
+    }
+}
+
+/// Summaries and samples together count what samples alone count, whether the edges lie where levels have theirs or not.
 fn compare_stretches(store: &Store, pv: PvId, range: TimeRange, expected: &[Sample]) {
-    let edges: Arc<[Timestamp]> = [0, 5, 20, 40, 5000].map(at).into();
+    compare_between(store, pv, range, expected, &[0, 5, 20, 40, 5000]);
+    compare_between(store, pv, range, expected, &[0, 10, 20, 40, 60, 5000]);
+}
+
+fn compare_between(store: &Store, pv: PvId, range: TimeRange, expected: &[Sample], edges: &[i64]) {
+    let edges: Arc<[Timestamp]> = edges.iter().copied().map(at).collect();
     let (mut count, mut last) = (0, Timestamp::MIN);
     for stretch in store.reader().stretches(pv, range, edges) {
         let summary = match stretch.unwrap() {
@@ -181,28 +250,30 @@ proptest! {
     #[test]
     fn the_store_gives_what_the_model_gives(steps in prop::collection::vec(step(), 1..25)) {
         let disk = Arc::new(SimDisk::default());
-        let mut store = Store::open_on(disk.clone(), config(), at(0)).unwrap();
+        let mut store = open(&disk, 0);
         let pvs = register(&store, &PVS).unwrap();
         let mut arrived: [Vec<Arrived>; 2] = [Vec::new(), Vec::new()];
-        let mut now = 0;
+        let (mut now, mut total) = (0, 0);
         for step in steps {
-            now += 1_000_000_000_000;
+            now += 1000 * SECOND;
+            let time = Timestamp::from_nanos(now);
             match step {
                 Step::Append(pv, samples) => {
                     append(&store, pvs[pv], &samples);
+                    total += samples.len() as u64;
                     arrived[pv].extend(samples.into_iter().map(|sample| Arrived { sample, hidden_by: Vec::new() }));
                 }
                 Step::Flush => {
-                    store.tick(at(now));
+                    store.tick(time);
                     wait_until("the head is flushed", || store.reader().health().head_samples == 0);
                 }
                 Step::Close => {
-                    store.close(at(now)).unwrap();
-                    store = Store::open_on(disk.clone(), config(), at(now)).unwrap();
+                    store.close(time).unwrap();
+                    store = open(&disk, now);
                 }
                 Step::Drop => {
                     drop(store);
-                    store = Store::open_on(disk.clone(), config(), at(now)).unwrap();
+                    store = open(&disk, now);
                 }
                 Step::Delete(pv, t0, t1) => delete(&store, pvs[pv], &mut arrived[pv], TimeRange { t0: at(t0), t1: at(t1) }),
                 Step::Undo => {
@@ -213,6 +284,20 @@ proptest! {
                 Step::Rename(pv) => {
                     store.writer().rename(pvs[pv], &name(&format!("{pv}:{now}")), OldName::Free, &by(now)).unwrap();
                 }
+                Step::Purge => {
+                    store.writer().purge(Purge { pv: None, before: Timestamp::MAX }, &by(now)).unwrap();
+                    wait_until("the purge is done", || store.reader().health().purging == 0);
+                    arrived.iter_mut().for_each(|arrived| arrived.retain(|one| one.hidden_by.is_empty()));
+                }
+                Step::Weeks => {
+                    store.tick(time);
+                    wait_until("the head is flushed", || store.reader().health().head_samples == 0);
+                    now += 15 * DAY;
+                    store.tick(Timestamp::from_nanos(now));
+                    // What came after a deletion stays apart, near, until that is undone or purged.
+                    let near = || store.reader().health().places[0].segments;
+                    wait_until("all is moved", || near() == 0 || !store.reader().deletions().is_empty());
+                }
                 Step::Remove(pv) => {
                     store.writer().remove(&[pvs[pv]], DataFate::Delete, &by(now)).unwrap();
                     assert_eq!(read(&store, pvs[pv], TimeRange::ALL), []);
@@ -221,7 +306,6 @@ proptest! {
             }
         }
         compare(&store, &pvs, &arrived.each_ref().map(|arrived| visible(arrived)));
-        let total = arrived.iter().map(|arrived| arrived.len() as u64).sum::<u64>();
         assert_eq!(store.reader().watermark().appended, total);
     }
 }

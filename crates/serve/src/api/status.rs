@@ -2,7 +2,7 @@
 
 use acquire::{Counters, Totals};
 use serde_json::{Value, json};
-use store::{Health, LevelHealth, Partition, PlaceHealth, Watermark, WeekState, Work};
+use store::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Watermark, WeekState, Work};
 
 use crate::{
     answer::{Answer, json},
@@ -86,6 +86,7 @@ fn store(health: &Health, partitions: &[Partition]) -> Value {
         "places": health.places.iter().map(place).collect::<Vec<_>>(),
         "weeks": weeks(partitions),
         "work": health.work.iter().map(work).collect::<Vec<_>>(),
+        "scrub": scrub(&health.scrub),
         "purging": health.purging,
         "repeats_dropped": health.repeats_dropped,
         "corrupt_blocks": health.corrupt_blocks,
@@ -105,6 +106,16 @@ fn place(of: &PlaceHealth) -> Value {
         "segments": of.segments,
         "bytes": of.bytes,
         "moves_waiting": of.moves_waiting,
+    })
+}
+
+fn scrub(of: &ScrubHealth) -> Value {
+    json!({
+        "position": of.position,
+        "bytes": of.bytes,
+        "bytes_total": of.bytes_total,
+        "last_pass": of.last_pass.map(|time| time.to_string()),
+        "findings": of.findings,
     })
 }
 
