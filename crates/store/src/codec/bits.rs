@@ -13,6 +13,9 @@ use crate::bytes::{Cursor, Malformed};
 /// Numbers that are packed and unpacked together.
 pub(crate) const GROUP: usize = 64;
 
+/// So few are packed one by one in less time than a group takes.
+const FEW: usize = 24;
+
 /// How many bits the number needs.
 pub(crate) fn width(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
@@ -54,10 +57,39 @@ impl<'a> Packed<'a> {
         (u128::from_le_bytes(places) >> shift) as u64 & (u64::MAX >> (64 - self.width))
     }
 
+    /// Unpacks some of so few numbers that they fill only a small part of a group.
+    fn each_of_few(&self, rows: Range<usize>, mut each: impl FnMut(usize, &mut [u64])) {
+        let mask = if self.width == 0 { 0 } else { u64::MAX >> (GROUP - self.width) };
+        let (mut numbers, mut bytes) = ([0; FEW], self.bytes);
+        let (mut bits, mut filled) = (0u128, 0);
+        for number in numbers.iter_mut().take(rows.end) {
+            if filled < self.width {
+                let word = match bytes.split_first_chunk() {
+                    Some((word, rest)) => {
+                        bytes = rest;
+                        u64::from_le_bytes(*word)
+                    }
+                    None => std::mem::take(&mut bytes).iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+                };
+                bits |= u128::from(word) << filled;
+                filled += GROUP;
+            }
+            *number = bits as u64 & mask;
+            bits >>= self.width;
+            filled -= self.width;
+        }
+        if let Some(wanted) = numbers.get_mut(rows.clone()).filter(|wanted| !wanted.is_empty()) {
+            each(rows.start, wanted);
+        }
+    }
+
     /// Unpacks the numbers of some rows, in groups of at most 64 that end where a multiple of 64 begins; `each` gets the row
     /// of the first of a group and the group.
     pub(crate) fn each(&self, rows: Range<usize>, mut each: impl FnMut(usize, &mut [u64])) {
         let end = rows.end.min(self.count);
+        if end <= FEW {
+            return self.each_of_few(rows.start..end, each);
+        }
         let unpack = UNPACK.get(self.width).copied().unwrap_or(unpack::<0>);
         let group_len = self.width * (GROUP / 8);
         let mut numbers = [0; GROUP];
@@ -141,12 +173,30 @@ fn pack_group<const W: usize>(numbers: &[u64; GROUP], bytes: &mut [u8; GROUP * 8
     }
 }
 
+/// Packs numbers that fill only a small part of a group.
+fn pack_few(out: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
+    let (mut bits, mut filled) = (0u128, 0);
+    for number in numbers {
+        bits |= u128::from(number) << filled;
+        filled += width;
+        if filled >= 64 {
+            out.extend_from_slice(&(bits as u64).to_le_bytes());
+            bits >>= 64;
+            filled -= 64;
+        }
+    }
+    out.extend(bits.to_le_bytes().iter().take(filled.div_ceil(8) as usize));
+}
+
 /// Appends numbers, of each its lowest `width` bits.
 pub(crate) fn pack(out: &mut Vec<u8>, mut numbers: impl ExactSizeIterator<Item = u64>, width: u32) {
     let end = out.len() + packed_len(numbers.len(), width);
     out.reserve(end - out.len());
     let pack = PACK.get(width as usize).copied().unwrap_or(pack_group::<64>);
     let mask = if width == 0 { 0 } else { u64::MAX >> (64 - width.min(64)) };
+    if numbers.len() <= FEW {
+        return pack_few(out, numbers.map(|number| number & mask), width);
+    }
     let mut bytes = [0; GROUP * 8];
     while numbers.len() > 0 {
         let mut group = [0; GROUP];
@@ -182,7 +232,7 @@ mod tests {
     #[test]
     fn numbers_of_every_width_and_count_come_back() {
         for bits in 0..=64u32 {
-            for count in [0usize, 1, 7, 63, 64, 65, 129, 200] {
+            for count in [0usize, 1, 7, 24, 25, 63, 64, 65, 129, 200] {
                 let numbers = noise(count, bits);
                 let mut packed = vec![7];
                 pack(&mut packed, numbers.iter().copied(), bits);

@@ -103,6 +103,9 @@ impl Bits for f32 {
 pub(crate) fn put<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) {
     let Some(first) = values.first().map(|value| value.to_bits64()) else { return };
     if values.iter().all(|value| value.to_bits64() == first) {
+        if values.len() == 1 && put_whole(out, F::from_bits64(first)) {
+            return;
+        }
         out.push(CONSTANT);
         put_bits::<F>(out, first);
         return;
@@ -132,6 +135,17 @@ pub(crate) fn put<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) {
         out.push(PLAIN);
         values.iter().for_each(|value| put_bits::<F>(out, value.to_bits64()));
     }
+}
+
+/// Writes one small whole number as such: tables have many. A column of more would take longer to read.
+fn put_whole<F: Bits>(out: &mut Vec<u8>, value: F) -> bool {
+    let whole = value.wide() as i32;
+    let is_whole = F::BYTES == 8 && value.to_bits64() == f64::from(whole).to_bits();
+    if is_whole {
+        out.extend_from_slice(&[SCALED, 0]);
+        int::put(out, &[i64::from(whole)], Effort::Flush);
+    }
+    is_whole
 }
 
 fn put_grid<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) -> bool {
@@ -190,6 +204,9 @@ fn put_scaled<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) -> bool 
 
 fn put_dictionary<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) -> bool {
     let most = DISTINCT_MAX.min(values.len() / 4);
+    if are_many(values, most) {
+        return false;
+    }
     let mut distinct: Vec<i64> = Vec::new();
     let mut last = None;
     for value in values {
@@ -220,6 +237,21 @@ fn put_dictionary<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) -> b
     int::put(out, &distinct, effort);
     int::put(out, indices, effort);
     true
+}
+
+/// Whether the values are surely more than so many different ones. One bit for each of 512 hashes tells that in most cases.
+fn are_many<F: Bits>(values: &[F], most: usize) -> bool {
+    let mut seen = [0u64; 8];
+    for values in values.chunks(64) {
+        for value in values {
+            let hash = value.to_bits64().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55;
+            seen.iter_mut().skip(hash as usize / 64).take(1).for_each(|bits| *bits |= 1 << (hash % 64));
+        }
+        if seen.iter().map(|bits| bits.count_ones()).sum::<u32>() as usize > most {
+            return true;
+        }
+    }
+    false
 }
 
 fn put_bits<F: Bits>(out: &mut Vec<u8>, bits: u64) {

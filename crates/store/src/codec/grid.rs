@@ -70,7 +70,7 @@ fn common_step<F: Bits>(values: &[F], rounding: f64) -> Option<f64> {
     for gap in gaps() {
         let mut rest = gap;
         while rest > step * 0.125 {
-            rest = (rest - (rest / step).round() * step).abs();
+            rest = (rest - nearest(rest / step) * step).abs();
             if rest <= rounding * 4.0 || rest <= step * 0.125 {
                 break;
             }
@@ -81,12 +81,17 @@ fn common_step<F: Bits>(values: &[F], rounding: f64) -> Option<f64> {
         }
     }
     for value in &some {
-        let multiples = ((value - least) / step).round();
+        let multiples = nearest((value - least) / step);
         if multiples > 0.0 {
             step = (value - least) / multiples;
         }
     }
     step.is_finite().then_some(step)
+}
+
+/// The nearest whole number to one that is not negative. Processors of any age do this without a call.
+fn nearest(number: f64) -> f64 {
+    (number + 0.5) as i64 as f64
 }
 
 /// How far each code's float lies from where the grid has it; none if a code has two floats. If all lie where they should,

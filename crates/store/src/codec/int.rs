@@ -27,7 +27,7 @@ use super::{
 };
 use crate::bytes::{Cursor, Malformed, put_blob, put_varint, put_zigzag};
 
-const CONSTANT: u8 = 0;
+pub(crate) const CONSTANT: u8 = 0;
 const PACKED: u8 = 1;
 const DELTA: u8 = 2;
 const RUNS: u8 = 3;
@@ -60,7 +60,46 @@ enum Choice {
     Packed,
 }
 
+/// The same choice for numbers so few that there is nothing to look at, in one pass: that is what most columns of blocks with ten
+/// samples are, and a flush of 150,000 PVs has millions of them.
+fn put_few(out: &mut Vec<u8>, values: &[i64]) {
+    let Some(first) = values.first().copied() else { return };
+    let (mut min, mut max, mut least, mut most) = (first, first, i64::MAX, i64::MIN);
+    let (mut last, mut changes) = (first, 0);
+    for value in values.iter().skip(1).copied() {
+        let step = value.wrapping_sub(last);
+        (min, max, least, most) = (min.min(value), max.max(value), least.min(step), most.max(step));
+        changes += usize::from(value != last);
+        last = value;
+    }
+    if changes == 0 {
+        out.push(CONSTANT);
+        return put_zigzag(out, first);
+    }
+    let start = out.len();
+    let width = bits::width(max.wrapping_sub(min) as u64);
+    let step_width = bits::width(most.wrapping_sub(least) as u64);
+    if step_width < width {
+        out.push(DELTA);
+        put_zigzag(out, first);
+        put_zigzag(out, least);
+        out.push(step_width as u8);
+        bits::pack(out, steps(values).map(|step| step.wrapping_sub(least) as u64), step_width);
+    } else {
+        out.push(PACKED);
+        put_zigzag(out, min);
+        out.push(width as u8);
+        bits::pack(out, values.iter().map(|value| value.wrapping_sub(min) as u64), width);
+    }
+    if (changes + 1) * 2 < values.len() / 2 {
+        Best::written(out, start).replace_if(out, 0, |out| put_runs(out, values));
+    }
+}
+
 fn put_by(out: &mut Vec<u8>, values: &[i64], choice: Choice) {
+    if values.len() < PATCHED_ROWS_MIN {
+        return put_few(out, values);
+    }
     let Some(first) = values.first() else { return };
     let changes = values.iter().zip(values.iter().skip(1)).filter(|(value, next)| value != next).count();
     if changes == 0 {
@@ -116,7 +155,7 @@ impl Plan {
         let cost = f64::from(whole.width);
         // A look at a few numbers takes as long as packing them: for those it must promise something.
         let promising = || numbers.len() >= PCO_ROWS_MIN || window::has_outliers(numbers, min, max);
-        if numbers.len() < PATCHED_ROWS_MIN || whole.width < 2 || !promising() {
+        if whole.width < 2 || !promising() {
             return Plan { window: whole, cost, look: None, distinct: usize::MAX };
         }
         let look = Look::at(numbers, min, max);

@@ -31,14 +31,16 @@ const TICKS: u8 = 3;
 
 /// Fraction bits of the period: over 8192 samples the rounding adds up to less than 0.2 ns.
 const PERIOD_BITS: u32 = 16;
+/// For fewer times a period takes more bytes than it saves.
+const LINEAR_ROWS_MIN: usize = 128;
 /// Shorter ticks save too little to be looked for.
 const TICK_MIN: u64 = 100;
 
 pub(crate) fn put(out: &mut Vec<u8>, times: &[Timestamp], effort: Effort) {
     let Some(first) = times.first().map(|time| time.nanos()) else { return };
     let pairs = times.iter().zip(times.iter().skip(1));
-    let (mut steps_room, mut since_room) = (Room::default(), Room::default());
-    let steps = steps_room.fill(pairs.map(|(time, next)| next.nanos().wrapping_sub(time.nanos())));
+    let mut room = Room::default();
+    let steps = room.fill(pairs.map(|(time, next)| next.nanos().wrapping_sub(time.nanos())));
     let step = steps.first().copied().unwrap_or(0);
     if steps.iter().all(|other| *other == step) {
         out.push(STEP);
@@ -47,12 +49,18 @@ pub(crate) fn put(out: &mut Vec<u8>, times: &[Timestamp], effort: Effort) {
         return;
     }
     let tick = common_tick(steps);
-    let since = since_room.fill(times.iter().map(|time| time.nanos().wrapping_sub(first)));
     if tick > 1 {
         out.push(TICKS);
         out.extend_from_slice(&first.to_le_bytes());
         put_varint(out, tick as u64);
         steps.iter_mut().for_each(|step| *step /= tick);
+    }
+    if times.len() < LINEAR_ROWS_MIN {
+        return put_delta(out, first, tick, steps, effort);
+    }
+    let mut room = Room::default();
+    let since = room.fill(times.iter().map(|time| time.nanos().wrapping_sub(first)));
+    if tick > 1 {
         since.iter_mut().for_each(|time| *time /= tick);
     }
     let period = period(since);
@@ -72,6 +80,14 @@ pub(crate) fn put(out: &mut Vec<u8>, times: &[Timestamp], effort: Effort) {
         Effort::Flush => plan.put(out, numbers, None),
         Effort::Merge => int::put(out, numbers, effort),
     }
+}
+
+fn put_delta(out: &mut Vec<u8>, first: i64, tick: i64, steps: &[i64], effort: Effort) {
+    out.push(DELTA);
+    if tick == 1 {
+        out.extend_from_slice(&first.to_le_bytes());
+    }
+    int::put(out, steps, effort);
 }
 
 /// The longest tick of which all steps are multiples; 1 if it is too short to be worth anything, or if the times lie so far

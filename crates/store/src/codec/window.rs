@@ -106,7 +106,12 @@ impl Look {
 /// Whether most numbers lie near one end of their range, so that few decide the width of all.
 pub(crate) fn has_outliers(numbers: &[i64], min: i64, max: i64) -> bool {
     let range = max.wrapping_sub(min) as u64;
-    let sum = numbers.iter().fold(0u64, |sum, number| sum.saturating_add(number.wrapping_sub(min) as u64));
+    let above = |number: &i64| number.wrapping_sub(min) as u64;
+    // Most lists cannot overflow, and such sums are taken several numbers at once.
+    let sum = match bits::width(range) + bits::width(numbers.len() as u64) < u64::BITS {
+        true => numbers.iter().map(above).fold(0, u64::wrapping_add),
+        false => numbers.iter().map(above).fold(0, u64::saturating_add),
+    };
     let mean = sum / numbers.len().max(1) as u64;
     bits::width(range) >= 3 + bits::width(mean.min(range.saturating_sub(mean)))
 }

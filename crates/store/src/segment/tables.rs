@@ -72,6 +72,14 @@ impl<'a> TableReader<'a> {
         self.column(int::take)
     }
 
+    /// A column of one row, without the heap.
+    fn integer(&mut self) -> Result<i64, Malformed> {
+        self.column(|column, _| match column.first() {
+            Some(int::CONSTANT) => column.u8().and_then(|_| column.zigzag()),
+            _ => int::take(column, 1)?.first().copied().ok_or(Malformed("a column is empty")),
+        })
+    }
+
     pub(crate) fn floats(&mut self) -> Result<Vec<f64>, Malformed> {
         self.column(float::take)
     }
@@ -103,11 +111,8 @@ pub(crate) fn take_index(bytes: &[u8], record: &Record, end: u64) -> Result<Vec<
     if table.rows != record.blocks as usize {
         return Err(Malformed("it has another number of blocks than the directory says"));
     }
-    let (lens, counts, types) = (table.integers()?, table.integers()?, table.integers()?);
-    let (starts, spans) = (table.integers()?, table.integers()?);
     let mut offset = record.blocks_at;
-    let rows = lens.into_iter().zip(counts).zip(types).zip(starts).zip(spans);
-    rows.map(|((((len, count), value_type), t0), span)| {
+    let mut entry = |(len, count, value_type, t0, span): (i64, i64, i64, i64, i64)| {
         let entry = Entry {
             offset,
             len: u32::try_from(len).map_err(|_| Malformed("a block has an impossible length"))?,
@@ -119,8 +124,15 @@ pub(crate) fn take_index(bytes: &[u8], record: &Record, end: u64) -> Result<Vec<
         let next = offset.checked_add(u64::from(entry.len)).filter(|next| *next <= end);
         offset = next.ok_or(Malformed("a block reaches beyond all blocks"))?;
         Ok(entry)
-    })
-    .collect()
+    };
+    if table.rows == 1 {
+        let (len, count, value_type) = (table.integer()?, table.integer()?, table.integer()?);
+        return Ok(vec![entry((len, count, value_type, table.integer()?, table.integer()?))?]);
+    }
+    let (lens, counts, types) = (table.integers()?, table.integers()?, table.integers()?);
+    let (starts, spans) = (table.integers()?, table.integers()?);
+    let rows = lens.into_iter().zip(counts).zip(types).zip(starts).zip(spans);
+    rows.map(|((((len, count), value_type), t0), span)| entry((len, count, value_type, t0, span))).collect()
 }
 
 pub(super) fn type_number(value_type: ValueType) -> i64 {
