@@ -30,6 +30,11 @@ impl<T: PartialEq + Clone> Runs<T> {
         self.runs.is_empty()
     }
 
+    /// Takes all rows out. The memory stays.
+    pub fn clear(&mut self) {
+        self.runs.clear();
+    }
+
     /// Adds `count` rows of one value.
     pub fn push(&mut self, value: &T, count: usize) {
         if count == 0 {
@@ -211,6 +216,15 @@ impl Batch {
             + self.stamps.byte_size()
     }
 
+    /// Takes all samples out. The memory stays, and so does the type.
+    pub fn clear(&mut self) {
+        self.times.clear();
+        self.values.clear();
+        self.alarms.clear();
+        self.pulses.clear();
+        self.stamps = Stamps::default();
+    }
+
     /// Adds a sample; refused (false) if it is of another type.
     #[must_use]
     pub fn push(&mut self, sample: &Sample) -> bool {
@@ -329,6 +343,18 @@ mod tests {
         let middle = batch.slice(1..3);
         assert!(middle.get(1).identical(&rows[2]));
         assert_eq!(middle.alarms().iter().count(), 1);
+    }
+
+    #[test]
+    fn a_cleared_batch_takes_samples_like_a_new_one() {
+        let rows = [sample(1, 1.0, Severity::Major), sample(2, 2.0, Severity::None)];
+        let mut batch = Batch::of(&rows[0]);
+        batch.clear();
+        assert!(batch.is_empty() && batch.push(&rows[1]));
+        assert_eq!(batch, Batch::of(&rows[1]));
+        let mut texts = Batch::of(&Sample { value: Value::String("a".into()), ..rows[0].clone() });
+        texts.clear();
+        assert!(texts.is_empty() && !texts.push(&rows[0]), "the type stays");
     }
 
     #[test]

@@ -252,6 +252,15 @@ impl Column {
             a => a.elements.byte_size() + a.len() * END)
     }
 
+    /// Takes all values out. Of numbers the memory stays.
+    pub fn clear(&mut self) {
+        each!(self,
+            v => v.clear(),
+            s => *s = Strings::default(),
+            b => *b = Blobs::default(),
+            a => *a = Arrays::new(a.elements.value_type().element))
+    }
+
     /// Adds a value; refused (false) if it is of another type.
     #[must_use]
     pub fn push(&mut self, value: &Value) -> bool {

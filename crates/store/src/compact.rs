@@ -5,11 +5,10 @@
 
 use std::{
     io,
-    iter::Peekable,
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use sample::{Batch, PvId, Shape, TimeRange, Timestamp, ValueType};
+use sample::{Batch, PvId, Shape, TimeRange, Timestamp};
 
 use crate::{
     AuditRecord, Error, Samples,
@@ -17,6 +16,7 @@ use crate::{
     codec::Effort,
     engine::Engine,
     flush::write_blocks,
+    gather::{Gathering, Unwritten, follow},
     health::Work,
     manifest::{Level, Manifest},
     merge::overlap,
@@ -24,7 +24,8 @@ use crate::{
     places::{Places, tables_key},
     policy::{self, SEGMENT_BYTES_MAX, Task, View},
     read_ahead::ReadAhead,
-    segment::{Record, Segment, SegmentWriter},
+    segment::{Segment, SegmentWriter},
+    sources::{Piece, Source},
 };
 
 /// How a merge ended.
@@ -135,59 +136,72 @@ impl Engine {
             let disk = self.places.disk_for(&self.disk, manifest);
             Arc::new(Segment::new(Arc::new(ReadAhead::new(disk, manifest.bytes)), manifest.clone()))
         };
-        let ahead: Vec<_> = plan.run.iter().map(ahead).collect();
-        let mut directories: Vec<_> = ahead
-            .iter()
-            .map(|segment| Directory { segment, page: 0, records: Vec::new().into_iter().peekable(), bytes: 0 })
-            .collect();
+        let mut sources: Vec<_> = plan.run.iter().map(|segment| Source::new(ahead(segment), plan.run.len())).collect();
         let bytes_total = plan.run.iter().map(|segment| segment.manifest.bytes).sum();
+        let (mut pieces, mut gathering, mut told) = (Vec::new(), Gathering::default(), None);
         loop {
             let mut next = None;
-            for directory in &mut directories {
-                next = next.into_iter().chain(directory.next_pv()?).min();
+            for source in &mut sources {
+                next = next.into_iter().chain(source.next_pv()?).min();
             }
             let Some(pv) = next else { break };
             if !go_on() {
                 return Ok(Compaction::Stopped);
             }
-            let bytes = directories.iter().map(|directory| directory.bytes).sum();
-            self.counters
-                .set_work("merging", Some(Work::new("merging", &plan.run[0].manifest.key, bytes, bytes_total)));
-            let parts = self.parts_of(pv, &mut directories)?;
-            if (plan.leave_out)(pv) {
-                continue;
+            let bytes = sources.iter().map(|source| source.bytes).sum();
+            if told != Some(bytes) {
+                let work = Work::new("merging", &plan.run[0].manifest.key, bytes, bytes_total);
+                self.counters.set_work("merging", Some(work));
+                told = Some(bytes);
             }
-            let writer = output.writer()?;
-            // Like a flush: each run of one type for itself, so that samples of equal time stay in their order.
-            let mut parts = parts.into_iter().peekable();
-            while let Some(first) = parts.next() {
-                let value_type = first.1;
-                let mut run = vec![first.0];
-                while let Some((part, _)) = parts.next_if(|(_, next)| *next == value_type) {
-                    run.push(part);
-                }
-                write_run(writer, pv, run)?;
+            pieces.clear();
+            for (number, source) in sources.iter_mut().enumerate() {
+                let Some(record) = source.take_record(pv) else { continue };
+                pieces.extend(source.index(&record)?.into_iter().map(|entry| Piece { source: number, entry }));
+            }
+            if !(plan.leave_out)(pv) {
+                self.write_pieces(output.writer()?, pv, &pieces, &mut sources, &mut gathering)?;
             }
         }
         output.finish()?;
         Ok(Compaction::Done)
     }
 
-    /// The blocks of a PV in all segments of a run, whose directories have come to it.
-    fn parts_of(&self, pv: PvId, directories: &mut [Directory]) -> Result<Vec<(Part, ValueType)>, Error> {
-        let mut parts = Vec::new();
-        for Directory { segment, records, .. } in directories {
-            let Some(record) = records.next_if(|record| record.pv == pv) else { continue };
-            let entries = segment.index(&record)?;
-            for entries in entries.chunk_by(|a, b| a.value_type == b.value_type) {
-                let counters = self.counters.clone();
-                let hidden = self.registry().purged_in(pv, &segment.manifest);
-                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries: Summaries::Unread, hidden };
-                let value_type = entries[0].value_type;
-                parts.extend(Part::blocks(lookup, entries.to_vec(), parts.len() as u64).map(|part| (part, value_type)));
-            }
+    /// Writes the blocks of a PV: gathered where they follow one another, else merged sample by sample.
+    fn write_pieces(
+        &self,
+        writer: &mut SegmentWriter,
+        pv: PvId,
+        pieces: &[Piece],
+        sources: &mut [Source],
+        gathering: &mut Gathering,
+    ) -> Result<(), Error> {
+        if follow(pieces) && !self.registry().has_deletions(pv) {
+            return match gathering.write(writer, pv, pieces, sources) {
+                Ok(()) => Ok(()),
+                Err(Unwritten::Refused(source)) => Err(refused(writer, source)),
+                Err(Unwritten::Unread(unread)) => {
+                    let (piece, error) = *unread;
+                    Err(self.lookup(pv, &sources[piece.source]).note_damage(error))
+                }
+            };
         }
-        Ok(parts)
+        // Like a flush: each run of one type for itself, so that samples of equal time stay in their order.
+        for run in pieces.chunk_by(|a, b| a.entry.value_type == b.entry.value_type) {
+            let of_one = run.chunk_by(|a, b| a.source == b.source).enumerate();
+            let part = |(order, pieces): (usize, &[Piece])| {
+                let entries = pieces.iter().map(|piece| piece.entry).collect();
+                Part::blocks(self.lookup(pv, &sources[pieces[0].source]), entries, order as u64)
+            };
+            write_run(writer, pv, of_one.filter_map(part).collect())?;
+        }
+        Ok(())
+    }
+
+    fn lookup(&self, pv: PvId, source: &Source) -> Lookup {
+        let hidden = self.registry().purged_in(pv, &source.segment.manifest);
+        let (segment, counters) = (source.segment.clone(), self.counters.clone());
+        Lookup { pv, segment, counters, summaries: Summaries::Unread, hidden }
     }
 
     /// Names what was written and puts it in place of a run: on disk, in the catalogue, for readers.
@@ -284,28 +298,6 @@ fn unfinished(key: &str) -> String {
     format!("{key}.tmp")
 }
 
-/// The directory of a segment, one page in memory at a time.
-struct Directory<'a> {
-    segment: &'a Arc<Segment>,
-    page: usize,
-    records: Peekable<std::vec::IntoIter<Record>>,
-    /// About how much of the segment was read.
-    bytes: u64,
-}
-
-impl Directory<'_> {
-    /// The PV of the next record; none at the end.
-    fn next_pv(&mut self) -> Result<Option<PvId>, Error> {
-        while self.records.peek().is_none() && self.page < self.segment.footer()?.first_pvs.len() {
-            self.records = self.segment.page(self.page)?.into_iter().peekable();
-            self.page += 1;
-            let pages = self.segment.footer()?.first_pvs.len() as u64;
-            self.bytes = self.segment.manifest.bytes / pages.max(1) * self.page as u64;
-        }
-        Ok(self.records.peek().map(|record| record.pv))
-    }
-}
-
 /// The segments that a merge writes, one after the other.
 struct Output<'a> {
     engine: &'a Engine,
@@ -397,6 +389,10 @@ impl<'a> Output<'a> {
         let finished = self.written.iter().map(|manifest| unfinished(&manifest.key));
         finished.chain(current).for_each(|key| self.engine.remove_unfinished(&key));
     }
+}
+
+fn refused(writer: &SegmentWriter, source: io::Error) -> Error {
+    Error::Io { doing: "write the segment", path: writer.key().to_owned(), source }
 }
 
 /// Merges blocks of one type and writes them as full ones.

@@ -33,6 +33,7 @@ mod field;
 mod flush;
 #[doc(hidden)]
 pub mod fuzz;
+mod gather;
 #[cfg(test)]
 mod golden;
 mod head;
@@ -71,6 +72,7 @@ mod scrub;
 mod segment;
 mod segment_format;
 mod settle;
+mod sources;
 mod store;
 mod structure;
 mod summary;

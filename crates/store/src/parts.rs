@@ -305,7 +305,7 @@ impl Lookup {
         Ok(self.hidden.filter(batch))
     }
 
-    fn note_damage(&self, error: Error) -> Error {
+    pub(crate) fn note_damage(&self, error: Error) -> Error {
         if matches!(error, Error::CorruptBlock { .. }) { self.note(error) } else { error }
     }
 }

@@ -197,6 +197,11 @@ impl Registry {
         self.version
     }
 
+    /// Takes the place of another.
+    pub(crate) fn replace(&mut self, other: Registry) {
+        *self = Registry { version: self.version + 1, ..other };
+    }
+
     /// What the catalogue has taken, in the same order.
     pub(crate) fn apply(&mut self, change: &Change) {
         self.version += 1;
@@ -343,6 +348,10 @@ impl Registry {
         let own = self.deletions.get(&pv).map_or(&[][..], Vec::as_slice);
         let meant = own.iter().filter(|deletion| deletion.is_final && deletion.is_for(segment));
         Hidden::of(meant.map(|deletion| deletion.range).collect())
+    }
+
+    pub(crate) fn has_deletions(&self, pv: PvId) -> bool {
+        self.deletions.contains_key(&pv)
     }
 
     /// The deletions of a PV, for whoever must go on with those of one moment.

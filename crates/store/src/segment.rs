@@ -5,6 +5,7 @@ mod levels;
 mod levels_check;
 mod names;
 mod reader;
+mod stream;
 mod tables;
 mod writer;
 
@@ -14,6 +15,7 @@ pub(crate) use directory::{Record, Table};
 pub(crate) use levels_check::LevelsCheck;
 pub(crate) use names::{Named, names_bytes};
 pub(crate) use reader::Segment;
+pub(crate) use stream::Stream;
 pub(crate) use writer::SegmentWriter;
 
 pub(crate) use crate::manifest::Manifest;

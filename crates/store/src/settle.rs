@@ -20,7 +20,7 @@ impl Engine {
             // In the order in which readers look: what a purge has ended is gone from segments before it is not hidden any more.
             self.read_segments_anew()?;
             let registry = self.catalog.registry()?;
-            *self.registry_mut() = registry;
+            self.registry_mut().replace(registry);
             Ok(())
         };
         tracing::warn!("a change of the catalogue that was told as failed holds; it is taken over");

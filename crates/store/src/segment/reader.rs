@@ -16,7 +16,7 @@ use sample::{Batch, PvId};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
-    Entry, Manifest, Named, Record, Table,
+    Entry, Manifest, Named, Record, Stream, Table,
     directory::{self, BadFooter, Footer},
     levels::Level,
     levels_check::LevelsCheck,
@@ -179,6 +179,18 @@ impl Segment {
         self.tables(record, Table::Index, Table::Index)?.index()
     }
 
+    /// The same for a merge, which reads the tables of all PVs one behind the other.
+    pub(crate) fn index_by(&self, record: &Record, tables: &mut Stream) -> Result<Vec<Entry>, Error> {
+        let (at, len, check) = record.table(Table::Index);
+        let end = self.footer()?.tables_at;
+        let bytes = tables.bytes(self, record.tables_at.saturating_add(at), len as usize)?;
+        let whole = if xxh3_64(bytes) == check { Ok(bytes) } else { Err(Malformed("it has another checksum")) };
+        let entries = whole.and_then(|bytes| tables::take_index(bytes, record, end));
+        entries.map_err(|Malformed(reason)| {
+            self.corrupt(format!("the {} of PV {}: {reason}", Table::Index.name(), record.pv.0))
+        })
+    }
+
     /// The samples of a block, verified against checksum and index.
     pub(crate) fn read(&self, pv: PvId, entry: &Entry) -> Result<Batch, Error> {
         self.verify(pv, entry, &self.block_bytes(pv, entry)?)
@@ -225,6 +237,16 @@ impl Segment {
         let mut bytes = vec![0; len];
         self.disk.read_at(&self.manifest.key, offset, &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Reads some of its bytes; what is read is not verified. After an error there are none.
+    pub(super) fn read_into(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        let Manifest { key, bytes: file_len, .. } = &self.manifest;
+        let read = within(key, *file_len, offset, len as u64).and_then(|()| {
+            bytes.resize(len, 0);
+            self.disk.read_at(key, offset, bytes).map_err(|error| read_error(key, error))
+        });
+        read.inspect_err(|_| bytes.clear())
     }
 
     /// The samples in the bytes of a block, if checksum and index say that they are these.
@@ -306,8 +328,11 @@ impl Tables<'_> {
         entries.map_err(|Malformed(reason)| self.corrupt(Table::Index, reason))
     }
 
-    /// The summary of each block of the index.
+    /// The summary of each block of the index; none at all if the PV has no such table.
     pub(crate) fn summaries(&self, entries: &[Entry]) -> Result<Vec<Summary>, Error> {
+        if self.record.table(Table::Summaries).1 == 0 {
+            return Ok(Vec::new());
+        }
         let summaries = self.table(Table::Summaries).map(|bytes| tables::take_summaries(bytes, entries))?;
         summaries.map_err(|Malformed(reason)| self.corrupt(Table::Summaries, reason))
     }
@@ -367,15 +392,24 @@ fn read_footer(disk: &dyn Objects, key: &str, bytes: u64, tables_at: u64) -> Res
 }
 
 fn read_bytes(disk: &dyn Objects, key: &str, file_len: u64, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
-    if offset.checked_add(len).is_none_or(|end| end > file_len) {
-        return Err(corrupt(key, format!("byte {offset} and {len} more lie beyond its end")));
-    }
+    within(key, file_len, offset, len)?;
     let mut bytes = vec![0; len as usize];
-    disk.read_at(key, offset, &mut bytes).map_err(|error| match error.kind() {
+    disk.read_at(key, offset, &mut bytes).map_err(|error| read_error(key, error))?;
+    Ok(bytes)
+}
+
+fn within(key: &str, file_len: u64, offset: u64, len: u64) -> Result<(), Error> {
+    match offset.checked_add(len).is_none_or(|end| end > file_len) {
+        true => Err(corrupt(key, format!("byte {offset} and {len} more lie beyond its end"))),
+        false => Ok(()),
+    }
+}
+
+fn read_error(key: &str, error: io::Error) -> Error {
+    match error.kind() {
         io::ErrorKind::UnexpectedEof => corrupt(key, "it is shorter than it was when it was written".to_owned()),
         _ => io_error(key, error),
-    })?;
-    Ok(bytes)
+    }
 }
 
 fn corrupt(key: &str, reason: String) -> Error {

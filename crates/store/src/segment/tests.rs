@@ -34,8 +34,8 @@ fn each_of_many_pvs_is_found_and_others_are_not() {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(folder.path()));
     let mut writer = SegmentWriter::new(disk.clone(), "a.seg".into(), 3, Timestamp::from_nanos(5));
     for pv in (0..1000).step_by(2) {
-        writer.add(PvId(pv), &batch(pv, 3), Effort::Flush).unwrap();
-        writer.add(PvId(pv), &batch(pv, 2), Effort::Flush).unwrap();
+        writer.add(PvId(pv), &batch(pv, 3), Effort::Merge).unwrap();
+        writer.add(PvId(pv), &batch(pv, 2), Effort::Merge).unwrap();
     }
     let manifest = writer.finish(&named).unwrap().unwrap();
     assert_eq!((manifest.blocks, manifest.samples), (1000, 2500));

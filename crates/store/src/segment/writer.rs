@@ -19,12 +19,15 @@ use crate::{
     segment_format::{HEADER_LEN, MAGIC, PAGE_RECORDS, TABLES, TAIL_MAGIC, VERSION},
 };
 
-/// Bytes are handed to the disk in pieces of about this size.
-const WRITE_BYTES: usize = 1 << 20;
+/// Bytes are handed to the disk in pieces of about this size: small enough to be still in the processor's cache.
+const WRITE_BYTES: usize = 256 << 10;
 
 /// A flush of so many samples of one PV writes its levels, too: a device of kilohertz, or an import. The segments of other flushes
 /// are merged soon, and flushes are in a hurry.
 const LEVELS_ROWS_MIN: usize = 16 * 8192;
+
+/// A flush writes no summary of fewer samples: reading them takes no longer than reading it, and a merge comes soon.
+const SUMMARY_ROWS_MIN: usize = 24;
 
 /// Writes a segment, PV by PV in ascending order of their numbers.
 pub(crate) struct SegmentWriter {
@@ -47,6 +50,7 @@ struct Current {
     pv: PvId,
     blocks_at: u64,
     entries: Vec<Entry>,
+    /// One for each of the entries; none at all of a PV of which a flush has few samples.
     summaries: Vec<Summary>,
     levels: LevelsWriter,
 }
@@ -67,7 +71,9 @@ impl Current {
             checks: [0; TABLES],
         };
         record.put_table(Table::Index, tables, |out| put_index(out, entries));
-        record.put_table(Table::Summaries, tables, |out| put_summaries(out, summaries));
+        if !summaries.is_empty() {
+            record.put_table(Table::Summaries, tables, |out| put_summaries(out, summaries));
+        }
         let samples = record.samples;
         let block_bytes = entries.iter().map(|entry| u64::from(entry.len)).sum();
         let levels = std::mem::take(levels);
@@ -107,16 +113,28 @@ impl SegmentWriter {
 
     /// Adds a block of a PV: the same as the last one, or one of a higher number. The batch is sorted and not empty.
     pub(crate) fn add(&mut self, pv: PvId, batch: &Batch, effort: Effort) -> io::Result<()> {
-        let (start, offset) = (self.buffer.len(), self.offset());
+        let start = self.buffer.len();
         block::put(&mut self.buffer, pv, batch, effort);
-        let summary = Summary::of(batch, 0..batch.len()).expect("a block has samples");
+        self.enter(pv, batch, start, effort)
+    }
+
+    /// Adds a block of a PV as it was written before. The batch is what it holds.
+    pub(crate) fn copy(&mut self, pv: PvId, block: &[u8], batch: &Batch) -> io::Result<()> {
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(block);
+        self.enter(pv, batch, start, Effort::Merge)
+    }
+
+    /// Enters a block that was put at the end of the buffer into the tables of its PV.
+    fn enter(&mut self, pv: PvId, batch: &Batch, start: usize, effort: Effort) -> io::Result<()> {
+        let offset = self.written + start as u64;
         let entry = Entry {
             offset,
             len: (self.buffer.len() - start) as u32,
             count: batch.len() as u32,
-            value_type: summary.value_type,
-            t0: summary.t0,
-            t1: summary.t1,
+            value_type: batch.value_type(),
+            t0: *batch.times().first().expect("a block has samples"),
+            t1: *batch.times().last().expect("a block has samples"),
         };
         if self.current.pv != pv {
             self.finish_pv();
@@ -125,10 +143,15 @@ impl SegmentWriter {
         if current.entries.is_empty() {
             (current.pv, current.blocks_at) = (pv, offset);
         }
+        let is_first_of_few = effort == Effort::Flush && current.entries.is_empty() && batch.len() < SUMMARY_ROWS_MIN;
+        let goes_without = is_first_of_few || current.summaries.len() < current.entries.len();
         current.entries.push(entry);
-        current.summaries.push(summary);
-        if effort == Effort::Merge || self.many {
-            current.levels.add(batch, &summary);
+        if !goes_without {
+            let summary = Summary::of(batch, 0..batch.len()).expect("a block has samples");
+            current.summaries.push(summary);
+            if effort == Effort::Merge || self.many {
+                current.levels.add(batch, &summary);
+            }
         }
         if self.buffer.len() >= WRITE_BYTES { self.write_out() } else { Ok(()) }
     }
