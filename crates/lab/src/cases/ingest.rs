@@ -74,7 +74,10 @@ pub(super) fn all_in(bench: &Bench, pvs: usize) -> Outcome<()> {
     let samples = (rounds * pvs * 80) as f64;
     bench.tell("ingest and merge per CPU-second", samples / passed.cpu / 1e6, "M samples/s");
     bench.tell("by the wall, samples made meanwhile", samples / passed.wall / 1e6, "M samples/s");
-    bench.tell("bytes per sample", store.reader().health().block_bytes as f64 / samples, "B");
+    let health = store.reader().health();
+    bench.tell("bytes per sample", health.block_bytes as f64 / samples, "B");
+    let written = (health.flushed_bytes + health.merged_bytes) as f64;
+    bench.tell("bytes written per byte kept", written / health.block_bytes as f64, "");
     bench.tell("samples per PV", samples / pvs as f64, "");
     Ok(())
 }
