@@ -22,9 +22,10 @@ fn listing(folder: &Path) -> BTreeMap<String, (u64, std::time::SystemTime, Vec<u
             continue;
         }
         for file in fs::read_dir(&week).unwrap().map(|entry| entry.unwrap().path()) {
-            let metadata = fs::metadata(&file).unwrap();
+            // What was merged may be removed at this very moment.
+            let (Ok(metadata), Ok(content)) = (fs::metadata(&file), fs::read(&file)) else { continue };
             let name = file.strip_prefix(folder).unwrap().display().to_string();
-            files.insert(name, (metadata.len(), metadata.modified().unwrap(), fs::read(&file).unwrap()));
+            files.insert(name, (metadata.len(), metadata.modified().unwrap(), content));
         }
     }
     files
