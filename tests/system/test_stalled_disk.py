@@ -90,11 +90,12 @@ def test_a_disk_that_hangs_is_told_and_what_is_lost_is_counted(
     wait_for("nothing to be told", lambda: not any("disk" in text for text in archive.status().problems), 60)
     wait_for("everything to be durable", lambda: archive.status().durable == archive.status().appended, 60)
 
-    def in_gaps(cause: str) -> int:
-        return sum(gap.lost for name in NAMES for gap in archive.gaps(name) if gap.cause == cause)
+    def agree(cause: str, counter: str) -> bool:
+        in_gaps = sum(gap.lost for name in NAMES for gap in archive.gaps(name) if gap.cause == cause)
+        return in_gaps == archive.status().samples[counter]
 
-    for cause, counter in (("store_refused", "dropped_store"), ("queue_full", "dropped_queue")):
-        wait_for(f"gaps of {cause}", lambda c=cause, n=counter: in_gaps(c) == archive.status().samples[n], 60)
+    wait_for("gaps of a refusing store", lambda: agree("store_refused", "dropped_store"), 60)
+    wait_for("gaps of a full queue", lambda: agree("queue_full", "dropped_queue"), 60)
     counted = archive.status().samples
     assert counted["received"] == counted["stored"] + counted["skipped"] + lost(), counted
 
