@@ -16,6 +16,7 @@ use crate::{
         room::Room,
         stamp, structure, text, time,
     },
+    field::Found,
     plain,
 };
 
@@ -69,15 +70,9 @@ fn verified(bytes: &[u8]) -> Result<Cursor<'_>, Malformed> {
 
 /// What the checksum protects. Apart, so that fuzzers reach it.
 pub(crate) fn take_body(cursor: &mut Cursor) -> Result<(PvId, Batch), Malformed> {
-    let Columns { pv, value_type, count, times, values, alarms, pulses, stamps } = Columns::take(cursor)?;
-    let times = whole(times, |column| time::take(column, count))?;
-    let values = whole(values, |column| take_values(column, value_type, count))?;
-    let alarms = whole(alarms, |column| plain::take_alarms(column, count))?;
-    let pulses = whole(pulses, |column| take_pulses(column, count))?;
-    let stamps = stamps.map(|column| whole(column, |column| stamp::take(column, &times))).transpose()?;
-    let batch = Batch::from_columns(times, values, alarms, pulses);
-    let batch = batch.and_then(|batch| batch.with_stamps(stamps.unwrap_or_default()));
-    Ok((pv, batch.ok_or(Malformed("the columns differ in length"))?))
+    let columns = Columns::take(cursor)?;
+    let values = whole(columns.values, |column| take_values(column, columns.value_type, columns.count))?;
+    Ok((columns.pv, columns.with(values)?))
 }
 
 /// A block whose columns are decoded when they are wanted.
@@ -111,6 +106,31 @@ impl<'a> Columns<'a> {
             return Err(Malformed("something follows its last column"));
         }
         Ok(Columns { pv, value_type, count, times, values, alarms, pulses, stamps })
+    }
+
+    /// All rows, with these values.
+    fn with(&self, values: Column) -> Result<Batch, Malformed> {
+        let Columns { count, times, alarms, pulses, stamps, .. } = *self;
+        let times = whole(times, |column| time::take(column, count))?;
+        let alarms = whole(alarms, |column| plain::take_alarms(column, count))?;
+        let pulses = whole(pulses, |column| take_pulses(column, count))?;
+        let stamps = stamps.map(|column| whole(column, |column| stamp::take(column, &times))).transpose()?;
+        let batch = Batch::from_columns(times, values, alarms, pulses);
+        let batch = batch.and_then(|batch| batch.with_stamps(stamps.unwrap_or_default()));
+        batch.ok_or(Malformed("the columns differ in length"))
+    }
+
+    /// All rows, with one field of their structures as values, without decoding the other fields.
+    pub(crate) fn field(&self, path: &str) -> Result<Found, Malformed> {
+        let mut values = self.values;
+        match structure::take_field(&mut values, self.count, path)? {
+            structure::Field::Column(column) => self.with(column).map(Found::Field),
+            structure::Field::Absent => Ok(Found::Absent),
+            structure::Field::Whole => {
+                let values = whole(self.values, |column| take_values(column, self.value_type, self.count))?;
+                self.with(values).map(Found::Whole)
+            }
+        }
     }
 
     /// Its times, to be looked for.
@@ -239,6 +259,7 @@ fn take_pulses(cursor: &mut Cursor, count: usize) -> Result<Runs<u64>, Malformed
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::structure::{Layout, example};
     use sample::{Quality, Sample, Severity, Stamp, Timestamp, Value};
 
     fn batch(values: impl Iterator<Item = Value>) -> Batch {
@@ -301,5 +322,33 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn one_field_is_read_although_the_columns_of_others_are_no_columns() {
+        let whole = batch((0..700).map(|i| Value::Structure(example(i).into())));
+        let mut bytes = Vec::new();
+        put(&mut bytes, PvId(9), &whole, Effort::Flush);
+        let layout = Layout::read(&example(0)).expect("it is a structure");
+        let leaf = layout.leaf("alarm.severity").expect("it has this field");
+        let mut before = Columns::of(&bytes).expect("it was written just now").values;
+        before.u8().and_then(|_| before.blob()).expect("a tag and a description come first");
+        let mut broken = bytes.clone();
+        for other in 0..layout.leaves.len() {
+            let column = before.blob().expect("there is a column for each leaf");
+            if other != leaf {
+                let place = column.as_ptr() as usize - bytes.as_ptr() as usize;
+                broken.get_mut(place..place + column.len()).expect("it lies within").fill(0xff);
+            }
+        }
+        seal(&mut broken);
+        assert!(take(&broken).is_err(), "the other columns are broken");
+        let columns = Columns::of(&broken).expect("the checksum is right");
+        let field = columns.field("alarm.severity").expect("its own column is whole");
+        let Found::Field(field) = field else { panic!("there is such a field: {field:?}") };
+        let expected = layout.project(leaf, (0..700).map(example).collect::<Vec<_>>().iter().map(Vec::as_slice));
+        assert!(field.values().identical(&expected.expect("all are of one type")));
+        assert_eq!((field.times(), field.alarms(), field.pulses()), (whole.times(), whole.alarms(), whole.pulses()));
+        assert!(matches!(columns.field("alarm"), Ok(Found::Absent)), "nothing of it is read");
     }
 }

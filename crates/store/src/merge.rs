@@ -9,7 +9,7 @@ use sample::{Batch, Sample, TimeRange, Timestamp};
 
 use crate::{
     Error, Summary,
-    field::Field,
+    field::{Field, Found},
     parts::{Blocks, Open, Part},
     repeats::REPEATS_COMPARED,
 };
@@ -288,11 +288,53 @@ impl Samples {
             if let Some(batch) = self.field.as_mut().and_then(Field::next) {
                 return Some(Ok(batch));
             }
+            if self.take_field_of_block() {
+                continue;
+            }
             match (self.next_whole(until)?, &mut self.field) {
                 (Ok(whole), Some(field)) => field.add(&whole),
                 (item, _) => return Some(item),
             }
         }
+    }
+
+    /// Takes the field that is wanted out of the next block without its other fields, if nothing else has samples in its time;
+    /// false if something else is to be done first.
+    fn take_field_of_block(&mut self) -> bool {
+        let Some(path) = self.field.as_ref().map(Field::path) else { return false };
+        let opened = self.open_time();
+        let Some(part) = self.parts.last() else { return false };
+        if self.out.is_some() || !self.errors.is_empty() || opened.is_some_and(|time| time <= part.t0) {
+            return false;
+        }
+        let found = if part.is_unread() {
+            let Some(mut part) = self.parts.pop() else { return false };
+            let looked = self.advance(&mut part).map(|_| Found::Absent);
+            self.put_back(part);
+            looked
+        } else {
+            let Some((t0, t1)) = part.structures() else { return false };
+            let other = self.parts.iter().rev().nth(1).map(|other| other.t0);
+            let next = [part.t0_after(), other, opened].into_iter().flatten().min();
+            if self.last.is_some_and(|last| last >= t0) || next.is_some_and(|next| next <= t1) {
+                return false;
+            }
+            let Some(mut part) = self.parts.pop() else { return false };
+            let field = part.read_field(&path);
+            self.put_back(part);
+            self.last = Some(t1);
+            self.recent.clear();
+            field
+        };
+        match (found, &mut self.field) {
+            (Ok(found), Some(field)) => {
+                let within = |batch: Batch| batch.slice(rows_within(&batch, self.range));
+                field.add_found(found.map(within));
+            }
+            (Err(error), _) => self.errors.push_back(error),
+            (Ok(_), None) => {}
+        }
+        true
     }
 
     /// The next batch. With `Until::Apart` it ends where a part that is not open comes next, which may have a summary.

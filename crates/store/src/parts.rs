@@ -12,11 +12,12 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use sample::{Batch, PvId, TimeRange, Timestamp};
+use sample::{Batch, Element, PvId, TimeRange, Timestamp, ValueType};
 
 use crate::{
     Error, Summary, cut,
     deletion::Hidden,
+    field::Found,
     head::Piece,
     health::Counters,
     merge::{overlap, rows_within},
@@ -218,6 +219,23 @@ impl Part {
             Source::Rows(rows) => rows.open.as_ref()?.cut(edges),
             _ => None,
         }
+    }
+
+    /// From when to when the block of structures lasts that comes next; none if something else does.
+    pub(crate) fn structures(&self) -> Option<(Timestamp, Timestamp)> {
+        let Source::Blocks(blocks) = &self.source else { return None };
+        let entry = blocks.entry()?;
+        (entry.value_type == ValueType::scalar(Element::Structure)).then_some((entry.t0, entry.t1))
+    }
+
+    /// One field of the block of structures that comes next.
+    pub(crate) fn read_field(&mut self, path: &str) -> Result<Found, Error> {
+        let Source::Blocks(mut blocks) = std::mem::replace(&mut self.source, Source::Over) else {
+            return Ok(Found::Absent);
+        };
+        let field = blocks.read_next_field(path);
+        self.go_on_with(blocks);
+        field
     }
 
     /// When what follows that begins, if anything does.
@@ -435,19 +453,37 @@ impl Blocks {
 
     /// The samples of the next block, which with its neighbours is read from disk unless it was before.
     fn read_next(&mut self, room: usize, wanted: &dyn Fn(&Blocks, usize) -> bool) -> Result<Batch, Error> {
+        let batch = self.take_next(room, wanted, |segment, pv, entry, bytes| segment.verify(pv, entry, bytes))?;
+        Ok(self.lookup.hidden.filter(batch))
+    }
+
+    /// One field of the next block.
+    fn read_next_field(&mut self, path: &str) -> Result<Found, Error> {
+        let found = self.take_next(RUN_BYTES_MAX, &|_, _| true, |segment, pv, entry, bytes| {
+            segment.verify_columns(pv, entry, bytes, |columns| columns.field(path))
+        })?;
+        Ok(found.map(|batch| self.lookup.hidden.filter(batch)))
+    }
+
+    /// What is made of the bytes of the next block, which with its neighbours is read from disk unless it was before.
+    fn take_next<T>(
+        &mut self,
+        room: usize,
+        wanted: &dyn Fn(&Blocks, usize) -> bool,
+        take: impl FnOnce(&Segment, PvId, &Entry, &[u8]) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let index = self.next;
         let entry = self.entries[index];
         self.next += 1;
         if self.in_run(&entry).is_none() {
             self.read_run(index, room, wanted);
         }
-        match self.in_run(&entry) {
-            Some(bytes) => {
-                let batch = self.lookup.segment.verify(self.lookup.pv, &entry, bytes);
-                Ok(self.lookup.hidden.filter(batch.map_err(|error| self.lookup.note_damage(error))?))
-            }
-            None => self.lookup.read(&entry),
-        }
+        let Lookup { segment, pv, .. } = &self.lookup;
+        let taken = match self.in_run(&entry) {
+            Some(bytes) => take(segment, *pv, &entry, bytes),
+            None => segment.block_bytes(*pv, &entry).and_then(|bytes| take(segment, *pv, &entry, &bytes)),
+        };
+        taken.map_err(|error| self.lookup.note_damage(error))
     }
 
     fn in_run(&self, entry: &Entry) -> Option<&[u8]> {

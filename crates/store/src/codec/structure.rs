@@ -61,6 +61,29 @@ pub(crate) fn take(cursor: &mut Cursor, count: usize) -> Result<Blobs, Malformed
     joined.ok_or(Malformed("the columns of a structure do not fit its type"))
 }
 
+/// One field of structures.
+pub(crate) enum Field {
+    /// Its column; that of no other field was decoded.
+    Column(Column),
+    /// The structures have no such field.
+    Absent,
+    /// They are kept whole.
+    Whole,
+}
+
+/// Takes one field alone, if the structures are kept as columns. The caller vouches for `count`.
+pub(crate) fn take_field(cursor: &mut Cursor, count: usize, path: &str) -> Result<Field, Malformed> {
+    if cursor.first() != Some(COLUMNS) {
+        return Ok(Field::Whole);
+    }
+    let layout = take_layout(cursor, count)?;
+    let Some(leaf) = layout.leaf(path) else { return Ok(Field::Absent) };
+    for _ in 0..leaf {
+        cursor.blob()?;
+    }
+    take_leaf(cursor.blob()?, &layout, leaf, count).map(Field::Column)
+}
+
 fn take_layout(cursor: &mut Cursor, count: usize) -> Result<Layout, Malformed> {
     cursor.u8()?;
     let description = cursor.blob()?;

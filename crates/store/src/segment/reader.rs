@@ -203,8 +203,18 @@ impl Segment {
         entry: &Entry,
         make: impl FnOnce(&Columns) -> Result<T, Malformed>,
     ) -> Result<T, Error> {
-        let bytes = self.block_bytes(pv, entry)?;
-        let made = Columns::of(&bytes).and_then(|columns| {
+        self.verify_columns(pv, entry, &self.block_bytes(pv, entry)?, make)
+    }
+
+    /// The same of the bytes of a block.
+    pub(crate) fn verify_columns<T>(
+        &self,
+        pv: PvId,
+        entry: &Entry,
+        bytes: &[u8],
+        make: impl FnOnce(&Columns) -> Result<T, Malformed>,
+    ) -> Result<T, Error> {
+        let made = Columns::of(bytes).and_then(|columns| {
             let times = columns.times()?;
             let ends = (times.get(0), times.get(columns.count.saturating_sub(1)));
             let found = (columns.pv, columns.value_type, columns.count, ends);
@@ -217,7 +227,8 @@ impl Segment {
         made.map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason))
     }
 
-    fn block_bytes(&self, pv: PvId, entry: &Entry) -> Result<Vec<u8>, Error> {
+    /// The bytes of a block, of which nothing is verified yet.
+    pub(crate) fn block_bytes(&self, pv: PvId, entry: &Entry) -> Result<Vec<u8>, Error> {
         if entry.offset.saturating_add(u64::from(entry.len)) > self.manifest.tables_at {
             return Err(self.corrupt_block(pv, entry, "the index points beyond the end of the blocks"));
         }
