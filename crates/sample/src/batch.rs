@@ -167,6 +167,11 @@ impl Batch {
         batch
     }
 
+    /// The same samples with other values; none if these are not as many.
+    pub fn with_values(self, values: Column) -> Option<Batch> {
+        (values.len() == self.len()).then_some(Batch { values, ..self })
+    }
+
     /// How many samples there are.
     pub fn len(&self) -> usize {
         self.times.len()
@@ -190,6 +195,11 @@ impl Batch {
     /// The values.
     pub fn values(&self) -> &Column {
         &self.values
+    }
+
+    /// The values alone.
+    pub fn into_values(self) -> Column {
+        self.values
     }
 
     /// The alarm states.

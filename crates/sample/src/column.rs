@@ -126,6 +126,11 @@ impl Arrays {
         &self.elements
     }
 
+    /// The elements alone.
+    pub fn into_elements(self) -> Column {
+        *self.elements
+    }
+
     /// Where the array at `index` lies in `elements`. Panics beyond the last, like a slice.
     pub fn range(&self, index: usize) -> std::ops::Range<usize> {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
@@ -209,6 +214,13 @@ impl Column {
             Element::String => Column::String(Strings::default()),
             Element::Structure => Column::Structure(Blobs::default()),
         }
+    }
+
+    /// An empty column of this type with room for so many values, if they are numbers.
+    pub fn with_capacity(value_type: ValueType, values: usize) -> Column {
+        let mut column = Column::new(value_type);
+        each!(&mut column, v => v.reserve_exact(values), _s => (), _b => (), _a => ());
+        column
     }
 
     /// The type of its values.

@@ -100,7 +100,7 @@ impl Stamps {
     }
 
     /// Adds a stretch of other stamps behind `before` rows.
-    pub(crate) fn extend_from(&mut self, other: &Stamps, range: Range<usize>, before: usize) {
+    pub fn extend_from(&mut self, other: &Stamps, range: Range<usize>, before: usize) {
         match &other.0 {
             Some(other) => self.runs(before).extend_from(other, range),
             None if self.0.is_some() => self.runs(before).push(&None, range.len()),

@@ -17,18 +17,29 @@ use crate::{
         stamp, structure, text, time,
     },
     field::Found,
+    frames::Frames,
     plain,
 };
 
 /// Appends a block. The batch is sorted, not empty and within the limits of a block.
 pub(crate) fn put(out: &mut Vec<u8>, pv: PvId, batch: &Batch, effort: Effort) {
+    put_with(out, pv, batch, effort, |column| put_values(column, batch.values(), effort));
+}
+
+/// Appends a block of frames.
+pub(crate) fn put_frames(out: &mut Vec<u8>, pv: PvId, frames: &Frames, effort: Effort) {
+    put_with(out, pv, frames.samples(), effort, |column| array::put_frames(column, frames, effort));
+}
+
+/// Appends a block whose values are written by somebody else.
+fn put_with(out: &mut Vec<u8>, pv: PvId, batch: &Batch, effort: Effort, put_values: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; BLOCK_HEADER_LEN]);
     out.extend_from_slice(&pv.0.to_le_bytes());
     plain::put_type(out, batch.value_type());
     put_varint(out, batch.len() as u64);
     put_blob_of(out, |out| time::put(out, batch.times(), effort));
-    put_blob_of(out, |out| put_values(out, batch.values(), effort));
+    put_blob_of(out, put_values);
     put_blob_of(out, |out| plain::put_alarms(out, batch.alarms()));
     put_blob_of(out, |out| put_pulses(out, batch.pulses(), effort));
     if !batch.stamps().is_ordinary() {

@@ -11,6 +11,7 @@ use crate::{
         copy::{self, Copy, read_file},
     },
     disk::{Disk, RealDisk},
+    log_arrays::Lasts,
     log_files, log_format, log_scan,
     manifest::Manifest,
     places::tables_key,
@@ -289,8 +290,14 @@ impl<P: FnMut(Progress)> Check<P> {
                 log_format::VERSION
             ));
         }
+        let mut arrays = Lasts::default();
         for frame in &scan.frames {
-            if bytes.get(frame.records.clone()).is_none_or(|records| log_scan::records(records).is_err()) {
+            let records = bytes.get(frame.records.clone()).map(log_scan::records);
+            let is_whole = records.and_then(Result::ok).is_some_and(|records| {
+                let restored = records.into_iter().map(|record| arrays.restore(frame.number, record, |_, _| {}));
+                restored.filter(Result::is_err).count() == 0
+            });
+            if !is_whole {
                 self.problem(format!("{key}: the records at byte {} cannot be read", frame.records.start));
             }
         }

@@ -19,6 +19,7 @@ use crate::{
     head::{Head, Pool},
     health::Counters,
     log::Log,
+    log_arrays::Differences,
     log_files::LogFiles,
     named::LastNames,
     newest::Newest,
@@ -82,6 +83,8 @@ pub(crate) struct Engine {
 #[derive(Debug)]
 pub(crate) struct Ingest {
     pub(crate) log: Log,
+    /// What changes in the arrays that are appended; kept for its memory.
+    pub(crate) differences: Differences,
     /// The last of the snapshot's.
     pub(crate) head: Arc<Head>,
     /// Memory of heads that were flushed, for those that come.
@@ -196,13 +199,14 @@ impl Engine {
         let records = news.as_deref().unwrap_or(records);
         let mut ingest = self.with_room()?;
         let was_waiting = ingest.log.is_waiting();
-        ingest.log.append(records, self.counters.appended.load(Relaxed), now);
+        let Ingest { log, head, differences, .. } = &mut *ingest;
+        head.append(records, differences);
+        log.append(records, differences, self.counters.appended.load(Relaxed), now);
         if ingest.log.is_full() || !was_waiting {
             self.log_waiting.notify_one();
         }
         ingest.alive = ingest.alive.max(now);
         ingest.head_since.get_or_insert(now);
-        ingest.head.append(records);
         self.counters.appended.fetch_add(survey.samples, Relaxed);
         if ingest.head.bytes() >= self.config.head_bytes_max {
             self.flush_wanted.store(true, Relaxed);

@@ -23,7 +23,8 @@ use crate::{
     catalog::Position,
     codec::{Effort, cells},
     engine::{Engine, Flushing},
-    head::Head,
+    frames,
+    head::{Chunk, Head},
     log_files, log_format,
     manifest::{Level, Manifest},
     repeats::without_repeats,
@@ -197,11 +198,29 @@ impl Engine {
     }
 
     /// Writes the samples of a PV, each run of one type for itself, so that samples of equal time stay in their order.
-    fn write_pv(&self, writer: &mut SegmentWriter, pv: PvId, chunks: Vec<Arc<Batch>>) -> io::Result<()> {
+    /// Frames and large values are not put together with others: what overlaps them has blocks of its own.
+    fn write_pv(&self, writer: &mut SegmentWriter, pv: PvId, chunks: Vec<Chunk>) -> io::Result<()> {
         let mut chunks = chunks.into_iter().peekable();
         while let Some(first) = chunks.next() {
+            let first = match first {
+                Chunk::Frames(frames) => {
+                    writer.add_frames(pv, &frames, Effort::Flush)?;
+                    continue;
+                }
+                Chunk::Rows(batch) => batch,
+            };
+            let may_grow = |run: &Batch, next: &Batch| {
+                let bytes = run.byte_size().saturating_add(next.byte_size());
+                run.value_type() == next.value_type() && (!frames::may_be(run.value_type()) || bytes < BLOCK_BYTES_MAX)
+            };
+            let is_next = |run: &Batch, next: &Chunk| matches!(next, Chunk::Rows(next) if may_grow(run, next));
+            if first.len() == 1 && !chunks.peek().is_some_and(|next| is_next(&first, next)) {
+                writer.expect_rows(1);
+                writer.add(pv, &first, Effort::Flush)?;
+                continue;
+            }
             let mut run = Arc::unwrap_or_clone(first);
-            while let Some(next) = chunks.next_if(|next| next.value_type() == run.value_type()) {
+            while let Some(Chunk::Rows(next)) = chunks.next_if(|next| is_next(&run, next)) {
                 let fits = run.extend_from(&next, 0..next.len());
                 assert!(fits, "the types were compared above");
             }

@@ -1,9 +1,16 @@
 //! Doors for fuzzers: the readers of bytes from disk, behind their checksums, which no fuzzer would guess.
 
-use sample::{Element, ValueType};
+use sample::{Alarm, Column, Element, PvId, Record, Sample, Timestamp, Value, ValueType};
 
 use crate::{
-    Summary, block, bytes::Cursor, codec::Effort, cut, log_scan, segment::fuzz as segment, segment_format::RECORD_LEN,
+    Summary, block,
+    bytes::Cursor,
+    codec::Effort,
+    cut,
+    log_arrays::{Lasts, Logged},
+    log_scan,
+    segment::fuzz as segment,
+    segment_format::RECORD_LEN,
 };
 
 /// Any bytes as the body of a block; what can be read must come back when it is written.
@@ -74,8 +81,15 @@ pub fn log(bytes: &[u8]) {
     for frame in &scan.frames {
         assert!(frame.records.end <= bytes.len());
     }
-    // Malformed records are an answer, too.
-    let _ = log_scan::records(bytes);
+    // Malformed records are an answer, too; those behind an array follow it.
+    let mut arrays = Lasts::default();
+    let array = Value::Array(Column::F64(vec![0.5; 20]));
+    let sample = Sample { time: Timestamp::default(), value: array, alarm: Alarm::default(), pulse: 0, stamp: None };
+    let first = (PvId(1), Logged::Whole(Record::Sample(sample)));
+    let records = log_scan::records(bytes).unwrap_or_default();
+    for record in [first].into_iter().chain(records) {
+        let _ = arrays.restore(1, record, |_, _| {});
+    }
 }
 
 #[cfg(test)]
@@ -117,6 +131,19 @@ mod tests {
         #[test]
         fn no_body_of_a_block_makes_the_reader_panic(body in body()) {
             super::block(&body);
+        }
+
+        /// Records that follow the array of the PV they name.
+        #[test]
+        fn no_difference_makes_the_reader_panic(count in 0..4u8, bytes in prop::collection::vec(0..30u8, 0..60)) {
+            let mut record = vec![6, 1, 0, 10, 1, count];
+            (0..count).for_each(|row| record.extend(i64::from(row).to_le_bytes()));
+            record.resize(record.len() + usize::from(count), 0); // their lengths
+            if count > 0 {
+                record.extend([count, 0, 0, 0, count, 0]); // alarms, pulses
+            }
+            record.extend(bytes);
+            super::log(&record);
         }
 
         /// A golden block with bytes changed is as near to the truth as damage gets.

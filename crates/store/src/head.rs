@@ -7,6 +7,7 @@
 //! a growing batch if not. When there are enough of them, and when the type changes, they are sealed: sorted, freed from
 //! repeats, and from then on shared with readers instead of copied. A PV's chunks stand in the order of arrival.
 
+mod films;
 mod lanes;
 mod pages;
 #[cfg(test)]
@@ -26,7 +27,7 @@ use sample::{Batch, Gap, GapCause, Metadata, PvId, Record, Sample, TimeRange, Ti
 use lanes::{Lanes, Taken};
 pub(crate) use pages::Pool;
 
-use crate::{merge::rows_within, repeats::without_repeats};
+use crate::{frames::Frames, log_arrays::Differences, merge::rows_within, repeats::without_repeats};
 
 /// What a gap or metadata takes.
 const FACT_BYTES: usize = 400;
@@ -43,10 +44,66 @@ pub(crate) struct Head {
     repeats: AtomicU64,
 }
 
-/// Rows of a sorted batch without repeats.
+/// Samples of a PV of one type, sorted by time once they are sealed.
+#[derive(Clone, Debug)]
+pub(crate) enum Chunk {
+    Rows(Arc<Batch>),
+    Frames(Arc<Frames>),
+}
+
+impl Chunk {
+    pub(crate) fn len(&self) -> usize {
+        self.times().len()
+    }
+
+    pub(crate) fn times(&self) -> &[Timestamp] {
+        match self {
+            Chunk::Rows(batch) => batch.times(),
+            Chunk::Frames(frames) => frames.times(),
+        }
+    }
+
+    pub(crate) fn get(&self, row: usize) -> Sample {
+        match self {
+            Chunk::Rows(batch) => batch.get(row),
+            Chunk::Frames(frames) => frames.get(row),
+        }
+    }
+
+    /// Where the samples of `range` lie.
+    fn rows_within(&self, range: TimeRange) -> Range<usize> {
+        match self {
+            Chunk::Rows(batch) => rows_within(batch, range),
+            Chunk::Frames(frames) => rows_within(frames.samples(), range),
+        }
+    }
+
+    /// Sorted by time.
+    fn sorted(self) -> Chunk {
+        match self {
+            Chunk::Rows(batch) => Chunk::from(Arc::unwrap_or_clone(batch).sorted()),
+            frames @ Chunk::Frames(_) => frames,
+        }
+    }
+
+    fn without_repeats(self) -> Chunk {
+        match self {
+            Chunk::Rows(batch) => Chunk::from(without_repeats(Arc::unwrap_or_clone(batch)).0),
+            frames @ Chunk::Frames(_) => frames,
+        }
+    }
+}
+
+impl From<Batch> for Chunk {
+    fn from(batch: Batch) -> Chunk {
+        Chunk::Rows(Arc::new(batch))
+    }
+}
+
+/// Rows of a sorted chunk without repeats.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    pub(crate) batch: Arc<Batch>,
+    pub(crate) chunk: Chunk,
     pub(crate) rows: Range<usize>,
 }
 
@@ -82,8 +139,10 @@ impl Head {
         }
     }
 
-    /// Takes records. Only ever called under the writer's lock, so that no record gets into a head that is being flushed.
-    pub(crate) fn append(&self, records: &[(PvId, Record)]) {
+    /// Takes records, and tells what changes in their arrays from those before. Only ever called under the writer's lock, so that
+    /// no record gets into a head that is being flushed.
+    pub(crate) fn append(&self, records: &[(PvId, Record)], differences: &mut Differences) {
+        differences.clear();
         for some in records.chunks(RECORDS_AT_ONCE) {
             let mut taken = Taken::default();
             let mut lanes = self.lanes();
@@ -94,8 +153,10 @@ impl Head {
                     continue;
                 }
                 match record {
-                    Record::Samples(batch) => lanes.append(*pv, batch, &mut taken),
-                    Record::Sample(sample) | Record::Own(sample) => lanes.push(*pv, sample, &mut taken),
+                    Record::Samples(batch) => lanes.append(*pv, batch, &mut taken, differences),
+                    Record::Sample(sample) => lanes.push(*pv, sample, &mut taken, differences),
+                    // Nobody counts it among the samples, and the log has it whole.
+                    Record::Own(sample) => lanes.push(*pv, sample, &mut taken, &mut Differences::default()),
                     Record::Gap(gap) => {
                         self.facts().gaps.insert((*pv, gap.from, gap.cause), *gap);
                         taken.bytes += FACT_BYTES as isize;
@@ -117,34 +178,34 @@ impl Head {
     pub(crate) fn pieces(&self, pv: PvId, range: TimeRange) -> Vec<Piece> {
         let (sealed, open) = {
             let lanes = self.lanes();
-            let within = |batch: &&Arc<Batch>| !rows_within(batch, range).is_empty();
+            let within = |chunk: &&Chunk| !chunk.rows_within(range).is_empty();
             (lanes.sealed(pv).iter().filter(within).cloned().collect::<Vec<_>>(), lanes.open(pv))
         };
-        let open = open.map(|batch| Arc::new(without_repeats(batch.sorted()).0));
-        let pieces = sealed.into_iter().chain(open).map(|batch| Piece { rows: rows_within(&batch, range), batch });
+        let open = open.map(|chunk| chunk.sorted().without_repeats());
+        let pieces = sealed.into_iter().chain(open).map(|chunk| Piece { rows: chunk.rows_within(range), chunk });
         pieces.filter(|piece| !piece.rows.is_empty()).collect()
     }
 
     /// All samples of a PV, in the order of arrival; each chunk is sorted.
-    pub(crate) fn chunks(&self, pv: PvId) -> Vec<Arc<Batch>> {
+    pub(crate) fn chunks(&self, pv: PvId) -> Vec<Chunk> {
         let lanes = self.lanes();
         let (mut chunks, open) = (lanes.sealed(pv).to_vec(), lanes.open(pv));
         drop(lanes);
-        chunks.extend(open.map(|batch| Arc::new(batch.sorted())));
+        chunks.extend(open.map(Chunk::sorted));
         chunks
     }
 
     /// The newest sample at or before `time`; of equal times the last that arrived.
     pub(crate) fn last_before(&self, pv: PvId, time: Timestamp) -> Option<Sample> {
-        let mut best: Option<(Timestamp, Arc<Batch>, usize)> = None;
-        for batch in self.chunks(pv) {
-            let Some(row) = batch.times().partition_point(|t| *t <= time).checked_sub(1) else { continue };
-            let t = batch.times()[row];
+        let mut best: Option<(Timestamp, Chunk, usize)> = None;
+        for chunk in self.chunks(pv) {
+            let Some(row) = chunk.times().partition_point(|t| *t <= time).checked_sub(1) else { continue };
+            let t = chunk.times()[row];
             if best.as_ref().is_none_or(|(newest, ..)| t >= *newest) {
-                best = Some((t, batch, row));
+                best = Some((t, chunk, row));
             }
         }
-        best.map(|(_, batch, row)| batch.get(row))
+        best.map(|(_, chunk, row)| chunk.get(row))
     }
 
     /// First time, last time and number of samples of a PV.

@@ -31,6 +31,7 @@ mod engine;
 mod error;
 mod field;
 mod flush;
+mod frames;
 #[doc(hidden)]
 pub mod fuzz;
 mod gather;
@@ -40,6 +41,7 @@ mod head;
 mod health;
 mod import;
 mod log;
+mod log_arrays;
 mod log_files;
 mod log_format;
 #[cfg(test)]

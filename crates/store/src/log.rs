@@ -16,7 +16,11 @@ use crate::{
     bytes::{put_blob, put_varint},
     catalog,
     flush::rows_fitting,
-    log_format::{FRAME_BYTES, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLE, SAMPLES, STAMPED, VERSION},
+    frames,
+    log_arrays::{Differences, Seen, Written},
+    log_format::{
+        FOLLOWING, FRAME_BYTES, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLE, SAMPLES, STAMPED, VERSION,
+    },
     plain,
 };
 
@@ -46,19 +50,41 @@ pub(crate) struct Log {
     spooled: usize,
     next_frame: u64,
     spare: Vec<Vec<u8>>,
+    /// The arrays in the file.
+    arrays: Written,
+    /// How many bytes of the file are those that each file has, whatever is appended: the first arrays of PVs.
+    first_bytes: u64,
 }
 
 impl Log {
     /// Begins file `file` with frame `next_frame`; the file appears with the first write.
     pub(crate) fn new(file: u64, next_frame: u64, file_bytes_max: u64) -> Log {
-        Log { file, file_bytes: 0, file_bytes_max, spool: Vec::new(), spooled: 0, next_frame, spare: Vec::new() }
+        Log {
+            file,
+            file_bytes: 0,
+            file_bytes_max,
+            spool: Vec::new(),
+            spooled: 0,
+            next_frame,
+            spare: Vec::new(),
+            arrays: Written::default(),
+            first_bytes: 0,
+        }
     }
 
-    /// Puts records into frames in the spool. `appended` is the number of samples before them.
-    pub(crate) fn append(&mut self, records: &[(PvId, Record)], mut appended: u64, now: Timestamp) {
-        if self.file_bytes >= self.file_bytes_max {
+    /// Puts records into frames in the spool. `appended` is the number of samples before them, `differences` are those of their
+    /// arrays.
+    pub(crate) fn append(
+        &mut self,
+        records: &[(PvId, Record)],
+        differences: &Differences,
+        mut appended: u64,
+        now: Timestamp,
+    ) {
+        if self.file_bytes >= self.file_bytes_max.saturating_add(self.first_bytes) {
             self.rotate();
         }
+        let mut arrays = 0; // so many were written
         let mut out = self.take_buffer();
         let before = out.len();
         let mut frame = Frame::begin(&mut out);
@@ -71,6 +97,11 @@ impl Log {
                 }
                 let samples = match record.bare() {
                     Some(bare) => put_bare(&mut out, *pv, bare),
+                    None if frames::are(record) => {
+                        let samples = self.put_arrays(&mut out, (*pv, record), start, (differences, arrays));
+                        arrays += samples;
+                        samples
+                    }
                     None => put_record(&mut out, *pv, record, start),
                 };
                 appended += samples as u64;
@@ -84,6 +115,47 @@ impl Log {
         self.file_bytes += (out.len() - before) as u64;
         self.spooled += out.len() - before;
         self.spool.push(Piece { file: self.file, bytes: out });
+    }
+
+    /// Writes arrays from `start` on: those that have a difference which may stand here as that, or some of the others whole.
+    /// The differences are those from `known` on. Tells how many were written.
+    fn put_arrays(
+        &mut self,
+        out: &mut Vec<u8>,
+        (pv, record): (PvId, &Record),
+        start: usize,
+        (differences, known): (&Differences, usize),
+    ) -> usize {
+        let rows = start..record.samples();
+        let difference = |row: &usize| differences.get(known + row - start);
+        let follow = rows.clone().take(self.arrays.room(pv)).map_while(|row| difference(&row));
+        let mut room = FRAME_BYTES;
+        let follow = follow.take_while(|difference| {
+            let left = room.checked_sub(difference.len());
+            room = left.unwrap_or(0);
+            left.is_some()
+        });
+        let count = follow.count();
+        if count > 0 {
+            let following = (start..start + count).filter_map(|row| difference(&row));
+            out.push(FOLLOWING);
+            self.arrays.put(out, (pv, self.next_frame), record, start..start + count, following);
+            return count;
+        }
+        let before = out.len();
+        let whole = rows.len().min(1) + rows.skip(1).take_while(|row| difference(row).is_none()).count();
+        let written = match record {
+            Record::Samples(batch) if start + whole < batch.len() => {
+                let rows = rows_fitting(batch, start, whole, FRAME_BYTES);
+                put_batch(out, pv, &batch.slice(start..start + rows));
+                rows
+            }
+            _ => put_record(out, pv, record, start),
+        };
+        if written > 0 && self.arrays.whole(pv, self.next_frame) == Seen::First {
+            self.first_bytes += (out.len() - before) as u64;
+        }
+        written
     }
 
     /// The last piece, if there is room in it, or a new one; with the header of the file if it is the first.
@@ -146,6 +218,8 @@ impl Log {
     pub(crate) fn rotate(&mut self) -> u64 {
         self.file += 1;
         self.file_bytes = 0;
+        self.arrays.clear();
+        self.first_bytes = 0;
         self.file
     }
 

@@ -9,6 +9,7 @@
 //!            | 3:u8 pv:varint since:i64 cbor:blob                                metadata
 //!            | 4:u8 pv:varint batch stamps                                       samples some of whose stamps are odd
 //!            | 5:u8 pv:varint element:u8 time:i64 number                         one number without alarm and pulse
+//!            | 6:u8 pv:varint before:varint batch difference* stamps               arrays that hardly change, see log_arrays.rs
 //! ```
 //! A file is made with its full size: behind its last frame there are zeros.
 //!
@@ -30,6 +31,7 @@ pub(crate) const GAP: u8 = 2;
 pub(crate) const METADATA: u8 = 3;
 pub(crate) const STAMPED: u8 = 4;
 pub(crate) const SAMPLE: u8 = 5;
+pub(crate) const FOLLOWING: u8 = 6;
 
 /// The key of a file of the log.
 pub(crate) fn key(number: u64) -> String {

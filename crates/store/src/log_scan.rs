@@ -10,7 +10,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::{
     bytes::{Cursor, Malformed},
     catalog,
-    log_format::{FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLE, SAMPLES, STAMPED, VERSION},
+    log_arrays::{Following, Logged},
+    log_format::{FOLLOWING, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLE, SAMPLES, STAMPED, VERSION},
     plain,
 };
 
@@ -225,7 +226,7 @@ fn header_version(bytes: &[u8]) -> Option<u16> {
 }
 
 /// The records of a frame.
-pub(crate) fn records(bytes: &[u8]) -> Result<Vec<(PvId, Record)>, Malformed> {
+pub(crate) fn records(bytes: &[u8]) -> Result<Vec<(PvId, Logged<'_>)>, Malformed> {
     let mut cursor = Cursor::new(bytes);
     let mut records = Vec::new();
     while !cursor.is_empty() {
@@ -245,9 +246,13 @@ pub(crate) fn records(bytes: &[u8]) -> Result<Vec<(PvId, Record)>, Malformed> {
                 Record::Metadata(since, metadata.into())
             }
             SAMPLE => Record::Sample(take_sample(&mut cursor)?),
+            FOLLOWING => {
+                records.push((PvId(pv), Logged::Following(Following::take(&mut cursor)?)));
+                continue;
+            }
             _ => return Err(Malformed("no such kind of record")),
         };
-        records.push((PvId(pv), record));
+        records.push((PvId(pv), Logged::Whole(record)));
     }
     Ok(records)
 }
@@ -273,7 +278,7 @@ fn take_gap(cursor: &mut Cursor) -> Result<Gap, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::Log;
+    use crate::{log::Log, log_arrays::Differences};
     use sample::{Batch, GapCause, Metadata, Value, ValueType};
 
     /// A file with a few frames, one of them with records of each kind.
@@ -302,9 +307,9 @@ mod tests {
             (PvId(301), Record::Sample(sample(Value::F64(0.1)))),
         ];
         let now = Timestamp::from_nanos(77);
-        log.append(&records, 5, now);
-        log.append(&[], 5, now);
-        log.append(&records, 5, now);
+        log.append(&records, &Differences::default(), 5, now);
+        log.append(&[], &Differences::default(), 5, now);
+        log.append(&records, &Differences::default(), 5, now);
         let bytes = log.take_pieces().into_iter().flat_map(|piece| piece.bytes).collect();
         (bytes, records)
     }
@@ -320,7 +325,8 @@ mod tests {
             let samples = expected.iter().map(|(_, record)| record.samples() as u64).sum::<u64>();
             assert_eq!((frame.appended, frame.now.nanos()), (5 + samples, 77));
             let body = bytes.get(frame.records.clone()).expect("frames lie within the file");
-            assert_eq!(records(body), Ok(expected.to_vec()));
+            let expected = expected.iter().cloned().map(|(pv, record)| (pv, Logged::Whole(record)));
+            assert_eq!(records(body), Ok(expected.collect()));
         }
     }
 

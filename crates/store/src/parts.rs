@@ -18,7 +18,8 @@ use crate::{
     Error, Summary, cut,
     deletion::Hidden,
     field::Found,
-    head::Piece,
+    frames::Player,
+    head::{Chunk, Piece},
     health::Counters,
     merge::{overlap, rows_within},
     segment::{Entry, Record, Segment, Table},
@@ -26,6 +27,9 @@ use crate::{
 
 /// So much is read at once: what 360,000 samples of a noisy device take.
 const RUN_BYTES_MAX: usize = 2 << 20;
+
+/// Frames are given out in batches of about so many bytes.
+const FRAMES_AT_ONCE_BYTES: usize = 1 << 20;
 
 /// A place in the order of writing: that of the part, then where in it.
 pub(crate) type Order = (u64, u64);
@@ -46,7 +50,9 @@ pub(crate) enum Source {
     /// Nowhere any more.
     Over,
     /// In memory.
-    Memory(Piece),
+    Memory(Arc<Batch>, Range<usize>),
+    /// In memory, as frames.
+    Frames(Box<Player>),
     /// In a segment that may hold some.
     Segment(Lookup),
     /// In a segment that does, says its directory.
@@ -101,8 +107,13 @@ impl Open {
 impl Part {
     /// Samples in memory; none if there are none.
     pub(crate) fn rows(piece: Piece, order: u64) -> Option<Part> {
-        let t0 = *piece.batch.times().get(piece.rows.start)?;
-        Some(Part { t0, order, source: Source::Memory(piece) })
+        let Piece { chunk, rows } = piece;
+        let t0 = *chunk.times().get(rows.start)?;
+        let source = match chunk {
+            Chunk::Rows(batch) => Source::Memory(batch, rows),
+            Chunk::Frames(frames) => Source::Frames(Box::new(frames.play(rows))),
+        };
+        Some(Part { t0, order, source })
     }
 
     /// A segment in which nobody has looked for the PV yet.
@@ -137,7 +148,17 @@ impl Part {
     ) -> Result<Option<Open>, Error> {
         match std::mem::replace(&mut self.source, Source::Over) {
             Source::Over => Ok(None),
-            Source::Memory(Piece { batch, rows }) => Ok(open((self.order, 0), batch, rows)),
+            Source::Memory(batch, rows) => Ok(open((self.order, 0), batch, rows)),
+            Source::Frames(mut player) => {
+                let place = player.next().map_or(0, |(row, _)| row as u64);
+                let batch = Arc::new(player.take(FRAMES_AT_ONCE_BYTES));
+                if let Some((_, t0)) = player.next() {
+                    self.t0 = t0;
+                    self.source = Source::Frames(player);
+                }
+                let rows = 0..batch.len();
+                Ok(open((self.order, place), batch, rows))
+            }
             Source::Segment(lookup) => {
                 let record = lookup.segment.record(lookup.pv).map_err(|error| lookup.note(error))?;
                 if let Some(record) = record.filter(|record| overlap(record.t0, record.t1, range)) {

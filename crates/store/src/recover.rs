@@ -9,6 +9,7 @@ use crate::{
     catalog::Position,
     disk::Disk,
     head::{Head, Pool},
+    log_arrays::{Differences, Lasts},
     log_files, log_format,
     log_scan::{self, Frame, Part, Parts},
     manifest::Manifest,
@@ -70,6 +71,7 @@ fn replay_file(disk: &dyn Disk, number: u64, is_last: bool, recovered: &mut Reco
     let io = |doing, source| Error::Io { doing, path: key.clone(), source };
     let len = disk.len(&key).map_err(|error| io("read the log", error))?;
     let mut parts = Parts::new(len, |at, bytes| disk.read_at(&key, at, bytes));
+    let mut arrays = Lasts::default();
     let mut end = len.min(log_format::HEADER_LEN as u64); // behind it is room that nobody needs any more
     while let Some(part) = parts.next().map_err(|error| io("read the log", error))? {
         end = part.end();
@@ -77,7 +79,7 @@ fn replay_file(disk: &dyn Disk, number: u64, is_last: bool, recovered: &mut Reco
             Part::Newer(version) => {
                 return Err(Error::TooNew { path: key.clone(), version, supported: log_format::VERSION });
             }
-            Part::Frame(frame, bytes) => replay_frame(disk, &key, &frame, bytes, recovered)?,
+            Part::Frame(frame, bytes) => replay_frame(disk, (&key, &frame), bytes, &mut arrays, recovered)?,
             Part::Torn(tail) if is_last => {
                 tracing::info!("{key}: {} bytes at the end are cut, a crash tore them off", tail.end - tail.start);
                 disk.set_len(&key, tail.start).map_err(|error| io("cut the log", error))?;
@@ -97,9 +99,9 @@ fn replay_file(disk: &dyn Disk, number: u64, is_last: bool, recovered: &mut Reco
 
 fn replay_frame(
     disk: &dyn Disk,
-    key: &str,
-    frame: &Frame,
+    (key, frame): (&str, &Frame),
     bytes: &[u8],
+    arrays: &mut Lasts,
     recovered: &mut Recovered,
 ) -> Result<(), Error> {
     recovered.alive = recovered.alive.max(Some(frame.now));
@@ -108,12 +110,18 @@ fn replay_frame(
     }
     recovered.next_frame = frame.number + 1;
     recovered.appended = frame.appended;
-    match log_scan::records(bytes) {
-        Ok(records) => {
-            recovered.tail.note(&records);
-            recovered.head.append(&records);
-        }
-        Err(_) => set_aside(disk, key, frame.records.start as u64, bytes, &mut recovered.problems)?,
+    let whole = log_scan::records(bytes).is_ok_and(|records| {
+        let mut differences = Differences::default();
+        let mut give = |pv, record| {
+            let record = [(pv, record)];
+            recovered.tail.note(&record);
+            recovered.head.append(&record, &mut differences);
+        };
+        let restored = records.into_iter().map(|record| arrays.restore(frame.number, record, &mut give));
+        restored.filter(Result::is_err).count() == 0
+    });
+    if !whole {
+        set_aside(disk, key, frame.records.start as u64, bytes, &mut recovered.problems)?;
     }
     Ok(())
 }
@@ -152,7 +160,7 @@ fn close_gaps(recovered: &mut Recovered) {
     let open = facts.gaps.iter().filter(|(_, gap)| gap.to.is_none());
     recovered.closed_gaps = open.map(|((pv, ..), gap)| (*pv, Record::Gap(ended(gap)))).collect();
     drop(facts);
-    recovered.head.append(&recovered.closed_gaps);
+    recovered.head.append(&recovered.closed_gaps, &mut Differences::default());
 }
 
 /// Removes half-written segments and what a merge left over, and sets aside whole segments that the catalogue does not know: a

@@ -15,6 +15,7 @@ use crate::{
     engine::{Engine, Ingest, Snapshot},
     head::Pool,
     log::Log,
+    log_arrays::Differences,
     log_files, log_format,
     manifest::Manifest,
     places::Places,
@@ -93,13 +94,14 @@ impl Store {
         let open = |manifest: Manifest| Arc::new(Segment::new(places.disk_for(&disk, &manifest), manifest));
         let segments = manifests.into_iter().map(open).collect();
         let mut log = Log::new(recovered.next_log_file, recovered.next_frame, config.log_file_bytes);
-        log.append(&recovered.closed_gaps, recovered.appended, now);
+        log.append(&recovered.closed_gaps, &Differences::default(), recovered.appended, now);
         let has_samples = recovered.head.samples() > 0;
         let full = recovered.head.bytes() >= config.head_bytes_max;
         let head = Arc::new(recovered.head);
         let snapshot = Snapshot { heads: vec![head.clone()], segments: Arc::new(segments) };
         let ingest = Ingest {
             log,
+            differences: Differences::default(),
             head,
             pages,
             head_since: has_samples.then_some(now),
@@ -156,7 +158,7 @@ impl Store {
             self.engine.flush_wanted.store(true, Relaxed);
         }
         if ingest.refusal.is_none() {
-            ingest.log.append(&[], self.engine.counters.appended.load(Relaxed), heard);
+            ingest.log.append(&[], &Differences::default(), self.engine.counters.appended.load(Relaxed), heard);
             self.engine.log_waiting.notify_one();
         }
     }

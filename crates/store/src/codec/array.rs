@@ -18,6 +18,7 @@ use crate::{
     block,
     block_format::{BLOCK_BYTES_MAX, FRAMES_BYTES_MAX},
     bytes::{Cursor, Malformed},
+    frames::Frames,
     plain,
 };
 
@@ -40,6 +41,13 @@ pub(crate) fn put(out: &mut Vec<u8>, arrays: &Arrays, effort: Effort) {
     let codec = choose(arrays, effort);
     out.push(codec);
     put_elements(out, arrays, codec, effort);
+}
+
+/// Frames, which are cells already.
+pub(crate) fn put_frames(out: &mut Vec<u8>, frames: &Frames, effort: Effort) {
+    int::put(out, &vec![frames.first().len() as i64; frames.len()], effort);
+    out.push(CELLS);
+    cells::put(out, frames.first(), frames.changes(), effort);
 }
 
 /// The bytes of an element where all have the same number.
@@ -138,7 +146,8 @@ pub(crate) fn take(cursor: &mut Cursor, count: usize, element: Element) -> Resul
     }
     let size = element_bytes(element).ok_or(Malformed("no such codec of arrays"))?;
     if codec == CELLS {
-        let elements = cells::take(cursor, &ends, scalar, size)?;
+        let (first, changes) = cells::take(cursor, &ends, scalar, size)?;
+        let elements = cells::undo(first, &ends, &changes)?;
         return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
     }
     let shuffled = text::take_bytes(cursor)?;

@@ -17,7 +17,7 @@ use sample::{Arrays, Column, ValueType};
 use super::{Effort, int, text};
 use crate::{
     block,
-    bytes::{Cursor, Malformed},
+    bytes::{Cursor, Malformed, put_blob, put_varint},
 };
 
 const CELL_BYTES: usize = 64;
@@ -28,8 +28,9 @@ const PAIRS_SEEN: usize = 4;
 
 /// A number as an element of an array.
 trait Number: Copy + Default {
-    /// Whether two cells differ in any bit. Without a way out in the middle, so that it takes a few wide instructions.
-    fn differ<const LEN: usize>(own: &[Self; LEN], other: &[Self; LEN]) -> bool;
+    /// Whether two stretches of equal length differ in any bit. Without a way out in the middle, so that it takes a few wide
+    /// instructions.
+    fn differ(own: &[Self], other: &[Self]) -> bool;
     fn put_le(self, out: &mut [u8]);
     fn take_le(bytes: &[u8]) -> Self;
 }
@@ -38,7 +39,7 @@ macro_rules! number {
     ($($number:ty: $value:ident => $bits:expr;)*) => {
         $(impl Number for $number {
             #[inline(always)]
-            fn differ<const LEN: usize>(own: &[$number; LEN], other: &[$number; LEN]) -> bool {
+            fn differ(own: &[$number], other: &[$number]) -> bool {
                 let bits = |$value: $number| $bits;
                 own.iter().zip(other).fold(0, |any, (own, other)| any | (bits(*own) ^ bits(*other))) != 0
             }
@@ -66,7 +67,7 @@ number! {
 }
 
 impl Number for bool {
-    fn differ<const LEN: usize>(own: &[bool; LEN], other: &[bool; LEN]) -> bool {
+    fn differ(own: &[bool], other: &[bool]) -> bool {
         own != other
     }
     fn put_le(self, out: &mut [u8]) {
@@ -98,73 +99,293 @@ macro_rules! for_numbers {
     };
 }
 
+/// Does the same for two columns of one type of number; `None` for others.
+macro_rules! for_two {
+    ($own:expr, $other:expr, $function:ident($($argument:expr),*)) => {
+        match ($own, $other) {
+            (Column::Bool(v), Column::Bool(w)) => Some($function::<bool, 64, 512>(v, w, $($argument),*)),
+            (Column::I8(v), Column::I8(w)) => Some($function::<i8, 64, 512>(v, w, $($argument),*)),
+            (Column::U8(v), Column::U8(w)) => Some($function::<u8, 64, 512>(v, w, $($argument),*)),
+            (Column::I16(v), Column::I16(w)) => Some($function::<i16, 32, 256>(v, w, $($argument),*)),
+            (Column::U16(v), Column::U16(w)) => Some($function::<u16, 32, 256>(v, w, $($argument),*)),
+            (Column::I32(v), Column::I32(w)) => Some($function::<i32, 16, 128>(v, w, $($argument),*)),
+            (Column::Enum(v), Column::Enum(w)) => Some($function::<i32, 16, 128>(v, w, $($argument),*)),
+            (Column::U32(v), Column::U32(w)) => Some($function::<u32, 16, 128>(v, w, $($argument),*)),
+            (Column::F32(v), Column::F32(w)) => Some($function::<f32, 16, 128>(v, w, $($argument),*)),
+            (Column::I64(v), Column::I64(w)) => Some($function::<i64, 8, 64>(v, w, $($argument),*)),
+            (Column::U64(v), Column::U64(w)) => Some($function::<u64, 8, 64>(v, w, $($argument),*)),
+            (Column::F64(v), Column::F64(w)) => Some($function::<f64, 8, 64>(v, w, $($argument),*)),
+            _ => None,
+        }
+    };
+}
+
 /// The changed cells of all arrays but the first.
-#[derive(Default)]
-struct Changes {
-    counts: Vec<i64>,
-    places: Vec<i64>,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changes {
+    /// How many each array has.
+    counts: Vec<u32>,
+    places: Vec<u32>,
     content: Vec<u8>,
+    /// Where the content of the newest array begins.
+    newest_at: usize,
+}
+
+/// How far arrays were made of changes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    arrays: usize,
+    places: usize,
+    content: usize,
+}
+
+impl Changes {
+    /// Whether no cell changes in any of them.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The memory taken, roughly.
+    pub(crate) fn byte_size(&self) -> usize {
+        size_of_val(self.counts.as_slice()) + size_of_val(self.places.as_slice()) + self.content.len()
+    }
+
+    /// Adds the array that lies at `own` in a column, as what changed since the one that lies at `before` in another. `None`,
+    /// and nothing is added, if that is too much, or if they differ in length or type.
+    pub(crate) fn add(
+        &mut self,
+        (own, own_range): (&Column, Range<usize>),
+        (before, before_range): (&Column, Range<usize>),
+    ) -> Option<()> {
+        if own_range.len() != before_range.len() {
+            return None;
+        }
+        for_two!(own, before, add_array(own_range, before_range, self))?
+    }
+
+    /// The places of the changed cells of the newest array, and what they hold.
+    fn newest(&self) -> (&[u32], &[u8]) {
+        let count = self.counts.last().copied().unwrap_or(0) as usize;
+        let places =
+            self.places.len().checked_sub(count).and_then(|start| self.places.get(start..)).unwrap_or_default();
+        let content = self.content.get(self.newest_at.min(self.content.len())..).unwrap_or_default();
+        (places, content)
+    }
+
+    /// Makes of the array before the newest one the newest, and writes what changes in it:
+    ///
+    /// `cells:varint (same:varint len:varint bytes[len])*cells`, where `same` bytes stay as they are before each that change.
+    pub(crate) fn follow(&self, out: &mut Vec<u8>, before: &mut Column) {
+        let (places, content) = self.newest();
+        put_varint(out, places.len() as u64);
+        let done = for_numbers!(before, follow_array(places, content, out));
+        assert!(done.is_some(), "only arrays of numbers have changes");
+    }
+
+    /// Makes the next array of the one before it, as far as `progress` has come. The changes are those of arrays of that type
+    /// and length.
+    pub(crate) fn apply(&self, progress: &mut Progress, array: &mut Column) {
+        let count = self.counts.get(progress.arrays).copied().unwrap_or(0) as usize;
+        let places = self.places.get(progress.places..progress.places + count).unwrap_or_default();
+        let mut content = Cursor::new(self.content.get(progress.content..).unwrap_or_default());
+        let left = content.len();
+        let done = for_numbers!(array, apply_to(places, &mut content));
+        assert!(done.is_some_and(|done| done.is_ok()), "changes were checked when they were read");
+        progress.arrays += 1;
+        progress.places += count;
+        progress.content += left - content.len();
+    }
+}
+
+fn add_array<T: Number, const PER_CELL: usize, const PER_STEP: usize>(
+    own: &[T],
+    before: &[T],
+    own_range: Range<usize>,
+    before_range: Range<usize>,
+    changes: &mut Changes,
+) -> Option<()> {
+    let (own, before) = (own.get(own_range)?, before.get(before_range)?);
+    let (places, content) = (changes.places.len(), changes.content.len());
+    let most = content + size_of_val(own) / CHANGED_MAX;
+    let steps = own.chunks(PER_STEP).zip(before.chunks(PER_STEP)).enumerate();
+    for (step, (own, before)) in steps {
+        // Whole steps have a known length, and are compared by instructions that are as wide as there are.
+        let differ = match (own.first_chunk::<PER_STEP>(), before.first_chunk::<PER_STEP>()) {
+            (Some(own), Some(before)) => T::differ(own, before),
+            _ => T::differ(own, before),
+        };
+        if !differ {
+            continue;
+        }
+        let cells = own.chunks(PER_CELL).zip(before.chunks(PER_CELL)).enumerate();
+        for (cell, (own, _)) in cells.filter(|(_, (own, before))| T::differ(own, before)) {
+            changes.put::<T, PER_CELL>(step * (PER_STEP / PER_CELL) + cell, own);
+        }
+        if changes.content.len() > most {
+            changes.places.truncate(places);
+            changes.content.truncate(content);
+            return None;
+        }
+    }
+    changes.counts.push((changes.places.len() - places) as u32);
+    changes.newest_at = content;
+    Some(())
+}
+
+fn follow_array<T: Number, const PER_CELL: usize>(
+    array: &mut [T],
+    places: &[u32],
+    content: &[u8],
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    let size = CELL_BYTES / PER_CELL;
+    let mut content = Cursor::new(content);
+    let mut end = 0; // of what was written last, in bytes
+    for place in places {
+        let start = *place as usize * PER_CELL;
+        let cell = array.get_mut(start..)?;
+        let len = cell.len().min(PER_CELL);
+        let cell = cell.get_mut(..len)?;
+        let bytes = content.take(len * size).ok()?;
+        let mut old = [0; CELL_BYTES];
+        old.chunks_exact_mut(size).zip(cell.iter()).for_each(|(to, number)| number.put_le(to));
+        let differ = |index: &usize| old.get(*index) != bytes.get(*index);
+        let first = (0..bytes.len()).find(differ).unwrap_or(0);
+        let last = (first..bytes.len()).rev().find(differ).unwrap_or(first);
+        put_varint(out, (start * size + first - end) as u64);
+        put_blob(out, bytes.get(first..=last)?);
+        end = start * size + last + 1;
+        cell.iter_mut().zip(bytes.chunks_exact(size)).for_each(|(to, bytes)| *to = T::take_le(bytes));
+    }
+    Some(())
+}
+
+fn apply_to<T: Number, const PER_CELL: usize>(
+    array: &mut [T],
+    places: &[u32],
+    content: &mut Cursor,
+) -> Option<Result<(), Malformed>> {
+    Some(apply_cells::<T, PER_CELL>(array, places, content))
+}
+
+fn apply_cells<T: Number, const PER_CELL: usize>(
+    array: &mut [T],
+    places: &[u32],
+    content: &mut Cursor,
+) -> Result<(), Malformed> {
+    let size = CELL_BYTES / PER_CELL;
+    for place in places {
+        let cell = array.get_mut(*place as usize * PER_CELL..).filter(|rest| !rest.is_empty());
+        let cell = cell.ok_or(Malformed("a changed cell lies beyond its array"))?;
+        let bytes = content.take(cell.len().min(PER_CELL) * size)?;
+        cell.iter_mut().zip(bytes.chunks_exact(size)).for_each(|(to, bytes)| *to = T::take_le(bytes));
+    }
+    Ok(())
+}
+
+/// Changes an array as `follow` has written it.
+pub(crate) fn take_difference(cursor: &mut Cursor, array: &mut Column) -> Result<(), Malformed> {
+    let mut end = 0;
+    for _ in 0..cursor.count(cursor.len())? {
+        let same = cursor.count(usize::MAX)?;
+        let bytes = cursor.blob()?;
+        let start = same.checked_add(end).ok_or(BEYOND)?;
+        end = start.checked_add(bytes.len()).ok_or(BEYOND)?;
+        for_numbers!(&mut *array, change_bytes(start, bytes)).ok_or(BEYOND)?;
+    }
+    Ok(())
+}
+
+/// Passes over what `follow` has written.
+pub(crate) fn skip_difference(cursor: &mut Cursor) -> Result<(), Malformed> {
+    for _ in 0..cursor.count(cursor.len())? {
+        cursor.varint()?;
+        cursor.blob()?;
+    }
+    Ok(())
+}
+
+const BEYOND: Malformed = Malformed("a change lies beyond its array");
+
+/// Puts other bytes in the place of those from `start` on; none if they lie beyond the array.
+fn change_bytes<T: Number, const PER_CELL: usize>(array: &mut [T], start: usize, bytes: &[u8]) -> Option<()> {
+    let size = CELL_BYTES / PER_CELL;
+    let last = start.checked_add(bytes.len())?.div_ceil(size);
+    let numbers = array.get_mut(start / size..last)?;
+    let mut bytes = bytes.iter();
+    let mut skipped = start % size;
+    for number in numbers {
+        let mut plain = [0; 8];
+        let plain = plain.get_mut(..size)?;
+        number.put_le(plain);
+        plain.iter_mut().skip(skipped).zip(bytes.by_ref()).for_each(|(to, byte)| *to = *byte);
+        skipped = 0;
+        *number = T::take_le(plain);
+    }
+    Some(())
 }
 
 /// Whether the arrays from `start` on are so much alike that cells serve them, by a look at some of them.
 pub(crate) fn alike(arrays: &Arrays, start: usize) -> bool {
     let pairs = PAIRS_SEEN.min((arrays.len() - start).saturating_sub(1));
     let some = start..start + pairs + 1;
-    pairs > 0 && for_numbers!(arrays.elements(), changes(arrays, some)).is_some()
+    pairs > 0 && changes(arrays, some).is_some()
 }
 
 /// The codec's bytes, if arrays of these elements change so little that it serves them.
 pub(super) fn pack(arrays: &Arrays, effort: Effort) -> Option<Vec<u8>> {
-    let Changes { counts, places, content } = for_numbers!(arrays.elements(), changes(arrays, 0..arrays.len()))?;
+    let changes = changes(arrays, 0..arrays.len())?;
     let mut first = Column::new(arrays.elements().value_type());
     let fits = first.extend_from(arrays.elements(), arrays.range(0));
     assert!(fits, "a part has the type of the whole");
     let mut out = Vec::new();
-    block::put_values(&mut out, &first, effort);
-    int::put(&mut out, &counts, effort);
-    int::put(&mut out, &places, effort);
-    text::put_bytes(&mut out, &content, effort);
+    put(&mut out, &first, &changes, effort);
     Some(out)
 }
 
+pub(super) fn put(out: &mut Vec<u8>, first: &Column, changes: &Changes, effort: Effort) {
+    let wide = |numbers: &[u32]| numbers.iter().map(|number| i64::from(*number)).collect::<Vec<i64>>();
+    block::put_values(out, first, effort);
+    int::put(out, &wide(&changes.counts), effort);
+    int::put(out, &wide(&changes.places), effort);
+    text::put_bytes(out, &changes.content, effort);
+}
+
 /// What changes in each of some arrays but the first; none if it is too much.
-fn changes<T: Number, const PER_CELL: usize>(elements: &[T], arrays: &Arrays, rows: Range<usize>) -> Option<Changes> {
+fn changes(arrays: &Arrays, rows: Range<usize>) -> Option<Changes> {
+    for_numbers!(arrays.elements(), changes_of(arrays, rows))
+}
+
+fn changes_of<T: Number, const PER_CELL: usize>(
+    elements: &[T],
+    arrays: &Arrays,
+    rows: Range<usize>,
+) -> Option<Changes> {
     let bytes = rows.clone().map(|row| arrays.range(row).len()).sum::<usize>() * (CELL_BYTES / PER_CELL);
     let mut changes = Changes::default();
     let mut before = arrays.range(rows.start);
     for row in rows.skip(1) {
         let (own, known) = (arrays.range(row), changes.places.len());
         let array = elements.get(own.clone())?;
-        if own.len() == before.len() {
-            changes.compare::<T, PER_CELL>(array, elements.get(before)?);
-        } else {
-            array.chunks(PER_CELL).enumerate().for_each(|(place, cell)| changes.add::<T, PER_CELL>(place, cell));
+        let others = if own.len() == before.len() { elements.get(before)? } else { &[] };
+        let mut others = others.chunks(PER_CELL);
+        for (place, cell) in array.chunks(PER_CELL).enumerate() {
+            if others.next().is_none_or(|other| T::differ(cell, other)) {
+                changes.put::<T, PER_CELL>(place, cell);
+            }
         }
         if changes.content.len() > bytes / CHANGED_MAX {
             return None;
         }
-        changes.counts.push((changes.places.len() - known) as i64);
+        changes.counts.push((changes.places.len() - known) as u32);
         before = own;
     }
     (!changes.counts.is_empty()).then_some(changes)
 }
 
 impl Changes {
-    fn compare<T: Number, const PER_CELL: usize>(&mut self, array: &[T], before: &[T]) {
-        let ((cells, rest), (cells_before, rest_before)) =
-            (array.as_chunks::<PER_CELL>(), before.as_chunks::<PER_CELL>());
-        for (place, (cell, before)) in cells.iter().zip(cells_before).enumerate() {
-            if T::differ(cell, before) {
-                self.add::<T, PER_CELL>(place, cell);
-            }
-        }
-        if rest.iter().zip(rest_before).any(|(own, other)| T::differ(&[*own], &[*other])) {
-            self.add::<T, PER_CELL>(cells.len(), rest);
-        }
-    }
-
-    fn add<T: Number, const PER_CELL: usize>(&mut self, place: usize, cell: &[T]) {
-        self.places.push(place as i64);
+    fn put<T: Number, const PER_CELL: usize>(&mut self, place: usize, cell: &[T]) {
+        self.places.push(place as u32);
         let (start, size) = (self.content.len(), CELL_BYTES / PER_CELL);
         self.content.resize(start + cell.len() * size, 0);
         let (_, room) = self.content.split_at_mut(start);
@@ -172,9 +393,14 @@ impl Changes {
     }
 }
 
-/// The caller vouches for the last of `ends`: the memory for so many elements is taken, whatever the bytes are.
-/// An element has `size` bytes.
-pub(super) fn take(cursor: &mut Cursor, ends: &[usize], scalar: ValueType, size: usize) -> Result<Column, Malformed> {
+/// The first array and what changes in the others. The caller vouches for the last of `ends`: memory in proportion to so many
+/// elements is taken, whatever the bytes are. An element has `size` bytes.
+pub(super) fn take(
+    cursor: &mut Cursor,
+    ends: &[usize],
+    scalar: ValueType,
+    size: usize,
+) -> Result<(Column, Changes), Malformed> {
     let first = block::take_values(cursor, scalar, ends.first().copied().unwrap_or(0))?;
     let counts = int::take(cursor, ends.len().saturating_sub(1))?;
     let mut total = 0usize;
@@ -184,17 +410,25 @@ pub(super) fn take(cursor: &mut Cursor, ends: &[usize], scalar: ValueType, size:
         let count = usize::try_from(*count).ok().filter(|count| *count <= most - total);
         total += count.ok_or(Malformed("arrays have more changed cells than there are"))?;
     }
-    let places = int::take(cursor, total)?;
+    let narrow = |numbers: Vec<i64>| numbers.into_iter().map(|number| u32::try_from(number).ok()).collect();
+    let (counts, places): (Option<_>, Option<_>) = (narrow(counts), narrow(int::take(cursor, total)?));
     let content = text::take_bytes(cursor)?;
-    let changes = Changes { counts, places, content };
+    match (counts, places) {
+        (Some(counts), Some(places)) => Ok((first, Changes { counts, places, content, newest_at: 0 })),
+        _ => Err(Malformed("a changed cell lies beyond its array")),
+    }
+}
+
+/// All arrays, one behind the other.
+pub(super) fn undo(first: Column, ends: &[usize], changes: &Changes) -> Result<Column, Malformed> {
     let mut column = first;
-    let done = for_numbers!(&mut column, undo(ends, &changes));
+    let done = for_numbers!(&mut column, undo_all(ends, changes));
     done.ok_or(Malformed("no such codec of arrays"))??;
     Ok(column)
 }
 
 /// Appends all arrays but the first, which is there. Always some, as all numbers can be undone.
-fn undo<T: Number, const PER_CELL: usize>(
+fn undo_all<T: Number, const PER_CELL: usize>(
     elements: &mut Vec<T>,
     ends: &[usize],
     changes: &Changes,
@@ -208,9 +442,8 @@ fn undo_each<T: Number, const PER_CELL: usize>(
     changes: &Changes,
 ) -> Result<(), Malformed> {
     elements.reserve_exact(ends.last().copied().unwrap_or(0) - elements.len());
-    let mut places = changes.places.iter();
+    let mut places = changes.places.as_slice();
     let mut content = Cursor::new(&changes.content);
-    let size = CELL_BYTES / PER_CELL;
     let mut before = 0..elements.len();
     for (end, count) in ends.iter().skip(1).zip(&changes.counts) {
         let start = before.end;
@@ -220,12 +453,9 @@ fn undo_each<T: Number, const PER_CELL: usize>(
             elements.resize(*end, T::default());
         }
         let (_, array) = elements.split_at_mut(start);
-        for place in places.by_ref().take(*count as usize) {
-            let cell = usize::try_from(*place).ok().and_then(|place| array.chunks_mut(PER_CELL).nth(place));
-            let cell = cell.ok_or(Malformed("a changed cell lies beyond its array"))?;
-            let bytes = content.take(cell.len() * size)?;
-            cell.iter_mut().zip(bytes.chunks_exact(size)).for_each(|(to, bytes)| *to = T::take_le(bytes));
-        }
+        let (own, rest) = places.split_at_checked(*count as usize).ok_or(Malformed("cells are missing"))?;
+        places = rest;
+        apply_cells::<T, PER_CELL>(array, own, &mut content)?;
         before = start..*end;
     }
     if content.is_empty() { Ok(()) } else { Err(Malformed("changed cells hold more than they can")) }
@@ -249,16 +479,17 @@ mod tests {
     fn assert_comes_back(arrays: &Arrays, name: &str) {
         let packed = pack(arrays, Effort::Flush).unwrap_or_else(|| panic!("{name} changes too much"));
         let ends: Vec<usize> = (0..arrays.len()).map(|index| arrays.range(index).end).collect();
-        let mut cursor = Cursor::new(&packed);
-        let back = take(&mut cursor, &ends, arrays.elements().value_type(), 8).expect("it was written just now");
+        let all = |bytes: &[u8]| {
+            let mut cursor = Cursor::new(bytes);
+            let (first, changes) = take(&mut cursor, &ends, arrays.elements().value_type(), 8)?;
+            undo(first, &ends, &changes).map(|column| (column, cursor.is_empty()))
+        };
+        let (back, is_over) = all(&packed).expect("it was written just now");
         assert!(back.identical(arrays.elements()), "{name}");
-        assert!(cursor.is_empty(), "{name}");
+        assert!(is_over, "{name}");
         for end in 0..packed.len() {
             let cut = packed.get(..end).unwrap_or_default();
-            assert!(
-                take(&mut Cursor::new(cut), &ends, arrays.elements().value_type(), 8).is_err(),
-                "{name} cut at {end}"
-            );
+            assert!(all(cut).is_err(), "{name} cut at {end}");
         }
     }
 

@@ -1,21 +1,30 @@
 //! Lanes: the samples of each PV in the head, sealed and open.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{collections::HashMap, ops::Range};
 
 use sample::{Alarm, Bare, Batch, Element, PvId, Runs, Sample, ValueType};
 
-use super::pages::{Chain, Pages};
-use crate::{flush::rows_fitting, repeats::without_repeats};
+use super::{
+    Chunk,
+    films::Arrived,
+    pages::{Chain, Pages},
+};
+use crate::{
+    flush::rows_fitting,
+    frames::{self, FRAME_BYTES_MIN, Film},
+    log_arrays::Differences,
+    repeats::without_repeats,
+};
 
 /// What has so many rows is sealed: this bounds what a reader copies.
-const OPEN_ROWS_MAX: usize = 1024;
+pub(super) const OPEN_ROWS_MAX: usize = 1024;
 /// Neither does a batch of arrays or texts grow beyond this, unless a single sample does.
-const OPEN_BYTES_MAX: usize = 256 << 10;
+pub(super) const OPEN_BYTES_MAX: usize = 256 << 10;
 /// Rows of a chunk, where many arrive at once.
 const CHUNK_ROWS_MAX: usize = 8192;
 
 /// What a chunk takes besides its columns, and what a PV takes that has chunks.
-const CHUNK_BYTES: usize = 250;
+pub(super) const CHUNK_BYTES: usize = 250;
 /// What an alarm takes besides its message.
 const ALARM_BYTES: usize = 100;
 
@@ -23,10 +32,10 @@ const ALARM_BYTES: usize = 100;
 #[derive(Debug)]
 pub(super) struct Lanes {
     /// By number of the PV.
-    plain: Vec<Lane>,
+    pub(super) plain: Vec<Lane>,
     pages: Pages,
     /// Those whose samples are not all in pages.
-    other: HashMap<PvId, Other>,
+    pub(super) other: HashMap<PvId, Other>,
     /// Rows of pages name their alarm by its place here.
     alarms: Vec<Alarm>,
     alarm_numbers: HashMap<Alarm, u16>,
@@ -36,23 +45,25 @@ pub(super) struct Lanes {
 
 /// The newest samples of a PV.
 #[derive(Clone, Copy, Debug)]
-struct Lane {
+pub(super) struct Lane {
     chain: Chain,
-    open: Open,
+    pub(super) open: Open,
 }
 
 /// Where the next sample of a PV goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Open {
+pub(super) enum Open {
     Nowhere,
     Pages(Element),
     Batch,
+    Film,
 }
 
 #[derive(Debug, Default)]
-struct Other {
-    sealed: Vec<Arc<Batch>>,
-    open: Option<Batch>,
+pub(super) struct Other {
+    pub(super) sealed: Vec<Chunk>,
+    pub(super) open: Option<Batch>,
+    pub(super) film: Option<Film>,
 }
 
 /// What some records changed.
@@ -85,17 +96,18 @@ impl Lanes {
         pvs
     }
 
-    pub(super) fn sealed(&self, pv: PvId) -> &[Arc<Batch>] {
+    pub(super) fn sealed(&self, pv: PvId) -> &[Chunk] {
         self.other.get(&pv).map_or(&[], |other| &other.sealed)
     }
 
-    /// A copy of what is not sealed.
-    pub(super) fn open(&self, pv: PvId) -> Option<Batch> {
+    /// A copy of what is not sealed; frames are shared.
+    pub(super) fn open(&self, pv: PvId) -> Option<Chunk> {
         let lane = self.plain.get(pv.0 as usize)?;
         match lane.open {
             Open::Nowhere => None,
-            Open::Pages(element) => Some(self.paged(lane.chain, element)),
-            Open::Batch => self.other.get(&pv)?.open.clone(),
+            Open::Pages(element) => Some(Chunk::from(self.paged(lane.chain, element))),
+            Open::Batch => self.other.get(&pv)?.open.clone().map(Chunk::from),
+            Open::Film => Some(Chunk::Frames(self.other.get(&pv)?.film.as_ref()?.frames().clone())),
         }
     }
 
@@ -124,7 +136,10 @@ impl Lanes {
         true
     }
 
-    pub(super) fn push(&mut self, pv: PvId, sample: &Sample, taken: &mut Taken) {
+    pub(super) fn push(&mut self, pv: PvId, sample: &Sample, taken: &mut Taken, differences: &mut Differences) {
+        if frames::may_be(sample.value.value_type()) {
+            return self.push_array(pv, Arrived::Sample(sample), taken, differences);
+        }
         if sample.pulse == 0
             && sample.stamp.is_none()
             && let Some((element, number)) = sample.value.bits()
@@ -142,7 +157,14 @@ impl Lanes {
         }
     }
 
-    pub(super) fn append(&mut self, pv: PvId, batch: &Batch, taken: &mut Taken) {
+    pub(super) fn append(&mut self, pv: PvId, batch: &Batch, taken: &mut Taken, differences: &mut Differences) {
+        if frames::may_be(batch.value_type()) {
+            if batch.byte_size() >= batch.len() * FRAME_BYTES_MIN {
+                let rows = 0..batch.len();
+                return rows.for_each(|row| self.push_array(pv, Arrived::Row(batch, row), taken, differences));
+            }
+            (0..batch.len()).for_each(|_| differences.push_whole());
+        }
         let plain = batch.len() < OPEN_ROWS_MAX && batch.value_type().is_numeric_scalar() && is_plain(batch);
         if !plain || !self.append_plain(pv, batch, taken) {
             self.append_other(pv, batch, taken);
@@ -175,7 +197,7 @@ impl Lanes {
         match lane.open {
             Open::Pages(same) if same == element => return true,
             Open::Nowhere => {}
-            Open::Pages(_) => self.seal(pv, taken),
+            Open::Pages(_) | Open::Film => self.seal(pv, taken),
             Open::Batch => {
                 let open = self.other.get(&pv).and_then(|other| other.open.as_ref());
                 let of_type = |batch: &Batch| batch.value_type() == ValueType::scalar(element);
@@ -225,19 +247,29 @@ impl Lanes {
     }
 
     /// Closes what is open: readers share it from now on.
-    fn seal(&mut self, pv: PvId, taken: &mut Taken) {
+    pub(super) fn seal(&mut self, pv: PvId, taken: &mut Taken) {
+        if self.plain[pv.0 as usize].open == Open::Film {
+            self.plain[pv.0 as usize].open = Open::Nowhere;
+            let other = self.other.entry(pv).or_default();
+            let Some(film) = other.film.take() else { return };
+            taken.bytes -= film.byte_size() as isize;
+            let frames = film.into_frames();
+            taken.bytes += (frames.byte_size() + CHUNK_BYTES) as isize;
+            other.sealed.push(Chunk::Frames(frames));
+            return;
+        }
         let Some(open) = self.open_taken(pv, taken) else { return };
         let (batch, repeats) = without_repeats(open.sorted());
         taken.bytes += (batch.byte_size() + CHUNK_BYTES) as isize;
         taken.repeats += repeats;
-        self.other.entry(pv).or_default().sealed.push(Arc::new(batch));
+        self.other.entry(pv).or_default().sealed.push(Chunk::from(batch));
     }
 
     fn open_taken(&mut self, pv: PvId, taken: &mut Taken) -> Option<Batch> {
         let lane = self.plain[pv.0 as usize];
         self.plain[pv.0 as usize].open = Open::Nowhere;
         match lane.open {
-            Open::Nowhere => None,
+            Open::Nowhere | Open::Film => None,
             Open::Pages(element) => {
                 let batch = self.paged(lane.chain, element);
                 taken.bytes -= lane.chain.bytes() as isize;
@@ -252,7 +284,7 @@ impl Lanes {
         }
     }
 
-    fn lane(&mut self, pv: PvId, taken: &mut Taken) -> Lane {
+    pub(super) fn lane(&mut self, pv: PvId, taken: &mut Taken) -> Lane {
         let place = pv.0 as usize;
         if place >= self.plain.len() {
             let before = self.plain.capacity();

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use sample::{Alarm, Batch, Column, PvId, Quality, Record, Sample, Severity, Stamp, TimeRange, Timestamp, Value};
 
-use super::{Head, Pool};
+use super::{Chunk, Head, Pool};
+use crate::log_arrays::Differences;
 
 const PV: PvId = PvId(70_000);
 
@@ -23,7 +24,7 @@ fn rows(head: &Head) -> Vec<Sample> {
 
 fn put(head: &Head, samples: &[Sample]) {
     for sample in samples {
-        head.append(&[(PV, Record::Sample(sample.clone()))]);
+        head.append(&[(PV, Record::Sample(sample.clone()))], &mut Differences::default());
     }
 }
 
@@ -74,7 +75,7 @@ fn many_samples_one_by_one_or_at_once_are_the_same() {
     put(&one, &samples);
     let mut batch = Batch::of(&samples[0]);
     assert!(samples[1..].iter().all(|sample| batch.push(sample)));
-    all.append(&[(PV, Record::Samples(batch))]);
+    all.append(&[(PV, Record::Samples(batch))], &mut Differences::default());
     assert_eq!(rows(&one), samples);
     assert_eq!(rows(&all), samples);
     let most = 20_000 * 17 + 16 * 70_001; // and the table of lanes
@@ -88,11 +89,14 @@ fn what_is_read_is_sorted_within_the_range_and_free_of_repeats_but_not_copied_wh
     put(&head, &samples);
     let range = TimeRange { t0: Timestamp::from_nanos(100), t1: Timestamp::from_nanos(1400) };
     let pieces = head.pieces(PV, range);
-    let times = pieces.iter().flat_map(|piece| &piece.batch.times()[piece.rows.clone()]);
+    let times = pieces.iter().flat_map(|piece| &piece.chunk.times()[piece.rows.clone()]);
     let times: Vec<i64> = times.map(|time| time.nanos()).collect();
     assert_eq!(times, (100..1400).collect::<Vec<i64>>(), "every second one is a repeat");
     let again = head.pieces(PV, range);
-    assert!(Arc::ptr_eq(&pieces[0].batch, &again[0].batch));
+    let (Chunk::Rows(first), Chunk::Rows(same)) = (&pieces[0].chunk, &again[0].chunk) else {
+        panic!("numbers are rows")
+    };
+    assert!(Arc::ptr_eq(first, same));
     assert!(head.take_repeats() > 0);
 }
 
@@ -125,7 +129,7 @@ fn pages_that_go_from_lane_to_lane_keep_what_they_hold_apart() {
             0 => Record::Sample(taken.clone()),
             _ => Record::Samples(Batch::of(&taken)),
         };
-        head.append(&[(PvId(pv), record)]);
+        head.append(&[(PvId(pv), record)], &mut Differences::default());
         expected[pv as usize].push(taken);
     }
     for (pv, expected) in (0..LANES).zip(expected) {
@@ -162,7 +166,7 @@ fn memory_that_a_head_takes_is_counted_and_given_back_to_the_next() {
     for _ in 0..3 {
         let head = Head::new(&pool);
         for pv in 0..1000 {
-            head.append(&[(PvId(pv), Record::Sample(sample(1, Value::F64(0.5))))]);
+            head.append(&[(PvId(pv), Record::Sample(sample(1, Value::F64(0.5))))], &mut Differences::default());
         }
         assert!((280_000..400_000).contains(&head.bytes()), "{}", head.bytes());
     }

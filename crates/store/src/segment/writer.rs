@@ -16,6 +16,7 @@ use crate::{
     Summary, block,
     codec::Effort,
     disk::Disk,
+    frames::Frames,
     segment_format::{HEADER_LEN, MAGIC, PAGE_RECORDS, TABLES, TAIL_MAGIC, VERSION},
 };
 
@@ -116,6 +117,13 @@ impl SegmentWriter {
         let start = self.buffer.len();
         block::put(&mut self.buffer, pv, batch, effort);
         self.enter(pv, batch, start, effort)
+    }
+
+    /// Adds frames as one block.
+    pub(crate) fn add_frames(&mut self, pv: PvId, frames: &Frames, effort: Effort) -> io::Result<()> {
+        let start = self.buffer.len();
+        block::put_frames(&mut self.buffer, pv, frames, effort);
+        self.enter(pv, frames.samples(), start, effort)
     }
 
     /// Adds a block of a PV as it was written before. The batch is what it holds.

@@ -1,0 +1,157 @@
+//! Arrays in the head: as frames where they hardly differ from one to the next, else in batches like texts.
+
+use std::{ops::Range, sync::Arc};
+
+use sample::{Batch, Column, PvId, Sample, Value};
+
+use super::lanes::{CHUNK_BYTES, Lanes, OPEN_BYTES_MAX, OPEN_ROWS_MAX, Open, Taken};
+use crate::{
+    frames::{FRAME_BYTES_MIN, Facts, Film, Offered, are_alike},
+    head::Chunk,
+    log_arrays::Differences,
+};
+
+/// An array that comes: one of a batch, or that of a sample.
+#[derive(Clone, Copy)]
+pub(super) enum Arrived<'a> {
+    Row(&'a Batch, usize),
+    Sample(&'a Sample),
+}
+
+impl<'a> Arrived<'a> {
+    fn facts(self) -> Facts<'a> {
+        match self {
+            Arrived::Row(batch, row) => Facts::of_row(batch, row),
+            Arrived::Sample(sample) => Facts::of(sample),
+        }
+    }
+
+    /// Its elements, among others in a column.
+    fn elements(self) -> (&'a Column, Range<usize>) {
+        match self {
+            Arrived::Row(batch, row) => {
+                let Column::Array(arrays) = batch.values() else { unreachable!("the caller looked at the type") };
+                (arrays.elements(), arrays.range(row))
+            }
+            Arrived::Sample(sample) => {
+                let Value::Array(elements) = &sample.value else { unreachable!("the caller looked at the type") };
+                (elements, 0..elements.len())
+            }
+        }
+    }
+}
+
+impl Lanes {
+    /// Takes an array of numbers, and tells what changes in it from the one before.
+    pub(super) fn push_array(&mut self, pv: PvId, arrived: Arrived, taken: &mut Taken, differences: &mut Differences) {
+        taken.samples += 1;
+        let lane = self.lane(pv, taken);
+        let (elements, range) = arrived.elements();
+        let bytes = range.len() * (elements.byte_size() / elements.len().max(1));
+        if bytes >= FRAME_BYTES_MIN && lane.open != Open::Film {
+            self.begin_film(pv, arrived, taken);
+        }
+        if let Some(other) = self.other.get_mut(&pv)
+            && let Some(film) = &mut other.film
+        {
+            let before = film.byte_size();
+            let offered = film.offer(arrived.facts(), elements, range, differences.room());
+            taken.bytes += film.byte_size() as isize - before as isize;
+            match offered {
+                Offered::Taken => return differences.push(),
+                Offered::Repeat => {
+                    taken.repeats += 1;
+                    return differences.push();
+                }
+                Offered::TakenAfter(full) => {
+                    taken.bytes += (full.byte_size() + CHUNK_BYTES) as isize;
+                    other.sealed.push(Chunk::Frames(full));
+                    return differences.push();
+                }
+                Offered::Refused => {}
+            }
+        }
+        differences.push_whole();
+        self.push_to_batch(pv, arrived, taken);
+    }
+
+    /// Begins a film with the last array, if the one that comes may be the second.
+    fn begin_film(&mut self, pv: PvId, arrived: Arrived, taken: &mut Taken) {
+        let Some((batch, row)) = self.last_array(pv) else { return };
+        let Column::Array(arrays) = batch.values() else { return };
+        let before = (arrays.elements(), arrays.range(row));
+        if arrived.facts().time <= batch.times()[row] || !are_alike(arrived.elements(), before) {
+            return;
+        }
+        let last = self.take_last_array(pv, taken);
+        let film = Film::new(last);
+        taken.bytes += film.byte_size() as isize;
+        self.other.entry(pv).or_default().film = Some(film);
+        self.plain[pv.0 as usize].open = Open::Film;
+    }
+
+    /// The array that came last, if it is in a batch.
+    fn last_array(&self, pv: PvId) -> Option<(&Batch, usize)> {
+        let other = self.other.get(&pv)?;
+        let batch = match (self.plain[pv.0 as usize].open, other.sealed.last()) {
+            (Open::Batch, _) => other.open.as_ref()?,
+            (Open::Nowhere, Some(Chunk::Rows(batch))) if batch.len() == 1 => batch,
+            _ => return None,
+        };
+        Some((batch, batch.len().checked_sub(1)?))
+    }
+
+    /// Takes that out of its batch, and seals what is left of it.
+    fn take_last_array(&mut self, pv: PvId, taken: &mut Taken) -> Batch {
+        let other = self.other.entry(pv).or_default();
+        if let Some(open) = other.open.take() {
+            taken.bytes -= open.byte_size() as isize;
+            self.plain[pv.0 as usize].open = Open::Nowhere;
+            let before = open.len() - 1;
+            if before == 0 {
+                return open;
+            }
+            let rest = open.slice(0..before);
+            taken.bytes += rest.byte_size() as isize;
+            other.open = Some(rest);
+            self.plain[pv.0 as usize].open = Open::Batch;
+            self.seal(pv, taken);
+            return open.slice(before..before + 1);
+        }
+        match other.sealed.pop() {
+            Some(Chunk::Rows(batch)) => {
+                taken.bytes -= (batch.byte_size() + CHUNK_BYTES) as isize;
+                Arc::unwrap_or_clone(batch)
+            }
+            _ => unreachable!("the caller has seen it"),
+        }
+    }
+
+    /// Puts an array into the open batch.
+    fn push_to_batch(&mut self, pv: PvId, arrived: Arrived, taken: &mut Taken) {
+        let value_type = match arrived {
+            Arrived::Row(batch, _) => batch.value_type(),
+            Arrived::Sample(sample) => sample.value.value_type(),
+        };
+        let open = self.other.get(&pv).and_then(|other| other.open.as_ref());
+        let has_room = |open: &Batch| {
+            open.value_type() == value_type && open.len() < OPEN_ROWS_MAX && open.byte_size() < OPEN_BYTES_MAX
+        };
+        if !open.is_some_and(has_room) {
+            self.seal(pv, taken);
+        }
+        let open = self.other.entry(pv).or_default().open.get_or_insert_with(|| Batch::new(value_type));
+        let before = open.byte_size();
+        let fits = match arrived {
+            Arrived::Row(batch, row) => open.extend_from(batch, row..row + 1),
+            Arrived::Sample(sample) => open.push(sample),
+        };
+        assert!(fits, "the types were compared above");
+        taken.bytes += (open.byte_size() - before) as isize;
+        let full = open.len() >= OPEN_ROWS_MAX || open.byte_size() >= OPEN_BYTES_MAX;
+        self.plain[pv.0 as usize].open = Open::Batch;
+        if full {
+            self.seal(pv, taken);
+        }
+    }
+}
