@@ -70,6 +70,9 @@ pub(crate) const ALL: &[Case] = &[
     case("frames-i32-100k", "100,000 integers of which the first changes", |bench| {
         frames::frames(bench, Frame::FirstOfI32, 100_000)
     }),
+    case("frames-noise-100k", "the same, the others noise in every bit", |bench| {
+        frames::frames(bench, Frame::FirstOfNoise, 100_000)
+    }),
     case("frames-digitiser", "10,000 elements of 14 bits, a pulse in noise", |bench| {
         frames::frames(bench, Frame::Digitiser, 10_000)
     }),

@@ -7,10 +7,12 @@ use super::{Noise, START};
 /// What the frames of a PV are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
-    /// 64-bit floats of which only the first changes from frame to frame: the ESS test.
+    /// A ramp of 64-bit floats of which only the first changes from frame to frame: the ESS test.
     FirstOfF64,
-    /// 32-bit integers of which only the first changes: the same test.
+    /// A ramp of 32-bit integers of which only the first changes: the same test.
     FirstOfI32,
+    /// The same with noise in every bit of the others, so that no first frame of a block gets smaller.
+    FirstOfNoise,
     /// A digitiser of 14 bits that sees a pulse in noise.
     Digitiser,
 }
@@ -27,8 +29,11 @@ pub(crate) struct Frames {
 impl Frames {
     pub(crate) fn new(frame: Frame, len: usize, seed: u64) -> Frames {
         let mut noise = Noise::new(seed);
-        let floats = (0..len).map(|_| noise.gauss()).collect();
-        let integers = (0..len).map(|_| noise.bits() as i32).collect();
+        let floats = (0..len).map(|place| 0.1 * place as f64).collect();
+        let integers = match frame {
+            Frame::FirstOfNoise => (0..len).map(|_| noise.bits() as i32).collect(),
+            _ => (0..len as i32).collect(),
+        };
         Frames { frame, noise, row: 0, floats, integers }
     }
 
@@ -36,7 +41,7 @@ impl Frames {
     pub(crate) fn bytes(&self) -> usize {
         match self.frame {
             Frame::FirstOfF64 => self.floats.len() * 8,
-            Frame::FirstOfI32 => self.integers.len() * 4,
+            Frame::FirstOfI32 | Frame::FirstOfNoise => self.integers.len() * 4,
             Frame::Digitiser => self.floats.len() * 2,
         }
     }
@@ -48,7 +53,7 @@ impl Frames {
         let len = self.floats.len();
         let mut elements = match self.frame {
             Frame::FirstOfF64 => Column::F64(Vec::with_capacity(count * len)),
-            Frame::FirstOfI32 => Column::I32(Vec::with_capacity(count * len)),
+            Frame::FirstOfI32 | Frame::FirstOfNoise => Column::I32(Vec::with_capacity(count * len)),
             Frame::Digitiser => Column::I16(Vec::with_capacity(count * len)),
         };
         (0..count as i64).for_each(|row| self.put(&mut elements, self.row + row));
