@@ -11,7 +11,10 @@
 
 use std::{
     io,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::Ordering::{Relaxed, Release},
+    },
     time::Duration,
 };
 
@@ -139,7 +142,7 @@ impl Engine {
             self.take_again();
         }
         flushing.pending = None;
-        self.flushing_segment.store(u64::MAX, Relaxed);
+        self.flushing_segment.store(u64::MAX, Release);
         self.head_room.notify_all();
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! When the catalogue has what was told as failed: what is in memory of it is made anew, so that everybody sees what the next
 //! start would find.
 
-use std::sync::{MutexGuard, atomic::Ordering::Relaxed};
+use std::sync::{Arc, MutexGuard, atomic::Ordering::Acquire};
 
-use crate::{Error, engine::Engine, manifest::Manifest};
+use crate::{Error, engine::Engine, manifest::Manifest, segment::Segment};
 
 impl Engine {
     /// Takes over what was told as failed and holds. An error while nobody knows whether it does.
@@ -40,14 +40,20 @@ impl Engine {
 
     fn read_segments_anew(&self) -> Result<(), Error> {
         let current = self.snapshot().segments.clone();
-        let manifests = self.catalog.segments()?;
+        self.take_over_found(&current, self.catalog.segments()?);
+        self.newest.forget();
+        Ok(())
+    }
+
+    /// Takes over the segments that the catalogue was found to have; `current` are those that readers had before it was asked.
+    fn take_over_found(&self, current: &[Arc<Segment>], manifests: Vec<Manifest>) {
         let old: Vec<_> = current.iter().filter(|segment| !manifests.contains(&segment.manifest)).cloned().collect();
-        let flushing = self.flushing_segment.load(Relaxed); // its samples are in a head as yet
+        let flushing = self.flushing_segment.load(Acquire); // its samples are in a head as yet
+        // A flush that ended since the catalogue was asked has shown its segment itself.
+        let current = self.snapshot().segments.clone();
         let is_known = |manifest: &Manifest| current.iter().any(|segment| segment.manifest == *manifest);
         let is_new = |manifest: &Manifest| manifest.sequence != flushing && !is_known(manifest);
         self.take_over(&old, manifests.into_iter().filter(is_new).collect());
-        self.newest.forget();
-        Ok(())
     }
 
     /// Segments that an import has written and that are entered now, or never.
@@ -58,5 +64,32 @@ impl Engine {
         }
         let mut unentered = self.unentered.lock().expect("no holder of this lock panics");
         numbers.drain(..).for_each(|number| _ = unentered.remove(&number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sample::{
+        Alarm, Method, Protocol, PvName, PvSettings, PvState, Record, Sample, Sink, TimeRange, Timestamp, Value,
+    };
+
+    use crate::{Config, Store};
+
+    #[test]
+    fn a_segment_that_is_flushed_meanwhile_is_taken_over_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_nanos(0);
+        let store = Store::open(Config::new(folder.path()), now).unwrap();
+        let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+        let pv = store.writer().register(&[(PvName::new("S").unwrap(), settings)], now).unwrap()[0].id;
+        let sample = Sample { time: now, value: Value::F64(1.0), alarm: Alarm::default(), pulse: 0, stamp: None };
+        store.writer().append(&[(pv, Record::Sample(sample))], now).unwrap();
+        let engine = &store.engine;
+        let before = engine.snapshot().segments.clone();
+        engine.flush(now).unwrap();
+        engine.take_over_found(&before, engine.catalog.segments().unwrap());
+        assert_eq!(engine.snapshot().segments.len(), 1);
+        let samples = store.reader().samples(pv, TimeRange::ALL).map(|batch| batch.unwrap().len());
+        assert_eq!(samples.sum::<usize>(), 1);
     }
 }

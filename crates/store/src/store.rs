@@ -34,7 +34,7 @@ const LOCK: &str = "lock";
 #[derive(Debug)]
 pub struct Store {
     threads: Option<Threads>,
-    engine: Arc<Engine>,
+    pub(crate) engine: Arc<Engine>,
 }
 
 impl Store {
