@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from archiver import Pvark, run_program
+from archiver import ROOT, Pvark, run_program
 from ioc import Ioc
 from waiting import wait_for
+
+sys.path.insert(0, str(ROOT / "clients/python/examples"))
+read_segment = pytest.importorskip("read_segment", reason="pcodec, zstandard or xxhash is not installed")
 
 RECORDS = "".join(f'record(calc, "B:{i}") {{ field(SCAN, ".1 second") field(CALC, "VAL+1") }}\n' for i in range(20))
 RECORDS += 'record(stringin, "B:text") { field(PINI, "YES") field(VAL, "words") }\n'
@@ -205,7 +209,8 @@ def test_a_flipped_byte_is_found_named_and_costs_only_its_block(tmp_path: Path, 
         assert segments, list(server.data.rglob("*"))
         segment = max(segments, key=lambda path: path.stat().st_size)
         contents = bytearray(segment.read_bytes())
-        contents[100] ^= 0x40  # in the first block
+        place = read_segment.segment(bytes(contents))["B:0"][3]  # of its first block
+        contents[place + 50] ^= 0x40
         segment.write_bytes(contents)
 
         answer = run_program("check", "--data", server.data)
