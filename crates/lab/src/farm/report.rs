@@ -54,14 +54,8 @@ pub(crate) fn done_pva(case: &str, tallies: &[pva::Tally], passed: Passed, form:
         ("pva monitors", counts.monitors as f64, ""),
         ("pva searches", counts.searches as f64, ""),
         ("pva names searched", counts.names_searched as f64, ""),
-        ("time", passed.wall, "s"),
-        ("processor time", passed.cpu, "s"),
-        ("processor time per pva update sent", passed.cpu * 1e6 / counts.updates.max(1) as f64, "µs"),
-        ("peak memory", measure::peak_memory_mib(), "MiB"),
     ];
-    for (metric, value, unit) in lines {
-        measure::print(&Measured { bench: BENCH, case, metric, value, unit }, form);
-    }
+    print(case, &lines, passed, ("processor time per pva update sent", counts.updates), form);
 }
 
 /// What was done.
@@ -93,12 +87,19 @@ pub(crate) fn done(case: &str, tallies: &[Tally], passed: Passed, form: Form) {
         ("beacons", counters.beacons as f64, ""),
         ("requests refused", counters.errors as f64, ""),
         ("sent on circuits", counters.bytes as f64 / 1e6, "MB"),
+    ];
+    print(case, &lines, passed, ("processor time per update sent", counters.sent), form);
+}
+
+/// Prints counts, and behind them what the time and each update sent has cost.
+fn print(case: &str, counts: &[(&str, f64, &str)], passed: Passed, (per_update, sent): (&str, u64), form: Form) {
+    let costs = [
         ("time", passed.wall, "s"),
         ("processor time", passed.cpu, "s"),
-        ("processor time per update sent", passed.cpu * 1e6 / counters.sent.max(1) as f64, "µs"),
+        (per_update, passed.cpu * 1e6 / sent.max(1) as f64, "µs"),
         ("peak memory", measure::peak_memory_mib(), "MiB"),
     ];
-    for (metric, value, unit) in lines {
+    for (metric, value, unit) in counts.iter().chain(&costs).copied() {
         measure::print(&Measured { bench: BENCH, case, metric, value, unit }, form);
     }
 }
