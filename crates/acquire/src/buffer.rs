@@ -25,6 +25,8 @@ pub(crate) struct Buffer {
 struct Queue {
     facts: Vec<(PvId, Fact)>,
     bytes: usize,
+    /// How many of them were not drained yet.
+    waiting: usize,
     /// By cause too: what a full queue lost before the store was known to refuse is not the store's loss.
     losses: HashMap<(PvId, GapCause), Gap>,
     /// Where the last of them that was drained ends. A gap is known by where it begins: of two that began at the same time the
@@ -83,6 +85,7 @@ impl Buffer {
 
     fn take(&self, mut queue: MutexGuard<'_, Queue>, pv: PvId, fact: Fact, size: usize) {
         queue.bytes += size;
+        queue.waiting += size;
         queue.facts.push((pv, fact));
         if queue.facts.len() == 1 {
             self.filled.notify_one();
@@ -96,7 +99,7 @@ impl Buffer {
             queue = self.filled.wait_timeout(queue, patience).unwrap_or_else(PoisonError::into_inner).0;
         }
         let facts = std::mem::take(&mut queue.facts);
-        let bytes = facts.iter().map(|(_, fact)| FACT_BYTES + payload_bytes(fact)).sum();
+        let bytes = std::mem::take(&mut queue.waiting);
         let lost = std::mem::take(&mut queue.losses);
         queue.ended.extend(lost.iter().filter_map(|(key, gap)| Some((*key, gap.to?))));
         let losses = lost.into_iter().map(|((pv, _), gap)| (pv, gap)).collect();

@@ -267,10 +267,13 @@ impl Column {
     /// Takes all values out. Of numbers the memory stays.
     pub fn clear(&mut self) {
         each!(self,
-            v => v.clear(),
-            s => *s = Strings::default(),
-            b => *b = Blobs::default(),
-            a => *a = Arrays::new(a.elements.value_type().element))
+        v => v.clear(),
+        s => *s = Strings::default(),
+        b => *b = Blobs::default(),
+        a => {
+            a.ends.clear();
+            a.elements.clear();
+        })
     }
 
     /// Adds a value; refused (false) if it is of another type.

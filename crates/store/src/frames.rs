@@ -49,6 +49,18 @@ pub(crate) fn without_arrays(record: &Record, rows: Range<usize>) -> Batch {
     }
 }
 
+/// A sample with an empty array, in a batch that may have held another before.
+pub(crate) fn single<'a>(room: &'a mut Option<Batch>, sample: &Sample) -> &'a Batch {
+    let value_type = sample.value.value_type();
+    if room.as_ref().is_none_or(|batch| batch.value_type() != value_type) {
+        *room = None;
+    }
+    let batch = room.get_or_insert_with(|| Batch::new(value_type));
+    batch.clear();
+    push(batch, Facts::of(sample));
+    batch
+}
+
 fn bare(batch: &Batch, rows: Range<usize>) -> Batch {
     let (mut alarms, mut pulses, mut stamps) = (Runs::default(), Runs::default(), Stamps::default());
     alarms.extend_from(batch.alarms(), rows.clone());
@@ -139,9 +151,8 @@ impl Frames {
         self.samples.byte_size() + self.first.byte_size() + self.changes.byte_size()
     }
 
-    /// Whether another array would make more of them than a block may have.
-    pub(crate) fn is_full(&self) -> bool {
-        let bytes = self.first.byte_size();
+    /// Whether another array would make more of them than a block may have. An array has so many bytes.
+    fn is_full_of(&self, bytes: usize) -> bool {
         self.len() >= BLOCK_ROWS_MAX
             || (self.len() + 1) * bytes > FRAMES_BYTES_MAX
             || self.changes.byte_size() >= CHANGED_BYTES_MAX.max(bytes)
@@ -215,6 +226,8 @@ pub(crate) struct Film {
     frames: Arc<Frames>,
     /// The newest array.
     last: Column,
+    /// What arrays of this length take: kept, because looking at two of them for each that comes is two waits for memory.
+    array_bytes: usize,
 }
 
 /// What became of an array that was offered to a film.
@@ -237,7 +250,8 @@ impl Film {
         let Column::Array(arrays) = sample.into_values() else { unreachable!("only arrays are filmed") };
         let first = Arc::new(arrays.into_elements());
         let last = Column::clone(&first);
-        Film { frames: Arc::new(Frames { samples, first, changes: Changes::default() }), last }
+        let array_bytes = last.byte_size();
+        Film { frames: Arc::new(Frames { samples, first, changes: Changes::default() }), last, array_bytes }
     }
 
     /// Offers it the array that lies at `range` in a column. If it is taken or a repeat, what changes from the last one to it is
@@ -264,7 +278,7 @@ impl Film {
             none.follow(difference, &mut self.last);
             return Offered::Repeat;
         }
-        let full = self.frames.is_full();
+        let full = self.frames.is_full_of(self.array_bytes);
         let mut apart = Changes::default();
         // Readers may share what is there; then they keep it, and a copy grows.
         let changes = if full { &mut apart } else { &mut Arc::make_mut(&mut self.frames).changes };
@@ -290,7 +304,7 @@ impl Film {
 
     /// The memory taken, roughly.
     pub(crate) fn byte_size(&self) -> usize {
-        self.frames.byte_size() + self.last.byte_size()
+        self.frames.samples.byte_size() + self.frames.changes.byte_size() + 2 * self.array_bytes
     }
 }
 

@@ -62,17 +62,21 @@ impl Differences {
 
 /// What a file of the log has of the arrays of each PV: the frame of the last one, and how many differences may follow it.
 #[derive(Debug, Default)]
-pub(crate) struct Written(HashMap<PvId, (u64, u32)>);
+pub(crate) struct Written {
+    lasts: HashMap<PvId, (u64, u32)>,
+    /// Single samples on their way; kept for its memory.
+    single: Option<Batch>,
+}
 
 impl Written {
     /// Another file begins.
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.lasts.clear();
     }
 
     /// A whole array of a PV is put into a frame.
     pub(crate) fn whole(&mut self, pv: PvId, frame: u64) -> Seen {
-        match self.0.insert(pv, (frame, DIFFERENCES_MAX)) {
+        match self.lasts.insert(pv, (frame, DIFFERENCES_MAX)) {
             None => Seen::First,
             Some(_) => Seen::Before,
         }
@@ -80,7 +84,7 @@ impl Written {
 
     /// How many differences may follow the last array.
     pub(crate) fn room(&self, pv: PvId) -> usize {
-        self.0.get(&pv).map_or(0, |(_, left)| *left as usize)
+        self.lasts.get(&pv).map_or(0, |(_, left)| *left as usize)
     }
 
     /// Writes samples as the differences of their arrays. The kind of the record stands there already.
@@ -92,12 +96,19 @@ impl Written {
         rows: Range<usize>,
         differences: impl Iterator<Item = &'a [u8]>,
     ) {
-        let (last, left) = self.0.entry(pv).or_default();
+        let (last, left) = self.lasts.entry(pv).or_default();
         *left = left.saturating_sub(rows.len() as u32);
         put_varint(out, u64::from(pv.0));
         put_varint(out, frame - std::mem::replace(last, frame));
-        let samples = frames::without_arrays(record, rows);
-        plain::put_batch(out, &samples);
+        let divided;
+        let samples = match record {
+            Record::Sample(sample) => frames::single(&mut self.single, sample),
+            _ => {
+                divided = frames::without_arrays(record, rows);
+                &divided
+            }
+        };
+        plain::put_batch(out, samples);
         differences.for_each(|difference| out.extend_from_slice(difference));
         plain::put_stamps(out, samples.stamps(), samples.len());
     }
