@@ -165,6 +165,8 @@ impl<S: Sink> Shared<S> {
         let pv = entry.id;
         let generation = self.next_generation.fetch_add(1, Relaxed);
         let mut channel = Channel::new(entry.clone(), now);
+        // Rows find each PV in one place or the other, and not on the way: what it then hands over they would not count.
+        let ledger = lock(&self.ledger);
         if let Some(former) = self.slot(pv) {
             self.unsubscribe(pv, former.generation);
             channel = std::mem::replace(&mut *former.lock(), Channel::gone(entry.clone(), now));
@@ -177,6 +179,7 @@ impl<S: Sink> Shared<S> {
         let scanned = channel.is_scanned();
         let slot = Arc::new(Slot { generation, channel: Mutex::new(channel) });
         self.write_channels().insert(pv, slot.clone());
+        drop(ledger);
         if scanned {
             lock(&self.scanned).insert(pv, slot);
         } else {

@@ -21,6 +21,7 @@ use sample::{
 };
 
 pub use account::Account;
+pub(crate) use row::encode;
 pub use row::{BrokenRow, Origin, RowHead, account_in};
 
 use crate::{
@@ -107,7 +108,7 @@ fn bytes(row: &Sample) -> Option<&[u8]> {
 }
 
 fn row(head: RowHead, from: Timestamp, accounts: &[(PvId, Account)]) -> Fact {
-    let value = Value::Array(Column::U8(row::encode(head, from, accounts)));
+    let value = Value::Array(Column::U8(encode(head, from, accounts)));
     Fact::Own(Sample { time: from, value, alarm: Alarm::default(), pulse: 0, stamp: None })
 }
 
@@ -199,8 +200,13 @@ impl<S: Sink> Shared<S> {
             }
             slots.sort_unstable_by_key(|(pv, _)| *pv);
             let mut accounts: Vec<(PvId, Account)> = Vec::new();
+            // All are held until the row is in the queue. A sample that got in before the row without being counted in it would be
+            // forgotten after a kill, because only what lies behind the row is counted anew.
+            let mut held = Vec::with_capacity(slots.len());
             for (pv, slot) in slots.iter() {
-                let account = slot.lock().settle(scale);
+                let mut channel = slot.lock();
+                let account = channel.settle(scale);
+                held.push(channel);
                 if !account.is_empty() {
                     accounts.push((*pv, account));
                 }

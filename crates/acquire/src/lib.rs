@@ -17,6 +17,7 @@ mod buffer;
 mod channel;
 mod control;
 mod convert;
+pub mod fuzz;
 mod lag;
 mod ledger;
 mod sampling;

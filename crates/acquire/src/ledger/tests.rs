@@ -1,6 +1,10 @@
 //! The ledger against losses that are made on purpose: each is in the rows, under its cause, and every update is accounted for.
 
-use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use epics::{Event, Key, Reading};
 use sample::{LEDGER_SHARES, Method, PvId, Record, Timestamp, Value, ledger_share};
@@ -175,6 +179,44 @@ async fn rows_follow_each_other_without_a_break_and_are_written_when_a_flush_beg
             .collect()
     };
     assert!(samples().contains(&true) && !samples().last().unwrap(), "rows come behind the samples that they count");
+}
+
+/// After a kill the samples behind the last row are counted anew, so what lies before a row must be what it counts: no more, no less.
+#[tokio::test]
+async fn a_row_counts_what_lies_before_it_also_while_samples_come_from_all_sides() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 30);
+    let control = acquire.control();
+    let pvs: Vec<PvId> = (0..256).map(|n| add(&control, &format!("P{n}"), None).0).collect();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for share in pvs.chunks(128) {
+            let (acquire, is_over) = (&acquire, &is_over);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::SeqCst) {
+                    share.iter().for_each(|pv| send(acquire, *pv, update(0, false)));
+                }
+            });
+        }
+        (0..500).for_each(|_| acquire.shared().keep_ledger(now(), Occasion::End));
+        is_over.store(true, Ordering::SeqCst);
+    });
+    acquire.finish();
+    let mut behind: BTreeMap<PvId, u64> = BTreeMap::new();
+    let mut compared = 0;
+    for (id, record) in lock(&sink.records).iter() {
+        let Record::Own(row) = record else {
+            *behind.entry(*id).or_default() += record.samples() as u64;
+            continue;
+        };
+        let share = (id.0 - OWN) as usize;
+        for pv in pvs.iter().filter(|pv| ledger_share(**pv) == share) {
+            let told = account_in(bytes(row).unwrap(), row.time, *pv).unwrap().1.map_or(0, |account| account.stored);
+            assert_eq!(told, behind.remove(pv).unwrap_or_default(), "of {pv:?} at {}", row.time);
+            compared += told;
+        }
+    }
+    assert!(compared > 0 && behind.values().all(|samples| *samples == 0), "{compared} compared, left are {behind:?}");
 }
 
 #[test]
