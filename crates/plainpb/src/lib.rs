@@ -1,0 +1,27 @@
+//! The files of the EPICS Archiver Appliance (PlainPB), and its raw answers, read as they are.
+//!
+//! ```text
+//!   line      escapes, and protobuf fields one by one: bytes of any origin
+//!   payload   the types of samples      header    whose samples a file or chunk holds
+//!   rows      lines ──► batches         chunks    a whole answer or file in memory ──► batches
+//!   tape      bytes at a place: a file, or a piece of a tar file
+//!   file      one file: found by time, read lazily
+//!   key       names of PVs ◄──► paths   folder    which files there are       archive   all of them as an `OldArchive`
+//! ```
+//!
+//! What cannot be read is left out and counted; nothing here panics on what a file holds, or allocates more than a line has.
+
+#![deny(missing_docs)]
+
+mod chunks;
+mod fields;
+mod header;
+mod line;
+mod payload;
+mod rows;
+
+pub use chunks::{Chunk, read_chunks};
+pub use fields::{FieldValue, loss, metadata_of};
+pub use header::Header;
+pub use payload::Payload;
+pub use rows::{Damage, Rows};
