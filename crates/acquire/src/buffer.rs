@@ -25,8 +25,6 @@ pub(crate) struct Buffer {
 struct Queue {
     facts: Vec<(PvId, Fact)>,
     bytes: usize,
-    /// How many of them were not drained yet.
-    waiting: usize,
     /// By cause too: what a full queue lost before the store was known to refuse is not the store's loss.
     losses: HashMap<(PvId, GapCause), Gap>,
     /// Where the last of them that was drained ends. A gap is known by where it begins: of two that began at the same time the
@@ -42,8 +40,6 @@ pub(crate) struct Drained {
     pub(crate) facts: Vec<(PvId, Fact)>,
     /// A gap for each PV and cause that lost samples since the last time.
     pub(crate) losses: Vec<(PvId, Gap)>,
-    /// To be given back with `release`.
-    pub(crate) bytes: usize,
     /// Nothing more will come.
     pub(crate) closed: bool,
 }
@@ -85,7 +81,6 @@ impl Buffer {
 
     fn take(&self, mut queue: MutexGuard<'_, Queue>, pv: PvId, fact: Fact, size: usize) {
         queue.bytes += size;
-        queue.waiting += size;
         queue.facts.push((pv, fact));
         if queue.facts.len() == 1 {
             self.filled.notify_one();
@@ -99,11 +94,10 @@ impl Buffer {
             queue = self.filled.wait_timeout(queue, patience).unwrap_or_else(PoisonError::into_inner).0;
         }
         let facts = std::mem::take(&mut queue.facts);
-        let bytes = std::mem::take(&mut queue.waiting);
         let lost = std::mem::take(&mut queue.losses);
         queue.ended.extend(lost.iter().filter_map(|(key, gap)| Some((*key, gap.to?))));
         let losses = lost.into_iter().map(|((pv, _), gap)| (pv, gap)).collect();
-        Drained { facts, losses, bytes, closed: queue.closed }
+        Drained { facts, losses, closed: queue.closed }
     }
 
     /// The store has taken what was drained.
@@ -144,6 +138,11 @@ impl Buffer {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What counts of a fact as long as it is in the queue, or with the writer.
+pub(crate) fn bytes(fact: &Fact) -> usize {
+    FACT_BYTES + payload_bytes(fact)
 }
 
 fn payload_bytes(fact: &Fact) -> usize {
@@ -188,7 +187,7 @@ mod tests {
         let held = buffer.drain(Duration::ZERO);
         buffer.store_refused();
         assert_eq!(buffer.offer(PvId(1), sample(2), Timestamp::from_nanos(2)), Offered::Lost(GapCause::StoreRefused));
-        buffer.release(held.bytes);
+        buffer.release(held.facts.iter().map(|(_, fact)| bytes(fact)).sum());
         assert_eq!(buffer.offer(PvId(1), sample(3), Timestamp::from_nanos(3)), Offered::Taken);
     }
 

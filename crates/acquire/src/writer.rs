@@ -1,12 +1,12 @@
 //! The writer: takes facts out of the buffer, groups samples into batches per PV, and hands them to the store.
 
-use std::{sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration, vec};
 
 use sample::{Batch, PvId, Record, Roster, Sample, Sink, Timestamp, Value};
 
 use crate::{
     acquire::{Shared, now},
-    buffer::Drained,
+    buffer::{self, Drained},
     channel::Fact,
     ledger::Occasion,
 };
@@ -27,6 +27,10 @@ const RETRIES_AT_END: usize = 4;
 /// and whoever reads it should not have to take it so.
 const BATCH_BYTES_MAX: usize = 1 << 20;
 
+/// What is handed to the store at once. When the writer is behind the queue may hold much more: then there is room again after
+/// each part, and the store sees in time that its head is full.
+const APPEND_BYTES_MAX: usize = 8 << 20;
+
 /// Arrays from this size on stay as they came: a batch would be one more copy of them, just when the writer is behind and several
 /// of a PV come at once. 10,000 arrays of 4 kB at 14 Hz took 1.7 times the time in batches, and the writer never caught up.
 const ARRAY_BYTES_MAX: usize = 1 << 10;
@@ -37,11 +41,15 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
     let mut groups = Groups::default();
     loop {
         let before = now();
-        let drained = shared.buffer.drain(GATHER_MAX);
-        let closed = drained.closed;
-        let nothing = drained.facts.is_empty() && drained.losses.is_empty();
+        let Drained { facts, losses, closed } = shared.buffer.drain(GATHER_MAX);
+        let nothing = facts.is_empty() && losses.is_empty();
         if !nothing {
-            write(shared, groups.group(drained), before);
+            let (mut facts, mut hope) = (facts.into_iter(), Hope::Left);
+            while !facts.as_slice().is_empty() {
+                hope = write(shared, groups.group(&mut facts), before, hope);
+            }
+            let losses: Vec<_> = losses.into_iter().map(|(pv, gap)| (pv, Record::Gap(gap))).collect();
+            write(shared, (losses, 0), before, hope);
         } else if closed {
             return;
         }
@@ -60,29 +68,44 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
     }
 }
 
-fn write<S: Sink>(shared: &Arc<Shared<S>>, (records, bytes): (Vec<(PvId, Record)>, usize), before: Timestamp) {
+/// Whether a store that refuses is still waited for at the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hope {
+    Left,
+    GivenUp,
+}
+
+fn write<S: Sink>(
+    shared: &Arc<Shared<S>>,
+    (records, bytes): (Vec<(PvId, Record)>, usize),
+    before: Timestamp,
+    hope: Hope,
+) -> Hope {
+    if records.is_empty() {
+        return hope;
+    }
     let mut tries_at_end = 0;
     loop {
         let error = match shared.sink.append(&records, shared.alive(before)) {
             Ok(()) => {
                 shared.count_stored(&records);
                 shared.buffer.release(bytes);
-                return;
+                return hope;
             }
             Err(error) => error,
         };
-        if tries_at_end == 0 {
+        if tries_at_end == 0 && hope == Hope::Left {
             tracing::error!("the store refuses samples, they are kept in memory as long as there is room: {error}");
         }
         shared.buffer.store_refused();
-        if shared.buffer.wait_closed(RETRY_AFTER) {
+        if hope == Hope::Left && shared.buffer.wait_closed(RETRY_AFTER) {
             tries_at_end += 1;
             std::thread::sleep(RETRY_AFTER);
         }
-        if tries_at_end > RETRIES_AT_END {
+        if hope == Hope::GivenUp || tries_at_end > RETRIES_AT_END {
             shared.count_refused(&records);
             shared.buffer.release(bytes);
-            return;
+            return Hope::GivenUp;
         }
     }
 }
@@ -102,11 +125,15 @@ struct Last {
 }
 
 impl Groups {
-    /// Samples of a PV become batches of one type; among facts of one PV the order stays. With the bytes to release.
-    fn group(&mut self, drained: Drained) -> (Vec<(PvId, Record)>, usize) {
+    /// Samples of a PV become batches of one type; among facts of one PV the order stays. Takes as many facts as are appended at
+    /// once, and says how many bytes are to be released for them.
+    fn group(&mut self, facts: &mut vec::IntoIter<(PvId, Fact)>) -> (Vec<(PvId, Record)>, usize) {
         self.made += 1;
-        let mut records: Vec<(PvId, Record)> = Vec::with_capacity(drained.facts.len() + drained.losses.len());
-        for (pv, fact) in drained.facts {
+        let (mut records, mut bytes) = (Vec::<(PvId, Record)>::new(), 0);
+        while bytes < APPEND_BYTES_MAX
+            && let Some((pv, fact)) = facts.next()
+        {
+            bytes += buffer::bytes(&fact);
             let place = pv.0 as usize;
             if place >= self.last.len() {
                 self.last.resize(place + 1, Last::default());
@@ -131,8 +158,7 @@ impl Groups {
             *last = Last { group: self.made, index: records.len() };
             records.push((pv, record));
         }
-        records.extend(drained.losses.into_iter().map(|(pv, gap)| (pv, Record::Gap(gap))));
-        (records, drained.bytes)
+        (records, bytes)
     }
 }
 
@@ -186,7 +212,7 @@ mod tests {
             (PvId(1), sample(4, Value::F64(4.0))),
             (PvId(2), sample(5, Value::F64(5.0))),
         ];
-        let (records, _) = Groups::default().group(Drained { facts, ..Drained::default() });
+        let (records, _) = Groups::default().group(&mut facts.into_iter());
         let sizes: Vec<(u32, usize)> = records.iter().map(|(pv, record)| (pv.0, record.samples())).collect();
         assert_eq!(sizes, [(1, 2), (2, 2), (1, 1), (1, 0), (1, 1)]);
     }
@@ -195,12 +221,28 @@ mod tests {
     fn batches_of_samples_that_come_at_once_are_divided_and_large_arrays_stay_apart() {
         let group = |bytes: usize, count: usize| {
             let array = || Value::Array(Column::U8(vec![7; bytes]));
-            let facts = (0..count).map(|n| (PvId(1), sample(n as i64, array()))).collect();
-            let (records, _) = Groups::default().group(Drained { facts, ..Drained::default() });
+            let facts: Vec<_> = (0..count).map(|n| (PvId(1), sample(n as i64, array()))).collect();
+            let (records, _) = Groups::default().group(&mut facts.into_iter());
             records.iter().map(|(_, record)| record.samples()).collect::<Vec<_>>()
         };
         assert_eq!(group(ARRAY_BYTES_MAX, 3), [1, 1, 1]);
         let small = group(ARRAY_BYTES_MAX - 1, 3000);
         assert!(small.len() > 2 && small[0] > 900, "{small:?}");
+    }
+
+    #[test]
+    fn what_waits_is_handed_over_in_parts_in_its_order() {
+        let array = || Value::Array(Column::U8(vec![7; 1 << 20]));
+        let mut facts = (0..20).map(|n| (PvId(1), sample(n, array()))).collect::<Vec<_>>().into_iter();
+        let (mut groups, mut times) = (Groups::default(), Vec::new());
+        while !facts.as_slice().is_empty() {
+            let (records, bytes) = groups.group(&mut facts);
+            assert!(records.len() <= 8 && bytes >= records.len() << 20, "{} records", records.len());
+            times.extend(records.iter().map(|(_, record)| match record {
+                Record::Sample(sample) => sample.time.nanos(),
+                other => panic!("{other:?}"),
+            }));
+        }
+        assert_eq!(times, (0..20).collect::<Vec<_>>());
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Lines},
     net::SocketAddr,
+    path::Path,
     process::{Child, ChildStdout, Command, Stdio},
 };
 
@@ -26,7 +27,12 @@ pub(crate) struct FarmReport(Vec<Value>);
 impl FarmProcess {
     /// Starts this program as a farm and waits until it serves.
     pub(crate) fn start(arguments: &[String]) -> Outcome<FarmProcess> {
-        let mut command = Command::new(std::env::current_exe()?);
+        FarmProcess::start_on(None, arguments)
+    }
+
+    /// The same on some cores only.
+    pub(crate) fn start_on(cores: Option<&str>, arguments: &[String]) -> Outcome<FarmProcess> {
+        let mut command = on_cores(cores, &std::env::current_exe()?);
         command.args(["ioc", "--json"]).args(arguments).stdout(Stdio::piped());
         let mut process = command.spawn()?;
         let stdout = process.stdout.take().ok_or("a farm without output")?;
@@ -58,6 +64,14 @@ impl FarmProcess {
         self.process.wait()?;
         Ok(FarmReport(found))
     }
+}
+
+/// A program that is to run on these cores, or on all that this one has.
+pub(crate) fn on_cores(cores: Option<&str>, program: &Path) -> Command {
+    let Some(cores) = cores else { return Command::new(program) };
+    let mut command = Command::new("taskset");
+    command.args(["-c", cores]).arg(program);
+    command
 }
 
 impl Drop for FarmProcess {

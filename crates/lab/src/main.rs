@@ -8,9 +8,12 @@ mod farm;
 mod farm_process;
 mod figures;
 mod measure;
+mod overload;
 mod papers;
+mod rate;
 mod shares;
 mod store_bench;
+mod trial;
 mod workload;
 
 use std::process::ExitCode;
@@ -37,6 +40,10 @@ enum Bench {
     Clients(clients::Options),
     /// The storage study of ESS: its scenarios with a farm, the archiver, and a check of every frame.
     Ess(ess::Options),
+    /// Scalars per second from IOCs into an archive without a loss, and the cost of each beside libca.
+    Rate(rate::Options),
+    /// More than the archiver can take, and what its clients notice of it.
+    Overload(overload::Options),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +53,8 @@ fn main() -> ExitCode {
         Bench::Ioc(options) => farm::run(&options),
         Bench::Clients(options) => clients::run(&options),
         Bench::Ess(options) => ess::run(&options),
+        Bench::Rate(options) => rate::run(&options),
+        Bench::Overload(options) => overload::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -210,6 +210,17 @@ impl<S: Source> Reactor<S> {
         }
     }
 
+    /// Sends what was made into messages, and no more of what waits: each update was then sent or still waits. Gives up at
+    /// `until`.
+    pub fn finish(&mut self, until: Instant) -> io::Result<()> {
+        let links = |server: &mut Server<S>| server.links.iter_mut().flatten().for_each(|link| link.circuit.hold());
+        self.servers.iter_mut().flatten().for_each(links);
+        while Instant::now() < until && self.servers.iter().flatten().any(Server::has_output) {
+            self.turn(Instant::now() + Duration::from_millis(5))?;
+        }
+        Ok(())
+    }
+
     fn server(&self, server: ServerId) -> Option<&Server<S>> {
         self.servers.get(server.0)?.as_ref()
     }
@@ -250,6 +261,10 @@ impl<S: Source> Reactor<S> {
 }
 
 impl<S: Source> Server<S> {
+    fn has_output(&self) -> bool {
+        self.links.iter().flatten().any(|link| !link.circuit.is_idle())
+    }
+
     /// When something is to be done without anything having arrived.
     fn due(&self) -> Option<Instant> {
         let beacon = (!self.pvs.settings.beacons.is_empty()).then_some(self.beacon.due);

@@ -29,6 +29,9 @@ use super::{
 /// Nobody waits longer for the end of a farm.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// What was made into messages is sent at the end, in so much time.
+const FLUSH: Duration = Duration::from_secs(5);
+
 /// A part of the PVs of a farm, as one server serves them.
 struct Part {
     plan: Arc<Plan>,
@@ -112,7 +115,7 @@ impl Farm {
         while Instant::now() < end && self.waiting() > 0 {
             self.reactor.turn(Instant::now() + Duration::from_millis(5))?;
         }
-        self.reactor.turn(Instant::now())?;
+        self.reactor.finish(Instant::now() + FLUSH)?;
         tally.waiting = self.waiting();
         for (server, _) in &self.servers {
             tally.counters += self.reactor.counters(*server);

@@ -170,6 +170,11 @@ impl Circuit {
         self.output.len() == self.taken && (self.holds_back || self.ready.is_empty())
     }
 
+    /// Makes no more messages of queued updates: what is left is what was begun.
+    pub fn hold(&mut self) {
+        self.holds_back = true;
+    }
+
     /// Updates that wait.
     pub fn waiting(&self) -> u64 {
         self.subscriptions.iter().map(|subscription| subscription.queue.len()).sum()

@@ -12,32 +12,39 @@ use std::{
 
 use serde_json::Value;
 
-use crate::store_bench::Outcome;
+use crate::{farm_process, store_bench::Outcome};
 
 const START_PATIENCE: Duration = Duration::from_secs(30);
 
 /// An archiver that runs.
-pub(super) struct Archiver {
+pub(crate) struct Archiver {
     program: PathBuf,
     process: Child,
     url: String,
     log: PathBuf,
     /// Its archive.
-    pub(super) data: PathBuf,
+    pub(crate) data: PathBuf,
 }
 
 impl Archiver {
-    pub(super) fn start(program: &Path, folder: &Path, servers: &[SocketAddr]) -> Outcome<Archiver> {
+    pub(crate) fn start(
+        program: &Path,
+        cores: Option<&str>,
+        folder: &Path,
+        servers: &[SocketAddr],
+        config_lines: &[String],
+    ) -> Outcome<Archiver> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let (data, log, config) = (folder.join("data"), folder.join("log"), folder.join("pvark.toml"));
         let servers = servers.iter().map(|server| format!("\"{server}\"")).collect::<Vec<_>>().join(", ");
         let text = format!(
-            "listen = \"127.0.0.1:{port}\"\ndata = {:?}\n[ca]\naddress_list = [{servers}]\nauto_address_list = false\n\
+            "listen = \"127.0.0.1:{port}\"\ndata = {:?}\n{}\n[ca]\naddress_list = [{servers}]\nauto_address_list = false\n\
              [pva]\naddress_list = []\nauto_address_list = false\n",
-            data.display().to_string()
+            data.display().to_string(),
+            config_lines.join("\n")
         );
         fs::write(&config, text)?;
-        let mut command = Command::new(program);
+        let mut command = farm_process::on_cores(cores, program);
         command.arg("run").arg("--config").arg(&config).stdin(Stdio::null());
         command.stdout(File::create(&log)?).stderr(File::options().append(true).open(&log)?);
         let process = command.spawn()?;
@@ -47,11 +54,11 @@ impl Archiver {
         Ok(archiver)
     }
 
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
 
-    pub(super) fn add(&self, names: impl Iterator<Item = String>) -> Outcome<()> {
+    pub(crate) fn add(&self, names: impl Iterator<Item = String>) -> Outcome<()> {
         let mut command = Command::new(&self.program);
         command.args(["add", "-", "--server", &self.url]).stdin(Stdio::piped()).stdout(Stdio::null());
         let mut adding = command.spawn()?;
@@ -62,7 +69,7 @@ impl Archiver {
     }
 
     /// Until its status is as wanted.
-    pub(super) fn wait_for(&mut self, what: &str, patience: Duration, is_so: impl Fn(&Value) -> bool) -> Outcome<()> {
+    pub(crate) fn wait_for(&mut self, what: &str, patience: Duration, is_so: impl Fn(&Value) -> bool) -> Outcome<()> {
         let end = Instant::now() + patience;
         loop {
             if self.status().is_ok_and(|status| is_so(&status)) {
@@ -78,19 +85,29 @@ impl Archiver {
         }
     }
 
+    /// Updates that are in its store.
+    pub(crate) fn stored(&self) -> Outcome<u64> {
+        Ok(self.status()?["samples"]["stored"].as_u64().ok_or("the status does not say what is stored")?)
+    }
+
     /// Updates that it received and says it has not stored.
-    pub(super) fn dropped(&self) -> Outcome<u64> {
+    pub(crate) fn dropped(&self) -> Outcome<u64> {
         let samples = &self.status()?["samples"];
         let of = |counter: &str| samples[counter].as_u64().ok_or_else(|| format!("the status has no {counter}"));
         Ok(of("dropped_queue")? + of("dropped_store")?)
     }
 
-    fn status(&self) -> Outcome<Value> {
+    pub(crate) fn status(&self) -> Outcome<Value> {
         Ok(ureq::get(format!("{}/api/v1/status", self.url)).call()?.body_mut().read_json()?)
     }
 
+    /// Where it answers.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Asks it to end, and waits until all it has is safe.
-    pub(super) fn end(&mut self) -> Outcome<()> {
+    pub(crate) fn end(&mut self) -> Outcome<()> {
         Command::new("kill").args(["-TERM", &self.id().to_string()]).status()?;
         let code = self.process.wait()?;
         if code.success() {

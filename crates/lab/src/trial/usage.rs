@@ -3,7 +3,7 @@
 use std::{fs, io, path::Path, time::Instant};
 
 /// Of one process, from when it was first looked at.
-pub(super) struct Usage {
+pub(crate) struct Usage {
     process: u32,
     since: Instant,
     first: f64,
@@ -13,25 +13,29 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    pub(super) fn watch(process: u32) -> Usage {
+    pub(crate) fn watch(process: u32) -> Usage {
         let first = cpu_seconds(process).unwrap_or(0.0);
         Usage { process, since: Instant::now(), first, passed: 0.0, cpu: 0.0, memory_kib: 0.0 }
     }
 
-    pub(super) fn look(&mut self) {
+    pub(crate) fn look(&mut self) {
         if let Some(cpu) = cpu_seconds(self.process) {
             (self.cpu, self.passed) = (cpu - self.first, self.since.elapsed().as_secs_f64());
         }
         self.memory_kib = self.memory_kib.max(memory_kib(self.process).unwrap_or(0.0));
     }
 
+    pub(crate) fn cpu_seconds(&self) -> f64 {
+        self.cpu
+    }
+
     /// Of one core.
-    pub(super) fn cpu_percent(&self) -> f64 {
+    pub(crate) fn cpu_percent(&self) -> f64 {
         100.0 * self.cpu / self.passed.max(1e-9)
     }
 
     /// The most that was seen.
-    pub(super) fn memory_gb(&self) -> f64 {
+    pub(crate) fn memory_gb(&self) -> f64 {
         self.memory_kib * 1024.0 / 1e9
     }
 }
@@ -56,7 +60,7 @@ fn memory_kib(process: u32) -> Option<f64> {
 const RESERVE: &str = "reserve";
 
 /// The bytes of all files of an archive, as much of each as lies on the disk, without its reserve.
-pub(super) fn folder_bytes(folder: &Path) -> io::Result<u64> {
+pub(crate) fn folder_bytes(folder: &Path) -> io::Result<u64> {
     use std::os::unix::fs::MetadataExt;
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {

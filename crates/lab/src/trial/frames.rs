@@ -1,0 +1,170 @@
+//! Every update of every PV, read back from the archive and compared with what the farm sent.
+
+use std::path::Path;
+
+use acquire::{Account, account_in};
+use epics::{Array, Value};
+use sample::{Arrays, Batch, Column, LedgerScale, PvId, TimeRange, ledger_share};
+use store::Reader;
+
+use crate::{
+    farm::Plan,
+    store_bench::{self, Outcome},
+};
+
+/// What the archive holds.
+#[derive(Default)]
+pub(crate) struct Frames {
+    /// Updates of which anything arrived; an archiver's own count.
+    pub(crate) pvs: u64,
+    pub(crate) stored: u64,
+    /// With other elements, another time or another place than the farm's.
+    pub(crate) wrong: u64,
+    /// Between the first and the last that is stored.
+    pub(crate) missing: u64,
+    /// When the first and the last of these were due, in seconds since the start of the farm.
+    pub(crate) missing_at: Option<(f64, f64)>,
+    pub(crate) ledger: Ledger,
+}
+
+/// What the ledger in the archive says, and where it disagrees.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    pub(crate) sum: Account,
+    /// PVs of which it has another number stored than the archive has, or whose account does not add up.
+    pub(crate) false_pvs: u64,
+    /// PVs of which more is missing than the archiver lost, so that the IOC must have left it out.
+    pub(crate) short_pvs: u64,
+    /// Those of them that the ledger does not suspect.
+    pub(crate) unsuspected_pvs: u64,
+}
+
+/// Reads an archive that nobody else has open.
+pub(crate) fn check(plan: &Plan, folder: &Path) -> Outcome<Frames> {
+    let store = store_bench::open(folder, store_bench::now(), |_| {})?;
+    let reader = store.reader();
+    let mut frames = Frames::default();
+    let shares: Vec<Vec<Batch>> =
+        LedgerScale::Minute.names().map(|name| rows(&reader, &name)).collect::<Outcome<_>>()?;
+    for pv in 0..plan.len() {
+        let name = plan.name(pv);
+        let entry = reader.find(&name).ok_or_else(|| format!("the archive does not know {name}"))?;
+        let mut expected = Expected::new(plan, pv);
+        for batch in reader.samples(entry.id, TimeRange::ALL) {
+            expected.compare(&batch?)?;
+        }
+        let account = account(&shares[ledger_share(entry.id)], entry.id)?;
+        frames.add(plan, &expected, account);
+    }
+    drop(reader);
+    store.close(store_bench::now())?;
+    Ok(frames)
+}
+
+/// The rows of one share of the ledger.
+fn rows(reader: &Reader, name: &str) -> Outcome<Vec<Batch>> {
+    let Some(own) = reader.own(name) else { return Ok(Vec::new()) };
+    Ok(reader.samples(own, TimeRange::ALL).collect::<Result<_, _>>()?)
+}
+
+/// What all of them say of one PV.
+fn account(rows: &[Batch], pv: PvId) -> Outcome<Account> {
+    let mut sum = Account::default();
+    for batch in rows {
+        let Column::Array(arrays) = batch.values() else { return Err("the ledger holds no arrays".into()) };
+        let Column::U8(bytes) = arrays.elements() else { return Err("the ledger holds no bytes".into()) };
+        for (row, time) in batch.times().iter().enumerate() {
+            let bytes = &bytes[arrays.range(row)];
+            let (_, account) = account_in(bytes, *time, pv).map_err(|_| "a row of the ledger is broken")?;
+            sum += account.unwrap_or_default();
+        }
+    }
+    Ok(sum)
+}
+
+impl Frames {
+    fn add(&mut self, plan: &Plan, found: &Expected, account: Account) {
+        self.pvs += u64::from(account.received > 0);
+        self.stored += found.stored;
+        self.wrong += found.wrong;
+        self.missing += found.missing;
+        if let Some((first, last)) = found.missing_numbers {
+            let seconds = |number| {
+                let stamp = plan.stamp(found.pv, number);
+                (stamp.seconds * 1_000_000_000 + i64::from(stamp.nanos) - plan.start) as f64 / 1e9
+            };
+            let (from, to) = self.missing_at.unwrap_or((f64::MAX, 0.0));
+            self.missing_at = Some((from.min(seconds(first)), to.max(seconds(last))));
+        }
+        let ledger = &mut self.ledger;
+        ledger.sum += account;
+        ledger.false_pvs += u64::from(account.stored != found.stored || !account.adds_up());
+        let is_short = found.missing > account.lost();
+        ledger.short_pvs += u64::from(is_short);
+        ledger.unsuspected_pvs += u64::from(is_short && account.suspected_ms == 0);
+    }
+}
+
+/// The updates of one PV, of whose array only element 0 changes.
+struct Expected<'a> {
+    plan: &'a Plan,
+    pv: u32,
+    frame: Array,
+    next: Option<u64>,
+    stored: u64,
+    wrong: u64,
+    missing: u64,
+    /// The first and the last of these.
+    missing_numbers: Option<(u64, u64)>,
+}
+
+impl Expected<'_> {
+    fn new(plan: &Plan, pv: u32) -> Expected<'_> {
+        let frame = match plan.value(pv, 0) {
+            Value::Array(array) => array,
+            _ => Array::F64(Vec::new()),
+        };
+        Expected { plan, pv, frame, next: None, stored: 0, wrong: 0, missing: 0, missing_numbers: None }
+    }
+
+    fn compare(&mut self, batch: &Batch) -> Outcome<()> {
+        for (row, time) in batch.times().iter().enumerate() {
+            let number = match batch.values() {
+                Column::Array(arrays) => self.number(arrays, row),
+                numbers => numbers.f64_at(row).map(|value| value as u64),
+            };
+            let stamp = self.plan.stamp(self.pv, number.unwrap_or(0));
+            let nanos = stamp.seconds * 1_000_000_000 + i64::from(stamp.nanos);
+            let next = self.next.or(number).unwrap_or(0);
+            let is_right = number.is_some_and(|number| number >= next) && time.nanos() == nanos;
+            self.stored += 1;
+            self.wrong += u64::from(!is_right);
+            let Some(number) = number else { continue };
+            if number > next {
+                self.missing += number - next;
+                let first = self.missing_numbers.map_or(next, |(first, _)| first);
+                self.missing_numbers = Some((first, number - 1));
+            }
+            self.next = Some(number + 1);
+        }
+        Ok(())
+    }
+
+    /// The number of a frame; none if anything but element 0 is not as it should be.
+    fn number(&mut self, arrays: &Arrays, row: usize) -> Option<u64> {
+        let range = arrays.range(row);
+        match (arrays.elements(), &mut self.frame) {
+            (Column::I32(all), Array::I32(frame)) => {
+                let found = all.get(range)?;
+                *frame.first_mut()? = *found.first()?;
+                (found == frame.as_slice()).then_some(u64::try_from(frame[0]).ok()?)
+            }
+            (Column::F64(all), Array::F64(frame)) => {
+                let found = all.get(range)?;
+                *frame.first_mut()? = *found.first()?;
+                (found == frame.as_slice()).then_some(frame[0] as u64)
+            }
+            _ => None,
+        }
+    }
+}
