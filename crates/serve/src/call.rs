@@ -52,7 +52,11 @@ impl Call {
 
     /// The PV that the path names, or one field of it if its values are structures: `PV.field.of.field`, or `field=` in the query.
     pub(crate) fn pv_or_field(&self) -> Result<(PvEntry, Series), Refusal> {
-        let name = self.path_part("pv");
+        self.named(self.path_part("pv"), self.query.get("field"))
+    }
+
+    /// The PV of that name, or the field of it that the name or `field` says.
+    pub(crate) fn named(&self, name: &str, field: Option<&str>) -> Result<(PvEntry, Series), Refusal> {
         let (entry, path) = match self.app.reader.find(name) {
             Some(entry) => (entry, None),
             None => {
@@ -61,9 +65,9 @@ impl Call {
                 owners.next().ok_or_else(|| unknown(name))?
             }
         };
-        let Some(path) = self.query.get("field").or(path) else { return Ok((entry.clone(), entry.id.into())) };
+        let Some(path) = field.or(path) else { return Ok((entry.clone(), entry.id.into())) };
         let fields = self.app.reader.fields(entry.id, Timestamp::MAX)?;
-        if fields.is_empty() && self.query.get("field").is_none() {
+        if fields.is_empty() && field.is_none() {
             return Err(unknown(name));
         }
         if !fields.iter().any(|(known, _)| known == path) {

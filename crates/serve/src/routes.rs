@@ -4,7 +4,7 @@ use axum::http::{header, request::Parts};
 
 use crate::{
     answer::Answer,
-    api::{bins, deletions, gaps, import, ledger, live, pvs, roster, samples, status},
+    api::{at, bins, deletions, gaps, import, ledger, live, many, pvs, roster, samples, status},
     appliance::{aliases, details, manage, reports, retrieval, search, status as appliance_status},
     call::Call,
     metrics,
@@ -88,6 +88,10 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/v1/pvs/{pv}/ledger", "What became of every update, minute by minute", ledger::show),
     get("/api/v1/pvs/{pv}/explain", "Why there is no data, or not all", ledger::explain),
     get("/api/v1/pvs/{pv}/metadata", "Units, limits and labels with their history", gaps::metadata),
+    get("/api/v1/samples", "Samples of several PVs in one answer", many::samples),
+    post("/api/v1/samples", Read, "Samples of several PVs in one answer", many::samples),
+    get("/api/v1/at", "The values of many PVs at one time", at::show),
+    post("/api/v1/at", Read, "The values of many PVs at one time", at::show),
     get("/api/v1/aliases", "All aliases with their PVs", roster::aliases),
     get("/api/v1/removed", "PVs that were removed and can come back", roster::removed),
     get("/api/v1/deletions", "Ranges that were deleted", deletions::list),

@@ -78,3 +78,75 @@ fn bins_come_as_columns_too() {
     assert!(max.is_null(1));
     assert_eq!(max.as_primitive::<types::Float64Type>().value(2), f64::INFINITY);
 }
+
+/// All streams of an answer, each with its schema and its batches.
+fn streams(answer: &Answer) -> Vec<(arrow_schema::SchemaRef, Vec<RecordBatch>)> {
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let mut found = Vec::new();
+    let mut left = answer.body.as_slice();
+    while !left.is_empty() {
+        let mut reader = StreamReader::try_new(&mut left, None).unwrap();
+        let batches = reader.by_ref().map(Result::unwrap).collect();
+        found.push((reader.schema(), batches));
+    }
+    found
+}
+
+#[test]
+fn several_pvs_are_streams_of_their_own_types() {
+    let archive = Archive::with_history();
+    let found = streams(&archive.get(&format!("/api/v1/samples?pv=T:CHANGE&pv=T:NONE&pv=T:LONG&{RANGE}")));
+    let of = |index: usize| {
+        let (schema, batches) = &found[index];
+        let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        (schema.metadata()["pv"].as_str(), schema.metadata()["type"].as_str(), schema.fields().len(), rows)
+    };
+    let expected = [
+        ("T:CHANGE", "i32", 6, 1),
+        ("T:CHANGE", "f64", 6, 1),
+        ("T:CHANGE", "string", 6, 1),
+        ("T:CHANGE", "i16", 6, 1),
+        ("T:NONE", "enum", 6, 0),
+        ("T:LONG", "i64", 6, 2),
+    ];
+    assert_eq!((0..found.len()).map(of).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn columns_come_when_they_are_needed_and_stay() {
+    let archive = Archive::with_history();
+    let found = streams(&archive.get(&format!("/api/v1/samples?pv=T:DOUBLE&columns=needed&{RANGE}&before=true")));
+    let names = |index: usize| found[index].0.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+    // The sample before the range is a batch by itself, without an alarm.
+    assert_eq!(names(0), ["time", "value"]);
+    assert_eq!(names(1), ["time", "value", "severity", "status", "message", "pulse"]);
+    assert_eq!(found.len(), 2);
+    let quiet = streams(&archive.get(&format!("/api/v1/samples?pv=T:BYTE&columns=needed&{RANGE}")));
+    assert_eq!((quiet.len(), quiet[0].0.fields().len()), (1, 2));
+}
+
+#[test]
+fn what_a_limit_cuts_off_is_told_behind_the_samples() {
+    let archive = Archive::with_history();
+    let found = streams(&archive.get(&format!("/api/v1/samples?pv=T:BYTE&pv=T:LONG&limit=2&{RANGE}")));
+    let told: Vec<_> = found.iter().map(|(schema, _)| schema.metadata().contains_key("truncated")).collect();
+    assert_eq!(told, [false, true, false]);
+    assert_eq!(found[1].0.metadata()["pv"], "T:BYTE");
+}
+
+#[test]
+fn values_at_a_time_stand_in_one_stream_whatever_their_type() {
+    let archive = Archive::with_history();
+    let pvs = "pv=T:LONG&pv=T:ENUM&pv=T:STRING&pv=T:NONE&pv=T:NOSUCH";
+    let found = streams(&archive.get(&format!("/api/v1/at?{pvs}&time=2026-01-01T00:00:01Z&format=arrow")));
+    assert_eq!(found.len(), 2);
+    let batch = &found[0].1[0];
+    let column = |name: &str| batch.column_by_name(name).unwrap();
+    let (number, text) = (column("number").as_primitive::<types::Float64Type>(), column("text").as_string::<i32>());
+    assert_eq!(
+        (text.value(0), number.value(1), text.value(2)),
+        ("9223372036854775807", 1.0, "with, comma and \"quotes\"")
+    );
+    assert!(text.is_null(1) && number.is_null(2) && column("time").is_null(3));
+    assert_eq!(found[1].0.metadata()["unknown"], r#"["T:NOSUCH"]"#);
+}

@@ -1,11 +1,13 @@
 //! `/api/v1`: the archive's own API.
 
+pub(crate) mod at;
 pub(crate) mod bins;
 pub(crate) mod deletions;
 pub(crate) mod gaps;
 pub(crate) mod import;
 pub(crate) mod ledger;
 pub(crate) mod live;
+pub(crate) mod many;
 pub(crate) mod pvs;
 pub(crate) mod roster;
 pub(crate) mod samples;

@@ -54,6 +54,12 @@ impl From<Error> for Refusal {
     }
 }
 
+impl From<query::Error> for Error {
+    fn from(error: query::Error) -> Error {
+        Error::Query(error)
+    }
+}
+
 impl From<ArrowError> for Error {
     fn from(error: ArrowError) -> Error {
         Error::Arrow(error)
@@ -197,11 +203,11 @@ fn samples_columns(batch: &Batch) -> Vec<ArrayRef> {
     ]
 }
 
-fn times(times: impl Iterator<Item = Timestamp>) -> ArrayRef {
+pub(super) fn times(times: impl Iterator<Item = Timestamp>) -> ArrayRef {
     Arc::new(TimestampNanosecondArray::from_iter_values(times.map(Timestamp::nanos)).with_timezone("UTC"))
 }
 
-fn values(column: &Column) -> ArrayRef {
+pub(super) fn values(column: &Column) -> ArrayRef {
     match column {
         Column::Bool(v) => Arc::new(BooleanArray::from(v.clone())),
         Column::I8(v) => Arc::new(Int8Array::from(v.clone())),

@@ -14,11 +14,21 @@ pub(crate) struct SamplesCsv {
     samples: Samples,
     begun: bool,
     left: Option<u64>,
+    /// What each line begins with: the field with the name of the PV where there are several.
+    lead: Vec<u8>,
 }
 
 impl SamplesCsv {
     pub(crate) fn new(samples: Samples, limit: Option<u64>) -> SamplesCsv {
-        SamplesCsv { samples, begun: false, left: limit }
+        SamplesCsv { samples, begun: false, left: limit, lead: Vec::new() }
+    }
+
+    /// One of several PVs, whose lines begin with its name. The line of column names stands before the first PV only.
+    pub(crate) fn of_many(pv: &str, is_first: bool, samples: Samples, limit: Option<u64>) -> SamplesCsv {
+        let mut lead = Vec::new();
+        put_field(&mut lead, pv);
+        lead.push(b',');
+        SamplesCsv { samples, begun: !is_first, left: limit, lead }
     }
 }
 
@@ -28,6 +38,7 @@ impl Iterator for SamplesCsv {
     fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
         let mut out = Vec::new();
         if !std::mem::replace(&mut self.begun, true) {
+            out.extend_from_slice(if self.lead.is_empty() { b"" } else { b"pv," });
             out.extend_from_slice(HEAD.as_bytes());
         }
         let batch = if self.left == Some(0) { None } else { self.samples.next() };
@@ -35,7 +46,7 @@ impl Iterator for SamplesCsv {
             Some(Ok(batch)) => {
                 let rows = self.left.map_or(batch.len(), |left| batch.len().min(left as usize));
                 self.left = self.left.map(|left| left - rows as u64);
-                put_rows(&mut out, &batch, rows);
+                put_rows(&mut out, &self.lead, &batch, rows);
                 Some(Ok(out.into()))
             }
             Some(Err(error)) => Some(Err(error)),
@@ -44,9 +55,10 @@ impl Iterator for SamplesCsv {
     }
 }
 
-fn put_rows(out: &mut Vec<u8>, batch: &Batch, rows: usize) {
+fn put_rows(out: &mut Vec<u8>, lead: &[u8], batch: &Batch, rows: usize) {
     let alarms = batch.alarms().rows().zip(batch.pulses().rows());
     for (row, (alarm, pulse)) in (0..rows).zip(alarms) {
+        out.extend_from_slice(lead);
         put_text(out, format_args!("{},", batch.times()[row]));
         put_value(out, batch.values(), row);
         put_text(out, format_args!(",{},{},", alarm.severity as u8, alarm.status));
@@ -60,7 +72,7 @@ fn put_text(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
 }
 
 /// Numbers as they are, texts as fields, all else as JSON in a field.
-fn put_value(out: &mut Vec<u8>, column: &Column, row: usize) {
+pub(crate) fn put_value(out: &mut Vec<u8>, column: &Column, row: usize) {
     match column {
         Column::String(texts) => put_field(out, texts.get(row)),
         Column::Array(_) | Column::Structure(_) => {
@@ -99,7 +111,7 @@ mod tests {
             stamp: None,
         };
         let mut out = Vec::new();
-        put_rows(&mut out, &Batch::of(&sample), 1);
+        put_rows(&mut out, b"", &Batch::of(&sample), 1);
         let expected = "1970-01-01T00:00:00.000000001Z,\"a,\"\"b\"\"\nc\",2,3,\"x,y\",7\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }

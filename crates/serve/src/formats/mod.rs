@@ -1,13 +1,16 @@
 //! From batches to bytes: each format is an iterator that turns batches into chunks of an answer.
 
 pub(crate) mod arrow;
+pub(crate) mod at_time;
 pub(crate) mod base64;
 pub(crate) mod csv;
+pub(crate) mod in_turn;
 pub(crate) mod joined;
 pub(crate) mod json;
 pub(crate) mod lines;
 pub(crate) mod metadata;
 pub(crate) mod pb;
 pub(crate) mod pb_messages;
+pub(crate) mod streams;
 pub(crate) mod structure;
 pub(crate) mod value;

@@ -1,0 +1,31 @@
+//! `/api/v1/at`: the values that many PVs had at one time, as they are found.
+
+use std::sync::Arc;
+
+use super::many::names;
+use crate::{
+    answer::{Answer, CSV, JSON, chunks},
+    app::now,
+    call::Call,
+    formats::{
+        arrow,
+        at_time::{AtArrow, AtCsv, AtJson, Values, Wanted},
+    },
+    refusal::Code,
+};
+
+/// `GET` or `POST /at`
+pub(crate) fn show(call: &Call) -> Answer {
+    let time = call.time("time")?.unwrap_or_else(now);
+    let format = call.word("format", &super::samples::FORMATS, Code::UnknownFormat)?;
+    let wanted = names(call)?.into_iter().map(|name| {
+        let series = call.named(&name, None).ok().map(|(_, series)| series);
+        Wanted { name, series }
+    });
+    let values = Values::new(Arc::clone(&call.app), time, wanted.collect());
+    match format {
+        "csv" => chunks(CSV, AtCsv::new(values)),
+        "arrow" => chunks(arrow::CONTENT_TYPE, AtArrow::new(values)?),
+        _ => chunks(JSON, AtJson::new(values)),
+    }
+}

@@ -1,0 +1,159 @@
+//! `/api/v1/samples`: the samples of several PVs in one answer, one PV after another; and how requests name many PVs.
+
+use std::sync::Arc;
+
+use query::{Before, Request, Samples, Series};
+use sample::{Element, Metadata, PvEntry, TimeRange, Timestamp, ValueType};
+use serde::Deserialize;
+
+use super::samples::{FORMATS, facts, head};
+use crate::{
+    answer::{Answer, CSV, JSON, chunks},
+    app::App,
+    call::Call,
+    formats::{
+        arrow,
+        csv::SamplesCsv,
+        in_turn::{BARE, InTurn},
+        json::SamplesJson,
+        streams::{Columns, Streams},
+    },
+    names::Pattern,
+    refusal::{Code, Refusal},
+};
+
+/// So many unknown names are told in a refusal.
+const UNKNOWN_TOLD: usize = 5;
+
+/// The body of a request: a list of names, or an object that holds one.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Body {
+    List(Vec<String>),
+    Object { pvs: Vec<String> },
+}
+
+/// One PV, or one field of its structures, by the name by which it was asked for.
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) entry: PvEntry,
+    pub(super) series: Series,
+}
+
+/// The names in a request: each `pv=`, those that fit `match=`, and those in the body. A name that comes again counts once.
+pub(super) fn names(call: &Call) -> Result<Vec<String>, Refusal> {
+    let mut names: Vec<String> = call.query.all("pv").map(str::to_owned).collect();
+    if let Some(pattern) = call.query.get("match") {
+        let all = call.app.reader.names();
+        names.extend(Pattern::search(pattern)?.among(&all).into_iter().map(|named| named.name.as_str().to_owned()));
+    }
+    if !call.body.is_empty() {
+        let body = serde_json::from_slice(&call.body).map_err(|_| {
+            let message = "the body is no list of names";
+            Refusal::new(Code::BadRequest, message).hint(r#"["A","B"], or {"pvs":["A","B"]}"#)
+        })?;
+        let (Body::List(more) | Body::Object { pvs: more }) = body;
+        names.extend(more);
+    }
+    let asked = !names.is_empty() || call.query.get("match").is_some() || !call.body.is_empty();
+    if !asked {
+        let message = "no PV is named";
+        return Err(Refusal::new(Code::BadRequest, message).hint("pv=A&pv=B, match=A*, or POST a list of names"));
+    }
+    let mut seen = std::collections::HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    Ok(names)
+}
+
+/// The PVs that a request names, all of which must be known.
+pub(super) fn known(call: &Call) -> Result<Vec<Named>, Refusal> {
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for name in names(call)? {
+        match call.named(&name, None) {
+            Ok((entry, series)) => known.push(Named { name, entry, series }),
+            Err(_) => unknown.push(name),
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(known);
+    }
+    let told: Vec<String> = unknown.iter().take(UNKNOWN_TOLD).map(|name| format!("{name:?}")).collect();
+    let more = unknown.len() - told.len();
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let message = format!("no PV of this archive is called {}{rest}", told.join(", "));
+    Err(Refusal::new(Code::UnknownPv, message).hint("GET /api/v1/pvs?match= finds names"))
+}
+
+/// `GET` or `POST /samples`
+pub(crate) fn samples(call: &Call) -> Answer {
+    let (pvs, range) = (known(call)?, call.range()?);
+    let format = call.word("format", &FORMATS, Code::UnknownFormat)?;
+    let columns = match call.word("columns", &["all", "needed"], Code::BadRequest)? {
+        "needed" => Columns::Needed,
+        _ => Columns::All,
+    };
+    let before = match call.word("before", &["true", "false"], Code::BadRequest)? {
+        "true" => Before::Include,
+        _ => Before::None,
+    };
+    let limit: Option<u64> = call.number("limit")?;
+    let open = Open { app: Arc::clone(&call.app), range, before };
+    match format {
+        "csv" => {
+            let mut is_first = true;
+            chunks(
+                CSV,
+                InTurn::new(pvs, BARE, move |pv: Named| {
+                    let is_first = std::mem::replace(&mut is_first, false);
+                    Ok(SamplesCsv::of_many(&pv.name, is_first, open.samples(&pv), limit))
+                }),
+            )
+        }
+        "arrow" => chunks(
+            arrow::CONTENT_TYPE,
+            InTurn::new(pvs, BARE, move |pv: Named| {
+                let newest = open.newest(&pv)?;
+                let usual = open.usual(&pv, newest.as_ref())?;
+                let mut facts = facts(&pv.entry, range, newest.as_ref());
+                facts.insert("pv".to_owned(), pv.name.clone());
+                Ok::<_, arrow::Error>(Streams::new(open.samples(&pv), usual, facts, columns, limit))
+            }),
+        ),
+        _ => chunks(
+            JSON,
+            InTurn::new(pvs, [b"{\"pvs\":[\n", b",\n", b"]}\n"], move |pv: Named| {
+                let mut head = head(&pv.entry, range, open.newest(&pv)?.as_ref());
+                head.insert("pv".to_owned(), pv.name.as_str().into());
+                Ok::<_, query::Error>(SamplesJson::new(head, open.samples(&pv), limit))
+            }),
+        ),
+    }
+}
+
+/// What is needed to begin with a PV when its turn comes.
+struct Open {
+    app: Arc<App>,
+    range: TimeRange,
+    before: Before,
+}
+
+impl Open {
+    fn samples(&self, pv: &Named) -> Samples {
+        let request = Request { series: pv.series.clone(), range: self.range, before: self.before };
+        self.app.query.samples(&request)
+    }
+
+    /// The metadata in force at the end, and since when.
+    fn newest(&self, pv: &Named) -> Result<Option<(Timestamp, Metadata)>, query::Error> {
+        Ok(self.app.reader.metadata(pv.entry.id, self.range)?.pop())
+    }
+
+    /// The type to announce where there are no samples.
+    fn usual(&self, pv: &Named, newest: Option<&(Timestamp, Metadata)>) -> Result<ValueType, query::Error> {
+        let known = match pv.series.field {
+            None => newest.and_then(|(_, metadata)| metadata.value_type),
+            Some(_) => self.app.query.last_before(&pv.series, self.range.t1)?.map(|sample| sample.value.value_type()),
+        };
+        Ok(known.unwrap_or(ValueType::scalar(Element::F64)))
+    }
+}

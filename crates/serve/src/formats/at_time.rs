@@ -1,0 +1,255 @@
+//! The values of many PVs at one time, found a few hundred at a time and written in three formats.
+
+use std::{collections::HashMap, sync::Arc};
+
+use arrow_array::{
+    ArrayRef, Float64Array, RecordBatch, StringArray, TimestampNanosecondArray, UInt8Array, UInt16Array,
+};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use axum::body::Bytes;
+use query::Series;
+use sample::{Batch, Element, Sample, Shape, Timestamp};
+
+use super::{
+    arrow::Error,
+    csv::{put_field, put_value},
+    value::{Dialect, put, put_json},
+};
+use crate::app::App;
+
+/// So many PVs are looked up between two chunks of the answer.
+const PVS_A_CHUNK: usize = 1024;
+
+/// One name; no series if nothing has that name.
+pub(crate) struct Wanted {
+    pub(crate) name: String,
+    pub(crate) series: Option<Series>,
+}
+
+/// What was found for one name: none if it had no value yet.
+pub(crate) type Found = (String, Option<Sample>);
+
+/// The values, and at the end the names that nobody knows.
+pub(crate) struct Values {
+    app: Arc<App>,
+    time: Timestamp,
+    left: std::vec::IntoIter<Wanted>,
+    unknown: Vec<String>,
+}
+
+impl Values {
+    pub(crate) fn new(app: Arc<App>, time: Timestamp, wanted: Vec<Wanted>) -> Values {
+        Values { app, time, left: wanted.into_iter(), unknown: Vec::new() }
+    }
+
+    /// The next few; none when all names have been looked up.
+    fn next(&mut self) -> Result<Option<Vec<Found>>, query::Error> {
+        let mut found = Vec::new();
+        for wanted in self.left.by_ref().take(PVS_A_CHUNK) {
+            match wanted.series {
+                Some(series) => found.push((wanted.name, self.app.query.last_before(&series, self.time)?)),
+                None => self.unknown.push(wanted.name),
+            }
+        }
+        let is_end = found.is_empty() && self.left.len() == 0;
+        Ok((!is_end).then_some(found))
+    }
+}
+
+/// `{"time", "pvs": [{…}], "unknown": […]}`
+pub(crate) struct AtJson {
+    values: Values,
+    rows: usize,
+    begun: bool,
+    ended: bool,
+}
+
+impl AtJson {
+    pub(crate) fn new(values: Values) -> AtJson {
+        AtJson { values, rows: 0, begun: false, ended: false }
+    }
+
+    fn chunk(&mut self) -> Result<Bytes, query::Error> {
+        let mut out = Vec::new();
+        if !std::mem::replace(&mut self.begun, true) {
+            out.extend_from_slice(format!("{{\"time\":\"{}\",\"pvs\":[", self.values.time).as_bytes());
+        }
+        match self.values.next()? {
+            Some(found) => {
+                for (name, sample) in found {
+                    out.extend_from_slice(if self.rows == 0 { b"\n" } else { b",\n" });
+                    self.rows += 1;
+                    put_row(&mut out, &name, sample.as_ref());
+                }
+            }
+            None => {
+                self.ended = true;
+                out.extend_from_slice(b"],\n\"unknown\":");
+                put_json(&mut out, &self.values.unknown);
+                out.extend_from_slice(b"}\n");
+            }
+        }
+        Ok(out.into())
+    }
+}
+
+fn put_row(out: &mut Vec<u8>, name: &str, sample: Option<&Sample>) {
+    out.extend_from_slice(b"{\"pv\":");
+    put_json(out, &name);
+    let Some(sample) = sample else {
+        out.extend_from_slice(b",\"time\":null}");
+        return;
+    };
+    let (time, value_type) = (sample.time, sample.value.value_type());
+    out.extend_from_slice(format!(",\"time\":\"{time}\",\"type\":\"{value_type}\",\"value\":").as_bytes());
+    put(out, Batch::of(sample).values(), 0, Dialect::Exact);
+    let (severity, status) = (sample.alarm.severity as u8, sample.alarm.status);
+    out.extend_from_slice(format!(",\"severity\":{severity},\"status\":{status}}}").as_bytes());
+}
+
+impl Iterator for AtJson {
+    type Item = Result<Bytes, query::Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+        if self.ended {
+            return None;
+        }
+        let chunk = self.chunk();
+        self.ended |= chunk.is_err();
+        Some(chunk)
+    }
+}
+
+/// A line each; names that nobody knows are left out, and so are those without a value.
+pub(crate) struct AtCsv {
+    values: Values,
+    begun: bool,
+}
+
+impl AtCsv {
+    pub(crate) fn new(values: Values) -> AtCsv {
+        AtCsv { values, begun: false }
+    }
+}
+
+impl Iterator for AtCsv {
+    type Item = Result<Bytes, query::Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+        let mut out = Vec::new();
+        if !std::mem::replace(&mut self.begun, true) {
+            out.extend_from_slice(b"pv,time,value,severity,status\n");
+        }
+        match self.values.next() {
+            Ok(Some(found)) => {
+                for (name, sample) in found.iter().filter_map(|(name, sample)| Some((name, sample.as_ref()?))) {
+                    put_field(&mut out, name);
+                    out.extend_from_slice(format!(",{},", sample.time).as_bytes());
+                    put_value(&mut out, Batch::of(sample).values(), 0);
+                    let (severity, status) = (sample.alarm.severity as u8, sample.alarm.status);
+                    out.extend_from_slice(format!(",{severity},{status}\n").as_bytes());
+                }
+                Some(Ok(out.into()))
+            }
+            Ok(None) => (!out.is_empty()).then(|| Ok(out.into())),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+/// One stream for values of all types: numbers stand in `number`, and what a double does not hold exactly stands in `text`.
+pub(crate) struct AtArrow {
+    values: Values,
+    schema: Arc<Schema>,
+    writer: StreamWriter<Vec<u8>>,
+    ended: bool,
+}
+
+impl AtArrow {
+    pub(crate) fn new(values: Values) -> Result<AtArrow, Error> {
+        let schema = Schema::new(vec![
+            Field::new("pv", DataType::Utf8, false),
+            Field::new("time", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), true),
+            Field::new("type", DataType::Utf8, true),
+            Field::new("number", DataType::Float64, true),
+            Field::new("text", DataType::Utf8, true),
+            Field::new("severity", DataType::UInt8, true),
+            Field::new("status", DataType::UInt16, true),
+        ]);
+        let facts = HashMap::from([("time".to_owned(), values.time.to_string())]);
+        let schema = Arc::new(schema.with_metadata(facts));
+        let writer = StreamWriter::try_new(Vec::new(), &schema)?;
+        Ok(AtArrow { values, schema, writer, ended: false })
+    }
+
+    fn chunk(&mut self) -> Result<Bytes, Error> {
+        match self.values.next().map_err(Error::Query)? {
+            Some(found) => self.writer.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns(&found))?)?,
+            None => {
+                self.ended = true;
+                self.writer.finish()?;
+                self.finish_with_unknown()?;
+            }
+        }
+        Ok(std::mem::take(self.writer.get_mut()).into())
+    }
+
+    /// Names that nobody knows stand in the schema of one more stream without rows.
+    fn finish_with_unknown(&mut self) -> Result<(), Error> {
+        if self.values.unknown.is_empty() {
+            return Ok(());
+        }
+        let unknown = serde_json::Value::from(std::mem::take(&mut self.values.unknown)).to_string();
+        let mut facts = self.schema.metadata().clone();
+        facts.insert("unknown".to_owned(), unknown);
+        let schema = self.schema.as_ref().clone().with_metadata(facts);
+        let mut more = StreamWriter::try_new(std::mem::take(self.writer.get_mut()), &schema)?;
+        more.finish()?;
+        *self.writer.get_mut() = more.into_inner()?;
+        Ok(())
+    }
+}
+
+fn columns(found: &[Found]) -> Vec<ArrayRef> {
+    let samples = || found.iter().map(|(_, sample)| sample.as_ref());
+    let times = samples().map(|sample| Some(sample?.time.nanos()));
+    let texts = samples().map(|sample| exact_text(sample?));
+    vec![
+        Arc::new(StringArray::from_iter_values(found.iter().map(|(name, _)| name))),
+        Arc::new(times.collect::<TimestampNanosecondArray>().with_timezone("UTC")),
+        Arc::new(samples().map(|sample| Some(sample?.value.value_type().to_string())).collect::<StringArray>()),
+        Arc::new(samples().map(|sample| sample?.value.as_f64()).collect::<Float64Array>()),
+        Arc::new(texts.collect::<StringArray>()),
+        Arc::new(samples().map(|sample| Some(sample?.alarm.severity as u8)).collect::<UInt8Array>()),
+        Arc::new(samples().map(|sample| Some(sample?.alarm.status)).collect::<UInt16Array>()),
+    ]
+}
+
+/// A text as it is; long integers, arrays and structures as JSON; none of all other numbers.
+fn exact_text(sample: &Sample) -> Option<String> {
+    let value_type = sample.value.value_type();
+    let wide = matches!(value_type.element, Element::I64 | Element::U64 | Element::String | Element::Structure);
+    if value_type.shape == Shape::Scalar && !wide {
+        return None;
+    }
+    if let sample::Value::String(text) = &sample.value {
+        return Some(text.to_string());
+    }
+    let mut out = Vec::new();
+    put(&mut out, Batch::of(sample).values(), 0, Dialect::Appliance);
+    Some(String::from_utf8_lossy(&out).into_owned())
+}
+
+impl Iterator for AtArrow {
+    type Item = Result<Bytes, Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, Error>> {
+        if self.ended {
+            return None;
+        }
+        let chunk = self.chunk();
+        self.ended |= chunk.is_err();
+        Some(chunk)
+    }
+}

@@ -1,0 +1,73 @@
+//! The answers for several PVs in one, each opened when the one before it is through.
+
+use axum::body::Bytes;
+
+/// What stands before, between and after the parts.
+pub(crate) type Frame = [&'static [u8]; 3];
+
+/// Parts follow each other without anything in between.
+pub(crate) const BARE: Frame = [b"", b"", b""];
+
+pub(crate) struct InTurn<N, P, F> {
+    /// What is to be sent before the next piece of a part.
+    waiting: Vec<u8>,
+    left: std::vec::IntoIter<N>,
+    open: F,
+    current: Option<P>,
+    begun: bool,
+    ended: bool,
+    frame: Frame,
+}
+
+impl<N, P, F> InTurn<N, P, F> {
+    /// `open` makes the part of a name.
+    pub(crate) fn new(names: Vec<N>, frame: Frame, open: F) -> InTurn<N, P, F> {
+        let waiting = frame[0].to_vec();
+        InTurn { waiting, left: names.into_iter(), open, current: None, begun: false, ended: false, frame }
+    }
+}
+
+impl<N, P, F, E> InTurn<N, P, F>
+where
+    P: Iterator<Item = Result<Bytes, E>>,
+    F: FnMut(N) -> Result<P, E>,
+{
+    /// The next piece of any part; none at the end of the last.
+    fn piece(&mut self) -> Result<Option<Bytes>, E> {
+        loop {
+            if let Some(piece) = self.current.as_mut().and_then(Iterator::next) {
+                return piece.map(Some);
+            }
+            let Some(name) = self.left.next() else { return Ok(None) };
+            if std::mem::replace(&mut self.begun, true) {
+                self.waiting.extend_from_slice(self.frame[1]);
+            }
+            self.current = Some((self.open)(name)?);
+        }
+    }
+}
+
+impl<N, P, F, E> Iterator for InTurn<N, P, F>
+where
+    P: Iterator<Item = Result<Bytes, E>>,
+    F: FnMut(N) -> Result<P, E>,
+{
+    type Item = Result<Bytes, E>;
+
+    fn next(&mut self) -> Option<Result<Bytes, E>> {
+        if self.ended {
+            return None;
+        }
+        let piece = self.piece();
+        self.ended = !matches!(piece, Ok(Some(_)));
+        match piece {
+            Ok(Some(piece)) if self.waiting.is_empty() => Some(Ok(piece)),
+            Ok(piece) => {
+                let mut out = std::mem::take(&mut self.waiting);
+                out.extend_from_slice(piece.as_deref().unwrap_or(self.frame[2]));
+                (!out.is_empty()).then(|| Ok(out.into()))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The samples of one PV as Arrow streams that follow each other: a new one begins where the type changes, so nothing is
+//! converted and nothing refused.
+//!
+//! With `Columns::Needed` a column that would hold nothing (no alarm, no message, no pulse) is left out until the first sample
+//! that needs it, for which a new stream begins too. That halves what is sent of most PVs.
+
+use std::{collections::HashMap, sync::Arc};
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt64Array};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use axum::body::Bytes;
+use query::Samples;
+use sample::{Batch, Column, ValueType};
+
+use super::{
+    arrow::{Error, times, values},
+    json::{has_messages, has_pulses},
+};
+
+/// Which columns besides time and value a stream has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Columns {
+    /// All of them.
+    All,
+    /// Those in which there is something.
+    Needed,
+}
+
+/// What the samples of one stream have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Layout {
+    value_type: ValueType,
+    alarms: bool,
+    messages: bool,
+    pulses: bool,
+}
+
+impl Layout {
+    fn bare(value_type: ValueType) -> Layout {
+        Layout { value_type, alarms: false, messages: false, pulses: false }
+    }
+
+    fn full(value_type: ValueType) -> Layout {
+        Layout { value_type, alarms: true, messages: true, pulses: true }
+    }
+
+    /// With what a batch needs besides. It only ever widens, so that there are no more streams than columns in a type.
+    fn widened(self, batch: &Batch) -> Layout {
+        Layout {
+            value_type: batch.value_type(),
+            alarms: self.alarms || batch.alarms().iter().any(|(_, alarm)| !alarm.is_none()),
+            messages: self.messages || has_messages(batch),
+            pulses: self.pulses || has_pulses(batch),
+        }
+    }
+
+    fn schema(self) -> Schema {
+        let empty = values(&Column::new(self.value_type));
+        let mut fields = vec![
+            Field::new("time", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), false),
+            Field::new("value", empty.data_type().clone(), false),
+        ];
+        if self.alarms {
+            fields.push(Field::new("severity", DataType::UInt8, false));
+            fields.push(Field::new("status", DataType::UInt16, false));
+        }
+        if self.messages {
+            fields.push(Field::new("message", DataType::Utf8, true));
+        }
+        if self.pulses {
+            fields.push(Field::new("pulse", DataType::UInt64, false));
+        }
+        Schema::new(fields)
+    }
+
+    fn columns(self, batch: &Batch) -> Vec<ArrayRef> {
+        let alarms = || batch.alarms().rows();
+        let mut columns = vec![times(batch.times().iter().copied()), values(batch.values())];
+        if self.alarms {
+            columns.push(Arc::new(UInt8Array::from_iter_values(alarms().map(|alarm| alarm.severity as u8))));
+            columns.push(Arc::new(UInt16Array::from_iter_values(alarms().map(|alarm| alarm.status))));
+        }
+        if self.messages {
+            columns.push(Arc::new(alarms().map(|alarm| alarm.message.as_deref()).collect::<StringArray>()));
+        }
+        if self.pulses {
+            columns.push(Arc::new(UInt64Array::from_iter_values(batch.pulses().rows().copied())));
+        }
+        columns
+    }
+}
+
+struct Stream {
+    layout: Layout,
+    schema: Arc<Schema>,
+    writer: StreamWriter<Vec<u8>>,
+}
+
+/// The streams' bytes as they are made.
+pub(crate) struct Streams {
+    samples: Samples,
+    usual: ValueType,
+    columns: Columns,
+    facts: HashMap<String, String>,
+    left: Option<u64>,
+    stream: Option<Stream>,
+    truncated: bool,
+    damage: Vec<String>,
+    ended: bool,
+}
+
+impl Streams {
+    /// `usual` is the type to announce where there are no samples, `facts` stand in the metadata of each schema.
+    pub(crate) fn new(
+        samples: Samples,
+        usual: ValueType,
+        facts: HashMap<String, String>,
+        columns: Columns,
+        limit: Option<u64>,
+    ) -> Streams {
+        let (stream, damage) = (None, Vec::new());
+        Streams { samples, usual, columns, facts, left: limit, stream, truncated: false, damage, ended: false }
+    }
+
+    /// The next batch within the limit. Damaged blocks are passed over and noted.
+    fn next_batch(&mut self) -> Result<Option<Batch>, Error> {
+        while !self.truncated {
+            match self.samples.next() {
+                Some(Ok(batch)) => {
+                    let left = self.left.unwrap_or(u64::MAX);
+                    let kept = (batch.len() as u64).min(left);
+                    self.left = self.left.map(|left| left - kept);
+                    self.truncated = kept < batch.len() as u64;
+                    return Ok(match kept {
+                        0 => None,
+                        _ if self.truncated => Some(batch.slice(0..kept as usize)),
+                        _ => Some(batch),
+                    });
+                }
+                Some(Err(error)) if error.is_damage() => self.damage.push(error.to_string()),
+                Some(Err(error)) => return Err(Error::Query(error)),
+                None => break,
+            }
+        }
+        Ok(None)
+    }
+
+    fn chunk(&mut self) -> Result<Bytes, Error> {
+        let mut out = Vec::new();
+        match self.next_batch()? {
+            Some(batch) => {
+                let had = self.stream.as_ref().map(|stream| stream.layout);
+                let layout = match self.columns {
+                    Columns::All => Layout::full(batch.value_type()),
+                    Columns::Needed => had.unwrap_or(Layout::bare(batch.value_type())).widened(&batch),
+                };
+                if had != Some(layout) {
+                    self.begin(layout, &mut out)?;
+                }
+                let stream = self.stream.as_mut().expect("one has just begun");
+                let columns = layout.columns(&batch);
+                stream.writer.write(&RecordBatch::try_new(Arc::clone(&stream.schema), columns)?)?;
+                self.take(&mut out);
+            }
+            None => self.finish(&mut out)?,
+        }
+        Ok(out.into())
+    }
+
+    /// Ends the stream that there is, and begins the next.
+    fn begin(&mut self, layout: Layout, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.end(out)?;
+        let mut facts = self.facts.clone();
+        facts.insert("type".to_owned(), layout.value_type.to_string());
+        let schema = Arc::new(layout.schema().with_metadata(facts));
+        let writer = StreamWriter::try_new(Vec::new(), &schema)?;
+        self.stream = Some(Stream { layout, schema, writer });
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+        if let Some(stream) = &mut self.stream {
+            stream.writer.finish()?;
+            self.take(out);
+        }
+        Ok(())
+    }
+
+    /// What is to be told of the whole stands in the schema of one more stream without rows.
+    fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.ended = true;
+        if self.truncated {
+            self.facts.insert("truncated".to_owned(), "true".to_owned());
+        }
+        if !self.damage.is_empty() {
+            self.facts.insert("damage".to_owned(), serde_json::Value::from(self.damage.clone()).to_string());
+        }
+        if self.stream.is_none() || self.truncated || !self.damage.is_empty() {
+            let layout = self.stream.as_ref().map(|stream| stream.layout);
+            let layout = layout.unwrap_or(match self.columns {
+                Columns::All => Layout::full(self.usual),
+                Columns::Needed => Layout::bare(self.usual),
+            });
+            self.begin(layout, out)?;
+        }
+        self.end(out)
+    }
+
+    fn take(&mut self, out: &mut Vec<u8>) {
+        if let Some(stream) = &mut self.stream {
+            let made = std::mem::take(stream.writer.get_mut());
+            if out.is_empty() { *out = made } else { out.extend_from_slice(&made) }
+        }
+    }
+}
+
+impl Iterator for Streams {
+    type Item = Result<Bytes, Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, Error>> {
+        if self.ended {
+            return None;
+        }
+        let chunk = self.chunk();
+        self.ended |= chunk.is_err();
+        Some(chunk)
+    }
+}
