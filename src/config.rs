@@ -220,6 +220,7 @@ impl Config {
             acquire: acquire::Config {
                 default_protocol: file.default_protocol.0,
                 queue_bytes_max: file.queue_megabytes_max.bytes(),
+                policies: acquire::Policies::default(),
                 ca: file.ca.over(epics::ca::Config::from_env(&env)?)?,
                 pva: file.pva.over(epics::pva::Config::from_env(&env)?)?,
             },

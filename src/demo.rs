@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use acquire::AddRequest;
+use acquire::{AddRequest, Wishes};
 use sample::PvName;
 
 use crate::{
@@ -53,7 +53,8 @@ fn wanted() -> Result<Vec<AddRequest>, Failure> {
     let lines = PVS.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let request = |line| {
         let (protocol, name) = PvName::parse(line)?;
-        Ok(AddRequest { name, protocol, method: None })
+        let wishes = Wishes { protocol, ..Wishes::default() };
+        Ok(AddRequest { wishes, ..AddRequest::new(name) })
     };
     lines.map(request).collect()
 }

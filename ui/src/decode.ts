@@ -151,6 +151,7 @@ export function causeText(cause: string): string {
     store_refused: "store refused to write",
     server_error: "IOC answered with an error",
     not_archived: "taken out of the archive for a while",
+    disabled: "disabled by its groups",
   };
   return texts[cause] ?? cause.replace(/_/g, " ");
 }

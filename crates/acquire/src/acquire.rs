@@ -21,6 +21,7 @@ use crate::{
     channel::{Channel, Fact},
     control::Control,
     ledger::{Ledger, Occasion},
+    policy::Policies,
     status::{Counters, Tally, Totals},
     writer,
 };
@@ -32,6 +33,8 @@ pub struct Config {
     pub default_protocol: Protocol,
     /// Bytes of samples that may wait for the store. The default, 256 MiB, holds ten seconds of 200,000 samples/s.
     pub queue_bytes_max: usize,
+    /// How PVs are archived whose names they are for.
+    pub policies: Policies,
     /// How Channel Access searches and connects.
     pub ca: epics::ca::Config,
     /// How pvAccess searches and connects.
@@ -55,6 +58,8 @@ pub(crate) struct Shared<S> {
     written: AtomicI64,
     tally: Tally,
     // guarded by their locks, taken in this order
+    /// Those by which PVs are added.
+    pub(crate) policies: Mutex<Policies>,
     /// Held while a command is carried out, so that the list of PVs and what is acquired cannot come apart.
     pub(crate) commands: Mutex<()>,
     channels: RwLock<HashMap<PvId, Arc<Slot>>>,
@@ -103,6 +108,7 @@ impl<S: Roster> Acquire<S> {
             sink,
             buffer: Buffer::new(config.queue_bytes_max),
             default_protocol: config.default_protocol,
+            policies: Mutex::new(config.policies),
             clients: OnceLock::new(),
             stopped: OnceLock::new(),
             next_generation: AtomicU32::new(0),

@@ -276,7 +276,7 @@ mod tests {
     }
 
     fn entry(state: PvState, method: Method) -> PvEntry {
-        let settings = PvSettings { protocol: Protocol::Ca, method, state };
+        let settings = PvSettings::plain(Protocol::Ca, method, state);
         PvEntry { id: PvId(1), name: PvName::new("A:B").unwrap(), settings, added: at(0) }
     }
 

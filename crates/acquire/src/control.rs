@@ -2,23 +2,33 @@
 
 use std::sync::Arc;
 
-use sample::{By, DataFate, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Roster, Timestamp};
+use sample::{
+    By, DataFate, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Roster, RuleName, Rules, Timestamp,
+};
 
 use crate::{
     acquire::{Shared, lock, now},
     ledger::Account,
+    policy::{Policies, Wishes},
     status::{Status, Totals},
 };
 
-/// A PV that somebody wants archived. What is left open is taken from the config (protocol) or is the usual (monitor).
+/// A PV that somebody wants archived. What is left open is taken from a policy, the config (protocol) or is the usual (monitor).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddRequest {
     /// Its name, without prefix.
     pub name: PvName,
-    /// By which protocol.
-    pub protocol: Option<Protocol>,
-    /// When samples are taken.
-    pub method: Option<Method>,
+    /// By which policy, whatever its name fits.
+    pub policy: Option<RuleName>,
+    /// What is said of it.
+    pub wishes: Wishes,
+}
+
+impl AddRequest {
+    /// A PV of which nothing is said but its name.
+    pub fn new(name: PvName) -> AddRequest {
+        AddRequest { name, policy: None, wishes: Wishes::default() }
+    }
 }
 
 /// What adding did.
@@ -73,7 +83,7 @@ impl<S: Roster> Control<S> {
         let entries = self.shared.sink.register(&wanted, now)?;
         let mut answers = Vec::with_capacity(entries.len());
         for entry in entries {
-            let added = match self.shared.with_channel(entry.id, |channel| channel.entry.settings) {
+            let added = match self.shared.with_channel(entry.id, |channel| channel.entry.settings.clone()) {
                 None => Added::New,
                 Some(present) if present == entry.settings => Added::Already,
                 Some(_) => Added::Changed,
@@ -143,17 +153,36 @@ impl<S: Roster> Control<S> {
         self.shared.totals()
     }
 
-    /// The settings that a request means. What it leaves open stays as it is for a PV that is there.
+    /// The settings that a request means. What it leaves open stays as it is for a PV that is there, and is that of a policy
+    /// for others.
     fn judge(&self, request: AddRequest) -> (PvName, PvSettings) {
-        let usual =
-            PvSettings { protocol: self.shared.default_protocol, method: Method::Monitor, state: PvState::Active };
-        let base = self.shared.sink.find(request.name.as_str()).map_or(usual, |present| present.settings);
-        let settings = PvSettings {
-            protocol: request.protocol.unwrap_or(base.protocol),
-            method: request.method.unwrap_or(base.method),
-            state: base.state,
+        let present = self.shared.sink.find(request.name.as_str());
+        let origin = present.as_ref().map(|present| present.settings.rules().origin.clone()).unwrap_or_default();
+        let origin = Origin {
+            policy_by_hand: origin.policy_by_hand || request.policy.is_some(),
+            policy: request.policy.clone().or(origin.policy),
+            protocol_by_hand: origin.protocol_by_hand || request.wishes.protocol.is_some(),
+            sampling_by_hand: origin.sampling_by_hand || request.wishes.says_sampling(),
         };
-        (request.name, settings)
+        let base = match present {
+            Some(present) if request.policy.is_none() => present.settings,
+            present => {
+                let of_policy = self.policies().settings(request.name.as_str(), self.shared.default_protocol, &origin);
+                PvSettings { state: present.map_or(PvState::Active, |present| present.settings.state), ..of_policy }
+            }
+        };
+        let settings = request.wishes.over(&base);
+        let found = settings.rules().origin.clone();
+        let rules = Rules {
+            origin: Origin { policy: found.policy, policy_by_hand: found.policy_by_hand, ..origin },
+            ..settings.rules().clone()
+        };
+        (request.name, PvSettings { rules: rules.shared(), ..settings })
+    }
+
+    /// The policies by which PVs are added.
+    pub fn policies(&self) -> Policies {
+        lock(&self.shared.policies).clone()
     }
 
     fn set_state(&self, pvs: &[PvId], state: PvState, by: &By) -> Result<Vec<Change>, S::Error> {

@@ -20,6 +20,7 @@ mod convert;
 pub mod fuzz;
 mod lag;
 mod ledger;
+mod policy;
 mod sampling;
 mod status;
 #[cfg(test)]
@@ -29,4 +30,5 @@ mod writer;
 pub use acquire::{Acquire, Config};
 pub use control::{AddRequest, Added, Change, Control};
 pub use ledger::{Account, BrokenRow, Origin, RowHead, account_in};
+pub use policy::{Fits, Policies, Policy, PolicyError, Wishes};
 pub use status::{Connection, Counters, Status, Totals};

@@ -10,12 +10,12 @@ use std::{
 
 use epics::{Event, Key, Reading};
 use sample::{
-    By, DataFate, GapCause, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Roster, Sink,
-    Timestamp, Unfinished,
+    By, DataFate, GapCause, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Roster,
+    RuleName, Sink, Timestamp, Unfinished,
 };
 
 use crate::{
-    Acquire, AddRequest, Added, Change, Config, Connection, Control,
+    Acquire, AddRequest, Added, Change, Config, Connection, Control, Policies, Wishes,
     acquire::{lock, now},
 };
 
@@ -23,6 +23,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListSink {
     entries: Arc<Mutex<Vec<PvEntry>>>,
+    groups: Arc<Mutex<Vec<Group>>>,
     pub(crate) records: Arc<Mutex<Vec<(PvId, Record)>>>,
     pub(crate) refuses: Arc<AtomicBool>,
     /// How many changes of the list were asked for.
@@ -78,7 +79,7 @@ impl Roster for ListSink {
         for (name, settings) in pvs {
             let known = entries.iter().position(|entry| entry.name == *name);
             let index = known.unwrap_or(entries.len());
-            let entry = PvEntry { id: PvId(index as u32), name: name.clone(), settings: *settings, added: now };
+            let entry = PvEntry { id: PvId(index as u32), name: name.clone(), settings: settings.clone(), added: now };
             if known.is_some() {
                 entries[index] = entry.clone();
             } else {
@@ -91,6 +92,27 @@ impl Roster for ListSink {
 
     fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Refused> {
         self.register(pvs, by.at)
+    }
+
+    fn adopt(&self, pvs: &[(PvName, PvSettings)], by: &By, _: &str) -> Result<Vec<PvEntry>, Refused> {
+        self.register(pvs, by.at)
+    }
+
+    fn groups(&self) -> Vec<Group> {
+        lock(&self.groups).clone()
+    }
+
+    fn set_group(&self, group: &Group, by: &By) -> Result<(), Refused> {
+        self.remove_group(&group.name, by)?;
+        lock(&self.groups).push(group.clone());
+        Ok(())
+    }
+
+    fn remove_group(&self, name: &RuleName, _: &By) -> Result<bool, Refused> {
+        let mut groups = lock(&self.groups);
+        let before = groups.len();
+        groups.retain(|group| group.name != *name);
+        Ok(groups.len() < before)
     }
 
     fn rename(&self, pv: PvId, to: &PvName, _: OldName, _: &By) -> Result<PvEntry, Refused> {
@@ -144,7 +166,7 @@ pub(crate) fn start(sink: &ListSink, queue_bytes_max: usize) -> Acquire<ListSink
 fn start_on_opened(sink: &ListSink, queue_bytes_max: usize, opened: Timestamp) -> Acquire<ListSink> {
     let ca = epics::ca::Config { auto_addresses: false, repeater_port: 1, ..epics::ca::Config::default() };
     let pva = epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() };
-    let config = Config { default_protocol: Protocol::Ca, queue_bytes_max, ca, pva };
+    let config = Config { default_protocol: Protocol::Ca, queue_bytes_max, policies: Policies::default(), ca, pva };
     Acquire::start(config, sink.clone(), opened).unwrap()
 }
 
@@ -156,8 +178,13 @@ pub(crate) fn remove(control: &Control<ListSink>, pv: PvId) -> Change {
     control.remove(&[pv], DataFate::Keep, &by()).unwrap()[0]
 }
 
+fn request(name: &str, method: Option<Method>) -> AddRequest {
+    let wishes = Wishes { method, ..Wishes::default() };
+    AddRequest { wishes, ..AddRequest::new(PvName::new(name).unwrap()) }
+}
+
 pub(crate) fn add(control: &Control<ListSink>, name: &str, method: Option<Method>) -> (PvId, Added) {
-    let request = AddRequest { name: PvName::new(name).unwrap(), protocol: None, method };
+    let request = request(name, method);
     let (entry, added) = control.add(vec![request]).unwrap().remove(0);
     (entry.id, added)
 }
@@ -271,12 +298,12 @@ async fn a_pv_named_twice_in_a_request_is_acquired_as_the_store_has_it() {
     let sink = ListSink::default();
     let acquire = start(&sink, 1 << 20);
     let method = Method::Scan { period: Duration::from_secs(5) };
-    let named = |method| AddRequest { name: PvName::new("A").unwrap(), protocol: None, method };
+    let named = |method| request("A", method);
     let added = acquire.control().add(vec![named(None), named(Some(method)), named(Some(method))]).unwrap();
     let kinds: Vec<Added> = added.iter().map(|(_, added)| *added).collect();
     assert_eq!(kinds, [Added::New, Added::Changed, Added::Already]);
-    let acquired = acquire.shared().with_channel(added[0].0.id, |channel| channel.entry.settings).unwrap();
-    assert_eq!((acquired, acquired.method), (sink.entries()[0].settings, method));
+    let acquired = acquire.shared().with_channel(added[0].0.id, |channel| channel.entry.settings.clone()).unwrap();
+    assert_eq!((acquired.method, acquired), (method, sink.entries()[0].settings.clone()));
     acquire.finish();
 }
 
@@ -312,8 +339,7 @@ async fn many_pvs_are_paused_and_removed_in_one_change() {
     let sink = ListSink::default();
     let acquire = start(&sink, 1 << 20);
     let control = acquire.control();
-    let names =
-        ["A", "B", "C"].map(|name| AddRequest { name: PvName::new(name).unwrap(), protocol: None, method: None });
+    let names = ["A", "B", "C"].map(|name| request(name, None));
     let pvs: Vec<PvId> = control.add(names.to_vec()).unwrap().iter().map(|(entry, _)| entry.id).collect();
     control.pause(&pvs[..1], &by()).unwrap();
     let before = sink.changes.load(Ordering::SeqCst);

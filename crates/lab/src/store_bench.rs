@@ -182,9 +182,9 @@ pub(crate) fn open(folder: &Path, now: Timestamp, adjust: impl FnOnce(&mut Confi
 }
 
 pub(crate) fn register(store: &Store, count: usize) -> Outcome<Vec<PvId>> {
-    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+    let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
     let names: Result<Vec<_>, _> = (0..count).map(|i| PvName::new(&format!("LAB:{i:07}"))).collect();
-    let pvs: Vec<_> = names?.into_iter().map(|name| (name, settings)).collect();
+    let pvs: Vec<_> = names?.into_iter().map(|name| (name, settings.clone())).collect();
     let entries = store.writer().register(&pvs, now())?;
     Ok(entries.iter().map(|entry| entry.id).collect())
 }

@@ -19,13 +19,16 @@ fn open(folder: &Path) -> Store {
 
 /// Two segments, one after the other in time.
 fn record(folder: &Path) -> PvId {
-    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+    let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
     let name = PvName::new("TEST:PV").expect("it is a name");
     let mut pv = PvId(0);
     for half in 0..2 {
         let store = open(folder);
-        pv =
-            store.writer().register(&[(name.clone(), settings)], Timestamp::from_nanos(0)).expect("it registers")[0].id;
+        pv = store
+            .writer()
+            .register(&[(name.clone(), settings.clone())], Timestamp::from_nanos(0))
+            .expect("it registers")[0]
+            .id;
         let rows = half * ROWS..(half + 1) * ROWS;
         let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
         alarms.push(&Alarm::default(), ROWS as usize);

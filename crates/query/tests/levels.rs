@@ -44,7 +44,7 @@ impl Archive {
     fn merged(seed: u64, odd: Odd) -> Archive {
         let folder = tempfile::tempdir().expect("there is room for a folder");
         let store = Store::open(Config::new(folder.path()), at(0)).expect("the store opens");
-        let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+        let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
         let name = PvName::new("TEST:PV").expect("it is a name");
         let pv = store.writer().register(&[(name, settings)], at(0)).expect("it registers")[0].id;
         let random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

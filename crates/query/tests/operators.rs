@@ -83,7 +83,7 @@ fn open(folder: &TempDir) -> Store {
 }
 
 fn write(store: &Store, batches: &[Batch]) -> PvId {
-    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+    let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
     let name = PvName::new("TEST:PV").expect("it is a name");
     let now = Timestamp::from_nanos(0);
     let pv = store.writer().register(&[(name, settings)], now).expect("it registers")[0].id;

@@ -22,11 +22,13 @@ pub enum GapCause {
     ServerError,
     /// The PV was taken out of the archive, and came back later.
     NotArchived,
+    /// All groups of the PV were disabled.
+    Disabled,
 }
 
 impl GapCause {
     /// All causes, in the order of their numbers on disk.
-    pub const ALL: [GapCause; 8] = [
+    pub const ALL: [GapCause; 9] = [
         GapCause::NeverConnected,
         GapCause::Disconnected,
         GapCause::Paused,
@@ -35,6 +37,7 @@ impl GapCause {
         GapCause::StoreRefused,
         GapCause::ServerError,
         GapCause::NotArchived,
+        GapCause::Disabled,
     ];
 
     /// The name used in answers and metrics.
@@ -48,6 +51,7 @@ impl GapCause {
             GapCause::StoreRefused => "store_refused",
             GapCause::ServerError => "server_error",
             GapCause::NotArchived => "not_archived",
+            GapCause::Disabled => "disabled",
         }
     }
 }

@@ -8,6 +8,7 @@
 //!   Stamp, Quality               what is to be said of a time that is out of the ordinary
 //!   Metadata, Gap                what the numbers mean, and where there are none
 //!   Record, Bare, Sink           the facts that acquisition hands to the store
+//!   Rules, Group                 what is asked of sampling beyond the method, and PVs that switch others
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   LedgerScale, Unfinished      where the archive writes down what became of every update
 //! ```
@@ -20,10 +21,12 @@ mod alarm;
 mod batch;
 mod column;
 mod gap;
+mod groups;
 mod ledger;
 mod meta;
 mod pv;
 mod roster;
+mod rules;
 mod sink;
 mod stamp;
 mod time;
@@ -33,10 +36,12 @@ pub use alarm::{Alarm, Severity};
 pub use batch::{Batch, Runs, Sample};
 pub use column::{Arrays, Blobs, Column, Strings};
 pub use gap::{Gap, GapCause};
+pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use meta::{Limits, Metadata};
 pub use pv::{Method, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 pub use roster::{By, DataFate, OldName, Roster};
+pub use rules::{Changes, Deadband, FieldName, Keep, Origin, Pipeline, RateCap, RuleError, RuleName, Rules};
 pub use sink::{Bare, Record, Sink, VALUE_BYTES_MAX};
 pub use stamp::{Quality, Stamp, Stamps};
 pub use time::{TimeError, TimeRange, Timestamp};

@@ -1,8 +1,12 @@
 //! A PV: its name, its number in the archive, and how it is to be archived.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
-use crate::Timestamp;
+use crate::{Rules, Timestamp};
 
 /// The longest name that is accepted, in bytes. Records end at 61, but pvAccess and gateways allow more.
 const NAME_BYTES_MAX: usize = 255;
@@ -148,7 +152,7 @@ pub enum PvState {
 }
 
 /// How a PV is to be archived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PvSettings {
     /// By which protocol.
     pub protocol: Protocol,
@@ -156,6 +160,21 @@ pub struct PvSettings {
     pub method: Method,
     /// Whether samples are taken at all.
     pub state: PvState,
+    /// What else is asked; none if nothing is.
+    pub rules: Option<Arc<Rules>>,
+}
+
+impl PvSettings {
+    /// Nothing but a protocol, a method and a state.
+    pub fn plain(protocol: Protocol, method: Method, state: PvState) -> PvSettings {
+        PvSettings { protocol, method, state, rules: None }
+    }
+
+    /// What else is asked.
+    pub fn rules(&self) -> &Rules {
+        static NONE: LazyLock<Rules> = LazyLock::new(Rules::default);
+        self.rules.as_deref().unwrap_or(&NONE)
+    }
 }
 
 /// A PV that the archive knows.

@@ -1,6 +1,6 @@
 //! The roster: which PVs are archived under which names. Acquisition follows it and the store keeps it.
 
-use crate::{PvEntry, PvId, PvName, PvSettings, Sink, Timestamp, Unfinished};
+use crate::{Group, PvEntry, PvId, PvName, PvSettings, RuleName, Sink, Timestamp, Unfinished};
 
 /// Who ordered a change, and when: what the audit keeps of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,18 @@ pub trait Roster: Sink {
 
     /// Pauses PVs or takes them up again, which the audit tells of.
     fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Self::Error>;
+
+    /// Gives PVs the settings that policies have for them, with one line of the audit for all, in which `detail` stands.
+    fn adopt(&self, pvs: &[(PvName, PvSettings)], by: &By, detail: &str) -> Result<Vec<PvEntry>, Self::Error>;
+
+    /// The groups that have switches, by name.
+    fn groups(&self) -> Vec<Group>;
+
+    /// Gives a group its switches.
+    fn set_group(&self, group: &Group, by: &By) -> Result<(), Self::Error>;
+
+    /// Takes its switches from a group: from then on it is always enabled. Whether there was such a group.
+    fn remove_group(&self, name: &RuleName, by: &By) -> Result<bool, Self::Error>;
 
     /// Gives a PV another name; its samples stay where they are.
     fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Self::Error>;

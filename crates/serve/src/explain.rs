@@ -168,6 +168,7 @@ fn gap_reasons(app: &App, entry: &PvEntry, range: TimeRange, gaps: &[(GapScope, 
             GapCause::StoreRefused => format!("The disk was full or failed{lost}."),
             GapCause::ServerError => "The IOC answered with an error instead of values.".to_owned(),
             GapCause::NotArchived => "The PV was out of the archive.".to_owned(),
+            GapCause::Disabled => "All groups of the PV were disabled.".to_owned(),
             other => format!("There is a gap: {}.", other.name()),
         };
         let text = if *scope == GapScope::Archiver { format!("{text} This concerns all PVs.") } else { text };

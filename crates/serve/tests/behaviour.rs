@@ -28,7 +28,7 @@ fn fill_much(store: &Store) {
     const BATCHES: i64 = 100;
     const ROWS: i64 = 8000;
     let writer = store.writer();
-    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Paused };
+    let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
     let pv = writer.register(&[(PvName::new("T:MUCH").unwrap(), settings)], time(0.0)).unwrap()[0].id;
     for batch in 0..BATCHES {
         let times = (0..ROWS).map(|row| Timestamp::from_nanos(time(0.0).nanos() + (batch * ROWS + row) * 1000));

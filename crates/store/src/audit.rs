@@ -34,11 +34,17 @@ pub enum Action {
     Paused,
     /// A paused PV was recorded again.
     Resumed,
+    /// Policies were applied anew; how many PVs of each changed stands in `detail`.
+    PoliciesApplied,
+    /// A group, whose name stands in `detail`, was made or got other switches.
+    GroupSet,
+    /// A group, whose name stands in `detail`, has no switches any more.
+    GroupRemoved,
 }
 
 impl Action {
     /// All actions, in the order of their numbers on disk.
-    pub const ALL: [Action; 14] = [
+    pub const ALL: [Action; 17] = [
         Action::Renamed,
         Action::AliasAdded,
         Action::AliasRemoved,
@@ -53,6 +59,9 @@ impl Action {
         Action::Imported,
         Action::Paused,
         Action::Resumed,
+        Action::PoliciesApplied,
+        Action::GroupSet,
+        Action::GroupRemoved,
     ];
 
     /// The name used in answers.
@@ -72,6 +81,9 @@ impl Action {
             Action::Imported => "imported",
             Action::Paused => "paused",
             Action::Resumed => "resumed",
+            Action::PoliciesApplied => "policies_applied",
+            Action::GroupSet => "group_set",
+            Action::GroupRemoved => "group_removed",
         }
     }
 }

@@ -8,6 +8,7 @@ mod doubt;
 mod mend;
 mod pvs;
 mod pvs_wire;
+mod rules_wire;
 mod wire;
 
 use std::{

@@ -161,7 +161,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let now = Timestamp::from_nanos(0);
         let open = || Store::open(Config::new(folder.path()), now).unwrap();
-        let settings = PvSettings { protocol: Protocol::Pva, method: Method::Monitor, state: PvState::Active };
+        let settings = PvSettings::plain(Protocol::Pva, Method::Monitor, PvState::Active);
         let mut store = open();
         let pv = store.writer().register(&[(PvName::new("S").unwrap(), settings)], now).unwrap()[0].id;
         // Blocks apart, blocks kept whole because some lack the field, and two that overlap in time; at last a head.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use sample::{By, DataFate, Gap, PvEntry, PvId, PvName, Timestamp};
+use sample::{By, DataFate, Gap, Group, PvEntry, PvId, PvName, RuleName, Timestamp};
 
 use crate::{
     AuditRecord,
@@ -39,6 +39,7 @@ pub(crate) struct Rows {
     pub(crate) purged: HashSet<PvId>,
     pub(crate) deletions: Vec<Deletion>,
     pub(crate) own: Vec<PvEntry>,
+    pub(crate) groups: Vec<Group>,
 }
 
 /// A change of the list of PVs: one transaction of the catalogue, then taken over by the registry.
@@ -61,6 +62,9 @@ pub(crate) struct Change {
     /// Deletions that are undone, or purged.
     pub(crate) undeleted: Vec<Deletion>,
     pub(crate) gaps: Vec<(PvId, Gap)>,
+    /// Groups that get their switches.
+    pub(crate) groups_set: Vec<Group>,
+    pub(crate) groups_removed: Vec<RuleName>,
     pub(crate) audit: Vec<AuditRecord>,
 }
 
@@ -77,13 +81,16 @@ impl Change {
             deleted,
             undeleted,
             gaps,
+            groups_set,
+            groups_removed,
             audit,
         } = self;
         let nothing_of_pvs =
             removed.is_empty() && put.is_empty() && own.is_empty() && purged.is_empty() && purge_done.is_empty();
         let nothing_of_names = aliases_removed.is_empty() && aliases_added.is_empty();
         let nothing_of_ranges = deleted.is_empty() && undeleted.is_empty() && gaps.is_empty();
-        nothing_of_pvs && nothing_of_names && nothing_of_ranges && audit.is_empty()
+        let nothing_of_groups = groups_set.is_empty() && groups_removed.is_empty();
+        nothing_of_pvs && nothing_of_names && nothing_of_ranges && nothing_of_groups && audit.is_empty()
     }
 }
 
@@ -107,6 +114,8 @@ pub(crate) struct Registry {
     deletions: BTreeMap<PvId, Vec<Deletion>>,
     /// Those that the archive keeps for itself: no name leads to them.
     own: BTreeMap<PvId, PvEntry>,
+    /// The groups that have switches.
+    groups: BTreeMap<RuleName, Group>,
     /// The smallest number never given to a PV.
     next: u32,
     /// Higher after every change.
@@ -120,6 +129,7 @@ impl Registry {
         registry.purged = rows.purged.into_iter().chain(registry.purging.iter().copied()).collect();
         registry.next = registry.purged.iter().map(|pv| pv.0 + 1).max().unwrap_or(0);
         rows.own.into_iter().for_each(|entry| registry.put_own(entry));
+        registry.groups = rows.groups.into_iter().map(|group| (group.name.clone(), group)).collect();
         let mut removed = rows.removed;
         removed.sort_by_key(|removed| removed.since);
         removed.into_iter().for_each(|removed| registry.remember(removed));
@@ -214,6 +224,13 @@ impl Registry {
         change.purge_done.iter().for_each(|pv| _ = self.purging.remove(pv));
         change.deleted.iter().for_each(|deletion| self.put_deletion(deletion.clone()));
         change.undeleted.iter().for_each(|deletion| self.remove_deletion(deletion));
+        self.groups.extend(change.groups_set.iter().map(|group| (group.name.clone(), group.clone())));
+        change.groups_removed.iter().for_each(|name| _ = self.groups.remove(name));
+    }
+
+    /// The groups that have switches.
+    pub(crate) fn groups(&self) -> &BTreeMap<RuleName, Group> {
+        &self.groups
     }
 
     /// Adds or changes a PV, or brings it back; a former name is no longer its own.

@@ -7,8 +7,8 @@ use std::{
 };
 
 use sample::{
-    By, DataFate, Gap, GapCause, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Roster,
-    Timestamp, Unfinished,
+    By, DataFate, Gap, GapCause, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Roster,
+    RuleName, Timestamp, Unfinished,
 };
 
 use crate::{
@@ -49,6 +49,40 @@ impl Writer {
                 change.audit.extend(before.map(|entry| line(action, by, entry, "")));
             }
             Ok(enter(registry, change, pvs, by.at))
+        })
+    }
+
+    /// Gives PVs the settings that policies have for them; see `Roster`.
+    pub fn adopt(&self, pvs: &[(PvName, PvSettings)], by: &By, detail: &str) -> Result<Vec<PvEntry>, Error> {
+        self.engine.change(|registry, change| {
+            let detail = detail.to_owned();
+            change.audit.push(AuditRecord { detail, ..AuditRecord::new(Action::PoliciesApplied, by) });
+            Ok(enter(registry, change, pvs, by.at))
+        })
+    }
+
+    /// Gives a group its switches; see `Roster`.
+    pub fn set_group(&self, group: &Group, by: &By) -> Result<(), Error> {
+        self.engine.change(|registry, change| {
+            if registry.groups().get(&group.name) != Some(group) {
+                let detail = group.name.to_string();
+                change.audit.push(AuditRecord { detail, ..AuditRecord::new(Action::GroupSet, by) });
+                change.groups_set.push(group.clone());
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes its switches from a group; see `Roster`.
+    pub fn remove_group(&self, name: &RuleName, by: &By) -> Result<bool, Error> {
+        self.engine.change(|registry, change| {
+            let is_there = registry.groups().contains_key(name);
+            if is_there {
+                let detail = name.to_string();
+                change.audit.push(AuditRecord { detail, ..AuditRecord::new(Action::GroupRemoved, by) });
+                change.groups_removed.push(name.clone());
+            }
+            Ok(is_there)
         })
     }
 
@@ -148,7 +182,7 @@ impl Writer {
 impl Writer {
     /// The numbers of PVs that the archive keeps for itself; see `Roster`.
     pub fn own(&self, names: &[PvName], now: Timestamp) -> Result<Vec<PvId>, Error> {
-        let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Paused };
+        let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
         self.engine.change(|registry, change| {
             let known: HashMap<&PvName, PvId> = registry.own().iter().map(|(pv, entry)| (&entry.name, *pv)).collect();
             let mut next = registry.next();
@@ -156,7 +190,7 @@ impl Writer {
                 known.get(name).copied().unwrap_or_else(|| {
                     let id = PvId(next);
                     next += 1;
-                    change.own.push(PvEntry { id, name: name.clone(), settings, added: now });
+                    change.own.push(PvEntry { id, name: name.clone(), settings: settings.clone(), added: now });
                     id
                 })
             });
@@ -180,6 +214,22 @@ impl Roster for Writer {
 
     fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Error> {
         Writer::switch(self, pvs, by)
+    }
+
+    fn adopt(&self, pvs: &[(PvName, PvSettings)], by: &By, detail: &str) -> Result<Vec<PvEntry>, Error> {
+        Writer::adopt(self, pvs, by, detail)
+    }
+
+    fn groups(&self) -> Vec<Group> {
+        self.engine.registry().groups().values().cloned().collect()
+    }
+
+    fn set_group(&self, group: &Group, by: &By) -> Result<(), Error> {
+        Writer::set_group(self, group, by)
+    }
+
+    fn remove_group(&self, name: &RuleName, by: &By) -> Result<bool, Error> {
+        Writer::remove_group(self, name, by)
     }
 
     fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Error> {
@@ -233,13 +283,13 @@ fn new_entries(registry: &Registry, pvs: &[(PvName, PvSettings)], now: Timestamp
     for (name, settings) in pvs {
         let known = news.get(name).or_else(|| registry.find(name.as_str()));
         let entry = match known {
-            Some(known) => PvEntry { settings: *settings, ..known.clone() },
+            Some(known) => PvEntry { settings: settings.clone(), ..known.clone() },
             None => {
                 let id = registry.kept(name).unwrap_or_else(|| {
                     next += 1;
                     PvId(next - 1)
                 });
-                PvEntry { id, name: name.clone(), settings: *settings, added: now }
+                PvEntry { id, name: name.clone(), settings: settings.clone(), added: now }
             }
         };
         news.insert(name, entry.clone());

@@ -80,7 +80,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let now = Timestamp::from_nanos(0);
         let store = Store::open(Config::new(folder.path()), now).unwrap();
-        let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+        let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
         let pv = store.writer().register(&[(PvName::new("S").unwrap(), settings)], now).unwrap()[0].id;
         let sample = Sample { time: now, value: Value::F64(1.0), alarm: Alarm::default(), pulse: 0, stamp: None };
         store.writer().append(&[(pv, Record::Sample(sample))], now).unwrap();

@@ -96,15 +96,15 @@ fn settings_and_numbers_of_pvs_survive_and_names_are_sorted() {
     let pvs = register(&store, &["B", "A", "B"]).unwrap();
     assert_eq!(pvs[0], pvs[2], "one name is one PV");
     let method = Method::Scan { period: Duration::from_millis(1500) };
-    let paused = PvSettings { protocol: Protocol::Pva, method, state: PvState::Paused };
-    let changed = store.writer().register(&[(PvName::new("A").unwrap(), paused)], at(9)).unwrap();
+    let paused = PvSettings::plain(Protocol::Pva, method, PvState::Paused);
+    let changed = store.writer().register(&[(PvName::new("A").unwrap(), paused.clone())], at(9)).unwrap();
     assert_eq!((changed[0].id, changed[0].added), (pvs[1], at(0)));
     drop(store); // durable when register returns
     let store = open(&folder, 10);
     let entries = store.reader().entries();
     let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names, ["A", "B"]);
-    assert_eq!((entries[0].settings, entries[1].settings), (paused, settings()));
+    assert_eq!((&entries[0].settings, &entries[1].settings), (&paused, &settings()));
     assert_eq!(register(&store, &["C"]).unwrap()[0].0, 2);
 }
 

@@ -21,8 +21,8 @@ fn open(folder: &std::path::Path) -> Store {
 }
 
 fn register(store: &Store, names: &[&str]) -> Vec<PvId> {
-    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
-    let pvs: Vec<_> = names.iter().map(|name| (PvName::new(name).unwrap(), settings)).collect();
+    let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
+    let pvs: Vec<_> = names.iter().map(|name| (PvName::new(name).unwrap(), settings.clone())).collect();
     store.writer().register(&pvs, at(0)).unwrap().iter().map(|entry| entry.id).collect()
 }
 

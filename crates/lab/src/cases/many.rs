@@ -36,13 +36,13 @@ pub(super) fn live(bench: &Bench) -> Outcome<()> {
 /// An archive with a million PVs, of which each thousandth has samples.
 pub(super) fn million_write(bench: &Bench) -> Outcome<()> {
     let store = bench.new_kept_store(MILLION, |_| {})?;
-    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+    let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
     let count = (1e6 * bench.scale.max(1.0)) as usize;
     let started = Instant::now();
     for first in (0..count).step_by(50_000) {
         let name = |number| PvName::new(&format!("SR{:02}:{}:{number:07}:RBV", number % 48, number % 977));
         let names: Result<Vec<PvName>, _> = (first..count.min(first + 50_000)).map(name).collect();
-        let pvs: Vec<_> = names?.into_iter().map(|name| (name, settings)).collect();
+        let pvs: Vec<_> = names?.into_iter().map(|name| (name, settings.clone())).collect();
         let entries = store.writer().register(&pvs, now())?;
         for entry in entries.iter().step_by(1000) {
             let batch = Signal::new(Kind::Adc, Pace::Late100us, u64::from(entry.id.0)).batch(100);

@@ -28,7 +28,7 @@ impl History {
         let folder = tempfile::tempdir().expect("there is room for a folder");
         let open = || Store::open(Config::new(folder.path()), Timestamp::from_nanos(0)).expect("the store opens");
         let mut store = open();
-        let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+        let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
         let name = PvName::new("TEST:PV").expect("it is a name");
         let pv = store.writer().register(&[(name, settings)], Timestamp::from_nanos(0)).expect("it registers")[0].id;
         let mut samples = Vec::new();

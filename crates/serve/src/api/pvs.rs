@@ -1,6 +1,6 @@
 //! `/api/v1/pvs`: which PVs there are, how each fares, and the commands over them.
 
-use acquire::{AddRequest, Added, Change, Connection, Status};
+use acquire::{AddRequest, Added, Change, Connection, Status, Wishes};
 use sample::{Method, Protocol, PvEntry, PvName, PvState, TimeRange, Timestamp, Value};
 use serde::Deserialize;
 use serde_json::{Map, json};
@@ -226,7 +226,8 @@ pub(crate) fn request(
         (Some("scan"), None) => return Err(refused("scanning needs a period in seconds".to_owned())),
         (Some(other), _) => return Err(refused(format!("method is {other:?}, expected monitor or scan"))),
     };
-    Ok(AddRequest { name, protocol: prefixed.or(named.transpose()?), method })
+    let wishes = Wishes { protocol: prefixed.or(named.transpose()?), method, ..Wishes::default() };
+    Ok(AddRequest { wishes, ..AddRequest::new(name) })
 }
 
 /// `POST /pvs/{pv}/pause`

@@ -26,10 +26,10 @@ pub(crate) fn load(folder: &Path, store: &Store) {
     }
     let writer = store.writer();
     let now = Timestamp::from_nanos(0);
-    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Paused };
+    let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
     for (name, chunks) in chunks {
         let units = (name == "REF:ALARMS").then(|| "mA".to_owned());
-        let pv = writer.register(&[(PvName::new(&name).unwrap(), settings)], now).unwrap()[0].id;
+        let pv = writer.register(&[(PvName::new(&name).unwrap(), settings.clone())], now).unwrap()[0].id;
         for chunk in chunks {
             let metadata = Metadata { value_type: Some(chunk.value_type), units: units.clone(), ..Metadata::default() };
             let mut batch = Batch::new(chunk.value_type);

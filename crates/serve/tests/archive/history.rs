@@ -41,7 +41,7 @@ pub(crate) fn fill(store: &Store, pvs: &[Recorded]) {
     let writer = store.writer();
     let added = time(-86_400.0);
     for recorded in pvs {
-        let settings = PvSettings { protocol: recorded.protocol, method: Method::Monitor, state: PvState::Paused };
+        let settings = PvSettings::plain(recorded.protocol, Method::Monitor, PvState::Paused);
         let name = PvName::new(recorded.name).expect("it is a name");
         let pv = writer.register(&[(name, settings)], added).expect("it registers")[0].id;
         let mut records = vec![(pv, Record::Metadata(time(-3600.0), (recorded.metadata)().into()))];

@@ -47,6 +47,7 @@ impl Archive {
         let acquire = acquire::Config {
             default_protocol: Protocol::Ca,
             queue_bytes_max: 1 << 20,
+            policies: acquire::Policies::default(),
             ca: epics::ca::Config { auto_addresses: false, ..epics::ca::Config::default() },
             pva: epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() },
         };

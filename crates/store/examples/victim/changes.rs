@@ -63,7 +63,7 @@ impl Stage {
         let entry = store.reader().find(&y).or_else(|| store.reader().find(&x));
         match (step, entry) {
             (1, None) => {
-                let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
+                let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
                 writer.register(&[(PvName::new(&x)?, settings)], by.at)?;
                 self.import(store, "1", FIRST)
             }

@@ -121,8 +121,9 @@ fn change(store: &Store, stages: &mut [Stage], luck: u64) -> Result<(), Failure>
 }
 
 fn register(store: &Store, names: &[String]) -> Result<Vec<PvId>, Failure> {
-    let settings = PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active };
-    let pvs: Result<Vec<_>, _> = names.iter().map(|name| Ok::<_, Failure>((PvName::new(name)?, settings))).collect();
+    let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
+    let pvs: Result<Vec<_>, _> =
+        names.iter().map(|name| Ok::<_, Failure>((PvName::new(name)?, settings.clone()))).collect();
     let entries = store.writer().register(&pvs?, workload::clock(0))?;
     Ok(entries.iter().map(|entry| entry.id).collect())
 }

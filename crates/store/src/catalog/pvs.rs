@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use redb::{ReadableTable, TableDefinition, WriteTransaction};
 use sample::{PvId, PvName};
 
-use super::{Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, put_facts, put_segments, pvs_wire as wire, unreadable};
+use super::{
+    Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, put_facts, put_segments, pvs_wire as wire, rules_wire, unreadable,
+};
 use crate::{
     AuditRecord, Error, ImportedPart,
     catalog::cause_number,
@@ -22,6 +24,8 @@ pub(super) const DELETIONS: TableDefinition<u64, &[u8]> = TableDefinition::new("
 pub(super) const IMPORTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imports");
 /// (Import, part) → (gaps, changes of metadata), of those that had any. Not there in archives that were made before it.
 const IMPORTED_FACTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imported_facts");
+/// Name of a group → its switches. Not there in archives that were made before it.
+const GROUPS: TableDefinition<&str, &[u8]> = TableDefinition::new("groups");
 /// Number → what was done
 pub(super) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
 
@@ -50,6 +54,17 @@ impl Catalog {
                 let (number, bytes) = row?;
                 let deletion = wire::deletion(number.value(), bytes.value());
                 rows.deletions.push(deletion.ok_or(unreadable("a deletion"))?);
+            }
+            match tables.0.open_table(GROUPS) {
+                Ok(table) => {
+                    for row in table.iter()? {
+                        let (name, bytes) = row?;
+                        let group = rules_wire::group(name.value(), bytes.value());
+                        rows.groups.push(group.ok_or(unreadable("a group"))?);
+                    }
+                }
+                Err(redb::TableError::TableDoesNotExist(_)) => {}
+                Err(error) => return Err(error.into()),
             }
             Ok(Registry::new(rows))
         })
@@ -90,6 +105,7 @@ impl Catalog {
                 gaps.insert((pv.0, gap.from.nanos(), cause_number(gap.cause)), (to, gap.lost))?;
             }
             put_deletions(transaction, change)?;
+            put_groups(transaction, change)?;
             put_audit(transaction, &change.audit)
         })
     }
@@ -201,6 +217,20 @@ fn put_deletions(transaction: &WriteTransaction, change: &Change) -> Result<(), 
     if !purged.is_empty() {
         let is_left = |bytes: &[u8]| wire::deletion(0, bytes).is_none_or(|deletion| !purged.contains(&deletion.pv));
         deletions.retain(|_, bytes| is_left(bytes))?;
+    }
+    Ok(())
+}
+
+fn put_groups(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
+    if change.groups_set.is_empty() && change.groups_removed.is_empty() {
+        return Ok(());
+    }
+    let mut groups = transaction.open_table(GROUPS)?;
+    for group in &change.groups_set {
+        groups.insert(group.name.as_str(), rules_wire::group_bytes(group).as_slice())?;
+    }
+    for name in &change.groups_removed {
+        groups.remove(name.as_str())?;
     }
     Ok(())
 }

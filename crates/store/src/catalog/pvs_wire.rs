@@ -4,6 +4,7 @@
 use minicbor::{Decode, Encode};
 use sample::{By, DataFate, Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, TimeRange, Timestamp};
 
+use super::rules_wire::{RulesRow, rules, rules_row};
 use crate::{AuditRecord, RemovedPv, audit::Action, deletion::Deletion};
 
 /// Whether a PV is archived, or was removed, and how.
@@ -49,6 +50,9 @@ struct PvRow {
     /// Since when it is out of the archive.
     #[n(8)]
     since: Option<i64>,
+    /// What is asked beyond the method.
+    #[n(9)]
+    rules: Option<RulesRow>,
 }
 
 #[derive(Encode, Decode)]
@@ -135,7 +139,7 @@ fn by(row: ByRow) -> By {
 }
 
 fn pv_row(entry: &PvEntry, presence: Presence) -> PvRow {
-    let PvSettings { protocol, method, state } = entry.settings;
+    let PvSettings { protocol, method, state, ref rules } = entry.settings;
     PvRow {
         name: entry.name.as_str().to_owned(),
         presence,
@@ -149,6 +153,7 @@ fn pv_row(entry: &PvEntry, presence: Presence) -> PvRow {
         removed: None,
         aliases: None,
         since: None,
+        rules: rules.as_deref().map(rules_row),
     }
 }
 
@@ -189,6 +194,10 @@ pub(super) fn pv(id: PvId, bytes: &[u8]) -> Option<Pv> {
         protocol: Protocol::from_name(&row.protocol)?,
         method: period.map_or(Method::Monitor, |period| Method::Scan { period }),
         state: if row.paused { PvState::Paused } else { PvState::Active },
+        rules: match row.rules {
+            None => None,
+            Some(row) => Some(rules(row)?),
+        },
     };
     let entry = PvEntry { id, name: PvName::new(&row.name).ok()?, settings, added: Timestamp::from_nanos(row.added) };
     let data = match row.presence {
@@ -257,6 +266,8 @@ pub(super) fn audit(number: u64, bytes: &[u8]) -> Option<AuditRecord> {
 
 #[cfg(test)]
 mod tests {
+    use sample::Rules;
+
     use super::*;
 
     fn at(nanos: i64) -> Timestamp {
@@ -266,7 +277,8 @@ mod tests {
     #[test]
     fn rows_with_everything_come_back() {
         let method = Method::Scan { period: std::time::Duration::from_millis(1500) };
-        let settings = PvSettings { protocol: Protocol::Pva, method, state: PvState::Paused };
+        let asked = Rules { is_field: true, ..Rules::default() };
+        let settings = PvSettings { protocol: Protocol::Pva, method, state: PvState::Paused, rules: asked.shared() };
         let entry = PvEntry { id: PvId(7), name: PvName::new("A:B").unwrap(), settings, added: at(-5) };
         let by = By::new("somebody", at(9));
         let aliases = vec![PvName::new("C").unwrap()];

@@ -19,7 +19,7 @@ pub(crate) fn sample(nanos: i64, value: Value) -> Sample {
 }
 
 pub(crate) fn settings() -> PvSettings {
-    PvSettings { protocol: Protocol::Ca, method: Method::Monitor, state: PvState::Active }
+    PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active)
 }
 
 pub(crate) fn name(text: &str) -> PvName {

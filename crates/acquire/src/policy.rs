@@ -1,0 +1,237 @@
+//! Policies: an ordered list that says how PVs are archived by their names. The first that fits decides.
+
+use std::{fmt, sync::Arc};
+
+use regex::{Regex, RegexBuilder};
+use sample::{
+    Changes, Deadband, FieldName, Keep, Method, Origin, Pipeline, Protocol, PvSettings, PvState, RateCap, RuleName,
+    Rules,
+};
+
+/// The most memory that a compiled pattern may take; a pattern of a thousand alternatives still fits.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+
+/// What somebody wants of the way in which a PV is archived. What is left open comes from elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// By which protocol.
+    pub protocol: Option<Protocol>,
+    /// When samples are taken.
+    pub method: Option<Method>,
+    /// How far the value must move.
+    pub deadband: Option<Deadband>,
+    /// The most samples that are taken.
+    pub rate_cap: Option<RateCap>,
+    /// Which changes the IOC is asked for.
+    pub changes: Option<Changes>,
+    /// Whether a pvAccess server waits to be told.
+    pub pipeline: Option<Pipeline>,
+    /// Fields that have a history of their own.
+    pub fields: Option<Vec<FieldName>>,
+    /// The groups that it is in.
+    pub groups: Option<Vec<RuleName>>,
+    /// How long it is kept.
+    pub keep: Option<Keep>,
+}
+
+impl Wishes {
+    /// Whether anything is said besides the protocol.
+    pub fn says_sampling(&self) -> bool {
+        *self != Wishes { protocol: self.protocol, ..Wishes::default() }
+    }
+
+    /// These over what is there.
+    pub(crate) fn over(&self, settings: &PvSettings) -> PvSettings {
+        let base = settings.rules();
+        let rules = Rules {
+            deadband: self.deadband.or(base.deadband),
+            rate_cap: self.rate_cap.or(base.rate_cap),
+            changes: self.changes.unwrap_or(base.changes),
+            pipeline: self.pipeline.unwrap_or(base.pipeline),
+            fields: self.fields.clone().unwrap_or_else(|| base.fields.clone()),
+            groups: self.groups.clone().unwrap_or_else(|| base.groups.clone()),
+            keep: self.keep.or(base.keep),
+            is_field: base.is_field,
+            origin: base.origin.clone(),
+        };
+        PvSettings {
+            protocol: self.protocol.unwrap_or(settings.protocol),
+            method: self.method.unwrap_or(settings.method),
+            state: settings.state,
+            rules: rules.shared(),
+        }
+    }
+}
+
+/// Which names a policy is for.
+#[derive(Clone, Debug)]
+pub struct Fits {
+    text: String,
+    regex: Regex,
+}
+
+impl Fits {
+    /// A glob with `*` and `?`, or a regular expression if it begins with `~`. Either must fit the whole name, case included.
+    pub fn parse(text: &str) -> Result<Fits, PolicyError> {
+        let pattern = match text.strip_prefix('~') {
+            Some(regex) => format!("^(?:{regex})$"),
+            None => glob_as_regex(text),
+        };
+        let regex = RegexBuilder::new(&pattern).size_limit(REGEX_BYTES_MAX).build();
+        let regex = regex.map_err(|error| {
+            let reason = error.to_string();
+            let last = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            PolicyError(format!("the pattern {text:?} cannot be used: {last}"))
+        })?;
+        Ok(Fits { text: text.to_owned(), regex })
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is for that name.
+    pub fn is_for(&self, name: &str) -> bool {
+        self.regex.is_match(name)
+    }
+}
+
+fn glob_as_regex(glob: &str) -> String {
+    let mut pattern = String::from("^");
+    for character in glob.chars() {
+        match character {
+            '*' => pattern.push_str(".*"),
+            '?' => pattern.push('.'),
+            other => pattern.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    pattern.push('$');
+    pattern
+}
+
+/// Why a policy, or a list of them, cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyError(pub(crate) String);
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+/// How the PVs of some names are archived.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Its name.
+    pub name: RuleName,
+    /// For which names it is; any of them.
+    pub fits: Vec<Fits>,
+    /// What it says; the usual holds for the rest.
+    pub wishes: Wishes,
+}
+
+/// All policies in order.
+#[derive(Clone, Debug, Default)]
+pub struct Policies(Arc<Vec<Policy>>);
+
+impl Policies {
+    /// Checks that no two have the same name, and that no pattern is for nothing.
+    pub fn new(policies: Vec<Policy>) -> Result<Policies, PolicyError> {
+        for (index, policy) in policies.iter().enumerate() {
+            if policies[..index].iter().any(|other| other.name == policy.name) {
+                return Err(PolicyError(format!("two policies are called {}", policy.name)));
+            }
+        }
+        Ok(Policies(Arc::new(policies)))
+    }
+
+    /// In their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Policy> {
+        self.0.iter()
+    }
+
+    /// The one of that name.
+    pub fn named(&self, name: &str) -> Option<&Policy> {
+        self.iter().find(|policy| policy.name.as_str() == name)
+    }
+
+    /// The first that is for that name.
+    pub fn for_name(&self, name: &str) -> Option<&Policy> {
+        self.iter().find(|policy| policy.fits.iter().any(|fits| fits.is_for(name)))
+    }
+
+    /// The settings of a PV of that name as a policy has them: the one that somebody chose, if it is still there, or the first
+    /// that fits, or none. `origin` says what was given by hand.
+    pub(crate) fn settings(&self, name: &str, default_protocol: Protocol, origin: &Origin) -> PvSettings {
+        let chosen = origin.policy.as_ref().filter(|_| origin.policy_by_hand);
+        let chosen = chosen.and_then(|policy| self.named(policy.as_str()));
+        let usual = PvSettings::plain(default_protocol, Method::Monitor, PvState::Active);
+        let policy = chosen.or_else(|| self.for_name(name));
+        let settings = policy.map_or_else(|| usual.clone(), |policy| policy.wishes.over(&usual));
+        let origin = Origin {
+            policy: policy.map(|policy| policy.name.clone()),
+            policy_by_hand: chosen.is_some(),
+            ..origin.clone()
+        };
+        let rules = Rules { origin, ..settings.rules().clone() };
+        PvSettings { rules: rules.shared(), ..settings }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn policy(name: &str, fits: &str, wishes: Wishes) -> Policy {
+        Policy { name: RuleName::new(name).unwrap(), fits: vec![Fits::parse(fits).unwrap()], wishes }
+    }
+
+    fn scan(seconds: u64) -> Option<Method> {
+        Some(Method::Scan { period: Duration::from_secs(seconds) })
+    }
+
+    #[test]
+    fn the_first_policy_that_fits_decides() {
+        let policies = Policies::new(vec![
+            policy("one", "A:?", Wishes { method: scan(1), ..Wishes::default() }),
+            policy("two", "~A:.*|B", Wishes { method: scan(2), protocol: Some(Protocol::Pva), ..Wishes::default() }),
+        ])
+        .unwrap();
+        let of = |name: &str| {
+            let settings = policies.settings(name, Protocol::Ca, &Origin::default());
+            let policy = settings.rules().origin.policy.as_ref().map(ToString::to_string);
+            (policy, settings.method, settings.protocol)
+        };
+        assert_eq!(of("A:1"), (Some("one".to_owned()), scan(1).unwrap(), Protocol::Ca));
+        assert_eq!(of("A:12"), (Some("two".to_owned()), scan(2).unwrap(), Protocol::Pva));
+        assert_eq!(of("B"), (Some("two".to_owned()), scan(2).unwrap(), Protocol::Pva));
+        assert_eq!(of("BB"), (None, Method::Monitor, Protocol::Ca));
+    }
+
+    #[test]
+    fn a_policy_that_somebody_chose_stays_while_it_is_there() {
+        let slow = policy("slow", "X", Wishes { method: scan(9), ..Wishes::default() });
+        let policies = Policies::new(vec![policy("all", "*", Wishes::default()), slow]).unwrap();
+        let chosen = |name: &str| Origin {
+            policy: Some(RuleName::new(name).unwrap()),
+            policy_by_hand: true,
+            ..Origin::default()
+        };
+        assert_eq!(policies.settings("A", Protocol::Ca, &chosen("slow")).method, scan(9).unwrap());
+        let gone = policies.settings("A", Protocol::Ca, &chosen("gone"));
+        assert_eq!(gone.rules().origin.policy, Some(RuleName::new("all").unwrap()));
+        assert!(!gone.rules().origin.policy_by_hand);
+    }
+
+    #[test]
+    fn patterns_that_cannot_be_and_names_that_come_twice_are_refused() {
+        assert_eq!(Fits::parse("~(").unwrap_err().to_string(), "the pattern \"~(\" cannot be used: unclosed group");
+        let twice = Policies::new(vec![policy("a", "A", Wishes::default()), policy("a", "B", Wishes::default())]);
+        assert_eq!(twice.unwrap_err().to_string(), "two policies are called a");
+    }
+}
