@@ -2,6 +2,7 @@
 
 mod admin;
 mod backup;
+mod capacity;
 mod check;
 mod cli;
 mod client;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Check(command) => check::run(&command),
         Command::Repair(command) => repair::run(&command),
         Command::Backup(command) => backup::run(&command),
+        Command::Capacity(command) => capacity::run(&command),
         Command::Demo(command) => demo::run(&command),
     };
     match done {
@@ -61,18 +63,26 @@ fn main() -> ExitCode {
     }
 }
 
+fn runtime(threads: &'static str) -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().thread_name(threads).enable_all().build()
+}
+
 /// Archives until told to stop. `wanted` are PVs to add at the start, besides those that the archive knows.
 fn run(config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
     signals::start_log(config.log_format);
-    let runtime = tokio::runtime::Runtime::new()?;
-    let _tasks_run_here = runtime.enter();
+    // Threads of their own for clients: those of the network may be busy all the time, and a question waits behind none of them.
+    let (network, answers) = (runtime("network")?, runtime("answers")?);
+    let _tasks_run_here = network.enter();
     let stop = Stop::on_signals()?;
 
     let started = now();
     let store = Store::open(config.store, started)?; // disk: recovers what a crash left
     let acquire = Acquire::start(config.acquire, store.writer(), started)?; // network → buffer → store
     let query = Query::over(store.reader()); // store → samples and bins
-    let serve = Serve::start(config.serve, query, acquire.control(), store.reader())?; // query → HTTP, browser
+    let serve = {
+        let _tasks_run_here = answers.enter();
+        Serve::start(config.serve, query, acquire.control(), store.reader())? // query → HTTP, browser
+    };
 
     acquire.control().add(wanted.to_vec())?;
     tracing::info!("pvark {} listens on http://{}/", env!("CARGO_PKG_VERSION"), serve.address());
@@ -80,7 +90,7 @@ fn run(config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
         store.tick_heard(now(), acquire.control().heard_until()); // sign of life, packing of old samples
     }
 
-    runtime.block_on(serve.finish()); // stop answering,
+    answers.block_on(serve.finish()); // stop answering,
     let stopped = acquire.finish(); // stop listening and write what has arrived,
     store.close(stopped)?; // then make the last sample safe
     tracing::info!("every sample is safe; good bye");

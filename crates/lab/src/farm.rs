@@ -146,7 +146,8 @@ fn wait(seconds: Option<f64>) -> Outcome<()> {
     })
 }
 
+/// Nanoseconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "the stamps of simulated IOCs begin at the time of day")]
-fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as i64)
 }

@@ -1,6 +1,7 @@
 //! Measurements of pvark: what it takes and gives per second and per byte, on this machine.
 
 mod bars;
+mod capacity;
 mod cases;
 mod clients;
 mod ess;
@@ -44,6 +45,8 @@ enum Bench {
     Rate(rate::Options),
     /// More than the archiver can take, and what its clients notice of it.
     Overload(overload::Options),
+    /// Fits the lines by which `pvark capacity` predicts, and holds a prediction against a measured ramp.
+    Capacity(capacity::Options),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Bench::Ess(options) => ess::run(&options),
         Bench::Rate(options) => rate::run(&options),
         Bench::Overload(options) => overload::run(&options),
+        Bench::Capacity(options) => capacity::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -18,10 +18,10 @@ use std::{
 use clap::Args;
 
 use crate::{
-    farm::Plan,
+    farm::{self, Plan},
     farm_process::{FarmProcess, FarmReport},
     measure::{self, Measured},
-    store_bench::{self, Outcome},
+    store_bench::Outcome,
     trial::{self, Archiver, Setup, Usage},
 };
 use beside::Seen;
@@ -122,7 +122,7 @@ fn overload(load: &str, options: &Options) -> Outcome<Findings> {
     connected(&mut archiver, quiet_plan.len() + much_plan.len())?;
     let (overload, ()) = beside::ask(&url, "Q:0", || watch(options.seconds, &mut usage));
     let much = much.end()?;
-    let (ended, end) = (Instant::now(), store_bench::now());
+    let (ended, end) = (Instant::now(), farm::now());
     archiver.wait_for("the queue to be empty", PATIENCE, |status| {
         status["queue"]["bytes"].as_u64().is_some_and(|bytes| bytes < 1 << 20)
     })?;
@@ -137,7 +137,7 @@ fn overload(load: &str, options: &Options) -> Outcome<Findings> {
     archiver.end()?;
     let of_quiet = trial::check(&quiet_plan, &archiver.data)?;
     let of_much = trial::check(&much_plan, &archiver.data)?;
-    let until = of_quiet.missing_at.map_or(f64::NAN, |(_, last)| last - (end.nanos() - quiet_plan.start) as f64 / 1e9);
+    let until = of_quiet.missing_at.map_or(f64::NAN, |(_, last)| last - (end - quiet_plan.start) as f64 / 1e9);
     let posted = |report: &FarmReport| report.count("updates posted to subscriptions");
     Ok(Findings {
         idle,

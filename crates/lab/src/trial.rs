@@ -18,6 +18,7 @@ use std::{
 };
 
 use clap::Args;
+use serde_json::Value;
 
 use crate::{
     farm::Plan,
@@ -99,7 +100,7 @@ impl Setup {
         Archiver::start(&self.program()?, self.archiver_cores.as_deref(), folder, servers, &self.config)
     }
 
-    fn program(&self) -> Outcome<PathBuf> {
+    pub(crate) fn program(&self) -> Outcome<PathBuf> {
         let beside = std::env::current_exe()?.with_file_name("pvark");
         let program = self.pvark.clone().unwrap_or(beside);
         if program.is_file() {
@@ -124,6 +125,8 @@ pub(crate) struct Findings {
     /// From the end of the farm until nothing waited any more.
     pub(crate) drained_after: f64,
     pub(crate) disk_bytes: u64,
+    /// What the archiver said of itself when the farm had ended.
+    pub(crate) status: Value,
     pub(crate) frames: Frames,
 }
 
@@ -154,7 +157,7 @@ pub(crate) fn run(groups: &[String], seconds: f64, setup: &Setup) -> Outcome<Fin
         status["pvs"]["connected"] == 0 && status["queue"]["bytes"] == 0
     })?;
     let drained_after = ended.elapsed().as_secs_f64();
-    let dropped_archiver = archiver.dropped()?;
+    let (dropped_archiver, status) = (archiver.dropped()?, archiver.status()?);
     archiver.end()?;
     Ok(Findings {
         connected_after,
@@ -166,6 +169,7 @@ pub(crate) fn run(groups: &[String], seconds: f64, setup: &Setup) -> Outcome<Fin
         dropped_archiver,
         drained_after,
         disk_bytes: usage::folder_bytes(&archiver.data)?,
+        status,
         frames: check(&plan, &archiver.data)?,
     })
 }

@@ -26,6 +26,7 @@ mod glob;
 mod ledger;
 mod metrics;
 mod names;
+mod process;
 mod proof;
 mod refusal;
 mod routes;

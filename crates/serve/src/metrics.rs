@@ -37,6 +37,7 @@ use crate::{
     app::App,
     call::Call,
     dispatch::AnsweredBy,
+    process,
     refusal::{Code, Refusal},
 };
 
@@ -87,6 +88,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     let mut text = String::new();
     encode_registry(&mut text, &call.app.metrics.registry)
         .and_then(|()| encode_registry(&mut text, &archive(&call.app)))
+        .and_then(|()| encode_registry(&mut text, &process::registry()))
         .and_then(|()| encode_eof(&mut text))
         .map_err(|error| Refusal::new(Code::Internal, error.to_string()))?;
     Ok(whole(CONTENT_TYPE, text))

@@ -7,7 +7,7 @@ use std::{
 
 use sample::Timestamp;
 
-use crate::{measure::percentile, store_bench};
+use crate::{farm, measure::percentile};
 
 /// So long after an answer the next question is asked.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -37,7 +37,7 @@ pub(super) fn ask<T>(url: &str, pv: &str, work: impl FnOnce() -> T) -> (Seen, T)
     let is_done = || done.load(std::sync::atomic::Ordering::Relaxed);
     thread::scope(|scope| {
         let status = scope.spawn(|| ask_for(&|| format!("{url}/api/v1/status"), &is_done));
-        let queries = scope.spawn(|| ask_for(&|| query(url, pv, store_bench::now()), &is_done));
+        let queries = scope.spawn(|| ask_for(&|| query(url, pv, Timestamp::from_nanos(farm::now())), &is_done));
         let result = work();
         done.store(true, std::sync::atomic::Ordering::Relaxed);
         let (status, no_status) = status.join().unwrap_or_default();

@@ -9,19 +9,28 @@ pub(crate) struct Usage {
     first: f64,
     passed: f64,
     cpu: f64,
+    /// Of the thread that writes into the store.
+    writer: (f64, f64),
     memory_kib: f64,
+    /// To files, since it began.
+    written: f64,
 }
 
 impl Usage {
     pub(crate) fn watch(process: u32) -> Usage {
         let first = cpu_seconds(process).unwrap_or(0.0);
-        Usage { process, since: Instant::now(), first, passed: 0.0, cpu: 0.0, memory_kib: 0.0 }
+        let writer = (writer_seconds(process).unwrap_or(0.0), 0.0);
+        Usage { process, since: Instant::now(), first, passed: 0.0, cpu: 0.0, writer, memory_kib: 0.0, written: 0.0 }
     }
 
     pub(crate) fn look(&mut self) {
         if let Some(cpu) = cpu_seconds(self.process) {
             (self.cpu, self.passed) = (cpu - self.first, self.since.elapsed().as_secs_f64());
         }
+        if let Some(writer) = writer_seconds(self.process) {
+            self.writer.1 = writer - self.writer.0;
+        }
+        self.written = written_bytes(self.process).unwrap_or(self.written);
         self.memory_kib = self.memory_kib.max(memory_kib(self.process).unwrap_or(0.0));
     }
 
@@ -34,6 +43,16 @@ impl Usage {
         100.0 * self.cpu / self.passed.max(1e-9)
     }
 
+    /// The same of the thread that writes into the store.
+    pub(crate) fn writer_percent(&self) -> f64 {
+        100.0 * self.writer.1 / self.passed.max(1e-9)
+    }
+
+    /// Bytes written to files since it began.
+    pub(crate) fn written_bytes(&self) -> f64 {
+        self.written
+    }
+
     /// The most that was seen.
     pub(crate) fn memory_gb(&self) -> f64 {
         self.memory_kib * 1024.0 / 1e9
@@ -42,12 +61,26 @@ impl Usage {
 
 /// User and system time, in Linux' clock ticks of 10 ms.
 fn cpu_seconds(process: u32) -> Option<f64> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    seconds_in(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+}
+
+fn writer_seconds(process: u32) -> Option<f64> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let stats = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("stat")).ok());
+    seconds_in(&stats.into_iter().find(|stat| stat.contains("(writer)"))?)
+}
+
+fn seconds_in(stat: &str) -> Option<f64> {
     // The name of the program may hold blanks; what follows does not.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let user: f64 = fields.next()?.parse().ok()?;
     let system: f64 = fields.next()?.parse().ok()?;
     Some((user + system) / 100.0)
+}
+
+fn written_bytes(process: u32) -> Option<f64> {
+    let io = fs::read_to_string(format!("/proc/{process}/io")).ok()?;
+    io.lines().find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok())
 }
 
 fn memory_kib(process: u32) -> Option<f64> {

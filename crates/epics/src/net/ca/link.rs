@@ -172,6 +172,10 @@ impl<H: Fn(Key, Event)> Link<H> {
                     if let Some(until) = pacing.after(size, Instant::now()) {
                         gather.as_mut().reset(until.into());
                     }
+                    if size >= READ_BYTES_BULK {
+                        // A server that always has more would keep the thread from all others.
+                        tokio::task::yield_now().await;
+                    }
                 }
                 Err(reason) => return End::Lost(format!("circuit to {} lost: {reason}", self.server)),
             }

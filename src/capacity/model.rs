@@ -1,0 +1,155 @@
+//! The model: straight lines, fitted by `pvark-lab capacity`, for what the archiver takes of each resource.
+
+use serde::Deserialize;
+
+use super::list::Load;
+
+/// What is needed per second, or held, for each of these.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default)]
+    base: f64,
+    #[serde(default)]
+    pv: f64,
+    #[serde(default)]
+    update: f64,
+    #[serde(default)]
+    byte: f64,
+    /// Of the arrays of all PVs once.
+    #[serde(default)]
+    held: f64,
+}
+
+/// The lines.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Model {
+    /// What they were fitted on.
+    #[expect(dead_code, reason = "it is for who reads the file")]
+    machine: String,
+    /// Of processor time, in cores.
+    cores: Line,
+    /// The same of the thread that writes into the store.
+    writer: Line,
+    /// Bytes of memory besides the head.
+    memory: Line,
+    /// Bytes of the head.
+    head: Line,
+    /// Bytes received per second.
+    network: Line,
+    /// Bytes written per second.
+    disk: Line,
+    /// Bytes that stay on disk per second.
+    kept: Line,
+}
+
+/// The settings of the head, on which memory depends.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct HeadSettings {
+    /// The archiver's head_megabytes_max
+    #[arg(long = "head-megabytes", value_name = "MB", default_value_t = 256.0)]
+    megabytes: f64,
+    /// The archiver's flush_after, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600.0)]
+    flush_after: f64,
+}
+
+/// What a load needs, and what of it is there without any load.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Need {
+    pub(super) cores: f64,
+    pub(super) writer: f64,
+    pub(super) memory_gb: f64,
+    pub(super) network_mbits: f64,
+    pub(super) disk_mb: f64,
+    pub(super) kept_gb_a_day: f64,
+    /// Of the first and the third.
+    base: (f64, f64),
+}
+
+/// What a machine has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) cores: f64,
+    pub(super) memory_gb: f64,
+    pub(super) network_mbits: f64,
+    pub(super) disk_mb: f64,
+}
+
+impl Line {
+    fn of(&self, load: &Load) -> f64 {
+        let Load { pvs, updates, bytes, held, .. } = *load;
+        self.base + self.pv * pvs + self.update * updates + self.byte * bytes + self.held * held
+    }
+}
+
+impl Model {
+    pub(super) fn need(&self, load: &Load, head: HeadSettings) -> Need {
+        let most = head.megabytes * f64::from(1 << 20);
+        // Twice where one is filled while the other is written.
+        let full =
+            self.head.of(&Load { updates: load.updates * head.flush_after, ..*load }) + load.changed * head.flush_after;
+        let in_head = if full > most { 2.0 * most } else { full };
+        // The arrays of a head are written once more with each, and those that change always.
+        let flushes =
+            (self.head.update * load.updates + load.changed) / (most - self.head.held * load.held).max(most / 10.0);
+        let flushes = flushes.max(1.0 / head.flush_after);
+        let firsts = load.held * flushes;
+        Need {
+            cores: self.cores.of(load),
+            writer: self.writer.of(load),
+            memory_gb: (self.memory.of(load) + in_head) / 1e9,
+            network_mbits: self.network.of(load) * 8.0 / 1e6,
+            disk_mb: (self.disk.of(load) + 2.0 * (load.changed + firsts)) / 1e6,
+            kept_gb_a_day: (self.kept.of(load) + load.changed) * 86_400.0 / 1e9,
+            base: (self.cores.base, self.memory.base / 1e9),
+        }
+    }
+}
+
+impl Need {
+    /// On a machine whose processor takes so many times as long.
+    pub(super) fn slower(self, factor: f64) -> Need {
+        let base = (self.base.0 * factor, self.base.1);
+        Need { cores: self.cores * factor, writer: self.writer * factor, base, ..self }
+    }
+
+    /// At how many times the load one of the needs reaches the most that there is; infinite if that is not known.
+    pub(super) fn exhausted_at(&self, load: &Load, of: fn(&Need) -> f64, most: f64) -> f64 {
+        if load.pvs == 0.0 || of(self) <= 0.0 {
+            return f64::INFINITY;
+        }
+        let base = of(&Need { cores: self.base.0, memory_gb: self.base.1, ..Need::default() });
+        ((most - base) / (of(self) - base).max(f64::MIN_POSITIVE)).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: HeadSettings = HeadSettings { megabytes: 256.0, flush_after: 3600.0 };
+
+    fn load(pvs: f64) -> Load {
+        Load { pvs, updates: 14.0 * pvs, bytes: 56_000.0 * pvs, held: 4000.0 * pvs, changed: 0.0 }
+    }
+
+    #[test]
+    fn the_fitted_model_can_be_read_and_needs_more_for_more() {
+        let model: Model = serde_json::from_str(super::super::FITTED).expect("a model");
+        let (one, two) = (model.need(&load(5_000.0), HEAD), model.need(&load(10_000.0), HEAD));
+        assert!(one.cores > 0.0 && two.cores > 1.2 * one.cores && two.cores < 2.0 * one.cores + 0.01);
+        assert!(two.writer <= two.cores && two.network_mbits > 1.9 * one.network_mbits);
+        assert!(two.disk_mb > one.disk_mb && two.kept_gb_a_day > one.kept_gb_a_day);
+    }
+
+    #[test]
+    fn what_is_there_without_any_load_is_not_multiplied() {
+        let need = Need { cores: 1.1, base: (0.1, 0.0), ..Need::default() };
+        let at = |most| need.exhausted_at(&load(1.0), |need| need.cores, most);
+        assert!((at(2.1) - 2.0).abs() < 1e-9);
+        assert_eq!((at(0.05), at(f64::INFINITY)), (0.0, f64::INFINITY));
+        assert!((need.slower(2.0).exhausted_at(&load(1.0), |need| need.cores, 2.2) - 1.0).abs() < 1e-9);
+    }
+}
