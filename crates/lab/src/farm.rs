@@ -33,7 +33,9 @@ use std::{
 };
 
 pub(crate) use options::Options;
+pub(crate) use payload::numbers;
 pub(crate) use plan::Plan;
+pub(crate) use presets::specs;
 
 use crate::{measure::Clock, store_bench::Outcome};
 use ca::{Behaviour, Farm, Tally};

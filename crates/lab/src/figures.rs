@@ -108,7 +108,7 @@ fn read_line(line: &str) -> Outcome<Line> {
 }
 
 /// The machine and the version, as a list.
-fn conditions() -> String {
+pub(crate) fn conditions() -> String {
     let first = |path: &str, key: &str| {
         let text = fs::read_to_string(path).unwrap_or_default();
         let line = text
@@ -137,7 +137,7 @@ fn load() -> String {
 }
 
 /// What a program answers; nothing if it is not there.
-fn said(program: &str, arguments: &[&str]) -> String {
+pub(crate) fn said(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
 }
@@ -220,7 +220,7 @@ fn rivals(lines: &[Line]) -> String {
 }
 
 /// Three digits, as many as such measurements have.
-fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     let places = match value.abs() {
         0.0 => 0,
         size => (2 - size.log10().floor() as i64).clamp(0, 4) as usize,

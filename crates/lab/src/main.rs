@@ -14,6 +14,7 @@ mod papers;
 mod rate;
 mod shares;
 mod store_bench;
+mod study;
 mod trial;
 mod workload;
 
@@ -39,6 +40,8 @@ enum Bench {
     Ioc(farm::Options),
     /// The Channel Access client with many PVs: first values, memory, an outage and its end.
     Clients(clients::Options),
+    /// Any farm into the archiver, and every update accounted for.
+    Trial(trial::Options),
     /// The storage study of ESS: its scenarios with a farm, the archiver, and a check of every frame.
     Ess(ess::Options),
     /// Scalars per second from IOCs into an archive without a loss, and the cost of each beside libca.
@@ -47,6 +50,8 @@ enum Bench {
     Overload(overload::Options),
     /// Fits the lines by which `pvark capacity` predicts, and holds a prediction against a measured ramp.
     Capacity(capacity::Options),
+    /// All that concerns acquisition, measured and written as a page.
+    Study(study::Options),
 }
 
 fn main() -> ExitCode {
@@ -55,10 +60,12 @@ fn main() -> ExitCode {
         Bench::Figures(options) => figures::run(&options),
         Bench::Ioc(options) => farm::run(&options),
         Bench::Clients(options) => clients::run(&options),
+        Bench::Trial(options) => trial::trial(&options),
         Bench::Ess(options) => ess::run(&options),
         Bench::Rate(options) => rate::run(&options),
         Bench::Overload(options) => overload::run(&options),
         Bench::Capacity(options) => capacity::run(&options),
+        Bench::Study(options) => study::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

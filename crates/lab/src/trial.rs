@@ -6,6 +6,7 @@
 
 mod archiver;
 mod ceiling;
+mod command;
 mod frames;
 mod usage;
 
@@ -28,6 +29,7 @@ use crate::{
 };
 pub(crate) use archiver::Archiver;
 pub(crate) use ceiling::{Ceiling, ceiling};
+pub(crate) use command::{Options, trial};
 pub(crate) use frames::{Frames, check};
 pub(crate) use usage::Usage;
 

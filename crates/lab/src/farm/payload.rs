@@ -126,7 +126,6 @@ pub(crate) fn bytes(array: &Array, big_endian: bool) -> Vec<u8> {
 }
 
 /// The elements of an array of numbers, as numbers.
-#[cfg(test)]
 pub(crate) fn numbers(array: &Array) -> Vec<f64> {
     match array {
         Array::U8(all) => all.iter().map(|n| f64::from(*n)).collect(),

@@ -6,7 +6,11 @@
 
 use epics::{Description, Limits, Value};
 
-use super::{group::Group, kind::Kind, payload};
+use super::{
+    group::{Group, Payload},
+    kind::Kind,
+    payload,
+};
 
 /// Seconds from 1970 to 1990: what a record that was never processed has as its time.
 const NEVER: i64 = 631_152_000;
@@ -66,6 +70,16 @@ impl Plan {
     /// The number of its group.
     pub(crate) fn group_number(&self, pv: u32) -> usize {
         self.groups.partition_point(|group| group.first <= pv).saturating_sub(1)
+    }
+
+    /// Whether only element 0 of a PV's arrays changes.
+    pub(crate) fn is_ramp(&self, pv: u32) -> bool {
+        self.group(pv).payload == Payload::Ess
+    }
+
+    /// Whether the values of all PVs count so far that each names its update.
+    pub(crate) fn counts_far(&self) -> bool {
+        self.groups.iter().all(|group| group.kind.modulus() > 1 << 20)
     }
 
     /// The value of a PV at an update.

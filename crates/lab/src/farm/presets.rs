@@ -83,10 +83,14 @@ pub(crate) const PRESETS: &[Preset] = &[
 
 /// The groups of a preset.
 pub(crate) fn groups(name: &str) -> Result<Vec<Group>, String> {
+    specs(name)?.iter().map(|spec| spec.parse()).collect()
+}
+
+/// The groups of a preset as they are ordered.
+pub(crate) fn specs(name: &str) -> Result<&'static [&'static str], String> {
     let found = PRESETS.iter().find(|preset| preset.name == name);
     let known = || PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
-    let preset = found.ok_or_else(|| format!("there is no preset {name:?}, only {}", known()))?;
-    preset.groups.iter().map(|spec| spec.parse()).collect()
+    found.map(|preset| preset.groups).ok_or_else(|| format!("there is no preset {name:?}, only {}", known()))
 }
 
 /// All of them in words.

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use acquire::{Account, account_in};
 use epics::{Array, Value};
-use sample::{Arrays, Batch, Column, LedgerScale, PvId, TimeRange, ledger_share};
+use sample::{Batch, Column, LedgerScale, PvId, Severity, TimeRange, ledger_share};
 use store::Reader;
 
 use crate::{
-    farm::Plan,
+    farm::{Plan, numbers},
     store_bench::{self, Outcome},
 };
 
@@ -51,7 +51,7 @@ pub(crate) fn check(plan: &Plan, folder: &Path) -> Outcome<Frames> {
         let entry = reader.find(&name).ok_or_else(|| format!("the archive does not know {name}"))?;
         let mut expected = Expected::new(plan, pv);
         for batch in reader.samples(entry.id, TimeRange::ALL) {
-            expected.compare(&batch?)?;
+            expected.compare(&batch?);
         }
         let account = account(&shares[ledger_share(entry.id)], entry.id)?;
         frames.add(plan, &expected, account);
@@ -105,11 +105,12 @@ impl Frames {
     }
 }
 
-/// The updates of one PV, of whose array only element 0 changes.
+/// The updates of one PV.
 struct Expected<'a> {
     plan: &'a Plan,
     pv: u32,
-    frame: Array,
+    /// Of the arrays of which only element 0 changes, the last; compared without being made anew.
+    frame: Option<Array>,
     next: Option<u64>,
     stored: u64,
     wrong: u64,
@@ -121,22 +122,20 @@ struct Expected<'a> {
 impl Expected<'_> {
     fn new(plan: &Plan, pv: u32) -> Expected<'_> {
         let frame = match plan.value(pv, 0) {
-            Value::Array(array) => array,
-            _ => Array::F64(Vec::new()),
+            Value::Array(array) if plan.is_ramp(pv) => Some(array),
+            _ => None,
         };
         Expected { plan, pv, frame, next: None, stored: 0, wrong: 0, missing: 0, missing_numbers: None }
     }
 
-    fn compare(&mut self, batch: &Batch) -> Outcome<()> {
+    fn compare(&mut self, batch: &Batch) {
         for (row, time) in batch.times().iter().enumerate() {
-            let number = match batch.values() {
-                Column::Array(arrays) => self.number(arrays, row),
-                numbers => numbers.f64_at(row).map(|value| value as u64),
-            };
+            let number = self.number(batch, row);
             let stamp = self.plan.stamp(self.pv, number.unwrap_or(0));
             let nanos = stamp.seconds * 1_000_000_000 + i64::from(stamp.nanos);
             let next = self.next.or(number).unwrap_or(0);
-            let is_right = number.is_some_and(|number| number >= next) && time.nanos() == nanos;
+            let is_alarmed = batch.alarms().get(row).severity == Severity::from_number(stamp.severity.into());
+            let is_right = number.is_some_and(|number| number >= next) && time.nanos() == nanos && is_alarmed;
             self.stored += 1;
             self.wrong += u64::from(!is_right);
             let Some(number) = number else { continue };
@@ -147,24 +146,35 @@ impl Expected<'_> {
             }
             self.next = Some(number + 1);
         }
-        Ok(())
     }
 
-    /// The number of a frame; none if anything but element 0 is not as it should be.
-    fn number(&mut self, arrays: &Arrays, row: usize) -> Option<u64> {
+    /// The number of an update; none if anything in it is not as it should be.
+    fn number(&mut self, batch: &Batch, row: usize) -> Option<u64> {
+        let arrays = match batch.values() {
+            Column::Array(arrays) => arrays,
+            Column::String(texts) => return texts.get(row).parse().ok(),
+            numbers => return numbers.f64_at(row).map(|value| value as u64),
+        };
         let range = arrays.range(row);
         match (arrays.elements(), &mut self.frame) {
-            (Column::I32(all), Array::I32(frame)) => {
+            (Column::I32(all), Some(Array::I32(frame))) => {
                 let found = all.get(range)?;
                 *frame.first_mut()? = *found.first()?;
                 (found == frame.as_slice()).then_some(u64::try_from(frame[0]).ok()?)
             }
-            (Column::F64(all), Array::F64(frame)) => {
+            (Column::F64(all), Some(Array::F64(frame))) => {
                 let found = all.get(range)?;
                 *frame.first_mut()? = *found.first()?;
                 (found == frame.as_slice()).then_some(frame[0] as u64)
             }
-            _ => None,
+            (elements, _) => {
+                let number = elements.f64_at(range.start)? as u64;
+                let Value::Array(expected) = self.plan.value(self.pv, number) else { return None };
+                let expected = numbers(&expected);
+                let is_so = range.len() == expected.len()
+                    && range.zip(expected).all(|(place, number)| elements.f64_at(place) == Some(number));
+                is_so.then_some(number)
+            }
         }
     }
 }
