@@ -4,7 +4,7 @@ export PVARK := $(CARGO_TARGET_DIR)/release/pvark
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -rs
 
-.PHONY: help setup demo run build check test ui golden fuzz crash figures clean
+.PHONY: help setup demo run build check test ui golden fuzz crash figures ess clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -26,7 +26,7 @@ check: setup ui/dist/index.html ## format, lints and types in all three language
 	cd ui && npm run --silent check
 
 test: setup build ## all tests; what was skipped, and why, is printed after each part
-	cargo test --workspace && cargo build --release -p store --example victim
+	cargo test --workspace && cargo build --release -p store --example victim && cargo build --release -p lab
 	$(PYTEST) clients/python/tests
 	cd ui && npm test
 	$(PYTEST) tests/system
@@ -48,6 +48,9 @@ crash: setup build ## each call to the disk fails; the store is killed KILLS=100
 
 figures: .make/rivals ## measure the store and its rivals and write docs/figures.md (SCALE=1 takes ten minutes)
 	cargo run --release -p lab -- figures --python $(PYTHON) --scale $(or $(SCALE),1)
+
+ess: setup build ## measure acquisition beside the storage study of ESS and write docs/ess.md (SECONDS=4 a scenario; ten minutes)
+	cargo run --release -p lab -- study --python $(PYTHON) --seconds $(or $(SECONDS),4)
 
 clean: ## remove what was built and installed here
 	rm -rf .make .venv ui/node_modules ui/dist target

@@ -22,6 +22,7 @@ use crate::{
     control::Control,
     ledger::{Ledger, Occasion},
     policy::Policies,
+    slots::Slots,
     status::{Counters, Tally, Totals},
     writer,
 };
@@ -62,7 +63,7 @@ pub(crate) struct Shared<S> {
     pub(crate) policies: Mutex<Policies>,
     /// Held while a command is carried out, so that the list of PVs and what is acquired cannot come apart.
     pub(crate) commands: Mutex<()>,
-    channels: RwLock<HashMap<PvId, Arc<Slot>>>,
+    channels: RwLock<Slots>,
     /// Those of the channels that are scanned.
     scanned: Mutex<HashMap<PvId, Arc<Slot>>>,
     pub(crate) ledger: Mutex<Ledger>,
@@ -198,7 +199,7 @@ impl<S: Sink> Shared<S> {
 
     /// Takes a PV out, and says whether it was there; what it had counted stays in the totals.
     pub(crate) fn uninstall(&self, pv: PvId) -> bool {
-        let Some(slot) = self.write_channels().remove(&pv) else { return false };
+        let Some(slot) = self.write_channels().remove(pv) else { return false };
         self.unsubscribe(pv, slot.generation);
         lock(&self.scanned).remove(&pv);
         let mut ledger = lock(&self.ledger); // before the channel, as where rows are written
@@ -245,7 +246,7 @@ impl<S: Sink> Shared<S> {
         for some in records.chunks(RECORDS_AT_ONCE) {
             let slots: Vec<Option<Arc<Slot>>> = {
                 let channels = self.channels.read().unwrap_or_else(PoisonError::into_inner);
-                some.iter().map(|(pv, _)| channels.get(pv).cloned()).collect()
+                some.iter().map(|(pv, _)| channels.get(*pv).cloned()).collect()
             };
             for (slot, (_, record)) in slots.into_iter().zip(some) {
                 let samples = record.samples() as u64;
@@ -335,20 +336,20 @@ impl<S: Sink> Shared<S> {
     pub(crate) fn slots_by_share(&self) -> Vec<Vec<(PvId, Arc<Slot>)>> {
         let mut shares = vec![Vec::new(); LEDGER_SHARES];
         for (pv, slot) in self.channels.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            shares[ledger_share(*pv)].push((*pv, slot.clone()));
+            shares[ledger_share(pv)].push((pv, slot.clone()));
         }
         shares
     }
 
     fn slot(&self, pv: PvId) -> Option<Arc<Slot>> {
-        self.channels.read().unwrap_or_else(PoisonError::into_inner).get(&pv).cloned()
+        self.channels.read().unwrap_or_else(PoisonError::into_inner).get(pv).cloned()
     }
 
     fn slots(&self) -> Vec<Arc<Slot>> {
-        self.channels.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.channels.read().unwrap_or_else(PoisonError::into_inner).iter().map(|(_, slot)| slot.clone()).collect()
     }
 
-    fn write_channels(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<PvId, Arc<Slot>>> {
+    fn write_channels(&self) -> std::sync::RwLockWriteGuard<'_, Slots> {
         self.channels.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

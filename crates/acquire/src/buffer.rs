@@ -13,6 +13,9 @@ use crate::channel::Fact;
 /// What a fact costs besides the bytes of its value.
 const FACT_BYTES: usize = size_of::<(PvId, Fact)>();
 
+/// The memory of so many bytes of facts is used again.
+const SPARE_BYTES_MAX: usize = 8 << 20;
+
 /// The queue. Bytes count from `offer` to `release`, so that what the writer holds while the store refuses is bounded too.
 #[derive(Debug)]
 pub(crate) struct Buffer {
@@ -24,6 +27,8 @@ pub(crate) struct Buffer {
 #[derive(Debug, Default)]
 struct Queue {
     facts: Vec<(PvId, Fact)>,
+    /// The memory for those that come when these are drained.
+    spare: Vec<(PvId, Fact)>,
     bytes: usize,
     /// By cause too: what a full queue lost before the store was known to refuse is not the store's loss.
     losses: HashMap<(PvId, GapCause), Gap>,
@@ -93,11 +98,20 @@ impl Buffer {
         if queue.facts.is_empty() && !queue.closed {
             queue = self.filled.wait_timeout(queue, patience).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let facts = std::mem::take(&mut queue.facts);
+        let spare = std::mem::take(&mut queue.spare);
+        let facts = std::mem::replace(&mut queue.facts, spare);
         let lost = std::mem::take(&mut queue.losses);
         queue.ended.extend(lost.iter().filter_map(|(key, gap)| Some((*key, gap.to?))));
         let losses = lost.into_iter().map(|((pv, _), gap)| (pv, gap)).collect();
         Drained { facts, losses, closed: queue.closed }
+    }
+
+    /// Takes back the memory of facts that are gone, unless so many waited that others may need it more.
+    pub(crate) fn reuse(&self, mut facts: Vec<(PvId, Fact)>) {
+        facts.clear();
+        if facts.capacity() * FACT_BYTES <= SPARE_BYTES_MAX {
+            self.lock().spare = facts;
+        }
     }
 
     /// The store has taken what was drained.

@@ -22,6 +22,7 @@ mod lag;
 mod ledger;
 mod policy;
 mod sampling;
+mod slots;
 mod status;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The writer: takes facts out of the buffer, groups samples into batches per PV, and hands them to the store.
 
-use std::{sync::Arc, time::Duration, vec};
+use std::{sync::Arc, time::Duration};
 
 use sample::{Batch, PvId, Record, Roster, Sample, Sink, Timestamp, Value};
 
@@ -38,13 +38,15 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
     let mut groups = Groups::default();
     loop {
         let before = now();
-        let Drained { facts, losses, closed } = shared.buffer.drain(GATHER_MAX);
+        let Drained { mut facts, losses, closed } = shared.buffer.drain(GATHER_MAX);
         let nothing = facts.is_empty() && losses.is_empty();
         if !nothing {
-            let (mut facts, mut hope) = (facts.into_iter(), Hope::Left);
-            while !facts.as_slice().is_empty() {
-                hope = write(shared, groups.group(&mut facts), before, hope);
+            let (mut rest, mut hope) = (facts.drain(..), Hope::Left);
+            while !rest.as_slice().is_empty() {
+                hope = write(shared, groups.group(&mut rest), before, hope);
             }
+            drop(rest);
+            shared.buffer.reuse(facts);
             let losses: Vec<_> = losses.into_iter().map(|(pv, gap)| (pv, Record::Gap(gap))).collect();
             write(shared, (losses, 0), before, hope);
         } else if closed {
@@ -124,7 +126,7 @@ struct Last {
 impl Groups {
     /// Samples of a PV become batches of one type; among facts of one PV the order stays. Takes as many facts as are appended at
     /// once, and says how many bytes are to be released for them.
-    fn group(&mut self, facts: &mut vec::IntoIter<(PvId, Fact)>) -> (Vec<(PvId, Record)>, usize) {
+    fn group(&mut self, facts: &mut impl Iterator<Item = (PvId, Fact)>) -> (Vec<(PvId, Record)>, usize) {
         self.made += 1;
         let (mut records, mut bytes) = (Vec::<(PvId, Record)>::new(), 0);
         while bytes < APPEND_BYTES_MAX
