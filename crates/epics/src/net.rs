@@ -22,9 +22,10 @@ const CIRCUIT_RECEIVE_BYTES: usize = 4 << 20;
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A host that is off or cut off does not even acknowledge: after this the kernel gives the circuit up, whatever the IOC's
-/// program does. An IOC that is merely slow, or stopped, still has a kernel that acknowledges; it has the longer time
-/// that the protocol gives. Much less would cost circuits for a switch that restarts its spanning tree.
+/// A host that is off or cut off does not even acknowledge: the kernel gives such a circuit up so long after the last byte, if
+/// nothing was sent meanwhile, and so long after the first byte that was sent and not acknowledged, such as of an echo. So it is
+/// sooner than the protocol's own time at best, and never relied upon: whether a circuit is dead is decided by the times
+/// of the protocol (`docs/protocols.md`). Much less would cost circuits for a switch that restarts its spanning tree.
 const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(20);
 
 /// How long a quiet circuit waits before it asks the other host whether it is there, and between two such questions.
