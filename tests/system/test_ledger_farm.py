@@ -1,0 +1,221 @@
+"""The ledger against a farm that counts for itself.
+
+What the farm sent is what the archiver received, and all of that is stored or lost by a cause that is told, whatever
+happens meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pvark
+import pytest
+from archiver import Pvark
+from farm import Farm
+from waiting import wait_for
+
+ALWAYS = "2000-01-01T00:00:00Z"
+CAUSES = ("queue_full", "store_refused", "rate_capped")
+COUNT = 200
+NAMES = [f"F:{n}" for n in range(COUNT)]
+SMALL = "queue_megabytes_max = 1\nhead_megabytes_max = 4\nreserve_megabytes = 1\n"
+
+
+@pytest.fixture
+def farms() -> Iterator[list[Farm]]:
+    started: list[Farm] = []
+    yield started
+    for farm in started:
+        farm.kill()
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[Callable[..., Pvark]]:
+    started: list[Pvark] = []
+
+    def start(farm: Farm, more: str = "", data: Path | None = None) -> Pvark:
+        started.append(Pvark(tmp_path, [farm], data, more))  # type: ignore[list-item]
+        return started[-1].start()
+
+    yield start
+    for server in started:
+        server.kill()
+
+
+def ledger(archive: pvark.Archiver, since: np.datetime64) -> dict[str, int]:
+    """All PVs together. Every row must add up by itself."""
+    sums = dict.fromkeys(("received", "stored", "skipped", *CAUSES), 0)
+    for name in NAMES:
+        for row in archive.ledger(name, since):
+            assert row.adds_up, (name, row)
+            for key in ("received", "stored", "skipped"):
+                sums[key] += getattr(row, key)
+            for cause in CAUSES:
+                sums[cause] += row.lost[cause]
+    return sums
+
+
+def samples(archive: pvark.Archiver) -> int:
+    return sum(len(archive.get(name, ALWAYS)) for name in NAMES)
+
+
+def begin(server: Pvark, protocol: str) -> np.datetime64:
+    server.archive.add(*(f"{protocol}://{name}" for name in NAMES))
+    server.wait_connected(NAMES[0], NAMES[-1])
+    wait_for("all to be connected", lambda: server.archive.status().pvs["connected"] == COUNT)
+    return np.datetime64(time.time_ns(), "ns") - np.timedelta64(600, "s")
+
+
+def settle(server: Pvark) -> None:
+    """Until all that was received is stored or lost."""
+
+    def settled() -> bool:
+        counted = server.archive.status().samples
+        lost = counted["dropped_queue"] + counted["dropped_store"]
+        return server.archive.status().pvs["connected"] == 0 and counted["received"] == counted["stored"] + lost
+
+    wait_for("all to be stored", settled, 60)
+
+
+def sent_by(report: dict[str, float], protocol: str) -> int:
+    """What a farm put on its circuits: all updates, and by Channel Access the first value of each channel besides."""
+    if protocol == "pva":
+        return int(report["pva updates sent"])
+    return int(report["sent"] + report["channels"])
+
+
+@pytest.mark.parametrize("protocol", ["ca", "pva"])
+def test_an_archiver_without_a_processor_accounts_for_all_that_the_farm_sent(
+    farms: list[Farm], servers: Callable[..., Pvark], protocol: str
+) -> None:
+    farm = Farm("--queue", "0", "--drain", "20", "--protocol", protocol, "--group", f"name=F:,count={COUNT},rate=50")
+    farms.append(farm)
+    server = servers(farm, SMALL)
+    since = begin(server, protocol)
+    assert server.process is not None
+    for _ in range(2):
+        server.process.send_signal(signal.SIGSTOP)
+        time.sleep(3)  # the stall itself
+        server.process.send_signal(signal.SIGCONT)
+        before = server.archive.status().samples["received"]
+        wait_for("it to go on", lambda before=before: server.archive.status().samples["received"] > before + 20_000)  # type: ignore[misc]
+    report = farm.end()
+    settle(server)
+    told = ledger(server.archive, since)
+    assert told["received"] == sent_by(report, protocol), (told, report)
+    assert told["received"] == told["stored"] + sum(told[cause] for cause in CAUSES)
+    assert told["stored"] == samples(server.archive)
+    server.terminate()
+    server.start()
+    assert ledger(server.archive, since) == told, "the same after a restart"
+
+
+def test_what_a_server_threw_away_is_suspected_by_channel_access_and_counted_by_a_counter(
+    farms: list[Farm], servers: Callable[..., Pvark]
+) -> None:
+    """Four places in the queue of each subscription, as in an IOC, and a client that does not read."""
+    farm = Farm("--queue", "4", "--drain", "20", "--group", f"name=F:,count={COUNT},rate=100,type=f64,length=200")
+    farms.append(farm)
+    server = servers(farm)
+    since = begin(server, "ca")
+    assert server.process is not None
+    stalled = np.datetime64(time.time_ns(), "ns")
+    server.process.send_signal(signal.SIGSTOP)
+    time.sleep(6)  # the stall itself: what the kernel holds is full by then
+    server.process.send_signal(signal.SIGCONT)
+    wait_for("news", lambda: len(server.archive.get(NAMES[0], stalled)) > 100)
+    report = farm.end()
+    settle(server)
+    replaced = int(report["dropped: a newer took its place"])
+    assert replaced > 0, report
+    told = ledger(server.archive, since)
+    assert told["received"] == told["stored"] == sent_by(report, "ca")
+    missing = 0
+    for name in NAMES:
+        plain = server.archive.explain(name, since)
+        assert plain.complete in ("suspected", "incomplete"), plain
+        assert "suspected" in {reason.kind for reason in plain.reasons}, plain
+    wave = [server.archive.get(name, ALWAYS) for name in NAMES]
+    for each in wave:
+        counts = [int(value[0]) for value in each.values]
+        missing += sum(after - before - 1 for before, after in zip(counts, counts[1:], strict=False))
+    assert missing == replaced, (missing, replaced)
+
+
+def test_kills_in_the_middle_of_flushes_leave_a_ledger_that_adds_up(
+    farms: list[Farm], servers: Callable[..., Pvark]
+) -> None:
+    """The head is so small that one flush follows the other; each kill comes at another moment of one."""
+    farm = Farm("--queue", "0", "--group", f"name=F:,count={COUNT},rate=100")
+    farms.append(farm)
+    server = servers(farm, "head_megabytes_max = 1\n")
+    since = begin(server, "ca")
+    flushes = 0
+    for kill in range(6):
+        wanted = server.archive.status().appended + 20_000 + 3_000 * kill
+        wait_for("more samples", lambda wanted=wanted: server.archive.status().appended > wanted, every=0.002)  # type: ignore[misc]
+        flushes = max(flushes, server.archive.status().store["segments"])
+        server.kill()
+        server.start()
+        wait_for("all to be back", lambda: server.archive.status().pvs["connected"] == COUNT)
+        starts = kill + 2
+        before = samples(server.archive)
+        told = ledger(server.archive, since)
+        after = samples(server.archive)
+        # A first value that is sent again is received again and read once.
+        assert before <= told["stored"] <= after + starts * COUNT, (kill, before, told, after)
+        assert told["received"] == told["stored"] + sum(told[cause] for cause in CAUSES)
+        origins = {row.origin for name in NAMES[:5] for row in server.archive.ledger(name, since)}
+        assert "rebuilt_in_part" not in origins, (kill, origins)
+    assert flushes > 1
+
+
+def test_a_full_disk_and_a_kill_leave_a_ledger_that_adds_up(
+    tmp_path: Path, farms: list[Farm], servers: Callable[..., Pvark]
+) -> None:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if not mounted or mounted.returncode != 0:
+        pytest.skip("only root may mount the small disk that this test fills")
+    try:
+        farm = Farm("--queue", "0", "--drain", "20", "--group", f"name=F:,count={COUNT},rate=50")
+        farms.append(farm)
+        server = servers(farm, SMALL, folder / "data")
+        since = begin(server, "ca")
+        filler = folder / "filler"
+        room = os.statvfs(folder)
+        with filler.open("wb") as file:
+            try:
+                file.write(b"x" * (room.f_bavail * room.f_frsize))
+            except OSError:
+                pass
+
+        def lost() -> int:
+            return server.archive.status().samples["dropped_store"]
+
+        wait_for("losses", lambda: lost() > 1000, 60)
+        assert server.archive.status().problems
+        filler.unlink()
+        before = server.archive.status().samples["stored"]
+        wait_for("samples to be stored again", lambda: server.archive.status().samples["stored"] > before + 10_000, 60)
+        report = farm.end()
+        settle(server)
+        told = ledger(server.archive, since)
+        assert told["received"] == sent_by(report, "ca") == told["stored"] + told["store_refused"] + told["queue_full"]
+        assert told["store_refused"] == lost() > 0 and told["stored"] == samples(server.archive)
+        server.kill()
+        server.start()
+        again = ledger(server.archive, since)
+        assert again == told, "what the log had is counted anew, what a row had told stays told"
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False)
