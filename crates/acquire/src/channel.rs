@@ -43,6 +43,8 @@ pub(crate) struct Channel {
     reconnects: u64,
     last_sample: Option<Timestamp>,
     server: Option<SocketAddr>,
+    /// Which run of the server it is, where the protocol tells.
+    run: Option<[u8; 12]>,
     refusal: Option<String>,
     gap: Option<Gap>,
     described: Description,
@@ -70,6 +72,7 @@ impl Channel {
             reconnects: 0,
             last_sample: None,
             server: None,
+            run: None,
             refusal: None,
             gap: None,
             described: Description::default(),
@@ -89,7 +92,7 @@ impl Channel {
         self.take_waiting(record);
         self.sampler = Sampler::new(entry.settings.method);
         self.entry = entry;
-        self.server = None;
+        (self.server, self.run) = (None, None);
         self.refusal = None;
         let (connection, cause) = match self.entry.settings.state {
             PvState::Active => (Connection::Searching, GapCause::NeverConnected),
@@ -106,6 +109,7 @@ impl Channel {
             return;
         }
         match event {
+            Event::Identified { run } => self.run = Some(run),
             Event::Connected { server } => self.connected(server, now),
             Event::Described(description) => {
                 self.described = *description;
@@ -126,7 +130,7 @@ impl Channel {
             Event::Disconnected { .. } => {
                 self.lag.forget();
                 self.enter(Connection::Disconnected, now);
-                self.server = None;
+                (self.server, self.run) = (None, None);
                 if self.gap.is_none() {
                     self.open_gap(GapCause::Disconnected, now, record);
                 }
@@ -235,7 +239,7 @@ impl Channel {
             return;
         }
         self.described_anew = false;
-        let metadata = convert::metadata(&self.described, value_type, self.server);
+        let metadata = convert::metadata(&self.described, value_type, (self.server, self.run));
         let mut hasher = DefaultHasher::new();
         format!("{metadata:?}").hash(&mut hasher);
         let state = (value_type, hasher.finish());
@@ -384,6 +388,25 @@ mod tests {
         let recorded = run(&mut channel, events);
         let metadata: Vec<&String> = recorded.iter().filter(|line| line.starts_with("metadata")).collect();
         assert_eq!(metadata, ["metadata 2 Some(\"mA\")", "metadata 5 Some(\"A\")"]);
+    }
+
+    #[test]
+    fn another_run_of_the_server_is_recorded_with_the_metadata() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let mut runs = Vec::new();
+        let lost = || Event::Disconnected { reason: "closed".to_owned() };
+        for (second, run) in [(1, 7), (3, 7), (5, 8)] {
+            let served =
+                [Event::Identified { run: [run; 12] }, connected(), described("mA"), update(second, 1.0), lost()];
+            for event in served {
+                channel.receive(event, at(second), &mut |fact| {
+                    if let Fact::Metadata(_, metadata) = fact {
+                        runs.push((second, metadata.server_run));
+                    }
+                });
+            }
+        }
+        assert_eq!(runs, [(1, Some("07".repeat(12))), (5, Some("08".repeat(12)))]);
     }
 
     #[test]

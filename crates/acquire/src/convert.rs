@@ -71,8 +71,11 @@ fn elements(array: Array) -> Column {
     }
 }
 
+/// Who serves a PV, and which run of it that is, as far as it is known.
+pub(crate) type Served = (Option<SocketAddr>, Option<[u8; 12]>);
+
 /// Makes metadata of what the IOC said and of the type that its values have.
-pub(crate) fn metadata(said: &Description, value_type: ValueType, server: Option<SocketAddr>) -> Metadata {
+pub(crate) fn metadata(said: &Description, value_type: ValueType, (server, run): Served) -> Metadata {
     let limits = |limits: Option<epics::Limits>| limits.map(|l| Limits { low: l.low, high: l.high });
     Metadata {
         value_type: Some(value_type),
@@ -86,6 +89,7 @@ pub(crate) fn metadata(said: &Description, value_type: ValueType, server: Option
         labels: said.labels.clone(),
         description: said.description.clone(),
         server: server.map(|server| server.to_string()),
+        server_run: run.map(|run| run.iter().map(|byte| format!("{byte:02x}")).collect()),
     }
 }
 

@@ -96,7 +96,7 @@ fn note(tally: &Tally, last: &AtomicU64, event: Event) {
                 before => tally.lost.fetch_add((value as u64).saturating_sub(before + 1), Relaxed),
             };
         }
-        Event::Described(_) | Event::Crowded { .. } | Event::Refused { .. } => {}
+        Event::Identified { .. } | Event::Described(_) | Event::Crowded { .. } | Event::Refused { .. } => {}
     }
 }
 

@@ -61,7 +61,7 @@ async fn count(config: Config, names: &[String]) -> Result<(), Box<dyn std::erro
             Event::Updated(_) => 1,
             Event::Disconnected { .. } => 2,
             Event::Refused { .. } => 3,
-            Event::Described(_) | Event::Crowded { .. } => return,
+            Event::Identified { .. } | Event::Described(_) | Event::Crowded { .. } => return,
         };
         counted[kind].fetch_add(1, Ordering::Relaxed);
     })?;
@@ -93,6 +93,7 @@ fn print(names: &[String], events: &mpsc::Receiver<(Key, Event)>, once: bool, js
     while let Ok((key, event)) = events.recv() {
         let (name, shown) = (&names[key.0 as usize], &mut shown[key.0 as usize]);
         match event {
+            Event::Identified { .. } => {}
             Event::Connected { server } => shown.server = server.to_string(),
             Event::Described(description) => shown.description = *description,
             Event::Updated(reading) if once && !missing.remove(&key.0) => drop(reading),

@@ -16,6 +16,12 @@ pub enum Event {
         /// The IOC.
         server: SocketAddr,
     },
+    /// Which run of the server answers from here on: a pvAccess server has another number after each start. It comes before
+    /// `Connected`, and not at all where nobody said it, as by Channel Access.
+    Identified {
+        /// The server's GUID.
+        run: [u8; 12],
+    },
     /// What the IOC says about the PV besides its values: on connecting, and whenever it changes where the protocol says so.
     Described(Box<Description>),
     /// A new value.

@@ -1,9 +1,11 @@
-//! `pvark-lab clients`: the Channel Access client at scale, against a farm in a process of its own.
+//! `pvark-lab clients`: a client at scale, against a farm in a process of its own.
 //!
-//! First values of all PVs, updates without a jump, then the farm is killed, and started again at the same ports.
+//! First values of all PVs, updates without a jump, then the farm is killed, moved or stopped, and comes back.
+
+mod either;
 
 use std::{
-    net::SocketAddr,
+    net::TcpListener,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -12,13 +14,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::Args;
-use epics::{
-    Event, Key, Value,
-    ca::{Client, Config, Monitor},
-};
+use clap::{Args, ValueEnum};
+use either::Either;
+use epics::{Event, Key, Value};
 
 use crate::{
+    farm::Protocol,
     farm_process::FarmProcess,
     measure::{self, Clock, Form, Measured},
     store_bench::Outcome,
@@ -44,12 +45,29 @@ pub(crate) struct Options {
     /// How long updates are counted, in seconds.
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
+    /// By which protocol.
+    #[arg(long, value_enum, default_value_t = Protocol::Ca)]
+    protocol: Protocol,
     /// How long the farm is gone, in seconds; it stays if 0.
     #[arg(long, default_value_t = 10.0)]
     outage: f64,
+    /// What happens to it.
+    #[arg(long, value_enum, default_value_t = Fate::Killed)]
+    fate: Fate,
     /// One JSON object a line instead of a table.
     #[arg(long)]
     json: bool,
+}
+
+/// What happens to the farm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Fate {
+    /// It is killed, and started again at the same ports.
+    Killed,
+    /// It is killed, and started again at other ports, where the client searches too.
+    Moved,
+    /// It is stopped: its circuits stay open and nobody answers, until it goes on.
+    Stopped,
 }
 
 /// What the client was told.
@@ -69,25 +87,31 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let form = if options.json { Form::Json } else { Form::Table };
     let tell =
         |metric, value, unit| measure::print(&Measured { bench: "clients", case: &case, metric, value, unit }, form);
-    let mut farm = FarmProcess::start(&farm_arguments(options, 0))?;
+    let (port, other) = (free_port()?, free_port()?);
+    let mut farm = FarmProcess::start(&farm_arguments(options, port))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let _entered = runtime.enter();
     let heard = Arc::new(Heard::new(options.count));
     let clock = Clock::start();
-    let client = subscribe(options, &farm.ca, Arc::clone(&heard))?;
+    let client = subscribe(options, [port, other], Arc::clone(&heard))?;
     let all = u64::from(options.count);
     wait("all first values", || heard.valued.load(Relaxed) == all)?;
     let passed = clock.passed();
     tell("first values", passed.wall, "s");
     tell("processor time until then", passed.cpu, "s");
     tell("memory then", measure::memory_mib(), "MiB");
-    tell("searches until then", client.counters().searches as f64, "");
+    tell("searches until then", client.searches() as f64, "");
     updates(options, &heard, &tell);
     if options.outage > 0.0 {
-        let port = farm.ca[0].port();
-        farm.kill()?;
+        let clock = Clock::start();
+        if options.fate == Fate::Stopped {
+            farm.signal("STOP")?
+        } else {
+            farm.kill()?
+        }
         let searches = Searches::watch(&client);
         wait("the loss of all", || searches.look(&client) && heard.connected.load(Relaxed) == 0)?;
+        tell("loss of all noticed after", clock.passed().wall, "s");
         let away = Instant::now();
         while away.elapsed().as_secs_f64() < options.outage {
             searches.look(&client);
@@ -95,38 +119,45 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
         }
         tell("searches per second, outage, most", searches.most(), "/s");
         let clock = Clock::start();
-        let again = FarmProcess::start(&farm_arguments(options, port))?;
+        match options.fate {
+            Fate::Killed => farm = FarmProcess::start(&farm_arguments(options, port))?,
+            Fate::Moved => farm = FarmProcess::start(&farm_arguments(options, other))?,
+            Fate::Stopped => farm.signal("CONT")?,
+        }
         tell("farm came back after", clock.passed().wall, "s");
         wait("all to be back", || searches.look(&client) && heard.valued.load(Relaxed) == all)?;
         tell("all back after", clock.passed().wall, "s");
         tell("searches per second, most", searches.most(), "/s");
         updates(options, &heard, &tell);
-        farm = again;
     }
     tell("peak memory", measure::peak_memory_mib(), "MiB");
     farm.end()?;
     Ok(())
 }
 
-/// Ports that follow one another, so that the farm can have the same again.
+/// A port that nobody has at the moment. Several servers take those that follow it.
+fn free_port() -> Outcome<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
 fn farm_arguments(options: &Options, port: u16) -> Vec<String> {
     let group =
         format!("name=C:,count={},rate={},slices={}", options.count, options.rate, options.count.div_ceil(1000));
-    let port = if port == 0 && options.servers > 1 { 21_000 } else { port };
-    let words =
-        ["--queue", "0", "--group", &group, "--servers", &options.servers.to_string(), "--port", &port.to_string()];
+    let (servers, port) = (options.servers.to_string(), port.to_string());
+    let (protocol, at) = if options.protocol == Protocol::Pva { ("pva", "--pva-port") } else { ("ca", "--port") };
+    let words = ["--queue", "0", "--group", &group, "--servers", &servers, "--protocol", protocol, at, &port];
     words.map(str::to_owned).into()
 }
 
-fn subscribe(options: &Options, servers: &[SocketAddr], heard: Arc<Heard>) -> Outcome<Client> {
-    let config =
-        Config { addresses: servers.to_vec(), auto_addresses: false, repeater_port: 50_999, ..Config::default() };
-    let client = Client::start(config, move |key: Key, event| heard.note(key, &event))?;
+fn subscribe(options: &Options, ports: [u16; 2], heard: Arc<Heard>) -> Outcome<Either> {
+    let ports = ports.into_iter().flat_map(|first| (0..options.servers).map(move |n| first.saturating_add(n as u16)));
+    let addresses = ports.map(|port| ([127, 0, 0, 1], port).into()).collect();
+    let client = Either::start(options.protocol, addresses, move |key: Key, event| heard.note(key, &event))?;
     for number in 0..u64::from(options.count) {
-        client.subscribe(Key(number), &format!("C:{number}"), Monitor::default());
+        client.subscribe(Key(number), &format!("C:{number}"));
     }
     for number in 0..u64::from(options.absent) {
-        client.subscribe(Key(NONE - number), &format!("nobody:serves:{number}"), Monitor::default());
+        client.subscribe(Key(NONE - number), &format!("nobody:serves:{number}"));
     }
     Ok(client)
 }
@@ -159,18 +190,18 @@ struct Searches {
 }
 
 impl Searches {
-    fn watch(client: &Client) -> Searches {
-        let start = (Instant::now(), client.counters().searches);
+    fn watch(client: &Either) -> Searches {
+        let start = (Instant::now(), client.searches());
         Searches { seconds: vec![start].into(), most: 0.0.into() }
     }
 
     /// Looks at the counter once a second; always true, so that it fits into conditions.
-    fn look(&self, client: &Client) -> bool {
+    fn look(&self, client: &Either) -> bool {
         let mut seconds = self.seconds.borrow_mut();
         let (then, before) = seconds[seconds.len() - 1];
         let passed = then.elapsed().as_secs_f64();
         if passed >= 1.0 {
-            let searches = client.counters().searches;
+            let searches = client.searches();
             self.most.set(self.most.get().max((searches - before) as f64 / passed));
             seconds.push((Instant::now(), searches));
         }
@@ -209,7 +240,7 @@ impl Heard {
                     before => self.lost.fetch_add((value as u64).saturating_sub(before + 1), Relaxed),
                 };
             }
-            Event::Described(_) | Event::Refused { .. } | Event::Crowded { .. } => {}
+            Event::Identified { .. } | Event::Described(_) | Event::Refused { .. } | Event::Crowded { .. } => {}
         }
     }
 }

@@ -32,7 +32,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-pub(crate) use options::Options;
+pub(crate) use options::{Options, Protocol};
 pub(crate) use payload::numbers;
 pub(crate) use plan::Plan;
 pub(crate) use presets::specs;

@@ -54,9 +54,15 @@ impl FarmProcess {
         Ok(())
     }
 
+    /// Sends it a signal by its name.
+    pub(crate) fn signal(&self, name: &str) -> Outcome<()> {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status()?;
+        if sent.success() { Ok(()) } else { Err(format!("the farm could not be sent {name}").into()) }
+    }
+
     /// Asks it to end, as Ctrl-C would, and returns what it says.
     pub(crate) fn end(mut self) -> Outcome<FarmReport> {
-        Command::new("kill").args(["-TERM", &self.id().to_string()]).status()?;
+        self.signal("TERM")?;
         let mut found = Vec::new();
         for line in self.lines.by_ref() {
             found.push(serde_json::from_str(&line?)?);

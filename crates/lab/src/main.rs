@@ -38,7 +38,7 @@ enum Bench {
     Figures(figures::Options),
     /// Simulated IOCs, for as long as wanted: PVs whose every update is counted.
     Ioc(farm::Options),
-    /// The Channel Access client with many PVs: first values, memory, an outage and its end.
+    /// A client with many PVs: first values, memory, an outage and its end.
     Clients(clients::Options),
     /// Any farm into the archiver, and every update accounted for.
     Trial(trial::Options),

@@ -36,4 +36,6 @@ pub struct Metadata {
     pub description: Option<String>,
     /// The IOC that served the PV, as `host:port`.
     pub server: Option<String>,
+    /// Which run of the IOC it was, where it says so: another text means that it was started anew.
+    pub server_run: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! Why there is no data, or not all, in a range: gaps, losses, silence and commands, each with a sentence for people.
 
-use sample::{Gap, GapCause, PvEntry, TimeRange, Timestamp};
+use sample::{Gap, GapCause, Metadata, PvEntry, TimeRange, Timestamp};
 use serde_json::{Value, json};
 use store::{Action, AuditRecord, GapScope};
 
@@ -84,6 +84,7 @@ pub(crate) fn explain(
     let proof = proof.filter(|proof| counter.is_some() || proof.is_complete());
     let mut reasons = gap_reasons(app, entry, range, &gaps)?;
     reasons.extend(roster_reasons(app, entry, range));
+    reasons.extend(server_reasons(&app.reader.metadata(entry.id, range)?));
     reasons.extend(ledger_reasons(range, &told));
     reasons.extend(proof.iter().flat_map(proof_reasons));
     reasons.extend(silence(app, entry, range, (samples, gaps.is_empty()), &told)?);
@@ -193,6 +194,35 @@ fn roster_reasons(app: &App, entry: &PvEntry, range: TimeRange) -> Vec<Reason> {
             let (from, to) = (deletion.range.t0.max(range.t0), deletion.range.t1.min(range.t1));
             reasons.push(Reason { kind: "deleted", from, to, lost: 0, text });
         }
+    }
+    reasons
+}
+
+/// Where the PV came back from another IOC, or from another run of the same: what the metadata says of who served it.
+fn server_reasons(history: &[(Timestamp, Metadata)]) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let changes =
+        history.windows(2).filter_map(|pair| if let [(_, a), (at, b)] = pair { Some((*at, a, b)) } else { None });
+    for (at, before, after) in changes {
+        let moved = match (&before.server, &after.server) {
+            (Some(before), Some(after)) if before != after => Some(format!("from {before} to {after}")),
+            _ => None,
+        };
+        let has_run = before.server_run.is_some() && after.server_run.is_some();
+        let (kind, text) = match (has_run && before.server_run != after.server_run, moved) {
+            (true, None) => {
+                ("ioc_restarted", "The IOC was restarted: the same address answered as another server.".to_owned())
+            }
+            (true, Some(moved)) => {
+                ("ioc_restarted", format!("The IOC was restarted or another one took over: the PV moved {moved}."))
+            }
+            (false, Some(moved)) => (
+                "ioc_moved",
+                format!("The PV moved {moved}: its IOC was restarted there, or there are two that have it."),
+            ),
+            (false, None) => continue,
+        };
+        reasons.push(Reason { kind, from: at, to: at, lost: 0, text });
     }
     reasons
 }

@@ -34,7 +34,7 @@ use crate::{
     Event, Key,
     pva::{
         Account, Config, Counters, Monitor, Wish,
-        message::SearchReply,
+        message::{Guid, SearchReply},
         search::{Duplicate, Found, Search},
     },
 };
@@ -191,7 +191,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             keys.into_iter().for_each(|key| self.search_again(key, now, pause));
             return;
         }
-        self.connect(server);
+        self.connect(server, Some(reply.guid));
         let Some(link) = self.circuits.get(&server) else { return };
         for key in keys {
             let Some(subscription) = self.subscriptions.get_mut(&key) else { continue };
@@ -202,7 +202,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
     }
 
     /// Starts a circuit unless there is one.
-    fn connect(&mut self, server: SocketAddr) {
+    fn connect(&mut self, server: SocketAddr, run: Option<Guid>) {
         if self.circuits.contains_key(&server) {
             return;
         }
@@ -210,6 +210,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         let task = circuit::Task {
             server,
             number: self.circuits_made,
+            run,
             lasting: self.config.name_servers.contains(&server),
             account: Account { user: self.config.user.clone(), host: self.config.host.clone() },
             silence_max: self.config.silence_max,
@@ -265,7 +266,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
     fn call_name_servers(&mut self, now: Instant) {
         for server in self.config.name_servers.clone() {
             if self.penalties.get(&server).is_none_or(|penalty| penalty.until <= now) {
-                self.connect(server);
+                self.connect(server, None);
             }
         }
     }

@@ -25,7 +25,7 @@ use pvdata::Registry;
 use super::{
     client::Monitor,
     counters::Counters,
-    message::{self, Status},
+    message::{self, Guid, Status},
     normative::{Last, Words},
     plan::Plan,
     slots::Slots,
@@ -65,6 +65,7 @@ pub struct Returned {
 pub(crate) struct Channels {
     // fixed after start
     server: SocketAddr,
+    pub(crate) run: Option<Guid>,
 
     // the channels, by the cid that names them on the wire
     channels: Slots<Channel>,
@@ -146,6 +147,7 @@ impl Channels {
     pub(crate) fn new(server: SocketAddr) -> Channels {
         Channels {
             server,
+            run: None,
             channels: Slots::default(),
             cids: HashMap::new(),
             monitors: Slots::default(),
@@ -294,6 +296,9 @@ impl Channels {
         channel.state = State::Running { sid, ioid, plan, last, taken: 0 };
         self.outstanding -= 1;
         message::monitor_start(&mut self.out, sid, ioid);
+        if let Some(run) = self.run {
+            emit(channel.key, Event::Identified { run });
+        }
         emit(channel.key, Event::Connected { server: self.server });
     }
 

@@ -17,7 +17,7 @@ use super::{
     client::Monitor,
     counters::Counters,
     frames::Frames,
-    message::{self, Account, Message, SearchReply, Wanted},
+    message::{self, Account, Guid, Message, SearchReply, Wanted},
     wire::{Error, Header},
 };
 use crate::{Event, Key};
@@ -71,6 +71,11 @@ impl Circuit {
             echoed: now,
         };
         Circuit { frames: Frames::default(), talk }
+    }
+
+    /// The server has said in its answer to a search which run of it this is.
+    pub fn identify(&mut self, run: Guid) {
+        self.talk.channels.run = Some(run);
     }
 
     /// Asks for a PV and for all its updates.

@@ -18,6 +18,7 @@ pub(crate) fn as_json(since: Timestamp, metadata: &Metadata) -> Value {
         "labels": metadata.labels,
         "description": metadata.description,
         "server": metadata.server,
+        "server_run": metadata.server_run,
     })
 }
 

@@ -76,6 +76,7 @@ fn of_double() -> Metadata {
         labels: Vec::new(),
         description: Some("Beam \"current\"".to_owned()),
         server: Some("127.0.0.1:5064".to_owned()),
+        server_run: Some("8a2f00c1d2e3f4a5b6c7d8e9".to_owned()),
     }
 }
 

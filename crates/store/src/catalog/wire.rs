@@ -68,6 +68,8 @@ struct Meta {
     description: Option<String>,
     #[n(10)]
     server: Option<String>,
+    #[n(11)]
+    server_run: Option<String>,
 }
 
 fn bytes_of<T: Encode<()>>(value: &T) -> Vec<u8> {
@@ -131,6 +133,7 @@ pub(crate) fn metadata_bytes(metadata: &Metadata) -> Vec<u8> {
         labels: metadata.labels.clone(),
         description: metadata.description.clone(),
         server: metadata.server.clone(),
+        server_run: metadata.server_run.clone(),
     })
 }
 
@@ -154,6 +157,7 @@ pub(crate) fn metadata(bytes: &[u8]) -> Option<Metadata> {
         labels: meta.labels,
         description: meta.description,
         server: meta.server,
+        server_run: meta.server_run,
     })
 }
 
@@ -186,6 +190,7 @@ mod tests {
             labels: vec!["OFF".into(), "".into()],
             description: Some("beam current".into()),
             server: Some("127.0.0.1:5064".into()),
+            server_run: Some("0123456789abcdef01234567".into()),
         };
         for case in [full, Metadata::default()] {
             assert_eq!(metadata(&metadata_bytes(&case)), Some(case));

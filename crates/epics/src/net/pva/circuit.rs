@@ -19,7 +19,7 @@ use crate::{
     pva::{
         Counters, Monitor, Returned,
         circuit::Circuit,
-        message::{Account, SearchReply},
+        message::{Account, Guid, SearchReply},
         search::Request,
     },
 };
@@ -74,6 +74,8 @@ impl Link {
 pub(super) struct Task<H> {
     pub(super) server: SocketAddr,
     pub(super) number: u64,
+    /// Which run of the server it is, where a search brought us here.
+    pub(super) run: Option<Guid>,
     /// Whether it stays without subscriptions, as a name server's does.
     pub(super) lasting: bool,
     pub(super) account: Account,
@@ -93,6 +95,9 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
 
     async fn run(self, mut commands: UnboundedReceiver<Command>) {
         let mut circuit = Circuit::new(self.server, self.account.clone(), self.silence_max, Instant::now());
+        if let Some(run) = self.run {
+            circuit.identify(run);
+        }
         let reason = match crate::net::connect(self.server).await {
             Ok(stream) => {
                 add(&self.counters, Counters { circuits_opened: 1, ..Counters::default() });
