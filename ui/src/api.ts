@@ -103,6 +103,23 @@ export interface WireGap {
   scope: string;
 }
 
+/** One reason why there is no data, or not all. */
+export interface Reason {
+  kind: string;
+  from_seconds: number;
+  to_seconds: number;
+  lost: number;
+  text: string;
+}
+
+export interface Explanation {
+  samples: number;
+  complete: "incomplete" | "suspected" | "unproved" | "proved";
+  text: string;
+  reasons: Reason[];
+  now: { connection: string; since: string; server: string | null; refusal: string | null } | null;
+}
+
 export interface NewPv {
   name: string;
   method: "monitor" | "scan";
@@ -219,6 +236,11 @@ export function getSampleAfter(
 
 export function getGaps(name: string, range: Range, signal: AbortSignal): Promise<{ gaps: WireGap[] }> {
   return request(`${pvPath(name)}/gaps?${rangeQuery(range)}`, { signal });
+}
+
+/** Why there is no data in a range, or not all. */
+export function getWhy(name: string, range: Range): Promise<Explanation> {
+  return request(`${pvPath(name)}/explain?${rangeQuery(range)}`);
 }
 
 export function addPvs(pvs: NewPv[]): Promise<{ pvs: AddResult[] }> {

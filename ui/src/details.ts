@@ -1,10 +1,11 @@
-// The dialog about one PV: how it is archived, what it means, its gaps in the range, and what can be done with it.
+// The dialog about one PV: what is missing in the range and why, how it is archived, what it means, and what can be done with it.
 
 import { ApiError, csvUrl, getPv, pausePv, resumePv, type Limits, type PvDetail } from "./api.ts";
 import { exactOf, kindOf, type Gap } from "./decode.ts";
 import { byId, h } from "./dom.ts";
 import { gapText } from "./lanes.ts";
 import type { Range } from "./state.ts";
+import { whySection } from "./why.ts";
 import { formatInstant, type Zone } from "./time.ts";
 
 /** What the page knows that the server's answer does not say. */
@@ -33,7 +34,12 @@ export class Details {
     try {
       const detail = await getPv(name);
       this.changed(detail);
-      this.fill(name, this.actions(detail, context), facts(detail, context.zone), gapList(context));
+      const why = h("section", { role: "status" }, h("p", { class: "hint" }, "asking what is missing …"));
+      this.fill(name, this.actions(detail, context), why, facts(detail, context.zone));
+      const told = whySection(name, detail, context);
+      why.replaceChildren(
+        await told.catch((error: unknown) => h("div", {}, errorText(error), gapList(context))),
+      );
     } catch (error) {
       this.fill(name, errorText(error));
     }

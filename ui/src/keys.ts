@@ -11,6 +11,7 @@ export interface KeyTargets {
   controls: Controls;
   page: Page;
   look(range: Range, follows: boolean): void;
+  why(name: string): void;
   now(): number;
 }
 
@@ -42,10 +43,17 @@ const KEYS: Key[] = [
   { keys: ["Escape"], text: "remove the mark", act: (_, store) => store.update({ pinned: null }) },
   { keys: ["Ctrl+z", "Meta+z"], text: "undo the last change of the view", act: (_, store) => store.undo() },
   { keys: ["l", "End"], text: "follow now, or stop", act: ({ controls }) => controls.toggleLive() },
+  { keys: ["w"], text: "why is there no data, or not all", act: ({ page, why }, s) => lacking(page, why, s) },
   { keys: ["u"], text: "UTC or local times", act: ({ controls }) => controls.toggleZone() },
   { keys: ["t"], text: "light or dark", act: ({ controls }) => controls.toggleTheme() },
   { keys: ["?"], text: "this list", act: () => showHelp() },
 ];
+
+/** Of the PVs on the page the first of which something is missing; the first of all if nothing is. */
+function lacking(page: Page, why: KeyTargets["why"], store: ViewStore): void {
+  const name = page.lacking() ?? store.view.pvs[0]?.name;
+  if (name !== undefined) why(name);
+}
 
 function mark(targets: KeyTargets, store: ViewStore): void {
   const at = targets.page.moment();
@@ -57,7 +65,9 @@ export function listenToKeys(store: ViewStore, targets: KeyTargets): void {
   byId("help-open").addEventListener("click", () => showHelp());
   document.addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
-    if (target.closest("input, textarea, select, dialog, pre")) return;
+    if (target.closest("input, textarea, select, pre")) return;
+    // A dialog whose content was replaced has lost the focus, and Escape must close it all the same.
+    if (document.querySelector("dialog[open]")) return;
     // A focused button is pressed with Enter; that must not also mark a moment.
     if (event.key === "Enter" && target.closest("button, a")) return;
     const prefix = `${event.ctrlKey ? "Ctrl+" : ""}${event.metaKey ? "Meta+" : ""}`;

@@ -6,7 +6,7 @@ import { NO_READING, readingAt, readingOver, type Reading } from "./reading.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
 import { floatOf, formatInstant, formatTime, instantOf, zoneName, type Zone } from "./time.ts";
-import { unitsOf, type Trace } from "./trace.ts";
+import { isLacking, unitsOf, type Trace } from "./trace.ts";
 
 export interface LegendActions {
   toggle(name: string): void;
@@ -28,6 +28,7 @@ export interface LegendState {
 interface Row {
   element: HTMLTableRowElement;
   swatch: HTMLButtonElement;
+  why: HTMLButtonElement;
   cells: Record<Cell, HTMLTableCellElement>;
 }
 
@@ -76,6 +77,16 @@ export class Legend {
   private makeRow(name: string): Row {
     const { actions } = this;
     const swatch = h("button", { class: "swatch", type: "button", click: () => actions.toggle(name) });
+    const why = h(
+      "button",
+      {
+        class: "why",
+        type: "button",
+        title: `Why is there no data of ${name}, or not all? ( w )`,
+        click: () => actions.details(name),
+      },
+      "why?",
+    );
     const cells = Object.fromEntries(CELLS.map((cell) => [cell, h("td", { class: cell })])) as Row["cells"];
     const element = h(
       "tr",
@@ -94,6 +105,7 @@ export class Legend {
       h(
         "td",
         { class: "remove" },
+        why,
         h(
           "button",
           { type: "button", "aria-label": `Remove ${name}`, click: () => actions.remove(name) },
@@ -101,7 +113,7 @@ export class Legend {
         ),
       ),
     );
-    return { element, swatch, cells };
+    return { element, swatch, why, cells };
   }
 
   private fill(row: Row, trace: Trace, state: LegendState): void {
@@ -126,6 +138,7 @@ export class Legend {
         ? "gap"
         : (trace.state ?? "");
     row.cells.note.title = texts.note;
+    row.why.hidden = !isLacking(trace, state.range);
   }
 }
 

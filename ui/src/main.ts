@@ -2,7 +2,7 @@
 //
 //   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, lanes.ts, legend.ts, waveform.ts
 //            ▲                        │ api.ts, decode.ts              │ scales.ts, line.ts, draw.ts, axis.ts
-//            └── search.ts, controls.ts, add.ts, details.ts, keys.ts ◄─┘ mouse
+//            └── search.ts, controls.ts, add.ts, details.ts, why.ts, keys.ts ◄─┘ mouse
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -99,7 +99,7 @@ const search = new Search(byId("search"), byId("found"), {
 for (const id of ["archive", "archive-first"]) byId(id).addEventListener("click", () => add.open(""));
 byId("find").addEventListener("click", () => search.focus());
 
-listenToKeys(store, { search, controls, page, look, now });
+listenToKeys(store, { search, controls, page, look, now, why: openDetails });
 
 store.onChange((view, before) => {
   page.take(view, before);

@@ -12,7 +12,7 @@ import { scalesOf } from "./scales.ts";
 import { rangeOf, type Range, type View, type ViewStore } from "./state.ts";
 import { applyTheme, reducesMotion, type Palette } from "./style.ts";
 import { floatOf } from "./time.ts";
-import { appendLive, gapsAt, newTrace, noteState, TAIL_ROWS_MAX, type Trace } from "./trace.ts";
+import { appendLive, gapsAt, isLacking, newTrace, noteState, TAIL_ROWS_MAX, type Trace } from "./trace.ts";
 import { Waveform } from "./waveform.ts";
 
 /** While a view is being changed loads wait so long for the next change. */
@@ -112,6 +112,11 @@ export class Page {
 
   trace(name: string): Trace | undefined {
     return this.traces.find((trace) => trace.name === name);
+  }
+
+  /** The first PV of which something is missing in the range shown. */
+  lacking(): string | undefined {
+    return this.traces.find((trace) => isLacking(trace, this.range()))?.name;
   }
 
   /** From the oldest sample of the PVs on the page until now; none if they have none. */

@@ -218,6 +218,15 @@ function addRun(runs: Run[], from: number, to: number, severity: number, text: s
   else runs.push({ from, to, severity, text });
 }
 
+/** Whether something is missing of a trace in a range that was loaded: it has a gap there, or no sample at all. */
+export function isLacking(trace: Trace, range: Range): boolean {
+  if (trace.hidden || !trace.history) return false;
+  if (trace.gaps.some((gap) => gap.from < range.to && gap.to > range.from)) return true;
+  const { bins } = trace.history;
+  const isEmpty = bins ? bins.count.every((count) => count === 0) : true;
+  return isEmpty && sampleParts(trace).every((samples) => samples.x.every((x) => x < range.from));
+}
+
 /** The gaps of a trace that a moment lies in. */
 export function gapsAt(trace: Trace, at: number): Gap[] {
   return trace.gaps.filter((gap) => gap.from <= at && at < gap.to);

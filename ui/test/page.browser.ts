@@ -380,13 +380,32 @@ test("a lost archiver is said at once and the page recovers by itself", async ()
   await until(() => server.requests.some((request) => request.includes("/bins")), "the data again");
 });
 
+test("why there is no data is a key away, and says what is and what was", async () => {
+  await open("from=2026-11-20T10:50:00Z&to=2026-11-20T11:00:00Z&zone=utc&pv=LAB:TEMP1&pv=LAB:NEVER");
+  const button = (pv: string) => page.locator(`#legend tr[data-pv="${pv}"] .why`);
+  await button("LAB:NEVER").waitFor();
+  assert.equal(await button("LAB:TEMP1").isVisible(), false, "nothing is missing of it");
+  await page.keyboard.press("w");
+  const why = page.locator('#why[data-complete="incomplete"]');
+  await why.waitFor();
+  assert.equal(await page.locator("#details-title").innerText(), "LAB:NEVER");
+  const text = await why.innerText();
+  for (const part of ["Now: searching since", "Nothing was ever recorded", "never_connected"])
+    assert.ok(text.includes(part), `${part} in ${text}`);
+  await page.keyboard.press("Escape");
+  server.refusals.set("LAB:NEVER", "the disk is on fire");
+  await button("LAB:NEVER").click();
+  await page.locator("#details").getByText("the disk is on fire").waitFor();
+});
+
 test("a PV can be paused and resumed from its dialog", async () => {
   await open(`pv=SR:CURRENT&${SPAN}`);
   await page.locator("#legend .name").click();
   await page.getByRole("button", { name: "Pause archiving" }).click();
   await page.getByRole("button", { name: "Resume archiving" }).waitFor();
   assert.equal(server.pvs.find((pv) => pv.name === "SR:CURRENT")!.state, "paused");
-  await page.getByText("Gaps in this range: 2").waitFor();
+  await page.locator("#why li").nth(1).waitFor();
+  assert.equal(await page.locator("#why li").count(), 2);
   await page.keyboard.press("Escape");
   assert.equal(await cell("SR:CURRENT", "note"), "paused");
 });

@@ -109,6 +109,7 @@ export class TestServer {
       return send(response, 200, this.setPaused(pv, verb === "pause"));
     const refusal = this.refusals.get(name);
     if (refusal) throw new Refusal(500, "internal", refusal);
+    if (verb === "explain") return send(response, 200, this.explain(pv, rangeOf(url)));
     if (verb === "gaps") return send(response, 200, this.gaps(pv, rangeOf(url)));
     if (verb === "bins") return send(response, 200, this.bins(pv, url));
     if (verb === "samples") return send(response, 200, this.samples(pv, url));
@@ -184,6 +185,28 @@ export class TestServer {
   private setPaused(pv: FixturePv, paused: boolean): object {
     pv.state = paused ? "paused" : "connected";
     return { name: pv.name, status: paused ? "paused" : "resumed" };
+  }
+
+  /** Every gap is a reason; without any nothing is known to be missing. */
+  private explain(pv: FixturePv, range: Range): object {
+    const gaps = pv.gaps.filter((gap) => gap.from < range.to && (gap.to ?? Infinity) > range.from);
+    const [last] = this.lastBefore(pv, instantOf(range.to));
+    return {
+      samples: last && floatOf(last) >= range.from ? 1234 : 0,
+      complete: gaps.length > 0 ? "incomplete" : "unproved",
+      text:
+        gaps.length > 0
+          ? "Not everything was recorded."
+          : "Nothing is known to be lost; nothing proves it either.",
+      reasons: gaps.map((gap) => ({
+        kind: gap.cause,
+        from_seconds: Math.max(gap.from, range.from),
+        to_seconds: Math.min(gap.to ?? Infinity, range.to),
+        lost: gap.lost,
+        text: `The archive says ${gap.cause}.`,
+      })),
+      now: { connection: pv.state, since: isoOf({ seconds: FIRST, nanos: 0 }), server: null, refusal: null },
+    };
   }
 
   private gaps(pv: FixturePv, range: Range): object {
