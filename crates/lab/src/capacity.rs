@@ -92,13 +92,13 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let predicted = predicted(&file, cores, options)?;
     tell("ramp", "predicted saturation", predicted * f64::from(RAMP_PVS) * RAMP_RATE, "frames/s");
     let step = |times: f64| trial::run(&[ramp(times)], options.seconds, &options.setup);
-    let ceiling = trial::ceiling(predicted / 2.0, 4, step)?;
+    let (ceiling, faults) = trial::ceiling(predicted / 2.0, 4, step)?;
     let best = ceiling.best.map_or(f64::NAN, |(times, _)| times);
     let measured = (best * ceiling.too_much).sqrt();
     tell("ramp", "without a loss", best * f64::from(RAMP_PVS) * RAMP_RATE, "frames/s");
     tell("ramp", "too much", ceiling.too_much * f64::from(RAMP_PVS) * RAMP_RATE, "frames/s");
     tell("ramp", "prediction beside the measured", 100.0 * (predicted / measured - 1.0), "%");
-    Ok(())
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("; ").into()) }
 }
 
 fn row(load: &str, options: &Options) -> Outcome<Row> {

@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
         Some(frames) => frames,
         None => {
             let step = |rate: f64| trial::run(&[load(rate)], options.step_seconds, setup);
-            let (rate, _) = trial::ceiling(8.0, 3, step)?.best.ok_or("no load was without a loss")?;
+            let (rate, _) = trial::ceiling(8.0, 3, step)?.0.best.ok_or("no load was without a loss")?;
             rate * f64::from(WAVEFORMS)
         }
     };

@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     if let Some(servers) = options.ceiling {
         let setup = Setup { servers, threads: servers, ..setup.clone() };
         let step = |rate: f64| trial::run(&[group(rate)], options.step_seconds, &setup);
-        let Ceiling { best, too_much, faults: of_steps } = trial::ceiling(options.rate, 4, step)?;
+        let (Ceiling { best, too_much }, of_steps) = trial::ceiling(options.rate, 4, step)?;
         faults.extend(of_steps);
         if let Some((_, found)) = best {
             tell(&format!("most by {servers}"), &found, &setup)?;

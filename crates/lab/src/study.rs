@@ -119,11 +119,11 @@ fn parts(options: &Options) -> Vec<Part> {
         Part {
             name: "overload",
             title: "Overload",
-            text: "Waveforms of 1,000 integers at 150 % of what the archiver takes without a loss, which has a core of its own here so \
-                   that the producers can make more. Two clients ask 25 times a second each, for the status and for the last 30 s of \
+            text: "Waveforms of 1,000 integers at 150 % of what the archiver takes without a loss, which has two cores of its own here, \
+                   and the producers the others. Two clients ask 25 times a second each, for the status and for the last 30 s of \
                    a PV in bins, before, meanwhile and after.",
             arguments: [
-                words("overload --archiver-cores 0 --farm-cores 1,2 --seconds"),
+                words("overload --archiver-cores 0,3 --farm-cores 1,2 --seconds"),
                 vec![options.overload_seconds.to_string()],
             ]
             .concat(),
