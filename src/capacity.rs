@@ -26,12 +26,13 @@ pub(crate) fn run(command: &Capacity) -> Result<(), Failure> {
         (None, None) => return Err("there is no list of PVs; give a file, - or --live URL".into()),
     };
     let factor = live.as_ref().map_or(1.0, |live| live.factor(&model, command.head));
-    let need = model.need(&load, command.head).slower(factor);
-    let limits = limits(command)?;
+    let need = |times: f64| model.need(&load.times(times), command.head).slower(factor);
+    let rows = rows(&need, &limits(command)?);
     if let Some(live) = live.as_ref().filter(|_| !command.json) {
         print_line(&live.in_words(&model, command.head))?;
     }
-    if command.json { print_line(&as_json(&load, &need, &limits)) } else { print(&load, &need, &limits) }
+    let kept = need(1.0).kept_gb_a_day;
+    if command.json { print_line(&as_json(&load, &rows, kept)) } else { print(&load, &rows, kept) }
         .map_err(Failure::from)
 }
 
@@ -57,9 +58,21 @@ fn limits(command: &Capacity) -> Result<Limits, Failure> {
     })
 }
 
-/// Each resource: what it is, what is needed of it and what there is, and at how many times the load it is exhausted.
-fn rows(load: &Load, need: &Need, limits: &Limits) -> [(&'static str, f64, f64, f64, &'static str); 5] {
-    let row = |name, of: fn(&Need) -> f64, most, unit| (name, of(need), most, need.exhausted_at(load, of, most), unit);
+/// A resource.
+struct Row {
+    name: &'static str,
+    needed: f64,
+    limit: f64,
+    unit: &'static str,
+    /// At so many times the load there is none left.
+    exhausted_at: f64,
+}
+
+fn rows(need: &dyn Fn(f64) -> Need, limits: &Limits) -> [Row; 5] {
+    let row = |name, of: fn(&Need) -> f64, limit, unit| {
+        let needed = |times| of(&need(times));
+        Row { name, needed: needed(1.0), limit, unit, exhausted_at: model::exhausted_at(needed, limit) }
+    };
     [
         row("processor", |need| need.cores, limits.cores, "cores"),
         row("thread of the writer", |need| need.writer, 1.0, "cores"),
@@ -69,31 +82,34 @@ fn rows(load: &Load, need: &Need, limits: &Limits) -> [(&'static str, f64, f64, 
     ]
 }
 
-fn print(load: &Load, need: &Need, limits: &Limits) -> std::io::Result<()> {
+fn print(load: &Load, rows: &[Row], kept_gb_a_day: f64) -> std::io::Result<()> {
     let Load { pvs, updates, bytes, .. } = load;
     print_line(&format!("{pvs} PVs, {updates:.1} updates/s, {:.3} MB/s of values", bytes / 1e6))?;
     let mut lines = vec![["resource", "needed", "there is", "", "exhausted at"].map(str::to_owned).to_vec()];
-    let rows = rows(load, need, limits);
-    for (name, needed, most, times, unit) in rows {
-        let shown = |value: f64| if value.is_finite() { format!("{value:.3}") } else { "?".to_owned() };
-        let times = if times.is_finite() { format!("{times:.2} times this load") } else { "?".to_owned() };
-        lines.push(vec![name.to_owned(), shown(needed), shown(most), unit.to_owned(), times]);
+    let shown = |value: f64| if value.is_finite() { format!("{value:.3}") } else { "?".to_owned() };
+    for Row { name, needed, limit, unit, exhausted_at } in rows {
+        let times =
+            if exhausted_at.is_finite() { format!("{exhausted_at:.2} times this load") } else { "?".to_owned() };
+        lines.push(vec![(*name).to_owned(), shown(*needed), shown(*limit), (*unit).to_owned(), times]);
     }
     table::aligned(&lines).iter().try_for_each(|line| print_line(line))?;
-    print_line(&format!("{:.3} GB a day stay on disk", need.kept_gb_a_day))?;
-    let first = rows.iter().min_by(|a, b| a.3.total_cmp(&b.3));
-    let Some((name, _, _, times, _)) = first.filter(|row| row.3.is_finite()) else { return Ok(()) };
-    print_line(&format!("The first to be exhausted is: {name}, at {times:.2} times this load."))
+    print_line(&format!("at most {kept_gb_a_day:.3} GB a day stay on disk"))?;
+    let first = rows.iter().min_by(|a, b| a.exhausted_at.total_cmp(&b.exhausted_at));
+    let Some(first) = first.filter(|row| row.exhausted_at.is_finite()) else { return Ok(()) };
+    print_line(&format!("The first to be exhausted is: {}, at {:.2} times this load.", first.name, first.exhausted_at))
 }
 
-fn as_json(load: &Load, need: &Need, limits: &Limits) -> String {
+fn as_json(load: &Load, rows: &[Row], kept_gb_a_day: f64) -> String {
     let finite = |value: f64| value.is_finite().then_some(value);
-    let rows = rows(load, need, limits).map(|(name, needed, most, times, unit)| {
-        json!({ "resource": name, "needed": needed, "limit": finite(most), "unit": unit, "exhausted_at": finite(times) })
-    });
+    let row = |row: &Row| {
+        json!({
+            "resource": row.name, "needed": row.needed, "limit": finite(row.limit), "unit": row.unit,
+            "exhausted_at": finite(row.exhausted_at),
+        })
+    };
     json!({
         "pvs": load.pvs, "updates_per_second": load.updates, "bytes_per_second": load.bytes,
-        "resources": rows, "kept_gb_a_day": need.kept_gb_a_day,
+        "resources": rows.iter().map(row).collect::<Vec<_>>(), "kept_gb_a_day": kept_gb_a_day,
     })
     .to_string()
 }

@@ -16,6 +16,20 @@ pub(super) struct Load {
     pub(super) changed: f64,
 }
 
+impl Load {
+    /// So many times as much of everything.
+    pub(super) fn times(&self, times: f64) -> Load {
+        let Load { pvs, updates, bytes, held, changed } = *self;
+        Load {
+            pvs: pvs * times,
+            updates: updates * times,
+            bytes: bytes * times,
+            held: held * times,
+            changed: changed * times,
+        }
+    }
+}
+
 const COLUMNS: [&str; 6] = ["name", "type", "rate", "length", "changes", "count"];
 
 /// Adds up a list. The first line may name the columns in another order; cells are parted by commas, semicolons or blanks.

@@ -55,7 +55,7 @@ pub(crate) struct HeadSettings {
     flush_after: f64,
 }
 
-/// What a load needs, and what of it is there without any load.
+/// What a load needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Need {
     pub(super) cores: f64,
@@ -64,8 +64,6 @@ pub(super) struct Need {
     pub(super) network_mbits: f64,
     pub(super) disk_mb: f64,
     pub(super) kept_gb_a_day: f64,
-    /// Of the first and the third.
-    base: (f64, f64),
 }
 
 /// What a machine has.
@@ -103,26 +101,32 @@ impl Model {
             network_mbits: self.network.of(load) * 8.0 / 1e6,
             disk_mb: (self.disk.of(load) + 2.0 * (load.changed + firsts)) / 1e6,
             kept_gb_a_day: (self.kept.of(load) + load.changed) * 86_400.0 / 1e9,
-            base: (self.cores.base, self.memory.base / 1e9),
         }
     }
 }
 
+/// Loads are not looked at beyond so many times the one in question.
+const TIMES_MAX: f64 = 1e9;
+
 impl Need {
     /// On a machine whose processor takes so many times as long.
     pub(super) fn slower(self, factor: f64) -> Need {
-        let base = (self.base.0 * factor, self.base.1);
-        Need { cores: self.cores * factor, writer: self.writer * factor, base, ..self }
+        Need { cores: self.cores * factor, writer: self.writer * factor, ..self }
     }
+}
 
-    /// At how many times the load one of the needs reaches the most that there is; infinite if that is not known.
-    pub(super) fn exhausted_at(&self, load: &Load, of: fn(&Need) -> f64, most: f64) -> f64 {
-        if load.pvs == 0.0 || of(self) <= 0.0 {
-            return f64::INFINITY;
-        }
-        let base = of(&Need { cores: self.base.0, memory_gb: self.base.1, ..Need::default() });
-        ((most - base) / (of(self) - base).max(f64::MIN_POSITIVE)).max(0.0)
+/// At how many times the load what it needs of something reaches the most that there is; infinite if it never does.
+pub(super) fn exhausted_at(needed: impl Fn(f64) -> f64, most: f64) -> f64 {
+    if needed(TIMES_MAX) < most {
+        return f64::INFINITY;
     }
+    let (mut enough, mut too_much) = (0.0, TIMES_MAX);
+    // All needs grow with the load, so that each halving keeps the answer in between.
+    for _ in 0..100 {
+        let middle = if enough < 1.0 && too_much > 2.0 { 1.0 } else { f64::midpoint(enough, too_much) };
+        if needed(middle) < most { enough = middle } else { too_much = middle }
+    }
+    enough
 }
 
 #[cfg(test)]
@@ -146,10 +150,17 @@ mod tests {
 
     #[test]
     fn what_is_there_without_any_load_is_not_multiplied() {
-        let need = Need { cores: 1.1, base: (0.1, 0.0), ..Need::default() };
-        let at = |most| need.exhausted_at(&load(1.0), |need| need.cores, most);
-        assert!((at(2.1) - 2.0).abs() < 1e-9);
+        let at = |most| exhausted_at(|times| 0.1 + times, most);
+        assert!((at(2.1) - 2.0).abs() < 1e-9 && (at(0.6) - 0.5).abs() < 1e-9);
         assert_eq!((at(0.05), at(f64::INFINITY)), (0.0, f64::INFINITY));
-        assert!((need.slower(2.0).exhausted_at(&load(1.0), |need| need.cores, 2.2) - 1.0).abs() < 1e-9);
+        assert_eq!(Need { cores: 1.0, ..Need::default() }.slower(2.0).cores, 2.0);
+    }
+
+    #[test]
+    fn memory_that_the_head_may_take_is_not_taken_twice_for_twice_the_load() {
+        let model: Model = serde_json::from_str(super::super::FITTED).expect("a model");
+        let memory = |times: f64| model.need(&load(5_000.0).times(times), HEAD).memory_gb;
+        let at = exhausted_at(memory, 10.0);
+        assert!(memory(1.0) > 0.5 && at > 20.0 && (memory(at) - 10.0).abs() < 1e-3, "{at}");
     }
 }
