@@ -8,6 +8,8 @@ pub(super) struct Load {
     pub(super) pvs: f64,
     /// Per second.
     pub(super) updates: f64,
+    /// Those of them that are arrays.
+    pub(super) frames: f64,
     /// Of values, per second.
     pub(super) bytes: f64,
     /// Of the arrays of all PVs once: what the archiver holds to compare the next with.
@@ -19,10 +21,11 @@ pub(super) struct Load {
 impl Load {
     /// So many times as much of everything.
     pub(super) fn times(&self, times: f64) -> Load {
-        let Load { pvs, updates, bytes, held, changed } = *self;
+        let Load { pvs, updates, frames, bytes, held, changed } = *self;
         Load {
             pvs: pvs * times,
             updates: updates * times,
+            frames: frames * times,
             bytes: bytes * times,
             held: held * times,
             changed: changed * times,
@@ -76,6 +79,7 @@ fn add(load: &mut Load, cells: &HashMap<&str, &str>) -> Result<(), String> {
     load.changed += count * rate * value * changes;
     if length > 1.0 {
         load.held += count * value;
+        load.frames += count * rate;
     }
     Ok(())
 }

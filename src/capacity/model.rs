@@ -12,8 +12,12 @@ struct Line {
     base: f64,
     #[serde(default)]
     pv: f64,
+    /// Of scalars.
     #[serde(default)]
     update: f64,
+    /// Updates of arrays.
+    #[serde(default)]
+    frame: f64,
     #[serde(default)]
     byte: f64,
     /// Of the arrays of all PVs once.
@@ -38,9 +42,9 @@ pub(super) struct Model {
     head: Line,
     /// Bytes received per second.
     network: Line,
-    /// Bytes written per second.
+    /// Bytes written: by each update, and by each flush for each PV.
     disk: Line,
-    /// Bytes that stay on disk per second.
+    /// Bytes that stay on disk, likewise.
     kept: Line,
 }
 
@@ -77,8 +81,12 @@ pub(super) struct Limits {
 
 impl Line {
     fn of(&self, load: &Load) -> f64 {
-        let Load { pvs, updates, bytes, held, .. } = *load;
-        self.base + self.pv * pvs + self.update * updates + self.byte * bytes + self.held * held
+        let Load { pvs, bytes, held, .. } = *load;
+        self.base + self.pv * pvs + self.of_updates(load) + self.byte * bytes + self.held * held
+    }
+
+    fn of_updates(&self, load: &Load) -> f64 {
+        self.update * (load.updates - load.frames) + self.frame * load.frames
     }
 }
 
@@ -86,21 +94,25 @@ impl Model {
     pub(super) fn need(&self, load: &Load, head: HeadSettings) -> Need {
         let most = head.megabytes * f64::from(1 << 20);
         // Twice where one is filled while the other is written.
-        let full =
-            self.head.of(&Load { updates: load.updates * head.flush_after, ..*load }) + load.changed * head.flush_after;
+        let full = self.head.of(&Load {
+            updates: load.updates * head.flush_after,
+            frames: load.frames * head.flush_after,
+            ..*load
+        }) + load.changed * head.flush_after;
         let in_head = if full > most { 2.0 * most } else { full };
         // The arrays of a head are written once more with each, and those that change always.
         let flushes =
-            (self.head.update * load.updates + load.changed) / (most - self.head.held * load.held).max(most / 10.0);
+            (self.head.of_updates(load) + load.changed) / (most - self.head.held * load.held).max(most / 10.0);
         let flushes = flushes.max(1.0 / head.flush_after);
         let firsts = load.held * flushes;
+        let bytes = |line: &Line| line.of_updates(load) + line.pv * load.pvs * flushes;
         Need {
             cores: self.cores.of(load),
             writer: self.writer.of(load),
             memory_gb: (self.memory.of(load) + in_head) / 1e9,
             network_mbits: self.network.of(load) * 8.0 / 1e6,
-            disk_mb: (self.disk.of(load) + 2.0 * (load.changed + firsts)) / 1e6,
-            kept_gb_a_day: (self.kept.of(load) + load.changed) * 86_400.0 / 1e9,
+            disk_mb: (bytes(&self.disk) + 2.0 * (load.changed + firsts)) / 1e6,
+            kept_gb_a_day: (bytes(&self.kept) + load.changed) * 86_400.0 / 1e9,
         }
     }
 }
@@ -136,7 +148,7 @@ mod tests {
     const HEAD: HeadSettings = HeadSettings { megabytes: 256.0, flush_after: 3600.0 };
 
     fn load(pvs: f64) -> Load {
-        Load { pvs, updates: 14.0 * pvs, bytes: 56_000.0 * pvs, held: 4000.0 * pvs, changed: 0.0 }
+        Load { pvs, updates: 14.0 * pvs, frames: 14.0 * pvs, bytes: 56_000.0 * pvs, held: 4000.0 * pvs, changed: 0.0 }
     }
 
     #[test]

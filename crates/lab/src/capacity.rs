@@ -31,7 +31,7 @@ const LOADS: [&str; 9] = [
     "name=C:,count=20000,rate=20,slices=20",
     "name=C:,count=100,length=10000,type=i32,rate=14,slices=20",
     "name=C:,count=100,length=50000,type=i32,rate=8,slices=20",
-    "name=C:,count=5000,length=1000,type=i32,rate=7,slices=20",
+    "name=C:,count=5000,length=1000,type=i32,rate=28,slices=20",
     "name=C:,count=5000,length=1000,type=i32,rate=14,slices=20",
     "name=C:,count=2000,length=100,type=f64,rate=14,slices=20",
 ];
@@ -59,8 +59,9 @@ pub(crate) struct Options {
 /// What a trial took of everything.
 struct Row {
     pvs: f64,
-    /// Per second.
+    /// Per second: of scalars, and of arrays that are compared with the ones before.
     updates: f64,
+    frames: f64,
     bytes: f64,
     /// Of the arrays of all PVs once.
     held: f64,
@@ -76,14 +77,14 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let mut rows = Vec::new();
     for load in LOADS {
         let row = row(load, options)?;
-        if !row.found.is_loss_free()? {
+        if !row.found.is_steady()? {
             return Err(format!("{load} was too much for a model: something was lost").into());
         }
         tell(load.trim_start_matches("name=C:,"), "CPU", row.found.archiver.cpu_percent(), "% of a core");
         tell(load.trim_start_matches("name=C:,"), "RAM", row.found.archiver.memory_gb(), "GB");
         rows.push(row);
     }
-    let model = model(&rows, &tell)?;
+    let model = model(&rows, &tell);
     let text = serde_json::to_string_pretty(&model)? + "\n";
     let folder = tempfile::tempdir()?;
     let file = options.write.clone().unwrap_or_else(|| folder.path().join("model.json"));
@@ -106,12 +107,17 @@ fn row(load: &str, options: &Options) -> Outcome<Row> {
     let plan = Plan::new(vec![load.parse()?], 0);
     let group = plan.group(0);
     let value = f64::from(group.elements()) * group.kind.bytes() as f64;
-    let (pvs, updates) = (f64::from(plan.len()), found.stored as f64 / found.seconds);
-    let held = if group.length.is_some() { pvs * value } else { 0.0 };
+    let (pvs, stored) = (f64::from(plan.len()), found.stored as f64 / found.seconds);
+    let bytes = stored * value;
+    let (updates, frames, held) = match group.length {
+        Some(_) => (0.0, stored, pvs * value),
+        None => (stored, 0.0, 0.0),
+    };
     Ok(Row {
         pvs,
         updates,
-        bytes: updates * value,
+        frames,
+        bytes,
         held,
         in_head: found.status["store"]["head_samples"].as_f64().unwrap_or(0.0),
         found,
@@ -119,29 +125,49 @@ fn row(load: &str, options: &Options) -> Outcome<Row> {
 }
 
 /// The lines of all resources.
-fn model(rows: &[Row], tell: &dyn Fn(&str, &str, f64, &str)) -> Outcome<Value> {
-    let draw = |name: &str, columns: &[&str; 4], x: &dyn Fn(&Row) -> [f64; 4], y: &dyn Fn(&Row) -> f64, least: f64| {
-        let rows: Vec<([f64; 4], f64)> = rows.iter().map(|row| (x(row), y(row))).collect();
-        let slopes = fit::fit(&rows, least);
-        tell(name, "largest error of the fit", fit::worst(&rows, &slopes, least), "%");
-        let line = columns.iter().zip(slopes).filter(|(column, _)| !column.is_empty());
-        line.map(|(column, slope)| ((*column).to_owned(), json!(slope))).collect::<serde_json::Map<_, _>>()
-    };
-    let rates = |row: &Row| [1.0, row.pvs, row.updates, row.bytes];
-    let names = ["base", "pv", "update", "byte"];
+fn model(rows: &[Row], tell: &dyn Fn(&str, &str, f64, &str)) -> Value {
+    let rates = |row: &Row| [1.0, row.pvs, row.updates, row.frames, row.bytes];
+    let names = ["base", "pv", "update", "frame", "byte"];
     let memory = |row: &Row| row.found.archiver.memory_gb() * 1e9 - head(row);
     let seconds = |row: &Row| row.found.seconds + row.found.connected_after;
     let received = |row: &Row| row.found.report.value("sent on circuits").unwrap_or(0.0) * 1e6 / seconds(row);
-    Ok(json!({
+    let samples = |row: &Row| of_kind(row, row.found.frames.stored as f64);
+    let per_pv = |row: &Row| [row.pvs, samples(row)[0], samples(row)[1]];
+    let in_head = |row: &Row| [of_kind(row, row.in_head)[0], of_kind(row, row.in_head)[1], row.held];
+    let writer = |row: &Row| row.found.archiver.writer_percent() / 100.0;
+    let line = |name: &str, (slopes, error): (Value, f64)| {
+        tell(name, "largest error of the fit", error, "%");
+        slopes
+    };
+    json!({
         "machine": machine(),
-        "cores": draw("cores", &names, &rates, &|row| row.found.archiver.cpu_percent() / 100.0, 0.02),
-        "writer": draw("writer", &names, &rates, &|row| row.found.archiver.writer_percent() / 100.0, 0.02),
-        "memory": draw("memory", &["base", "pv", "held", ""], &|row| [1.0, row.pvs, row.held, 0.0], &memory, 3e7),
-        "head": draw("head", &["update", "held", "", ""], &|row| [row.in_head, row.held, 0.0, 0.0], &head, 2e7),
-        "network": draw("network", &["", "", "update", "byte"], &|row| [0.0, 0.0, row.updates, row.bytes], &received, 1e4),
-        "disk": draw("disk", &["", "", "update", ""], &|row| [0.0, 0.0, row.updates, 0.0], &|row| written(row) / seconds(row), 5e5),
-        "kept": draw("kept", &["", "", "update", ""], &|row| [0.0, 0.0, row.updates, 0.0], &|row| kept(row) / seconds(row), 5e5),
-    }))
+        "cores": line("cores", draw(rows, names, rates, |row| row.found.archiver.cpu_percent() / 100.0, 0.05)),
+        "writer": line("writer", draw(rows, names, rates, writer, 0.05)),
+        "memory": line("memory", draw(rows, ["base", "pv", "held"], |row| [1.0, row.pvs, row.held], memory, 5e7)),
+        "head": line("head", draw(rows, ["update", "frame", "held"], in_head, head, 2e7)),
+        "network": line("network", draw(rows, ["update", "frame", "byte"], |row| [row.updates, row.frames, row.bytes], received, 1e6)),
+        "disk": line("disk", draw(rows, ["pv", "update", "frame"], per_pv, written, 1e6)),
+        "kept": line("kept", draw(rows, ["pv", "update", "frame"], per_pv, kept, 1e6)),
+    })
+}
+
+/// So many samples as those of scalars, or as those of arrays.
+fn of_kind(row: &Row, samples: f64) -> [f64; 2] {
+    if row.held > 0.0 { [0.0, samples] } else { [samples, 0.0] }
+}
+
+/// The slopes of a line by their names, and its largest error in percent.
+fn draw<const N: usize>(
+    rows: &[Row],
+    columns: [&str; N],
+    x: impl Fn(&Row) -> [f64; N],
+    y: impl Fn(&Row) -> f64,
+    least: f64,
+) -> (Value, f64) {
+    let rows: Vec<([f64; N], f64)> = rows.iter().map(|row| (x(row), y(row))).collect();
+    let slopes = fit::fit(&rows, least);
+    let named = columns.iter().zip(slopes).map(|(column, slope)| ((*column).to_owned(), json!(slope)));
+    (Value::Object(named.collect()), fit::worst(&rows, &slopes, least))
 }
 
 /// Bytes of the head at the end.
@@ -149,12 +175,12 @@ fn head(row: &Row) -> f64 {
     row.found.status["store"]["head_bytes"].as_f64().unwrap_or(0.0)
 }
 
-/// Bytes that are in segments after the end, without the first array of each PV.
+/// Bytes of the one flush of a trial, without the first array of each PV: these compress well, others' may not.
 fn kept(row: &Row) -> f64 {
-    (row.found.disk_bytes as f64 - row.held).max(0.0)
+    row.found.segment_bytes as f64
 }
 
-/// Bytes of the log and of segments that were written in the trial, without the first array of each PV.
+/// Bytes of log, segments and catalogue that were written in the trial, without the first array of each PV.
 fn written(row: &Row) -> f64 {
     (row.found.archiver.written_bytes() - row.held).max(0.0)
 }

@@ -1,17 +1,13 @@
 //! `pvark-lab study`: the page of acquisition: the storage study of ESS, rates, an overload and the model of capacity, measured
 //! and written beside what the study reports of the Archiver Appliance.
 
-use std::{
-    collections::HashMap,
-    fs,
-    path::PathBuf,
-    process::{Command, Stdio},
-};
+use std::{collections::HashMap, fs, path::PathBuf, process::Stdio};
 
 use clap::Args;
 use serde_json::Value;
 
 use crate::{
+    farm_process,
     figures::{conditions, digits, said},
     store_bench::Outcome,
 };
@@ -65,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
             "\n## {}\n\n{}\n\n`{}pvark-lab {}`\n\n",
             part.title,
             part.text,
-            prefix(),
+            prefix(&part),
             part.arguments.join(" ")
         );
         page += &if part.name == "ess" { scenarios(&lines) } else { table(&lines) };
@@ -78,13 +74,9 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ").into()) }
 }
 
-/// The farm and the archiver share two cores, where the machine has more and taskset is there.
-fn prefix() -> &'static str {
-    if said("taskset", &["-c", "0,1", "true"]).is_empty() && !said("taskset", &["--version"]).is_empty() {
-        "taskset -c 0,1 "
-    } else {
-        ""
-    }
+/// The farm and the archiver share two cores in the scenarios, where there is taskset.
+fn prefix(part: &Part) -> &'static str {
+    if part.name == "ess" && !said("taskset", &["--version"]).is_empty() { "taskset -c 0,1 " } else { "" }
 }
 
 fn parts(options: &Options) -> Vec<Part> {
@@ -141,14 +133,8 @@ fn parts(options: &Options) -> Vec<Part> {
 /// What a command prints, and what it says at the end if it fails.
 fn measured(part: &Part) -> Outcome<(Vec<Line>, String)> {
     let program = std::env::current_exe()?;
-    let mut command = match part.name {
-        "ess" if !prefix().is_empty() => {
-            let mut command = Command::new("taskset");
-            command.args(["-c", "0,1"]).arg(program);
-            command
-        }
-        _ => Command::new(program),
-    };
+    let cores = if prefix(part).is_empty() { None } else { Some("0,1") };
+    let mut command = farm_process::on_cores(cores, &program);
     let output = command.args(&part.arguments).arg("--json").stderr(Stdio::piped()).output()?;
     let text = String::from_utf8(output.stdout)?;
     let fault = String::from_utf8_lossy(&output.stderr).trim().to_owned();

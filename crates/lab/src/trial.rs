@@ -22,7 +22,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::{
-    farm::Plan,
+    farm::{self, Plan},
     farm_process::{FarmProcess, FarmReport},
     measure::Form,
     store_bench::Outcome,
@@ -44,6 +44,9 @@ const DRAIN_SECONDS: &str = "2";
 
 /// Updates that a farm makes so much later than they are due are another load than was ordered.
 const LATE_MAX_MS: f64 = 300.0;
+
+/// So long after all PVs are connected a trial is as it would stay.
+const SETTLING_SECONDS: f64 = 1.0;
 
 /// With what trials are made.
 #[derive(Args, Clone)]
@@ -116,6 +119,8 @@ impl Setup {
 /// What a trial showed.
 pub(crate) struct Findings {
     pub(crate) connected_after: f64,
+    /// From then on, in seconds since the start of the farm, nothing is said to be due to the start.
+    settled: f64,
     pub(crate) seconds: f64,
     /// Stored in these seconds.
     pub(crate) stored: u64,
@@ -127,6 +132,7 @@ pub(crate) struct Findings {
     /// From the end of the farm until nothing waited any more.
     pub(crate) drained_after: f64,
     pub(crate) disk_bytes: u64,
+    pub(crate) segment_bytes: u64,
     /// What the archiver said of itself when the farm had ended.
     pub(crate) status: Value,
     pub(crate) frames: Frames,
@@ -144,6 +150,7 @@ pub(crate) fn run(groups: &[String], seconds: f64, setup: &Setup) -> Outcome<Fin
     let all = u64::from(plan.len());
     archiver.wait_for("all PVs to connect", CONNECT_PATIENCE, |status| status["pvs"]["connected"] == all)?;
     let connected_after = begun.elapsed().as_secs_f64();
+    let settled = (farm::now() - plan.start) as f64 / 1e9 + SETTLING_SECONDS;
     let before = archiver.stored()?;
     let (mut of_farm, mut of_archiver) = (Usage::watch(farm.id()), Usage::watch(archiver.id()));
     let measured = Instant::now();
@@ -161,8 +168,10 @@ pub(crate) fn run(groups: &[String], seconds: f64, setup: &Setup) -> Outcome<Fin
     let drained_after = ended.elapsed().as_secs_f64();
     let (dropped_archiver, status) = (archiver.dropped()?, archiver.status()?);
     archiver.end()?;
+    let files = usage::files(&archiver.data)?;
     Ok(Findings {
         connected_after,
+        settled,
         seconds,
         stored,
         farm: of_farm,
@@ -170,7 +179,8 @@ pub(crate) fn run(groups: &[String], seconds: f64, setup: &Setup) -> Outcome<Fin
         report,
         dropped_archiver,
         drained_after,
-        disk_bytes: usage::folder_bytes(&archiver.data)?,
+        disk_bytes: files.all,
+        segment_bytes: files.segments,
         status,
         frames: check(&plan, &archiver.data)?,
     })
@@ -208,6 +218,12 @@ impl Findings {
     /// Whether the farm made its updates when they were due.
     pub(crate) fn is_in_time(&self) -> Outcome<bool> {
         Ok(self.report.value("latest by")? <= LATE_MAX_MS)
+    }
+
+    /// Whether all that is missing was due while the PVs were being connected, and descriptions and first values came at once.
+    pub(crate) fn is_steady(&self) -> Outcome<bool> {
+        let is_in_between = self.offered()? == self.frames.stored + self.frames.missing;
+        Ok(is_in_between && self.frames.missing_at.is_none_or(|(_, last)| last < self.settled))
     }
 
     pub(crate) fn is_loss_free(&self) -> Outcome<bool> {

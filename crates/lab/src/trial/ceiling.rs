@@ -11,7 +11,7 @@ pub(crate) struct Ceiling<T> {
     pub(crate) too_much: f64,
 }
 
-/// The highest load without a loss, and what was not as it must be, even in an overload.
+/// The highest load without a loss once it runs, and what was not as it must be, even in an overload.
 pub(crate) fn ceiling(
     from: f64,
     halvings: u32,
@@ -19,11 +19,16 @@ pub(crate) fn ceiling(
 ) -> Outcome<(Ceiling<Findings>, Vec<String>)> {
     let mut faults = Vec::new();
     let found = search(from, halvings, |load| {
-        let findings = step(load)?;
-        faults.extend(findings.faults()?);
-        // What the producers are too slow to make in time is another load.
-        let is_enough = findings.is_loss_free()? && findings.is_in_time()?;
-        Ok((findings, is_enough))
+        let mut once = || -> Outcome<(Findings, bool)> {
+            let findings = step(load)?;
+            faults.extend(findings.faults()?);
+            // What the producers are too slow to make in time is another load.
+            let is_enough = findings.is_steady()? && findings.is_in_time()?;
+            Ok((findings, is_enough))
+        };
+        // Whatever else runs on the machine may cost a loss once.
+        let first = once()?;
+        if first.1 { Ok(first) } else { once() }
     })?;
     Ok((found, faults))
 }

@@ -92,17 +92,33 @@ fn memory_kib(process: u32) -> Option<f64> {
 /// The room that an archive keeps back for the day on which the disk is full.
 const RESERVE: &str = "reserve";
 
-/// The bytes of all files of an archive, as much of each as lies on the disk, without its reserve.
-pub(crate) fn folder_bytes(folder: &Path) -> io::Result<u64> {
+/// The bytes of files as they lie on the disk.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Files {
+    /// All of an archive but its reserve.
+    pub(crate) all: u64,
+    pub(crate) segments: u64,
+}
+
+pub(crate) fn files(folder: &Path) -> io::Result<Files> {
     use std::os::unix::fs::MetadataExt;
-    let mut bytes = 0;
+    let mut files = Files::default();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_name() == RESERVE {
             continue;
         }
-        let metadata = entry.metadata()?;
-        bytes += if metadata.is_dir() { folder_bytes(&entry.path())? } else { metadata.blocks() * 512 };
+        let (path, metadata) = (entry.path(), entry.metadata()?);
+        if metadata.is_dir() {
+            let below = self::files(&path)?;
+            files.all += below.all;
+            files.segments += below.segments;
+            continue;
+        }
+        files.all += metadata.blocks() * 512;
+        if path.extension().is_some_and(|extension| extension == "seg") {
+            files.segments += metadata.blocks() * 512;
+        }
     }
-    Ok(bytes)
+    Ok(files)
 }
