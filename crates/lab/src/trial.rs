@@ -226,10 +226,6 @@ impl Findings {
         Ok(is_in_between && self.frames.missing_at.is_none_or(|(_, last)| last < self.settled))
     }
 
-    pub(crate) fn is_loss_free(&self) -> Outcome<bool> {
-        Ok(self.frames.stored == self.offered()?)
-    }
-
     /// What is not as it must be, however much was lost; nothing if all is well.
     pub(crate) fn faults(&self) -> Outcome<Vec<String>> {
         let (frames, ledger) = (&self.frames, &self.frames.ledger);
