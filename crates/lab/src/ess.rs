@@ -74,6 +74,7 @@ fn tell(scenario: &Scenario, found: &Findings, options: &Options) -> Outcome<()>
         ("wrong", frames.wrong as f64, "frames", ""),
         ("offered", found.offered()? as f64, "frames", ""),
         ("stored", frames.stored as f64, "frames", ""),
+        ("missing once all had been connected", frames.missing_later as f64, "frames", ""),
         ("first missing after", missing_at.0, "s", ""),
         ("last missing after", missing_at.1, "s", ""),
         ("PVs the ledger is wrong about", ledger.false_pvs as f64, "", ""),

@@ -135,8 +135,8 @@ fn overload(load: &str, options: &Options) -> Outcome<Findings> {
     })?;
     let dropped_archiver = archiver.dropped()?;
     archiver.end()?;
-    let of_quiet = trial::check(&quiet_plan, &archiver.data)?;
-    let of_much = trial::check(&much_plan, &archiver.data)?;
+    let of_quiet = trial::check(&quiet_plan, &archiver.data, f64::MAX)?;
+    let of_much = trial::check(&much_plan, &archiver.data, f64::MAX)?;
     let until = of_quiet.missing_at.map_or(f64::NAN, |(_, last)| last - (end - quiet_plan.start) as f64 / 1e9);
     let posted = |report: &FarmReport| report.count("updates posted to subscriptions");
     Ok(Findings {

@@ -79,6 +79,7 @@ fn tell(case: &str, found: &Findings, setup: &Setup) -> Outcome<()> {
         ("offered", found.offered()? as f64, ""),
         ("stored", stored as f64, ""),
         ("dropped by the IOC", found.dropped_ioc()? as f64, ""),
+        ("missing once all had been connected for 1 s", found.frames.missing_later as f64, ""),
         ("dropped by the archiver", found.dropped_archiver as f64, ""),
         ("dropped without a count", found.unexplained()? as f64, ""),
         ("wrong", found.frames.wrong as f64, ""),

@@ -119,8 +119,6 @@ impl Setup {
 /// What a trial showed.
 pub(crate) struct Findings {
     pub(crate) connected_after: f64,
-    /// From then on, in seconds since the start of the farm, nothing is said to be due to the start.
-    settled: f64,
     pub(crate) seconds: f64,
     /// Stored in these seconds.
     pub(crate) stored: u64,
@@ -171,7 +169,6 @@ pub(crate) fn run(groups: &[String], seconds: f64, setup: &Setup) -> Outcome<Fin
     let files = usage::files(&archiver.data)?;
     Ok(Findings {
         connected_after,
-        settled,
         seconds,
         stored,
         farm: of_farm,
@@ -182,7 +179,7 @@ pub(crate) fn run(groups: &[String], seconds: f64, setup: &Setup) -> Outcome<Fin
         disk_bytes: files.all,
         segment_bytes: files.segments,
         status,
-        frames: check(&plan, &archiver.data)?,
+        frames: check(&plan, &archiver.data, settled)?,
     })
 }
 
@@ -220,10 +217,10 @@ impl Findings {
         Ok(self.report.value("latest by")? <= LATE_MAX_MS)
     }
 
-    /// Whether all that is missing was due while the PVs were being connected, and descriptions and first values came at once.
+    /// Whether all that is missing was due while PVs were being connected, and descriptions and first values came at once.
     pub(crate) fn is_steady(&self) -> Outcome<bool> {
         let is_in_between = self.offered()? == self.frames.stored + self.frames.missing;
-        Ok(is_in_between && self.frames.missing_at.is_none_or(|(_, last)| last < self.settled))
+        Ok(is_in_between && self.frames.missing_later == 0)
     }
 
     /// What is not as it must be, however much was lost; nothing if all is well.

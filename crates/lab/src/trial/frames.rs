@@ -22,6 +22,8 @@ pub(crate) struct Frames {
     pub(crate) wrong: u64,
     /// Between the first and the last that is stored.
     pub(crate) missing: u64,
+    /// Those of them that were due when all had been connected for a while.
+    pub(crate) missing_later: u64,
     /// When the first and the last of these were due, in seconds since the start of the farm.
     pub(crate) missing_at: Option<(f64, f64)>,
     pub(crate) ledger: Ledger,
@@ -39,8 +41,9 @@ pub(crate) struct Ledger {
     pub(crate) unsuspected_pvs: u64,
 }
 
-/// Reads an archive that nobody else has open.
-pub(crate) fn check(plan: &Plan, folder: &Path) -> Outcome<Frames> {
+/// Reads an archive that nobody else has open. From `settled` on, in seconds since the start of the farm, what is missing is counted
+/// apart.
+pub(crate) fn check(plan: &Plan, folder: &Path, settled: f64) -> Outcome<Frames> {
     let store = store_bench::open(folder, store_bench::now(), |_| {})?;
     let reader = store.reader();
     let mut frames = Frames::default();
@@ -49,12 +52,12 @@ pub(crate) fn check(plan: &Plan, folder: &Path) -> Outcome<Frames> {
     for pv in 0..plan.len() {
         let name = plan.name(pv);
         let entry = reader.find(&name).ok_or_else(|| format!("the archive does not know {name}"))?;
-        let mut expected = Expected::new(plan, pv);
+        let mut expected = Expected::new(plan, pv, settled);
         for batch in reader.samples(entry.id, TimeRange::ALL) {
             expected.compare(&batch?);
         }
         let account = account(&shares[ledger_share(entry.id)], entry.id)?;
-        frames.add(plan, &expected, account);
+        frames.add(&expected, account);
     }
     drop(reader);
     store.close(store_bench::now())?;
@@ -83,16 +86,14 @@ fn account(rows: &[Batch], pv: PvId) -> Outcome<Account> {
 }
 
 impl Frames {
-    fn add(&mut self, plan: &Plan, found: &Expected, account: Account) {
+    fn add(&mut self, found: &Expected, account: Account) {
         self.pvs += u64::from(account.received > 0);
         self.stored += found.stored;
         self.wrong += found.wrong;
         self.missing += found.missing;
+        self.missing_later += found.missing_later;
         if let Some((first, last)) = found.missing_numbers {
-            let seconds = |number| {
-                let stamp = plan.stamp(found.pv, number);
-                (stamp.seconds * 1_000_000_000 + i64::from(stamp.nanos) - plan.start) as f64 / 1e9
-            };
+            let seconds = |number| found.due(number);
             let (from, to) = self.missing_at.unwrap_or((f64::MAX, 0.0));
             self.missing_at = Some((from.min(seconds(first)), to.max(seconds(last))));
         }
@@ -115,17 +116,27 @@ struct Expected<'a> {
     stored: u64,
     wrong: u64,
     missing: u64,
-    /// The first and the last of these.
+    missing_later: u64,
+    settled: f64,
+    /// The first and the last that is missing.
     missing_numbers: Option<(u64, u64)>,
 }
 
 impl Expected<'_> {
-    fn new(plan: &Plan, pv: u32) -> Expected<'_> {
+    fn new(plan: &Plan, pv: u32, settled: f64) -> Expected<'_> {
         let frame = match plan.value(pv, 0) {
             Value::Array(array) if plan.is_ramp(pv) => Some(array),
             _ => None,
         };
-        Expected { plan, pv, frame, next: None, stored: 0, wrong: 0, missing: 0, missing_numbers: None }
+        let (stored, wrong, missing, missing_later) = (0, 0, 0, 0);
+        let (next, missing_numbers) = (None, None);
+        Expected { plan, pv, frame, next, stored, wrong, missing, missing_later, settled, missing_numbers }
+    }
+
+    /// When an update is due, in seconds since the start of the farm.
+    fn due(&self, number: u64) -> f64 {
+        let stamp = self.plan.stamp(self.pv, number);
+        (stamp.seconds * 1_000_000_000 + i64::from(stamp.nanos) - self.plan.start) as f64 / 1e9
     }
 
     fn compare(&mut self, batch: &Batch) {
@@ -141,6 +152,8 @@ impl Expected<'_> {
             let Some(number) = number else { continue };
             if number > next {
                 self.missing += number - next;
+                let later = (next..number).rev().take_while(|missing| self.due(*missing) >= self.settled).count();
+                self.missing_later += later as u64;
                 let first = self.missing_numbers.map_or(next, |(first, _)| first);
                 self.missing_numbers = Some((first, number - 1));
             }
@@ -176,5 +189,49 @@ impl Expected<'_> {
                 is_so.then_some(number)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sample::{Alarm, Runs, Timestamp};
+
+    use super::*;
+
+    /// Updates of the only PV of a plan, as an archive would have them, the last with another value if so wished.
+    fn batch(plan: &Plan, numbers: &[u64], last: f64) -> Batch {
+        let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
+        alarms.push(&Alarm::default(), numbers.len());
+        pulses.push(&0, numbers.len());
+        let time = |number: &u64| {
+            let stamp = plan.stamp(0, *number);
+            Timestamp::from_seconds(stamp.seconds, stamp.nanos)
+        };
+        let mut values: Vec<f64> = numbers.iter().map(|number| *number as f64).collect();
+        values.pop();
+        values.push(last);
+        let times = numbers.iter().map(time).collect();
+        Batch::from_columns(times, Column::F64(values), alarms, pulses).expect("columns of one length")
+    }
+
+    #[test]
+    fn a_jump_is_missing_and_a_value_at_another_time_is_wrong() {
+        let plan = Plan::new(vec!["name=A,rate=10".parse().expect("a group")], 1_800_000_000_000_000_000);
+        let mut found = Expected::new(&plan, 0, 0.35);
+        found.compare(&batch(&plan, &[1, 2], 2.0));
+        found.compare(&batch(&plan, &[5, 6], 6.0));
+        assert_eq!((found.stored, found.wrong, found.missing, found.missing_later), (4, 0, 2, 1));
+        assert_eq!(found.missing_numbers, Some((3, 4)));
+        let mut frames = Frames::default();
+        frames.add(&found, Account { received: 5, stored: 4, queue_full: 1, ..Account::default() });
+        let (from, to) = frames.missing_at.expect("some are missing");
+        assert!((from - 0.3).abs() < 1e-9 && (to - 0.4).abs() < 1e-9);
+        let ledger = &frames.ledger;
+        assert_eq!((ledger.false_pvs, ledger.short_pvs, ledger.unsuspected_pvs), (0, 1, 1), "one is nobody's");
+        found.compare(&batch(&plan, &[7], 9.0));
+        assert_eq!(found.wrong, 1);
+        frames.add(&found, Account { received: 5, stored: 4, queue_full: 1, suspected_ms: 7, ..Account::default() });
+        let ledger = &frames.ledger;
+        assert_eq!((ledger.false_pvs, ledger.short_pvs, ledger.unsuspected_pvs), (1, 2, 1), "one is not in the ledger");
     }
 }
