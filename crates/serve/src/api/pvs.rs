@@ -22,7 +22,7 @@ const LISTED_ELEMENTS_MAX: usize = 16;
 /// The most PVs that one request may add.
 const ADD_MAX: usize = 100_000;
 /// The shortest scan period: ten milliseconds.
-const PERIOD_MIN: f64 = 0.01;
+pub(crate) const PERIOD_MIN: f64 = 0.01;
 /// The longest scan period: a day.
 const PERIOD_MAX: f64 = 86_400.0;
 

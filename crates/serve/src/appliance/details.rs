@@ -55,11 +55,11 @@ pub(crate) fn is_archived(call: &Call) -> Answer {
     }
 }
 
-fn metadata(call: &Call, entry: &PvEntry) -> Result<Metadata, Refusal> {
+pub(super) fn metadata(call: &Call, entry: &PvEntry) -> Result<Metadata, Refusal> {
     Ok(call.metadata_at_end(entry.id, TimeRange::ALL)?.map(|(_, metadata)| metadata).unwrap_or_default())
 }
 
-fn type_info_of(call: &Call, entry: &PvEntry, metadata: &Metadata) -> Map<String, Value> {
+pub(super) fn type_info_of(call: &Call, entry: &PvEntry, metadata: &Metadata) -> Map<String, Value> {
     let mut info = Map::new();
     let mut put = |key: &str, text: String| info.insert(key.to_owned(), Value::String(text));
     put("pvName", entry.name.to_string());
@@ -154,7 +154,7 @@ fn yes_or_no(is_so: bool) -> String {
     if is_so { "Yes" } else { "No" }.to_owned()
 }
 
-fn method_name(method: Method) -> &'static str {
+pub(super) fn method_name(method: Method) -> &'static str {
     match method {
         Method::Monitor => "MONITOR",
         Method::Scan { .. } => "SCAN",
@@ -170,7 +170,7 @@ pub(crate) fn period_seconds(method: Method) -> f64 {
 }
 
 /// The Appliance's name for a type, the same that the protobuf answers announce.
-fn dbr_type(value_type: ValueType) -> String {
+pub(super) fn dbr_type(value_type: ValueType) -> String {
     let element = match value_type.element {
         Element::I8 | Element::U8 => "BYTE",
         Element::I16 | Element::U16 => "SHORT",

@@ -35,10 +35,19 @@ pub(crate) fn versions(_: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getApplianceInfo`: where the parts are, which here is one place, under the name by which the client came.
 pub(crate) fn appliance_info(call: &Call) -> Answer {
+    json(&appliance(call))
+}
+
+/// `GET /mgmt/bpl/getAppliancesInCluster`
+pub(crate) fn appliances(call: &Call) -> Answer {
+    json(&[appliance(call)])
+}
+
+fn appliance(call: &Call) -> Value {
     let host = call.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
     let sound = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".:-[]".contains(c));
     let base = if sound { format!("http://{host}") } else { format!("http://{}", call.app.address) };
-    json(&json!({
+    json!({
         "identity": IDENTITY,
         "mgmtURL": format!("{base}/mgmt/bpl"),
         "engineURL": format!("{base}/engine/bpl"),
@@ -47,21 +56,21 @@ pub(crate) fn appliance_info(call: &Call) -> Answer {
         "dataRetrievalURL": format!("{base}/retrieval"),
         "clusterInetPort": "",
         "version": VERSION,
-    }))
+    })
 }
 
 /// One PV of a request to archive.
 #[derive(Default, Deserialize)]
-struct Wanted {
-    pv: String,
-    samplingperiod: Option<Loose>,
-    samplingmethod: Option<String>,
+pub(super) struct Wanted {
+    pub(super) pv: String,
+    pub(super) samplingperiod: Option<Loose>,
+    pub(super) samplingmethod: Option<String>,
 }
 
 /// A number, or a text that holds one: clients send either.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Loose {
+pub(super) enum Loose {
     Number(f64),
     Text(String),
 }
@@ -95,7 +104,7 @@ pub(crate) fn archive(call: &Call) -> Answer {
 }
 
 /// The name as it was given, and the request that acquisition understands.
-fn judge(wanted: &Wanted) -> (String, Result<AddRequest, Refusal>) {
+pub(super) fn judge(wanted: &Wanted) -> (String, Result<AddRequest, Refusal>) {
     let name = wanted.pv.trim();
     let method = wanted.samplingmethod.as_deref().map(str::to_ascii_lowercase);
     // The Appliance gives monitors a period too, for its buffers; here a monitor takes every update.

@@ -2,8 +2,13 @@
 //! where it would guess.
 
 pub(crate) mod aliases;
+pub(crate) mod configuration;
 pub(crate) mod details;
+pub(crate) mod engine;
+pub(crate) mod losses;
 pub(crate) mod manage;
+pub(crate) mod measures;
+pub(crate) mod rates;
 pub(crate) mod reconnects;
 pub(crate) mod reports;
 pub(crate) mod retrieval;

@@ -1,18 +1,25 @@
 //! The Archiver Appliance's lists of PVs in a certain state: paused, without connection, new.
 
+use std::collections::HashMap;
+
 use acquire::{Connection, Status};
-use sample::{PvEntry, PvState, TimeRange};
+use sample::{PvEntry, PvId, PvState, Shape, TimeRange, Timestamp};
 use serde_json::{Map, Value, json};
+use store::Action;
 
 use super::{
-    details::IDENTITY,
+    details::{IDENTITY, dbr_type, method_name, period_seconds},
     status::{date, last_sample},
 };
 use crate::{
     answer::{Answer, json},
     call::Call,
+    names::Pattern,
     refusal::Refusal,
 };
+
+/// So far back the audit is looked at for the last change of each PV.
+const AUDIT_LINES_MAX: usize = 100_000;
 
 /// `GET /mgmt/bpl/getAllExpandedPVNames`: every name and alias, and the other one under which its PV is found.
 pub(crate) fn expanded_names(call: &Call) -> Answer {
@@ -21,12 +28,30 @@ pub(crate) fn expanded_names(call: &Call) -> Answer {
     json(&names.collect::<Vec<_>>())
 }
 
-/// `GET /mgmt/bpl/getPausedPVsReport`
+/// `GET /mgmt/bpl/getPausedPVsReport`: when they were paused is known as far back as the audit is looked at.
 pub(crate) fn paused(call: &Call) -> Answer {
+    let (entries, changed) = (call.app.reader.entries(), last_changes(call)?);
+    let paused = entries.iter().filter(|entry| entry.settings.state == PvState::Paused);
+    let rows = paused.map(|entry| {
+        let mut row = json!({ "pvName": entry.name.as_str(), "instance": IDENTITY });
+        if let Some(changed) = changed.get(&entry.id) {
+            row["modificationTime"] = date(Some(*changed)).into();
+        }
+        row
+    });
+    json(&limited(call, rows)?)
+}
+
+/// `GET /mgmt/bpl/getTypeInfoKeys`, `getPVsForThisAppliance`: the names of all PVs, without aliases.
+pub(crate) fn own_names(call: &Call) -> Answer {
+    json(&call.app.reader.entries().iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>())
+}
+
+/// `GET /mgmt/bpl/getPausedPVsForThisAppliance`
+pub(crate) fn paused_names(call: &Call) -> Answer {
     let entries = call.app.reader.entries();
     let paused = entries.iter().filter(|entry| entry.settings.state == PvState::Paused);
-    let rows = paused.map(|entry| json!({ "pvName": entry.name.as_str(), "instance": IDENTITY }));
-    json(&limited(call, rows)?)
+    json(&paused.map(|entry| entry.name.as_str()).collect::<Vec<_>>())
 }
 
 /// `GET /mgmt/bpl/getRecentlyAddedPVs`: the newest first.
@@ -96,8 +121,107 @@ fn disconnected_row(call: &Call, entry: &PvEntry, status: &Status) -> Map<String
     row
 }
 
+/// `GET /mgmt/bpl/getArchivedWaveforms`: PVs whose values are arrays.
+pub(crate) fn waveforms(call: &Call) -> Answer {
+    let mut rows = Vec::new();
+    for entry in call.app.reader.entries().iter() {
+        let Some((_, metadata)) = call.metadata_at_end(entry.id, TimeRange::ALL)? else { continue };
+        let Some(value_type) = metadata.value_type.filter(|value_type| value_type.shape == Shape::Array) else {
+            continue;
+        };
+        rows.push(json!({
+            "pvName": entry.name.as_str(),
+            "samplingmethod": method_name(entry.settings.method),
+            "samplingperiod": format!("{:?}", period_seconds(entry.settings.method)),
+            "dbrtype": dbr_type(value_type),
+            "elementCount": metadata.element_count.unwrap_or(0).to_string(),
+        }));
+    }
+    json(&rows)
+}
+
+/// `GET /mgmt/bpl/getTimeSpanReport`: when each PV was added and when its newest sample was, in seconds since 1970.
+pub(crate) fn time_spans(call: &Call) -> Answer {
+    let mut rows = Map::new();
+    for entry in fitting(call)? {
+        let status = call.app.control.status(entry.id);
+        let last = last_sample(call, &entry, status.as_ref());
+        let row = json!({
+            "pvName": entry.name.as_str(),
+            "paused": (entry.settings.state == PvState::Paused).to_string(),
+            "creationTS": seconds(entry.added),
+            "lastEvent": last.map_or_else(|| "0".to_owned(), seconds),
+        });
+        rows.insert(entry.name.to_string(), row);
+    }
+    json(&rows)
+}
+
+/// `GET /mgmt/bpl/getCreationReportForAppliance`: when each PV was added, in seconds since 1970.
+pub(crate) fn creations(call: &Call) -> Answer {
+    let row = |entry: &PvEntry| {
+        json!({
+            "pvName": entry.name.as_str(),
+            "creationTS": seconds(entry.added),
+            "paused": (entry.settings.state == PvState::Paused).to_string(),
+        })
+    };
+    json(&fitting(call)?.iter().map(row).collect::<Vec<_>>())
+}
+
+/// `GET /engine/bpl/getLastKnownTimeStampReport`
+pub(crate) fn last_stamps(call: &Call) -> Answer {
+    let row = |entry: PvEntry| {
+        let last = last_sample(call, &entry, call.app.control.status(entry.id).as_ref())?;
+        Some(json!({ "pvName": entry.name.as_str(), "lastEvent": seconds(last) }))
+    };
+    json(&fitting(call)?.into_iter().filter_map(row).collect::<Vec<_>>())
+}
+
+/// The PVs whose names `regex=` fits; all of them without it. Aliases are not told apart.
+fn fitting(call: &Call) -> Result<Vec<PvEntry>, Refusal> {
+    let Some(regex) = call.query.get("regex") else { return Ok(call.app.reader.entries()) };
+    let names = call.app.reader.names();
+    let fitting = Pattern::whole_regex(regex)?.among(&names).into_iter();
+    Ok(fitting.filter_map(|named| call.app.reader.entry(named.pv).filter(|pv| pv.name == named.name)).collect())
+}
+
+/// `GET /mgmt/bpl/getRecentlyModifiedPVs`: those that were added, paused, resumed, renamed or restored, the newest change first.
+pub(crate) fn recently_modified(call: &Call) -> Answer {
+    let changed = last_changes(call)?;
+    let mut newest: Vec<(Timestamp, PvEntry)> = call
+        .app
+        .reader
+        .entries()
+        .into_iter()
+        .map(|entry| (changed.get(&entry.id).copied().unwrap_or(entry.added), entry))
+        .collect();
+    newest.sort_by_key(|(changed, _)| std::cmp::Reverse(*changed));
+    let rows = newest.into_iter().map(|(changed, entry)| {
+        json!({ "pvName": entry.name.as_str(), "instance": IDENTITY, "modificationTime": date(Some(changed)) })
+    });
+    json(&limited(call, rows)?)
+}
+
+/// When the settings of each PV were changed last, as far back as the audit is looked at.
+fn last_changes(call: &Call) -> Result<HashMap<PvId, Timestamp>, Refusal> {
+    const SETTINGS: [Action; 6] =
+        [Action::Renamed, Action::AliasAdded, Action::AliasRemoved, Action::Restored, Action::Paused, Action::Resumed];
+    let mut changed = HashMap::new();
+    for record in call.app.reader.audit(u64::MAX, AUDIT_LINES_MAX)? {
+        if let (true, Some(pv)) = (SETTINGS.contains(&record.action), record.pv) {
+            changed.entry(pv).or_insert(record.by.at);
+        }
+    }
+    Ok(changed)
+}
+
+fn seconds(time: Timestamp) -> String {
+    time.seconds_and_nanos().0.to_string()
+}
+
 /// As many rows as `limit=` says, all without it.
-fn limited(call: &Call, rows: impl Iterator<Item = Value>) -> Result<Vec<Value>, Refusal> {
+pub(super) fn limited(call: &Call, rows: impl Iterator<Item = Value>) -> Result<Vec<Value>, Refusal> {
     let limit = call.number("limit")?.and_then(|limit: i64| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
     Ok(rows.take(limit).collect())
 }

@@ -151,7 +151,7 @@ impl Found {
 }
 
 /// The value that each of the named PVs had at a moment, by default now. Those that had none are left out.
-fn data_at_time(call: &Call) -> Answer {
+pub(crate) fn data_at_time(call: &Call) -> Answer {
     let at = call.time("at")?.unwrap_or_else(now);
     let mut out = b"{".to_vec();
     for name in names_in(call)? {

@@ -1,7 +1,11 @@
 //! `/retrieval/bpl`, `/retrieval/ping` and `getAllPVs`: which names there are.
 
+use std::collections::HashSet;
+
+use sample::PvId;
 use serde_json::json;
 
+use super::{manage::names_in, retrieval::find};
 use crate::{
     answer::{Answer, TEXT, json, whole},
     call::Call,
@@ -41,6 +45,26 @@ pub(crate) fn matching_pvs(call: &Call) -> Answer {
         (None, None) => Pattern::Everything,
     };
     json(&names(call, &pattern, call.number("limit")?.unwrap_or(LIMIT_DEFAULT)))
+}
+
+/// `POST /mgmt/bpl/archivedPVs` and `/retrieval/bpl/filterArchivedPVs`: those of the given names under which a PV is found.
+pub(crate) fn archived(call: &Call) -> Answer {
+    let names = names_in(call)?;
+    json(&names.iter().filter(|name| find(call, name).is_ok()).collect::<Vec<_>>())
+}
+
+/// `POST /mgmt/bpl/unarchivedPVs`: those under which none is found. Aliases and names with `.VAL` count as archived.
+pub(crate) fn unarchived(call: &Call) -> Answer {
+    let names = names_in(call)?;
+    json(&names.iter().filter(|name| find(call, name).is_err()).collect::<Vec<_>>())
+}
+
+/// `POST /mgmt/bpl/archivedPVsNotInList`: the PVs that none of the given names means.
+pub(crate) fn archived_not_in_list(call: &Call) -> Answer {
+    let listed: HashSet<PvId> = names_in(call)?.iter().filter_map(|name| Some(find(call, name).ok()?.id)).collect();
+    let entries = call.app.reader.entries();
+    let others = entries.iter().filter(|entry| !listed.contains(&entry.id));
+    json(&others.map(|entry| entry.name.as_str()).collect::<Vec<_>>())
 }
 
 fn names(call: &Call, pattern: &Pattern, limit: i64) -> Vec<String> {

@@ -1,0 +1,141 @@
+//! The Archiver Appliance's configuration as it goes out and comes in: a type info for each PV, in JSON.
+
+use acquire::AddRequest;
+use sample::{PvId, PvState};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    details::{metadata, type_info_of},
+    manage::{Loose, Wanted, judge},
+};
+use crate::{
+    answer::{Answer, JSON, json, whole},
+    call::Call,
+    refusal::{Code, Refusal},
+};
+
+/// What is understood of a type info. Where the samples lie and which member takes them has no meaning here.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TypeInfo {
+    pv_name: String,
+    sampling_method: Option<String>,
+    sampling_period: Option<Loose>,
+    #[serde(default)]
+    paused: Switch,
+    #[serde(default, rename = "usePVAccess")]
+    use_pv_access: Switch,
+}
+
+/// `true` and `"true"` both occur.
+#[derive(Default, Deserialize)]
+#[serde(untagged)]
+enum Switch {
+    Flag(bool),
+    Text(String),
+    #[default]
+    Absent,
+}
+
+impl Switch {
+    fn is_on(&self) -> bool {
+        match self {
+            Switch::Flag(flag) => *flag,
+            Switch::Text(text) => text.eq_ignore_ascii_case("true"),
+            Switch::Absent => false,
+        }
+    }
+}
+
+impl TypeInfo {
+    fn request(self) -> (String, bool, Result<AddRequest, Refusal>) {
+        let prefix = if self.use_pv_access.is_on() { "pva://" } else { "ca://" };
+        let wanted = Wanted {
+            pv: format!("{prefix}{}", self.pv_name),
+            samplingperiod: self.sampling_period,
+            samplingmethod: self.sampling_method,
+        };
+        (self.pv_name, self.paused.is_on(), judge(&wanted).1)
+    }
+}
+
+/// `GET /mgmt/bpl/exportConfig`: the type infos of all PVs, a line each.
+pub(crate) fn export(call: &Call) -> Answer {
+    let mut text = b"[\n".to_vec();
+    for (index, entry) in call.app.reader.entries().iter().enumerate() {
+        if index > 0 {
+            text.extend_from_slice(b",\n");
+        }
+        let info = type_info_of(call, entry, &metadata(call, entry)?);
+        serde_json::to_writer(&mut text, &info)
+            .map_err(|error| Refusal::new(Code::Internal, format!("a type info cannot be written: {error}")))?;
+    }
+    text.extend_from_slice(b"\n]\n");
+    Ok(whole(JSON, text))
+}
+
+/// `POST /mgmt/bpl/importConfig`: archives the PVs of an export as they are set there, those that were paused paused. All are
+/// taken or, if one is not right, none.
+pub(crate) fn import(call: &Call) -> Answer {
+    let infos: Vec<TypeInfo> = serde_json::from_slice(&call.body)
+        .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a list of type infos: {error}")))?;
+    let mut requests = Vec::with_capacity(infos.len());
+    let mut are_paused = Vec::with_capacity(infos.len());
+    for info in infos {
+        let (name, is_paused, request) = info.request();
+        let request = request.map_err(|refusal| {
+            Refusal::new(Code::BadRequest, format!("{name} cannot be taken: {}", refusal.message()))
+        })?;
+        requests.push(request);
+        are_paused.push(is_paused);
+    }
+    let added = call.app.control.add(requests)?;
+    let paused: Vec<PvId> =
+        added.iter().zip(are_paused).filter_map(|((entry, _), is_paused)| is_paused.then_some(entry.id)).collect();
+    call.app.control.pause(&paused, &call.by())?;
+    let desc = format!("Imported {} PVs, {} of them paused", added.len(), paused.len());
+    json(&[json!({ "status": "ok", "desc": desc })])
+}
+
+/// `POST /mgmt/bpl/putPVTypeInfo`: changes a PV with `override=true`, adds one with `createnew=true`, which is paused at first.
+pub(crate) fn put_type_info(call: &Call) -> Answer {
+    let name = call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
+    let info: TypeInfo = serde_json::from_slice(&call.body)
+        .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a type info: {error}")))?;
+    if info.pv_name != name {
+        let message = format!("the type info is of {:?}, not of {name:?}", info.pv_name);
+        return Err(Refusal::new(Code::BadRequest, message));
+    }
+    let known = call.app.reader.find(name);
+    let (permission, objection) = match known {
+        None => ("createnew", "is not archived"),
+        Some(_) => ("override", "is archived already"),
+    };
+    if !call.query.switch(permission) {
+        let refusal = Refusal::new(Code::Conflict, format!("PV {name} {objection}"));
+        return Err(refusal.hint(format!("{permission}=true allows it all the same")));
+    }
+    let (_, is_paused, request) = info.request();
+    let added = call.app.control.add(vec![request?])?;
+    let Some((entry, _)) = added.first() else {
+        return Err(Refusal::new(Code::Internal, format!("{name} was taken and is not there")));
+    };
+    match (known, is_paused) {
+        (None, _) | (Some(_), true) => call.app.control.pause(&[entry.id], &call.by())?,
+        (Some(_), false) => call.app.control.resume(&[entry.id], &call.by())?,
+    };
+    let entry = call.app.reader.entry(entry.id).unwrap_or_else(|| entry.clone());
+    json(&type_info_of(call, &entry, &metadata(call, &entry)?))
+}
+
+/// `GET /mgmt/bpl/consolidateDataForPV` and `/etl/bpl/consolidateDataForPV`: there is nothing to do, for samples are packed
+/// and merged by themselves; scripts that order it before they go on may go on.
+pub(crate) fn consolidate(call: &Call) -> Answer {
+    let entry = super::details::named(call)?;
+    if entry.settings.state != PvState::Paused {
+        let objection = format!("Cannot consolidate unless PV {} is paused.", entry.name);
+        return json(&json!({ "validation": objection }));
+    }
+    json(&json!({ "status": "ok", "desc": format!("The samples of PV {} are in one place already", entry.name) }))
+}

@@ -1,0 +1,49 @@
+//! `/engine/bpl` and `/etl/bpl`: what clients ask of the inner parts of the Archiver Appliance.
+
+use sample::{PvState, Timestamp};
+use serde_json::{Map, Value, json};
+
+use super::{
+    details::{metadata, named},
+    retrieval::facts,
+};
+use crate::{
+    answer::{Answer, json},
+    call::Call,
+    refusal::{Code, Refusal},
+};
+
+/// `GET /engine/bpl/getMetadata`: the newest fields of a PV, as texts.
+pub(crate) fn fields(call: &Call) -> Answer {
+    let entry = named(call)?;
+    let facts = facts(&metadata(call, &entry)?, true).into_iter();
+    json(&facts.map(|(name, text)| (name, Value::from(text))).collect::<Map<_, _>>())
+}
+
+/// `GET /engine/bpl/listAllChannels`: the names of all PVs that are not paused.
+pub(crate) fn channels(call: &Call) -> Answer {
+    let entries = call.app.reader.entries();
+    let active = entries.iter().filter(|entry| entry.settings.state == PvState::Active);
+    json(&active.map(|entry| entry.name.as_str()).collect::<Vec<_>>())
+}
+
+/// `GET /etl/bpl/getLastKnownEvent`: when the newest sample of a PV was.
+pub(crate) fn last_known(call: &Call) -> Answer {
+    let entry = named(call)?;
+    let last = call
+        .app
+        .reader
+        .last_before(entry.id, Timestamp::MAX)?
+        .ok_or_else(|| Refusal::new(Code::UnknownPv, format!("there is no sample of {} yet", entry.name)))?;
+    json(&json!({ "timestamp": last.time.to_string() }))
+}
+
+/// `GET /mgmt/bpl/webAppReady`, `/mgmt/bpl/startupState`: whoever gets an answer can go on.
+pub(crate) fn ready(_: &Call) -> Answer {
+    json(&json!({ "status": "ok" }))
+}
+
+/// `GET /mgmt/bpl/getApplianceProperties`
+pub(crate) fn properties(_: &Call) -> Answer {
+    json(&json!({ "minimum_sampling_period": format!("{:?}", crate::api::pvs::PERIOD_MIN) }))
+}

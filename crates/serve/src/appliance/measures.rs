@@ -1,0 +1,168 @@
+//! The Archiver Appliance's measures of itself: how many PVs, how much comes, how much room there is. Numbers are texts, as there;
+//! what the Appliance measures of parts that are not here is left out.
+
+use acquire::Totals;
+use serde_json::{Value, json};
+
+use super::{
+    details::IDENTITY,
+    rates::{measure, seconds_since},
+};
+use crate::{
+    answer::{Answer, json},
+    call::Call,
+};
+
+const SECONDS_OF_DAY: f64 = 86_400.0;
+const GIGA: f64 = (1u64 << 30) as f64;
+
+/// What comes in, over this run of the archiver.
+struct Flow {
+    totals: Totals,
+    samples_per_second: f64,
+    bytes_per_second: f64,
+}
+
+impl Flow {
+    fn of(call: &Call) -> Flow {
+        let totals = call.app.control.totals();
+        let seconds = seconds_since(call.app.started).max(1e-9);
+        let samples_per_second = totals.counters.received as f64 / seconds;
+        let sizes = call.app.reader.sizes();
+        let (samples, bytes) =
+            sizes.values().fold((0, 0), |(samples, bytes), size| (samples + size.samples, bytes + size.bytes));
+        let bytes_per_second = samples_per_second * bytes as f64 / samples.max(1) as f64;
+        Flow { totals, samples_per_second, bytes_per_second }
+    }
+
+    fn gigabytes_per_day(&self) -> f64 {
+        self.bytes_per_second * SECONDS_OF_DAY / GIGA
+    }
+
+    fn gigabytes_per_year(&self) -> f64 {
+        self.gigabytes_per_day() * 365.0
+    }
+}
+
+/// `GET /mgmt/bpl/getInstanceMetrics` and `getApplianceMetrics`: one member, which is this program.
+pub(crate) fn instances(call: &Call) -> Answer {
+    let flow = Flow::of(call);
+    json(&[json!({
+        "instance": IDENTITY,
+        "status": "Working",
+        "MGMT_uptime": uptime(seconds_since(call.app.started)),
+        "pvCount": flow.totals.pvs().to_string(),
+        "connectedPVCount": flow.totals.connected.to_string(),
+        "disconnectedPVCount": (flow.totals.disconnected + flow.totals.searching).to_string(),
+        "eventRate": number(flow.samples_per_second),
+        "dataRate": number(flow.bytes_per_second),
+        "dataRateGBPerDay": number(flow.gigabytes_per_day()),
+        "dataRateGBPerYear": number(flow.gigabytes_per_year()),
+    })])
+}
+
+/// `GET /mgmt/bpl/getInstanceMetricsForAppliance`, `getApplianceMetricsForAppliance`: the same, row by row.
+pub(crate) fn of_instance(call: &Call) -> Answer {
+    let flow = Flow::of(call);
+    let totals = &flow.totals;
+    json(&[
+        measure("mgmt", "Appliance Identity", IDENTITY),
+        measure("mgmt", "Uptime", uptime(seconds_since(call.app.started))),
+        measure("engine", "Total PV count", totals.pvs()),
+        measure("engine", "Connected PV count", totals.connected),
+        measure("engine", "Disconnected PV count", totals.disconnected + totals.searching),
+        measure("engine", "Paused PV count", totals.paused),
+        measure("engine", "Event Rate (in events/sec)", number(flow.samples_per_second)),
+        measure("engine", "Data Rate (in bytes/sec)", number(flow.bytes_per_second)),
+        measure("engine", "Data Rate in (GB/day)", number(flow.gigabytes_per_day())),
+        measure("engine", "Data Rate in (GB/year)", number(flow.gigabytes_per_year())),
+    ])
+}
+
+/// `GET /mgmt/bpl/getAggregatedApplianceInfo`
+pub(crate) fn aggregated(call: &Call) -> Answer {
+    let flow = Flow::of(call);
+    json(&json!({
+        "totalStorageRate": format!("{:?}", flow.bytes_per_second),
+        "totalPVCount": flow.totals.pvs().to_string(),
+        "totalEventRate": format!("{:?}", flow.samples_per_second),
+        "totalStorageImpact": { IDENTITY: call.app.reader.health().block_bytes.to_string() },
+    }))
+}
+
+/// `GET /mgmt/bpl/getStorageMetrics`: what each place of the archive holds.
+pub(crate) fn storage(call: &Call) -> Answer {
+    let mut row = json!({ "instance": IDENTITY });
+    for place in call.app.reader.health().places {
+        row[place_name(&place.name)] = place.bytes.to_string().into();
+    }
+    json(&[row])
+}
+
+/// `GET /mgmt/bpl/getStorageMetricsForAppliance` and `/etl/bpl/getStorageMetricsForAppliance`
+pub(crate) fn storage_of_instance(call: &Call) -> Answer {
+    let places = call.app.reader.health().places;
+    let row = |place: &store::PlaceHealth| {
+        json!({
+            "name": place_name(&place.name),
+            "consumed_space": gigabytes(place.bytes),
+            "segments": place.segments.to_string(),
+        })
+    };
+    json(&places.iter().map(row).collect::<Vec<Value>>())
+}
+
+/// The folder of the archive has no name in the configuration.
+fn place_name(name: &str) -> &str {
+    if name.is_empty() { IDENTITY } else { name }
+}
+
+/// `GET /mgmt/bpl/getConnectedPVCountForAppliance` and `/engine/bpl/…`
+pub(crate) fn connected(call: &Call) -> Answer {
+    let totals = call.app.control.totals();
+    json(&json!({
+        "appliance": IDENTITY,
+        "total": totals.pvs().to_string(),
+        "connected": totals.connected.to_string(),
+        "disconnected": (totals.disconnected + totals.searching).to_string(),
+        "paused": totals.paused.to_string(),
+    }))
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.2}", bytes as f64 / GIGA)
+}
+
+/// Two digits behind the point and commas between thousands, as the Appliance writes numbers for people.
+fn number(number: f64) -> String {
+    let text = format!("{:.2}", number.abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, "00"));
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{}{grouped}.{fraction}", if number < 0.0 { "-" } else { "" })
+}
+
+/// Hours, minutes and seconds, as in `26:03:09`.
+fn uptime(seconds: f64) -> String {
+    let seconds = seconds.max(0.0) as u64;
+    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_are_written_as_pages_show_them() {
+        assert_eq!(
+            [0.0, 12.345, 2937.26, 1_234_567.0, -1000.5].map(number),
+            ["0.00", "12.35", "2,937.26", "1,234,567.00", "-1,000.50"]
+        );
+        assert_eq!(uptime(93_789.9), "26:03:09");
+    }
+}

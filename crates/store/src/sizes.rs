@@ -1,0 +1,49 @@
+//! How much of the archive each PV takes: one walk through the directories of all segments, which reads no blocks.
+
+use std::collections::HashMap;
+
+use sample::{PvId, Timestamp};
+
+use crate::{Error, Reader, segment::Segment};
+
+/// What the segments hold of a PV. Recent samples, which are not packed yet, are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PvSize {
+    /// Samples, repeats included.
+    pub samples: u64,
+    /// Bytes of their blocks and of the tables that belong to them.
+    pub bytes: u64,
+    /// When the first of them was.
+    pub first: Timestamp,
+    /// When the last of them was.
+    pub last: Timestamp,
+}
+
+impl Reader {
+    /// The size of every PV that has samples in segments. A segment that cannot be read is left out, and told in `health`.
+    pub fn sizes(&self) -> HashMap<PvId, PvSize> {
+        let mut sizes = HashMap::new();
+        for segment in &*self.engine().snapshot().segments {
+            if let Err(error) = add(segment, &mut sizes) {
+                self.engine().counters.problem(error.to_string());
+            }
+        }
+        sizes
+    }
+}
+
+fn add(segment: &Segment, sizes: &mut HashMap<PvId, PvSize>) -> Result<(), Error> {
+    let records = segment.records()?;
+    // The blocks of a PV lie together, and those of the next PV behind them.
+    let ends = records.iter().skip(1).map(|record| record.blocks_at).chain([segment.manifest.tables_at]);
+    for (record, end) in records.iter().zip(ends) {
+        let bytes = end.saturating_sub(record.blocks_at) + record.tables_len();
+        let (samples, first, last) = (record.samples, record.t0, record.t1);
+        let size = sizes.entry(record.pv).or_insert(PvSize { samples: 0, bytes: 0, first, last });
+        size.samples += samples;
+        size.bytes += bytes;
+        size.first = size.first.min(first);
+        size.last = size.last.max(last);
+    }
+    Ok(())
+}
