@@ -13,6 +13,7 @@
 //! first one. What has no number (texts, structures) gives nothing where numbers are needed; arrays give their first element.
 
 mod flyers;
+mod loess;
 mod moments;
 mod parse;
 mod picks;
@@ -24,13 +25,13 @@ use std::{collections::VecDeque, sync::Arc};
 use sample::{Batch, Column, Element, Sample, Timestamp, Value, ValueType};
 use store::{Stretch, Stretches, Summary};
 
-use crate::{Error, Samples};
+use crate::{Error, InTurn, Samples};
 pub use parse::{Operator, OperatorError};
 use {
     flyers::Flyers,
     picks::{Counted, DeadBand, Nth, Picks},
     plot::{Optimized, PlotBins},
-    statistics::Statistics,
+    statistics::{SMOOTHED_MAX, Statistics},
 };
 
 /// No batch has more rows.
@@ -95,6 +96,11 @@ impl Work {
         }
     }
 
+    /// Whether there is more in a bin than can be dealt with.
+    fn is_overfull(&self) -> bool {
+        matches!(self, Work::Statistics(work) if work.is_overfull())
+    }
+
     fn finish(&mut self, out: &mut Vec<Sample>) {
         match self {
             Work::Statistics(work) => work.finish(out),
@@ -129,7 +135,7 @@ impl OfSummaries {
 
 /// What is reduced.
 enum Source {
-    Samples(Samples),
+    Samples(InTurn<Samples>),
     Stretches { before: Option<Sample>, stretches: Stretches },
 }
 
@@ -146,8 +152,8 @@ pub struct Reduced {
 }
 
 impl Reduced {
-    /// `samples` are those of the span with the one before.
-    pub(crate) fn new(samples: Samples, operator: &Operator, span: Span) -> Reduced {
+    /// `samples` are those of the span, or of ranges of it, with the one before.
+    pub(crate) fn new(samples: InTurn<Samples>, operator: &Operator, span: Span) -> Reduced {
         Reduced::of(Source::Samples(samples), operator.work(span), span)
     }
 
@@ -197,7 +203,11 @@ impl Reduced {
 
     fn step(&mut self) -> Result<(), Error> {
         let mut out = Vec::new();
-        if !self.take(&mut out)? {
+        let goes_on = self.take(&mut out)?;
+        if self.work.is_overfull() {
+            return Err(Error::TooManySamples { max: SMOOTHED_MAX });
+        }
+        if !goes_on {
             self.ended = true;
             self.work.finish(&mut out);
         }

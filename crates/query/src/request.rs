@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use sample::{Batch, PvId, Sample, TimeRange, Timestamp};
 use store::Stretch;
 
-use crate::{Bins, Operator, Reduced, Span, edges, operators, tally::Held};
+use crate::{Bins, InTurn, Operator, Reduced, Span, edges, operators, tally::Held};
 
 /// The most bins that one request may ask for: a few for each pixel of the widest screen.
 const BINS_MAX: usize = 100_000;
@@ -97,6 +97,11 @@ pub enum Error {
         /// How many were asked for.
         count: usize,
     },
+    /// A bin that holds more samples than its operator can deal with in sensible time.
+    TooManySamples {
+        /// How many it can deal with.
+        max: usize,
+    },
 }
 
 impl fmt::Display for Error {
@@ -108,6 +113,12 @@ impl fmt::Display for Error {
                 f,
                 "no {count} aligned bins cover the range, because it crosses 1970 or is too long; ask for more, or a shorter range"
             ),
+            Error::TooManySamples { max } => {
+                write!(
+                    f,
+                    "a bin holds more than {max} samples, which this operator cannot deal with; choose shorter bins"
+                )
+            }
         }
     }
 }
@@ -116,7 +127,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Store(error) => Some(error),
-            Error::BinCount { .. } | Error::TooFewBins { .. } => None,
+            Error::BinCount { .. } | Error::TooFewBins { .. } | Error::TooManySamples { .. } => None,
         }
     }
 }
@@ -159,7 +170,6 @@ impl Query {
     /// The samples of a span, both ends included, reduced by an operator: from summaries where these are all it needs.
     pub fn reduced(&self, pv: PvId, span: Span, operator: &Operator) -> Result<Reduced, Error> {
         let range = TimeRange { t0: span.from, t1: span.after() };
-        let samples = Request { series: pv.into(), range, before: Before::Include };
         if let Some(operator) = operator.of_summaries(span)
             && self.has_samples(pv, range, operator.enough)?
         {
@@ -167,7 +177,17 @@ impl Query {
             let stretches = self.reader.stretches(pv, range, operator.edges(span));
             return Ok(Reduced::of_stretches(before, stretches, operator, span));
         }
-        Ok(Reduced::new(self.samples(&samples).skipping_damage(), operator, span))
+        Ok(self.reduced_together(pv, &[span], span, operator))
+    }
+
+    /// The samples of several spans, each with the one before it, reduced as if they were one from the first beginning to the
+    /// last end, which is `whole`.
+    pub fn reduced_together(&self, pv: PvId, spans: &[Span], whole: Span, operator: &Operator) -> Reduced {
+        let within = |span: &Span| {
+            let range = TimeRange { t0: span.from, t1: span.after() };
+            self.samples(&Request { series: pv.into(), range, before: Before::Include }).skipping_damage()
+        };
+        Reduced::new(InTurn::new(spans.iter().map(within).collect()), operator, whole)
     }
 
     /// Whether there are so many samples with a number.

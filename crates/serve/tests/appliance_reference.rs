@@ -31,18 +31,12 @@ fn folder() -> PathBuf {
 }
 
 /// Answers of the Appliance that are not worth repeating.
-const QUIRKS: [(&str, &str); 6] = [
+const QUIRKS: [(&str, &str); 2] = [
     ("a067", "it reads each year by itself, so that the last sample of the old year stands alone in the new one"),
     ("a117", "it counts 0 texts where there is one"),
-    ("a118", APART),
-    ("a119", APART),
-    ("a121", APART),
-    ("a124", APART),
 ];
 
-const APART: &str = "it reduces all ranges of timeranges= together; here each is reduced by itself";
-
-/// The kinds of requests that are served, without the operators that are not.
+/// The kinds of requests that are served.
 fn is_served(recorded: &Recorded) -> bool {
     const KINDS: [&str; 12] = [
         "plain",
@@ -58,9 +52,8 @@ fn is_served(recorded: &Recorded) -> bool {
         "timeranges",
         "multi",
     ];
-    let is_missing = recorded.path.contains("errorbar") || recorded.path.contains("loess");
     let is_quirk = QUIRKS.iter().any(|(id, _)| recorded.id == *id);
-    !is_quirk && KINDS.contains(&recorded.cat.as_str()) && !(is_missing && recorded.status == 200)
+    !is_quirk && KINDS.contains(&recorded.cat.as_str())
 }
 
 #[test]

@@ -33,7 +33,7 @@ enum Kind {
 }
 
 /// Every name. Statistics have a variant with `Sample` behind the name that leaves out empty bins.
-const NAMES: [(&str, Kind); 25] = [
+const NAMES: [(&str, Kind); 27] = [
     ("mean", Kind::Statistic(Statistic::Mean)),
     ("min", Kind::Statistic(Statistic::Min)),
     ("max", Kind::Statistic(Statistic::Max)),
@@ -46,6 +46,8 @@ const NAMES: [(&str, Kind); 25] = [
     ("kurtosis", Kind::Statistic(Statistic::Kurtosis)),
     ("median", Kind::Statistic(Statistic::Median)),
     ("linear", Kind::Statistic(Statistic::Linear)),
+    ("loess", Kind::Statistic(Statistic::Loess)),
+    ("errorbar", Kind::Statistic(Statistic::ErrorBar)),
     ("stats", Kind::Statistic(Statistic::Stats)),
     ("optimized", Kind::Optimized(Statistic::Stats)),
     ("optimLastSample", Kind::Optimized(Statistic::StatsWithLast)),
@@ -143,14 +145,19 @@ impl Operator {
 
     /// Whether an answer over `span` has a sensible size.
     pub fn check(&self, span: Span) -> Result<(), OperatorError> {
-        use Statistic::{Linear, Median};
-        let holds = matches!(self.kind, Kind::Statistic(Linear | Median) | Kind::Flyers(_));
+        use Statistic::{Linear, Loess, Median};
+        let holds = matches!(self.kind, Kind::Statistic(Linear | Loess | Median) | Kind::Flyers(_));
         if holds && self.seconds() > HELD_SECONDS_MAX {
             return Err(OperatorError::TooLong { seconds: self.seconds() });
         }
         let fills = matches!(self.kind, Kind::Statistic(_) | Kind::Pick(_, Moment::Centre));
         let bins = span.bin(span.to, self.seconds()).saturating_sub(span.bin(span.from, self.seconds()));
         if fills && bins > BINS_MAX { Err(OperatorError::TooManyBins { bins }) } else { Ok(()) }
+    }
+
+    /// Whether what it makes is a mean with its standard deviation, to be shown as a number with an error bar.
+    pub fn has_error_bars(&self) -> bool {
+        self.kind == Kind::Statistic(Statistic::ErrorBar)
     }
 
     /// The length of bins.

@@ -3,7 +3,10 @@
 use sample::{Sample, Severity, Timestamp, Value};
 use store::Summary;
 
-use super::{Span, floats, made, moments::Moments, number};
+use super::{Span, floats, loess::smoothed_at, made, moments::Moments, number};
+
+/// So many samples of a bin are smoothed at most: the work grows with their square.
+pub(crate) const SMOOTHED_MAX: usize = 10_000;
 
 /// What is made of the numbers of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,10 @@ pub(super) enum Statistic {
     Median,
     /// The value at the centre of the bin on straight lines between the samples.
     Linear,
+    /// The value at the centre of the bin on a smooth curve through the samples.
+    Loess,
+    /// Mean and standard deviation.
+    ErrorBar,
     /// Mean, standard deviation, least, greatest, count.
     Stats,
     /// The same and the last.
@@ -73,8 +80,8 @@ pub(super) struct Statistics {
 impl Statistic {
     /// Whether it can be had from summaries: not what needs more than count, extremes and two moments of the numbers.
     pub(super) fn is_in_summaries(self) -> bool {
-        use Statistic::{Kurtosis, Linear, Median, Skewness, StatsWithLast};
-        !matches!(self, Skewness | Kurtosis | Median | Linear | StatsWithLast)
+        use Statistic::{Kurtosis, Linear, Loess, Median, Skewness, StatsWithLast};
+        !matches!(self, Skewness | Kurtosis | Median | Linear | Loess | StatsWithLast)
     }
 }
 
@@ -124,8 +131,12 @@ impl Statistics {
     }
 
     fn add(&self, bin: &mut Bin, time: Timestamp, number: f64) {
-        let needs_all = matches!(self.statistic, Statistic::Median | Statistic::Linear);
-        if needs_all && (!number.is_nan() || self.statistic == Statistic::Linear) {
+        let (holds_nan, holds_others) = match self.statistic {
+            Statistic::Linear | Statistic::Loess => (true, true),
+            Statistic::Median => (false, true),
+            _ => (false, false),
+        };
+        if if number.is_nan() { holds_nan } else { holds_others } {
             bin.all.push((time.seconds_f64(), number));
         }
         if !number.is_nan() {
@@ -143,7 +154,9 @@ impl Statistics {
 
     fn give(&mut self, index: i64, bin: &Bin, out: &mut Vec<Sample>) {
         let value = self.value(index, bin);
-        self.previous = Some((self.repeated(bin, &value), bin.severity));
+        // Nothing has no severity: where a count is repeated as 0, the alarm is not.
+        let severity = if self.statistic == Statistic::Count { Severity::default() } else { bin.severity };
+        self.previous = Some((self.repeated(bin, &value), severity));
         self.given = Some(index);
         out.push(made(centre(index, self.seconds), value, bin.severity));
     }
@@ -166,6 +179,17 @@ impl Statistics {
         }
     }
 
+    /// Where in a bin curves are read off, which is at a whole second.
+    fn middle(&self, index: i64) -> f64 {
+        (index * self.seconds + self.seconds / 2) as f64
+    }
+
+    /// Whether a bin holds more samples than its statistic can be made of in sensible time.
+    pub(super) fn is_overfull(&self) -> bool {
+        let held = self.current.as_ref().map_or(0, |(_, bin)| bin.all.len());
+        self.statistic == Statistic::Loess && held > SMOOTHED_MAX
+    }
+
     fn value(&self, index: i64, bin: &Bin) -> Value {
         let moments = &bin.moments;
         let five = [moments.mean(), moments.deviation(), moments.min(), moments.max(), moments.count()];
@@ -181,7 +205,12 @@ impl Statistics {
             Statistic::Skewness => moments.skewness(),
             Statistic::Kurtosis => moments.kurtosis(),
             Statistic::Median => median(&bin.all),
-            Statistic::Linear => on_line(&bin.all, (index * self.seconds) as f64 + self.seconds as f64 / 2.0),
+            Statistic::Linear => on_line(&bin.all, self.middle(index)),
+            Statistic::Loess => {
+                let first = bin.all.first().map_or(f64::NAN, |(_, number)| *number);
+                smoothed_at(&bin.all, self.middle(index)).unwrap_or(first)
+            }
+            Statistic::ErrorBar => return floats(&[moments.mean(), moments.deviation()]),
             Statistic::Stats => return floats(&five),
             Statistic::StatsWithLast => return floats(&[five.as_slice(), &[bin.last]].concat()),
         })

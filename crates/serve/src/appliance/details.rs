@@ -186,7 +186,7 @@ pub(super) fn dbr_type(value_type: ValueType) -> String {
 }
 
 /// To the millisecond, as in `2026-11-20T21:10:42.345Z`.
-fn instant(time: Timestamp) -> String {
+pub(crate) fn instant(time: Timestamp) -> String {
     let text = time.to_string();
     text.get(..23).map_or_else(|| text.clone(), |milliseconds| format!("{milliseconds}Z"))
 }

@@ -19,21 +19,27 @@ use crate::{
     app::now,
     call::Call,
     formats::{
+        gathered::Gathered,
         joined::Joined,
         lines::{Columns, Form, LinesJson, LinesPlain},
+        matlab,
         pb::{Heading, SamplesPb},
         pb_messages::FieldValue,
+        svg,
         value::{Dialect, put, put_json},
     },
     refusal::{Code, Refusal},
 };
 
 const PROTOBUF: &str = "application/x-protobuf";
+const SVG: &str = "image/svg+xml";
+const XML: &str = "text/xml";
+const MATLAB: &str = "application/matlab";
 /// What `usereduced=true` asks for.
 const USUAL_REDUCTION: &str = "firstSample_900";
-const FORMATS: [&str; 5] = ["json", "csv", "raw", "qw", "txt"];
+const FORMATS: [&str; 9] = ["json", "csv", "raw", "qw", "txt", "jplot", "svg", "mat", "flx"];
 /// Formats in which the answers for several PVs can stand in one.
-const FORMATS_OF_MANY: [&str; 3] = ["json", "raw", "qw"];
+const FORMATS_OF_MANY: [&str; 4] = ["json", "raw", "qw", "jplot"];
 
 /// `GET /retrieval/data/{call}`
 pub(crate) fn get_data(call: &Call) -> Answer {
@@ -49,10 +55,17 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     match format {
         "json" => chunks(JSON, Joined::list(vec![found.into_json(Form::Full)])),
         "qw" => chunks(JSON, Joined::list(vec![found.into_json(Form::Quick)])),
-        "csv" => chunks(CSV, LinesPlain::new(Columns::Commas, String::new(), found.samples)),
+        "jplot" => chunks(JSON, Joined::list(vec![found.into_plot()])),
+        "csv" => chunks(CSV, LinesPlain::new(Columns::Commas, String::new(), found.samples, found.has_bars)),
         "txt" => {
             let head = format!("Beginning data for {}\n", found.entry.name);
-            chunks(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples))
+            chunks(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples, found.has_bars))
+        }
+        "flx" => chunks(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
+        "svg" => Ok(whole(SVG, svg::drawing(found.entry.name.as_str(), &Gathered::of(found.samples, found.has_bars)?))),
+        "mat" => {
+            let gathered = Gathered::of(found.samples, found.has_bars)?;
+            Ok(whole(MATLAB, matlab::file(found.entry.name.as_str(), [found.from, found.to], now(), &gathered)))
         }
         _ => chunks(PROTOBUF, found.into_pb()),
     }
@@ -91,6 +104,7 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
     match format {
         "json" => chunks(JSON, Joined::list(all.map(|found| found.into_json(Form::Full)).collect())),
         "qw" => chunks(JSON, Joined::list(all.map(|found| found.into_json(Form::Quick)).collect())),
+        "jplot" => chunks(JSON, Joined::list(all.map(Found::into_plot).collect())),
         _ => chunks(PROTOBUF, Joined::chunks(all.map(Found::into_pb).collect())),
     }
 }
@@ -99,7 +113,9 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
 struct Found {
     entry: PvEntry,
     is_reduced: bool,
+    has_bars: bool,
     from: Timestamp,
+    to: Timestamp,
     metadata: Metadata,
     facts: Vec<(String, String)>,
     samples: InSpans,
@@ -116,13 +132,15 @@ impl Found {
         let range = TimeRange { t0: first.from, t1: after(last.to) };
         let (_, metadata) = call.metadata_at_end(entry.id, range)?.unwrap_or_default();
         let gaps = if operator.is_some() { Vec::new() } else { call.app.reader.gaps(entry.id, range)? };
-        let sources = spans.iter().map(|span| source(call, &entry, *span, operator.as_ref()));
+        let samples = sources(call, &entry, &spans, operator.as_ref())?;
         Ok(Found {
             is_reduced: operator.is_some(),
+            has_bars: operator.as_ref().is_some_and(Operator::has_error_bars),
             from: first.from,
+            to: last.to,
             facts: facts(&metadata, call.query.switch("fetchLatestMetadata")),
             metadata,
-            samples: InSpans::new(sources.collect::<Result<_, _>>()?),
+            samples: InSpans::new(samples),
             reconnects: Reconnects::of(gaps.into_iter().map(|(_, gap)| gap)),
             entry,
         })
@@ -135,7 +153,11 @@ impl Found {
             let waveform = self.metadata.value_type.is_some_and(|value_type| value_type.shape == Shape::Array);
             meta.push(("waveform".to_owned(), waveform.into()));
         }
-        LinesJson::new(form, &meta, self.samples, self.reconnects)
+        LinesJson::new(form, &meta, self.samples, self.reconnects, self.has_bars)
+    }
+
+    fn into_plot(self) -> LinesJson {
+        LinesJson::plot(self.entry.name.as_str(), self.samples, self.has_bars)
     }
 
     fn into_pb(self) -> SamplesPb {
@@ -146,7 +168,7 @@ impl Found {
             headers: self.facts.into_iter().map(|(name, val)| FieldValue { name, val }).collect(),
             usual: (value_type, self.from),
         };
-        SamplesPb::new(heading, self.samples, self.reconnects)
+        SamplesPb::new(heading, self.samples, self.reconnects, self.has_bars)
     }
 }
 
@@ -231,16 +253,26 @@ pub(crate) fn find(call: &Call, name: &str) -> Result<PvEntry, Refusal> {
     known(bare).or_else(|| known(bare.strip_suffix(".VAL")?)).ok_or_else(|| Refusal::unknown_pv(bare))
 }
 
-/// Damaged blocks are passed over, as the Appliance passes over damaged lines: its formats have no place to tell of them.
-fn source(call: &Call, entry: &PvEntry, span: Span, operator: Option<&Operator>) -> Result<Source, Refusal> {
+/// Where the samples come from: of each span by itself, or, with an operator, of all of them together. Damaged blocks are passed
+/// over, as the Appliance passes over damaged lines: its formats have no place to tell of them.
+fn sources(call: &Call, entry: &PvEntry, spans: &[Span], operator: Option<&Operator>) -> Result<Vec<Source>, Refusal> {
     let query = &call.app.query;
-    if let Some(operator) = operator {
-        operator.check(span)?;
-        return Ok(Source::Reduced(Box::new(query.reduced(entry.id, span, operator)?)));
-    }
-    let range = TimeRange { t0: span.from, t1: after(span.to) };
-    let request = Request { series: entry.id.into(), range, before: Before::Include };
-    Ok(Source::Recorded(Box::new(query.samples(&request).skipping_damage())))
+    let Some(operator) = operator else {
+        let recorded = spans.iter().map(|span| {
+            let range = TimeRange { t0: span.from, t1: after(span.to) };
+            let request = Request { series: entry.id.into(), range, before: Before::Include };
+            Source::Recorded(Box::new(query.samples(&request).skipping_damage()))
+        });
+        return Ok(recorded.collect());
+    };
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(Vec::new()) };
+    let whole = Span { from: first.from, to: last.to };
+    operator.check(whole)?;
+    let reduced = match spans {
+        [span] => query.reduced(entry.id, *span, operator)?,
+        several => query.reduced_together(entry.id, several, whole, operator),
+    };
+    Ok(vec![Source::Reduced(Box::new(reduced))])
 }
 
 /// The moment after, because the Appliance's ranges include their end.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use query::Span;
-use sample::{Batch, TimeRange, Timestamp};
+use query::{InTurn, Span};
+use sample::{TimeRange, Timestamp};
 
 use super::source::Source;
 use crate::{
@@ -37,56 +37,9 @@ fn listed(text: &str) -> Result<Vec<Span>, Refusal> {
     Ok(times.chunks_exact(2).filter_map(|pair| Some(Span { from: *pair.first()?, to: *pair.last()? })).collect())
 }
 
-/// The samples of all spans of a request. Each span begins with the last sample at or before it; where the span before it
-/// has sent that sample already, it is not sent again.
-pub(crate) struct InSpans {
-    left: std::vec::IntoIter<Source>,
-    current: Option<Source>,
-    /// The newest time that was sent, and the one that was when the present span began.
-    newest: Option<Timestamp>,
-    sent_before: Option<Timestamp>,
-}
-
-impl InSpans {
-    pub(crate) fn new(sources: Vec<Source>) -> InSpans {
-        let mut left = sources.into_iter();
-        let current = left.next();
-        InSpans { left, current, newest: None, sent_before: None }
-    }
-
-    /// What earlier spans have not sent of a batch; none if that is nothing.
-    fn unsent(&mut self, batch: Batch) -> Option<Batch> {
-        let times = batch.times();
-        let sent = self.sent_before.map_or(0, |newest| times.partition_point(|time| *time <= newest));
-        self.newest = self.newest.max(times.last().copied());
-        match batch.len() - sent {
-            0 => None,
-            _ if sent == 0 => Some(batch),
-            _ => Some(batch.slice(sent..batch.len())),
-        }
-    }
-}
-
-impl Iterator for InSpans {
-    type Item = Result<Batch, query::Error>;
-
-    fn next(&mut self) -> Option<Result<Batch, query::Error>> {
-        loop {
-            match self.current.as_mut()?.next() {
-                Some(Ok(batch)) => {
-                    if let Some(batch) = self.unsent(batch) {
-                        return Some(Ok(batch));
-                    }
-                }
-                Some(Err(error)) => return Some(Err(error)),
-                None => {
-                    self.current = self.left.next();
-                    self.sent_before = self.newest;
-                }
-            }
-        }
-    }
-}
+/// The samples of all spans of a request. Each span begins with the last sample at or before it, unless the one before it has
+/// sent that sample already.
+pub(crate) type InSpans = InTurn<Source>;
 
 #[cfg(test)]
 mod tests {

@@ -6,8 +6,13 @@ use axum::body::Bytes;
 use sample::{Batch, Column};
 use serde_json::Value;
 
-use super::value::{Dialect, put, put_json};
+use super::{
+    bars::Bars,
+    svg::escaped,
+    value::{Dialect, put, put_json},
+};
 use crate::appliance::{
+    details::instant,
     reconnects::{Reconnect, Reconnects},
     spans::InSpans,
     status::date,
@@ -20,6 +25,8 @@ pub(crate) enum Form {
     Full,
     /// `getData.qw`: milliseconds and the value.
     Quick,
+    /// `getData.jplot`: pairs of time and value.
+    Plot,
 }
 
 /// `{"meta":…,"data":[…]}`, one sample a line: what stands in the list of an answer for one PV.
@@ -28,13 +35,29 @@ pub(crate) struct LinesJson {
     head: Option<Vec<u8>>,
     samples: InSpans,
     reconnects: Reconnects,
+    has_bars: bool,
     first: bool,
     ended: bool,
 }
 
 impl LinesJson {
+    /// Pairs of time and value under the name of the PV.
+    pub(crate) fn plot(name: &str, samples: InSpans, has_bars: bool) -> LinesJson {
+        let mut head = b"{ \"label\": ".to_vec();
+        put_json(&mut head, &name);
+        head.extend_from_slice(b", \"data\": [ \n");
+        let (head, reconnects) = (Some(head), Reconnects::of([]));
+        LinesJson { form: Form::Plot, head, samples, reconnects, has_bars, first: true, ended: false }
+    }
+
     /// `meta` are the members of the meta object, in order.
-    pub(crate) fn new(form: Form, meta: &[(String, Value)], samples: InSpans, reconnects: Reconnects) -> LinesJson {
+    pub(crate) fn new(
+        form: Form,
+        meta: &[(String, Value)],
+        samples: InSpans,
+        reconnects: Reconnects,
+        has_bars: bool,
+    ) -> LinesJson {
         let mut head = b"{ \"meta\": { ".to_vec();
         for (index, (name, value)) in meta.iter().enumerate() {
             head.extend_from_slice(if index == 0 { b"" } else { b" , " });
@@ -43,30 +66,38 @@ impl LinesJson {
             put_json(&mut head, value);
         }
         head.extend_from_slice(b" },\n\"data\": [ \n");
-        LinesJson { form, head: Some(head), samples, reconnects, first: true, ended: false }
+        LinesJson { form, head: Some(head), samples, reconnects, has_bars, first: true, ended: false }
     }
 
-    fn put_batch(&mut self, out: &mut Vec<u8>, batch: &Batch) {
+    fn put_batch(&mut self, out: &mut Vec<u8>, batch: Batch) {
+        let (batch, bars) = Bars::split(batch, self.has_bars);
         for (row, alarm) in batch.alarms().rows().enumerate() {
             if !std::mem::replace(&mut self.first, false) {
                 out.extend_from_slice(b",\n");
             }
             let time = batch.times()[row];
-            if self.form == Form::Quick {
-                put_text(out, format_args!("{{ \"millis\": {}, \"val\": ", time.nanos().div_euclid(1_000_000)));
-                put(out, batch.values(), row, Dialect::Viewer);
-                out.extend_from_slice(b" }");
-                continue;
-            }
             let (seconds, nanos) = time.seconds_and_nanos();
-            put_text(out, format_args!("{{ \"secs\": {seconds}, \"val\": "));
-            put(out, batch.values(), row, Dialect::Appliance);
-            let severity = alarm.severity as u8;
-            let status = alarm.status;
-            put_text(out, format_args!(", \"nanos\": {nanos}, \"severity\":{severity}, \"status\":{status}"));
-            if let Some(reconnect) = self.reconnects.before(time) {
-                put_fields(out, &reconnect);
+            match self.form {
+                Form::Full => {
+                    put_text(out, format_args!("{{ \"secs\": {seconds}, \"val\": "));
+                    put(out, batch.values(), row, Dialect::Appliance);
+                    let (severity, status) = (alarm.severity as u8, alarm.status);
+                    put_text(out, format_args!(", \"nanos\": {nanos}, \"severity\":{severity}, \"status\":{status}"));
+                }
+                Form::Quick => {
+                    let millis = time.nanos().div_euclid(1_000_000);
+                    put_text(out, format_args!("{{ \"millis\": {millis}, \"val\": "));
+                    put(out, batch.values(), row, Dialect::Viewer);
+                }
+                Form::Plot => {
+                    put_text(out, format_args!("[\"{}\", ", instant(time)));
+                    put(out, batch.values(), row, Dialect::Viewer);
+                    out.push(b']');
+                    continue;
+                }
             }
+            let reconnect = self.reconnects.before(time).filter(|_| self.form == Form::Full);
+            put_fields(out, reconnect.iter().flat_map(Reconnect::fields).chain(bars.field(row)));
             out.extend_from_slice(b" }");
         }
     }
@@ -81,7 +112,7 @@ impl Iterator for LinesJson {
         }
         let mut out = self.head.take().unwrap_or_default();
         match self.samples.next() {
-            Some(Ok(batch)) => self.put_batch(&mut out, &batch),
+            Some(Ok(batch)) => self.put_batch(&mut out, batch),
             Some(Err(error)) => {
                 self.ended = true;
                 return Some(Err(error));
@@ -95,13 +126,15 @@ impl Iterator for LinesJson {
     }
 }
 
-fn put_fields(out: &mut Vec<u8>, reconnect: &Reconnect) {
-    out.extend_from_slice(b", \"fields\": {");
-    for (index, (name, text)) in reconnect.fields().into_iter().enumerate() {
-        let separator = if index == 0 { "" } else { "," };
-        put_text(out, format_args!("{separator} \"{name}\": \"{text}\""));
+fn put_fields(out: &mut Vec<u8>, fields: impl Iterator<Item = (&'static str, String)>) {
+    let mut is_first = true;
+    for (name, text) in fields {
+        out.extend_from_slice(if std::mem::replace(&mut is_first, false) { b", \"fields\": {" } else { b"," });
+        put_text(out, format_args!(" \"{name}\": \"{text}\""));
     }
-    out.extend_from_slice(b" }");
+    if !is_first {
+        out.extend_from_slice(b" }");
+    }
 }
 
 /// What stands between the columns of lines without names, and how their time is written.
@@ -111,6 +144,8 @@ pub(crate) enum Columns {
     Commas,
     /// `getData.txt`: the same with tabs, and the time as a date.
     Tabs,
+    /// `getData.flx`: XML with milliseconds and the value.
+    Elements,
 }
 
 /// A sample a line, without a line of names; texts as they are, arrays in brackets. An empty line ends it.
@@ -118,13 +153,19 @@ pub(crate) struct LinesPlain {
     columns: Columns,
     samples: InSpans,
     head: String,
+    tail: &'static str,
+    has_bars: bool,
     ended: bool,
 }
 
 impl LinesPlain {
     /// `head` stands above the samples.
-    pub(crate) fn new(columns: Columns, head: String, samples: InSpans) -> LinesPlain {
-        LinesPlain { columns, samples, head, ended: false }
+    pub(crate) fn new(columns: Columns, head: String, samples: InSpans, has_bars: bool) -> LinesPlain {
+        let (head, tail) = match columns {
+            Columns::Elements => ("<data>\n".to_owned(), "</data>\n"),
+            Columns::Commas | Columns::Tabs => (head, "\n"),
+        };
+        LinesPlain { columns, samples, head, tail, has_bars, ended: false }
     }
 }
 
@@ -138,7 +179,7 @@ impl Iterator for LinesPlain {
         let mut out = std::mem::take(&mut self.head).into_bytes();
         match self.samples.next() {
             Some(Ok(batch)) => {
-                put_plain(&mut out, &batch, self.columns);
+                put_plain(&mut out, &Bars::split(batch, self.has_bars).0, self.columns);
                 Some(Ok(out.into()))
             }
             Some(Err(error)) => {
@@ -147,7 +188,7 @@ impl Iterator for LinesPlain {
             }
             None => {
                 self.ended = true;
-                out.push(b'\n');
+                out.extend_from_slice(self.tail.as_bytes());
                 Some(Ok(out.into()))
             }
         }
@@ -162,11 +203,19 @@ fn put_plain(out: &mut Vec<u8>, batch: &Batch, columns: Columns) {
         match columns {
             Columns::Commas => put_text(out, format_args!("{seconds},")),
             Columns::Tabs => put_text(out, format_args!("{}\t", date(Some(time)))),
+            Columns::Elements => {
+                let mut value = Vec::new();
+                put_bare(&mut value, batch.values(), row);
+                let millis = time.nanos().div_euclid(1_000_000);
+                let value = escaped(&String::from_utf8_lossy(&value));
+                put_text(out, format_args!("<result><time>{millis}</time><value>{value}</value></result>\n"));
+                continue;
+            }
         }
         put_bare(out, batch.values(), row);
         match columns {
             Columns::Commas => put_text(out, format_args!(",{severity},{status},{nanos}\n")),
-            Columns::Tabs => put_text(out, format_args!("\t{severity}\t{status}\t{nanos}\n")),
+            Columns::Tabs | Columns::Elements => put_text(out, format_args!("\t{severity}\t{status}\t{nanos}\n")),
         }
     }
 }

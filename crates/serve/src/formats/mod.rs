@@ -2,15 +2,19 @@
 
 pub(crate) mod arrow;
 pub(crate) mod at_time;
+pub(crate) mod bars;
 pub(crate) mod base64;
 pub(crate) mod csv;
+pub(crate) mod gathered;
 pub(crate) mod in_turn;
 pub(crate) mod joined;
 pub(crate) mod json;
 pub(crate) mod lines;
+pub(crate) mod matlab;
 pub(crate) mod metadata;
 pub(crate) mod pb;
 pub(crate) mod pb_messages;
 pub(crate) mod streams;
 pub(crate) mod structure;
+pub(crate) mod svg;
 pub(crate) mod value;

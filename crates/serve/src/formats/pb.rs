@@ -5,6 +5,7 @@ use axum::body::Bytes;
 use prost::Message;
 use sample::{Batch, Column, Element, Shape, Timestamp, ValueType};
 
+use super::bars::Bars;
 use super::pb_messages::{
     Bytes as BytesMessage, FieldValue, PayloadInfo, PayloadType, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort,
     ScalarString, VectorDouble, VectorFloat, VectorInt, VectorShort, VectorString, put_line,
@@ -25,6 +26,7 @@ pub(crate) struct SamplesPb {
     heading: Heading,
     samples: InSpans,
     reconnects: Reconnects,
+    has_bars: bool,
     chunk: Option<Chunk>,
     scratch: Vec<u8>,
     ended: bool,
@@ -38,17 +40,18 @@ struct Chunk {
 }
 
 impl SamplesPb {
-    pub(crate) fn new(heading: Heading, samples: InSpans, reconnects: Reconnects) -> SamplesPb {
-        SamplesPb { heading, samples, reconnects, chunk: None, scratch: Vec::new(), ended: false }
+    pub(crate) fn new(heading: Heading, samples: InSpans, reconnects: Reconnects, has_bars: bool) -> SamplesPb {
+        SamplesPb { heading, samples, reconnects, has_bars, chunk: None, scratch: Vec::new(), ended: false }
     }
 
-    fn put_batch(&mut self, out: &mut Vec<u8>, batch: &Batch) {
+    fn put_batch(&mut self, out: &mut Vec<u8>, batch: Batch) {
+        let (batch, bars) = Bars::split(batch, self.has_bars);
         let payload_type = payload_type(batch.value_type());
         for (row, alarm) in batch.alarms().rows().enumerate() {
             let time = batch.times()[row];
             let year_start = self.chunk_for(out, payload_type, time);
             let reconnect = self.reconnects.before(time);
-            let fields = reconnect.iter().flat_map(|reconnect| reconnect.fields());
+            let fields = reconnect.iter().flat_map(|reconnect| reconnect.fields()).chain(bars.field(row));
             let frame = Frame {
                 second: time.seconds_and_nanos().0.saturating_sub(year_start.seconds_and_nanos().0) as u32,
                 nano: time.seconds_and_nanos().1,
@@ -100,7 +103,7 @@ impl Iterator for SamplesPb {
         }
         let mut out = Vec::new();
         match self.samples.next() {
-            Some(Ok(batch)) => self.put_batch(&mut out, &batch),
+            Some(Ok(batch)) => self.put_batch(&mut out, batch),
             Some(Err(error)) => {
                 self.ended = true;
                 return Some(Err(error));
