@@ -12,12 +12,12 @@
 
 mod bins;
 mod edges;
-mod in_turn;
 mod operators;
+mod ranges;
 mod request;
 mod tally;
 
 pub use bins::{Bin, Bins};
-pub use in_turn::InTurn;
 pub use operators::{Operator, OperatorError, Reduced, Span};
+pub use ranges::Ranges;
 pub use request::{Before, Cut, Error, Query, Request, Samples, Series};

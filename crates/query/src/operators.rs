@@ -25,7 +25,7 @@ use std::{collections::VecDeque, sync::Arc};
 use sample::{Batch, Column, Element, Sample, Timestamp, Value, ValueType};
 use store::{Stretch, Stretches, Summary};
 
-use crate::{Error, InTurn, Samples};
+use crate::{Error, Ranges, Samples};
 pub use parse::{Operator, OperatorError};
 use {
     flyers::Flyers,
@@ -135,7 +135,7 @@ impl OfSummaries {
 
 /// What is reduced.
 enum Source {
-    Samples(InTurn<Samples>),
+    Samples(Ranges<Samples>),
     Stretches { before: Option<Sample>, stretches: Stretches },
 }
 
@@ -153,7 +153,7 @@ pub struct Reduced {
 
 impl Reduced {
     /// `samples` are those of the span, or of ranges of it, with the one before.
-    pub(crate) fn new(samples: InTurn<Samples>, operator: &Operator, span: Span) -> Reduced {
+    pub(crate) fn new(samples: Ranges<Samples>, operator: &Operator, span: Span) -> Reduced {
         Reduced::of(Source::Samples(samples), operator.work(span), span)
     }
 

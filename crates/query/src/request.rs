@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use sample::{Batch, PvId, Sample, TimeRange, Timestamp};
 use store::Stretch;
 
-use crate::{Bins, InTurn, Operator, Reduced, Span, edges, operators, tally::Held};
+use crate::{Bins, Operator, Ranges, Reduced, Span, edges, operators, tally::Held};
 
 /// The most bins that one request may ask for: a few for each pixel of the widest screen.
 const BINS_MAX: usize = 100_000;
@@ -187,7 +187,7 @@ impl Query {
             let range = TimeRange { t0: span.from, t1: span.after() };
             self.samples(&Request { series: pv.into(), range, before: Before::Include }).skipping_damage()
         };
-        Reduced::new(InTurn::new(spans.iter().map(within).collect()), operator, whole)
+        Reduced::new(Ranges::new(spans.iter().map(within).collect()), operator, whole)
     }
 
     /// Whether there are so many samples with a number.

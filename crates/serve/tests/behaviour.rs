@@ -340,3 +340,45 @@ fn a_pv_that_nobody_serves_is_listed_changed_and_aborted() {
     assert_eq!(archive.get("/mgmt/bpl/getPVTypeInfo?pv=T:NOBODY").status, 404);
     assert_eq!(told("/mgmt/bpl/getNeverConnectedPVs"), serde_json::json!([]));
 }
+
+#[test]
+fn a_configuration_goes_out_and_comes_in_again() {
+    let archive = Archive::with_history();
+    let told = |target: &str| archive.get(target).json();
+    let put = |target: &str, body: &str| archive.post(target, "application/json", body.as_bytes());
+    let info = r#"{"pvName":"T:NEW","samplingMethod":"SCAN","samplingPeriod":"2.5","paused":"false","usePVAccess":"true"}"#;
+    assert_eq!(put("/mgmt/bpl/putPVTypeInfo?pv=T:NEW", info).status, 409);
+    assert_eq!(put("/mgmt/bpl/putPVTypeInfo?pv=T:NEW&createnew=true", info).json()["paused"], "true");
+    let taken = put("/mgmt/bpl/putPVTypeInfo?pv=T:NEW&override=true", info).json();
+    let expected = ["false", "SCAN", "2.5", "true"];
+    assert_eq!(["paused", "samplingMethod", "samplingPeriod", "usePVAccess"].map(|member| &taken[member]), expected);
+
+    let exported = archive.get("/mgmt/bpl/exportConfig").text();
+    told("/mgmt/bpl/pauseArchivingPV?pv=T:NEW");
+    told("/mgmt/bpl/deletePV?pv=T:NEW");
+    assert_eq!(archive.get("/mgmt/bpl/getPVTypeInfo?pv=T:NEW").status, 404);
+    let imported = put("/mgmt/bpl/importConfig", &exported).json();
+    assert_eq!(imported[0]["desc"], "Imported 10 PVs, 9 of them paused");
+    let back = told("/mgmt/bpl/getPVTypeInfo?pv=T:NEW");
+    assert_eq!((&back["samplingPeriod"], &back["paused"]), (&"2.5".into(), &"false".into()));
+}
+
+#[test]
+fn reports_tell_of_rates_sizes_and_silence() {
+    let archive = Archive::with_history();
+    let told = |target: &str| archive.get(target).json();
+    told("/mgmt/bpl/archivePV?pv=T:NOBODY");
+    let lost = told("/mgmt/bpl/getLostConnectionsReport");
+    let row = serde_json::json!([{
+        "pvName": "T:NOBODY", "instance": "pvark", "currentlyConnected": "No", "lostConnections": "0"
+    }]);
+    assert_eq!(lost, row);
+    assert_eq!(told("/mgmt/bpl/getSilentPVsReport")[0]["lastKnownEvent"], "Never");
+    assert_eq!(told("/mgmt/bpl/getEventRateReport"), serde_json::json!([]), "nobody was connected");
+    archive.store.tick(Timestamp::MAX);
+    wait_until("it is packed", || told("/mgmt/bpl/getPVsByStorageConsumed").as_array().unwrap().len() == 8);
+    let largest = &told("/mgmt/bpl/getPVsByStorageConsumed?limit=1")[0];
+    assert!(largest["storageConsumed"].as_str().unwrap().parse::<u64>().unwrap() > 0, "{largest}");
+    let instance = &told("/mgmt/bpl/getInstanceMetrics")[0];
+    assert_eq!((&instance["pvCount"], &instance["disconnectedPVCount"]), (&"10".into(), &"1".into()));
+}

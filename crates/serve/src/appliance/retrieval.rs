@@ -2,10 +2,10 @@
 //!
 //! The last sample at or before `from` comes first, then those after `from` up to and including `to`.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use query::{Before, Operator, Request, Span};
-use sample::{Batch, Element, Metadata, PvEntry, Shape, TimeRange, Timestamp, ValueType};
+use sample::{Element, Metadata, PvEntry, Shape, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
 
 use super::{
@@ -19,6 +19,7 @@ use crate::{
     app::now,
     call::Call,
     formats::{
+        at_time::{AtAppliance, Values, Wanted},
         gathered::Gathered,
         joined::Joined,
         lines::{Columns, Form, LinesJson, LinesPlain},
@@ -26,7 +27,6 @@ use crate::{
         pb::{Heading, SamplesPb},
         pb_messages::FieldValue,
         svg,
-        value::{Dialect, put, put_json},
     },
     refusal::{Code, Refusal},
 };
@@ -49,8 +49,14 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     }
     let name = call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
     let asked = Asked::of(name);
-    let entry = find(call, asked.pv)?;
     let format = format_of(extension, &FORMATS)?;
+    let entry = match find(call, asked.pv) {
+        // With a template the Appliance looks into its stores for PVs that it has forgotten; there are none here.
+        Err(_) if call.query.get("retiredPVTemplate").is_some_and(|template| find(call, template).is_ok()) => {
+            return nothing(format);
+        }
+        found => found?,
+    };
     let found = Found::of(call, entry, &asked)?;
     match format {
         "json" => chunks(JSON, Joined::list(vec![found.into_json(Form::Full)])),
@@ -69,6 +75,19 @@ pub(crate) fn get_data(call: &Call) -> Answer {
         }
         _ => chunks(PROTOBUF, found.into_pb()),
     }
+}
+
+/// The answer for a PV without any samples or metadata.
+fn nothing(format: &str) -> Answer {
+    Ok(match format {
+        "json" | "qw" | "jplot" => whole(JSON, "[ \n ]\n"),
+        "csv" => whole(CSV, "\n"),
+        "txt" => whole(TEXT, ""),
+        "flx" => whole(XML, "<data>\n</data>\n"),
+        "svg" => whole(SVG, svg::drawing("", &Gathered::default())),
+        "mat" => whole(MATLAB, matlab::file("", [now(), now()], now(), &Gathered::default())),
+        _ => whole(PROTOBUF, ""),
+    })
 }
 
 /// `POST /retrieval/data/{call}`
@@ -172,25 +191,15 @@ impl Found {
     }
 }
 
-/// The value that each of the named PVs had at a moment, by default now. Those that had none are left out.
+/// The value that each of the named PVs had at a moment, by default now, under the PV's own name. Those that had none are left
+/// out.
 pub(crate) fn data_at_time(call: &Call) -> Answer {
     let at = call.time("at")?.unwrap_or_else(now);
-    let mut out = b"{".to_vec();
-    for name in names_in(call)? {
-        let Ok(entry) = find(call, &name) else { continue };
-        let Some(sample) = call.app.reader.last_before(entry.id, at)? else { continue };
-        if out.len() > 1 {
-            out.extend_from_slice(b",\n");
-        }
-        put_json(&mut out, &entry.name.as_str());
-        let (seconds, nanos) = sample.time.seconds_and_nanos();
-        out.extend_from_slice(format!(":{{\"secs\":{seconds},\"nanos\":{nanos},\"val\":").as_bytes());
-        put(&mut out, Batch::of(&sample).values(), 0, Dialect::Appliance);
-        let (severity, status) = (sample.alarm.severity as u8, sample.alarm.status);
-        out.extend_from_slice(format!(",\"severity\":{severity},\"status\":{status}}}").as_bytes());
-    }
-    out.extend_from_slice(b"}\n");
-    Ok(whole(JSON, out))
+    let wanted = names_in(call)?.into_iter().filter_map(|name| find(call, &name).ok()).map(|entry| {
+        let series = Some(entry.id.into());
+        Wanted { name: entry.name.to_string(), series }
+    });
+    chunks(JSON, AtAppliance::new(Values::new(Arc::clone(&call.app), at, wanted.collect())))
 }
 
 /// `getData.json` and the like; what follows a second point does not count.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use query::{InTurn, Span};
+use query::{Ranges, Span};
 use sample::{TimeRange, Timestamp};
 
 use super::source::Source;
@@ -39,7 +39,7 @@ fn listed(text: &str) -> Result<Vec<Span>, Refusal> {
 
 /// The samples of all spans of a request. Each span begins with the last sample at or before it, unless the one before it has
 /// sent that sample already.
-pub(crate) type InSpans = InTurn<Source>;
+pub(crate) type InSpans = Ranges<Source>;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! The values of many PVs at one time, found a few hundred at a time and written in three formats.
+//! The values of many PVs at one time, found a few hundred at a time and written in four formats.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -109,6 +109,56 @@ fn put_row(out: &mut Vec<u8>, name: &str, sample: Option<&Sample>) {
 }
 
 impl Iterator for AtJson {
+    type Item = Result<Bytes, query::Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+        if self.ended {
+            return None;
+        }
+        let chunk = self.chunk();
+        self.ended |= chunk.is_err();
+        Some(chunk)
+    }
+}
+
+/// `{"PV":{"secs",…},…}` as the Archiver Appliance has it: what is unknown or has no value is left out.
+pub(crate) struct AtAppliance {
+    values: Values,
+    rows: usize,
+    begun: bool,
+    ended: bool,
+}
+
+impl AtAppliance {
+    pub(crate) fn new(values: Values) -> AtAppliance {
+        AtAppliance { values, rows: 0, begun: false, ended: false }
+    }
+
+    fn chunk(&mut self) -> Result<Bytes, query::Error> {
+        let mut out = Vec::new();
+        if !std::mem::replace(&mut self.begun, true) {
+            out.push(b'{');
+        }
+        let Some(found) = self.values.next()? else {
+            self.ended = true;
+            out.extend_from_slice(b"}\n");
+            return Ok(out.into());
+        };
+        for (name, sample) in found.iter().filter_map(|(name, sample)| Some((name, sample.as_ref()?))) {
+            out.extend_from_slice(if self.rows == 0 { b"" } else { b",\n" });
+            self.rows += 1;
+            put_json(&mut out, name);
+            let (seconds, nanos) = sample.time.seconds_and_nanos();
+            out.extend_from_slice(format!(":{{\"secs\":{seconds},\"nanos\":{nanos},\"val\":").as_bytes());
+            put(&mut out, Batch::of(sample).values(), 0, Dialect::Appliance);
+            let (severity, status) = (sample.alarm.severity as u8, sample.alarm.status);
+            out.extend_from_slice(format!(",\"severity\":{severity},\"status\":{status}}}").as_bytes());
+        }
+        Ok(out.into())
+    }
+}
+
+impl Iterator for AtAppliance {
     type Item = Result<Bytes, query::Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, query::Error>> {

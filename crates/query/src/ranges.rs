@@ -6,7 +6,7 @@ use sample::{Batch, Timestamp};
 use crate::Error;
 
 /// The batches of all ranges, which are in order of time.
-pub struct InTurn<I> {
+pub struct Ranges<I> {
     left: std::vec::IntoIter<I>,
     current: Option<I>,
     /// The newest time that was given, and the one that was when the present range began.
@@ -14,12 +14,12 @@ pub struct InTurn<I> {
     given_before: Option<Timestamp>,
 }
 
-impl<I> InTurn<I> {
+impl<I> Ranges<I> {
     /// Those of each source in turn.
-    pub fn new(sources: Vec<I>) -> InTurn<I> {
+    pub fn new(sources: Vec<I>) -> Ranges<I> {
         let mut left = sources.into_iter();
         let current = left.next();
-        InTurn { left, current, newest: None, given_before: None }
+        Ranges { left, current, newest: None, given_before: None }
     }
 
     /// What earlier ranges have not given of a batch; none if that is nothing. An empty batch, by which a source says that it is
@@ -36,7 +36,7 @@ impl<I> InTurn<I> {
     }
 }
 
-impl<I: Iterator<Item = Result<Batch, Error>>> Iterator for InTurn<I> {
+impl<I: Iterator<Item = Result<Batch, Error>>> Iterator for Ranges<I> {
     type Item = Result<Batch, Error>;
 
     fn next(&mut self) -> Option<Result<Batch, Error>> {
