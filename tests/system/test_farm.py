@@ -75,7 +75,7 @@ def test_capacity_is_predicted_of_a_list_and_of_what_cannot_be_read_it_is_said_w
     assert (said["pvs"], said["updates_per_second"], said["bytes_per_second"]) == (10_000, 140_000, 560e6)
     resources = {row["resource"]: row for row in said["resources"]}
     network = resources["network"]
-    assert 560 * 8 < network["needed"] < 600 * 8 and network["exhausted_at"] < 1
+    assert 0.9 * 560 * 8 < network["needed"] < 1.2 * 560 * 8 and network["exhausted_at"] < 1, "lines are measured"
     assert 0 < resources["processor"]["needed"] < 2
     pvs.write_text("ESS: integer often\n")
     done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, timeout=30)
