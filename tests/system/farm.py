@@ -50,4 +50,6 @@ class Farm:
     def kill(self) -> None:
         """No goodbye."""
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
