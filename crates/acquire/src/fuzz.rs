@@ -2,7 +2,7 @@
 
 use sample::{LEDGER_SHARES, PvId, Timestamp};
 
-use crate::ledger::{account_in, encode};
+use crate::ledger::{account_in, encode_row};
 
 /// PVs that are asked for in a row.
 const PVS: u32 = 64;
@@ -17,7 +17,7 @@ pub fn ledger_row(bytes: &[u8]) {
     assert!(found.iter().all(|(_, other, _)| *other == head), "a row has one head for all");
     let accounts: Vec<_> = found.iter().filter_map(|(pv, _, account)| Some((*pv, (*account)?))).collect();
     // The last PV is of another share than the others; its place is all that a row knows.
-    let row = encode(head, from, &accounts);
+    let row = encode_row(head, from, &accounts);
     for (pv, _, account) in &found {
         assert_eq!(account_in(&row, from, *pv), Ok((head, *account)));
     }

@@ -21,8 +21,7 @@ use sample::{
 };
 
 pub use account::Account;
-pub(crate) use row::encode;
-pub use row::{BrokenRow, Origin, RowHead, account_in};
+pub use row::{BrokenRow, Origin, RowHead, account_in, encode as encode_row};
 
 use crate::{
     acquire::{Shared, lock},
@@ -108,7 +107,7 @@ fn bytes(row: &Sample) -> Option<&[u8]> {
 }
 
 fn row(head: RowHead, from: Timestamp, accounts: &[(PvId, Account)]) -> Fact {
-    let value = Value::Array(Column::U8(encode(head, from, accounts)));
+    let value = Value::Array(Column::U8(encode_row(head, from, accounts)));
     Fact::Own(Sample { time: from, value, alarm: Alarm::default(), pulse: 0, stamp: None })
 }
 

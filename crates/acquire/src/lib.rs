@@ -30,6 +30,6 @@ mod writer;
 
 pub use acquire::{Acquire, Config};
 pub use control::{AddRequest, Added, Change, Control};
-pub use ledger::{Account, BrokenRow, Origin, RowHead, account_in};
+pub use ledger::{Account, BrokenRow, Origin, RowHead, account_in, encode_row};
 pub use policy::{Fits, Policies, Policy, PolicyError, Wishes};
 pub use status::{Connection, Counters, Status, Totals};

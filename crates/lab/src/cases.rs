@@ -3,6 +3,7 @@
 mod frames;
 mod half;
 mod ingest;
+mod ledger;
 mod many;
 mod queries;
 mod rivals;
@@ -59,6 +60,7 @@ pub(crate) const ALL: &[Case] = &[
     }),
     case("ten-years-bins", "1,000 bins of it", |bench| year::bins(bench, &year::TEN_YEARS)),
     case("live-150k", "memory of 150,000 PVs that send", many::live),
+    case("ledger-100k", "what the ledger of 100,000 PVs takes, beside their samples at 1 Hz", ledger::costs),
     case("million-write", "an archive of a million PVs", many::million_write),
     case("million-open", "the same, opened by a new process", many::million_open),
     case("frames-f64-1k", "1,000 floats of which the first changes", |bench| {

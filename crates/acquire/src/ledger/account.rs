@@ -53,7 +53,7 @@ impl Account {
     }
 
     /// What is usual: every update became a sample, and there is nothing else to tell.
-    pub(crate) fn usual(received: u64) -> Account {
+    pub fn usual(received: u64) -> Account {
         Account { received, stored: received, ..Account::default() }
     }
 

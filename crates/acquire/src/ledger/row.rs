@@ -49,7 +49,7 @@ pub struct RowHead {
 pub struct BrokenRow;
 
 /// Makes a row. The accounts are in the order of their PVs, which are all of one share; those without content may be left out.
-pub(crate) fn encode(head: RowHead, from: Timestamp, accounts: &[(PvId, Account)]) -> Vec<u8> {
+pub fn encode(head: RowHead, from: Timestamp, accounts: &[(PvId, Account)]) -> Vec<u8> {
     let flags = match head.origin {
         Origin::Counted => 0,
         Origin::Rebuilt => REBUILT,
