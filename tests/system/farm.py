@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from archiver import ROOT, clean_environment
+from ports import free_port
 
 
 def lab() -> Path:
@@ -40,6 +41,19 @@ class Farm:
     def pva_search_port(self) -> int:
         """The same by pvAccess."""
         return self.pva[0] if self.pva else 9
+
+    def environment(self) -> dict[str, str]:
+        """What confines clients of other people to it."""
+        return {
+            "EPICS_CA_ADDR_LIST": "127.0.0.1",
+            "EPICS_CA_AUTO_ADDR_LIST": "NO",
+            "EPICS_CA_SERVER_PORT": str(self.ca_port),
+            "EPICS_CA_MAX_ARRAY_BYTES": "10000000",
+            "EPICS_PVA_ADDR_LIST": f"127.0.0.1:{self.pva_search_port}",
+            "EPICS_PVA_AUTO_ADDR_LIST": "NO",
+            # A client listens at this one for beacons; the farm has its own for itself.
+            "EPICS_PVA_BROADCAST_PORT": str(free_port()),
+        }
 
     def end(self) -> dict[str, float]:
         """Lets it send what waits, and gives its counts by their names."""
