@@ -77,8 +77,9 @@ def test_a_leap_second_that_a_clock_repeats_loses_nothing(clocks: Clocks) -> Non
     # The first is older than the server's value of today, the fourth than the third.
     assert [row["values"] for row in rows if row.get("quality") == "backward"] == [1, 4]
     assert clocks.bins("K:leap", start, to, 3) == [1, 4, 1]
-    (told,) = [row for row in clocks.server.archive.ledger("K:leap") if row.received]
-    assert (told.stamps["backward"], told.stored, told.adds_up) == (2, told.received, True)
+    told = clocks.server.archive.ledger("K:leap")  # a row more where a minute has ended meanwhile
+    assert all(row.adds_up and row.stored == row.received for row in told)
+    assert sum(row.stamps["backward"] for row in told) == 2
 
 
 def test_wrong_stamps_are_kept_with_both_times_and_counted_by_reason(clocks: Clocks) -> None:
