@@ -346,7 +346,8 @@ fn a_configuration_goes_out_and_comes_in_again() {
     let archive = Archive::with_history();
     let told = |target: &str| archive.get(target).json();
     let put = |target: &str, body: &str| archive.post(target, "application/json", body.as_bytes());
-    let info = r#"{"pvName":"T:NEW","samplingMethod":"SCAN","samplingPeriod":"2.5","paused":"false","usePVAccess":"true"}"#;
+    let info =
+        r#"{"pvName":"T:NEW","samplingMethod":"SCAN","samplingPeriod":"2.5","paused":"false","usePVAccess":"true"}"#;
     assert_eq!(put("/mgmt/bpl/putPVTypeInfo?pv=T:NEW", info).status, 409);
     assert_eq!(put("/mgmt/bpl/putPVTypeInfo?pv=T:NEW&createnew=true", info).json()["paused"], "true");
     let taken = put("/mgmt/bpl/putPVTypeInfo?pv=T:NEW&override=true", info).json();
