@@ -3,6 +3,7 @@
 //! ```text
 //!   Request ──► samples   the sample in force at t0, then those of the range, as batches of one type
 //!   range, n ──► bins     count, min, max, means, std, first, last per bin, from summaries where a block or row lies in one bin
+//!   AlignRequest ──► aligned   several PVs on the times of a grid or of one of them: the value in force, on a line, of a pulse
 //!   Operator ──► reduced   what clients of the Archiver Appliance ask for: mean_60(PV), optimized_800(PV) …
 //! ```
 //!
@@ -10,6 +11,7 @@
 
 #![deny(missing_docs)]
 
+mod aligned;
 mod bins;
 mod edges;
 mod operators;
@@ -17,6 +19,10 @@ mod ranges;
 mod request;
 mod tally;
 
+pub use aligned::{
+    ALIGNED_PVS_MAX, ALIGNED_ROWS_MAX, AlignError, AlignRequest, AlignedColumn, AlignedRows, AlignedTable, Alignment,
+    Rows,
+};
 pub use bins::{Bin, Bins};
 pub use operators::{Operator, OperatorError, Reduced, Span};
 pub use ranges::Ranges;

@@ -21,6 +21,7 @@ use crate::{
     answer::Answer,
     app::App,
     call::Call,
+    compress::{Coding, coded},
     metrics::measured,
     refusal::{Code, Refusal},
     routes::{Method, ROUTES, Right, Route, allowed},
@@ -76,6 +77,7 @@ impl Dispatch {
     /// Answers one request, and counts it when the answer has been sent.
     pub(crate) async fn answer(self, mut request: Request) -> Response {
         let begun = Instant::now();
+        let coding = Coding::asked(request.method(), request.headers());
         let response = match self.tidied(&mut request) {
             Ok(()) => {
                 let mut router = self.router;
@@ -83,7 +85,7 @@ impl Dispatch {
             }
             Err(refusal) => refusal.into_response(),
         };
-        measured(self.app, begun, response)
+        measured(self.app, begun, coded(coding, response))
     }
 
     /// Checks the length of the URL and takes needless parts out of its path.

@@ -6,6 +6,7 @@
 //!   call       a request as handlers see it          refusal, answer   what they return
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
 //!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
+//!   compress   answers in gzip or zstd, for clients that ask for it
 //!   metrics    /metrics         ui           the web page
 //! ```
 //!
@@ -19,6 +20,7 @@ mod api;
 mod app;
 mod appliance;
 mod call;
+mod compress;
 mod dispatch;
 mod explain;
 mod formats;

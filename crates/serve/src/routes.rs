@@ -4,7 +4,7 @@ use axum::http::{header, request::Parts};
 
 use crate::{
     answer::Answer,
-    api::{at, bins, deletions, gaps, import, ledger, live, many, pvs, roster, samples, status},
+    api::{aligned, at, bins, deletions, gaps, import, ledger, live, many, pvs, roster, samples, status},
     appliance::{
         aliases, configuration, details, engine, losses, manage, measures, rates, reports, retrieval, search,
         status as appliance_status,
@@ -85,7 +85,7 @@ pub(crate) static ROUTES: &[Route] = &[
     delete("/api/v1/pvs/{pv}/aliases/{alias}", "Take one of its other names from a PV", roster::remove_alias),
     post("/api/v1/pvs/{pv}/pause", Operate, "Stop taking samples of a PV", pvs::pause),
     post("/api/v1/pvs/{pv}/resume", Operate, "Take samples of a PV again", pvs::resume),
-    get("/api/v1/pvs/{pv}/samples", "Samples of a range as JSON, CSV or Arrow", samples::show),
+    get("/api/v1/pvs/{pv}/samples", "Samples of a range as JSON, CSV, Arrow or numpy's file", samples::show),
     get("/api/v1/pvs/{pv}/bins", "A range reduced to bins, for drawing", bins::show),
     get("/api/v1/pvs/{pv}/gaps", "When nothing, or not everything, was recorded, and why", gaps::list),
     get("/api/v1/pvs/{pv}/ledger", "What became of every update, minute by minute", ledger::show),
@@ -93,6 +93,8 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/v1/pvs/{pv}/metadata", "Units, limits and labels with their history", gaps::metadata),
     get("/api/v1/samples", "Samples of several PVs in one answer", many::samples),
     post("/api/v1/samples", Read, "Samples of several PVs in one answer", many::samples),
+    get("/api/v1/aligned", "Several PVs on the same times", aligned::show),
+    post("/api/v1/aligned", Read, "Several PVs on the same times", aligned::show),
     get("/api/v1/at", "The values of many PVs at one time", at::show),
     post("/api/v1/at", Read, "The values of many PVs at one time", at::show),
     get("/api/v1/aliases", "All aliases with their PVs", roster::aliases),

@@ -1,5 +1,6 @@
 //! `/api/v1`: the archive's own API.
 
+pub(crate) mod aligned;
 pub(crate) mod at;
 pub(crate) mod bins;
 pub(crate) mod deletions;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use query::{Before, Request};
+use query::{Before, Request, Series};
 use sample::{Element, Metadata, PvEntry, TimeRange, Timestamp, ValueType};
 use serde_json::{Map, Value};
 
@@ -13,35 +13,39 @@ use crate::{
         arrow::{self, SamplesArrow},
         csv::SamplesCsv,
         json::SamplesJson,
-        metadata,
+        metadata, npy,
     },
-    refusal::Code,
+    refusal::{Code, Refusal},
 };
 
-/// The formats of samples and bins.
+/// The formats of bins, and of answers for several PVs.
 pub(crate) const FORMATS: [&str; 3] = ["json", "csv", "arrow"];
+/// The formats of samples.
+const FORMATS_OF_SAMPLES: [&str; 4] = ["json", "csv", "arrow", "npy"];
 
 /// `GET /pvs/{pv}/samples`
 pub(crate) fn show(call: &Call) -> Answer {
     let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
-    let format = call.word("format", &FORMATS, Code::UnknownFormat)?;
+    let format = call.word("format", &FORMATS_OF_SAMPLES, Code::UnknownFormat)?;
     let before = match call.word("before", &["true", "false"], Code::BadRequest)? {
         "true" => Before::Include,
         _ => Before::None,
     };
     let limit: Option<u64> = call.number("limit")?;
     let newest = call.metadata_at_end(entry.id, range)?;
-    let samples = call.app.query.samples(&Request { series: series.clone(), range, before });
+    let request = Request { series: series.clone(), range, before };
+    let samples = call.app.query.samples(&request);
     match format {
         "csv" => chunks(CSV, SamplesCsv::new(samples, limit)),
         "arrow" => {
-            let usual = match series.field {
-                None => newest.as_ref().and_then(|(_, metadata)| metadata.value_type),
-                Some(_) => call.app.query.last_before(&series, range.t1)?.map(|sample| sample.value.value_type()),
-            };
-            let usual = usual.unwrap_or(ValueType::scalar(Element::F64));
+            let usual = usual(call, &series, range, newest.as_ref())?;
             let stream = SamplesArrow::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;
             chunks(arrow::CONTENT_TYPE, stream)
+        }
+        "npy" => {
+            let usual = usual(call, &series, range, newest.as_ref())?;
+            let count = npy::Count::of(samples, usual, limit, || call.is_abandoned())?;
+            chunks(npy::CONTENT_TYPE, npy::SamplesNpy::new(call.app.query.samples(&request), count))
         }
         _ => {
             let mut head = head(&entry, range, newest.as_ref());
@@ -49,6 +53,20 @@ pub(crate) fn show(call: &Call) -> Answer {
             chunks(JSON, SamplesJson::new(head, samples, limit))
         }
     }
+}
+
+/// The type to announce where there are no samples.
+fn usual(
+    call: &Call,
+    series: &Series,
+    range: TimeRange,
+    newest: Option<&(Timestamp, Metadata)>,
+) -> Result<ValueType, Refusal> {
+    let known = match series.field {
+        None => newest.and_then(|(_, metadata)| metadata.value_type),
+        Some(_) => call.app.query.last_before(series, range.t1)?.map(|sample| sample.value.value_type()),
+    };
+    Ok(known.unwrap_or(ValueType::scalar(Element::F64)))
 }
 
 /// What an answer says before its data.

@@ -1,0 +1,113 @@
+//! `/api/v1/aligned`: several PVs on the same times, a row for each time.
+
+use std::time::Duration;
+
+use query::{ALIGNED_PVS_MAX, ALIGNED_ROWS_MAX, AlignRequest, Alignment, Rows};
+use sample::{Shape, TimeRange, ValueType};
+
+use super::many::{Named, known};
+use crate::{
+    answer::{Answer, CSV, JSON, chunks},
+    call::Call,
+    formats::{
+        arrow,
+        rows::{Heading, RowsArrow, RowsCsv, RowsJson},
+    },
+    refusal::{Code, Refusal},
+};
+
+/// Without a period there are so many rows.
+const ROWS_DEFAULT: u64 = 1000;
+/// How far from each other samples of one pulse may be stamped, if nothing else is said.
+const PULSE_TOLERANCE: Duration = Duration::from_secs(1);
+
+/// `GET` or `POST /aligned`
+pub(crate) fn show(call: &Call) -> Answer {
+    let (pvs, range) = (known(call)?, call.range()?);
+    let format = call.word("format", &super::samples::FORMATS, Code::UnknownFormat)?;
+    let with_severity = call.word("severity", &["false", "true"], Code::BadRequest)? == "true";
+    refuse_too_many(&pvs)?;
+    let alignment = match call.word("method", &["previous", "linear", "nearest", "pulse"], Code::BadRequest)? {
+        "linear" => Alignment::Linear,
+        "nearest" => Alignment::Nearest,
+        "pulse" => Alignment::Pulse,
+        _ => Alignment::Previous,
+    };
+    let tolerance = duration(call, "tolerance")?;
+    let tolerance = if alignment == Alignment::Pulse { tolerance.or(Some(PULSE_TOLERANCE)) } else { tolerance };
+    let rows = rows(call, range, alignment)?;
+    let series = pvs.iter().map(|pv| pv.series.clone()).collect();
+    let (types, table) = call.app.query.aligned(&AlignRequest { series, range, rows, alignment, tolerance })?;
+    refuse_what_is_no_column(&pvs, &types)?;
+    if alignment == Alignment::Linear {
+        refuse_texts(call, &pvs, range)?;
+    }
+    let names = pvs.into_iter().map(|pv| pv.name).collect();
+    let heading = Heading { names, types, range, with_severity };
+    match format {
+        "csv" => chunks(CSV, RowsCsv::new(heading, table)),
+        "arrow" => chunks(arrow::CONTENT_TYPE, RowsArrow::new(heading, table)?),
+        _ => chunks(JSON, RowsJson::new(heading, table)),
+    }
+}
+
+fn refuse_too_many(pvs: &[Named]) -> Result<(), Refusal> {
+    let count = pvs.len();
+    if count > ALIGNED_PVS_MAX {
+        let message = format!("{count} PVs were asked for, at most {ALIGNED_PVS_MAX} can be aligned in one answer");
+        return Err(Refusal::new(Code::TooLarge, message).hint("ask for fewer at a time"));
+    }
+    Ok(())
+}
+
+/// On which times.
+fn rows(call: &Call, range: TimeRange, alignment: Alignment) -> Result<Rows, Refusal> {
+    let (period, times_of) = (duration(call, "period")?, call.query.get("times_of"));
+    match (period, times_of) {
+        (Some(_), Some(_)) => Err(Refusal::new(Code::BadRequest, "give either period= or times_of=, not both")),
+        (None, Some(name)) => Ok(Rows::Of(call.named(name, None)?.1)),
+        _ if alignment == Alignment::Pulse => {
+            let message = "method=pulse needs times_of=, the PV whose pulse ids are looked for";
+            Err(Refusal::new(Code::BadRequest, message))
+        }
+        (period, None) => {
+            let length = range.t1.nanos().abs_diff(range.t0.nanos());
+            let period = period.unwrap_or(Duration::from_nanos((length / ROWS_DEFAULT).max(1)));
+            let count = u128::from(length) / period.as_nanos().max(1);
+            if count > u128::from(ALIGNED_ROWS_MAX) {
+                let message = format!("{count} rows were asked for, at most {ALIGNED_ROWS_MAX} are possible");
+                return Err(Refusal::new(Code::TooLarge, message).hint("take a longer period, or a shorter range"));
+            }
+            Ok(Rows::Every(period))
+        }
+    }
+}
+
+/// A length of time in seconds, to the nanosecond.
+fn duration(call: &Call, name: &str) -> Result<Option<Duration>, Refusal> {
+    let Some(seconds) = call.number::<f64>(name)? else { return Ok(None) };
+    let length = Duration::try_from_secs_f64(seconds).ok().filter(|length| !length.is_zero());
+    let refusal = || Refusal::new(Code::BadRequest, format!("{name} is {seconds}, expected seconds, at least 1e-9"));
+    length.map(Some).ok_or_else(refusal)
+}
+
+fn refuse_what_is_no_column(pvs: &[Named], types: &[ValueType]) -> Result<(), Refusal> {
+    for (pv, value_type) in pvs.iter().zip(types) {
+        if value_type.shape == Shape::Array || value_type.element == sample::Element::Structure {
+            let message = format!("{} holds {value_type}, of which there is no value for each row", pv.name);
+            return Err(Refusal::new(Code::BadRequest, message).hint("leave it out, or name one of its fields"));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_texts(call: &Call, pvs: &[Named], range: TimeRange) -> Result<(), Refusal> {
+    for pv in pvs {
+        let newest = call.app.query.last_before(&pv.series, range.t1)?.map(|sample| sample.value.value_type());
+        if let Some(value_type) = newest.filter(|value_type| !value_type.is_numeric_scalar()) {
+            let message = format!("{} holds {value_type}, between which no lines are drawn", pv.name);
+            return Err(Refusal::new(Code::BadRequest, message).hint("take method=previous or nearest"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,279 @@
+//! Rows of several PVs on the same times, as JSON, CSV and one Arrow stream.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt8Array, make_array};
+use arrow_buffer::NullBuffer;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
+use axum::body::Bytes;
+use query::{AlignError, AlignedColumn, AlignedRows, AlignedTable};
+use sample::{Column, TimeRange, ValueType};
+
+use super::{
+    arrow::{times, values},
+    csv::{put_field, put_value},
+    value::{Dialect, put, put_json, put_list},
+};
+use crate::refusal::{Code, Refusal};
+
+/// What an answer says before its rows.
+pub(crate) struct Heading {
+    pub(crate) names: Vec<String>,
+    pub(crate) types: Vec<ValueType>,
+    pub(crate) range: TimeRange,
+    pub(crate) with_severity: bool,
+}
+
+/// Why rows end early.
+#[derive(Debug)]
+pub(crate) enum Error {
+    Align(AlignError),
+    Arrow(ArrowError),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Align(error) => write!(f, "{error}"),
+            Error::Arrow(error) => write!(f, "the Arrow stream cannot be written: {error}"),
+        }
+    }
+}
+
+impl From<AlignError> for Error {
+    fn from(error: AlignError) -> Error {
+        Error::Align(error)
+    }
+}
+
+impl From<ArrowError> for Error {
+    fn from(error: ArrowError) -> Error {
+        Error::Arrow(error)
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        match error {
+            Error::Align(AlignError::Query(error)) => error.into(),
+            Error::Align(_) => Refusal::new(Code::Conflict, error.to_string()),
+            Error::Arrow(_) => Refusal::new(Code::Internal, error.to_string()),
+        }
+    }
+}
+
+/// `{"from", "to", "pvs", "types", "chunks": [{"seconds", "nanos", "values": [[…], …], "severity"?: [[…], …]}]}`
+pub(crate) struct RowsJson {
+    heading: Heading,
+    table: AlignedTable,
+    chunks: usize,
+    ended: bool,
+}
+
+impl RowsJson {
+    pub(crate) fn new(heading: Heading, table: AlignedTable) -> RowsJson {
+        RowsJson { heading, table, chunks: 0, ended: false }
+    }
+
+    fn put_head(&self, out: &mut Vec<u8>) {
+        let types: Vec<String> = self.heading.types.iter().map(ToString::to_string).collect();
+        let TimeRange { t0, t1 } = self.heading.range;
+        out.extend_from_slice(format!("{{\"from\":\"{t0}\",\"to\":\"{t1}\",\"pvs\":").as_bytes());
+        put_json(out, &self.heading.names);
+        out.extend_from_slice(b",\"types\":");
+        put_json(out, &types);
+        out.extend_from_slice(b",\"chunks\":[");
+    }
+}
+
+impl Iterator for RowsJson {
+    type Item = Result<Bytes, Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, Error>> {
+        if self.ended {
+            return None;
+        }
+        let mut out = Vec::new();
+        if self.chunks == 0 {
+            self.put_head(&mut out);
+        }
+        match self.table.next() {
+            Some(Ok(rows)) => {
+                out.extend_from_slice(if self.chunks == 0 { b"\n" } else { b",\n" });
+                self.chunks += 1;
+                put_chunk(&mut out, &rows, self.heading.with_severity);
+            }
+            Some(Err(error)) => {
+                self.ended = true;
+                return Some(Err(error.into()));
+            }
+            None => {
+                self.ended = true;
+                out.extend_from_slice(b"]}\n");
+            }
+        }
+        Some(Ok(out.into()))
+    }
+}
+
+fn put_chunk(out: &mut Vec<u8>, rows: &AlignedRows, with_severity: bool) {
+    out.extend_from_slice(b"{\"seconds\":");
+    put_list(out, rows.times.iter(), |out, time| put_json(out, &time.seconds_and_nanos().0));
+    out.extend_from_slice(b",\"nanos\":");
+    put_list(out, rows.times.iter(), |out, time| put_json(out, &time.seconds_and_nanos().1));
+    out.extend_from_slice(b",\"values\":");
+    put_list(out, rows.columns.iter(), |out, column| {
+        put_list(out, 0..column.present.len(), |out, row| match column.present[row] {
+            true => put(out, &column.values, row, Dialect::Exact),
+            false => out.extend_from_slice(b"null"),
+        });
+    });
+    if with_severity {
+        out.extend_from_slice(b",\"severity\":");
+        put_list(out, rows.columns.iter(), |out, column| {
+            let severities = column.severities.iter().zip(&column.present);
+            put_list(out, severities, |out, (severity, present)| {
+                put_json(out, &present.then_some(*severity as u8));
+            });
+        });
+    }
+    out.push(b'}');
+}
+
+/// A line each; fields are empty where there is no value.
+pub(crate) struct RowsCsv {
+    heading: Heading,
+    table: AlignedTable,
+    begun: bool,
+}
+
+impl RowsCsv {
+    pub(crate) fn new(heading: Heading, table: AlignedTable) -> RowsCsv {
+        RowsCsv { heading, table, begun: false }
+    }
+
+    fn put_head(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"time");
+        for name in &self.heading.names {
+            out.push(b',');
+            put_field(out, name);
+            if self.heading.with_severity {
+                out.push(b',');
+                put_field(out, &format!("{name}.severity"));
+            }
+        }
+        out.push(b'\n');
+    }
+
+    fn put_rows(&self, out: &mut Vec<u8>, rows: &AlignedRows) {
+        for (row, time) in rows.times.iter().enumerate() {
+            out.extend_from_slice(time.to_string().as_bytes());
+            for AlignedColumn { values, present, severities } in &rows.columns {
+                out.push(b',');
+                if present[row] {
+                    put_value(out, values, row);
+                }
+                if self.heading.with_severity {
+                    out.push(b',');
+                    let severity = present[row].then(|| (severities[row] as u8).to_string());
+                    out.extend_from_slice(severity.unwrap_or_default().as_bytes());
+                }
+            }
+            out.push(b'\n');
+        }
+    }
+}
+
+impl Iterator for RowsCsv {
+    type Item = Result<Bytes, Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, Error>> {
+        let mut out = Vec::new();
+        if !std::mem::replace(&mut self.begun, true) {
+            self.put_head(&mut out);
+        }
+        match self.table.next() {
+            Some(Ok(rows)) => self.put_rows(&mut out, &rows),
+            Some(Err(error)) => return Some(Err(error.into())),
+            None => return (!out.is_empty()).then(|| Ok(out.into())),
+        }
+        Some(Ok(out.into()))
+    }
+}
+
+/// Columns of the PVs' own types, null where there is no value.
+pub(crate) struct RowsArrow {
+    table: AlignedTable,
+    schema: Arc<Schema>,
+    writer: StreamWriter<Vec<u8>>,
+    with_severity: bool,
+    ended: bool,
+}
+
+impl RowsArrow {
+    pub(crate) fn new(heading: Heading, table: AlignedTable) -> Result<RowsArrow, Error> {
+        let mut fields = vec![Field::new("time", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), false)];
+        for (name, value_type) in heading.names.iter().zip(&heading.types) {
+            let empty = values(&Column::new(*value_type));
+            let facts = HashMap::from([("type".to_owned(), value_type.to_string())]);
+            fields.push(Field::new(name, empty.data_type().clone(), true).with_metadata(facts));
+            if heading.with_severity {
+                fields.push(Field::new(format!("{name}.severity"), DataType::UInt8, true));
+            }
+        }
+        let TimeRange { t0, t1 } = heading.range;
+        let facts = HashMap::from([("from".to_owned(), t0.to_string()), ("to".to_owned(), t1.to_string())]);
+        let schema = Arc::new(Schema::new(fields).with_metadata(facts));
+        let writer = StreamWriter::try_new(Vec::new(), &schema)?;
+        Ok(RowsArrow { table, schema, writer, with_severity: heading.with_severity, ended: false })
+    }
+
+    fn chunk(&mut self) -> Result<Bytes, Error> {
+        match self.table.next().transpose()? {
+            Some(rows) => {
+                let mut columns = vec![times(rows.times.iter().copied())];
+                for column in &rows.columns {
+                    columns.push(with_nulls(column)?);
+                    if self.with_severity {
+                        let rows = column.severities.iter().zip(&column.present);
+                        let severities = rows.map(|(severity, present)| present.then_some(*severity as u8));
+                        columns.push(Arc::new(severities.collect::<UInt8Array>()));
+                    }
+                }
+                self.writer.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)?;
+            }
+            None => {
+                self.ended = true;
+                self.writer.finish()?;
+            }
+        }
+        Ok(std::mem::take(self.writer.get_mut()).into())
+    }
+}
+
+fn with_nulls(column: &AlignedColumn) -> Result<ArrayRef, ArrowError> {
+    if column.present.iter().all(|present| *present) {
+        return Ok(values(&column.values));
+    }
+    if let Column::String(texts) = &column.values {
+        let texts = texts.iter().zip(&column.present).map(|(text, present)| present.then_some(text));
+        return Ok(Arc::new(texts.collect::<StringArray>()));
+    }
+    let nulls = NullBuffer::from(column.present.as_slice());
+    let data = values(&column.values).to_data().into_builder().nulls(Some(nulls)).build()?;
+    Ok(make_array(data))
+}
+
+impl Iterator for RowsArrow {
+    type Item = Result<Bytes, Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, Error>> {
+        if self.ended {
+            return None;
+        }
+        let chunk = self.chunk();
+        self.ended |= chunk.is_err();
+        Some(chunk)
+    }
+}
