@@ -110,6 +110,12 @@ class Pvark:
         finally:
             connection.close()
 
+    def take(self, pv: str, value_type: str, lines: str) -> None:
+        """Imports samples of the past."""
+        path = f"/api/v1/pvs/{pv}/import?import={pv}&part={value_type}&type={value_type}"
+        status, _, body = self.request("POST", path, lines.encode())
+        assert status == 200, (status, body)
+
     def json(self, path: str) -> Any:
         """The answer to a GET, which must succeed."""
         status, _, body = self.request("GET", path)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,13 +48,26 @@ def answering(status: int, body: bytes, length: int | None = None) -> Iterator[t
         server.server_close()
 
 
+def awaited(archive: pvark.Archiver) -> pvark.AsyncArchiver:
+    return pvark.AsyncArchiver(archive._http.url, timeout=20)
+
+
 def test_names_and_times_arrive_as_they_were_given() -> None:
-    with answering(200, b'{"pv":"A","chunks":[]}') as (archive, asked):
-        archive.get("LAB:{1}/x?y", "2026-11-21T08:00:00+01:00", "2026-11-21T09:00:00Z", before=True)
+    with answering(200, b'{"gaps":[]}') as (archive, asked):
+        archive.gaps("LAB:{1}/x?y", "2026-11-21T08:00:00+01:00", "2026-11-21T09:00:00Z")
     url = urlsplit(asked[0].removeprefix("GET "))
-    assert url.path == "/api/v1/pvs/LAB:%7B1%7D%2Fx%3Fy/samples"
-    query = {"from": ["2026-11-21T08:00:00+01:00"], "to": ["2026-11-21T09:00:00Z"], "before": ["true"]}
-    assert parse_qs(url.query) == query
+    assert url.path == "/api/v1/pvs/LAB:%7B1%7D%2Fx%3Fy/gaps"
+    assert parse_qs(url.query) == {"from": ["2026-11-21T08:00:00+01:00"], "to": ["2026-11-21T09:00:00Z"]}
+
+
+def test_few_names_stand_in_the_url_and_many_in_the_body() -> None:
+    answer = b'{"time":"2026-11-21T08:00:00Z","pvs":[],"unknown":[]}'
+    with answering(200, answer) as (archive, asked):
+        archive.at(["A&b", "C"])
+        archive.at([f"P{index}" for index in range(21)], "2026-11-21T08:00:00Z")
+    assert asked[0] == "GET /api/v1/at?pv=A%26b&pv=C"
+    assert asked[1] == "POST /api/v1/at?time=2026-11-21T08%3A00%3A00Z"
+    assert len(json.loads(asked[2])) == 21
 
 
 def test_adding_sends_the_method_only_when_asked() -> None:
@@ -93,9 +109,53 @@ def test_nobody_there_is_a_failed_connection() -> None:
         archive.status()
 
 
-def test_an_answer_that_breaks_off_is_a_failed_connection() -> None:
-    with answering(200, b'{"pv":', length=100) as (archive, _), pytest.raises(pvark.ConnectionFailed, match="middle"):
-        archive.get("X")
+def stream_of(values: list[float], **facts: str) -> bytes:
+    pyarrow = pytest.importorskip("pyarrow")
+    times = pyarrow.array(range(len(values)), pyarrow.timestamp("ns", "UTC"))
+    schema = pyarrow.schema({"time": times.type, "value": pyarrow.float64()}, facts)
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, schema) as writer:
+        writer.write(pyarrow.record_batch([times, pyarrow.array(values)], schema=schema))
+    return bytes(sink.getvalue())
+
+
+def test_answers_that_break_off_anywhere_are_told_as_such() -> None:
+    whole = stream_of([1.5, 2.5], pv="X", type="f64")
+    with answering(200, whole) as (archive, _):
+        assert archive.get("X").values.tolist() == asyncio.run(awaited(archive).get("X")).values.tolist() == [1.5, 2.5]
+    for kept in (0, 3, 8, 100, len(whole) - 8, len(whole) - 1):
+        # With a length that was announced and not kept, and without one.
+        for length in (len(whole), None):
+            with answering(200, whole[:kept], length) as (archive, _):
+                with pytest.raises(pvark.BrokenOff, match="middle"):
+                    archive.get("X")
+                with pytest.raises(pvark.BrokenOff, match="middle"):
+                    asyncio.run(awaited(archive).get("X"))
+
+
+def test_an_answer_in_json_that_breaks_off_is_a_failed_connection() -> None:
+    with answering(200, b'{"pv":', length=100) as (archive, _):
+        with pytest.raises(pvark.ConnectionFailed, match="middle"):
+            archive.gaps("X")
+        with pytest.raises(pvark.ConnectionFailed, match="middle"):
+            asyncio.run(awaited(archive).gaps("X"))
+
+
+def test_bytes_that_are_no_arrow_stream_are_an_unexpected_answer() -> None:
+    whole = stream_of([1.5, 2.5], pv="X", type="f64")
+    for place in range(0, len(whole), 7):
+        spoilt = whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1 :]
+        with answering(200, spoilt) as (archive, _), contextlib.suppress(pvark.UnexpectedAnswer, pvark.BrokenOff):
+            archive.get("X")
+
+
+def test_silence_is_told_as_such() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(pvark.TimedOut, match="within 0.2 s"):
+            pvark.Archiver(url, timeout=0.2).status()
+        with pytest.raises(pvark.TimedOut, match="silent for 0.2 s"):
+            asyncio.run(pvark.AsyncArchiver(url, timeout=0.2).status())
 
 
 def test_live_gives_samples_and_changes_of_state_and_skips_comments() -> None:

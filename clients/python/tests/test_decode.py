@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import pytest
-from pvark import _decode
+from pvark import _columns, _decode
 from pvark._models import Samples
 from pvark._times import to_iso
 
@@ -43,7 +43,7 @@ def test_what_is_not_a_number_comes_as_text_and_becomes_one() -> None:
 @pytest.mark.parametrize("type_name", ["bool", "i8", "u8", "i16", "u16", "i32", "u32", "f32", "enum"])
 def test_each_type_keeps_its_width(type_name: str) -> None:
     values = decode(chunk(type_name, [0, 1])).values
-    assert values.dtype == _decode.DTYPES[type_name]
+    assert values.dtype == _columns.DTYPES[type_name]
     assert values.tolist() == [0, 1]
 
 
@@ -126,7 +126,7 @@ def test_every_kind_of_moment_becomes_iso_8601_in_utc() -> None:
 def test_pandas_gets_a_time_index_with_nanoseconds() -> None:
     pandas = pytest.importorskip("pandas")
     samples = decode(chunk("f64", [1.0, 2.0]))
-    frame = samples.frame()
+    frame = samples.to_pandas()
     assert frame.index[0].value == 1_795_000_000_999_999_999
     assert frame["value"].tolist() == [1.0, 2.0]
     assert to_iso(pandas.Timestamp(1_795_000_000_999_999_999, tz="UTC")) == "2026-11-18T11:06:40.999999999Z"

@@ -1,13 +1,15 @@
-"""Reads a pvark archive of EPICS process variables into numpy.
+"""Reads a pvark archive of EPICS process variables into numpy, pandas, polars or xarray, with and without `await`.
 
 >>> archive = pvark.Archiver("http://127.0.0.1:17665")
 >>> samples = archive.get("DEMO:BEAM:CURRENT", timedelta(minutes=-10))
 >>> samples.times, samples.values
 """
 
+from ._aio import AsyncArchiver
 from ._client import Archiver
 from ._errors import (
     BadRequest,
+    BrokenOff,
     Conflict,
     ConnectionFailed,
     Forbidden,
@@ -15,6 +17,7 @@ from ._errors import (
     Refused,
     ServerFailed,
     StoreRefused,
+    TimedOut,
     TooLarge,
     UnexpectedAnswer,
     UnknownPv,
@@ -22,29 +25,36 @@ from ._errors import (
 from ._models import (
     SEVERITIES,
     Account,
+    Aligned,
     Bins,
     Explanation,
     Gap,
+    ManySamples,
     Metadata,
     Pv,
     Reason,
     Samples,
     Status,
     Update,
+    ValuesAt,
 )
 from ._times import Moment
 
 __all__ = [
     "SEVERITIES",
     "Account",
+    "Aligned",
     "Archiver",
+    "AsyncArchiver",
     "BadRequest",
     "Bins",
+    "BrokenOff",
     "Conflict",
     "ConnectionFailed",
     "Explanation",
     "Forbidden",
     "Gap",
+    "ManySamples",
     "Metadata",
     "Moment",
     "Pv",
@@ -55,8 +65,10 @@ __all__ = [
     "ServerFailed",
     "Status",
     "StoreRefused",
+    "TimedOut",
     "TooLarge",
     "UnexpectedAnswer",
     "UnknownPv",
     "Update",
+    "ValuesAt",
 ]

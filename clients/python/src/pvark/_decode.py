@@ -2,52 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ._arrow import Column, Stream
+from ._columns import NOTHING, column, objects
 from ._errors import UnexpectedAnswer
-from ._models import Account, Bins, Explanation, Gap, Metadata, Pv, Reason, Samples, Status
+from ._models import (
+    Account,
+    Aligned,
+    Bins,
+    Explanation,
+    Gap,
+    Metadata,
+    Pv,
+    Reason,
+    Samples,
+    Status,
+    ValuesAt,
+)
 from ._times import TimeArray, from_iso, from_parts, maybe_from_iso
-
-DTYPES: dict[str, type[np.generic]] = {
-    "bool": np.bool_,
-    "i8": np.int8,
-    "u8": np.uint8,
-    "i16": np.int16,
-    "u16": np.uint16,
-    "i32": np.int32,
-    "u32": np.uint32,
-    "i64": np.int64,
-    "u64": np.uint64,
-    "f32": np.float32,
-    "f64": np.float64,
-    "enum": np.int32,
-}
-
-
-def column(type_name: str, values: Sequence[Any]) -> npt.NDArray[Any]:
-    """The values of one type. Numbers too large for JSON come as texts, and so do NaN and the infinities."""
-    if type_name.endswith("[]"):
-        return objects([column(type_name[:-2], value) for value in values])
-    dtype = DTYPES.get(type_name)
-    if dtype is None:
-        return objects(values)
-    if dtype in (np.int64, np.uint64):
-        values = [int(value) for value in values]
-    elif dtype in (np.float32, np.float64):
-        values = [float(value) for value in values]
-    return np.array(values, dtype=dtype)
-
-
-def objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
-    """A column of anything, one object a row even if all rows are arrays of equal length."""
-    array = np.empty(len(values), dtype=object)
-    for index, value in enumerate(values):
-        array[index] = value
-    return array
 
 
 def samples(answer: Mapping[str, Any]) -> Samples:
@@ -77,6 +55,113 @@ def samples(answer: Mapping[str, Any]) -> Samples:
         truncated=bool(answer.get("truncated", False)),
         damage=tuple(answer.get("damage", ())),
     )
+
+
+def many_samples(found: Sequence[Stream]) -> dict[str, Samples]:
+    """The streams of `/samples`: one after another, several of a PV that changes its type."""
+    parts: dict[str, list[Stream]] = {}
+    for stream in found:
+        parts.setdefault(_fact(stream, "pv"), []).append(stream)
+    return {pv: _samples_of(pv, streams) for pv, streams in parts.items()}
+
+
+def _samples_of(pv: str, streams: list[Stream]) -> Samples:
+    told = [stream.facts for stream in streams]
+    full = [stream for stream in streams if len(stream)]
+    types = list(dict.fromkeys(_fact(stream, "type") for stream in full))
+
+    def joined(name: str, dtype: Any) -> npt.NDArray[Any]:
+        columns = [stream.columns[name].finished() if name in stream.columns else None for stream in full]
+        if all(column is None for column in columns):
+            return np.zeros(sum(map(len, full)), dtype)
+        pairs = zip(columns, full, strict=True)
+        rows = [np.zeros(len(stream), dtype) if column is None else column for column, stream in pairs]
+        if name == "value" and len(types) > 1:
+            rows = [objects(list(column)) for column in rows]
+        return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+    try:
+        noted = json.loads(told[-1].get("metadata", "null"))
+        damage = json.loads(told[-1].get("damage", "[]"))
+    except ValueError as error:
+        raise UnexpectedAnswer(f"what the answer says of {pv} is no JSON: {error}") from error
+    no_messages = all("message" not in stream.columns for stream in full)
+    rows = sum(map(len, full))
+    return Samples(
+        pv=pv,
+        type=", ".join(types) or None,
+        times=joined("time", "datetime64[ns]"),
+        values=joined("value", float),
+        severity=joined("severity", np.uint8),
+        status=joined("status", np.uint16),
+        message=np.broadcast_to(NOTHING, rows) if no_messages else _none_for_zero(joined("message", object)),
+        pulse=joined("pulse", np.uint64),
+        metadata=metadata(noted),
+        truncated=told[-1].get("truncated") == "true",
+        damage=tuple(damage),
+    )
+
+
+def _none_for_zero(messages: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+    messages[[not isinstance(message, str) for message in messages]] = None
+    return messages
+
+
+def _fact(stream: Stream, name: str) -> str:
+    fact = stream.facts.get(name)
+    if fact is None:
+        raise UnexpectedAnswer(f"a stream does not say its {name}")
+    return fact
+
+
+def values_at(answer: Mapping[str, Any]) -> ValuesAt:
+    """The answer of `/at`."""
+    rows = answer["pvs"]
+    return ValuesAt(
+        time=from_iso(answer["time"]),
+        pvs=[row["pv"] for row in rows],
+        times=np.array([(row["time"] or "NaT").removesuffix("Z") for row in rows], "datetime64[ns]"),
+        values=objects([column(row["type"], [row["value"]])[0] if row["time"] else None for row in rows]),
+        types=[row.get("type") for row in rows],
+        severity=np.array([row.get("severity", 3) for row in rows], np.uint8),
+        status=np.array([row.get("status", 0) for row in rows], np.uint16),
+        unknown=tuple(answer["unknown"]),
+    )
+
+
+def aligned(names: Sequence[str], found: Sequence[Stream]) -> Aligned:
+    """The stream of `/aligned`: a column for each PV, and one for its severity."""
+    if len(found) != 1 or "time" not in found[0].columns:
+        raise UnexpectedAnswer("the answer is not one table")
+    columns = found[0].columns
+    missing = [name for name in names if name not in columns or f"{name}.severity" not in columns]
+    if missing:
+        raise UnexpectedAnswer(f"the answer says nothing of {', '.join(missing[:5])}")
+    return Aligned(
+        times=columns["time"].finished(),
+        values={name: _with_none(columns[name]) for name in names},
+        severity={name: _no_value_is_invalid(columns[f"{name}.severity"]) for name in names},
+    )
+
+
+def _with_none(column: Column) -> npt.NDArray[Any]:
+    """NaN where there is no number, None where there is nothing else."""
+    rows, is_null = column.finished(), column.is_null
+    if is_null is None or not is_null.any():
+        return rows
+    if rows.dtype.kind == "f":
+        rows[is_null] = np.nan
+        return rows
+    rows = rows.astype(object)
+    rows[is_null] = None
+    return rows
+
+
+def _no_value_is_invalid(column: Column) -> npt.NDArray[np.uint8]:
+    rows = column.finished()
+    if column.is_null is not None:
+        rows[column.is_null] = 3
+    return rows
 
 
 def bins(answer: Mapping[str, Any]) -> Bins:

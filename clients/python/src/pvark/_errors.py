@@ -11,6 +11,14 @@ class ConnectionFailed(PvarkError):
     """The archiver could not be reached, or the connection broke."""
 
 
+class TimedOut(ConnectionFailed):
+    """The archiver said nothing for as long as `timeout`."""
+
+
+class BrokenOff(ConnectionFailed):
+    """The answer ended before its end: what came of it is not whole, and none of it is given."""
+
+
 class UnexpectedAnswer(PvarkError):
     """Something answered, but not as an archiver does."""
 

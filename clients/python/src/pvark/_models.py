@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from . import _frames
 from ._table import table
 from ._times import TimeArray
 
@@ -61,21 +62,107 @@ class Samples:
         names = self.metadata.labels
         return [names[index] if 0 <= index < len(names) else str(index) for index in map(int, self.values)]
 
-    def frame(self) -> Any:
+    def to_pandas(self) -> Any:
         """A pandas DataFrame with times as its index; needs pandas."""
-        import pandas
+        return _frames.pandas_of(self.times, self._columns())
 
-        columns = {"value": list(self.values) if self.values.dtype == object else self.values}
-        return pandas.DataFrame(
-            columns | {"severity": self.severity, "status": self.status},
-            index=pandas.DatetimeIndex(self.times, tz="UTC", name="time"),
-        )
+    def to_polars(self) -> Any:
+        """A polars DataFrame; needs polars."""
+        return _frames.polars_of(self.times, self._columns())
+
+    def to_xarray(self) -> Any:
+        """An xarray DataArray over `time`, with severity and status as coordinates; needs xarray."""
+        return _frames.xarray_of(self)
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        return {"value": self.values, "severity": self.severity, "status": self.status}
 
     def __repr__(self) -> str:
         words = [self.pv, self.type or "no type", self.metadata.units or "", f"{len(self):,} samples", *self.damage]
         title = "  ".join(word for word in words if word)
         severities = [SEVERITIES[min(number, 4)] for number in self.severity]
         return table(title, {"time": self.times, "value": self.values, "severity": severities})
+
+
+class ManySamples(dict[str, Samples]):
+    """The samples of several PVs, by name and in the order in which they were asked for."""
+
+    def to_pandas(self) -> Any:
+        """One pandas DataFrame, indexed by PV and time; needs pandas."""
+        return _frames.pandas_of_many(self)
+
+    def to_polars(self) -> Any:
+        """One polars DataFrame with the name of the PV in a column; needs polars. Values of different types get the
+        type that holds all of them."""
+        return _frames.polars_of_many(self)
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset with a variable for each PV, over times of its own (`time:NAME`); needs xarray."""
+        return _frames.xarray_of_many(self)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}  {one.type or 'no type'}  {len(one):,} samples" for name, one in self.items())
+
+
+@dataclass(frozen=True, eq=False)
+class ValuesAt:
+    """The values of many PVs at one time, in columns of equal length."""
+
+    time: np.datetime64
+    pvs: list[str]
+    times: TimeArray
+    """When each value came; NaT where there was none yet."""
+    values: npt.NDArray[np.object_]
+    """Each of its PV's own type; None where there was none yet."""
+    types: list[str | None]
+    severity: npt.NDArray[np.uint8]
+    status: npt.NDArray[np.uint16]
+    unknown: tuple[str, ...]
+    """Names that no PV of the archive has."""
+
+    def __len__(self) -> int:
+        return len(self.pvs)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The values by name."""
+        return dict(zip(self.pvs, self.values, strict=True))
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with names as its index; needs pandas."""
+        return _frames.pandas_at(self)
+
+    def __repr__(self) -> str:
+        title = "  ".join([f"{self.time}Z", f"{len(self):,} PVs"])
+        return table(title, {"pv": self.pvs, "time": self.times, "value": self.values})
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """Several PVs on the same times: a table with a row for each time."""
+
+    times: TimeArray
+    values: dict[str, npt.NDArray[Any]]
+    """Floats with NaN, or objects with None, where there is no value."""
+    severity: dict[str, npt.NDArray[np.uint8]]
+    """Of each value; INVALID (3) where there is none."""
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a column for each PV; needs pandas."""
+        return _frames.pandas_of(self.times, self.values)
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame with a column for each PV; needs polars."""
+        return _frames.polars_of(self.times, self.values)
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset with a variable for each PV over `time`; needs xarray."""
+        return _frames.dataset_of(self.times, self.values)
+
+    def __repr__(self) -> str:
+        return table(f"{len(self):,} times", {"time": self.times} | self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,14 +198,22 @@ class Bins:
     def __len__(self) -> int:
         return len(self.start)
 
-    def frame(self) -> Any:
+    def to_pandas(self) -> Any:
         """A pandas DataFrame with the start of each bin as its index; needs pandas."""
-        import pandas
+        return _frames.pandas_of(self.start, self._columns(), "start")
 
+    def to_polars(self) -> Any:
+        """A polars DataFrame; needs polars."""
+        return _frames.polars_of(self.start, self._columns(), "start")
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset over `start`; needs xarray."""
+        return _frames.dataset_of(self.start, self._columns(), "start", {"pv": self.pv})
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
         means = ("mean", "std", "time_weighted_mean", "covered")
         names = ("count", "min", "max", *means, "first", "last", "severity", "nan", "invalid")
-        index = pandas.DatetimeIndex(self.start, tz="UTC", name="start")
-        return pandas.DataFrame({name: getattr(self, name) for name in names}, index=index)
+        return {name: getattr(self, name) for name in names}
 
     def __repr__(self) -> str:
         title = "  ".join([self.pv, f"{len(self):,} bins", *self.damage])

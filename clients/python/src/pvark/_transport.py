@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+import socket
+from collections.abc import Iterator
 from http.client import HTTPException, HTTPResponse
-from typing import Any
+from typing import Any, TypeVar, cast
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
-from ._errors import ConnectionFailed, PvarkError, UnexpectedAnswer, refused
+from ._arrow import Bytes, Want
+from ._asking import Question, Talk, broken_off, drive, error_of, headers
+from ._errors import ConnectionFailed, TimedOut
+
+T = TypeVar("T")
 
 BROKEN = (OSError, HTTPException)
 
@@ -22,57 +25,88 @@ class Transport:
         self.url = url.rstrip("/")
         self.timeout = timeout
 
-    def json(self, method: str, path: str, query: Mapping[str, object] | None = None, body: object = None) -> Any:
-        """The answer to one request, read whole."""
-        text = self.read(method, path, query or {}, None if body is None else json.dumps(body).encode())
+    def talk(self, talk: Talk[T]) -> T:
+        """Asks until all is said."""
+        answer: Any = None
         try:
-            return json.loads(text)
-        except ValueError as error:
-            raise UnexpectedAnswer(f"{self.url}{path} did not answer in JSON: {text[:80]!r}") from error
+            while True:
+                answer = self.ask(talk.send(answer))
+        except StopIteration as end:
+            return cast(T, end.value)
 
-    def read(self, method: str, path: str, query: Mapping[str, object], data: bytes | None = None) -> bytes:
-        """The bytes of the answer to one request."""
-        with self._open(method, path, query, data) as answer:
-            try:
-                return answer.read()
-            except BROKEN as error:
-                raise ConnectionFailed(f"{self.url} stopped in the middle of its answer: {error}") from error
+    def ask(self, question: Question[T]) -> T:
+        """The answer to one request."""
+        reading = question.reading()
+        want, result = drive(reading, None)
+        with self._open(question) as answer:
+            body = _Body(self, answer)
+            while want is not None:
+                want, result = drive(reading, body.take(want))
+        return cast(T, result)
 
-    def lines(self, path: str, query: Mapping[str, object]) -> Iterator[str]:
+    def lines(self, question: Question[Any]) -> Iterator[str]:
         """The lines of an answer that goes on for ever, each as it comes."""
-        with self._open("GET", path, query, None) as answer:
+        with self._open(question) as answer:
             try:
                 for line in answer:
                     yield line.decode().rstrip("\r\n")
             except BROKEN as error:
-                raise ConnectionFailed(f"{self.url} stopped sending: {error}") from error
+                raise self.failed(error, "stopped sending") from error
 
-    def _open(self, method: str, path: str, query: Mapping[str, object], data: bytes | None) -> HTTPResponse:
-        given = {name: value for name, value in query.items() if value is not None}
-        address = f"{self.url}/api/v1{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
-        headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if data is not None else {})
-        request = Request(address, data, headers, method=method)
+    def _open(self, question: Question[Any]) -> HTTPResponse:
+        address, data = question.address(self.url), question.data()
+        request = Request(address, data, headers(data), method=question.method)
         try:
-            answer: HTTPResponse = urlopen(request, timeout=self.timeout)
-            return answer
+            return cast(HTTPResponse, urlopen(request, timeout=self.timeout))
         except HTTPError as error:
-            raise _error_of(address, error) from None
+            with error:
+                raise error_of(address, error.code, error.read()) from None
         except URLError as error:
-            raise ConnectionFailed(f"no archiver answers at {self.url}: {error.reason}") from error
+            raise self.failed(error.reason, "does not answer") from error
         except BROKEN as error:
-            raise ConnectionFailed(f"no archiver answers at {self.url}: {error}") from error
+            raise self.failed(error, "does not answer") from error
+
+    def failed(self, error: object, what: str) -> ConnectionFailed:
+        """The exception for a connection that failed."""
+        if isinstance(error, TimeoutError | socket.timeout):
+            return TimedOut(f"{self.url} {what} within {self.timeout:g} s")
+        if what == "does not answer":
+            return ConnectionFailed(f"no archiver answers at {self.url}: {error}")
+        return ConnectionFailed(f"{self.url} {what}: {error}")
 
 
-def _error_of(address: str, answer: HTTPError) -> PvarkError:
-    with answer:
-        text = answer.read()
-    try:
-        error = json.loads(text)["error"]
-        return refused(answer.code, error["code"], error["message"], error.get("hint"))
-    except (ValueError, KeyError, TypeError):
-        return UnexpectedAnswer(f"{address} answered {answer.code} without saying why: {text[:80]!r}")
+class _Body:
+    """The body of an answer, read in the pieces that are wanted."""
 
+    def __init__(self, transport: Transport, answer: HTTPResponse) -> None:
+        self.transport = transport
+        self.answer = answer
+        self.received = 0
+        self.room = bytearray(1 << 16)
 
-def quoted(pv: str) -> str:
-    """A PV name as one segment of a path."""
-    return quote(pv, safe=":")
+    def take(self, want: Want) -> Bytes:
+        try:
+            return self._all() if want.size is None else self._exactly(want.size, want.may_end)
+        except TimeoutError as error:
+            raise self.transport.failed(error, "stopped in the middle of its answer: nothing came") from error
+        except BROKEN as error:
+            broken_off(self.transport.url, self.received, error)
+
+    def _all(self) -> bytes:
+        return self.answer.read()
+
+    def _exactly(self, size: int, may_end: bool) -> Bytes:
+        if size > len(self.room):
+            self.room = bytearray(size)
+        room = memoryview(self.room)[:size]
+        filled = 0
+        while filled < size:
+            count = self.answer.readinto(room[filled:])
+            if not count:
+                break
+            filled += count
+        self.received += filled
+        # A body of a known length that ends early gives no error by itself.
+        if filled < size and not (may_end and filled == 0 and not self.answer.length):
+            broken_off(self.transport.url, self.received)
+        return room[:filled]

@@ -1,0 +1,241 @@
+"""Every question that an archiver answers, as a talk: what is asked, and what becomes of the answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from . import _decode
+from ._arrow import streams
+from ._asking import Question, Talk, as_bytes, of_json, of_many, quoted
+from ._errors import UnexpectedAnswer
+from ._models import (
+    Account,
+    Aligned,
+    Bins,
+    Explanation,
+    Gap,
+    ManySamples,
+    Metadata,
+    Pv,
+    Samples,
+    Status,
+    Update,
+    ValuesAt,
+)
+from ._times import Moment, to_iso
+
+PAGE = 1000
+
+
+def search(match: str = "", limit: int = 100) -> Talk[list[Pv]]:
+    """PVs whose name contains `match`, or fits it as a glob (`*`, `?`) or, after `~`, as a regular expression."""
+    found: list[Pv] = []
+    while len(found) < limit:
+        query = {"match": match or None, "limit": min(PAGE, limit - len(found)), "offset": len(found)}
+        answer = yield of_json("GET", "/pvs", query)
+        found += map(_decode.pv, answer["pvs"])
+        if not answer["pvs"] or len(found) >= answer["total"]:
+            break
+    return found
+
+
+def pv(name: str) -> Talk[Pv]:
+    """One PV with everything that the archiver knows about it."""
+    return _decode.pv((yield of_json("GET", f"/pvs/{quoted(name)}")))
+
+
+def get_many(
+    pvs: Iterable[str],
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    *,
+    before: bool = False,
+    limit: int | None = None,
+) -> Talk[ManySamples]:
+    """Samples of several PVs, by name; see `get`."""
+    names = list(dict.fromkeys(pvs))
+    if not names:
+        return ManySamples()
+    query = time_range(t0, t1) | {"before": "true" if before else "false", "limit": limit}
+    arrow = query | {"format": "arrow", "columns": "needed"}
+    found = _decode.many_samples((yield of_many("/samples", streams, names, arrow)))
+    # Structures are bytes of pvAccess in Arrow; JSON has their fields.
+    structures = [name for name, samples in found.items() if samples.type and "structure" in samples.type]
+    if structures:
+        answer = yield of_many("/samples", of_json("GET", "").reading, structures, query)
+        found |= {one["pv"]: _decode.samples(one) for one in answer["pvs"]}
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise UnexpectedAnswer(f"the answer says nothing of {', '.join(missing[:5])}")
+    return ManySamples((name, found[name]) for name in names)
+
+
+def get_one(
+    pv: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    *,
+    before: bool = False,
+    limit: int | None = None,
+) -> Talk[Samples]:
+    """Samples of one PV; see `get`."""
+    return (yield from get_many([pv], t0, t1, before=before, limit=limit))[pv]
+
+
+def table(pv: str, t0: Moment | None = None, t1: Moment | None = None, *, before: bool = False) -> Talk[Any]:
+    """Samples as a pyarrow Table, as they were sent; needs pyarrow, and one type in the range."""
+    import pyarrow
+
+    query = time_range(t0, t1) | {"before": "true" if before else "false", "format": "arrow"}
+    answer = yield Question("GET", f"/pvs/{quoted(pv)}/samples", as_bytes, query)
+    try:
+        return pyarrow.ipc.open_stream(answer).read_all()
+    except pyarrow.ArrowInvalid as error:
+        raise UnexpectedAnswer(f"the stream of {pv} broke off: {error}") from error
+
+
+def at(pvs: Iterable[str] | str, time: Moment | None = None) -> Talk[ValuesAt]:
+    """The values that PVs had at a time (now if it is left out): a list of names, or one name or pattern such as
+    `SR:*:CURRENT`. Names that nobody knows are told by `unknown`."""
+    query: dict[str, object] = {"time": None if time is None else to_iso(time)}
+    reading = of_json("GET", "").reading
+    if isinstance(pvs, str):
+        kind = "match" if any(letter in pvs for letter in "*?~") else "pv"
+        return _decode.values_at((yield Question("GET", "/at", reading, query | {kind: pvs})))
+    return _decode.values_at((yield of_many("/at", reading, list(pvs), query)))
+
+
+def bins(
+    pv: str, t0: Moment | None = None, t1: Moment | None = None, count: int = 1000, *, align: bool = False
+) -> Talk[Bins]:
+    """The range cut into `count` equal parts, with minimum, maximum, means, deviation, first and last of each. With
+    `align` the parts are at most so many, of a round length, and begin at multiples of it since 1970: the fastest
+    answer for a long range."""
+    query = time_range(t0, t1) | {"bins": count, "align": "true" if align else "false"}
+    return _decode.bins((yield of_json("GET", f"/pvs/{quoted(pv)}/bins", query)))
+
+
+def gaps(pv: str, t0: Moment | None = None, t1: Moment | None = None) -> Talk[list[Gap]]:
+    """When, and why, the PV was not recorded."""
+    answer = yield of_json("GET", f"/pvs/{quoted(pv)}/gaps", time_range(t0, t1))
+    return [_decode.gap(gap) for gap in answer["gaps"]]
+
+
+def ledger(
+    pv: str, t0: Moment | None = None, t1: Moment | None = None, step: timedelta = timedelta(minutes=1)
+) -> Talk[list[Account]]:
+    """What became of every update, in steps of whole minutes; those of which nothing is known are left out."""
+    query = time_range(t0, t1) | {"step": round(step.total_seconds())}
+    answer = yield of_json("GET", f"/pvs/{quoted(pv)}/ledger", query)
+    return [_decode.account(step) for step in answer["steps"]]
+
+
+def explain(pv: str, t0: Moment | None = None, t1: Moment | None = None, proof: str = "auto") -> Talk[Explanation]:
+    """Why there is no data, or not all. `proof` may be `counter`, where the value rises by one with each update, or
+    `pulse`."""
+    query = time_range(t0, t1) | {"proof": proof}
+    return _decode.explanation((yield of_json("GET", f"/pvs/{quoted(pv)}/explain", query)))
+
+
+def metadata(pv: str, t0: Moment | None = None, t1: Moment | None = None) -> Talk[list[Metadata]]:
+    """Units, limits and labels: those in force at t0 first, then each change."""
+    answer = yield of_json("GET", f"/pvs/{quoted(pv)}/metadata", time_range(t0, t1))
+    return [_decode.metadata(entry) for entry in answer["metadata"]]
+
+
+def status() -> Talk[Status]:
+    """How the archiver is doing."""
+    return _decode.status((yield of_json("GET", "/status")))
+
+
+def add(*names: str, period: float | None = None) -> Talk[dict[str, str]]:
+    """Archives PVs, `ca://NAME` or `pva://NAME`, every change or once a `period` in seconds. Gives what became of each:
+    added, already_archived, changed or refused."""
+    how: dict[str, object] = {} if period is None else {"method": "scan", "period": period}
+    answer = yield of_json("POST", "/pvs", body={"pvs": [{"name": name} | how for name in names]})
+    return {entry["name"]: entry["status"] for entry in answer["pvs"]}
+
+
+def pause(pv: str) -> Talk[str]:
+    """Stops recording; the data stays."""
+    return str((yield of_json("POST", f"/pvs/{quoted(pv)}/pause"))["status"])
+
+
+def resume(pv: str) -> Talk[str]:
+    """Records again."""
+    return str((yield of_json("POST", f"/pvs/{quoted(pv)}/resume"))["status"])
+
+
+def remove(pv: str, *, delete_data: bool = False) -> Talk[str]:
+    """Forgets the PV; its data stays, hidden until the PV is added again, unless it is to be deleted."""
+    query = {"data": "delete" if delete_data else "keep"}
+    return str((yield of_json("DELETE", f"/pvs/{quoted(pv)}", query))["status"])
+
+
+def live(pvs: tuple[str, ...], since: Moment | None) -> Question[Any]:
+    """The question whose answer goes on for ever."""
+    return of_json("GET", "/live", {"pv": pvs, "from": None if since is None else to_iso(since)})
+
+
+class LiveLines:
+    """The lines of what is live, put together."""
+
+    def __init__(self) -> None:
+        self.kind = ""
+
+    def update(self, line: str) -> Update | None:
+        """What one more line completes."""
+        name, _, text = line.partition(": ")
+        if name == "event":
+            self.kind = text
+        if name != "data" or self.kind not in ("samples", "state"):
+            return None
+        data = json.loads(text)
+        if self.kind == "state":
+            return Update(data["pv"], None, data["state"])
+        return Update(data["pv"], _decode.samples({"pv": data["pv"], "chunks": [data]}), None)
+
+
+def time_range(t0: Moment | None, t1: Moment | None) -> dict[str, object]:
+    """A range as parameters. Timedeltas of both ends count from the same now."""
+    return {"from": None if t0 is None else to_iso(t0), "to": None if t1 is None else to_iso(t1)}
+
+
+_SECOND = np.timedelta64(1, "s")
+
+
+def seconds(length: timedelta | np.timedelta64 | float) -> float:
+    """A length of time as seconds."""
+    if isinstance(length, timedelta):
+        return length.total_seconds()
+    return float(length / _SECOND) if isinstance(length, np.timedelta64) else float(length)
+
+
+def aligned(
+    pvs: Iterable[str],
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    *,
+    period: timedelta | np.timedelta64 | float | None = None,
+    times_of: str | None = None,
+    method: str = "previous",
+    tolerance: timedelta | np.timedelta64 | float | None = None,
+) -> Talk[Aligned]:
+    """Several PVs on the same times: every `period` (seconds, or a timedelta) since t0, or at the times of the samples
+    of one PV. `method` is `previous` (the value in force), `linear` (between two numbers), `nearest`, or `pulse` (the
+    sample with the same pulse id, with `times_of`). Beyond `tolerance` there is no value."""
+    query = time_range(t0, t1) | {
+        "period": None if period is None else seconds(period),
+        "times_of": times_of,
+        "method": method,
+        "tolerance": None if tolerance is None else seconds(tolerance),
+        "severity": "true",
+        "format": "arrow",
+    }
+    names = list(dict.fromkeys(pvs))
+    return _decode.aligned(names, (yield of_many("/aligned", streams, names, query)))

@@ -1,0 +1,187 @@
+"""The client against a real archiver: everything that can be asked, with and without `await`, with the same answers."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pvark
+import pytest
+from archiver import Pvark, program
+
+FROM, TO = "2025-03-01T00:00:00Z", "2025-03-01T00:10:00Z"
+
+
+def lines(values: list[object], step: float = 1.0) -> str:
+    """Samples from FROM on, as an import takes them; the third has an alarm."""
+    start = np.datetime64("2025-03-01T00:00:00", "ns")
+    times = [start + np.timedelta64(round(index * step * 1e9), "ns") for index in range(len(values))]
+    severities = [2 if index == 2 else 0 for index in range(len(values))]
+    rows = zip(times, values, severities, strict=True)
+    return "".join(f"{time}Z,{value},{severity},0\n" for time, value, severity in rows)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pvark]:
+    if not program().exists():
+        pytest.skip(f"there is no program at {program()}")
+    archiver = Pvark(tmp_path_factory.mktemp("archive"))
+    try:
+        archiver.start()
+        names = ["A:double", "A:int", "A:text", "A:change", "A:empty"]
+        archiver.archive.add(*(f"ca://{name}" for name in names))
+        archiver.take("A:double", "f64", lines([index / 3 for index in range(20_000)], 0.01))
+        archiver.take("A:int", "i32", lines(list(range(100))))
+        archiver.take("A:text", "string", lines(["a", '"b, c"', "µ"]))
+        archiver.take("A:change", "i32", lines([1, 2]))
+        later = lines([0.5] * 10).splitlines(keepends=True)[5:]
+        archiver.take("A:change", "f64", "".join(later))
+        yield archiver
+    finally:
+        archiver.kill()
+
+
+class Both:
+    """Asks the same with and without `await`, and sees that the answers are alike."""
+
+    def __init__(self, url: str) -> None:
+        self.archive = pvark.Archiver(url, timeout=30)
+        self.awaited = pvark.AsyncArchiver(url, timeout=30)
+
+    def __getattr__(self, method: str) -> Any:
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            answer = getattr(self.archive, method)(*args, **kwargs)
+            again = asyncio.run(getattr(self.awaited, method)(*args, **kwargs))
+            assert repr(again) == repr(answer)
+            return answer
+
+        return ask
+
+
+@pytest.fixture
+def both(server: Pvark) -> Both:
+    return Both(server.url)
+
+
+def test_samples_come_in_their_own_type_with_exact_times(both: Both) -> None:
+    samples = both.get("A:double", FROM, TO)
+    assert (samples.type, samples.values.dtype, len(samples)) == ("f64", np.float64, 20_000)
+    assert samples.values[1] == 1 / 3
+    steps = np.diff(samples.times.astype(np.int64))
+    assert set(steps.tolist()) == {10_000_000}
+    assert np.flatnonzero(samples.severity).tolist() == [2] and samples.severity[2] == 2
+    assert samples.message.tolist() == [None] * 20_000
+    assert both.get("A:int", FROM, TO).values.dtype == np.int32
+    assert both.get("A:text", FROM, TO).values.tolist() == ["a", "b, c", "µ"]
+
+
+def test_the_sample_before_comes_on_request_and_a_limit_is_told(both: Both) -> None:
+    at = "2025-03-01T00:00:10.5Z"
+    samples = both.get("A:int", at, TO, before=True, limit=3)
+    assert samples.values.tolist() == [10, 11, 12] and samples.truncated
+    assert not both.get("A:int", at, TO).truncated
+
+
+def test_several_pvs_come_in_one_answer_in_the_order_of_the_question(both: Both) -> None:
+    many = both.get(["A:text", "A:empty", "A:double", "A:text"], FROM, TO)
+    assert list(many) == ["A:text", "A:empty", "A:double"]
+    assert [len(samples) for samples in many.values()] == [3, 0, 20_000]
+    assert both.get([], FROM, TO) == {}
+
+
+def test_a_pv_that_changes_its_type_gives_objects_of_each(both: Both) -> None:
+    samples = both.get("A:change", FROM, TO)
+    assert (samples.type, samples.values.tolist()) == ("i32, f64", [1, 2, 0.5, 0.5, 0.5, 0.5, 0.5])
+
+
+def test_values_at_a_time_name_what_is_unknown(both: Both) -> None:
+    values = both.at(["A:int", "A:empty", "A:nosuch", "A:text"], "2025-03-01T00:00:05.5Z")
+    assert values.as_dict() == {"A:int": 5, "A:empty": None, "A:text": "µ"}
+    assert values.unknown == ("A:nosuch",) and np.isnat(values.times[1])
+    assert len(both.at("A:*", TO)) == 5
+
+
+def test_aligned_pvs_share_their_times(both: Both) -> None:
+    table = both.aligned(["A:int", "A:double", "A:text", "A:empty"], FROM, "2025-03-01T00:00:04Z", period=0.5)
+    assert len(table) == 8 and table.times[1] - table.times[0] == np.timedelta64(500, "ms")
+    assert table.values["A:int"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert table.values["A:double"].tolist() == [index * 50 / 3 for index in range(8)]
+    assert table.values["A:text"].tolist() == ["a", "a", "b, c", "b, c", "µ", "µ", "µ", "µ"]
+    assert np.isnan(table.values["A:empty"]).all() and set(table.severity["A:empty"].tolist()) == {3}
+    assert table.severity["A:int"].tolist() == [0, 0, 0, 0, 2, 2, 0, 0]
+    line = both.aligned(["A:int"], FROM, "2025-03-01T00:00:02Z", period=0.5, method="linear")
+    assert line.values["A:int"].tolist() == [0, 0.5, 1, 1.5]
+    old = both.aligned(["A:text"], FROM, TO, times_of="A:int", tolerance=1.5)
+    assert old.values["A:text"].tolist()[:5] == ["a", "b, c", "µ", "µ", None] and len(old) == 100
+
+
+def test_what_is_known_of_pvs_and_of_losses_is_there(both: Both) -> None:
+    assert [pv.name for pv in both.search("A:*", limit=3)] == ["A:change", "A:double", "A:empty"]
+    assert both.pv("A:int").type == "i32"
+    bins = both.bins("A:int", FROM, "2025-03-01T00:01:40Z", 10)
+    assert bins.count.tolist() == [10] * 10 and bins.last.tolist() == list(range(9, 100, 10))
+    assert both.ledger("A:int", FROM, TO) == []
+    assert both.explain("A:int", FROM, TO).samples == 100
+    assert both.metadata("A:empty", FROM, TO) == []
+    assert both.archive.status().version == asyncio.run(both.awaited.status()).version
+
+
+def test_numpy_loads_what_is_sent_for_it(server: Pvark) -> None:
+    status, _, body = server.request("GET", f"/api/v1/pvs/A:double/samples?from={FROM}&to={TO}&format=npy")
+    assert status == 200
+    array, samples = np.load(io.BytesIO(body)), server.archive.get("A:double", FROM, TO)
+    assert (array["time"] == samples.times).all() and (array["value"] == samples.values).all()
+    assert (array["severity"] == samples.severity).all()
+
+
+def test_refusals_are_the_same_exceptions_either_way(server: Pvark) -> None:
+    with pytest.raises(pvark.UnknownPv, match="A:nosuch"):
+        server.archive.get("A:nosuch", FROM, TO)
+    with pytest.raises(pvark.UnknownPv, match="A:nosuch"):
+        asyncio.run(pvark.AsyncArchiver(server.url).get("A:nosuch", FROM, TO))
+    with pytest.raises(pvark.BadRequest):
+        server.archive.bins("A:int", TO, FROM)
+
+
+def test_live_begins_with_what_was_asked_for(server: Pvark) -> None:
+    async def first() -> pvark.Update:
+        async for update in pvark.AsyncArchiver(server.url).live("A:int", since=FROM):
+            if update.samples is not None:
+                return update
+        raise AssertionError("it goes on for ever")
+
+    awaited = asyncio.run(asyncio.wait_for(first(), 30))
+    plain = next(update for update in server.archive.live("A:int", since=FROM) if update.samples is not None)
+    assert awaited.samples is not None and plain.samples is not None
+    assert awaited.samples.values.tolist() == plain.samples.values.tolist() == list(range(100))
+
+
+def test_both_archivers_have_the_same_methods() -> None:
+    def methods(owner: type) -> set[str]:
+        return {name for name in dir(owner) if not name.startswith("_")}
+
+    assert methods(pvark.Archiver) == methods(pvark.AsyncArchiver)
+    assert inspect.getdoc(pvark.Archiver.bins) == inspect.getdoc(pvark.AsyncArchiver.bins) is not None
+
+
+def test_frames_of_other_libraries_hold_the_same(server: Pvark) -> None:
+    many = server.archive.get(["A:int", "A:double"], FROM, TO)
+    pandas, polars, xarray = (pytest.importorskip(name) for name in ("pandas", "polars", "xarray"))
+    frame = many.to_pandas()
+    assert frame.index.names == ["pv", "time"] and frame.loc["A:int"]["value"].tolist() == list(range(100))
+    assert frame.index[0][1] == pandas.Timestamp(FROM)
+    one = many["A:int"].to_polars()
+    assert one.columns == ["time", "value", "severity", "status"]
+    assert one["time"].dtype == polars.Datetime("ns", "UTC")
+    assert len(many.to_polars()) == 20_100
+    dataset = many.to_xarray()
+    assert isinstance(dataset, xarray.Dataset) and dataset["A:int"].values.tolist() == list(range(100))
+    assert many["A:int"].to_xarray().coords["severity"].values[2] == 2
+    aligned = server.archive.aligned(["A:int", "A:double"], FROM, TO, period=60)
+    assert aligned.to_pandas().shape == aligned.to_polars().select(["A:int", "A:double"]).shape == (10, 2)
+    assert aligned.to_xarray()["A:double"].values.tolist() == aligned.values["A:double"].tolist()
+    assert server.archive.at("A:*", TO).to_pandas().loc["A:int"]["value"] == 99
