@@ -92,8 +92,15 @@ class Bytes(BytesIO):
             frame[: len(before)] ^= before[: len(frame)]
         return [frame.reshape(-1).view(type_) for frame in frames]
 
-    def cells(self, lengths: Any, type_: str) -> list[Any]:
-        sizes, frames = lengths * numpy.dtype(type_).itemsize, [self.values(lengths[0], type_).view("u1")]
+    def pieces(self, count: int, type_: str) -> Any:
+        pieces: list[Any] = []
+        while (left := count - sum(map(len, pieces))) > 0:
+            length, codec = numpy.array([min(self.varint(), left)]), self.number()
+            pieces.append(CODECS[f"arrays {codec}"](self, length, type_)[0])
+        return numpy.concatenate(pieces) if pieces else numpy.zeros(0, type_)
+
+    def cells(self, lengths: Any, type_: str, first: Callable[[int, str], Any]) -> list[Any]:
+        sizes, frames = lengths * numpy.dtype(type_).itemsize, [first(int(lengths[0]), type_).view("u1")]
         changes = self.integers(len(lengths) - 1)
         places, content = self.integers(int(changes.sum())), Bytes(self.zstd())
         for size, changed in zip(sizes[1:], numpy.split(places, changes.cumsum()[:-1]), strict=False):
@@ -137,7 +144,9 @@ CODECS: dict[str, Callable[[Bytes, Any, str], Any]] = {
     "arrays 0": lambda of, n, type_: numpy.split(of.values(int(n.sum()), type_), n.cumsum()[:-1]),
     "arrays 1": lambda of, n, type_: of.shuffled(n, type_, False),
     "arrays 2": lambda of, n, type_: of.shuffled(n, type_, True),
-    "arrays 3": Bytes.cells,
+    "arrays 3": lambda of, n, type_: of.cells(n, type_, of.values),
+    "arrays 4": lambda of, n, type_: numpy.split(of.pieces(int(n.sum()), type_), n.cumsum()[:-1]),
+    "arrays 5": lambda of, n, type_: of.cells(n, type_, of.pieces),
 }
 
 

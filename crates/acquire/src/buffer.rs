@@ -63,8 +63,8 @@ impl Buffer {
 
     /// Takes a fact, or counts a lost sample. Gaps and metadata are few and small, and are always taken.
     pub(crate) fn offer(&self, pv: PvId, fact: Fact, now: Timestamp) -> Offered {
-        let size = FACT_BYTES + payload_bytes(&fact);
-        let too_large = payload_bytes(&fact) > VALUE_BYTES_MAX;
+        let size = self.size_of(&fact);
+        let too_large = matches!(&fact, Fact::Sample(sample) if sample.value.byte_size() > VALUE_BYTES_MAX);
         let mut queue = self.lock();
         if too_large || queue.bytes + size > self.bytes_max && matches!(fact, Fact::Sample(_)) {
             let cause = if queue.refused || too_large { GapCause::StoreRefused } else { GapCause::QueueFull };
@@ -80,8 +80,13 @@ impl Buffer {
 
     /// Takes a row of the ledger, whether or not there is room: there are few, and they tell what found none.
     pub(crate) fn insist(&self, pv: PvId, fact: Fact) {
-        let size = FACT_BYTES + payload_bytes(&fact);
+        let size = self.size_of(&fact);
         self.take(self.lock(), pv, fact, size);
+    }
+
+    /// What a fact counts for as long as it is in the queue, or with the writer. No value counts for more than half of the queue, or one that is larger would never get through.
+    pub(crate) fn size_of(&self, fact: &Fact) -> usize {
+        FACT_BYTES + payload_bytes(fact).min(self.bytes_max / 2)
     }
 
     fn take(&self, mut queue: MutexGuard<'_, Queue>, pv: PvId, fact: Fact, size: usize) {
@@ -154,26 +159,18 @@ impl Buffer {
     }
 }
 
-/// What counts of a fact as long as it is in the queue, or with the writer.
-pub(crate) fn bytes(fact: &Fact) -> usize {
-    FACT_BYTES + payload_bytes(fact)
-}
-
 fn payload_bytes(fact: &Fact) -> usize {
     match fact {
-        Fact::Sample(sample) | Fact::Own(sample) => match &sample.value {
-            sample::Value::Array(elements) => elements.byte_size(),
-            sample::Value::String(text) => text.len(),
-            sample::Value::Structure(bytes) => bytes.len(),
-            _ => 0,
-        },
+        Fact::Sample(sample) | Fact::Own(sample) => {
+            sample.value.byte_size() + sample.alarm.message.as_ref().map_or(0, |message| message.len())
+        }
         Fact::Gap(_) | Fact::Metadata(..) => 0,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use sample::{Alarm, Sample, Value};
+    use sample::{Alarm, Column, Sample, Value};
 
     use super::*;
 
@@ -193,6 +190,36 @@ mod tests {
         assert_eq!(drained.losses, [(PvId(1), Gap { from, to, cause: GapCause::QueueFull, lost: 15 })]);
     }
 
+    fn image(bytes: usize) -> Fact {
+        let Fact::Sample(sample) = sample(0) else { unreachable!("it is a sample") };
+        Fact::Sample(Sample { value: Value::Array(Column::U8(vec![7; bytes])), ..sample })
+    }
+
+    #[test]
+    fn a_value_larger_than_the_queue_gets_through_one_at_a_time() {
+        let buffer = Buffer::new(100_000);
+        let offer = |fact: Fact| buffer.offer(PvId(1), fact, Timestamp::from_nanos(0));
+        assert_eq!(offer(sample(0)), Offered::Taken);
+        assert_eq!(offer(image(250_000)), Offered::Taken);
+        assert_eq!(offer(image(250_000)), Offered::Lost(GapCause::QueueFull));
+        assert_eq!(offer(sample(1)), Offered::Taken, "there is room for others beside it");
+        let drained = buffer.drain(Duration::ZERO);
+        buffer.release(drained.facts.iter().map(|(_, fact)| buffer.size_of(fact)).sum());
+        assert_eq!((drained.facts.len(), buffer.fill().0), (3, 0));
+        assert_eq!(offer(image(250_000)), Offered::Taken);
+    }
+
+    #[test]
+    fn a_value_that_the_store_would_refuse_is_counted_and_never_gets_there() {
+        let buffer = Buffer::new(usize::MAX);
+        let offer = |bytes| buffer.offer(PvId(1), image(bytes), Timestamp::from_nanos(5));
+        assert_eq!(offer(VALUE_BYTES_MAX), Offered::Taken);
+        assert_eq!(offer(VALUE_BYTES_MAX + 1), Offered::Lost(GapCause::StoreRefused));
+        let drained = buffer.drain(Duration::ZERO);
+        let lost: Vec<_> = drained.losses.iter().map(|(_, gap)| (gap.cause, gap.lost)).collect();
+        assert_eq!((drained.facts.len(), lost), (1, vec![(GapCause::StoreRefused, 1)]));
+    }
+
     #[test]
     fn what_the_writer_holds_counts_until_it_is_released() {
         let buffer = Buffer::new(2 * FACT_BYTES);
@@ -201,7 +228,7 @@ mod tests {
         let held = buffer.drain(Duration::ZERO);
         buffer.store_refused();
         assert_eq!(buffer.offer(PvId(1), sample(2), Timestamp::from_nanos(2)), Offered::Lost(GapCause::StoreRefused));
-        buffer.release(held.facts.iter().map(|(_, fact)| bytes(fact)).sum());
+        buffer.release(held.facts.iter().map(|(_, fact)| buffer.size_of(fact)).sum());
         assert_eq!(buffer.offer(PvId(1), sample(3), Timestamp::from_nanos(3)), Offered::Taken);
     }
 

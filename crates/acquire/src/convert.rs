@@ -1,12 +1,15 @@
 //! From what the protocols carry to the nouns of the archive, without copying arrays.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
 use epics::{Array, Description, Reading};
 use sample::{Alarm, Column, Limits, Metadata, Quality, Sample, Severity, Stamp, Timestamp, Value, ValueType};
 
 /// Stamps before this (1990-01-02) were never set: EPICS counts from 1990-01-01, pvAccess from 1970.
 const STAMP_MIN: Timestamp = Timestamp::from_nanos(631_238_400_000_000_000);
+
+/// Alarms say what is wrong in a few words. A server that sends megabytes of them with each value must not fill the head with these.
+const MESSAGE_BYTES_MAX: usize = 4096;
 
 /// Stamps this far ahead of our clock cannot be right. Ten minutes leave room for clocks that merely drift.
 const STAMP_AHEAD_MAX: std::time::Duration = std::time::Duration::from_secs(600);
@@ -25,12 +28,20 @@ pub(crate) fn sample(reading: Reading, now: Timestamp) -> Sample {
     let alarm = Alarm {
         severity: Severity::from_number(reading.severity.into()),
         status: u16::try_from(reading.status).unwrap_or(u16::MAX),
-        message: reading.message,
+        message: reading.message.map(cut),
     };
     let pulse = u64::from(reading.user_tag.cast_unsigned());
     let time = if doubt.is_some() { now } else { stamped };
     let stamp = doubt.map(|quality| Stamp { quality, other: stamped });
     Sample { time, value: value(reading.value), alarm, pulse, stamp }
+}
+
+/// The words of an alarm, as far as they are kept.
+fn cut(message: Arc<str>) -> Arc<str> {
+    match message.get(..message.floor_char_boundary(MESSAGE_BYTES_MAX)) {
+        Some(kept) if kept.len() < message.len() => kept.into(),
+        _ => message,
+    }
 }
 
 fn value(value: epics::Value) -> Value {
@@ -127,6 +138,17 @@ mod tests {
         }
         let good = sample(reading(1_800_000_600, 0), now);
         assert_eq!((good.time.seconds_and_nanos(), good.stamp), ((1_800_000_600, 0), None));
+    }
+
+    #[test]
+    fn words_of_an_alarm_without_end_are_cut_between_two_letters() {
+        let message = |text: String| {
+            sample(Reading { message: Some(text.into()), ..reading(0, 0) }, Timestamp::MIN).alarm.message
+        };
+        let whole = "x".repeat(MESSAGE_BYTES_MAX);
+        assert_eq!(message(whole.clone()).as_deref(), Some(whole.as_str()));
+        let cut = message(format!("x{}", "µ".repeat(MESSAGE_BYTES_MAX)));
+        assert_eq!(cut.map(|cut| cut.len()), Some(MESSAGE_BYTES_MAX - 1));
     }
 
     #[test]

@@ -3,12 +3,15 @@
 mod frames;
 mod half;
 mod ingest;
+mod large;
 mod ledger;
 mod many;
 mod queries;
 mod rivals;
 mod sizes;
 mod year;
+
+use large::Large;
 
 use crate::{
     store_bench::{Bench, Outcome},
@@ -78,6 +81,12 @@ pub(crate) const ALL: &[Case] = &[
     case("frames-digitiser", "10,000 elements of 14 bits, a pulse in noise", |bench| {
         frames::frames(bench, Frame::Digitiser, 10_000)
     }),
+    case("large-floats", "12.5 million floats of a digitiser at a time", |bench| large::values(bench, Large::Floats)),
+    case("large-integers", "25 million integers, noise of which one changes", |bench| {
+        large::values(bench, Large::Integers)
+    }),
+    case("large-picture", "a structure with 100 million pixels", |bench| large::values(bench, Large::Picture)),
+    case("large-texts", "half a million texts of 200 letters", |bench| large::values(bench, Large::Texts)),
     case("half-write", "2,000 PVs in batches, as in Fig. 4 of the HALF paper", half::write),
     case("half-read", "500 random reads of each size, as in Fig. 3", half::read),
     case("rivals", "HALF's set in pvark, DuckDB with Parquet, and PostgreSQL 15", rivals::rivals),

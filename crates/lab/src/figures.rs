@@ -79,6 +79,12 @@ const GROUPS: &[Group] = &[
     },
     Group { title: "Arrays", text: "Frames at 14 Hz; GB are of elements as they lie in memory.", only: "frames" },
     Group {
+        title: "Values of 100 MB",
+        text: "One a second through log, head, flush and merge. Memory is the most that was taken besides what was there before, in \
+               values of 100 MB; that of the first append has its copy in the head.",
+        only: "large",
+    },
+    Group {
         title: "HALF's test",
         text: "Integers that walk, times in whole milliseconds that scatter, rare alarms. Written in batches of 2,000 PVs until they \
                are safe on the disk, read by one client in this process.",

@@ -58,6 +58,11 @@ pub(crate) fn peak_memory_mib() -> f64 {
     memory("VmHWM:")
 }
 
+/// From now on the peak is counted anew.
+pub(crate) fn forget_peak_memory() -> io::Result<()> {
+    fs::write("/proc/self/clear_refs", "5")
+}
+
 /// The memory that this process has now, in MiB.
 pub(crate) fn memory_mib() -> f64 {
     memory("VmRSS:")

@@ -43,6 +43,13 @@ impl Blobs {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
+
+    /// Roughly how many bytes of memory some of them take.
+    fn byte_size_of(&self, range: std::ops::Range<usize>) -> usize {
+        let Some(last) = range.end.checked_sub(1).filter(|_| !range.is_empty()) else { return 0 };
+        let start = if range.start == 0 { 0 } else { self.ends[range.start - 1] };
+        self.ends[last] - start + range.len() * size_of::<usize>()
+    }
 }
 
 /// Many texts, one behind the other.
@@ -58,6 +65,12 @@ impl Strings {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// From their bytes; none if one of them is no UTF-8.
+    pub fn from_blobs(blobs: Blobs) -> Option<Strings> {
+        let all = std::str::from_utf8(&blobs.bytes).ok()?;
+        blobs.ends.iter().all(|end| all.is_char_boundary(*end)).then_some(Strings(blobs))
     }
 
     /// Adds one.
@@ -264,6 +277,23 @@ impl Column {
             a => a.elements.byte_size() + a.len() * END)
     }
 
+    /// `Value::byte_size` of the value at `index`, found without copying it. Panics beyond the last, like a slice.
+    pub fn byte_size_at(&self, index: usize) -> usize {
+        match self {
+            Column::String(texts) => texts.get(index).len(),
+            Column::Structure(blobs) => blobs.get(index).len(),
+            Column::Array(arrays) => {
+                let range = arrays.range(index);
+                match &*arrays.elements {
+                    Column::String(texts) => texts.0.byte_size_of(range),
+                    Column::Structure(blobs) => blobs.byte_size_of(range),
+                    numbers => range.len() * numbers.value_type().element.number_bytes(),
+                }
+            }
+            _ => 0,
+        }
+    }
+
     /// Takes all values out. Of numbers the memory stays.
     pub fn clear(&mut self) {
         each!(self,
@@ -421,12 +451,14 @@ mod tests {
     #[test]
     fn what_goes_into_a_column_comes_out_again() {
         let array = |values: &[f32]| Value::Array(Column::F32(values.to_vec()));
+        let texts = |texts: &[&str]| Value::Array(Column::String(texts.iter().copied().collect()));
         let cases: Vec<Vec<Value>> = vec![
             vec![Value::Bool(true), Value::Bool(false)],
             vec![Value::F64(f64::NAN), Value::F64(-0.0)],
             vec![Value::String("µA".into()), Value::String("".into())],
             vec![Value::Structure(Arc::from([1u8, 2].as_slice()))],
             vec![array(&[1.0, f32::NAN]), array(&[]), array(&[3.0]), array(&[1.0, f32::NAN]), array(&[1.0, 2.0])],
+            vec![texts(&["a", "µ"]), texts(&[]), texts(&["", "longer"])],
         ];
         for values in cases {
             let mut column = Column::new(values[0].value_type());
@@ -436,6 +468,7 @@ mod tests {
             assert_eq!(column.len(), values.len());
             for (index, value) in values.iter().enumerate() {
                 assert!(column.get(index).identical(value), "{value:?}");
+                assert_eq!(column.byte_size_at(index), value.byte_size(), "{value:?}");
                 for (other, another) in values.iter().enumerate() {
                     assert_eq!(column.identical_at(index, other), value.identical(another), "{value:?} {another:?}");
                 }
@@ -444,6 +477,18 @@ mod tests {
             assert!(copy.extend_from(&column, 0..column.len()));
             assert!(copy.identical(&column));
         }
+    }
+
+    #[test]
+    fn texts_are_made_of_bytes_that_are_such_each_for_itself() {
+        let blobs = |texts: &[&[u8]]| {
+            let mut blobs = Blobs::default();
+            texts.iter().for_each(|text| blobs.push(text));
+            Strings::from_blobs(blobs)
+        };
+        assert_eq!(blobs(&["µ".as_bytes(), b"", b"A"]), Some(["µ", "", "A"].into_iter().collect()));
+        assert_eq!(blobs(&[&"µ".as_bytes()[..1], &"µ".as_bytes()[1..]]), None, "only both together are a text");
+        assert_eq!(blobs(&[b"A", &[0xff]]), None);
     }
 
     #[test]

@@ -220,6 +220,17 @@ impl Value {
         })
     }
 
+    /// The bytes of an array, text or structure, as `VALUE_BYTES_MAX` counts them: texts in an array have 8 besides their own. None of
+    /// single numbers.
+    pub fn byte_size(&self) -> usize {
+        match self {
+            Value::Array(elements) => elements.byte_size(),
+            Value::String(text) => text.len(),
+            Value::Structure(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// Equal to the last bit, so that NaN equals itself and -0 differs from 0.
     pub fn identical(&self, other: &Value) -> bool {
         match (self, other) {

@@ -32,7 +32,13 @@ pub(crate) fn put_frames(out: &mut Vec<u8>, pv: PvId, frames: &Frames, effort: E
 }
 
 /// Appends a block whose values are written by somebody else.
-fn put_with(out: &mut Vec<u8>, pv: PvId, batch: &Batch, effort: Effort, put_values: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn put_with(
+    out: &mut Vec<u8>,
+    pv: PvId,
+    batch: &Batch,
+    effort: Effort,
+    put_values: impl FnOnce(&mut Vec<u8>),
+) {
     let start = out.len();
     out.extend_from_slice(&[0; BLOCK_HEADER_LEN]);
     out.extend_from_slice(&pv.0.to_le_bytes());
@@ -210,7 +216,7 @@ pub(crate) fn take_values(cursor: &mut Cursor, value_type: ValueType, count: usi
         return array::take(cursor, count, value_type.element).map(Column::Array);
     }
     Ok(match value_type.element {
-        Element::String => Column::String(text::strings(&text::take(cursor, count)?)?),
+        Element::String => Column::String(text::strings(text::take(cursor, count)?)?),
         Element::Structure => Column::Structure(structure::take(cursor, count)?),
         number => take_numbers(cursor, number, count, 0..count)?,
     })

@@ -9,7 +9,7 @@
 //! | stamps out of the ordinary | `stamp.rs` | |
 //! | texts | `text.rs` | list, dictionary |
 //! | structures | `structure.rs` | those of texts, columns |
-//! | arrays | `array.rs` | column, shuffled, differences, cells |
+//! | arrays | `array.rs` | column, shuffled, differences, cells, pieces |
 
 pub(crate) mod array;
 pub(crate) mod bits;
@@ -17,6 +17,7 @@ pub(crate) mod cells;
 pub(crate) mod float;
 pub(crate) mod grid;
 pub(crate) mod int;
+pub(crate) mod pieces;
 pub(crate) mod room;
 pub(crate) mod stamp;
 pub(crate) mod structure;

@@ -413,12 +413,12 @@ fn write_run(writer: &mut SegmentWriter, pv: PvId, run: Vec<Part>) -> Result<(),
             let rest = whole.slice(BLOCK_ROWS_MAX..whole.len());
             let full = whole.slice(0..BLOCK_ROWS_MAX);
             gathered = Some(rest).filter(|rest| !rest.is_empty());
-            write_blocks(writer, pv, full, Effort::Merge).map_err(io)?;
+            write_blocks(writer, pv, &full, Effort::Merge).map_err(io)?;
         } else if whole.byte_size() >= bytes_max(whole)
             && let Some(whole) = gathered.take()
         {
-            write_blocks(writer, pv, whole, Effort::Merge).map_err(io)?;
+            write_blocks(writer, pv, &whole, Effort::Merge).map_err(io)?;
         }
     }
-    gathered.map_or(Ok(()), |rest| write_blocks(writer, pv, rest, Effort::Merge).map_err(io))
+    gathered.map_or(Ok(()), |rest| write_blocks(writer, pv, &rest, Effort::Merge).map_err(io))
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use sample::{Metadata, PvId, Record, TimeRange, Timestamp, Unfinished, VALUE_BYTES_MAX, Value};
+use sample::{Metadata, PvId, Record, TimeRange, Timestamp, Unfinished, VALUE_BYTES_MAX};
 
 use crate::{
     Config, Error,
@@ -337,17 +337,11 @@ struct Survey {
 #[inline]
 pub(crate) fn too_large(record: &Record) -> Option<usize> {
     let largest = match record {
-        Record::Sample(sample) => match &sample.value {
-            Value::Array(elements) => elements.byte_size(),
-            Value::String(text) => text.len(),
-            Value::Structure(bytes) => bytes.len(),
-            _ => return None,
-        },
+        Record::Sample(sample) | Record::Own(sample) => sample.value.byte_size(),
         Record::Samples(batch) if batch.values().byte_size() > VALUE_BYTES_MAX => {
-            let rows = (0..batch.len()).map(|row| batch.slice(row..row + 1).values().byte_size());
-            rows.max().unwrap_or(0)
+            (0..batch.len()).map(|row| batch.values().byte_size_at(row)).max().unwrap_or(0)
         }
-        Record::Samples(_) | Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => return None,
+        Record::Samples(_) | Record::Gap(_) | Record::Metadata(..) => return None,
     };
     (largest > VALUE_BYTES_MAX).then_some(largest)
 }

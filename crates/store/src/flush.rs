@@ -36,6 +36,9 @@ use crate::{
     week,
 };
 
+/// Texts and structures of a PV are put together up to so many bytes: what was late finds its place, and no more is copied.
+const RUN_BYTES_MAX: usize = 16 << 20;
+
 /// A head that took so long to fill needs no merge to be the segment of an hour.
 const HOUR_FROM: Duration = Duration::from_secs(30 * 60);
 
@@ -213,13 +216,18 @@ impl Engine {
                 Chunk::Rows(batch) => batch,
             };
             let may_grow = |run: &Batch, next: &Batch| {
-                let bytes = run.byte_size().saturating_add(next.byte_size());
-                run.value_type() == next.value_type() && (!frames::may_be(run.value_type()) || bytes < BLOCK_BYTES_MAX)
+                let value_type = run.value_type();
+                let bytes_max = match value_type {
+                    _ if value_type.is_numeric_scalar() => usize::MAX,
+                    _ if frames::may_be(value_type) => BLOCK_BYTES_MAX,
+                    _ => RUN_BYTES_MAX,
+                };
+                value_type == next.value_type() && run.byte_size().saturating_add(next.byte_size()) < bytes_max
             };
             let is_next = |run: &Batch, next: &Chunk| matches!(next, Chunk::Rows(next) if may_grow(run, next));
-            if first.len() == 1 && !chunks.peek().is_some_and(|next| is_next(&first, next)) {
-                writer.expect_rows(1);
-                writer.add(pv, &first, Effort::Flush)?;
+            let is_alone = !chunks.peek().is_some_and(|next| is_next(&first, next));
+            if is_alone && first.times().is_sorted_by(|earlier, later| earlier < later) {
+                write_blocks(writer, pv, &first, Effort::Flush)?;
                 continue;
             }
             let mut run = Arc::unwrap_or_clone(first);
@@ -229,20 +237,20 @@ impl Engine {
             }
             let (run, repeats) = without_repeats(run.sorted());
             self.counters.repeats_dropped.fetch_add(repeats, Relaxed);
-            write_blocks(writer, pv, run, Effort::Flush)?;
+            write_blocks(writer, pv, &run, Effort::Flush)?;
         }
         Ok(())
     }
 }
 
 /// Writes a sorted batch as blocks.
-pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: Batch, effort: Effort) -> io::Result<()> {
+pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: &Batch, effort: Effort) -> io::Result<()> {
     writer.expect_rows(batch.len());
     let mut start = 0;
     while start < batch.len() {
-        let rows = rows_of_block(&batch, start);
+        let rows = rows_of_block(batch, start);
         if rows == batch.len() {
-            return writer.add(pv, &batch, effort);
+            return writer.add(pv, batch, effort);
         }
         writer.add(pv, &batch.slice(start..start + rows), effort)?;
         start += rows;
@@ -259,19 +267,13 @@ pub(crate) fn rows_of_block(batch: &Batch, start: usize) -> usize {
 /// How many rows from `start` are within two limits; at least one.
 pub(crate) fn rows_fitting(batch: &Batch, start: usize, rows_max: usize, bytes_max: usize) -> usize {
     let most = rows_max.min(batch.len() - start);
-    let bytes: Box<dyn Fn(usize) -> usize> = match batch.values() {
-        Column::Array(arrays) => {
-            let element = arrays.elements().byte_size() / arrays.elements().len().max(1);
-            Box::new(move |row| arrays.range(row).len() * element.max(1))
-        }
-        Column::String(texts) => Box::new(|row| texts.get(row).len()),
-        Column::Structure(blobs) => Box::new(|row| blobs.get(row).len()),
-        _ => return most,
-    };
+    if !matches!(batch.values(), Column::Array(_) | Column::String(_) | Column::Structure(_)) {
+        return most;
+    }
     let most = rows_of_one_layout(batch, start, most);
     let mut room = bytes_max;
     let fitting = (start..start + most).take_while(|row| {
-        let left = room.checked_sub(bytes(*row));
+        let left = room.checked_sub(batch.values().byte_size_at(*row));
         room = left.unwrap_or(0);
         left.is_some()
     });

@@ -5,7 +5,10 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 use sample::{Alarm, Batch, Column, PvId, Quality, Sample, Severity, Stamp, Timestamp, Value};
 
-use crate::{block, codec::Effort};
+use crate::{
+    block,
+    codec::{Effort, array},
+};
 
 fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/blocks/v1"))
@@ -136,6 +139,37 @@ fn cases() -> Vec<(&'static str, Batch)> {
     ]
 }
 
+/// Arrays in pieces. Ours are written so from a megabyte on, which is too much to be kept as text: these pieces are short.
+fn in_pieces() -> Vec<(&'static str, Batch, Vec<u8>)> {
+    let even = |_| 1_000_000_000;
+    let ramp =
+        |i: i64| Value::Array(Column::F64((0..100).map(|j| if j == i { -1.0 } else { 0.1 * j as f64 }).collect()));
+    let texts = |i: i64| {
+        Value::Array(Column::String(["OPEN", "", "µ"].into_iter().cycle().skip(i as usize).take(70).collect()))
+    };
+    let phrase = "beam lost by vacuum interlock; ".repeat(20).into_bytes();
+    let bytes = move |i: i64| Value::Array(Column::U8(phrase.iter().skip(i as usize).copied().collect()));
+    let whole = |batch: &Batch, piece: usize| {
+        let mut block = Vec::new();
+        let Column::Array(arrays) = batch.values() else { unreachable!("all are arrays") };
+        block::put_with(&mut block, PvId(7), batch, Effort::Flush, |out| array::put_pieces(out, arrays, piece));
+        block
+    };
+    let changing = batch(9, even, ramp);
+    let mut cells = Vec::new();
+    block::put_with(&mut cells, PvId(7), &changing, Effort::Flush, |out| {
+        let Column::Array(arrays) = changing.values() else { unreachable!("all are arrays") };
+        array::put_cells_in_pieces(out, arrays, 32);
+    });
+    let (texts, bytes) = (batch(4, even, texts), batch(3, even, bytes));
+    let (texts_block, bytes_block) = (whole(&texts, 50), whole(&bytes, 512));
+    vec![
+        ("array-pieces", bytes, bytes_block),
+        ("array-pieces-of-texts", texts, texts_block),
+        ("array-cells-in-pieces", changing, cells),
+    ]
+}
+
 /// One line a sample: time, severity, status, message, pulse, value. Floats in their shortest form that comes back exactly.
 fn text(pv: PvId, batch: &Batch) -> String {
     let mut text = format!("PV {}, {} samples of {}\n", pv.0, batch.len(), batch.value_type());
@@ -177,11 +211,14 @@ fn golden_blocks_that_are_missing_are_written_when_asked_for() {
         return;
     }
     fs::create_dir_all(folder()).unwrap();
-    for (name, batch) in cases() {
+    let written = |(name, batch): (&'static str, Batch)| {
+        let mut bytes = Vec::new();
+        block::put(&mut bytes, PvId(7), &batch, Effort::Flush);
+        (name, batch, bytes)
+    };
+    for (name, batch, bytes) in cases().into_iter().map(written).chain(in_pieces()) {
         let path = folder().join(name).with_extension("block");
         if !path.exists() {
-            let mut bytes = Vec::new();
-            block::put(&mut bytes, PvId(7), &batch, Effort::Flush);
             fs::write(&path, bytes).unwrap();
             fs::write(path.with_extension("txt"), text(PvId(7), &batch)).unwrap();
         }
@@ -196,5 +233,8 @@ fn what_is_written_today_reads_as_the_golden_text() {
         let (pv, back) = block::take(&bytes).unwrap();
         let expected = fs::read_to_string(folder().join(name).with_extension("txt")).unwrap();
         assert_same(&text(pv, &back), &expected, name);
+    }
+    for (name, _, bytes) in in_pieces() {
+        assert!(bytes == fs::read(folder().join(name).with_extension("block")).unwrap(), "{name}");
     }
 }

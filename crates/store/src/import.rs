@@ -235,7 +235,7 @@ impl Import {
             engine.disk.create_folder(folder)?;
             let mut writer = SegmentWriter::new(engine.disk.clone(), unfinished.clone(), sequence, now);
             for (pv, batch) in batches {
-                write_blocks(&mut writer, pv, batch, Effort::Flush)?;
+                write_blocks(&mut writer, pv, &batch, Effort::Flush)?;
             }
             let Some(manifest) = writer.finish(&|pv| engine.named(pv))? else { return Ok(None) };
             engine.disk.rename(&unfinished, &key)?;

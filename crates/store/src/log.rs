@@ -102,7 +102,13 @@ impl Log {
                         arrays += samples;
                         samples
                     }
-                    None => put_record(&mut out, *pv, record, start),
+                    None => {
+                        if matches!(record, Record::Own(sample) if frames::may_be(sample.value.value_type())) {
+                            // Differences may follow it as they may any other array of the PV.
+                            self.arrays.whole(*pv, self.next_frame);
+                        }
+                        put_record(&mut out, *pv, record, start)
+                    }
                 };
                 appended += samples as u64;
                 start += samples;
@@ -296,6 +302,10 @@ fn put_samples(out: &mut Vec<u8>, pv: PvId, batch: &Batch, start: usize) -> usiz
         return batch.len();
     }
     let rows = rows_fitting(batch, start, FRAME_ROWS_MAX, FRAME_BYTES);
+    if rows == batch.len() {
+        put_batch(out, pv, batch);
+        return rows;
+    }
     put_batch(out, pv, &batch.slice(start..start + rows));
     rows
 }
@@ -311,16 +321,12 @@ fn put_batch(out: &mut Vec<u8>, pv: PvId, batch: &Batch) {
 }
 
 fn put_sample(out: &mut Vec<u8>, pv: PvId, sample: &Sample) {
-    if sample.stamp.is_none() {
-        let start = out.len();
-        out.push(SAMPLES);
-        put_varint(out, u64::from(pv.0));
-        if plain::put_batch_of(out, sample) {
-            return;
-        }
-        out.truncate(start);
+    out.push(if sample.stamp.is_none() { SAMPLES } else { STAMPED });
+    put_varint(out, u64::from(pv.0));
+    plain::put_batch_of(out, sample);
+    if let Some(stamp) = sample.stamp {
+        plain::put_stamp(out, stamp, 1);
     }
-    put_batch(out, pv, &Batch::of(sample));
 }
 
 /// A number without alarm and pulse, as most samples are, takes 21 bytes instead of 29.

@@ -288,6 +288,24 @@ mod tests {
         assert!(bytes.len() > 600 * 2 * 20 + 8 * LEN * 8, "some are whole");
     }
 
+    /// No PV has both today; if one had, what follows an array of the archive's own must be read as following that.
+    #[test]
+    fn arrays_that_the_archive_keeps_for_itself_are_followed_by_others() {
+        let (mut log, head) = (Log::new(1, 10, u64::MAX), Head::new(&std::sync::Arc::new(Pool::new(0))));
+        let (mut differences, mut all) = (Differences::default(), Vec::new());
+        for row in 0..100 {
+            let record = if row % 7 == 3 { Record::Own } else { Record::Sample };
+            let records = [(PvId(1), record(sample(row)))];
+            head.append(&records, &mut differences);
+            log.append(&records, &differences, 0, Timestamp::from_nanos(0));
+            all.push((PvId(1), Record::Sample(sample(row))));
+        }
+        let bytes: Vec<u8> = log.take_pieces().into_iter().flat_map(|piece| piece.bytes).collect();
+        let (back, lost) = restored(&bytes);
+        assert!(lost == 0 && samples(&back, PvId(1)) == samples(&all, PvId(1)), "{lost} are lost");
+        assert!(bytes.len() < 40 * LEN * 8, "the others are differences");
+    }
+
     #[test]
     fn a_lost_frame_loses_no_more_than_what_follows_it_until_the_next_whole_array() {
         let (bytes, all) = log(600);

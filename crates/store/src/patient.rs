@@ -6,6 +6,7 @@
 use std::{
     collections::VecDeque,
     fmt, io,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard},
     thread,
     time::{Duration, Instant},
@@ -24,6 +25,8 @@ pub(crate) struct Patient {
     disk: Arc<dyn Disk>,
     patience: Duration,
     shared: Arc<Shared>,
+    /// Makes a thread; another one in tests, where the system has none left.
+    start: fn(Arc<Shared>) -> io::Result<()>,
 }
 
 #[derive(Default)]
@@ -93,7 +96,7 @@ impl Shared {
 
 impl Patient {
     pub(crate) fn new(disk: Arc<dyn Disk>, patience: Duration) -> Patient {
-        Patient { disk, patience, shared: Arc::default() }
+        Patient { disk, patience, shared: Arc::default(), start }
     }
 
     /// Nobody waits long from now on.
@@ -117,7 +120,10 @@ impl Patient {
         let (disk, shared, theirs) = (self.disk.clone(), self.shared.clone(), outcome.clone());
         state.calls.push_back(Box::new(move || {
             let is_wanted = matches!(*lock(&theirs), Outcome::Running);
-            let result = if is_wanted { call(&*disk) } else { Err(io::ErrorKind::TimedOut.into()) };
+            // A panic that went further would leave a call that never comes back, and the place silent for ever.
+            let made = || if is_wanted { call(&*disk) } else { Err(io::ErrorKind::TimedOut.into()) };
+            let result =
+                catch_unwind(AssertUnwindSafe(made)).unwrap_or_else(|_| Err(io::Error::other("a call panicked")));
             let mut state = shared.state();
             if matches!(std::mem::replace(&mut *lock(&theirs), Outcome::Back(result)), Outcome::Late) {
                 state.late -= 1;
@@ -127,9 +133,15 @@ impl Patient {
             shared.changed.notify_all();
         }));
         if state.idle < state.calls.len() && state.threads < THREADS_MAX {
-            let shared = self.shared.clone();
-            thread::Builder::new().name("place".to_owned()).spawn(move || shared.work())?;
-            state.threads += 1;
+            match (self.start)(self.shared.clone()) {
+                Ok(()) => state.threads += 1,
+                // Nobody would make the call, or somebody who comes later would, of whom the caller knows nothing.
+                Err(error) if state.threads == 0 => {
+                    state.calls.pop_back();
+                    return Err(error);
+                }
+                Err(_) => {} // those that are there will come to it
+            }
         }
         self.shared.changed.notify_all();
         loop {
@@ -158,6 +170,11 @@ impl Patient {
     ) -> io::Result<T> {
         self.ask(WRITE_PATIENCE.max(self.patience), call)
     }
+}
+
+/// Starts a thread that makes calls.
+fn start(shared: Arc<Shared>) -> io::Result<()> {
+    thread::Builder::new().name("place".to_owned()).spawn(move || shared.work()).map(drop)
 }
 
 fn lock<T>(outcome: &Mutex<Outcome<T>>) -> MutexGuard<'_, Outcome<T>> {
@@ -242,5 +259,46 @@ impl Disk for Patient {
 
     fn unlock(&self, key: &str) {
         self.disk.unlock(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::RealDisk;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    fn patient() -> Patient {
+        Patient::new(Arc::new(RealDisk::new("nowhere")), PATIENCE)
+    }
+
+    #[test]
+    fn a_call_that_panics_is_an_error_and_the_place_answers_on() {
+        let patient = patient();
+        let began = Instant::now();
+        let result: io::Result<()> = patient.read(|_| panic!("what a test makes a disk do"));
+        assert_eq!(result.map_err(|error| error.kind()), Err(io::ErrorKind::Other));
+        assert!(began.elapsed() < PATIENCE, "nobody waits for what will never come");
+        assert_eq!(patient.read(|_| Ok(5)).ok(), Some(5));
+    }
+
+    #[test]
+    fn a_call_that_no_thread_could_be_made_for_is_never_made() {
+        let mut patient = patient();
+        patient.start = |_| Err(io::ErrorKind::WouldBlock.into());
+        let made = Arc::new(Mutex::new(0));
+        let call = |made: &Arc<Mutex<i32>>| {
+            let made = made.clone();
+            move |_: &dyn Disk| {
+                *made.lock().expect("no holder of this lock panics") += 1;
+                Ok(())
+            }
+        };
+        let refused = patient.read(call(&made));
+        assert_eq!(refused.map_err(|error| error.kind()), Err(io::ErrorKind::WouldBlock));
+        patient.start = start;
+        assert!(patient.read(call(&made)).is_ok());
+        assert_eq!(*made.lock().expect("no holder of this lock panics"), 1, "the refused one is not made later");
     }
 }

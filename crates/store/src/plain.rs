@@ -58,17 +58,26 @@ pub(crate) fn put_batch(out: &mut Vec<u8>, batch: &Batch) {
     put_pulses(out, batch.pulses());
 }
 
-/// A single number as a batch of one row, without making one; false, and nothing is written, of any other value.
-pub(crate) fn put_batch_of(out: &mut Vec<u8>, sample: &Sample) -> bool {
-    let Some((element, bits)) = sample.value.bits() else { return false };
-    put_type(out, ValueType::scalar(element));
+/// A single sample as a batch of one row, without making one.
+pub(crate) fn put_batch_of(out: &mut Vec<u8>, sample: &Sample) {
+    put_type(out, sample.value.value_type());
     put_varint(out, 1);
     out.extend_from_slice(&sample.time.nanos().to_le_bytes());
-    out.extend_from_slice(bits.to_le_bytes().get(..element.number_bytes()).unwrap_or_default());
+    match &sample.value {
+        Value::String(text) => put_blob(out, text.as_bytes()),
+        Value::Structure(bytes) => put_blob(out, bytes),
+        Value::Array(elements) => {
+            put_varint(out, elements.len() as u64);
+            put_column(out, elements);
+        }
+        number => {
+            let (element, bits) = number.bits().unwrap_or((Element::Bool, 0));
+            out.extend_from_slice(bits.to_le_bytes().get(..element.number_bytes()).unwrap_or_default());
+        }
+    }
     put_alarm(out, &sample.alarm, 1);
     put_varint(out, 1);
     put_varint(out, sample.pulse);
-    true
 }
 
 pub(crate) fn take_batch(cursor: &mut Cursor) -> Result<Batch, Malformed> {
@@ -200,12 +209,17 @@ pub(crate) fn put_stamps(out: &mut Vec<u8>, stamps: &Stamps, count: usize) {
     let mut covered = 0;
     for (rows, stamp) in stamps.iter() {
         put_ordinary(out, rows.start - covered);
-        put_varint(out, rows.len() as u64);
-        out.push(stamp.quality as u8);
-        out.extend_from_slice(&stamp.other.nanos().to_le_bytes());
+        put_stamp(out, stamp, rows.len());
         covered = rows.end;
     }
     put_ordinary(out, count - covered);
+}
+
+/// So many rows that have this one.
+pub(crate) fn put_stamp(out: &mut Vec<u8>, stamp: Stamp, rows: usize) {
+    put_varint(out, rows as u64);
+    out.push(stamp.quality as u8);
+    out.extend_from_slice(&stamp.other.nanos().to_le_bytes());
 }
 
 fn put_ordinary(out: &mut Vec<u8>, rows: usize) {
@@ -325,8 +339,8 @@ mod tests {
             let one = batch.get(batch.len() - 1);
             let (mut by_itself, mut as_batch) = (Vec::new(), Vec::new());
             put_batch(&mut as_batch, &Batch::of(&one));
-            assert_eq!(put_batch_of(&mut by_itself, &one), batch.value_type().is_numeric_scalar());
-            assert!(by_itself.is_empty() || by_itself == as_batch, "{:?}", batch.value_type());
+            put_batch_of(&mut by_itself, &one);
+            assert!(by_itself == as_batch, "{:?}", batch.value_type());
             assert!(back.values().identical(batch.values()));
             assert_eq!((back.times(), back.alarms(), back.pulses()), (batch.times(), batch.alarms(), batch.pulses()));
         }

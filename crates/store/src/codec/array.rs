@@ -6,14 +6,17 @@
 //!   1 shuffled     bytes: the first byte of each element, then the second of each, …
 //!   2 differences  bytes: shuffled, after each array was XORed with the one before it where both have an element
 //!   3 cells        that of `cells.rs`
+//!   4 pieces       that of `pieces.rs`
+//!   5 cells        that of `cells.rs`, the first array in pieces
 //! ```
-//! `bytes` is that of `text.rs`, with zstd. Waveforms of a digitiser want 0, 1 or 2; frames that hardly change want 3.
+//! `bytes` is that of `text.rs`, with zstd. Waveforms of a digitiser want 0, 1 or 2; frames that hardly change want 3 or 5; of what
+//! is longer than a megabyte 4 and 5 take the least memory.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use sample::{Arrays, Column, Element, ValueType};
+use sample::{Arrays, Column, Element, VALUE_BYTES_MAX, ValueType};
 
-use super::{Effort, cells, int, text};
+use super::{Effort, cells, int, pieces, text};
 use crate::{
     block,
     block_format::{BLOCK_BYTES_MAX, FRAMES_BYTES_MAX},
@@ -22,36 +25,72 @@ use crate::{
     plain,
 };
 
-const COLUMN: u8 = 0;
-const SHUFFLED: u8 = 1;
+pub(super) const COLUMN: u8 = 0;
+pub(super) const SHUFFLED: u8 = 1;
 const DIFFERENCES: u8 = 2;
 const CELLS: u8 = 3;
+const PIECES: u8 = 4;
+const CELLS_IN_PIECES: u8 = 5;
 
 /// The codec is chosen by what it makes of the first arrays, up to about so many bytes.
 const TRIAL_BYTES: usize = 128 << 10;
 
 pub(crate) fn put(out: &mut Vec<u8>, arrays: &Arrays, effort: Effort) {
-    let lengths: Vec<i64> = (0..arrays.len()).map(|index| arrays.range(index).len() as i64).collect();
-    int::put(out, &lengths, effort);
-    if let Some(cells) = cells::pack(arrays, effort) {
-        out.push(CELLS);
-        out.extend_from_slice(&cells);
-        return;
+    put_lengths(out, arrays, effort);
+    if let Some((first, changes)) = cells::found(arrays) {
+        return put_cells(out, &first, &changes, effort);
     }
-    let codec = choose(arrays, effort);
+    let are_many = pieces::are_wanted(arrays.elements());
+    let codec = if are_many && arrays.len() == 1 { COLUMN } else { choose(arrays, effort) };
+    if are_many && codec == COLUMN {
+        out.push(PIECES);
+        return pieces::put(out, arrays.elements(), effort);
+    }
     out.push(codec);
     put_elements(out, arrays, codec, effort);
+}
+
+fn put_lengths(out: &mut Vec<u8>, arrays: &Arrays, effort: Effort) {
+    let lengths: Vec<i64> = (0..arrays.len()).map(|index| arrays.range(index).len() as i64).collect();
+    int::put(out, &lengths, effort);
 }
 
 /// Frames, which are cells already.
 pub(crate) fn put_frames(out: &mut Vec<u8>, frames: &Frames, effort: Effort) {
     int::put(out, &vec![frames.first().len() as i64; frames.len()], effort);
-    out.push(CELLS);
-    cells::put(out, frames.first(), frames.changes(), effort);
+    put_cells(out, frames.first(), frames.changes(), effort);
+}
+
+fn put_cells(out: &mut Vec<u8>, first: &Column, changes: &cells::Changes, effort: Effort) {
+    if pieces::are_wanted(first) {
+        out.push(CELLS_IN_PIECES);
+        pieces::put(out, first, effort);
+    } else {
+        out.push(CELLS);
+        block::put_values(out, first, effort);
+    }
+    cells::put(out, changes, effort);
+}
+
+/// Arrays in pieces of so many elements, and cells of which the first array is in such, for tests that keep them as text.
+#[cfg(test)]
+pub(crate) fn put_pieces(out: &mut Vec<u8>, arrays: &Arrays, elements_max: usize) {
+    put_lengths(out, arrays, Effort::Flush);
+    out.push(PIECES);
+    pieces::put_of(out, arrays.elements(), elements_max, Effort::Flush);
+}
+
+#[cfg(test)]
+pub(crate) fn put_cells_in_pieces(out: &mut Vec<u8>, arrays: &Arrays, elements_max: usize) {
+    let (first, changes) = cells::found(arrays).expect("they hardly change");
+    put_lengths(out, arrays, Effort::Flush);
+    out.push(CELLS_IN_PIECES);
+    pieces::put_of(out, &first, elements_max, Effort::Flush);
+    cells::put(out, &changes, Effort::Flush);
 }
 
 /// The bytes of an element where all have the same number.
-fn element_bytes(element: Element) -> Option<usize> {
+pub(super) fn element_bytes(element: Element) -> Option<usize> {
     match element {
         Element::Bool | Element::I8 | Element::U8 => Some(1),
         Element::I16 | Element::U16 => Some(2),
@@ -110,8 +149,21 @@ fn xor_with_previous(bytes: &mut [u8], arrays: &Arrays, index: usize, size: usiz
     after.iter_mut().take(own.len() * size).zip(previous).for_each(|(byte, before)| *byte ^= before);
 }
 
-fn shuffled(bytes: &[u8], size: usize) -> Vec<u8> {
-    (0..size).flat_map(|place| bytes.iter().skip(place).step_by(size).copied()).collect()
+pub(super) fn shuffled(bytes: &[u8], size: usize) -> Vec<u8> {
+    fn planes<const SIZE: usize>(bytes: &[u8]) -> Vec<u8> {
+        let (elements, _) = bytes.as_chunks::<SIZE>();
+        let mut planes = Vec::with_capacity(bytes.len());
+        for place in 0..SIZE {
+            planes.extend(elements.iter().map(|element| element.get(place).copied().unwrap_or_default()));
+        }
+        planes
+    }
+    match size {
+        2 => planes::<2>(bytes),
+        4 => planes::<4>(bytes),
+        8 => planes::<8>(bytes),
+        _ => bytes.to_vec(),
+    }
 }
 
 fn unshuffled(bytes: &[u8], size: usize) -> Vec<u8> {
@@ -127,7 +179,8 @@ fn unshuffled(bytes: &[u8], size: usize) -> Vec<u8> {
 pub(crate) fn take(cursor: &mut Cursor, count: usize, element: Element) -> Result<Arrays, Malformed> {
     // Only a sample that has a block of its own may be larger than a block.
     let most = match element_bytes(element) {
-        _ if count == 1 => text::COLUMN_BYTES_MAX / 8,
+        Some(size) if count == 1 => VALUE_BYTES_MAX / size,
+        None if count == 1 => VALUE_BYTES_MAX,
         Some(size) => FRAMES_BYTES_MAX / size,
         None => BLOCK_BYTES_MAX,
     };
@@ -144,17 +197,22 @@ pub(crate) fn take(cursor: &mut Cursor, count: usize, element: Element) -> Resul
         let elements = block::take_values(cursor, scalar, end)?;
         return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
     }
+    if codec == PIECES {
+        let elements = pieces::take(cursor, scalar, end)?;
+        return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
+    }
     let size = element_bytes(element).ok_or(Malformed("no such codec of arrays"))?;
-    if codec == CELLS {
-        let (first, changes) = cells::take(cursor, &ends, scalar, size)?;
+    if matches!(codec, CELLS | CELLS_IN_PIECES) {
+        let first = ends.first().copied().unwrap_or(0);
+        let first = match codec {
+            CELLS => block::take_values(cursor, scalar, first)?,
+            _ => pieces::take(cursor, scalar, first)?,
+        };
+        let changes = cells::take(cursor, &ends, size)?;
         let elements = cells::undo(first, &ends, &changes)?;
         return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
     }
-    let shuffled = text::take_bytes(cursor)?;
-    if shuffled.len() != end * size {
-        return Err(Malformed("array lengths do not add up"));
-    }
-    let mut bytes = unshuffled(&shuffled, size);
+    let mut bytes = take_planes(cursor, end, size)?;
     match codec {
         SHUFFLED => {}
         DIFFERENCES => undo_differences(&mut bytes, &ends, size),
@@ -162,6 +220,22 @@ pub(crate) fn take(cursor: &mut Cursor, count: usize, element: Element) -> Resul
     }
     let elements = plain::take_column(&mut Cursor::new(&bytes), scalar, end)?;
     Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"))
+}
+
+/// So many elements from their shuffled bytes, as plain numbers.
+fn take_planes(cursor: &mut Cursor, count: usize, size: usize) -> Result<Vec<u8>, Malformed> {
+    let shuffled = text::take_bytes(cursor)?;
+    if shuffled.len() != count * size {
+        return Err(Malformed("array lengths do not add up"));
+    }
+    Ok(unshuffled(&shuffled, size))
+}
+
+/// A shuffled column.
+pub(super) fn take_shuffled(cursor: &mut Cursor, scalar: ValueType, count: usize) -> Result<Column, Malformed> {
+    let size = element_bytes(scalar.element).ok_or(Malformed("no such codec of arrays"))?;
+    let bytes = take_planes(cursor, count, size)?;
+    plain::take_column(&mut Cursor::new(&bytes), scalar, count)
 }
 
 fn undo_differences(bytes: &mut [u8], ends: &[usize], size: usize) {

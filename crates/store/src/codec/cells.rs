@@ -1,7 +1,8 @@
 //! Cells: arrays of which little changes from one to the next.
 //!
 //! ```text
-//!   cells := values (the first array) integers[count-1] (changed cells in each other array)
+//!   cells := the first array, as `array.rs` says
+//!            integers[count-1] (changed cells in each other array)
 //!            integers (their places, ascending in each array) bytes (what they hold, plain)
 //! ```
 //! An array begins as a copy of the one before it, or as zeros if that has another length; then its changed cells are put in. A
@@ -12,13 +13,10 @@
 
 use std::ops::Range;
 
-use sample::{Arrays, Column, ValueType};
+use sample::{Arrays, Column};
 
 use super::{Effort, int, text};
-use crate::{
-    block,
-    bytes::{Cursor, Malformed, put_blob, put_varint},
-};
+use crate::bytes::{Cursor, Malformed, put_blob, put_varint};
 
 const CELL_BYTES: usize = 64;
 /// Where more than one byte in so many is in a changed cell, the other codecs are smaller and not much slower.
@@ -332,20 +330,18 @@ pub(crate) fn alike(arrays: &Arrays, start: usize) -> bool {
     pairs > 0 && changes(arrays, some).is_some()
 }
 
-/// The codec's bytes, if arrays of these elements change so little that it serves them.
-pub(super) fn pack(arrays: &Arrays, effort: Effort) -> Option<Vec<u8>> {
+/// The first array and what changes in the others, if arrays change so little that this codec serves them.
+pub(super) fn found(arrays: &Arrays) -> Option<(Column, Changes)> {
     let changes = changes(arrays, 0..arrays.len())?;
     let mut first = Column::new(arrays.elements().value_type());
     let fits = first.extend_from(arrays.elements(), arrays.range(0));
     assert!(fits, "a part has the type of the whole");
-    let mut out = Vec::new();
-    put(&mut out, &first, &changes, effort);
-    Some(out)
+    Some((first, changes))
 }
 
-pub(super) fn put(out: &mut Vec<u8>, first: &Column, changes: &Changes, effort: Effort) {
+/// What changes; the first array stands before it.
+pub(super) fn put(out: &mut Vec<u8>, changes: &Changes, effort: Effort) {
     let wide = |numbers: &[u32]| numbers.iter().map(|number| i64::from(*number)).collect::<Vec<i64>>();
-    block::put_values(out, first, effort);
     int::put(out, &wide(&changes.counts), effort);
     int::put(out, &wide(&changes.places), effort);
     text::put_bytes(out, &changes.content, effort);
@@ -393,15 +389,9 @@ impl Changes {
     }
 }
 
-/// The first array and what changes in the others. The caller vouches for the last of `ends`: memory in proportion to so many
+/// What changes in each array but the first. The caller vouches for the last of `ends`: memory in proportion to so many
 /// elements is taken, whatever the bytes are. An element has `size` bytes.
-pub(super) fn take(
-    cursor: &mut Cursor,
-    ends: &[usize],
-    scalar: ValueType,
-    size: usize,
-) -> Result<(Column, Changes), Malformed> {
-    let first = block::take_values(cursor, scalar, ends.first().copied().unwrap_or(0))?;
+pub(super) fn take(cursor: &mut Cursor, ends: &[usize], size: usize) -> Result<Changes, Malformed> {
     let counts = int::take(cursor, ends.len().saturating_sub(1))?;
     let mut total = 0usize;
     // Full cells, and one for the rest of each array.
@@ -414,7 +404,7 @@ pub(super) fn take(
     let (counts, places): (Option<_>, Option<_>) = (narrow(counts), narrow(int::take(cursor, total)?));
     let content = text::take_bytes(cursor)?;
     match (counts, places) {
-        (Some(counts), Some(places)) => Ok((first, Changes { counts, places, content, newest_at: 0 })),
+        (Some(counts), Some(places)) => Ok(Changes { counts, places, content, newest_at: 0 }),
         _ => Err(Malformed("a changed cell lies beyond its array")),
     }
 }
@@ -477,12 +467,14 @@ mod tests {
     }
 
     fn assert_comes_back(arrays: &Arrays, name: &str) {
-        let packed = pack(arrays, Effort::Flush).unwrap_or_else(|| panic!("{name} changes too much"));
+        let (first, changes) = found(arrays).unwrap_or_else(|| panic!("{name} changes too much"));
+        let mut packed = Vec::new();
+        put(&mut packed, &changes, Effort::Flush);
         let ends: Vec<usize> = (0..arrays.len()).map(|index| arrays.range(index).end).collect();
         let all = |bytes: &[u8]| {
             let mut cursor = Cursor::new(bytes);
-            let (first, changes) = take(&mut cursor, &ends, arrays.elements().value_type(), 8)?;
-            undo(first, &ends, &changes).map(|column| (column, cursor.is_empty()))
+            let changes = take(&mut cursor, &ends, 8)?;
+            undo(first.clone(), &ends, &changes).map(|column| (column, cursor.is_empty()))
         };
         let (back, is_over) = all(&packed).expect("it was written just now");
         assert!(back.identical(arrays.elements()), "{name}");
@@ -512,13 +504,13 @@ mod tests {
         let noise = |i: usize| ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as i16;
         let mut arrays = Arrays::new(Element::I16);
         (0..10).for_each(|n| assert!(arrays.push(&Column::I16((0..300).map(|i| noise(n * 300 + i)).collect()))));
-        assert!(pack(&arrays, Effort::Flush).is_none() && !alike(&arrays, 0));
+        assert!(found(&arrays).is_none() && !alike(&arrays, 0));
         let texts = frames(
             &[3; 4],
             |texts: Vec<String>| Column::String(texts.iter().map(String::as_str).collect()),
             |i| format!("{i}"),
         );
-        assert!(pack(&texts, Effort::Flush).is_none() && !alike(&texts, 0));
+        assert!(found(&texts).is_none() && !alike(&texts, 0));
         assert!(!alike(&arrays, 9));
     }
 }

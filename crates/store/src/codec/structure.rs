@@ -13,7 +13,7 @@ use sample::{Blobs, Column};
 use super::{Effort, text};
 use crate::{
     block,
-    bytes::{Cursor, Malformed, put_blob},
+    bytes::{Cursor, Malformed, put_blob, put_blob_of},
     structure::Layout,
 };
 
@@ -33,9 +33,7 @@ pub(crate) fn put(out: &mut Vec<u8>, structures: &Blobs, effort: Effort) {
     out.push(COLUMNS);
     put_blob(out, &layout.description);
     for column in &columns {
-        let mut values = Vec::new();
-        put_leaf(&mut values, column, effort);
-        put_blob(out, &values);
+        put_blob_of(out, |out| put_leaf(out, column, effort));
     }
 }
 

@@ -14,7 +14,7 @@ use sample::{Blobs, Strings};
 use zstd::bulk::Compressor;
 
 use super::{Effort, int};
-use crate::bytes::{Cursor, Malformed, put_blob, put_varint};
+use crate::bytes::{Cursor, Malformed, put_blob, put_blob_of, put_varint};
 
 const LIST: u8 = 0;
 const DICTIONARY: u8 = 1;
@@ -66,7 +66,10 @@ pub(crate) fn put_different(out: &mut Vec<u8>, blobs: &[&[u8]], effort: Effort) 
 fn put_list(out: &mut Vec<u8>, blobs: &[&[u8]], effort: Effort) {
     let lengths: Vec<i64> = blobs.iter().map(|blob| blob.len() as i64).collect();
     int::put(out, &lengths, effort);
-    put_bytes(out, &blobs.concat(), effort);
+    match blobs {
+        [one] => put_bytes(out, one, effort),
+        many => put_bytes(out, &many.concat(), effort),
+    }
 }
 
 pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8], effort: Effort) {
@@ -75,8 +78,23 @@ pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8], effort: Effort) {
         Effort::Merge => 3,
     };
     put_varint(out, bytes.len() as u64);
+    if bytes.len() > KEPT_BYTES_MAX {
+        return put_blob_of(out, |out| pack_large(out, bytes, level));
+    }
     let packed = if bytes.len() < PACKED_BYTES_MIN { None } else { packed(bytes, level) };
     put_blob(out, packed.as_deref().filter(|packed| packed.len() < bytes.len()).unwrap_or(bytes));
+}
+
+/// Appends what zstd makes of bytes, or these, without taking memory for both.
+fn pack_large(out: &mut Vec<u8>, bytes: &[u8], level: i32) {
+    let start = out.len();
+    out.resize(start + zstd::zstd_safe::compress_bound(bytes.len()), 0);
+    let (_, room) = out.split_at_mut(start);
+    let packed = zstd::bulk::compress_to_buffer(bytes, room, level).ok().filter(|packed| *packed < bytes.len());
+    out.truncate(start + packed.unwrap_or(0));
+    if packed.is_none() {
+        out.extend_from_slice(bytes);
+    }
 }
 
 /// What zstd makes of bytes. The memory that it works in stays with the thread: for small blocks, taking it would be most of the
@@ -84,9 +102,6 @@ pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8], effort: Effort) {
 fn packed(bytes: &[u8], level: i32) -> Option<Vec<u8>> {
     thread_local! {
         static WORKS: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
-    }
-    if bytes.len() > KEPT_BYTES_MAX {
-        return zstd::bulk::compress(bytes, level).ok();
     }
     WORKS.with_borrow_mut(|works| {
         if works.is_none() {
@@ -146,12 +161,8 @@ fn take_list(cursor: &mut Cursor, count: usize) -> Result<Blobs, Malformed> {
     if rest.is_empty() { Ok(blobs) } else { Err(Malformed("text lengths do not add up")) }
 }
 
-pub(crate) fn strings(blobs: &Blobs) -> Result<Strings, Malformed> {
-    let mut strings = Strings::default();
-    for blob in blobs.iter() {
-        strings.push(std::str::from_utf8(blob).map_err(|_| Malformed("a text is not UTF-8"))?);
-    }
-    Ok(strings)
+pub(crate) fn strings(blobs: Blobs) -> Result<Strings, Malformed> {
+    Strings::from_blobs(blobs).ok_or(Malformed("a text is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -167,8 +178,7 @@ mod tests {
             let mut bytes = Vec::new();
             put(&mut bytes, texts.iter().map(|text| text.as_bytes()), Effort::Flush);
             let mut cursor = Cursor::new(&bytes);
-            let back =
-                take(&mut cursor, texts.len()).and_then(|blobs| strings(&blobs)).expect("it was written just now");
+            let back = take(&mut cursor, texts.len()).and_then(strings).expect("it was written just now");
             assert!(cursor.is_empty());
             assert!(texts.iter().map(String::as_str).eq(back.iter()));
         }

@@ -2,9 +2,9 @@
 
 use std::{ops::Range, sync::Arc};
 
-use sample::{Batch, Column, PvId, Sample, Value};
+use sample::{Alarm, Batch, Column, PvId, Sample, Value};
 
-use super::lanes::{CHUNK_BYTES, Lanes, OPEN_BYTES_MAX, OPEN_ROWS_MAX, Open, Taken};
+use super::lanes::{CHUNK_BYTES, Lanes, OPEN_BYTES_MAX, OPEN_ROWS_MAX, Open, Taken, message_bytes};
 use crate::{
     frames::{FRAME_BYTES_MIN, Facts, Film, Offered, are_alike},
     head::Chunk,
@@ -46,6 +46,7 @@ impl Lanes {
     pub(super) fn push_array(&mut self, pv: PvId, arrived: Arrived, taken: &mut Taken, differences: &mut Differences) {
         taken.samples += 1;
         let lane = self.lane(pv, taken);
+        taken.bytes += self.new_message_bytes(pv, arrived.facts().alarm) as isize;
         let (elements, range) = arrived.elements();
         let bytes = range.len() * (elements.byte_size() / elements.len().max(1));
         if bytes >= FRAME_BYTES_MIN && lane.open != Open::Film {
@@ -73,6 +74,15 @@ impl Lanes {
         }
         differences.push_whole();
         self.push_to_batch(pv, arrived, taken);
+    }
+
+    /// What the words of the alarm of an array take, unless they are those of the one before it. What is sealed keeps them.
+    fn new_message_bytes(&self, pv: PvId, alarm: &Alarm) -> usize {
+        let other = self.other.get(&pv);
+        let film = other.and_then(|other| other.film.as_ref()).map(|film| film.frames().samples());
+        let open = film.or_else(|| other.and_then(|other| other.open.as_ref()));
+        let last = open.and_then(|open| Some(open.alarms().get(open.len().checked_sub(1)?)));
+        if last == Some(alarm) { 0 } else { message_bytes(alarm) }
     }
 
     /// Begins a film with the last array, if the one that comes may be the second.

@@ -318,7 +318,7 @@ impl Lanes {
 }
 
 /// What the words of an alarm take.
-fn message_bytes(alarm: &Alarm) -> usize {
+pub(super) fn message_bytes(alarm: &Alarm) -> usize {
     alarm.message.as_ref().map_or(0, |message| message.len() + 2 * size_of::<usize>())
 }
 

@@ -160,6 +160,29 @@ fn the_words_of_alarms_count_as_memory() {
     }
 }
 
+/// The same with arrays, which are kept as frames or in batches.
+#[test]
+fn the_words_of_alarms_of_arrays_count_as_memory() {
+    let noise = |row: i64, i: i64| (row * 1000 + i).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) as f64;
+    let ramp = |row: i64, i: i64| if i == 0 { row as f64 } else { i as f64 };
+    let elements: [&dyn Fn(i64, i64) -> f64; 2] = [&noise, &ramp];
+    for element in elements {
+        let said = |row: i64, words: &str| {
+            let alarm = Alarm { severity: Severity::Major, status: 1, message: Some(words.into()) };
+            let value = Value::Array(Column::F64((0..100).map(|i| element(row, i)).collect()));
+            Sample { alarm, ..sample(row, value) }
+        };
+        let (head, long) = (head(), "a".repeat(100_000));
+        put(&head, &[said(0, "short"), said(1, "short")]);
+        let before = head.bytes();
+        put(&head, &[said(2, &long)]);
+        let after = head.bytes();
+        assert!((100_000..110_000).contains(&(after - before)), "{before} {after}");
+        put(&head, &(3..13).map(|row| said(row, &long)).collect::<Vec<_>>());
+        assert!(head.bytes() - after < 20_000, "{after} {}", head.bytes());
+    }
+}
+
 #[test]
 fn memory_that_a_head_takes_is_counted_and_given_back_to_the_next() {
     let pool = Arc::new(Pool::new(1 << 20));

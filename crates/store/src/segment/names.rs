@@ -34,7 +34,7 @@ pub(crate) fn names_bytes(names: &[Named]) -> Vec<u8> {
 pub(crate) fn take_names(bytes: &[u8], pvs: u32) -> Result<Vec<Named>, Malformed> {
     let mut table = TableReader::new(bytes, pvs as usize)?;
     let pvs = table.integers()?;
-    let names = text::strings(&table.column(text::take)?)?;
+    let names = text::strings(table.column(text::take)?)?;
     let rows = table.column(text::take)?;
     let named = |((pv, name), row): ((i64, &str), &[u8])| {
         let pv = PvId(u32::try_from(pv).map_err(|_| Malformed("the number of a PV has more than 32 bits"))?);
