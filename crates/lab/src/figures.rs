@@ -75,7 +75,7 @@ const GROUPS: &[Group] = &[
     Group {
         title: "Many PVs",
         text: "Memory as the system counts it for the whole process, less the workload's own.",
-        only: "live,million",
+        only: "live,million,ledger",
     },
     Group { title: "Arrays", text: "Frames at 14 Hz; GB are of elements as they lie in memory.", only: "frames" },
     Group {
