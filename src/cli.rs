@@ -38,7 +38,7 @@ pub(crate) enum Command {
     Undelete(Undelete),
     /// Free the space of what was deleted, for good; without --yes say what would go
     Purge(Purge),
-    /// Import samples of the past from CSV files: time,value,severity,status
+    /// Import samples of the past: from CSV files, or with a subcommand from another archiver
     Import(Import),
     /// Print who changed what is in the archive, the newest first
     Audit(Audit),
@@ -222,12 +222,52 @@ pub(crate) struct Purge {
 }
 
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Import {
+    #[command(subcommand)]
+    pub(crate) from: Option<ImportFrom>,
+    #[command(flatten)]
+    pub(crate) csv: Csv,
+}
+
+/// Other archivers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportFrom {
+    /// Import the samples, PVs and aliases of an Archiver Appliance; begun again it goes on where it was
+    ArchiverAppliance(FromAppliance),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FromAppliance {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The name of the import: begun again under the same name it goes on where it was
+    #[arg(long, default_value = "archiver-appliance")]
+    pub(crate) name: String,
+    /// JSON of PVTypeInfos, as its exportConfig gives it, or a folder of such files
+    #[arg(long, value_name = "PATH")]
+    pub(crate) type_info: Option<PathBuf>,
+    /// JSON of its getAllAliases
+    #[arg(long, value_name = "FILE")]
+    pub(crate) aliases: Option<PathBuf>,
+    /// Archive the PVs that were not paused there from now on
+    #[arg(long, requires = "type_info")]
+    pub(crate) activate: bool,
+    /// Read everything and say what would be imported, and what is damaged
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Root folders of its stores: short, medium and long term
+    #[arg(required = true, value_name = "FOLDER")]
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Csv {
     #[command(flatten)]
     pub(crate) server: Server,
     /// The PV, which must be in the archive
-    #[arg(long)]
-    pub(crate) pv: String,
+    #[arg(long, required = true)]
+    pub(crate) pv: Option<String>,
     /// The name of the import: begun again under the same name it goes on where it was
     #[arg(long, default_value = "csv")]
     pub(crate) name: String,

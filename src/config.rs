@@ -20,6 +20,7 @@ pub(crate) struct Config {
     pub(crate) log_format: LogFormat,
     pub(crate) store: store::Config,
     pub(crate) acquire: acquire::Config,
+    pub(crate) old_archives: Vec<OldArchive>,
 }
 
 /// Why there is no config.
@@ -86,6 +87,8 @@ struct File {
     storage: Vec<Storage>,
     /// How long what was recorded is kept.
     retention: Retention,
+    /// Archives of other archivers, which are read where they lie.
+    old_archive: Vec<OldArchive>,
     /// Channel Access: how PVs are searched. Replaces the EPICS_CA_* variables.
     ca: Ca,
     /// pvAccess: how PVs are searched. Replaces the EPICS_PVA_* variables.
@@ -107,6 +110,7 @@ impl Default for File {
             scrub: Scrub(store::Scrub::Pass(Duration::from_secs(30 * 86_400))),
             storage: Vec::new(),
             retention: Retention::default(),
+            old_archive: Vec::new(),
             ca: Ca::default(),
             pva: Pva::default(),
         }
@@ -153,6 +157,25 @@ struct KeepRule {
     pvs: String,
     /// How long they are kept.
     keep: Keep,
+}
+
+/// An archive of another archiver.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OldArchive {
+    /// What wrote it: "plainpb" stands for a store of the Archiver Appliance.
+    pub(crate) kind: OldKind,
+    /// Its root folder: one of the Appliance's stores (short, medium or long term), each as an entry of its own.
+    pub(crate) path: PathBuf,
+    /// JSON of PVTypeInfos, as the Appliance's `exportConfig` gives it, for units and limits that its files do not hold.
+    pub(crate) type_info: Option<PathBuf>,
+}
+
+/// What wrote an old archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OldKind {
+    PlainPb,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -224,6 +247,7 @@ impl Config {
                 ca: file.ca.over(epics::ca::Config::from_env(&env)?)?,
                 pva: file.pva.over(epics::pva::Config::from_env(&env)?)?,
             },
+            old_archives: file.old_archive,
         })
     }
 }

@@ -9,6 +9,7 @@ mod client;
 mod config;
 mod demo;
 mod import;
+mod old;
 mod progress;
 mod repair;
 mod signals;
@@ -78,18 +79,21 @@ fn run(config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
     let started = now();
     let store = Store::open(config.store, started)?; // disk: recovers what a crash left
     let acquire = Acquire::start(config.acquire, store.writer(), started)?; // network → buffer → store
-    let query = Query::over(store.reader()); // store → samples and bins
+    let old = old::open(&config.old_archives)?;
+    let query = Query::over(store.reader()).with_old(old.clone()); // store, old archives → samples and bins
     let serve = {
         let _tasks_run_here = answers.enter();
         Serve::start(config.serve, query, acquire.control(), store.reader())? // query → HTTP, browser
     };
 
     acquire.control().add(wanted.to_vec())?;
+    let listing = old::Listing::start(old, acquire.control(), store.reader())?; // their PVs → the list
     tracing::info!("pvark {} listens on http://{}/", env!("CARGO_PKG_VERSION"), serve.address());
     while !stop.wait_a_second() {
         store.tick_heard(now(), acquire.control().heard_until()); // sign of life, packing of old samples
     }
 
+    drop(listing);
     answers.block_on(serve.finish()); // stop answering,
     let stopped = acquire.finish(); // stop listening and write what has arrived,
     store.close(stopped)?; // then make the last sample safe

@@ -16,7 +16,7 @@ const EDGES: [(&str, &[&str]); 10] = [
     ("plainpb", &["pvdata", "sample"]),
     ("query", &["sample", "store"]),
     ("acquire", &["epics", "sample"]),
-    ("serve", &["acquire", "pvdata", "query", "sample", "store"]),
+    ("serve", &["acquire", "plainpb", "pvdata", "query", "sample", "store"]),
     ("pvark", &["acquire", "epics", "plainpb", "query", "sample", "serve", "store"]),
     ("lab", &["acquire", "epics", "pvdata", "query", "sample", "serve", "store"]),
 ];

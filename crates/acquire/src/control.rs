@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use sample::{
-    By, DataFate, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Roster, RuleName, Rules, Timestamp,
+    By, DataFate, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Roster, RuleName, Rules,
+    Timestamp,
 };
 
 use crate::{
@@ -94,6 +95,23 @@ impl<S: Roster> Control<S> {
             answers.push((entry, added));
         }
         Ok(answers)
+    }
+
+    /// Enters PVs that were archived elsewhere into the list, paused, and says how many are new. Those that are there stay as
+    /// they are.
+    pub fn enter_paused(&self, names: Vec<PvName>) -> Result<usize, S::Error> {
+        let _command = lock(&self.shared.commands);
+        let settings = PvSettings::plain(self.shared.default_protocol, Method::Monitor, PvState::Paused);
+        let news = names.into_iter().filter(|name| self.shared.sink.find(name.as_str()).is_none());
+        let wanted: Vec<(PvName, PvSettings)> = news.map(|name| (name, settings.clone())).collect();
+        if wanted.is_empty() {
+            return Ok(0);
+        }
+        let now = now();
+        let entries = self.shared.sink.register(&wanted, now)?;
+        let count = entries.len();
+        entries.into_iter().for_each(|entry| self.shared.install(entry, now));
+        Ok(count)
     }
 
     /// Stops taking samples; the PVs keep their places and their data. All of them are one change.

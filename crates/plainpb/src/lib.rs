@@ -5,23 +5,36 @@
 //!   payload   the types of samples      header    whose samples a file or chunk holds
 //!   rows      lines ──► batches         chunks    a whole answer or file in memory ──► batches
 //!   tape      bytes at a place: a file, or a piece of a tar file
-//!   file      one file: found by time, read lazily
+//!   scan      the lines of a tape         file      one file: found by time, read lazily        tar       what a tar file holds
 //!   key       names of PVs ◄──► paths   folder    which files there are       archive   all of them as an `OldArchive`
+//!   type_info what the Appliance's configuration says of a PV
 //! ```
 //!
 //! What cannot be read is left out and counted; nothing here panics on what a file holds, or allocates more than a line has.
 
 #![deny(missing_docs)]
 
+mod archive;
 mod chunks;
 mod fields;
+mod file;
+mod folder;
 mod header;
+mod key;
 mod line;
 mod payload;
 mod rows;
+mod scan;
+mod slice;
+mod tape;
+mod tar;
+mod type_info;
 
+pub use archive::PlainPb;
 pub use chunks::{Chunk, read_chunks};
 pub use fields::{FieldValue, loss, metadata_of};
 pub use header::Header;
 pub use payload::Payload;
 pub use rows::{Damage, Rows};
+pub use slice::{Piece, Slice};
+pub use type_info::TypeInfo;

@@ -159,7 +159,6 @@ impl Rows {
 }
 
 /// The time of the sample in a line, and nothing else of it.
-#[expect(dead_code, reason = "the search by time comes next")]
 pub(crate) fn time_of_line(header: &Header, line: &[u8], scratch: &mut Vec<u8>) -> Option<Timestamp> {
     let (mut second, mut nano) = (None, None);
     walk(unescape(line, scratch)?, |number, wire| {

@@ -13,10 +13,11 @@
 use std::sync::Arc;
 
 use sample::{Batch, Severity, Timestamp};
-use store::{Stretch, Stretches, Summary};
+use store::{Stretch, Summary};
 
 use crate::{
     Error,
+    old::Stretches,
     tally::{Held, Tally},
 };
 
@@ -104,7 +105,7 @@ impl Bins {
     /// What comes next, if it begins before `t1`.
     fn next_before(&mut self, t1: Timestamp) -> Result<Option<Piece>, Error> {
         while self.waiting.is_none() {
-            self.waiting = match self.stretches.next().transpose().map_err(Error::from) {
+            self.waiting = match self.stretches.next().transpose() {
                 Ok(None) => return Ok(None),
                 Ok(Some(Stretch::Summary(summary))) => Some(Piece::Summary(summary)),
                 Ok(Some(Stretch::Samples(batch))) => (!batch.is_empty()).then_some(Piece::Rows { batch, row: 0 }),

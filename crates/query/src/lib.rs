@@ -7,6 +7,8 @@
 //!   Operator ──► reduced   what clients of the Archiver Appliance ask for: mean_60(PV), optimized_800(PV) …
 //! ```
 //!
+//! Old archives, of other archivers, are read beside the store, and their samples stand among its own.
+//!
 //! All are lazy: they read a block when the next item is asked for, so that an answer costs no more memory than one step of it.
 
 #![deny(missing_docs)]
@@ -14,6 +16,7 @@
 mod aligned;
 mod bins;
 mod edges;
+mod old;
 mod operators;
 mod ranges;
 mod request;

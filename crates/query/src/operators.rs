@@ -23,9 +23,9 @@ mod statistics;
 use std::{collections::VecDeque, sync::Arc};
 
 use sample::{Batch, Column, Element, Sample, Timestamp, Value, ValueType};
-use store::{Stretch, Stretches, Summary};
+use store::{Stretch, Summary};
 
-use crate::{Error, Ranges, Samples};
+use crate::{Error, Ranges, Samples, old::Stretches};
 pub use parse::{Operator, OperatorError};
 use {
     flyers::Flyers,
@@ -136,7 +136,7 @@ impl OfSummaries {
 /// What is reduced.
 enum Source {
     Samples(Ranges<Samples>),
-    Stretches { before: Option<Sample>, stretches: Stretches },
+    Stretches { before: Option<Sample>, stretches: Box<Stretches> },
 }
 
 /// The reduced samples in order of time. A batch is empty where much was read and nothing came of it yet. Ends after the first
@@ -164,7 +164,7 @@ impl Reduced {
         operator: OfSummaries,
         span: Span,
     ) -> Reduced {
-        Reduced::of(Source::Stretches { before, stretches }, operator.work, span)
+        Reduced::of(Source::Stretches { before, stretches: Box::new(stretches) }, operator.work, span)
     }
 
     fn of(source: Source, work: Work, span: Span) -> Reduced {
@@ -184,7 +184,7 @@ impl Reduced {
             Source::Stretches { before, stretches } => {
                 before.take().iter().for_each(|before| self.work.take(before, out));
                 for _ in 0..STEP_SUMMARIES_MAX {
-                    match stretches.next().transpose().map_err(Error::from) {
+                    match stretches.next().transpose() {
                         Ok(None) => return Ok(false),
                         Ok(Some(Stretch::Summary(summary))) => self.work.take_summary(&summary, out),
                         Ok(Some(Stretch::Samples(batch))) => {

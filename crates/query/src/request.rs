@@ -2,10 +2,15 @@
 
 use std::{fmt, sync::Arc};
 
-use sample::{Batch, PvId, Sample, TimeRange, Timestamp};
-use store::Stretch;
+use sample::{Batch, Gap, Metadata, OldArchive, OldError, OldHealth, PvId, Sample, TimeRange, Timestamp};
+use store::{GapScope, Stretch};
 
-use crate::{Bins, Operator, Ranges, Reduced, Span, edges, operators, tally::Held};
+use crate::{
+    Bins, Operator, Ranges, Reduced, Span, edges,
+    old::{Merged, Old, Stretches},
+    operators,
+    tally::Held,
+};
 
 /// The most bins that one request may ask for: a few for each pixel of the widest screen.
 const BINS_MAX: usize = 100_000;
@@ -45,7 +50,7 @@ impl From<PvId> for Series {
 }
 
 impl Series {
-    fn samples(&self, reader: &store::Reader, range: TimeRange) -> store::Samples {
+    pub(crate) fn samples(&self, reader: &store::Reader, range: TimeRange) -> store::Samples {
         let whole = reader.samples(self.pv, range);
         match &self.field {
             Some(path) => whole.of_field(path),
@@ -53,7 +58,12 @@ impl Series {
         }
     }
 
-    fn stretches(&self, reader: &store::Reader, range: TimeRange, edges: Arc<[Timestamp]>) -> store::Stretches {
+    pub(crate) fn stretches(
+        &self,
+        reader: &store::Reader,
+        range: TimeRange,
+        edges: Arc<[Timestamp]>,
+    ) -> store::Stretches {
         let whole = reader.stretches(self.pv, range, edges);
         match &self.field {
             Some(path) => whole.of_field(path),
@@ -87,6 +97,8 @@ pub struct Request {
 pub enum Error {
     /// The store could not read.
     Store(store::Error),
+    /// An old archive could not be read.
+    Old(OldError),
     /// Bins that nobody can draw, or none at all.
     BinCount {
         /// How many were asked for.
@@ -108,6 +120,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Store(error) => write!(f, "{error}"),
+            Error::Old(error) => write!(f, "{error}"),
             Error::BinCount { count } => write!(f, "{count} bins were asked for, 1 to {BINS_MAX} are possible"),
             Error::TooFewBins { count } => write!(
                 f,
@@ -127,15 +140,17 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Store(error) => Some(error),
+            Error::Old(error) => Some(error),
             Error::BinCount { .. } | Error::TooFewBins { .. } | Error::TooManySamples { .. } => None,
         }
     }
 }
 
 impl Error {
-    /// Whether it costs a block or a segment only, so that the rest of the answer can be had.
+    /// Whether it costs a block, a segment or an old archive only, so that the rest of the answer can be had.
     pub fn is_damage(&self) -> bool {
-        matches!(self, Error::Store(store::Error::CorruptBlock { .. } | store::Error::CorruptSegment { .. }))
+        use store::Error::{CorruptBlock, CorruptSegment};
+        matches!(self, Error::Old(_) | Error::Store(CorruptBlock { .. } | CorruptSegment { .. }))
     }
 }
 
@@ -145,26 +160,43 @@ impl From<store::Error> for Error {
     }
 }
 
-/// Answers requests from what the store holds.
+impl From<OldError> for Error {
+    fn from(error: OldError) -> Error {
+        Error::Old(error)
+    }
+}
+
+/// Answers requests from what the store holds, and old archives beside it.
 #[derive(Clone)]
 pub struct Query {
     reader: store::Reader,
+    old: Old,
 }
 
 impl Query {
     /// Answers from this store.
     pub fn over(reader: store::Reader) -> Query {
-        Query { reader }
+        Query { reader, old: Old::default() }
+    }
+
+    /// And from old archives. They know PVs by name, so each of their PVs must be in the store's list, if only as a paused one.
+    pub fn with_old(self, archives: Vec<Arc<dyn OldArchive>>) -> Query {
+        Query { old: Old::new(archives), ..self }
+    }
+
+    /// How the old archives are doing.
+    pub fn old_health(&self) -> Vec<OldHealth> {
+        self.old.health()
     }
 
     /// The samples in order of time. Identical repeats are left out, different samples of equal time stay in order of arrival.
     pub fn samples(&self, request: &Request) -> Samples {
-        Samples {
-            reader: self.reader.clone(),
-            before: (request.before == Before::Include).then(|| request.clone()),
-            within: request.series.samples(&self.reader, request.range),
-            skips_damage: false,
-        }
+        let within = match self.old.merged(&self.reader, &request.series, request.range) {
+            Some(merged) => Within::Merged(Box::new(merged)),
+            None => Within::Own(Box::new(request.series.samples(&self.reader, request.range))),
+        };
+        let before = (request.before == Before::Include).then(|| request.clone());
+        Samples { query: self.clone(), before, within, skips_damage: false }
     }
 
     /// The samples of a span, both ends included, reduced by an operator: from summaries where these are all it needs.
@@ -174,7 +206,7 @@ impl Query {
             && self.has_samples(pv, range, operator.enough)?
         {
             let before = self.last_before(&pv.into(), span.from)?.filter(|sample| !range.contains(sample.time));
-            let stretches = self.reader.stretches(pv, range, operator.edges(span));
+            let stretches = self.stretches(&pv.into(), range, operator.edges(span))?;
             return Ok(Reduced::of_stretches(before, stretches, operator, span));
         }
         Ok(self.reduced_together(pv, &[span], span, operator))
@@ -193,9 +225,9 @@ impl Query {
     /// Whether there are so many samples with a number.
     fn has_samples(&self, pv: PvId, range: TimeRange, enough: u64) -> Result<bool, Error> {
         let mut count = 0;
-        let mut stretches = self.reader.stretches(pv, range, [range.t0, range.t1].into());
+        let mut stretches = self.stretches(&pv.into(), range, [range.t0, range.t1].into())?;
         while count < enough {
-            match stretches.next().transpose().map_err(Error::from) {
+            match stretches.next().transpose() {
                 Ok(None) => return Ok(false),
                 Ok(Some(Stretch::Summary(summary))) => count += summary.count,
                 Ok(Some(Stretch::Samples(batch))) => {
@@ -211,7 +243,47 @@ impl Query {
 
     /// The newest sample at or before `time`.
     pub fn last_before(&self, series: &Series, time: Timestamp) -> Result<Option<Sample>, Error> {
-        series.last_before(&self.reader, time)
+        let own = series.last_before(&self.reader, time)?;
+        let old = match self.old.last_before(&self.reader, series, time) {
+            Err(error) if own.is_some() && error.is_damage() => None,
+            old => old?,
+        };
+        Ok(match (own, old) {
+            (Some(own), Some(old)) => Some(if old.time > own.time { old } else { own }),
+            (own, old) => own.or(old),
+        })
+    }
+
+    fn stretches(&self, series: &Series, range: TimeRange, edges: Arc<[Timestamp]>) -> Result<Stretches, Error> {
+        Stretches::of(&self.old, &self.reader, series, range, edges)
+    }
+
+    /// The metadata in force at the beginning of `range`, then each change within it that the store knows of.
+    pub fn metadata(&self, pv: PvId, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, Error> {
+        let mut history = self.reader.metadata(pv, range)?;
+        if history.first().is_none_or(|(since, _)| *since > range.t0) {
+            let old = self.old.metadata(&self.reader, pv, history.first().map_or(range.t1, |(since, _)| *since))?;
+            history.splice(0..0, old);
+        }
+        Ok(history)
+    }
+
+    /// The gaps of a PV and of the archiver that overlap `range`, by beginning.
+    pub fn gaps(&self, pv: PvId, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Error> {
+        let mut gaps = self.reader.gaps(pv, range)?;
+        let old = self.old.gaps(&self.reader, pv, range)?;
+        if !old.is_empty() {
+            gaps.extend(old.into_iter().map(|gap| (GapScope::Pv, gap)));
+            gaps.sort_by_key(|(_, gap)| gap.from);
+        }
+        Ok(gaps)
+    }
+
+    /// The first and last time of a PV's samples, and the number of those in the store, in which repeats may be counted.
+    pub fn extent(&self, pv: PvId) -> Result<Option<(Timestamp, Timestamp, u64)>, Error> {
+        let (own, old) = (self.reader.extent(pv), self.old.extent(&self.reader, pv)?);
+        let old = old.map(|(t0, t1)| (t0, t1, 0));
+        Ok(own.into_iter().chain(old).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1), a.2 + b.2)))
     }
 
     /// The range cut into bins, with what the samples in each amount to.
@@ -227,21 +299,36 @@ impl Query {
         };
         let range = TimeRange { t0: edges[0], t1: edges[edges.len() - 1] };
         let before = match range.t0.nanos().checked_sub(1) {
-            Some(before) => series.last_before(&self.reader, Timestamp::from_nanos(before))?,
+            Some(before) => self.last_before(&series, Timestamp::from_nanos(before))?,
             None => None,
         };
         let held = before.and_then(|sample| Held::of(sample.time, sample.value.as_f64()));
-        Ok(Bins::new(series.stretches(&self.reader, range, Arc::clone(&edges)), edges, held))
+        Ok(Bins::new(self.stretches(&series, range, Arc::clone(&edges))?, edges, held))
     }
 }
 
 /// The samples that a request asks for. Where a block is damaged there is an error in place of its samples, and the next item
 /// goes on behind it.
 pub struct Samples {
-    reader: store::Reader,
+    query: Query,
     before: Option<Request>,
-    within: store::Samples,
+    within: Within,
     skips_damage: bool,
+}
+
+/// Where samples come from.
+enum Within {
+    Own(Box<store::Samples>),
+    Merged(Box<Merged>),
+}
+
+impl Within {
+    fn next(&mut self) -> Option<Result<Batch, Error>> {
+        match self {
+            Within::Own(samples) => samples.next().map(|batch| batch.map_err(Error::from)),
+            Within::Merged(samples) => samples.next(),
+        }
+    }
 }
 
 impl Samples {
@@ -252,7 +339,7 @@ impl Samples {
 
     /// The sample in force at the beginning, unless the range holds it anyway.
     fn first(&self, request: &Request) -> Result<Option<Batch>, Error> {
-        let sample = request.series.last_before(&self.reader, request.range.t0)?;
+        let sample = self.query.last_before(&request.series, request.range.t0)?;
         Ok(sample.filter(|sample| !request.range.contains(sample.time)).map(|sample| Batch::of(&sample)))
     }
 }
@@ -267,7 +354,7 @@ impl Iterator for Samples {
             return Some(first);
         }
         loop {
-            match self.within.next()?.map_err(Error::from) {
+            match self.within.next()? {
                 Err(error) if self.skips_damage && error.is_damage() => {}
                 item => return Some(item),
             }

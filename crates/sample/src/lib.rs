@@ -9,6 +9,7 @@
 //!   Metadata, Gap                what the numbers mean, and where there are none
 //!   Record, Bare, Sink           the facts that acquisition hands to the store
 //!   Rules, Group                 what is asked of sampling beyond the method, and PVs that switch others
+//!   OldArchive                   an archive of another archiver, read where it lies
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   LedgerScale, Unfinished      where the archive writes down what became of every update
 //! ```
@@ -24,6 +25,7 @@ mod gap;
 mod groups;
 mod ledger;
 mod meta;
+mod old;
 mod pv;
 mod roster;
 mod rules;
@@ -39,6 +41,7 @@ pub use gap::{Gap, GapCause};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use meta::{Limits, Metadata};
+pub use old::{OldArchive, OldError, OldHealth, OldSamples};
 pub use pv::{Method, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 pub use roster::{By, DataFate, OldName, Roster};
 pub use rules::{Changes, Deadband, FieldName, Keep, Origin, Pipeline, RateCap, RuleError, RuleName, Rules};

@@ -129,7 +129,7 @@ impl Call {
 
     /// The metadata in force at the end of `range`, and since when.
     pub(crate) fn metadata_at_end(&self, pv: PvId, range: TimeRange) -> Result<Option<(Timestamp, Metadata)>, Refusal> {
-        Ok(self.app.reader.metadata(pv, range)?.pop())
+        Ok(self.app.query.metadata(pv, range)?.pop())
     }
 }
 

@@ -147,6 +147,7 @@ impl From<query::Error> for Refusal {
     fn from(error: query::Error) -> Refusal {
         match error {
             query::Error::Store(error) => error.into(),
+            query::Error::Old(error) => Refusal::new(Code::Internal, error.to_string()),
             query::Error::BinCount { .. } | query::Error::TooFewBins { .. } | query::Error::TooManySamples { .. } => {
                 Refusal::new(Code::BadRequest, error.to_string())
             }

@@ -4,7 +4,7 @@ use axum::http::{header, request::Parts};
 
 use crate::{
     answer::Answer,
-    api::{aligned, at, bins, deletions, gaps, import, ledger, live, many, pvs, roster, samples, status},
+    api::{aligned, at, bins, deletions, gaps, import, import_lines, ledger, live, many, pvs, roster, samples, status},
     appliance::{
         aliases, configuration, details, engine, losses, manage, measures, rates, reports, retrieval, search,
         status as appliance_status,
@@ -82,6 +82,8 @@ pub(crate) static ROUTES: &[Route] = &[
     put("/api/v1/pvs/{pv}/aliases/{alias}", Administer, "Give a PV one more name", roster::add_alias),
     delete("/api/v1/pvs/{pv}/samples", "Hide what was recorded in a range until now", deletions::delete),
     post("/api/v1/pvs/{pv}/import", Operate, "Take samples of the past as CSV", import::import),
+    post("/api/v1/import", Operate, "Take samples of many PVs as the Archiver Appliance's lines", import_lines::import),
+    post("/api/v1/import/type-info", Operate, "Take PVs over from the Archiver Appliance", import_lines::type_infos),
     delete("/api/v1/pvs/{pv}/aliases/{alias}", "Take one of its other names from a PV", roster::remove_alias),
     post("/api/v1/pvs/{pv}/pause", Operate, "Stop taking samples of a PV", pvs::pause),
     post("/api/v1/pvs/{pv}/resume", Operate, "Take samples of a PV again", pvs::resume),

@@ -57,8 +57,28 @@ fn is_served(recorded: &Recorded) -> bool {
 }
 
 #[test]
-fn answers_mean_what_the_archiver_appliances_mean() {
-    let archive = Archive::start(|store| files::load(&folder(), store), |config| config);
+fn answers_from_the_store_mean_what_the_archiver_appliances_mean() {
+    compare_all(&Archive::start(|store| files::load(&folder(), store), |config| config));
+}
+
+/// Nothing is in the store but the names: all samples come from the Appliance's files.
+#[test]
+fn answers_from_the_appliances_own_files_mean_the_same() {
+    let old = files::in_place(&folder());
+    let names = old.clone();
+    let archive = Archive::start_with_old(|store| files::register(&names, store), |config| config, old);
+    assert_eq!(archive.store.reader().watermark().appended, 0);
+    compare_all(&archive);
+}
+
+/// What is in both, as after an import, comes once.
+#[test]
+fn answers_from_store_and_files_together_mean_the_same() {
+    let old = files::in_place(&folder());
+    compare_all(&Archive::start_with_old(|store| files::load(&folder(), store), |config| config, old));
+}
+
+fn compare_all(archive: &Archive) {
     let text = fs::read_to_string(folder().join("queries.jsonl")).unwrap();
     let mut compared = 0;
     for line in text.lines() {

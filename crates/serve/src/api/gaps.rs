@@ -13,7 +13,7 @@ use crate::{
 /// `GET /pvs/{pv}/gaps`
 pub(crate) fn list(call: &Call) -> Answer {
     let (entry, range) = (call.pv()?, call.range()?);
-    let gaps = call.app.reader.gaps(entry.id, range)?;
+    let gaps = call.app.query.gaps(entry.id, range)?;
     let rows: Vec<Value> = gaps.iter().map(|(scope, gap)| row(*scope, gap)).collect();
     json(&json!({ "pv": entry.name.as_str(), "gaps": rows }))
 }
@@ -36,7 +36,7 @@ fn row(scope: GapScope, gap: &Gap) -> Value {
 /// `GET /pvs/{pv}/metadata`
 pub(crate) fn metadata(call: &Call) -> Answer {
     let (entry, range) = (call.pv()?, call.range()?);
-    let history = call.app.reader.metadata(entry.id, range)?;
+    let history = call.app.query.metadata(entry.id, range)?;
     let rows: Vec<Value> = history.iter().map(|(since, metadata)| as_json(*since, metadata)).collect();
     json(&json!({ "pv": entry.name.as_str(), "metadata": rows }))
 }

@@ -145,7 +145,7 @@ impl Open {
 
     /// The metadata in force at the end, and since when.
     fn newest(&self, pv: &Named) -> Result<Option<(Timestamp, Metadata)>, query::Error> {
-        Ok(self.app.reader.metadata(pv.entry.id, self.range)?.pop())
+        Ok(self.app.query.metadata(pv.entry.id, self.range)?.pop())
     }
 
     /// The type to announce where there are no samples.

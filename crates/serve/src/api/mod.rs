@@ -6,6 +6,7 @@ pub(crate) mod bins;
 pub(crate) mod deletions;
 pub(crate) mod gaps;
 pub(crate) mod import;
+pub(crate) mod import_lines;
 pub(crate) mod ledger;
 pub(crate) mod live;
 pub(crate) mod many;

@@ -53,7 +53,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     let status = status(call, &entry);
     let mut object = row(call, &entry)?;
     let newest = call.metadata_at_end(entry.id, TimeRange::ALL)?;
-    let extent = reader.extent(entry.id);
+    let extent = call.app.query.extent(entry.id)?;
     object.extend([
         ("aliases".to_owned(), reader.aliases_of(entry.id).iter().map(|alias| alias.as_str()).collect::<Vec<_>>().into()),
         ("added".to_owned(), entry.added.to_string().into()),
@@ -85,10 +85,9 @@ pub(crate) fn show(call: &Call) -> Answer {
 
 /// What a list says about a PV.
 fn row(call: &Call, entry: &PvEntry) -> Result<Map<String, serde_json::Value>, Refusal> {
-    let reader = &call.app.reader;
     let status = status(call, entry);
     let newest = call.metadata_at_end(entry.id, TimeRange { t0: now(), t1: Timestamp::MAX })?;
-    let last = reader.last_before(entry.id, Timestamp::MAX)?;
+    let last = call.app.query.last_before(&entry.id.into(), Timestamp::MAX)?;
     let known_type = newest.as_ref().and_then(|(_, metadata)| metadata.value_type);
     let value_type = last.as_ref().map(|sample| sample.value.value_type()).or(known_type);
     let (method, period) = match entry.settings.method {

@@ -1,6 +1,7 @@
 //! `GET /api/v1/status`: how the archiver fares, with sentences for an operator where something is wrong.
 
 use acquire::{Counters, Totals};
+use sample::OldHealth;
 use serde_json::{Value, json};
 use store::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Watermark, WeekState, Work};
 
@@ -37,6 +38,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         "samples": counters(&totals.counters),
         "queue": { "bytes": totals.queue_bytes, "bytes_max": totals.queue_bytes_max },
         "store": store(&health, &app.reader.partitions()),
+        "old_archives": app.query.old_health().iter().map(old_archive).collect::<Vec<_>>(),
         "problems": problems(&totals, &health, watermark),
     }))
 }
@@ -56,6 +58,19 @@ pub(crate) fn counters(counters: &Counters) -> Value {
         "ahead": counters.ahead,
         "backward": counters.backward,
         "suspected_seconds": counters.suspected_ms as f64 / 1000.0,
+    })
+}
+
+fn old_archive(health: &OldHealth) -> Value {
+    json!({
+        "name": health.name,
+        "pvs": health.pvs,
+        "files": health.files,
+        "files_bad": health.files_bad,
+        "lines_bad": health.lines_bad,
+        "out_of_order": health.out_of_order,
+        "scanned": health.scanned,
+        "problem": health.problem,
     })
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn is_never_connected(call: &Call, entry: &PvEntry) -> Result<bool, R
     let is_searching = entry.settings.state == PvState::Active
         && call.app.control.status(entry.id).is_none_or(|status| status.connection == Connection::Searching);
     Ok(is_searching
-        && call.app.reader.extent(entry.id).is_none()
+        && call.app.query.extent(entry.id)?.is_none()
         && call.metadata_at_end(entry.id, TimeRange::ALL)?.is_none())
 }
 

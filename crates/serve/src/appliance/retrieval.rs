@@ -150,7 +150,7 @@ impl Found {
         };
         let range = TimeRange { t0: first.from, t1: after(last.to) };
         let (_, metadata) = call.metadata_at_end(entry.id, range)?.unwrap_or_default();
-        let gaps = if operator.is_some() { Vec::new() } else { call.app.reader.gaps(entry.id, range)? };
+        let gaps = if operator.is_some() { Vec::new() } else { call.app.query.gaps(entry.id, range)? };
         let samples = sources(call, &entry, &spans, operator.as_ref())?;
         Ok(Found {
             is_reduced: operator.is_some(),

@@ -35,7 +35,7 @@ pub(crate) fn show(call: &Call) -> Answer {
 /// When the newest sample was. What was taken in this run is known without the store: a glob can name 100,000 PVs.
 pub(crate) fn last_sample(call: &Call, entry: &PvEntry, status: Option<&Status>) -> Option<Timestamp> {
     let taken = status.and_then(|status| status.last_sample);
-    taken.or_else(|| Some(call.app.reader.last_before(entry.id, Timestamp::MAX).ok()??.time))
+    taken.or_else(|| Some(call.app.query.last_before(&entry.id.into(), Timestamp::MAX).ok()??.time))
 }
 
 fn row(name: &str, entry: &PvEntry, status: Option<&Status>, last: Option<Timestamp>) -> Value {

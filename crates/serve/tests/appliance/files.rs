@@ -3,13 +3,42 @@
 use std::{
     collections::BTreeMap,
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use sample::{Batch, Metadata, Method, Protocol, PvName, PvSettings, PvState, Record, Sink, Timestamp};
+use plainpb::{PlainPb, TypeInfo};
+use sample::{Batch, Metadata, Method, OldArchive, Protocol, PvName, PvSettings, PvState, Record, Sink, Timestamp};
 use store::Store;
 
 use super::lines;
+
+/// The Appliance's stores where they lie, as old archives, with what its configuration says of the PVs.
+pub(crate) fn in_place(folder: &Path) -> Vec<Arc<dyn OldArchive>> {
+    let infos = fs::read_dir(folder.join("typeinfo")).unwrap().flat_map(|file| {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        TypeInfo::read_all(&text).unwrap()
+    });
+    let infos: Vec<TypeInfo> = infos.collect();
+    let open = |tier: &str| -> Arc<dyn OldArchive> { Arc::new(PlainPb::new(folder.join(tier), infos.clone())) };
+    ["sts", "mts", "lts"].map(open).into()
+}
+
+/// Enters every PV of old archives into the list, paused.
+pub(crate) fn register(old: &[Arc<dyn OldArchive>], store: &Store) {
+    let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
+    for archive in old {
+        let mut names = Vec::new();
+        let mut see = |name| {
+            names.push((name, settings.clone()));
+            ControlFlow::Continue(())
+        };
+        archive.pvs(&mut see).unwrap();
+        assert!(!names.is_empty());
+        store.writer().register(&names, Timestamp::from_nanos(0)).unwrap();
+    }
+}
 
 /// All samples of all PVs. What one of its stores repeats of another is left to our store to drop.
 pub(crate) fn load(folder: &Path, store: &Store) {

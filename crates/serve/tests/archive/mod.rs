@@ -5,13 +5,16 @@
 mod client;
 mod history;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 use acquire::Acquire;
 pub(crate) use client::{Answer, Connection};
 pub(crate) use history::{PVS, fill, time};
 use query::Query;
-use sample::{Protocol, Timestamp};
+use sample::{OldArchive, Protocol, Timestamp};
 use serve::{Config, Serve};
 use store::{Store, Writer};
 use tempfile::TempDir;
@@ -36,6 +39,15 @@ impl Archive {
 
     /// With whatever `fill` puts into the store, and a config that `change` makes of the usual one.
     pub(crate) fn start(fill: impl FnOnce(&Store), change: impl FnOnce(Config) -> Config) -> Archive {
+        Archive::start_with_old(fill, change, Vec::new())
+    }
+
+    /// The same with old archives beside the store.
+    pub(crate) fn start_with_old(
+        fill: impl FnOnce(&Store),
+        change: impl FnOnce(Config) -> Config,
+        old: Vec<Arc<dyn OldArchive>>,
+    ) -> Archive {
         let folder = tempfile::tempdir().expect("there is room for a folder");
         let started = clock();
         let store = Store::open(store::Config::new(folder.path()), started).expect("the store opens");
@@ -53,7 +65,7 @@ impl Archive {
         };
         let acquire = Acquire::start(acquire, store.writer(), started).expect("acquisition starts");
         let config = change(Config::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))));
-        let query = Query::over(store.reader());
+        let query = Query::over(store.reader()).with_old(old);
         let serve = Serve::start(config, query, acquire.control(), store.reader()).expect("the server starts");
         drop(entered);
         let address = serve.address();

@@ -1,0 +1,263 @@
+//! The archive: all files below one root folder, read in place as an old archive.
+
+use std::{
+    collections::HashMap,
+    fmt, io,
+    ops::ControlFlow,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use sample::{Gap, Metadata, OldArchive, OldError, OldHealth, OldSamples, PvName, Sample, TimeRange, Timestamp};
+
+use crate::{
+    fields::loss,
+    file::{FileSamples, PbFile},
+    folder::{Folder, Part},
+    key::key_of,
+    rows::Damage,
+    type_info::TypeInfo,
+};
+
+/// A root folder of the Appliance: its short, medium or long term store.
+#[derive(Clone)]
+pub struct PlainPb {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    name: String,
+    folder: Folder,
+    type_infos: HashMap<PvName, TypeInfo>,
+    health: Mutex<OldHealth>,
+}
+
+impl fmt::Debug for PlainPb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PlainPb({})", self.shared.name)
+    }
+}
+
+impl PlainPb {
+    /// The files below `root`, with what the Appliance's configuration says of PVs; they are not looked at yet.
+    pub fn new(root: PathBuf, type_infos: impl IntoIterator<Item = TypeInfo>) -> PlainPb {
+        let name = root.display().to_string();
+        let health = Mutex::new(OldHealth { name: name.clone(), ..OldHealth::default() });
+        let type_infos = type_infos.into_iter().map(|info| (info.name.clone(), info)).collect();
+        PlainPb { shared: Arc::new(Shared { name, folder: Folder::new(root), type_infos, health }) }
+    }
+
+    pub(crate) fn parts(&self, pv: &PvName) -> Result<Vec<Part>, OldError> {
+        let shared = &self.shared;
+        shared.folder.parts(pv).map_err(|error| shared.failed(&shared.name, &error))
+    }
+
+    pub(crate) fn open(&self, part: &Part, pv: &PvName) -> Option<PbFile> {
+        self.shared.open(part, pv)
+    }
+}
+
+impl Shared {
+    fn health(&self) -> MutexGuard<'_, OldHealth> {
+        self.health.lock().expect("no holder of this lock panics")
+    }
+
+    fn failed(&self, path: &str, error: &io::Error) -> OldError {
+        let text = format!("cannot read the old archive at {path}: {error}");
+        self.health().problem = Some(text.clone());
+        OldError(text)
+    }
+
+    /// Opens a file of a PV. One that has no header, or another PV's, is told and left out.
+    fn open(&self, part: &Part, pv: &PvName) -> Option<PbFile> {
+        let path = part.place.path.display();
+        let problem = match PbFile::open(&part.place) {
+            // Names that differ only in what parts folders share files, and the header says whose these are.
+            Ok(Some(file)) if file.header.pv_name == pv.as_str() => return Some(file),
+            Ok(Some(file)) => format!("{path} is the file of {}, not of {pv}", file.header.pv_name),
+            Ok(None) => format!("{path} has no header and is left out"),
+            // A file that was moved to another store since it was listed is found there.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => format!("cannot read {path}: {error}"),
+        };
+        let mut health = self.health();
+        if health.problem.as_ref() != Some(&problem) {
+            tracing::warn!("{problem}");
+            health.files_bad += 1;
+            health.problem = Some(problem);
+        }
+        None
+    }
+
+    fn count(&self, damage: Damage) {
+        if !damage.is_none() {
+            let mut health = self.health();
+            health.lines_bad += damage.bad_lines + damage.torn_tails;
+            health.out_of_order += damage.out_of_order;
+        }
+    }
+}
+
+impl OldArchive for PlainPb {
+    fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    fn pvs(&self, found: &mut dyn FnMut(PvName) -> ControlFlow<()>) -> Result<(), OldError> {
+        let shared = &self.shared;
+        {
+            let mut health = shared.health();
+            (health.pvs, health.files) = (0, 0);
+        }
+        let mut stopped = false;
+        let mut see = |part: Part, files: u64| {
+            let name = PbFile::open(&part.place).ok().flatten().map(|file| file.header.pv_name);
+            let name = name.and_then(|name| PvName::new(&name).ok());
+            // A file that lies where its PV's name does not lead is found by no query.
+            let name = name.filter(|name| {
+                let key = key_of(name).map(|key| shared.folder.root().join(key));
+                key.is_some_and(|key| part.place.path.to_string_lossy().starts_with(&*key.to_string_lossy()))
+            });
+            let mut health = shared.health();
+            health.files += files;
+            match name {
+                Some(name) => {
+                    health.pvs += 1;
+                    drop(health);
+                    stopped |= found(name).is_break();
+                }
+                None => {
+                    let path = part.place.path.display();
+                    health.files_bad += files;
+                    health.problem = Some(format!("{path} has no header, or one of a PV that does not belong there"));
+                }
+            }
+            if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        shared.folder.walk(&mut see).map_err(|error| shared.failed(&shared.name, &error))?;
+        shared.health().scanned |= !stopped;
+        Ok(())
+    }
+
+    fn samples(&self, pv: &PvName, range: TimeRange) -> OldSamples {
+        Box::new(Reading::new(self.clone(), pv.clone(), range))
+    }
+
+    fn last_before(&self, pv: &PvName, time: Timestamp) -> Result<Option<Sample>, OldError> {
+        let parts = self.parts(pv)?;
+        for part in parts.iter().rev().filter(|part| part.range.t0 <= time) {
+            let Some(file) = self.open(part, pv) else { continue };
+            match file.last_before(time) {
+                Ok(Some(sample)) => return Ok(Some(sample)),
+                Ok(None) => {}
+                Err(error) => return Err(self.shared.failed(&part.place.path.display().to_string(), &error)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn extent(&self, pv: &PvName) -> Result<Option<(Timestamp, Timestamp)>, OldError> {
+        let parts = self.parts(pv)?;
+        let first = parts.iter().find_map(|part| self.open(part, pv)?.first().ok()?);
+        let last = self.last_before(pv, Timestamp::MAX)?.map(|sample| sample.time);
+        Ok(first.zip(last))
+    }
+
+    fn metadata(&self, pv: &PvName, time: Timestamp) -> Result<Option<(Timestamp, Metadata)>, OldError> {
+        let parts = self.parts(pv)?;
+        let chosen = parts.iter().rev().find(|part| part.range.t0 <= time).or(parts.first());
+        let Some((part, file)) = chosen.and_then(|part| Some((part, self.open(part, pv)?))) else { return Ok(None) };
+        let said = file.metadata();
+        let said = said.map_err(|error| self.shared.failed(&part.place.path.display().to_string(), &error))?;
+        Ok(Some((part.range.t0, self.shared.type_infos.get(pv).map_or(said.clone(), |info| info.complete(said)))))
+    }
+
+    fn gaps(&self, pv: &PvName, range: TimeRange) -> Result<Vec<Gap>, OldError> {
+        let mut reading = Reading { only: Some(b"cnxregainedepsecs"), ..Reading::new(self.clone(), pv.clone(), range) };
+        let mut gaps = Vec::new();
+        while let Some(batch) = reading.next() {
+            batch?;
+            gaps.extend(reading.fields().iter().filter_map(|(_, fields)| loss(fields)));
+        }
+        gaps.sort_by_key(|gap| gap.from);
+        Ok(gaps)
+    }
+
+    fn health(&self) -> OldHealth {
+        self.shared.health().clone()
+    }
+}
+
+/// One file after the other. Files of different lengths may hold samples of one time; what comes again is left out.
+struct Reading {
+    archive: PlainPb,
+    pv: PvName,
+    range: TimeRange,
+    /// What is still to be read, the next one last; none before the first.
+    parts: Option<Vec<Part>>,
+    open: Option<FileSamples>,
+    last: Option<Timestamp>,
+    /// What lines must hold to be read.
+    only: Option<&'static [u8]>,
+}
+
+impl Reading {
+    fn new(archive: PlainPb, pv: PvName, range: TimeRange) -> Reading {
+        Reading { archive, pv, range, parts: None, open: None, last: None, only: None }
+    }
+
+    /// The fields that the samples of the last batch carried.
+    fn fields(&mut self) -> Vec<(Timestamp, Vec<crate::FieldValue>)> {
+        self.open.as_mut().map(FileSamples::fields).unwrap_or_default()
+    }
+
+    fn parts(&mut self) -> Result<&mut Vec<Part>, OldError> {
+        if self.parts.is_none() {
+            let mut parts = self.archive.parts(&self.pv)?;
+            parts.retain(|part| part.range.t0 < self.range.t1 && part.range.t1 > self.range.t0);
+            parts.reverse();
+            self.parts = Some(parts);
+        }
+        Ok(self.parts.as_mut().expect("it has just been made"))
+    }
+
+    fn advance(&mut self) -> Result<Option<sample::Batch>, OldError> {
+        loop {
+            let Some(open) = &mut self.open else {
+                let Some(part) = self.parts()?.pop() else { return Ok(None) };
+                let Some(file) = self.archive.open(&part, &self.pv) else { continue };
+                let opened = file.samples(self.range);
+                let path = part.place.path.display().to_string();
+                let opened = opened.map_err(|error| self.archive.shared.failed(&path, &error))?;
+                self.open = Some(match self.only {
+                    Some(text) => opened.only(text),
+                    None => opened,
+                });
+                continue;
+            };
+            let shared = &self.archive.shared;
+            let Some(batch) = open.next().map_err(|error| shared.failed(&shared.name, &error))? else {
+                shared.count(open.damage);
+                self.open = None;
+                continue;
+            };
+            let again = self.last.map_or(0, |last| batch.times().partition_point(|time| *time <= last));
+            if again < batch.len() {
+                self.last = batch.times().last().copied();
+                return Ok(Some(if again == 0 { batch } else { batch.slice(again..batch.len()) }));
+            }
+        }
+    }
+}
+
+impl Iterator for Reading {
+    type Item = Result<sample::Batch, OldError>;
+
+    fn next(&mut self) -> Option<Result<sample::Batch, OldError>> {
+        let next = self.advance().transpose();
+        if matches!(next, Some(Err(_))) {
+            (self.parts, self.open) = (Some(Vec::new()), None); // it ends with the first error
+        }
+        next
+    }
+}

@@ -1,0 +1,296 @@
+//! One file: its header, the place of a time in it, and its samples from there on.
+//!
+//! Samples stand in order of time, so a time is found by halving; lines that are none are passed over. What stands in no order
+//! all the same is sorted within a batch, and left out and counted where it is earlier than what was given out.
+
+use std::io;
+
+use memchr::{memchr, memmem};
+use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
+
+use crate::{
+    fields::{FieldValue, metadata_of},
+    header::Header,
+    rows::{Damage, Rows, time_of_line},
+    scan::{Found, Scan},
+    tape::{Place, Tape},
+};
+
+/// Halving ends where so little is left.
+const HALVED_BYTES_MIN: u64 = 64 << 10;
+const BATCH_ROWS_MAX: usize = 8192;
+const BATCH_BYTES_MAX: usize = 1 << 20;
+/// Of so many lines that are passed over unread, one is looked at for its time.
+const LOOKED_AT: u64 = 256;
+/// After so many samples behind the range nothing of it is expected any more.
+const BEHIND_MAX: usize = 8;
+
+/// An open file.
+#[derive(Debug)]
+pub(crate) struct PbFile {
+    tape: Tape,
+    pub(crate) header: Header,
+    /// Where the samples begin.
+    begins: u64,
+}
+
+impl PbFile {
+    /// None if there is no header, as in an empty file.
+    pub(crate) fn open(place: &Place) -> io::Result<Option<PbFile>> {
+        let tape = Tape::open(place)?;
+        let mut scan = Scan::from(0);
+        let Found::Line(_, line) = scan.next(&tape)? else { return Ok(None) };
+        let begins = line.len() as u64 + 1;
+        Ok(Header::of_line(line).map(|header| PbFile { header, begins, tape }))
+    }
+
+    /// Where to begin to read for samples from `time` on: a line at or before the first of them.
+    fn place_of(&self, time: Timestamp) -> io::Result<u64> {
+        let (mut low, mut high) = (self.begins, self.tape.len());
+        while high - low > HALVED_BYTES_MIN {
+            let middle = low + (high - low) / 2;
+            match self.first_behind(middle, high)? {
+                Some((begins, first)) if first < time => low = begins,
+                _ => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    /// The first sample whose line begins behind `offset` and before `high`.
+    fn first_behind(&self, offset: u64, high: u64) -> io::Result<Option<(u64, Timestamp)>> {
+        let (mut scan, mut scratch) = (Scan::from(offset), Vec::new());
+        let mut is_first = true;
+        loop {
+            match scan.next(&self.tape)? {
+                Found::Line(..) | Found::Overlong if std::mem::take(&mut is_first) => {} // the end of a line
+                Found::Line(begins, _) if begins >= high => return Ok(None),
+                Found::Line(begins, line) => {
+                    if let Some(time) = time_of_line(&self.header, line, &mut scratch) {
+                        return Ok(Some((begins, time)));
+                    }
+                }
+                Found::Overlong => {}
+                Found::Torn | Found::End => return Ok(None),
+            }
+        }
+    }
+
+    /// The samples of a range.
+    pub(crate) fn samples(self, range: TimeRange) -> io::Result<FileSamples> {
+        let scan = Scan::from(self.place_of(range.t0)?);
+        let rows = Rows::new(&self.header);
+        Ok(FileSamples {
+            file: self,
+            scan,
+            rows,
+            range,
+            last: None,
+            behind: 0,
+            damage: Damage::default(),
+            ended: false,
+            only: None,
+            skipped: 0,
+        })
+    }
+
+    /// The newest sample at or before `time`.
+    pub(crate) fn last_before(self, time: Timestamp) -> io::Result<Option<Sample>> {
+        let t1 = Timestamp::from_nanos(time.nanos().saturating_add(1));
+        // What is looked for may stand just before the place of the time.
+        let mut from = self.place_of(t1)?;
+        loop {
+            let mut rows = Rows::new(&self.header);
+            let mut best: Option<Sample> = None;
+            let mut scan = Scan::from(from);
+            let mut behind = 0;
+            while behind < BEHIND_MAX {
+                let Found::Line(_, line) = scan.next(&self.tape)? else { break };
+                if rows.take_line(line).is_none() {
+                    continue;
+                }
+                let batch = rows.batch();
+                rows.fields();
+                if batch.times()[0] > time {
+                    behind += 1;
+                } else if best.as_ref().is_none_or(|best| best.time <= batch.times()[0]) {
+                    best = Some(batch.get(0));
+                }
+            }
+            if best.is_some() || from == self.begins {
+                return Ok(best);
+            }
+            from = self.begins;
+        }
+    }
+
+    /// What the header says of the PV, and the first samples that say anything.
+    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
+        let mut metadata = Metadata {
+            value_type: Some(self.header.payload.value_type()),
+            element_count: self.header.element_count,
+            ..Metadata::default()
+        };
+        metadata_of(&self.header.fields, &mut metadata);
+        let (mut scan, mut rows) = (Scan::from(self.begins), Rows::new(&self.header));
+        if let Found::Line(_, line) = scan.next(&self.tape)?
+            && rows.take_line(line).is_some()
+        {
+            rows.fields().iter().for_each(|(_, fields)| _ = metadata_of(fields, &mut metadata));
+        }
+        Ok(metadata)
+    }
+
+    /// Where the first sample at or after `time` stands: the same place for the same time, and the end if there is none.
+    pub(crate) fn first_from(&self, time: Timestamp) -> io::Result<u64> {
+        let (mut scan, mut scratch) = (Scan::from(self.place_of(time)?), Vec::new());
+        loop {
+            match scan.next(&self.tape)? {
+                Found::Line(begins, line) => {
+                    if time_of_line(&self.header, line, &mut scratch).is_some_and(|found| found >= time) {
+                        return Ok(begins);
+                    }
+                }
+                Found::Overlong => {}
+                Found::Torn | Found::End => return Ok(self.tape.len()),
+            }
+        }
+    }
+
+    pub(crate) fn begins(&self) -> u64 {
+        self.begins
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.tape.len()
+    }
+
+    /// The first line, with its end.
+    pub(crate) fn header_line(&self) -> io::Result<Vec<u8>> {
+        let mut line = vec![0; usize::try_from(self.begins).unwrap_or(0)];
+        self.tape.read_at(&mut line, 0)?;
+        Ok(line)
+    }
+
+    pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.tape.read_at(buffer, offset)
+    }
+
+    /// Where the line ends in which `offset` lies; none if nothing ends it.
+    pub(crate) fn line_end(&self, offset: u64) -> io::Result<Option<u64>> {
+        let (mut buffer, mut at) = (vec![0; 1 << 20], offset);
+        loop {
+            let read = self.tape.read_at(&mut buffer, at)?;
+            match memchr(b'\n', &buffer[..read]) {
+                Some(end) => return Ok(Some(at + end as u64 + 1)),
+                None if read == 0 => return Ok(None),
+                None => at += read as u64,
+            }
+        }
+    }
+
+    /// The time of the first sample.
+    pub(crate) fn first(&self) -> io::Result<Option<Timestamp>> {
+        let (mut scan, mut scratch) = (Scan::from(self.begins), Vec::new());
+        loop {
+            match scan.next(&self.tape)? {
+                Found::Line(_, line) => {
+                    if let Some(time) = time_of_line(&self.header, line, &mut scratch) {
+                        return Ok(Some(time));
+                    }
+                }
+                Found::Overlong => {}
+                Found::Torn | Found::End => return Ok(None),
+            }
+        }
+    }
+}
+
+/// The samples of a range from one file, in order of time.
+#[derive(Debug)]
+pub(crate) struct FileSamples {
+    file: PbFile,
+    scan: Scan,
+    rows: Rows,
+    range: TimeRange,
+    /// The newest that was given out.
+    last: Option<Timestamp>,
+    behind: usize,
+    pub(crate) damage: Damage,
+    ended: bool,
+    /// Lines without this text are passed over unread.
+    only: Option<&'static [u8]>,
+    skipped: u64,
+}
+
+impl FileSamples {
+    /// Only those whose lines hold a text.
+    pub(crate) fn only(self, text: &'static [u8]) -> FileSamples {
+        FileSamples { only: Some(text), ..self }
+    }
+
+    /// The next batch; none at the end.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Batch>> {
+        while !self.ended {
+            self.read()?;
+            let batch = self.rows.batch();
+            let batch = self.in_order(batch);
+            if !batch.is_empty() {
+                self.last = batch.times().last().copied();
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The fields that samples given out so far carried.
+    pub(crate) fn fields(&mut self) -> Vec<(Timestamp, Vec<FieldValue>)> {
+        let mut fields = self.rows.fields();
+        fields.retain(|(time, _)| self.range.contains(*time));
+        fields
+    }
+
+    /// Reads lines until a batch is full.
+    fn read(&mut self) -> io::Result<()> {
+        while self.rows.len() < BATCH_ROWS_MAX && self.rows.byte_size() < BATCH_BYTES_MAX {
+            match self.scan.next(&self.file.tape)? {
+                Found::Line(_, line) if self.only.is_some_and(|text| memmem::find(line, text).is_none()) => {
+                    self.skipped += 1;
+                    let time = || time_of_line(&self.file.header, line, &mut Vec::new());
+                    if self.skipped.is_multiple_of(LOOKED_AT) && time().is_some_and(|time| time >= self.range.t1) {
+                        self.ended = true;
+                        break;
+                    }
+                }
+                Found::Line(_, line) => match self.rows.take_line(line) {
+                    None => self.damage.bad_lines += 1,
+                    Some(()) if self.rows.times().last().is_some_and(|time| *time >= self.range.t1) => {
+                        self.behind += 1;
+                        if self.behind >= BEHIND_MAX {
+                            self.ended = true;
+                            break;
+                        }
+                    }
+                    Some(()) => {}
+                },
+                Found::Overlong => self.damage.bad_lines += 1,
+                Found::Torn => self.damage.torn_tails += 1,
+                Found::End => {
+                    self.ended = true;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Those of the range, sorted, without what should have been given out before.
+    fn in_order(&mut self, batch: Batch) -> Batch {
+        let batch = batch.sorted();
+        let within = batch.rows_within(self.range);
+        let late = self.last.map_or(0, |last| batch.times()[within.clone()].partition_point(|time| *time < last));
+        self.damage.out_of_order += late as u64;
+        let rows = within.start + late..within.end;
+        if rows == (0..batch.len()) { batch } else { batch.slice(rows) }
+    }
+}

@@ -1,0 +1,156 @@
+//! A root folder: which files of which PV there are. Lists of folders are kept until a folder changes.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant, SystemTime},
+};
+
+use sample::{PvName, TimeRange};
+
+use crate::{
+    key::{TERMINATOR, key_of, partition_of},
+    tape::{Place, Tape},
+    tar,
+};
+
+/// A file of a PV, and the time that its name stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) place: Place,
+    pub(crate) range: TimeRange,
+}
+
+/// So many lists of folders are kept.
+const LISTS_MAX: usize = 10_000;
+/// Two changes may bear one time, so that the second cannot be seen by it.
+const KEPT: Duration = Duration::from_secs(10);
+/// No tree of folders is deeper: names have at most 255 characters.
+const DEPTH_MAX: usize = 256;
+
+#[derive(Debug)]
+pub(crate) struct Folder {
+    root: PathBuf,
+    lists: Mutex<HashMap<PathBuf, List>>,
+}
+
+/// The names of the files of a folder that may hold samples, sorted, as of a time of its last change.
+#[derive(Clone, Debug)]
+struct List {
+    changed: Option<SystemTime>,
+    read: Instant,
+    names: Arc<[String]>,
+}
+
+impl Folder {
+    pub(crate) fn new(root: PathBuf) -> Folder {
+        Folder { root, lists: Mutex::default() }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The files of a PV, in order of time.
+    pub(crate) fn parts(&self, pv: &PvName) -> io::Result<Vec<Part>> {
+        let Some(key) = key_of(pv) else { return Ok(Vec::new()) };
+        let path = self.root.join(&key);
+        let (Some(folder), Some(stem)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+            return Ok(Vec::new());
+        };
+        let names = self.names(folder)?;
+        let prefix = format!("{stem}{TERMINATOR}");
+        let begin = names.partition_point(|name| name.as_str() < prefix.as_str());
+        let own = names[begin..].iter().take_while(|name| name.starts_with(&prefix));
+        let mut parts: Vec<Part> = own.filter_map(|name| part(name, stem, || Place::of(&folder.join(name)))).collect();
+        let tar = format!("{stem}.tar");
+        if names.binary_search(&tar).is_ok() {
+            parts.extend(members(&folder.join(&tar), stem)?);
+        }
+        parts.sort_by_key(|part| (part.range.t0, part.range.t1));
+        Ok(parts)
+    }
+
+    /// The names of the files in a folder, read again only if it has changed.
+    fn names(&self, folder: &Path) -> io::Result<Arc<[String]>> {
+        let changed = match fs::metadata(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Arc::default()),
+            metadata => metadata?.modified().ok(),
+        };
+        let mut lists = self.lists.lock().expect("no holder of this lock panics");
+        if let Some(list) =
+            lists.get(folder).filter(|list| changed.is_some() && list.changed == changed && list.read.elapsed() < KEPT)
+        {
+            return Ok(list.names.clone());
+        }
+        drop(lists); // reading takes its time
+        let read = Instant::now();
+        let mut names = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let name = entry?.file_name();
+            names.extend(name.into_string().ok().filter(|name| name.ends_with(".pb") || name.ends_with(".tar")));
+        }
+        names.sort_unstable();
+        let names: Arc<[String]> = names.into();
+        lists = self.lists.lock().expect("no holder of this lock panics");
+        if lists.len() >= LISTS_MAX {
+            lists.clear();
+        }
+        lists.insert(folder.to_owned(), List { changed, read, names: names.clone() });
+        Ok(names)
+    }
+
+    /// Shows the newest file of each key, in the order of folders, until told to stop, and counts all files.
+    pub(crate) fn walk(&self, see: &mut dyn FnMut(Part, u64) -> ControlFlow<()>) -> io::Result<()> {
+        let mut waiting = vec![(self.root.clone(), 0)];
+        while let Some((folder, depth)) = waiting.pop() {
+            let mut newest: HashMap<String, (Part, u64)> = HashMap::new();
+            for entry in fs::read_dir(&folder)? {
+                let entry = entry?;
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                if entry.file_type()?.is_dir() {
+                    if depth < DEPTH_MAX {
+                        waiting.push((entry.path(), depth + 1));
+                    }
+                    continue;
+                }
+                let found = match name.strip_suffix(".tar") {
+                    Some(stem) => members(&entry.path(), stem).unwrap_or_default(),
+                    None => partition_of(&name)
+                        .map(|(_, range)| Part { place: Place::of(&entry.path()), range })
+                        .into_iter()
+                        .collect(),
+                };
+                let stem = name.strip_suffix(".tar").or(name.rsplit_once(TERMINATOR).map(|(stem, _)| stem));
+                for part in found {
+                    let kept = newest.entry(stem.unwrap_or(&name).to_owned()).or_insert_with(|| (part.clone(), 0));
+                    kept.1 += 1;
+                    if part.range.t0 > kept.0.range.t0 {
+                        kept.0 = part;
+                    }
+                }
+            }
+            for (part, files) in newest.into_values() {
+                if see(part, files).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file by its name, if it is one of this stem.
+fn part(name: &str, stem: &str, place: impl FnOnce() -> Place) -> Option<Part> {
+    let (own, range) = partition_of(name)?;
+    (own == stem).then(|| Part { place: place(), range })
+}
+
+fn members(path: &Path, stem: &str) -> io::Result<Vec<Part>> {
+    let members = tar::members(&Tape::open(&Place::of(path))?)?;
+    let place = |member: &tar::Member| Place { path: path.to_owned(), piece: Some((member.start, member.len)) };
+    Ok(members.iter().filter_map(|member| part(&member.name, stem, || place(member))).collect())
+}

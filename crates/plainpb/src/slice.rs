@@ -1,0 +1,102 @@
+//! Slices: what a store holds of a PV in a stretch of time, as its own bytes, to be sent elsewhere and decoded there.
+//!
+//! Stretches that follow each other have every byte of every file once between them, whatever stands in it.
+
+use std::io;
+
+use memchr::memrchr;
+use sample::{OldError, PvName, TimeRange};
+
+use crate::{PlainPb, file::PbFile};
+
+/// The lines of a file between two times.
+#[derive(Debug)]
+pub struct Slice {
+    file: PbFile,
+    /// The file, for messages.
+    pub path: String,
+    next: u64,
+    end: u64,
+}
+
+/// A piece of a slice.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// A header and whole lines, with the empty line that ends a chunk.
+    Lines(Vec<u8>),
+    /// A last line without its end: so many bytes, which nobody can read.
+    Torn(u64),
+    /// A line that is longer than what was asked for.
+    TooLong(u64),
+}
+
+impl Slice {
+    pub(crate) fn new(file: PbFile, path: String, range: std::ops::Range<u64>) -> Slice {
+        Slice { file, path, next: range.start, end: range.end }
+    }
+
+    /// The next piece of about so many bytes at most; none at the end.
+    pub fn next(&mut self, bytes_max: usize) -> io::Result<Option<Piece>> {
+        if self.next >= self.end {
+            return Ok(None);
+        }
+        let left = usize::try_from(self.end - self.next).unwrap_or(usize::MAX);
+        let mut piece = self.file.header_line()?;
+        let head = piece.len();
+        piece.resize(head + left.min(bytes_max), 0);
+        let read = self.file.read_at(&mut piece[head..], self.next)?;
+        piece.truncate(head + read);
+        if read == 0 {
+            self.next = self.end;
+            return Ok(None);
+        }
+        let Some(last) = memrchr(b'\n', &piece[head..]) else {
+            return Ok(Some(self.without_end(read as u64, bytes_max)?));
+        };
+        piece.truncate(head + last + 1);
+        piece.push(b'\n');
+        self.next += last as u64 + 1;
+        Ok(Some(Piece::Lines(piece)))
+    }
+
+    /// Passes over a line whose end has not been read.
+    fn without_end(&mut self, read: u64, bytes_max: usize) -> io::Result<Piece> {
+        if (read as usize) < bytes_max {
+            self.next = self.end;
+            return Ok(Piece::Torn(read));
+        }
+        let begun = self.next;
+        self.next = self.file.line_end(self.next)?.unwrap_or(self.end);
+        Ok(Piece::TooLong(self.next - begun))
+    }
+}
+
+impl PlainPb {
+    /// The slices of a PV in a stretch of time.
+    pub fn slices(&self, pv: &PvName, range: TimeRange) -> Result<Vec<Slice>, OldError> {
+        let mut slices = Vec::new();
+        for part in self.parts(pv)? {
+            if part.range.t0 >= range.t1 || part.range.t1 <= range.t0 {
+                continue;
+            }
+            let Some(file) = self.open(&part, pv) else { continue };
+            let path = part.place.path.display().to_string();
+            // The first stretch has whatever stands at the beginning of a file, the last one whatever stands at its end.
+            let bounds = || -> io::Result<std::ops::Range<u64>> {
+                let start = if part.range.t0 >= range.t0 { file.begins() } else { file.first_from(range.t0)? };
+                let end = if part.range.t1 <= range.t1 { file.len() } else { file.first_from(range.t1)? };
+                Ok(start..end)
+            };
+            let bounds = bounds().map_err(|error| OldError(format!("cannot read {path}: {error}")))?;
+            slices.push(Slice::new(file, path, bounds));
+        }
+        Ok(slices)
+    }
+
+    /// From and to when the names of a PV's files say that there is something.
+    pub fn span(&self, pv: &PvName) -> Result<Option<TimeRange>, OldError> {
+        let parts = self.parts(pv)?;
+        let ranges = parts.iter().map(|part| part.range);
+        Ok(ranges.reduce(|a, b| TimeRange { t0: a.t0.min(b.t0), t1: a.t1.max(b.t1) }))
+    }
+}

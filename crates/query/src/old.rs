@@ -1,0 +1,321 @@
+//! Old archives beside the store: samples of both in one order of time, and what else old archives say of PVs.
+//!
+//! ```text
+//!   store ────────────┐
+//!   old archive ──────┼─► by time ──► batches        a sample that the store, or an archive before, has too comes once
+//!   old archive ──────┘
+//! ```
+
+use std::{ops::Range, sync::Arc};
+
+use sample::{
+    Batch, Gap, Metadata, OldArchive, OldError, OldHealth, OldSamples, PvId, PvName, Sample, TimeRange, Timestamp,
+};
+use store::{Reader, Stretch};
+
+use crate::{Error, Series};
+
+/// No batch has more rows.
+const BATCH_ROWS_MAX: usize = 8192;
+/// A batch that has reached so many bytes is given out.
+const BATCH_BYTES_MAX: usize = 1 << 20;
+
+/// The old archives that queries read too.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Old {
+    archives: Arc<[Arc<dyn OldArchive>]>,
+}
+
+impl Old {
+    pub(crate) fn new(archives: Vec<Arc<dyn OldArchive>>) -> Old {
+        Old { archives: archives.into() }
+    }
+
+    /// The names under which they may know a PV: the present one and its aliases. None where there is nothing to ask.
+    fn names(&self, reader: &Reader, pv: PvId) -> Vec<PvName> {
+        if self.archives.is_empty() {
+            return Vec::new();
+        }
+        let Some(entry) = reader.entry(pv) else { return Vec::new() };
+        std::iter::once(entry.name).chain(reader.aliases_of(pv)).collect()
+    }
+
+    /// Each archive with each name.
+    fn each<'a>(&'a self, names: &'a [PvName]) -> impl Iterator<Item = (&'a dyn OldArchive, &'a PvName)> {
+        self.archives.iter().flat_map(move |archive| names.iter().map(move |name| (&**archive, name)))
+    }
+
+    /// From and to when there are samples.
+    pub(crate) fn extent(&self, reader: &Reader, pv: PvId) -> Result<Option<(Timestamp, Timestamp)>, Error> {
+        let mut extent: Option<(Timestamp, Timestamp)> = None;
+        for (archive, name) in self.each(&self.names(reader, pv)) {
+            if let Some((first, last)) = archive.extent(name)? {
+                let (t0, t1) = extent.unwrap_or((first, last));
+                extent = Some((t0.min(first), t1.max(last)));
+            }
+        }
+        Ok(extent)
+    }
+
+    /// Its part in an answer, if there may be any.
+    fn sources(&self, reader: &Reader, series: &Series, range: TimeRange) -> Vec<OldSamples> {
+        let names = self.names(reader, series.pv);
+        let of_field = |samples: OldSamples| -> OldSamples {
+            match series.field.clone() {
+                None => samples,
+                Some(path) => Box::new(samples.flat_map(move |batch| fields_of(batch, &path))),
+            }
+        };
+        self.each(&names).map(|(archive, name)| of_field(archive.samples(name, range))).collect()
+    }
+
+    /// The samples of both; none if there are no old ones, and the store's alone will do.
+    pub(crate) fn merged(&self, reader: &Reader, series: &Series, range: TimeRange) -> Option<Merged> {
+        let sources: Vec<OldSamples> = self.sources(reader, series, range);
+        let mut heads: Vec<Head> = sources.into_iter().map(Head::old).collect();
+        heads.retain_mut(|head| head.fill().is_some());
+        if heads.is_empty() {
+            return None;
+        }
+        heads.insert(0, Head::own(series.samples(reader, range)));
+        Some(Merged { heads, recent: Vec::new(), out: None, failed: None })
+    }
+
+    pub(crate) fn last_before(
+        &self,
+        reader: &Reader,
+        series: &Series,
+        time: Timestamp,
+    ) -> Result<Option<Sample>, Error> {
+        let mut newest: Option<Sample> = None;
+        for (archive, name) in self.each(&self.names(reader, series.pv)) {
+            if let Some(sample) = archive.last_before(name, time)?
+                && newest.as_ref().is_none_or(|newest| newest.time < sample.time)
+            {
+                newest = Some(sample);
+            }
+        }
+        Ok(match &series.field {
+            Some(path) => newest.and_then(|sample| store::field_of(&sample, path)),
+            None => newest,
+        })
+    }
+
+    pub(crate) fn metadata(
+        &self,
+        reader: &Reader,
+        pv: PvId,
+        time: Timestamp,
+    ) -> Result<Option<(Timestamp, Metadata)>, Error> {
+        let mut newest: Option<(Timestamp, Metadata)> = None;
+        for (archive, name) in self.each(&self.names(reader, pv)) {
+            if let Some(found) = archive.metadata(name, time)?
+                && newest.as_ref().is_none_or(|(since, _)| *since < found.0)
+            {
+                newest = Some(found);
+            }
+        }
+        Ok(newest)
+    }
+
+    pub(crate) fn gaps(&self, reader: &Reader, pv: PvId, range: TimeRange) -> Result<Vec<Gap>, Error> {
+        let mut gaps = Vec::new();
+        for (archive, name) in self.each(&self.names(reader, pv)) {
+            gaps.extend(archive.gaps(name, range)?);
+        }
+        gaps.sort_by_key(|gap: &Gap| (gap.from, gap.to));
+        gaps.dedup();
+        Ok(gaps)
+    }
+
+    pub(crate) fn health(&self) -> Vec<OldHealth> {
+        self.archives.iter().map(|archive| archive.health()).collect()
+    }
+}
+
+/// One field of structures, each run of one type for itself.
+fn fields_of(batch: Result<Batch, OldError>, path: &str) -> Vec<Result<Batch, OldError>> {
+    let batch = match batch {
+        Ok(batch) => batch,
+        error => return vec![error],
+    };
+    let mut runs: Vec<Batch> = Vec::new();
+    for sample in (0..batch.len()).filter_map(|row| store::field_of(&batch.get(row), path)) {
+        let fits = runs.last_mut().is_some_and(|run| run.push(&sample));
+        if !fits {
+            runs.push(Batch::of(&sample));
+        }
+    }
+    runs.into_iter().map(Ok).collect()
+}
+
+/// One of those that are merged.
+struct Head {
+    source: Box<dyn Iterator<Item = Result<Batch, Error>> + Send>,
+    /// What is next, if it has been read: never empty, and a row of it.
+    batch: Option<(Batch, usize)>,
+    failed: Option<Error>,
+}
+
+impl Head {
+    fn own(samples: store::Samples) -> Head {
+        Head { source: Box::new(samples.map(|batch| batch.map_err(Error::from))), batch: None, failed: None }
+    }
+
+    fn old(samples: OldSamples) -> Head {
+        Head { source: Box::new(samples.map(|batch| batch.map_err(Error::from))), batch: None, failed: None }
+    }
+
+    /// Reads until there is a row or an error; none at the end.
+    fn fill(&mut self) -> Option<()> {
+        while self.batch.is_none() && self.failed.is_none() {
+            match self.source.next()? {
+                Ok(batch) if batch.is_empty() => {}
+                Ok(batch) => self.batch = Some((batch, 0)),
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        Some(())
+    }
+
+    fn time(&self) -> Option<Timestamp> {
+        self.batch.as_ref().map(|(batch, row)| batch.times()[*row])
+    }
+}
+
+/// Samples of the store and of old archives in order of time.
+pub(crate) struct Merged {
+    /// The store's first: of equal samples its own is given out.
+    heads: Vec<Head>,
+    /// Those given out of the last time.
+    recent: Vec<Sample>,
+    out: Option<Batch>,
+    failed: Option<Error>,
+}
+
+impl Merged {
+    /// The rows of one head that come before all others, at least one of them.
+    fn next_run(&self) -> Option<(usize, Range<usize>)> {
+        let times = || self.heads.iter().enumerate().filter_map(|(index, head)| Some((head.time()?, index)));
+        let (time, chosen) = times().min()?;
+        let bound = times().filter(|(_, index)| *index != chosen).map(|(time, _)| time).min();
+        let (batch, row) = self.heads[chosen].batch.as_ref()?;
+        let rest = &batch.times()[*row..];
+        let rows = match bound {
+            None => rest.len(),
+            Some(bound) if bound > time => rest.partition_point(|time| *time < bound),
+            Some(_) => rest.partition_point(|other| *other <= time),
+        };
+        Some((chosen, *row..row + rows))
+    }
+
+    /// Moves a run to what is given out; what does not fit in type or size stays.
+    fn take(&mut self, chosen: usize, run: Range<usize>) -> Taken {
+        let Some((batch, row)) = &mut self.heads[chosen].batch else { return Taken::All };
+        self.out.take_if(|out| out.is_empty()); // its type need not be that of what comes
+        let out = self.out.get_or_insert_with(|| Batch::new(batch.value_type()));
+        if out.value_type() != batch.value_type() || out.len() >= BATCH_ROWS_MAX || out.byte_size() >= BATCH_BYTES_MAX {
+            return Taken::Nothing;
+        }
+        let mut start = run.start;
+        while start < run.end && self.recent.first().is_some_and(|recent| recent.time == batch.times()[start]) {
+            let sample = batch.get(start);
+            if !self.recent.iter().any(|recent| is_same(recent, &sample)) {
+                let fits = out.push(&sample);
+                assert!(fits, "the types have just been compared");
+                self.recent.push(sample);
+            }
+            start += 1;
+        }
+        let end = run.end.min(start + BATCH_ROWS_MAX);
+        if start < end {
+            let fits = out.extend_from(batch, start..end);
+            assert!(fits, "the types have just been compared");
+            let last = batch.times()[end - 1];
+            let first = start + batch.times()[start..end].partition_point(|time| *time < last);
+            self.recent = (first..end).map(|row| batch.get(row)).collect();
+        }
+        *row = end;
+        if *row == batch.len() {
+            self.heads[chosen].batch = None;
+        }
+        Taken::All
+    }
+}
+
+/// What became of a run.
+#[derive(PartialEq)]
+enum Taken {
+    All,
+    Nothing,
+}
+
+/// Whether two archivers recorded one sample: what pvAccess tells besides need not be in both.
+fn is_same(a: &Sample, b: &Sample) -> bool {
+    a.time == b.time
+        && a.alarm.severity == b.alarm.severity
+        && a.alarm.status == b.alarm.status
+        && a.value.identical(&b.value)
+}
+
+impl Iterator for Merged {
+    type Item = Result<Batch, Error>;
+
+    fn next(&mut self) -> Option<Result<Batch, Error>> {
+        loop {
+            if let Some(error) = self.failed.take() {
+                return Some(Err(error));
+            }
+            self.heads.retain_mut(|head| head.fill().is_some());
+            self.failed = self.heads.iter_mut().find_map(|head| head.failed.take());
+            let is_over = self.failed.is_some() || self.heads.is_empty();
+            let taken = match self.next_run().filter(|_| !is_over) {
+                Some((chosen, run)) => self.take(chosen, run),
+                None if self.failed.is_some() && self.out.is_none() => continue,
+                None => Taken::Nothing,
+            };
+            if taken == Taken::Nothing {
+                return self.out.take_if(|out| !out.is_empty()).map(Ok).or_else(|| self.failed.take().map(Err));
+            }
+        }
+    }
+}
+
+/// What bins and operators are made of: summaries where the store alone has samples, samples where old archives have some too.
+pub(crate) struct Stretches {
+    merged: Option<Merged>,
+    own: store::Stretches,
+}
+
+impl Stretches {
+    pub(crate) fn of(
+        old: &Old,
+        reader: &Reader,
+        series: &Series,
+        range: TimeRange,
+        edges: Arc<[Timestamp]>,
+    ) -> Result<Stretches, Error> {
+        let extent = old.extent(reader, series.pv)?.filter(|(t0, t1)| *t0 < range.t1 && *t1 >= range.t0);
+        let Some((_, last)) = extent else {
+            return Ok(Stretches { merged: None, own: series.stretches(reader, range, edges) });
+        };
+        let border = Timestamp::from_nanos(last.nanos().saturating_add(1)).min(range.t1);
+        let merged = old.merged(reader, series, TimeRange { t1: border, ..range });
+        let rest = if merged.is_some() { TimeRange { t0: border, ..range } } else { range };
+        Ok(Stretches { merged, own: series.stretches(reader, rest, edges) })
+    }
+}
+
+impl Iterator for Stretches {
+    type Item = Result<Stretch, Error>;
+
+    fn next(&mut self) -> Option<Result<Stretch, Error>> {
+        if let Some(merged) = &mut self.merged {
+            match merged.next() {
+                Some(batch) => return Some(batch.map(Stretch::Samples)),
+                None => self.merged = None,
+            }
+        }
+        self.own.next().map(|stretch| stretch.map_err(Error::from))
+    }
+}

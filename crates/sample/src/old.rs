@@ -1,0 +1,68 @@
+//! The seam to archives of other archivers: what queries ask of them, whatever their files are like.
+
+use std::{fmt, ops::ControlFlow};
+
+use crate::{Batch, Gap, Metadata, PvName, Sample, TimeRange, Timestamp};
+
+/// Samples of an old archive, in order of time, in batches of one type.
+pub type OldSamples = Box<dyn Iterator<Item = Result<Batch, OldError>> + Send>;
+
+/// An archive of another archiver, which is read where it lies and never written to.
+pub trait OldArchive: fmt::Debug + Send + Sync {
+    /// What it is called in messages.
+    fn name(&self) -> &str;
+
+    /// Shows the name of every PV that it has samples of, in any order, until told to stop.
+    fn pvs(&self, found: &mut dyn FnMut(PvName) -> ControlFlow<()>) -> Result<(), OldError>;
+
+    /// The samples of a range. What is damaged is left out and counted in `health`.
+    fn samples(&self, pv: &PvName, range: TimeRange) -> OldSamples;
+
+    /// The newest sample at or before a time.
+    fn last_before(&self, pv: &PvName, time: Timestamp) -> Result<Option<Sample>, OldError>;
+
+    /// A time that no sample of the PV comes before, and one that none comes after; none if there are no samples.
+    fn extent(&self, pv: &PvName) -> Result<Option<(Timestamp, Timestamp)>, OldError>;
+
+    /// What is known of the PV at a time, and since when.
+    fn metadata(&self, pv: &PvName, time: Timestamp) -> Result<Option<(Timestamp, Metadata)>, OldError>;
+
+    /// The losses of connection that end in a range, by beginning.
+    fn gaps(&self, pv: &PvName, range: TimeRange) -> Result<Vec<Gap>, OldError>;
+
+    /// How it is doing.
+    fn health(&self) -> OldHealth;
+}
+
+/// How an old archive is doing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OldHealth {
+    /// What it is called.
+    pub name: String,
+    /// PVs that were found in it.
+    pub pvs: u64,
+    /// Files, or pieces of files, that were found.
+    pub files: u64,
+    /// Files that cannot be read at all.
+    pub files_bad: u64,
+    /// Lines that were read and are no samples, counted each time they are read.
+    pub lines_bad: u64,
+    /// Samples that were left out for standing behind later ones.
+    pub out_of_order: u64,
+    /// Whether all names have been looked for since the start.
+    pub scanned: bool,
+    /// What went wrong last.
+    pub problem: Option<String>,
+}
+
+/// Why something of an old archive cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OldError(pub String);
+
+impl fmt::Display for OldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for OldError {}

@@ -1,0 +1,228 @@
+//! `POST /api/v1/import`: a part of an import of many PVs, as the Archiver Appliance's own lines; and what it knows of PVs besides.
+//!
+//! Each part is read back from the store when it is there, and compared sample by sample with what came.
+
+use std::collections::{BTreeMap, HashMap};
+
+use acquire::{AddRequest, Wishes};
+use plainpb::{Chunk, TypeInfo, loss, metadata_of, read_chunks};
+use sample::{Batch, FieldName, Metadata, PvId, PvName, PvState, Record, Sample, TimeRange, Timestamp};
+use serde_json::json;
+use store::Import;
+
+use crate::{
+    answer::{Answer, json},
+    call::Call,
+    refusal::{Code, Refusal},
+};
+
+/// Takes a part. Without a body it only says whether the part is known.
+pub(crate) fn import(call: &Call) -> Answer {
+    let (name, part) = (needed(call, "import")?, needed(call, "part")?);
+    let mut import = call.app.control.roster().import(name, &call.by());
+    if let Some(known) = import.part(part)? {
+        return json(&json!({ "status": "already_imported", "samples": known.samples, "bytes": known.bytes }));
+    }
+    if call.body.is_empty() {
+        return json(&json!({ "status": "unknown" }));
+    }
+    let (chunks, damage) = read_chunks(&call.body);
+    let (pvs, refused) = enter(call, &chunks)?;
+    for chunk in &chunks {
+        if let Some(pv) = pvs.get(chunk.header.pv_name.as_str()) {
+            append(call, &mut import, *pv, chunk)?;
+        }
+    }
+    let imported = import.finish_part(part)?;
+    let compared = compare(call, &chunks, &pvs)?;
+    json(&json!({
+        "status": "imported",
+        "samples": imported.samples,
+        "bytes": imported.bytes,
+        "gaps": imported.gaps,
+        "metadata": imported.metadata,
+        "received": chunks.iter().flat_map(|chunk| &chunk.batches).map(Batch::len).sum::<usize>(),
+        "verified": compared.verified,
+        "missing": compared.missing,
+        "missing_of": compared.first_missing,
+        "lines_bad": damage.bad_lines + damage.torn_tails,
+        "names_refused": refused,
+    }))
+}
+
+fn needed<'a>(call: &'a Call, name: &str) -> Result<&'a str, Refusal> {
+    let given = call.query.get(name).filter(|text| !text.is_empty());
+    given.ok_or_else(|| Refusal::new(Code::BadRequest, format!("{name}= is missing")))
+}
+
+/// The numbers of all PVs named; those that are not in the list yet are entered, paused. Names that cannot be are told.
+fn enter(call: &Call, chunks: &[Chunk]) -> Result<(HashMap<String, PvId>, Vec<String>), Refusal> {
+    let (mut names, mut refused) = (BTreeMap::new(), Vec::new());
+    for chunk in chunks {
+        match PvName::new(&chunk.header.pv_name) {
+            Ok(name) => _ = names.insert(chunk.header.pv_name.clone(), name),
+            Err(error) => refused.push(format!("{:?}: {error}", chunk.header.pv_name)),
+        }
+    }
+    refused.dedup();
+    call.app.control.enter_paused(names.values().cloned().collect())?;
+    let found = names.into_keys().filter_map(|name| Some((name.clone(), call.app.reader.find(&name)?.id)));
+    Ok((found.collect(), refused))
+}
+
+fn append(call: &Call, import: &mut Import, pv: PvId, chunk: &Chunk) -> Result<(), Refusal> {
+    let Some(first) = chunk.batches.first().and_then(|batch| batch.times().iter().min().copied()) else {
+        return Ok(());
+    };
+    let known = call.app.reader.metadata(pv, TimeRange { t0: first, t1: next(first) })?.pop();
+    let mut metadata = known.as_ref().map(|(_, metadata)| metadata.clone()).unwrap_or_default();
+    metadata.value_type = Some(chunk.header.payload.value_type());
+    metadata.element_count = chunk.header.element_count.or(metadata.element_count);
+    metadata_of(&chunk.header.fields, &mut metadata);
+    // NaN is unlike itself; what is written alike is alike.
+    if known.is_none_or(|(_, known)| format!("{known:?}") != format!("{metadata:?}")) {
+        import.append(&[(pv, Record::Metadata(first, metadata.clone().into()))])?;
+    }
+    for (time, fields) in &chunk.fields {
+        if metadata_of(fields, &mut metadata) {
+            import.append(&[(pv, Record::Metadata(*time, metadata.clone().into()))])?;
+        }
+        if let Some(gap) = loss(fields).filter(|gap| gap.to != Some(gap.from)) {
+            import.append(&[(pv, Record::Gap(gap))])?;
+        }
+    }
+    for batch in &chunk.batches {
+        import.append(&[(pv, Record::Samples(batch.clone()))])?;
+    }
+    Ok(())
+}
+
+fn next(time: Timestamp) -> Timestamp {
+    Timestamp::from_nanos(time.nanos().saturating_add(1))
+}
+
+/// What reading back found.
+#[derive(Default)]
+struct Compared {
+    verified: u64,
+    missing: u64,
+    /// The first that is missing, as its PV and time.
+    first_missing: Option<String>,
+}
+
+/// Looks for every sample that came among those that the store gives now.
+fn compare(call: &Call, chunks: &[Chunk], pvs: &HashMap<String, PvId>) -> Result<Compared, Refusal> {
+    let mut by_pv: BTreeMap<&str, Vec<&Batch>> = BTreeMap::new();
+    for chunk in chunks {
+        by_pv.entry(&chunk.header.pv_name).or_default().extend(&chunk.batches);
+    }
+    let mut compared = Compared::default();
+    for (name, batches) in by_pv {
+        let Some(pv) = pvs.get(name) else { continue };
+        let mut came: Vec<(Timestamp, usize, usize)> = Vec::new();
+        for (index, batch) in batches.iter().enumerate() {
+            came.extend(batch.times().iter().enumerate().map(|(row, time)| (*time, index, row)));
+        }
+        came.sort_unstable();
+        let (Some((t0, ..)), Some((t1, ..))) = (came.first(), came.last()) else { continue };
+        let mut stored = Stored::new(call.app.reader.samples(*pv, TimeRange { t0: *t0, t1: next(*t1) }));
+        for (time, index, row) in came {
+            let Some(batch) = batches.get(index) else { continue };
+            if stored.has(&batch.get(row))? {
+                compared.verified += 1;
+            } else {
+                compared.missing += 1;
+                compared.first_missing.get_or_insert_with(|| format!("{name} {time}"));
+            }
+        }
+    }
+    Ok(compared)
+}
+
+/// The samples of the store, to be looked through in order of time.
+struct Stored {
+    samples: store::Samples,
+    batch: Option<(Batch, usize)>,
+    /// Those of the time that was looked at last.
+    group: Vec<Sample>,
+}
+
+impl Stored {
+    fn new(samples: store::Samples) -> Stored {
+        Stored { samples, batch: None, group: Vec::new() }
+    }
+
+    /// Whether a sample is there, to the last bit. Samples must be asked for in order of time.
+    fn has(&mut self, sample: &Sample) -> Result<bool, Refusal> {
+        if self.group.first().is_none_or(|one| one.time != sample.time) {
+            self.group.clear();
+            while let Some(time) = self.time()?.filter(|time| *time <= sample.time) {
+                let Some((batch, row)) = &mut self.batch else { break };
+                if time == sample.time {
+                    self.group.push(batch.get(*row));
+                }
+                *row += 1;
+            }
+        }
+        Ok(self.group.iter().any(|one| one.identical(sample)))
+    }
+
+    /// The time of the next one.
+    fn time(&mut self) -> Result<Option<Timestamp>, Refusal> {
+        loop {
+            if let Some((batch, row)) = &self.batch
+                && let Some(time) = batch.times().get(*row)
+            {
+                return Ok(Some(*time));
+            }
+            match self.samples.next().transpose()? {
+                Some(batch) => self.batch = Some((batch, 0)),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// `POST /api/v1/import/type-info`: PVs of the Appliance's `exportConfig` come into the list, paused, each with the protocol, the way of
+/// sampling, the fields and the metadata that it had. With `activate=true` those that were not paused there are archived from now on.
+pub(crate) fn type_infos(call: &Call) -> Answer {
+    let name = needed(call, "import")?;
+    let text = std::str::from_utf8(&call.body);
+    let text = text.map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not UTF-8: {error}")))?;
+    let infos = TypeInfo::read_all(text).map_err(|wrong| Refusal::new(Code::BadRequest, wrong))?;
+    let control = &call.app.control;
+    let news = control.enter_paused(infos.iter().map(|info| info.name.clone()).collect())?;
+    let added = control.add(infos.iter().map(request).collect())?;
+    let mut import = control.roster().import(name, &call.by());
+    let mut wanted = Vec::new();
+    for (info, (entry, _)) in infos.iter().zip(&added) {
+        let is_new = call.app.reader.metadata(entry.id, TimeRange::ALL)?.is_empty();
+        if is_new && info.metadata != Metadata::default() {
+            let since = info.created.unwrap_or(entry.added);
+            import.append(&[(entry.id, Record::Metadata(since, info.metadata.clone().into()))])?;
+        }
+        wanted.extend((info.state == PvState::Active).then_some(entry.id));
+    }
+    import.finish_part(&format!("type infos {:016x}", hash(text)))?;
+    let activated = if call.query.switch("activate") { control.resume(&wanted, &call.by())?.len() } else { 0 };
+    json(&json!({ "status": "imported", "pvs": infos.len(), "new": news, "activated": activated }))
+}
+
+/// What a type info wishes for. Fields that no record can have are left out.
+fn request(info: &TypeInfo) -> AddRequest {
+    let fields: Vec<FieldName> = info.fields.iter().filter_map(|field| FieldName::new(field).ok()).collect();
+    let wishes = Wishes {
+        protocol: Some(info.protocol),
+        method: Some(info.method),
+        fields: (!fields.is_empty()).then_some(fields),
+        ..Wishes::default()
+    };
+    AddRequest { wishes, ..AddRequest::new(info.name.clone()) }
+}
+
+fn hash(text: &str) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,132 @@
+"""The Archiver Appliance's files: read where they lie, and imported, with what is damaged told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from archiver import ROOT, Pvark, run_program
+from waiting import wait_for
+
+AA = ROOT / "testdata" / "aa"
+STORES = ["sts", "mts", "lts"]
+PVS = ["REF:ALARMS", "REF:EDGES", "REF:ENUM", "REF:STRING", "REF:TIERS", "REF:WFD"]
+SPAN = "from=2025-01-01T00:00:00Z&to=2027-01-01T00:00:00Z"
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[Callable[[Path], Pvark]]:
+    """Starts an archiver that reads the stores below a folder in place."""
+    started: list[Pvark] = []
+
+    def start(root: Path) -> Pvark:
+        folder = tmp_path / "beside"
+        folder.mkdir()
+        archiver = Pvark(folder)
+        with archiver.config_path.open("a") as config:
+            for store in STORES:
+                config.write(f'[[old_archive]]\nkind = "plainpb"\npath = {json.dumps(str(root / store))}\n')
+                config.write(f"type_info = {json.dumps(str(AA / 'typeinfo'))}\n")
+        started.append(archiver.start())
+        return archiver
+
+    yield start
+    for archiver in started:
+        archiver.kill()
+
+
+def listed(archiver: Pvark) -> list[str]:
+    return sorted(archiver.json("/mgmt/bpl/getAllPVs?limit=-1"))
+
+
+def csv(archiver: Pvark, pv: str) -> bytes:
+    status, _, body = archiver.request("GET", f"/api/v1/pvs/{pv}/samples?format=csv&{SPAN}")
+    assert status == 200, body[:300]
+    return body
+
+
+def test_files_are_served_in_place_and_not_touched(beside: Callable[[Path], Pvark], tmp_path: Path) -> None:
+    root = tmp_path / "aa"
+    shutil.copytree(AA, root)
+    before = {path: path.read_bytes() for path in root.rglob("*.pb")}
+    archiver = beside(root)
+    wait_for("all PVs to be listed", lambda: listed(archiver) == PVS, 30)
+    status = archiver.json("/mgmt/bpl/getPVStatus?pv=REF:TIERS")
+    assert status[0]["status"] == "Paused"
+    assert csv(archiver, "REF:TIERS").count(b"\n") == 1 + 34_960  # 30 s for 12 d 3 h 20 min
+    wait_for(
+        "the scan to end", lambda: all(old["scanned"] for old in archiver.json("/api/v1/status")["old_archives"]), 30
+    )
+    old = archiver.json("/api/v1/status")["old_archives"]
+    assert [(one["pvs"], one["files_bad"], one["lines_bad"]) for one in old] == [(1, 0, 0), (1, 0, 0), (6, 0, 0)]
+    detail = archiver.json("/api/v1/pvs/REF:ALARMS")
+    assert detail["metadata"]["units"] == "mA"
+    bins = archiver.json(f"/api/v1/pvs/REF:TIERS/bins?bins=10&{SPAN}")
+    assert bins
+    # A new PV of an archiver that goes on is found at the next start, and what somebody removed stays removed.
+    assert run_program("remove", "--server", archiver.url, "REF:ENUM").returncode == 0
+    assert archiver.terminate() == 0
+    archiver.start()
+    wait_for(
+        "the scan to end", lambda: all(old["scanned"] for old in archiver.json("/api/v1/status")["old_archives"]), 30
+    )
+    assert listed(archiver) == [pv for pv in PVS if pv != "REF:ENUM"]
+    assert {path: path.read_bytes() for path in root.rglob("*.pb")} == before
+
+
+def test_an_import_is_whole_and_goes_on_where_it_was(
+    beside: Callable[[Path], Pvark], start_pvark: Callable[..., Pvark], tmp_path: Path
+) -> None:
+    reference = beside(AA)
+    wait_for("all PVs to be listed", lambda: listed(reference) == PVS, 30)
+    archiver = start_pvark()
+    aliases = tmp_path / "aliases.json"
+    aliases.write_text(json.dumps([{"aliasName": "ALIAS:T", "srcPVName": "REF:TIERS"}, {"aliasName": "X"}]))
+    command = ["import", "archiver-appliance", "--server", archiver.url, "--type-info", AA / "typeinfo"]
+    command += ["--aliases", aliases, *(AA / store for store in STORES)]
+    first = run_program(*command, seconds=120)
+    assert first.returncode == 0, first.stderr
+    assert "6 PVs of its configuration are in the list, 0 are archived from now on" in first.stdout
+    assert "1 aliases" in first.stdout and "is no alias" in first.stdout
+    assert " 0 of which had been imported before" in first.stdout
+    for pv in PVS:
+        assert csv(archiver, pv) == csv(reference, pv), pv
+    assert csv(archiver, "ALIAS:T") == csv(archiver, "REF:TIERS")
+    assert archiver.json("/api/v1/pvs/REF:ALARMS")["metadata"]["units"] == "mA"
+    gaps = archiver.json(f"/api/v1/pvs/REF:ALARMS/gaps?{SPAN}")["gaps"]
+    assert [gap for gap in gaps if gap["cause"] == "disconnected"]
+    archiver.kill()
+    archiver.start()
+    again = run_program(*command, seconds=120)
+    assert again.returncode == 0, again.stderr
+    parts = again.stdout.split(" parts, ")[0].split()[-1]
+    assert f"{parts} parts, {parts} of which had been imported before" in again.stdout
+    for pv in PVS:
+        assert csv(archiver, pv) == csv(reference, pv), pv
+
+
+def test_what_is_damaged_is_told_and_the_rest_imported(start_pvark: Callable[..., Pvark], tmp_path: Path) -> None:
+    store = tmp_path / "lts"
+    shutil.copytree(AA / "lts", store)
+    edges = store / "REF" / "EDGES:2026.pb"
+    lines = edges.read_bytes().split(b"\n")
+    samples = len(lines) - 2
+    lines[5] = b"\x08garbage"
+    edges.write_bytes(b"\n".join(lines)[:-4])
+    (store / "REF" / "WFD:2026.pb").write_bytes(b"")
+    dry = run_program("import", "archiver-appliance", "--dry-run", store)
+    assert dry.returncode == 0, dry.stderr
+    assert "5 PVs" in dry.stdout and "1 lines are no samples" in dry.stdout
+    assert "EDGES:2026.pb: the last line is cut off" in dry.stdout
+    assert "1 files cannot be read" in dry.stdout and "WFD:2026.pb" in dry.stdout
+    archiver = start_pvark()
+    assert listed(archiver) == []
+    done = run_program("import", "archiver-appliance", "--server", archiver.url, store, seconds=120)
+    assert done.returncode == 0, done.stderr
+    assert listed(archiver) == [pv for pv in PVS if pv != "REF:WFD"]
+    assert csv(archiver, "REF:EDGES").count(b"\n") == samples - 2 + 1
+    nowhere = run_program("import", "archiver-appliance", "--server", archiver.url, tmp_path / "nowhere")
+    assert nowhere.returncode == 1 and "is no folder" in nowhere.stderr
