@@ -235,6 +235,32 @@ pub(crate) struct Import {
 pub(crate) enum ImportFrom {
     /// Import the samples, PVs and aliases of an Archiver Appliance; begun again it goes on where it was
     ArchiverAppliance(FromAppliance),
+    /// Turn configurations of other archivers into PVs and a config file, and say what could not be carried over
+    Config(FromConfig),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FromConfig {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Write the config file here instead of to standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Archive the PVs that were found, from now on
+    #[arg(long)]
+    pub(crate) add: bool,
+    /// Which appliance of appliances.xml this archiver takes the place of [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) identity: Option<String>,
+    /// Ask a ChannelFinder for PVs, as http://HOST:8080/ChannelFinder
+    #[arg(long, value_name = "URL")]
+    pub(crate) channel_finder: Option<String>,
+    /// Its property that says how a PV is archived, as monitor@1 or scan@10
+    #[arg(long, value_name = "NAME", default_value = "archive")]
+    pub(crate) property: String,
+    /// policies.py, archappl.properties, appliances.xml, engineconfig.xml, lists of PVs
+    #[arg(required_unless_present = "channel_finder")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -8,16 +8,17 @@ use std::{
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 10] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("sample", &[]),
     ("pvdata", &[]),
     ("epics", &["pvdata"]),
     ("store", &["pvdata", "sample"]),
+    ("foreign", &["sample"]),
     ("plainpb", &["pvdata", "sample"]),
     ("query", &["sample", "store"]),
     ("acquire", &["epics", "sample"]),
     ("serve", &["acquire", "plainpb", "pvdata", "query", "sample", "store"]),
-    ("pvark", &["acquire", "epics", "plainpb", "query", "sample", "serve", "store"]),
+    ("pvark", &["acquire", "epics", "foreign", "plainpb", "query", "sample", "serve", "store"]),
     ("lab", &["acquire", "epics", "pvdata", "query", "sample", "serve", "store"]),
 ];
 
