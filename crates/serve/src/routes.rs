@@ -87,7 +87,7 @@ pub(crate) static ROUTES: &[Route] = &[
     delete("/api/v1/pvs/{pv}/aliases/{alias}", "Take one of its other names from a PV", roster::remove_alias),
     post("/api/v1/pvs/{pv}/pause", Operate, "Stop taking samples of a PV", pvs::pause),
     post("/api/v1/pvs/{pv}/resume", Operate, "Take samples of a PV again", pvs::resume),
-    get("/api/v1/pvs/{pv}/samples", "Samples of a range as JSON, CSV, Arrow or numpy's file", samples::show),
+    get("/api/v1/pvs/{pv}/samples", "Samples of a range as JSON, CSV, Arrow, Parquet or numpy's file", samples::show),
     get("/api/v1/pvs/{pv}/bins", "A range reduced to bins, for drawing", bins::show),
     get("/api/v1/pvs/{pv}/gaps", "When nothing, or not everything, was recorded, and why", gaps::list),
     get("/api/v1/pvs/{pv}/ledger", "What became of every update, minute by minute", ledger::show),

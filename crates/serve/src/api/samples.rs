@@ -14,6 +14,7 @@ use crate::{
         csv::SamplesCsv,
         json::SamplesJson,
         metadata, npy,
+        parquet_file::{self, SamplesParquet},
     },
     refusal::{Code, Refusal},
 };
@@ -21,7 +22,7 @@ use crate::{
 /// The formats of bins, and of answers for several PVs.
 pub(crate) const FORMATS: [&str; 3] = ["json", "csv", "arrow"];
 /// The formats of samples.
-const FORMATS_OF_SAMPLES: [&str; 4] = ["json", "csv", "arrow", "npy"];
+const FORMATS_OF_SAMPLES: [&str; 5] = ["json", "csv", "arrow", "npy", "parquet"];
 
 /// `GET /pvs/{pv}/samples`
 pub(crate) fn show(call: &Call) -> Answer {
@@ -46,6 +47,11 @@ pub(crate) fn show(call: &Call) -> Answer {
             let usual = usual(call, &series, range, newest.as_ref())?;
             let count = npy::Count::of(samples, usual, limit, || call.is_abandoned())?;
             chunks(npy::CONTENT_TYPE, npy::SamplesNpy::new(call.app.query.samples(&request), count))
+        }
+        "parquet" => {
+            let usual = usual(call, &series, range, newest.as_ref())?;
+            let file = SamplesParquet::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;
+            chunks(parquet_file::CONTENT_TYPE, file)
         }
         _ => {
             let mut head = head(&entry, range, newest.as_ref());

@@ -179,7 +179,7 @@ pub(crate) fn bins(bins: &[Bin], facts: HashMap<String, String>) -> Result<Bytes
     Ok(writer.into_inner()?.into())
 }
 
-fn samples_schema(value_type: ValueType) -> Schema {
+pub(super) fn samples_schema(value_type: ValueType) -> Schema {
     let empty = values(&Column::new(value_type));
     Schema::new(vec![
         Field::new("time", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), false),
@@ -191,7 +191,7 @@ fn samples_schema(value_type: ValueType) -> Schema {
     ])
 }
 
-fn samples_columns(batch: &Batch) -> Vec<ArrayRef> {
+pub(super) fn samples_columns(batch: &Batch) -> Vec<ArrayRef> {
     let alarms = || batch.alarms().rows();
     vec![
         times(batch.times().iter().copied()),

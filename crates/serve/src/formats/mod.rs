@@ -13,6 +13,7 @@ pub(crate) mod lines;
 pub(crate) mod matlab;
 pub(crate) mod metadata;
 pub(crate) mod npy;
+pub(crate) mod parquet_file;
 pub(crate) mod pb;
 pub(crate) mod pb_messages;
 pub(crate) mod rows;
