@@ -85,7 +85,14 @@ def test_an_import_is_whole_and_goes_on_where_it_was(
     archiver = start_pvark()
     aliases = tmp_path / "aliases.json"
     aliases.write_text(json.dumps([{"aliasName": "ALIAS:T", "srcPVName": "REF:TIERS"}, {"aliasName": "X"}]))
-    command = ["import", "archiver-appliance", "--server", archiver.url, "--type-info", AA / "typeinfo"]
+    command: list[str | Path] = [
+        "import",
+        "archiver-appliance",
+        "--server",
+        archiver.url,
+        "--type-info",
+        AA / "typeinfo",
+    ]
     command += ["--aliases", aliases, *(AA / store for store in STORES)]
     first = run_program(*command, seconds=120)
     assert first.returncode == 0, first.stderr
