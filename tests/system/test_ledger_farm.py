@@ -194,7 +194,7 @@ def test_a_full_disk_and_a_kill_leave_a_ledger_that_adds_up(
         since = begin(server, "ca")
         filler = folder / "filler"
         room = os.statvfs(folder)
-        with filler.open("wb") as file:
+        with filler.open("wb", buffering=0) as file:
             try:
                 file.write(b"x" * (room.f_bavail * room.f_frsize))
             except OSError:
