@@ -86,6 +86,13 @@ def test_the_sample_before_comes_on_request_and_a_limit_is_told(both: Both) -> N
     assert not both.get("A:int", at, TO).truncated
 
 
+def test_columns_that_come_later_are_filled_up_before(both: Both) -> None:
+    # The sample before is a stream without alarms; the samples behind it have one.
+    samples = both.get("A:double", "2025-03-01T00:00:00.005Z", "2025-03-01T00:00:00.04Z", before=True)
+    assert samples.values.tolist() == [0, 1 / 3, 2 / 3, 1]
+    assert samples.severity.tolist() == [0, 0, 2, 0] and samples.status.tolist() == [0, 0, 0, 0]
+
+
 def test_several_pvs_come_in_one_answer_in_the_order_of_the_question(both: Both) -> None:
     many = both.get(["A:text", "A:empty", "A:double", "A:text"], FROM, TO)
     assert list(many) == ["A:text", "A:empty", "A:double"]
