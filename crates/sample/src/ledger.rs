@@ -14,6 +14,9 @@ use crate::{PvId, Sample, Timestamp};
 /// In how many shares the PVs are divided. Part of the format: the number never changes.
 pub const LEDGER_SHARES: usize = 64;
 
+/// How the names of all PVs begin that hold rows.
+pub const LEDGER_PREFIX: &str = "ledger:";
+
 /// How long a time a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LedgerScale {
@@ -30,7 +33,7 @@ impl LedgerScale {
             LedgerScale::Minute => "minute",
             LedgerScale::Hour => "hour",
         };
-        (0..LEDGER_SHARES).map(move |share| format!("ledger:{scale}:{share:02}"))
+        (0..LEDGER_SHARES).map(move |share| format!("{LEDGER_PREFIX}{scale}:{share:02}"))
     }
 }
 

@@ -39,7 +39,7 @@ pub use batch::{Batch, Runs, Sample};
 pub use column::{Arrays, Blobs, Column, Strings};
 pub use gap::{Gap, GapCause};
 pub use groups::{Group, Sense, Switch};
-pub use ledger::{LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
+pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use meta::{Limits, Metadata};
 pub use old::{OldArchive, OldError, OldHealth, OldSamples};
 pub use pv::{Method, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};

@@ -3,13 +3,16 @@
 //! A sample's time has come when the week to which its segment belongs has been over for as long as its PV is kept. When it has
 //! come for all PVs of a segment, the segment goes as a whole; when for some of them, the segment is written anew without them. Each
 //! removal is one transaction of the catalogue, with a line of the audit.
+//!
+//! What the archive keeps for itself is meant by no rule that does not name it: it tells of other PVs, and goes when the last of
+//! these has gone.
 
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
-use sample::{By, PvId, Timestamp};
+use sample::{By, LEDGER_PREFIX, PvId, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -82,6 +85,11 @@ fn fits(pattern: &[u8], name: &[u8]) -> bool {
 
 fn rule_of(rules: &[Rule], name: &str) -> Option<usize> {
     rules.iter().position(|rule| fits(rule.pvs.as_bytes(), name.as_bytes()))
+}
+
+/// The rule for a PV that the archive keeps for itself: it begins as the names of all of these do, with no `*` before.
+fn rule_of_own(rules: &[Rule], name: &str) -> Option<usize> {
+    rules.iter().position(|rule| rule.pvs.starts_with(LEDGER_PREFIX) && fits(rule.pvs.as_bytes(), name.as_bytes()))
 }
 
 impl Engine {
@@ -163,8 +171,12 @@ impl Engine {
     }
 
     fn is_expired(&self, pv: PvId, expired: &Expired) -> bool {
+        let rules = &self.config.retention.rules;
+        if let Some(own) = self.registry().own().get(&pv) {
+            return rule_of_own(rules, own.name.as_str()).map_or(expired.is_all(), |rule| expired.rules[rule]);
+        }
         let Some(named) = self.named(pv) else { return self.registry().is_purged(pv) };
-        let rule = rule_of(&self.config.retention.rules, named.name.as_str());
+        let rule = rule_of(rules, named.name.as_str());
         rule.map_or(expired.others, |rule| expired.rules[rule])
     }
 
@@ -212,6 +224,15 @@ mod tests {
         ] {
             assert_eq!(fits(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
         }
+    }
+
+    #[test]
+    fn only_rules_that_name_it_mean_what_the_archive_keeps_for_itself() {
+        let rule = |pvs: &str| Rule { pvs: pvs.to_owned(), keep: None };
+        let rules = [rule("*"), rule("*:minute:*"), rule("l*"), rule("ledger:hour:*"), rule("ledger:*")];
+        assert_eq!(rule_of_own(&rules, "ledger:minute:07"), Some(4));
+        assert_eq!(rule_of_own(&rules, "ledger:hour:07"), Some(3));
+        assert_eq!(rule_of_own(&rules[..3], "ledger:minute:07"), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use common::{append, at, read, register, sample, wait_until};
-use sample::{PvId, Sample, TimeRange, Value};
+use sample::{LedgerScale, PvId, PvName, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk, folder::Folder};
 use store::{Config, Durable, Place, Retention, Rule, Store, Stretch, WeekState, disk::Disk};
 
@@ -265,6 +265,32 @@ fn what_is_kept_long_enough_goes_and_the_rest_of_its_segment_stays() {
     assert_eq!(reader.health().problems, Vec::<String>::new());
     let lines = reader.audit(u64::MAX, 10).unwrap();
     assert_eq!(lines.iter().map(|line| (line.action.name(), line.samples)).collect::<Vec<_>>(), [("expired", 4000); 2]);
+}
+
+#[test]
+fn a_rule_for_all_pvs_leaves_what_the_archive_keeps_for_itself() {
+    let day = |days: u64| Some(Duration::from_secs(days * 86_400));
+    let rules = vec![Rule { pvs: "KEPT".into(), keep: None }, Rule { pvs: "*".into(), keep: day(14) }];
+    let config =
+        Config { retention: Retention { keep: day(14), rules: rules.clone() }, places: Vec::new(), ..config() };
+    let disk = Arc::new(SimDisk::default());
+    let archive = open(&disk, config.clone(), 0);
+    let mut pvs = register(&archive.store, &["A", "KEPT"]).unwrap();
+    let names: Vec<PvName> = LedgerScale::Hour.names().take(1).map(|name| PvName::new(&name).unwrap()).collect();
+    pvs.extend(archive.store.writer().own(&names, at(0)).unwrap());
+    archive.record(&pvs, 5);
+    let before = read_all(&archive.store, &pvs);
+    archive.store.tick(at(40 * DAY));
+    wait_until("A is taken away", || archive.store.reader().health().expired_samples == 2000);
+    assert_eq!(read_all(&archive.store, &pvs), [vec![], before[1].clone(), before[2].clone()]);
+    archive.store.close(at(41 * DAY)).unwrap();
+
+    // A rule that names it means it.
+    let rules = [vec![Rule { pvs: "ledger:*".into(), keep: day(21) }], rules].concat();
+    let config = Config { retention: Retention { keep: day(14), rules }, ..config };
+    let archive = open(&disk, config, 42);
+    wait_until("its own is taken away", || archive.store.reader().health().expired_samples == 2000);
+    assert_eq!(read_all(&archive.store, &pvs), [vec![], before[1].clone(), vec![]]);
 }
 
 #[test]
