@@ -12,7 +12,7 @@ use crate::{
     Error, Scrub, ScrubHealth,
     catalog::copy::read_file,
     engine::Engine,
-    segment::{Segment, Table},
+    segment::{LevelsCheck, Record, Segment, Table},
     threads::Stop,
 };
 
@@ -76,7 +76,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Reads and verifies all of a segment; false if it was stopped before the end.
+    /// Reads and verifies all of a segment, and makes anew what was made of its samples; false if it was stopped before the end.
     fn segment(&mut self, segment: &Arc<Segment>) -> bool {
         let found = segment.check_header().and_then(|()| {
             segment.names()?;
@@ -84,21 +84,41 @@ impl Pass<'_> {
         });
         let Some(records) = self.good(found) else { return true };
         for record in records {
-            let tables = segment.tables(&record, Table::Index, Table::Levels);
-            let entries = tables.and_then(|tables| {
-                let entries = tables.index()?;
-                tables.summaries(&entries)?;
-                tables.verify(Table::Levels)?;
-                Ok(entries)
-            });
-            for entry in self.good(entries).unwrap_or_default() {
-                self.good(segment.read(record.pv, &entry));
+            let Some(tables) = self.good(segment.tables(&record, Table::Index, Table::Levels)) else { continue };
+            let entries = self.good(tables.index()).unwrap_or_default();
+            let summaries = self.good(tables.summaries(&entries)).unwrap_or_default();
+            let mut levels = self.good(tables.levels_check());
+            drop(tables);
+            for (index, entry) in entries.iter().enumerate() {
+                match self.good(segment.read(record.pv, entry)) {
+                    Some(batch) => {
+                        levels.iter_mut().for_each(|levels| levels.add(&batch));
+                        if !summaries.get(index).is_none_or(|summary| summary.is_of(&batch)) {
+                            self.wrong(segment, &record, "the summary of a block");
+                        }
+                    }
+                    None => levels = None, // what it held is not known, and so neither what the rows should be
+                }
                 if !self.wait_for(u64::from(entry.len)) {
                     return false;
                 }
             }
+            for width in levels.map(LevelsCheck::finish).unwrap_or_default() {
+                self.wrong(segment, &record, &format!("the level of {} s", width / 1_000_000_000));
+            }
         }
         true
+    }
+
+    /// What was made of samples says something else than they do.
+    fn wrong(&mut self, segment: &Segment, record: &Record, what: &str) {
+        let (key, pv) = (&segment.manifest.key, record.pv.0);
+        self.finding(&format!("the segment {key}: {what} of PV {pv} is not that of its samples"));
+    }
+
+    fn finding(&mut self, finding: &str) {
+        self.health.findings += 1;
+        self.engine.counters.problem(format!("found while scrubbing: {finding}; run `pvark check`"));
     }
 
     /// What was read, if it is whole; if not, it is told.
@@ -106,8 +126,7 @@ impl Pass<'_> {
         match result {
             Ok(good) => Some(good),
             Err(error) => {
-                self.health.findings += 1;
-                self.engine.counters.problem(format!("found while scrubbing: {error}; run `pvark check`"));
+                self.finding(&error.to_string());
                 None
             }
         }

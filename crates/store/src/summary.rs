@@ -225,6 +225,11 @@ impl Summary {
         self.covered = held.covered.iter().sum();
     }
 
+    /// Whether it is that of all samples of a batch.
+    pub(crate) fn is_of(&self, batch: &Batch) -> bool {
+        Summary::of(batch, 0..batch.len()).is_some_and(|found| found.identical(self))
+    }
+
     /// Equal to the last bit.
     pub(crate) fn identical(&self, other: &Summary) -> bool {
         let bits = |s: &Summary| [s.min, s.max, s.sum, s.squares, s.integral, s.first, s.last].map(f64::to_bits);

@@ -4,9 +4,9 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{at, register};
+use common::{at, register, wait_until};
 use sample::{Alarm, Batch, Element, Record, Sample, Sink, Value, ValueType};
-use store::{Config, Store};
+use store::{Config, Scrub, Store};
 use xxhash_rust::xxh3::xxh3_64;
 
 const SECOND: i64 = 1_000_000_000;
@@ -96,4 +96,12 @@ fn a_level_that_is_not_that_of_its_samples_is_found_although_every_checksum_is_r
     assert_eq!(report.bad_blocks, []);
     let [problem] = &report.problems[..] else { panic!("one problem was expected: {:?}", report.problems) };
     assert!(problem.ends_with("the level of 60 s of PV 0 is not that of its samples"), "{problem}");
+
+    // So does the scrub.
+    let config = Config { scrub: Scrub::Rate(1 << 40), ..Config::new(folder.path()) };
+    let store = Store::open(config, at(3 * SECOND)).unwrap();
+    let health = || store.reader().health();
+    wait_until("it is told", || health().scrub.findings > 0);
+    let problems = health().problems;
+    assert!(problems.iter().any(|found| found.contains("the level of 60 s of PV 0 is not that")), "{problems:?}");
 }

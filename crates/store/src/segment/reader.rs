@@ -354,11 +354,6 @@ impl Tables<'_> {
         check.map_err(|Malformed(reason)| self.corrupt(Table::Levels, reason))
     }
 
-    /// Whether a table is as it was written.
-    pub(crate) fn verify(&self, table: Table) -> Result<(), Error> {
-        self.table(table).map(drop)
-    }
-
     /// The bytes of a table, if they are as they were written; none at all if the PV has no such table.
     fn table(&self, table: Table) -> Result<&[u8], Error> {
         let (at, len, check) = self.record.table(table);
