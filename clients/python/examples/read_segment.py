@@ -5,9 +5,7 @@ Without a name it lists the PVs; with one it prints time, severity, status, mess
 
 import struct
 import sys
-from collections.abc import Callable, Iterator
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -42,23 +40,20 @@ class Bytes(BytesIO):
         size, stored = self.varint(), self.varint()
         return ZstdDecompressor().decompress(self.read(stored), size) if stored < size else self.read(size)
 
-    def runs(self, count: int, read: Callable[[], Any]) -> list[Any]:
+    def runs(self, count: int, read: Any) -> list[Any]:
         rows: list[Any] = []
         while len(rows) < count:
             rows += self.varint() * [read()]
         return rows
 
-    def column(self, kind: str, count: int, type_: str = "i8") -> Any:
+    def column(self, count: int, kind: str = "integers", type_: str = "i8") -> Any:
         return CODECS[f"{kind} {self.number()}"](self, count, type_) if count else numpy.zeros(0, "i8")
-
-    def integers(self, count: int) -> Any:
-        return self.column("integers", count)
 
     def values(self, count: int, type_: str, is_array: int = 0) -> Any:
         if is_array:
-            lengths = self.integers(count)
+            lengths = self.column(count)
             return CODECS[f"arrays {self.number()}"](self, lengths, type_)
-        column = self.column(KINDS.get(type_, "integers"), count, type_)
+        column = self.column(count, KINDS.get(type_, "integers"), type_)
         return column if KINDS.get(type_) == "texts" else column.astype(type_)
 
     def packed(self, count: int, is_patched: bool) -> Any:
@@ -71,13 +66,13 @@ class Bytes(BytesIO):
         return numbers
 
     def grid(self, count: int, type_: str) -> Any:
-        least, step, corrections = self.number("d"), self.number("d"), self.integers(self.varint())
-        nearest = (least + (codes := self.integers(count)) * step).astype(type_)
+        least, step, corrections = self.number("d"), self.number("d"), self.column(self.varint())
+        nearest = (least + (codes := self.column(count)) * step).astype(type_)
         places = floats_at(nearest.view("i" + type_[1]), type_).view("i" + type_[1])  # the way back is the same
         return floats_at(places + (corrections[codes] if len(corrections) else 0), type_)
 
     def texts(self, count: int, type_: str) -> Any:
-        lengths, content = self.integers(count), Bytes(self.zstd())
+        lengths, content = self.column(count), Bytes(self.zstd())
         pieces = [content.read(length) for length in lengths.tolist()]
         return numpy.array([piece.decode() for piece in pieces] if type_ == "text" else pieces, object)
 
@@ -99,10 +94,10 @@ class Bytes(BytesIO):
             pieces.append(CODECS[f"arrays {codec}"](self, length, type_)[0])
         return numpy.concatenate(pieces) if pieces else numpy.zeros(0, type_)
 
-    def cells(self, lengths: Any, type_: str, first: Callable[[int, str], Any]) -> list[Any]:
+    def cells(self, lengths: Any, type_: str, first: Any) -> list[Any]:
         sizes, frames = lengths * numpy.dtype(type_).itemsize, [first(int(lengths[0]), type_).view("u1")]
-        changes = self.integers(len(lengths) - 1)
-        places, content = self.integers(int(changes.sum())), Bytes(self.zstd())
+        changes = self.column(len(lengths) - 1)
+        places, content = self.column(int(changes.sum())), Bytes(self.zstd())
         for size, changed in zip(sizes[1:], numpy.split(places, changes.cumsum()[:-1]), strict=False):
             frames.append(frames[-1].copy() if len(frames[-1]) == size else numpy.zeros(size, "u1"))
             at = (64 * changed[:, None] + numpy.arange(64)).ravel()
@@ -115,7 +110,7 @@ def floats_at(places: Any, type_: str) -> Any:
     return numpy.where(bits < 0, bits ^ numpy.iinfo(bits.dtype).max, bits).view(type_)
 
 
-CODECS: dict[str, Callable[[Bytes, Any, str], Any]] = {
+CODECS: dict[str, Any] = {
     "integers 0": lambda of, n, _: numpy.full(n, of.zigzag()),
     "integers 1": lambda of, n, _: of.packed(n, False),
     "integers 2": lambda of, n, _: numpy.append(of.zigzag(), of.packed(n - 1, False)).cumsum(),
@@ -123,23 +118,23 @@ CODECS: dict[str, Callable[[Bytes, Any, str], Any]] = {
     "integers 4": lambda of, n, _: standalone.simple_decompress(of.blob().read()),
     "integers 5": lambda of, n, _: of.packed(n, True),
     "integers 6": lambda of, n, _: numpy.append(of.zigzag(), of.packed(n - 1, True)).cumsum(),
-    "integers 7": lambda of, n, _: of.integers(of.varint())[of.integers(n)],
+    "integers 7": lambda of, n, _: of.column(of.varint())[of.column(n)],
     "times 0": lambda of, n, _: of.number("q") + numpy.arange(n) * of.zigzag(),
     "times 1": lambda of, n, _: of.number("q") + CODECS["ticks 1"](of, n, _),
-    "times 2": lambda of, n, _: numpy.append(of.number("q"), of.integers(n - 1)).cumsum(),
-    "times 3": lambda of, n, _: of.number("q") + of.varint() * of.column("ticks", n),
-    "ticks 1": lambda of, n, _: (numpy.arange(n).astype(object) * of.number("q") >> 16).astype("i8") + of.integers(n),
-    "ticks 2": lambda of, n, _: numpy.append(0, of.integers(n - 1)).cumsum(),
+    "times 2": lambda of, n, _: numpy.append(of.number("q"), of.column(n - 1)).cumsum(),
+    "times 3": lambda of, n, _: of.number("q") + of.varint() * of.column(n, "ticks"),
+    "ticks 1": lambda of, n, _: (numpy.arange(n).astype(object) * of.number("q") >> 16).astype("i8") + of.column(n),
+    "ticks 2": lambda of, n, _: numpy.append(0, of.column(n - 1)).cumsum(),
     "floats 0": lambda of, n, type_: of.plain(1, type_).repeat(n),
     "floats 1": lambda of, n, type_: of.plain(n, type_),
     "floats 2": lambda of, n, type_: standalone.simple_decompress(of.blob().read()),
-    "floats 3": lambda of, n, type_: (scale := 10.0 ** of.number()) and of.integers(n) / scale,
-    "floats 4": lambda of, n, type_: of.plain(of.varint(), type_)[of.integers(n)],
+    "floats 3": lambda of, n, type_: (scale := 10.0 ** of.number()) and of.column(n) / scale,
+    "floats 4": lambda of, n, type_: of.plain(of.varint(), type_)[of.column(n)],
     "floats 5": Bytes.grid,
-    "floats 6": lambda of, n, type_: floats_at(of.integers(n), type_),
-    "floats 7": lambda of, n, type_: floats_at(of.integers(of.varint()), type_)[of.integers(n)],
+    "floats 6": lambda of, n, type_: floats_at(of.column(n), type_),
+    "floats 7": lambda of, n, type_: floats_at(of.column(of.varint()), type_)[of.column(n)],
     "texts 0": Bytes.texts,
-    "texts 1": lambda of, n, type_: of.texts(of.varint(), type_)[of.integers(n)],
+    "texts 1": lambda of, n, type_: of.texts(of.varint(), type_)[of.column(n)],
     "texts 2": Bytes.fields,
     "arrays 0": lambda of, n, type_: numpy.split(of.values(int(n.sum()), type_), n.cumsum()[:-1]),
     "arrays 1": lambda of, n, type_: of.shuffled(n, type_, False),
@@ -155,23 +150,22 @@ def checked(data: bytes, check: int) -> Bytes:
     return Bytes(data)
 
 
-def block(data: bytes) -> Iterator[tuple[Any, ...]]:
+def block(data: bytes) -> Any:
     body = checked(data[8:], *struct.unpack_from("<Q", data))
-    body.read(8)
-    type_, is_array, count = TYPES[body.number()], body.number(), body.varint()
-    times = body.blob().column("times", count).tolist()
+    type_, is_array, count = TYPES[body.number("8xB")], body.number(), body.varint()
+    times = body.blob().column(count, "times").tolist()
     values = body.blob().values(count, type_, is_array)
     of, pulses = body.blob(), body.blob()
     alarms = of.runs(count, lambda: (of.number(), of.varint(), of.blob().read().decode() if of.number() else None))
-    pulse = pulses.integers(count).view("u8").tolist() if pulses.number() else pulses.runs(count, pulses.varint)
+    pulse = pulses.column(count).view("u8").tolist() if pulses.number() else pulses.runs(count, pulses.varint)
     return zip(times, *zip(*alarms, strict=True), pulse, values, strict=True)
 
 
-def samples(data: bytes, record: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
+def samples(data: bytes, record: tuple[int, ...]) -> Any:
     _, blocks, _, at, index_at, index_len, check = record
     index = checked(data[index_at : index_at + index_len], check)
     assert index.varint() == blocks, "the index has not a row for each block"
-    for length in index.blob().integers(blocks).tolist():
+    for length in index.blob().column(blocks).tolist():
         yield from block(data[at : at + length])
         at += length
 
@@ -184,7 +178,7 @@ def segment(data: bytes) -> dict[str, tuple[int, ...]]:
     checked(footer[8:], check)
     names = checked(data[names_at : -16 - len(footer)], names_check)
     rows = names.varint()
-    numbers, texts = names.blob().integers(rows).tolist(), names.blob().column("texts", rows, "text")
+    numbers, texts = names.blob().column(rows).tolist(), names.blob().column(rows, "texts", "text")
     pages = [data[at : min(at + 4056, names_at)] for at in range(pages_at, names_at, 4056)]
     bodies = [checked(page[8:], *struct.unpack_from("<Q", page)).read() for page in pages]
     records = {record[0]: record for record in struct.iter_unpack("<IIQ16xQQI12xQ16x", b"".join(bodies))}
@@ -192,7 +186,7 @@ def segment(data: bytes) -> dict[str, tuple[int, ...]]:
 
 
 if __name__ == "__main__":
-    file = Path(sys.argv[1]).read_bytes()
+    file = numpy.fromfile(sys.argv[1], "u1").tobytes()
     found = segment(file)
     for name, record in found.items() if len(sys.argv) == 2 else ():
         print(f"PV {record[0]}: {name}, {record[2]} samples")
