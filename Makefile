@@ -46,7 +46,7 @@ crash: setup build ## each call to the disk fails; the store is killed KILLS=100
 	$(PYTHON) tests/system/kill_loop.py --folder $(CARGO_TARGET_DIR)/kills --cycles $(or $(KILLS),1000)
 	PVARK_KILL_CYCLES=20 $(PYTEST) -s tests/system/test_survives_kill.py
 
-figures: .make/rivals ## measure the store and its rivals and write docs/figures.md (SCALE=1 takes ten minutes)
+figures: .make/rivals ## measure the store and its rivals and write docs/figures.md (SCALE=1 takes a quarter of an hour and 15 GB)
 	cargo run --release -p lab -- figures --python $(PYTHON) --scale $(or $(SCALE),1)
 
 ess: setup build ## measure acquisition beside the storage study of ESS and write docs/ess.md (SECONDS=4 a scenario; ten minutes)

@@ -73,6 +73,7 @@ const BARS: &[Bar] = &[
     more("ingest-150k-10", "ingest per CPU-second", 5.0, 12.0),
     more("all-in-2k", "ingest and merge per CPU-second", 5.0, 9.0),
     more("all-in-150k", "ingest and merge per CPU-second", 5.0, 9.0),
+    more("all-in-150k-early", "ingest and merge per CPU-second", 5.0, 9.0),
     less("size-adc", "bytes per sample", 3.4, 3.0),
     less("size-adc-evr", "bytes per sample", 1.1, 1.1),
     less("size-decimal", "bytes per sample", 3.2, 3.0),

@@ -11,6 +11,7 @@ mod rivals;
 mod sizes;
 mod year;
 
+use ingest::Flushes;
 use large::Large;
 
 use crate::{
@@ -36,8 +37,15 @@ pub(crate) const ALL: &[Case] = &[
     case("ingest-2k-10", "2,000 PVs, ten samples of each at a time", |bench| ingest::ingest(bench, 2_000, 10)),
     case("ingest-150k-1", "150,000 PVs, one sample of each at a time", |bench| ingest::ingest(bench, 150_000, 1)),
     case("ingest-150k-10", "150,000 PVs, ten samples of each at a time", |bench| ingest::ingest(bench, 150_000, 10)),
-    case("all-in-2k", "2,000 PVs, eight flushes and their merge", |bench| ingest::all_in(bench, 2_000)),
-    case("all-in-150k", "150,000 PVs, eight flushes and their merge", |bench| ingest::all_in(bench, 150_000)),
+    case("all-in-2k", "2,000 PVs, eight flushes and their merge", |bench| {
+        ingest::all_in(bench, 2_000, 6000, Flushes::Eight)
+    }),
+    case("all-in-150k", "150,000 PVs, flushed whenever the head is full, and the merge of that", |bench| {
+        ingest::all_in(bench, 150_000, 640, Flushes::Own)
+    }),
+    case("all-in-150k-early", "150,000 PVs, flushed each ten samples eight times, and the merge of that", |bench| {
+        ingest::all_in(bench, 150_000, 80, Flushes::Eight)
+    }),
     case("size-adc", "converter", |bench| sizes::kind(bench, Kind::Adc, Pace::Late100us)),
     case("size-adc-10us", "converter, times late by 10 µs", |bench| sizes::kind(bench, Kind::Adc, Pace::Late10us)),
     case("size-adc-evr", "converter, times by event receiver", |bench| sizes::kind(bench, Kind::Adc, Pace::Evr)),
@@ -58,7 +66,7 @@ pub(crate) const ALL: &[Case] = &[
         year::write(bench, &year::ONE_YEAR)
     }),
     case("year-bins", "1,000 bins of it", |bench| year::bins(bench, &year::ONE_YEAR)),
-    case("ten-years-write", "one PV for ten years, at 1 Hz times the scale", |bench| {
+    case("ten-years-write", "one PV for ten years, at 10 Hz times the scale", |bench| {
         year::write(bench, &year::TEN_YEARS)
     }),
     case("ten-years-bins", "1,000 bins of it", |bench| year::bins(bench, &year::TEN_YEARS)),

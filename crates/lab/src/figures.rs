@@ -48,8 +48,8 @@ struct Group {
 const GROUPS: &[Group] = &[
     Group {
         title: "Ingest",
-        text: "From `append` through log, head and flush to synced segments; *all in* with the merge of eight flushes into one \
-               segment. The processor time of all threads counts, that of making the samples does not.",
+        text: "From `append` through log, head and flush to synced segments; *all in* with the merge of all flushes into one \
+               segment: of eight, or of those that the store began by itself when its head was full. The processor time of all threads counts, that of making the samples does not.",
         only: "ingest,all-in",
     },
     Group {

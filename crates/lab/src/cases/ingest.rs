@@ -1,10 +1,12 @@
 //! Ingest: from `append` to synced segments.
 
-use sample::{PvId, Record};
+use std::time::Duration;
+
+use sample::{PvId, Record, Sink};
 
 use crate::{
     measure::{self, Clock},
-    store_bench::{Bench, Outcome, append, flush, merge, now, register},
+    store_bench::{Bench, Outcome, append, flush, merge, now, register, wait},
     workload::{Kind, Pace, Signal},
 };
 
@@ -52,12 +54,21 @@ pub(super) fn ingest(bench: &Bench, pvs: usize, rows: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// The same with ten samples at a time, flushed in eight parts, and these merged into one segment.
-pub(super) fn all_in(bench: &Bench, pvs: usize) -> Outcome<()> {
+/// When samples go into segments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flushes {
+    /// As the store decides: when the head is full.
+    Own,
+    /// In eight parts, whether the head is full or not.
+    Eight,
+}
+
+/// The same with ten samples at a time, flushed, and the flushes merged into one segment.
+pub(super) fn all_in(bench: &Bench, pvs: usize, rows: usize, flushes: Flushes) -> Outcome<()> {
     let store = bench.new_store("all-in", |_| {})?;
     let ids = register(&store, pvs)?;
     let mut signals = mix(bench, pvs);
-    let rounds = (12e6 * bench.scale.max(1.0) / (pvs * 80) as f64).ceil() as usize;
+    let rounds = rows * bench.scale.max(1.0) as usize / 80;
     let mut clock = Clock::start();
     for _ in 0..8 {
         for _ in 0..rounds {
@@ -67,17 +78,24 @@ pub(super) fn all_in(bench: &Bench, pvs: usize) -> Outcome<()> {
                 clock.set_aside(|| drop(records));
             }
         }
-        flush(&store)?;
+        if flushes == Flushes::Eight {
+            flush(&store)?;
+        }
     }
+    store.tick(now().saturating_add(Duration::from_secs(3600)));
+    wait(|| store.reader().health().head_samples == 0)?; // a flush may be under way, and the last head not be taken yet
+    let flushed = clock.passed();
     merge(&store, now())?;
     let passed = clock.passed();
     let samples = (rounds * pvs * 80) as f64;
     bench.tell("ingest and merge per CPU-second", samples / passed.cpu / 1e6, "M samples/s");
+    bench.tell("without the merge", samples / flushed.cpu / 1e6, "M samples/s");
     bench.tell("by the wall, samples made meanwhile", samples / passed.wall / 1e6, "M samples/s");
     let health = store.reader().health();
     bench.tell("bytes per sample", health.block_bytes as f64 / samples, "B");
     let written = (health.flushed_bytes + health.merged_bytes) as f64;
     bench.tell("bytes written per byte kept", written / health.block_bytes as f64, "");
     bench.tell("samples per PV", samples / pvs as f64, "");
+    bench.tell("flushes", health.flushes as f64, "");
     Ok(())
 }

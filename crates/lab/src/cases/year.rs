@@ -24,7 +24,7 @@ pub(super) struct Span {
 }
 
 pub(super) const ONE_YEAR: Span = Span { name: "year", length: YEAR, rate: 40.0 };
-pub(super) const TEN_YEARS: Span = Span { name: "ten-years", length: 10 * YEAR, rate: 1.0 };
+pub(super) const TEN_YEARS: Span = Span { name: "ten-years", length: 10 * YEAR, rate: 10.0 };
 
 impl Span {
     /// The archive has the rate in its name, so that a kept one is used again only if it is the same.
