@@ -41,6 +41,8 @@ const DISTINCT_MAX: usize = 256;
 const CODES_MAX: usize = 1 << 24;
 /// A flush does not look for a dictionary or a grid of fewer values: they save little, and a merge comes soon.
 const FLUSHED_ROWS_MIN: usize = 32;
+/// Below this the first that is found serves, in a merge too.
+const SEARCHED_ROWS_MIN: usize = 2048;
 /// Decimals beyond these digits are not what a device sends.
 const DIGITS_MAX: u8 = 6;
 /// Integers beyond this are not exact in a float.
@@ -115,7 +117,7 @@ pub(crate) fn put<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) {
     if best.replace_if(out, 0, |out| put_scaled(out, values, effort)) {
         return;
     }
-    if effort == Effort::Merge {
+    if effort == Effort::Merge && values.len() >= SEARCHED_ROWS_MIN {
         best.replace_if(out, 0, |out| put_dictionary(out, values, effort));
         best.replace_if(out, 0, |out| put_grid(out, values, effort));
     } else if values.len() >= FLUSHED_ROWS_MIN {
@@ -234,8 +236,8 @@ fn put_dictionary<F: Bits>(out: &mut Vec<u8>, values: &[F], effort: Effort) -> b
     let indices = room.fill(indices);
     out.push(SORTED);
     put_varint(out, distinct.len() as u64);
-    int::put(out, &distinct, effort);
-    int::put(out, indices, effort);
+    int::put_flat(out, &distinct, effort);
+    int::put_flat(out, indices, effort);
     true
 }
 
@@ -309,6 +311,12 @@ pub(crate) fn take_rows<F: Bits>(cursor: &mut Cursor, count: usize, rows: Range<
     }
 }
 
+/// The float of each code of a grid.
+fn take_codes<F: Bits>(cursor: &mut Cursor, least: f64, step: f64, len: usize) -> Result<Vec<F>, Malformed> {
+    let place = move |code: usize| ordered(grid::value::<F>(least, step, code as i64));
+    int::take_as(cursor, len, move |code, correction| at_place(place(code).wrapping_add(correction)), |_| true)
+}
+
 fn take_grid<F: Bits>(cursor: &mut Cursor, count: usize, rows: Range<usize>) -> Result<Vec<F>, Malformed> {
     let (least, step) = (f64::from_bits(cursor.u64()?), f64::from_bits(cursor.u64()?));
     // There are no more codes than values.
@@ -316,9 +324,7 @@ fn take_grid<F: Bits>(cursor: &mut Cursor, count: usize, rows: Range<usize>) -> 
     if len == 0 {
         return int::take_rows_as(cursor, count, rows, move |_, code| grid::value(least, step, code), |_| true);
     }
-    let place = move |code: usize| ordered(grid::value::<F>(least, step, code as i64));
-    let table: Vec<F> =
-        int::take_as(cursor, len, move |code, correction| at_place(place(code).wrapping_add(correction)), |_| true)?;
+    let table: Vec<F> = take_codes(cursor, least, step, len)?;
     gather(cursor, count, rows, &table)
 }
 

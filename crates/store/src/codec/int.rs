@@ -41,8 +41,16 @@ const DISTINCT_MAX: usize = 64;
 /// Below so many numbers nothing is gained by patches.
 const PATCHED_ROWS_MIN: usize = 24;
 
+/// The window of noise is so many times as wide as the mean of what its steps differ by: 5 to 7 of its standard deviations, and 1.13.
+const NOISE_WIDTH: f64 = 5.0;
+
 pub(crate) fn put(out: &mut Vec<u8>, values: &[i64], effort: Effort) {
     put_by(out, values, Choice::All(effort));
+}
+
+/// Without a dictionary, for what is one already.
+pub(crate) fn put_flat(out: &mut Vec<u8>, values: &[i64], effort: Effort) {
+    put_by(out, values, Choice::Flat(effort));
 }
 
 /// By the packer alone, for columns that have a better way to pco.
@@ -100,6 +108,15 @@ fn put_by(out: &mut Vec<u8>, values: &[i64], choice: Choice) {
     if values.len() < PATCHED_ROWS_MIN {
         return put_few(out, values);
     }
+    put_as_planned(out, values, choice, None);
+}
+
+/// The same for numbers whose plan is known, and whose steps are wider than themselves.
+pub(super) fn put_planned(out: &mut Vec<u8>, values: &[i64], plan: Plan, effort: Effort) {
+    put_as_planned(out, values, Choice::All(effort), Some(plan));
+}
+
+fn put_as_planned(out: &mut Vec<u8>, values: &[i64], choice: Choice, known: Option<Plan>) {
     let Some(first) = values.first() else { return };
     let changes = values.iter().zip(values.iter().skip(1)).filter(|(value, next)| value != next).count();
     if changes == 0 {
@@ -113,12 +130,26 @@ fn put_by(out: &mut Vec<u8>, values: &[i64], choice: Choice) {
         return;
     }
     let mut room = Room::default();
-    let steps = room.fill(steps(values));
+    let (plain, stepped) = match known {
+        Some(plan) => (plan, None),
+        None => {
+            let plain = Plan::of(values);
+            let steps = room.fill(steps(values));
+            let stepped = Plan::of_steps(steps, plain.cost).filter(|stepped| stepped.cost < plain.cost);
+            (plain, stepped.map(|plan| (plan, &*steps)))
+        }
+    };
     let start = out.len();
-    let plain = Plan::of(values);
-    let stepped = Plan::of(steps);
-    let (plan, delta) = if stepped.cost < plain.cost { (&stepped, Some(*first)) } else { (&plain, None) };
-    plan.put(out, if delta.is_some() { steps } else { values }, delta);
+    let plan = match &stepped {
+        Some((plan, steps)) => {
+            plan.put(out, steps, Some(*first));
+            plan
+        }
+        None => {
+            plain.put(out, values, None);
+            &plain
+        }
+    };
     let mut best = Best::written(out, start);
     if (changes + 1) * 2 < values.len() / 2 {
         best.replace_if(out, 0, |out| put_runs(out, values));
@@ -126,7 +157,7 @@ fn put_by(out: &mut Vec<u8>, values: &[i64], choice: Choice) {
     if let Choice::All(effort) = choice
         && plain.look.is_some()
         && plain.distinct <= DISTINCT_MAX / 2
-        && (effort == Effort::Merge || f64::from(bits::width(plain.distinct as u64)) + 1.0 < plan.cost)
+        && f64::from(bits::width(plain.distinct as u64 - 1)) + dictionary_saves_min(effort) < plan.cost
     {
         best.replace_if(out, 0, |out| put_dictionary(out, values, effort));
     }
@@ -136,6 +167,15 @@ fn put_by(out: &mut Vec<u8>, values: &[i64], choice: Choice) {
         && plan.look.as_ref().is_some_and(|look| pco_promises(look, bits, effort))
     {
         best.replace_if(out, (values.len() as f64 * PCO_SAVES_MIN) as usize, |out| put_pco(out, values, effort));
+    }
+}
+
+/// So many bits a number a dictionary must promise to save, to be tried: as many different numbers as are numbered without a gap
+/// need none.
+fn dictionary_saves_min(effort: Effort) -> f64 {
+    match effort {
+        Effort::Flush => 1.0,
+        Effort::Merge => 0.0,
     }
 }
 
@@ -162,6 +202,15 @@ impl Plan {
         let (window, cost) = look.best();
         let distinct = look.distinct();
         Plan { window, cost, look: Some(look), distinct }
+    }
+
+    /// Of the steps between numbers that take so many bits each; none if these are surely wider, as those of noise are. A look at
+    /// them takes longer than packing.
+    pub(super) fn of_steps(steps: &[i64], cost: f64) -> Option<Plan> {
+        let mean = steps.iter().fold(0, |sum: i64, step| sum.wrapping_add(*step)) / steps.len().max(1) as i64;
+        let distance = |step: &i64| step.wrapping_sub(mean).unsigned_abs() as f64;
+        let distances: f64 = steps.iter().map(distance).sum();
+        (distances * NOISE_WIDTH < cost.exp2() * steps.len() as f64).then(|| Plan::of(steps))
     }
 
     /// Packs the numbers; with `first` they are the steps from there.
@@ -559,6 +608,23 @@ mod tests {
                     assert_eq!(taken, Ok(expected), "{name}: {rows:?} of {count}");
                 }
             }
+        }
+    }
+    #[test]
+    fn steps_are_packed_where_they_are_smaller_and_noise_is_not() {
+        let noise = |i: i64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) >> 40;
+        let jump = |i: i64| if i % 50 == 7 { noise(i * 3) % 1000 } else { 0 };
+        let walk = |i: i64| (0..=i).map(|i| noise(i) % 3 + jump(i)).sum::<i64>();
+        for count in [100, 640, 3000] {
+            let codec = |value: &dyn Fn(i64) -> i64| {
+                let mut bytes = Vec::new();
+                put(&mut bytes, &(0..count).map(value).collect::<Vec<i64>>(), Effort::Merge);
+                bytes[0]
+            };
+            assert_eq!(codec(&|i| 1000 * i + noise(i) % 14), DELTA, "a counter of {count}");
+            assert_eq!(codec(&|i| i * i), DELTA, "a slope of {count}");
+            assert_eq!(codec(&walk), PATCHED_DELTA, "a walk that jumps, of {count}");
+            assert!([PACKED, PATCHED].contains(&codec(&|i| noise(i) % 100_000)), "noise of {count}");
         }
     }
 }

@@ -65,9 +65,12 @@ pub(crate) fn put(out: &mut Vec<u8>, times: &[Timestamp], effort: Effort) {
     }
     let period = period(since);
     since.iter_mut().enumerate().for_each(|(i, time)| *time = time.wrapping_sub(predicted(period, i)));
-    let (by_steps, by_line) = (Plan::of(steps), Plan::of(since));
-    let (codec, numbers, plan) =
-        if by_steps.cost < by_line.cost { (DELTA, steps, by_steps) } else { (LINEAR, since, by_line) };
+    let by_line = Plan::of(since);
+    let by_steps = Plan::of_steps(steps, by_line.cost).filter(|by_steps| by_steps.cost < by_line.cost);
+    let (codec, numbers, plan) = match by_steps {
+        Some(by_steps) => (DELTA, steps, by_steps),
+        None => (LINEAR, since, by_line),
+    };
     out.push(codec);
     if tick == 1 {
         out.extend_from_slice(&first.to_le_bytes());
@@ -78,7 +81,7 @@ pub(crate) fn put(out: &mut Vec<u8>, times: &[Timestamp], effort: Effort) {
     match effort {
         // What is left is noise, nearly always; a merge looks closer.
         Effort::Flush => plan.put(out, numbers, None),
-        Effort::Merge => int::put(out, numbers, effort),
+        Effort::Merge => int::put_planned(out, numbers, plan, effort),
     }
 }
 
