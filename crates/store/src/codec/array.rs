@@ -32,8 +32,10 @@ const CELLS: u8 = 3;
 const PIECES: u8 = 4;
 const CELLS_IN_PIECES: u8 = 5;
 
-/// The codec is chosen by what it makes of the first arrays, up to about so many bytes.
-const TRIAL_BYTES: usize = 128 << 10;
+/// The codec is chosen by what it makes of some of the arrays, up to about so many bytes.
+const TRIAL_BYTES: usize = 32 << 10;
+/// Of arrays that are too long for that it is chosen by the same pieces of two, so many of each.
+const TRIAL_PIECES: usize = 4;
 
 pub(crate) fn put(out: &mut Vec<u8>, arrays: &Arrays, effort: Effort) {
     put_lengths(out, arrays, effort);
@@ -103,19 +105,7 @@ pub(super) fn element_bytes(element: Element) -> Option<usize> {
 fn choose(arrays: &Arrays, effort: Effort) -> u8 {
     let element = arrays.elements().value_type().element;
     let Some(size) = element_bytes(element) else { return COLUMN };
-    let all = arrays.elements().len();
-    let most = (TRIAL_BYTES / size).min(all);
-    let whole = (0..arrays.len()).take_while(|index| arrays.range(*index).end <= most).count();
-    let mut trial = Arrays::new(element);
-    let mut add = |rows: std::ops::Range<usize>| {
-        let mut part = Column::new(ValueType::scalar(element));
-        let fits = part.extend_from(arrays.elements(), rows) && trial.push(&part);
-        assert!(fits, "a part has the type of the whole");
-    };
-    if whole == 0 {
-        add(0..most); // One array is longer than the trial: the codec is chosen by its beginning.
-    }
-    (0..whole).for_each(|index| add(arrays.range(index)));
+    let trial = trial(arrays, TRIAL_BYTES / size);
     let size_of = |codec: &u8| {
         let mut out = Vec::new();
         put_elements(&mut out, &trial, *codec, effort);
@@ -123,6 +113,30 @@ fn choose(arrays: &Arrays, effort: Effort) -> u8 {
     };
     let codecs = if trial.len() > 1 { &[COLUMN, SHUFFLED, DIFFERENCES][..] } else { &[COLUMN, SHUFFLED][..] };
     codecs.iter().copied().min_by_key(size_of).unwrap_or(COLUMN)
+}
+
+/// About so many elements: the first arrays, or pieces of the first two that lie at the same places of both, so that neither a quiet
+/// beginning speaks for all nor what stays the same is overlooked.
+fn trial(arrays: &Arrays, elements: usize) -> Arrays {
+    let mut trial = Arrays::new(arrays.elements().value_type().element);
+    let mut add = |rows: Vec<std::ops::Range<usize>>| {
+        let mut part = Column::new(arrays.elements().value_type());
+        let fits = rows.into_iter().all(|rows| part.extend_from(arrays.elements(), rows)) && trial.push(&part);
+        assert!(fits, "a part has the type of the whole");
+    };
+    let two = (0..arrays.len()).take(2);
+    if two.clone().map(|index| arrays.range(index).len()).sum::<usize>() <= elements {
+        let whole = (0..arrays.len()).take_while(|index| arrays.range(*index).end <= elements);
+        whole.for_each(|index| add(vec![arrays.range(index)]));
+        return trial;
+    }
+    let piece = elements / two.len().max(1) / TRIAL_PIECES;
+    for index in two {
+        let array = arrays.range(index);
+        let start = |place: usize| array.start + array.len() * place / TRIAL_PIECES;
+        add((0..TRIAL_PIECES).map(|place| start(place)..start(place + 1).min(start(place) + piece)).collect());
+    }
+    trial
 }
 
 fn put_elements(out: &mut Vec<u8>, arrays: &Arrays, codec: u8, effort: Effort) {
@@ -145,8 +159,9 @@ fn put_elements(out: &mut Vec<u8>, arrays: &Arrays, codec: u8, effort: Effort) {
 fn xor_with_previous(bytes: &mut [u8], arrays: &Arrays, index: usize, size: usize) {
     let (own, previous) = (arrays.range(index), arrays.range(index - 1));
     let (before, after) = bytes.split_at_mut(own.start * size);
-    let previous = before.iter().skip(previous.start * size);
-    after.iter_mut().take(own.len() * size).zip(previous).for_each(|(byte, before)| *byte ^= before);
+    let previous = before.get(previous.start * size..).unwrap_or_default();
+    let own = after.get_mut(..own.len() * size).unwrap_or_default();
+    own.iter_mut().zip(previous).for_each(|(byte, before)| *byte ^= before);
 }
 
 pub(super) fn shuffled(bytes: &[u8], size: usize) -> Vec<u8> {
