@@ -173,6 +173,26 @@ impl<'a> Columns<'a> {
         Batch::from_columns(times, values, alarms, pulses).ok_or(Malformed("the columns differ in length"))
     }
 
+    /// The least and the greatest number of some rows, if they can be told without decoding these.
+    pub(crate) fn extremes(&self, rows: Range<usize>) -> Result<Option<(f64, f64)>, Malformed> {
+        let (mut values, count) = (self.values, self.count);
+        if rows.is_empty() || rows.end > count {
+            return Ok(None);
+        }
+        Ok(match self.value_type.element {
+            Element::F64 => float::take_extremes::<f64>(&mut values, count, rows)?,
+            Element::F32 => {
+                let found = float::take_extremes::<f32>(&mut values, count, rows)?;
+                found.map(|(min, max)| (f64::from(min), f64::from(max)))
+            }
+            Element::I16 | Element::I32 | Element::I64 | Element::U16 | Element::U32 | Element::Enum => {
+                let (min, max) = int::take_extremes(&mut values, count, rows)?;
+                Some((min as f64, max as f64))
+            }
+            _ => None,
+        })
+    }
+
     /// The numbers of some rows.
     pub(crate) fn values(&self, rows: Range<usize>) -> Result<Column, Malformed> {
         take_numbers(&mut { self.values }, self.value_type.element, self.count, rows)

@@ -107,6 +107,10 @@ impl Without<'_> {
         }
         if part.numbers() == 0 || (part.min > whole.min && part.max < whole.max) {
             (rest.min, rest.max) = (whole.min, whole.max);
+        } else if rest.nan_count == 0
+            && let Some(extremes) = columns.extremes(rows.clone())?
+        {
+            (rest.min, rest.max) = extremes;
         } else {
             let values = Summary::of_values(whole.value_type, &columns.values(rows.clone())?);
             (rest.min, rest.max, rest.sum) = (values.min, values.max, values.sum);

@@ -133,9 +133,10 @@ impl Samples {
             }
             if !part.is_unread() {
                 let apart = self.summary_apart(part, opened);
-                if let Some(summary) = apart.filter(|(_, is_cut)| !is_cut) {
-                    self.pass_over(summary.0.t1);
-                    return Some(summary.0);
+                if let Some((mut summary, _)) = apart.filter(|(_, is_cut)| !is_cut) {
+                    self.pass_over(summary.t1);
+                    self.add_following(&mut summary);
+                    return Some(summary);
                 }
                 if !part.is_closed_row() {
                     return self.take_pieces(apart?.0);
@@ -148,6 +149,21 @@ impl Samples {
                 self.errors.push_back(error);
                 return None;
             }
+        }
+    }
+
+    /// Adds what follows in the next part up to the next edge, if nothing else has samples in that time: a bin of a thousand rows
+    /// goes on as one summary.
+    fn add_following(&mut self, summary: &mut Summary) {
+        let (Some(edges), opened) = (&self.edges, self.open_time()) else { return };
+        let edge = edges.get(edges.partition_point(|edge| *edge <= summary.t0)).copied();
+        let Some((part, others)) = self.parts.split_last_mut() else { return };
+        let bound = [edge, opened, others.last().map(|other| other.t0)].into_iter().flatten().min();
+        let (range, t1) = (self.range, summary.t1);
+        part.add_following(summary, |next| says_all(next, range) && bound.is_none_or(|bound| next.t1 < bound));
+        if summary.t1 > t1 {
+            self.last = Some(summary.t1);
+            self.put_last_in_place();
         }
     }
 
@@ -171,10 +187,17 @@ impl Samples {
         self.recent.clear();
     }
 
-    /// Passes over what comes next in the next part, which nearly always stays the next one.
+    /// Passes over what comes next in the next part.
     fn skip_next(&mut self) {
-        let Some((part, others)) = self.parts.split_last_mut() else { return };
-        part.skip();
+        if let Some(part) = self.parts.last_mut() {
+            part.skip();
+        }
+        self.put_last_in_place();
+    }
+
+    /// After the next part has gone on: nearly always it stays the next one.
+    fn put_last_in_place(&mut self) {
+        let Some((part, others)) = self.parts.split_last() else { return };
         let stays = others.last().is_none_or(|other| (other.t0, other.order) > (part.t0, part.order));
         if (!stays || part.is_over())
             && let Some(part) = self.parts.pop()

@@ -276,6 +276,23 @@ impl Part {
         matches!(&self.source, Source::Rows(rows) if rows.open.is_none())
     }
 
+    /// Adds the summaries of what comes next to that of what came before, as long as they fit, and passes over it.
+    pub(crate) fn add_following(&mut self, whole: &mut Summary, fits: impl Fn(&Summary) -> bool) {
+        while let Some(next) = self.summary() {
+            let is_apart = next.t0 > whole.t1 && self.t0_after().is_none_or(|after| after > next.t1);
+            if next.value_type != whole.value_type || !is_apart || !fits(next) {
+                return;
+            }
+            let mut longer = *whole;
+            longer.add(next);
+            if !longer.is_finite() {
+                return;
+            }
+            *whole = longer;
+            self.skip();
+        }
+    }
+
     /// Passes over what comes next: its summary was taken. In place, as rows are passed over by the thousand.
     pub(crate) fn skip(&mut self) {
         let t0 = match &mut self.source {

@@ -6,7 +6,7 @@ use sample::{
     Alarm, Batch, Column, Gap, GapCause, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink,
     TimeRange, Timestamp, Value,
 };
-use store::{Config, GapScope, Store, Watermark};
+use store::{Config, GapScope, Store, Stretch, Watermark};
 
 fn at(nanos: i64) -> Timestamp {
     Timestamp::from_nanos(nanos)
@@ -107,4 +107,37 @@ fn a_gap_recorded_again_with_its_end_replaces_the_open_one() {
     assert_eq!(store.reader().gaps(pv, TimeRange::ALL).unwrap(), [(GapScope::Pv, closed)]);
     let later = TimeRange::new(at(20), at(20).saturating_add(Duration::from_secs(1))).unwrap();
     assert_eq!(store.reader().gaps(pv, later).unwrap(), []);
+}
+
+#[test]
+fn what_lies_between_two_edges_comes_as_one_summary_however_many_blocks_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let pv = register(&store, &["A"])[0];
+    let count = 100_000i64;
+    let value = |row: i64| (row * row % 1009) as f64 / 7.0;
+    let samples: Vec<Sample> = (0..count).map(|row| sample(row * 1000, Value::F64(value(row)))).collect();
+    append(&store, pv, &samples);
+    store.close(at(count * 1000)).unwrap();
+    let store = open(folder.path());
+    for cuts in [vec![], vec![50_000_500], vec![9_000_500, 10_000_500, 70_000_500]] {
+        let edges: Vec<Timestamp> = [0].iter().chain(&cuts).chain(&[count * 1000]).map(|nanos| at(*nanos)).collect();
+        let range = TimeRange { t0: edges[0], t1: edges[edges.len() - 1] };
+        let stretches: Vec<_> = store.reader().stretches(pv, range, edges.clone().into()).map(Result::unwrap).collect();
+        // A block that is cut gives two pieces, and what lies before and behind it is one each.
+        assert!(stretches.len() <= 1 + 3 * cuts.len(), "{} stretches", stretches.len());
+        let mut bins = vec![(0u64, 0.0, 0.0); edges.len() - 1];
+        for stretch in stretches {
+            let Stretch::Summary(summary) = stretch else { panic!("samples were read") };
+            let bin = &mut bins[edges.partition_point(|edge| *edge <= summary.t0) - 1];
+            assert!(summary.t1 < edges[edges.partition_point(|edge| *edge <= summary.t0)], "an edge cuts {summary:?}");
+            *bin = (bin.0 + summary.count, bin.1 + summary.sum, summary.last);
+        }
+        for (bin, ends) in bins.iter().zip(edges.windows(2)) {
+            let rows = (0..count).filter(|row| (ends[0]..ends[1]).contains(&at(row * 1000)));
+            let sum: f64 = rows.clone().map(value).sum();
+            assert_eq!((bin.0, bin.2), (rows.clone().count() as u64, value(rows.last().unwrap())));
+            assert!((bin.1 - sum).abs() <= sum * 1e-12, "{} is not {sum}", bin.1);
+        }
+    }
 }

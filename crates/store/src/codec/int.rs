@@ -351,6 +351,28 @@ pub(crate) fn take_rows_as<T>(
     take_flat(cursor, codec, count, made)
 }
 
+/// The least and the greatest number of some rows, of which there are some below `count`.
+pub(crate) fn take_extremes(cursor: &mut Cursor, count: usize, rows: Range<usize>) -> Result<(i64, i64), Malformed> {
+    let Some(codec @ (PACKED | PATCHED)) = cursor.first() else {
+        return Ok(window::extremes(&take_rows_as(cursor, count, rows, |_, value| value, |_| true)?));
+    };
+    cursor.u8()?;
+    let least = cursor.zigzag()?;
+    let (packed, mut patches) = take_packed(cursor, count, codec == PATCHED)?;
+    patches.skip_to(rows.start);
+    let (mut min, mut max) = (i64::MAX, i64::MIN);
+    packed.each(rows, |row, group| {
+        patches.apply(row, group);
+        for number in group.iter() {
+            let value = least.wrapping_add(*number as i64);
+            (min, max) = (min.min(value), max.max(value));
+        }
+    });
+    patches.skip_to(count);
+    *cursor = patches.end()?;
+    Ok((min, max))
+}
+
 /// What is made of the numbers that were read.
 struct Made<T, M, F> {
     rows: Range<usize>,
@@ -606,6 +628,11 @@ mod tests {
                     let taken = take_rows_as(&mut cursor, values.len(), rows.clone(), |row, n| (row, n), |_| true);
                     let expected: Vec<(usize, i64)> = rows.clone().map(|row| (row, values[row])).collect();
                     assert_eq!(taken, Ok(expected), "{name}: {rows:?} of {count}");
+                    if !rows.is_empty() {
+                        let found = take_extremes(&mut Cursor::new(&bytes), values.len(), rows.clone());
+                        let expected = window::extremes(&values[rows.clone()]);
+                        assert_eq!(found, Ok(expected), "{name}: {rows:?} of {count}");
+                    }
                 }
             }
         }
