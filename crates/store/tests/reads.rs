@@ -134,9 +134,10 @@ fn what_lies_between_two_edges_comes_as_one_summary_however_many_blocks_it_has()
             *bin = (bin.0 + summary.count, bin.1 + summary.sum, summary.last);
         }
         for (bin, ends) in bins.iter().zip(edges.windows(2)) {
-            let rows = (0..count).filter(|row| (ends[0]..ends[1]).contains(&at(row * 1000)));
-            let sum: f64 = rows.clone().map(value).sum();
-            assert_eq!((bin.0, bin.2), (rows.clone().count() as u64, value(rows.last().unwrap())));
+            let within = |row: &i64| (ends[0]..ends[1]).contains(&at(row * 1000));
+            let values: Vec<f64> = (0..count).filter(within).map(value).collect();
+            let sum: f64 = values.iter().sum();
+            assert_eq!((bin.0, bin.2), (values.len() as u64, values[values.len() - 1]));
             assert!((bin.1 - sum).abs() <= sum * 1e-12, "{} is not {sum}", bin.1);
         }
     }
