@@ -12,10 +12,10 @@ use crate::{
 };
 
 /// What a request does.
-enum Method {
+pub(crate) enum Method {
     Get,
     Post(Value),
-    Put,
+    Put(Value),
     Delete,
 }
 
@@ -25,14 +25,15 @@ pub(crate) fn by() -> String {
 }
 
 /// Sends a request and gives the answer. Who sends it goes along, for the audit.
-fn ask(server: &Server, method: Method, path: &str) -> Result<Value, Failure> {
+pub(crate) fn ask(server: &Server, method: Method, path: &str) -> Result<Value, Failure> {
     let separator = if path.contains('?') { '&' } else { '?' };
     let url = format!("{}/api/v1/{path}{separator}by={}", server.url, by());
     let sent = match method {
         Method::Get => agent().get(format!("{}/api/v1/{path}", server.url)).call(),
         Method::Post(Value::Null) => agent().post(&url).send_empty(),
         Method::Post(body) => agent().post(&url).send_json(body),
-        Method::Put => agent().put(&url).send_empty(),
+        Method::Put(Value::Null) => agent().put(&url).send_empty(),
+        Method::Put(body) => agent().put(&url).send_json(body),
         Method::Delete => agent().delete(&url).call(),
     };
     Ok(checked(sent, &server.url)?.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?)
@@ -44,7 +45,7 @@ fn tell(answer: &Value) -> Result<(), Failure> {
 }
 
 /// Prints rows of an answer, some of their members as columns.
-fn print_rows(rows: &Value, columns: &[&str]) -> Result<(), Failure> {
+pub(crate) fn print_rows(rows: &Value, columns: &[&str]) -> Result<(), Failure> {
     let mut lines = vec![columns.iter().map(|column| (*column).to_owned()).collect()];
     for row in list(rows) {
         lines.push(columns.iter().map(|column| text(&row[column])).collect::<Vec<String>>());
@@ -61,7 +62,7 @@ pub(crate) fn alias(command: &Alias) -> Result<(), Failure> {
     let (Some(pv), Some(alias)) = (&command.pv, &command.alias) else {
         return print_rows(&ask(&command.server, Method::Get, "aliases")?["aliases"], &["alias", "name"]);
     };
-    let method = if command.remove { Method::Delete } else { Method::Put };
+    let method = if command.remove { Method::Delete } else { Method::Put(Value::Null) };
     tell(&ask(&command.server, method, &format!("pvs/{}/aliases/{}", encoded(pv), encoded(alias)))?)
 }
 

@@ -42,6 +42,10 @@ pub(crate) enum Command {
     Import(Import),
     /// Print who changed what is in the archive, the newest first
     Audit(Audit),
+    /// Say what the policies of the config file would change of the PVs that there are, or change it
+    Policy(Policy),
+    /// List the groups and what switches them, or set the switches of one
+    Group(Group),
     /// Read a whole archive, verify every checksum and say what was found
     Check(Check),
     /// Keep what can be read of a damaged archive, whose archiver must be stopped; says first what it would do
@@ -97,6 +101,66 @@ pub(crate) struct Add {
     /// Take the newest value once in so many seconds instead of every update
     #[arg(long, value_name = "SECONDS")]
     pub(crate) scan: Option<f64>,
+    /// By this policy, whatever their names fit
+    #[arg(long, value_name = "NAME")]
+    pub(crate) policy: Option<String>,
+    /// Leave out what moves no further than this: 0.5, or 5% of the last sample
+    #[arg(long, value_name = "WIDTH")]
+    pub(crate) deadband: Option<String>,
+    /// Take at most so many samples a second
+    #[arg(long, value_name = "PER_SECOND")]
+    pub(crate) rate_cap: Option<f64>,
+    /// Fields that get a history of their own: HIHI,EGU
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
+    pub(crate) fields: Vec<String>,
+    /// Groups that the PVs are in
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
+    pub(crate) groups: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Policy {
+    #[command(subcommand)]
+    pub(crate) what: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Print the policies by which PVs are added now
+    List(Server),
+    /// Say which PVs would change, from what to what
+    Plan(PolicyOptions),
+    /// Change them; the archiver goes on recording
+    Apply(PolicyOptions),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PolicyOptions {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// PVs too whose settings somebody gave by hand
+    #[arg(long)]
+    pub(crate) include_manual: bool,
+    /// The most PVs to print
+    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    pub(crate) limit: u32,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Group {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The group to be set or removed; without one all are listed
+    pub(crate) name: Option<String>,
+    /// PVs: the group is enabled while their values are not zero
+    #[arg(long, value_name = "PVS", value_delimiter = ',', requires = "name")]
+    pub(crate) enabled_by: Vec<String>,
+    /// PVs: the group is disabled while one of their values is above zero
+    #[arg(long, value_name = "PVS", value_delimiter = ',', requires = "name")]
+    pub(crate) disabled_by: Vec<String>,
+    /// Take its switches away: it is always enabled then
+    #[arg(long, requires = "name", conflicts_with_all = ["enabled_by", "disabled_by"])]
+    pub(crate) remove: bool,
 }
 
 #[derive(Args, Debug)]

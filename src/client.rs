@@ -30,12 +30,7 @@ pub(crate) fn add(command: &Add) -> Result<(), Failure> {
         }
     }
     let wanted = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty() && !name.starts_with('#'));
-    let pvs: Vec<Value> = wanted
-        .map(|name| match command.scan {
-            None => serde_json::json!({ "name": name }),
-            Some(period) => serde_json::json!({ "name": name, "method": "scan", "period": period }),
-        })
-        .collect();
+    let pvs: Vec<Value> = wanted.map(|name| wanted_pv(command, name)).collect();
     let url = format!("{}/api/v1/pvs", command.server.url);
     let sent = agent().post(&url).send_json(serde_json::json!({ "pvs": pvs }));
     let answer =
@@ -50,6 +45,24 @@ pub(crate) fn add(command: &Add) -> Result<(), Failure> {
         refused += usize::from(status == "refused");
     }
     if refused > 0 { Err(format!("{refused} of {} PVs were refused", pvs.len()).into()) } else { Ok(()) }
+}
+
+/// What is said of a PV; what is not said is left out.
+fn wanted_pv(command: &Add, name: &str) -> Value {
+    let mut pv = serde_json::json!({ "name": name });
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            pv[key] = value;
+        }
+    };
+    put("method", command.scan.map(|_| "scan".into()));
+    put("period", command.scan.map(Value::from));
+    put("policy", command.policy.clone().map(Value::from));
+    put("deadband", command.deadband.clone().map(Value::from));
+    put("rate_cap", command.rate_cap.map(Value::from));
+    put("fields", (!command.fields.is_empty()).then(|| command.fields.clone().into()));
+    put("groups", (!command.groups.is_empty()).then(|| command.groups.clone().into()));
+    pv
 }
 
 pub(crate) fn get(command: &Get) -> Result<(), Failure> {

@@ -11,7 +11,10 @@ use epics::addr::{self, AddrError};
 use sample::Protocol;
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use crate::cli::{LogFormat, Run};
+use crate::{
+    cli::{LogFormat, Run},
+    policies::{GroupTable, PolicyTables},
+};
 
 /// All that the program needs to run.
 #[derive(Clone, Debug)]
@@ -89,6 +92,10 @@ struct File {
     retention: Retention,
     /// Archives of other archivers, which are read where they lie.
     old_archive: Vec<OldArchive>,
+    /// How PVs are archived by their names; the first that fits decides.
+    policy: PolicyTables,
+    /// PVs that are recorded only while others say so.
+    group: Vec<GroupTable>,
     /// Channel Access: how PVs are searched. Replaces the EPICS_CA_* variables.
     ca: Ca,
     /// pvAccess: how PVs are searched. Replaces the EPICS_PVA_* variables.
@@ -111,6 +118,8 @@ impl Default for File {
             storage: Vec::new(),
             retention: Retention::default(),
             old_archive: Vec::new(),
+            policy: PolicyTables::default(),
+            group: Vec::new(),
             ca: Ca::default(),
             pva: Pva::default(),
         }
@@ -213,12 +222,7 @@ impl Config {
     pub(crate) fn load(options: &Run, env: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigError> {
         let file = match &options.config {
             None => File::default(),
-            Some(path) => {
-                let text = fs::read_to_string(path)
-                    .map_err(|source| ConfigError::Unreadable { file: path.clone(), source })?;
-                toml::from_str(&text)
-                    .map_err(|source| ConfigError::Broken { file: path.clone(), source: Box::new(source) })?
-            }
+            Some(path) => File::read(path)?,
         };
         let listen = match &options.listen {
             None => file.listen.0,
@@ -227,7 +231,7 @@ impl Config {
         let folder = options.data.clone().unwrap_or_else(|| file.data.clone());
         let places = places(&folder, &file.storage)?;
         Ok(Config {
-            serve: serve::Config::new(listen),
+            serve: serve::Config { policies: policies_of(options.config.clone()), ..serve::Config::new(listen) },
             log_format: options.log_format.unwrap_or(file.log_format.0),
             store: store::Config {
                 durable: file.durable.0,
@@ -243,13 +247,30 @@ impl Config {
             acquire: acquire::Config {
                 default_protocol: file.default_protocol.0,
                 queue_bytes_max: file.queue_megabytes_max.bytes(),
-                policies: acquire::Policies::default(),
+                policies: file.policy.0,
+                groups: file.group.into_iter().map(|table| table.0).collect(),
                 ca: file.ca.over(epics::ca::Config::from_env(&env)?)?,
                 pva: file.pva.over(epics::pva::Config::from_env(&env)?)?,
             },
             old_archives: file.old_archive,
         })
     }
+}
+
+impl File {
+    fn read(path: &Path) -> Result<File, ConfigError> {
+        let text =
+            fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { file: path.to_owned(), source })?;
+        toml::from_str(&text).map_err(|source| ConfigError::Broken { file: path.to_owned(), source: Box::new(source) })
+    }
+}
+
+/// Reads the policies of the file as they are when they are asked for.
+fn policies_of(path: Option<PathBuf>) -> serve::PolicySource {
+    serve::PolicySource::new(move || match &path {
+        None => Ok(acquire::Policies::default()),
+        Some(path) => File::read(path).map(|file| file.policy.0).map_err(|error| error.to_string()),
+    })
 }
 
 /// The places, if segments can go through them in that order.

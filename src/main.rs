@@ -10,6 +10,8 @@ mod config;
 mod demo;
 mod import;
 mod old;
+mod policies;
+mod policy;
 mod progress;
 mod repair;
 mod signals;
@@ -48,6 +50,8 @@ fn main() -> ExitCode {
         Command::Purge(command) => admin::purge(&command),
         Command::Import(command) => import::import(&command),
         Command::Audit(command) => admin::audit(&command),
+        Command::Policy(command) => policy::policy(&command),
+        Command::Group(command) => policy::group(&command),
         Command::Check(command) => check::run(&command),
         Command::Repair(command) => repair::run(&command),
         Command::Backup(command) => backup::run(&command),

@@ -1,7 +1,6 @@
 //! Acquisition as a whole: the two clients, a channel for each PV, the buffer and the writer's thread.
 
 use std::{
-    collections::HashMap,
     io,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock,
@@ -13,13 +12,16 @@ use std::{
 
 use epics::{Event, Key};
 use sample::{
-    GapCause, LEDGER_SHARES, Protocol, PvEntry, PvId, PvState, Record, Roster, Sink, Timestamp, ledger_share,
+    Changes, Deadband, GapCause, Group, LEDGER_SHARES, Method, Pipeline, Protocol, PvEntry, PvId, PvSettings, PvState,
+    Record, Roster, RuleName, Sink, Timestamp, ledger_share,
 };
 
 use crate::{
     buffer::{Buffer, Offered},
     channel::{Channel, Fact},
     control::Control,
+    convert,
+    groups::{Groups, Keeper},
     ledger::{Ledger, Occasion},
     policy::Policies,
     slots::Slots,
@@ -36,6 +38,8 @@ pub struct Config {
     pub queue_bytes_max: usize,
     /// How PVs are archived whose names they are for.
     pub policies: Policies,
+    /// Groups that go before those of the same name which somebody set by command.
+    pub groups: Vec<Group>,
     /// How Channel Access searches and connects.
     pub ca: epics::ca::Config,
     /// How pvAccess searches and connects.
@@ -64,8 +68,10 @@ pub(crate) struct Shared<S> {
     /// Held while a command is carried out, so that the list of PVs and what is acquired cannot come apart.
     pub(crate) commands: Mutex<()>,
     channels: RwLock<Slots>,
-    /// Those of the channels that are scanned.
-    scanned: Mutex<HashMap<PvId, Arc<Slot>>>,
+    /// Those of the channels in which an update waits until it is due.
+    timed: Mutex<Vec<(PvId, Arc<Slot>)>>,
+    /// What the switches of groups say. Held for a look only, also while a channel is.
+    groups: Mutex<Groups>,
     pub(crate) ledger: Mutex<Ledger>,
 }
 
@@ -78,12 +84,36 @@ struct Clients {
 /// Records that are counted while the list of channels is looked at once.
 const RECORDS_AT_ONCE: usize = 256;
 
-/// A channel's place. The generation, of which no two places have the same, tells events of the present subscription from
+/// No generation has this number, which would take years of changes without a pause.
+const NO_GENERATION: u32 = u32::MAX;
+
+/// The number that stands for the switches of groups, which are no PVs of the archive. No PV has it.
+const SWITCHES: PvId = PvId(u32::MAX);
+
+/// A channel's place. The generation, of which no two subscriptions have the same, tells events of the present subscription from
 /// late ones of a former.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    generation: u32,
+    generation: AtomicU32,
+    /// That of the subscription which takes the place of the present one with its first value, so that none is lost in between.
+    next: AtomicU32,
     channel: Mutex<Channel>,
+}
+
+impl Slot {
+    fn new(generation: u32, channel: Channel) -> Arc<Slot> {
+        let (generation, next) = (AtomicU32::new(generation), AtomicU32::new(NO_GENERATION));
+        Arc::new(Slot { generation, next, channel: Mutex::new(channel) })
+    }
+
+    fn generation(&self) -> u32 {
+        self.generation.load(Relaxed)
+    }
+
+    /// Both subscriptions that there may be.
+    fn generations(&self) -> impl Iterator<Item = u32> {
+        [self.generation(), self.next.load(Relaxed)].into_iter().filter(|generation| *generation != NO_GENERATION)
+    }
 }
 
 impl Slot {
@@ -117,7 +147,8 @@ impl<S: Roster> Acquire<S> {
             tally: Tally::default(),
             commands: Mutex::default(),
             channels: RwLock::default(),
-            scanned: Mutex::default(),
+            timed: Mutex::default(),
+            groups: Mutex::default(),
             ledger: Mutex::new(ledger),
         });
         for (pv, row) in lock(&shared.ledger).rebuilt(&shared.sink.unfinished()) {
@@ -136,6 +167,9 @@ impl<S: Roster> Acquire<S> {
             let shared = shared.clone();
             std::thread::Builder::new().name("writer".to_owned()).spawn(move || writer::run(&shared))?
         };
+        for (group, keeper) in shared.known_groups(config.groups) {
+            shared.set_group(&group, keeper);
+        }
         for entry in entries {
             shared.install(entry, since);
         }
@@ -166,42 +200,136 @@ impl<S: Roster> Acquire<S> {
     }
 }
 
+impl<S: Roster> Shared<S> {
+    /// Those of the config, and those that somebody set and the config does not name.
+    fn known_groups(&self, of_config: Vec<Group>) -> Vec<(Group, Keeper)> {
+        let is_named = |group: &Group| of_config.iter().any(|other| other.name == group.name);
+        let own = self.sink.groups().into_iter().filter(|group| !is_named(group));
+        let own: Vec<_> = own.map(|group| (group, Keeper::Archive)).collect();
+        of_config.into_iter().map(|group| (group, Keeper::Config)).chain(own).collect()
+    }
+}
+
 impl<S: Sink> Shared<S> {
-    /// Puts a PV to work, or back to work with other settings. Without values there is a gap from `now` on.
+    /// Puts a PV to work, or back to work with other settings. Without values there is a gap from `now` on; if only rules of its
+    /// sampling are others, it goes on without one.
     pub(crate) fn install(&self, entry: PvEntry, now: Timestamp) {
         let pv = entry.id;
+        let former = self.slot(pv);
+        if let Some(slot) = &former
+            && self.adjust(slot, &entry, now)
+        {
+            return;
+        }
         let generation = self.next_generation.fetch_add(1, Relaxed);
         let mut channel = Channel::new(entry.clone(), now);
-        // Rows find each PV in one place or the other, and not on the way: what it then hands over they would not count.
-        let ledger = lock(&self.ledger);
-        if let Some(former) = self.slot(pv) {
-            self.unsubscribe(pv, former.generation);
+        if let Some(former) = former {
+            former.generations().for_each(|generation| self.unsubscribe(pv, generation));
             channel = std::mem::replace(&mut *former.lock(), Channel::gone(entry.clone(), now));
+            channel.listed = false;
         } else {
             self.tally.enter(channel.connection());
         }
         let active = entry.settings.state == PvState::Active;
-        let (protocol, name) = (entry.settings.protocol, entry.name.clone());
-        self.run(&mut channel, |channel, record| channel.begin(entry, now, record), pv, now);
-        let scanned = channel.is_scanned();
-        let slot = Arc::new(Slot { generation, channel: Mutex::new(channel) });
+        let (name, settings) = (entry.name.clone(), entry.settings.clone());
+        let disabled = lock(&self.groups).disable(&entry);
+        let begin = |channel: &mut Channel, record: &mut dyn FnMut(Fact)| {
+            channel.begin(entry, now, record);
+            channel.set_disabled(disabled, now, record);
+        };
+        self.run(&mut channel, begin, pv, now);
+        let slot = Slot::new(generation, channel);
         self.write_channels().insert(pv, slot.clone());
-        drop(ledger);
-        if scanned {
-            lock(&self.scanned).insert(pv, slot);
-        } else {
-            lock(&self.scanned).remove(&pv);
-        }
+        // A switch may have been heard after it was asked and before the place was known.
+        self.follow_groups(pv, &slot, now);
         if active {
-            self.subscribe(pv, generation, protocol, name.as_str());
+            self.subscribe(pv, generation, &settings, name.as_str());
+        }
+    }
+
+    /// Lets a channel go on with other rules of sampling, if nothing else is to change. What the server must know of them is
+    /// asked for by a second subscription, which takes the place of the first.
+    fn adjust(&self, slot: &Arc<Slot>, entry: &PvEntry, now: Timestamp) -> bool {
+        let pv = entry.id;
+        let former = {
+            let mut channel = slot.lock();
+            let former = channel.entry.clone();
+            let (old, new) = (&former.settings, &entry.settings);
+            let is_same = former.name == entry.name && old.protocol == new.protocol && old.state == new.state;
+            if !is_same || new.state != PvState::Active {
+                return false;
+            }
+            self.run(&mut channel, |channel, record| channel.adjust(entry.clone(), record), pv, now);
+            former
+        };
+        if Asked::of(&former.settings) != Asked::of(&entry.settings) {
+            let generation = self.next_generation.fetch_add(1, Relaxed);
+            let given_up = slot.next.swap(generation, Relaxed);
+            if given_up != NO_GENERATION {
+                self.unsubscribe(pv, given_up);
+            }
+            self.subscribe(pv, generation, &entry.settings, entry.name.as_str());
+        }
+        self.follow_groups(pv, slot, now);
+        true
+    }
+
+    /// Lets a channel know whether its groups are disabled.
+    fn follow_groups(&self, pv: PvId, slot: &Slot, now: Timestamp) {
+        let mut channel = slot.lock();
+        let disabled = lock(&self.groups).disable(&channel.entry);
+        if channel.is_disabled() != disabled {
+            self.run(&mut channel, |channel, record| channel.set_disabled(disabled, now, record), pv, now);
+        }
+    }
+
+    /// A group stands otherwise than before.
+    fn follow_all_groups(&self, now: Timestamp) {
+        let slots: Vec<(PvId, Arc<Slot>)> = self.slots_by_share().into_iter().flatten().collect();
+        for (pv, slot) in slots {
+            let is_concerned = !slot.lock().entry.settings.rules().groups.is_empty();
+            if is_concerned {
+                self.follow_groups(pv, &slot, now);
+            }
+        }
+    }
+
+    /// Puts a group in the place of the one of its name, and hears its switches.
+    pub(crate) fn set_group(&self, group: &Group, keeper: Keeper) {
+        let (new, gone) = lock(&self.groups).set(group, keeper);
+        gone.into_iter().for_each(|number| self.unsubscribe(SWITCHES, number));
+        for listening in new {
+            let protocol = listening.protocol.unwrap_or(self.default_protocol);
+            let settings = PvSettings::plain(protocol, Method::Monitor, PvState::Active);
+            self.subscribe(SWITCHES, listening.number, &settings, listening.pv.as_str());
+        }
+        self.follow_all_groups(now());
+    }
+
+    /// Takes a group out.
+    pub(crate) fn remove_group(&self, name: &RuleName) {
+        let gone = lock(&self.groups).remove(name);
+        gone.into_iter().for_each(|number| self.unsubscribe(SWITCHES, number));
+        self.follow_all_groups(now());
+    }
+
+    pub(crate) fn with_groups<T>(&self, look: impl FnOnce(&Groups) -> T) -> T {
+        look(&lock(&self.groups))
+    }
+
+    fn switched(&self, number: u32, event: Event) {
+        let Event::Updated(reading) = event else { return };
+        let now = now();
+        let sample = convert::sample(reading, now);
+        if lock(&self.groups).hear(number, &sample.value) {
+            self.follow_all_groups(now);
         }
     }
 
     /// Takes a PV out, and says whether it was there; what it had counted stays in the totals.
     pub(crate) fn uninstall(&self, pv: PvId) -> bool {
         let Some(slot) = self.write_channels().remove(pv) else { return false };
-        self.unsubscribe(pv, slot.generation);
-        lock(&self.scanned).remove(&pv);
+        slot.generations().for_each(|generation| self.unsubscribe(pv, generation));
         let mut ledger = lock(&self.ledger); // before the channel, as where rows are written
         let (now, mut channel) = (now(), slot.lock());
         self.run(&mut channel, |channel, record| channel.end(now, record), pv, now);
@@ -225,11 +353,20 @@ impl<S: Sink> Shared<S> {
         totals
     }
 
-    /// Gives every scanned PV the chance to take the sample that is due.
-    pub(crate) fn tick_scans(&self, now: Timestamp) {
-        for (pv, slot) in lock(&self.scanned).iter() {
-            self.run(&mut slot.lock(), |channel, record| channel.tick(now, record), *pv, now);
+    /// Gives every PV in which an update waits the chance to take it, if it is due.
+    pub(crate) fn tick(&self, now: Timestamp) {
+        let timed = std::mem::take(&mut *lock(&self.timed));
+        let mut left = Vec::with_capacity(timed.len());
+        for (pv, slot) in timed {
+            let mut channel = slot.lock();
+            self.run(&mut channel, |channel, record| channel.tick(now, record), pv, now);
+            channel.listed = channel.is_timed();
+            if channel.listed {
+                drop(channel);
+                left.push((pv, slot));
+            }
         }
+        lock(&self.timed).append(&mut left);
     }
 
     pub(crate) fn count_stored(&self, records: &[(PvId, Record)]) {
@@ -262,9 +399,33 @@ impl<S: Sink> Shared<S> {
     /// An event from a client's task.
     pub(crate) fn receive(&self, key: Key, event: Event) {
         let (pv, generation) = (PvId(key.0 as u32), (key.0 >> 32) as u32);
-        let Some(slot) = self.slot(pv).filter(|slot| slot.generation == generation) else { return };
+        if pv == SWITCHES {
+            return self.switched(generation, event);
+        }
+        let Some(slot) = self.slot(pv).filter(|slot| self.is_heard(pv, slot, generation, &event)) else { return };
         let now = now();
-        self.run(&mut slot.lock(), |channel, record| channel.receive(event, now, record), pv, now);
+        let mut channel = slot.lock();
+        self.run(&mut channel, |channel, record| channel.receive(event, now, record), pv, now);
+        if channel.is_timed() && !channel.listed {
+            channel.listed = true;
+            drop(channel);
+            lock(&self.timed).push((pv, slot));
+        }
+    }
+
+    /// Whether a subscription is the present one. With its first value the one that is to come becomes that.
+    fn is_heard(&self, pv: PvId, slot: &Slot, generation: u32, event: &Event) -> bool {
+        if slot.generation() == generation {
+            return true;
+        }
+        let is_sign = matches!(event, Event::Updated(_) | Event::Filtered);
+        let is_ready = is_sign && slot.next.load(Relaxed) == generation;
+        if is_ready {
+            slot.next.store(NO_GENERATION, Relaxed);
+            let former = slot.generation.swap(generation, Relaxed);
+            self.unsubscribe(pv, former);
+        }
+        is_ready
     }
 
     /// Lets a channel work, passes its facts on and counts those that found no room.
@@ -293,11 +454,12 @@ impl<S: Sink> Shared<S> {
         self.tally.moved(connection, channel.connection());
     }
 
-    fn subscribe(&self, pv: PvId, generation: u32, protocol: Protocol, name: &str) {
+    fn subscribe(&self, pv: PvId, generation: u32, settings: &PvSettings, name: &str) {
         let Some(clients) = self.clients.get() else { return };
-        match protocol {
-            Protocol::Ca => clients.ca.subscribe(key(pv, generation), name, epics::ca::Monitor::default()),
-            Protocol::Pva => clients.pva.subscribe(key(pv, generation), name, epics::pva::Monitor::default()),
+        let Asked { ca, pva } = Asked::of(settings);
+        match settings.protocol {
+            Protocol::Ca => clients.ca.subscribe(key(pv, generation), name, ca),
+            Protocol::Pva => clients.pva.subscribe(key(pv, generation), name, pva),
         }
     }
 
@@ -312,7 +474,7 @@ impl<S: Sink> Shared<S> {
         for slot in self.slots() {
             let mut channel = slot.lock();
             let pv = channel.entry.id;
-            self.unsubscribe(pv, slot.generation);
+            slot.generations().for_each(|generation| self.unsubscribe(pv, generation));
             self.run(&mut channel, |channel, record| channel.stop(record), pv, now);
         }
     }
@@ -357,6 +519,32 @@ impl<S: Sink> Shared<S> {
 /// A lock whose holder panicked is still good: everything behind these locks is changed in single steps.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a server is asked for, by either protocol.
+#[derive(PartialEq)]
+struct Asked {
+    ca: epics::ca::Monitor,
+    pva: epics::pva::Monitor,
+}
+
+impl Asked {
+    fn of(settings: &PvSettings) -> Asked {
+        use epics::ca::{Mask, filter};
+        let rules = settings.rules();
+        let mask = match rules.changes {
+            Changes::Archive => Mask::ARCHIVE,
+            Changes::Value => Mask::VALUE,
+            Changes::Any => Mask::ARCHIVE | Mask::VALUE,
+        };
+        let deadband = rules.deadband.map(|deadband| match deadband {
+            Deadband::Absolute(width) => filter::Deadband::Absolute(width),
+            Deadband::Percent(percent) => filter::Deadband::Percent(percent),
+        });
+        let ca = epics::ca::Monitor { mask: mask | Mask::ALARM, deadband, ..Default::default() };
+        let pva = epics::pva::Monitor { pipeline: rules.pipeline == Pipeline::On, ..Default::default() };
+        Asked { ca, pva }
+    }
 }
 
 fn key(pv: PvId, generation: u32) -> Key {

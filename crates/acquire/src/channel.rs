@@ -13,7 +13,7 @@ use crate::{
     convert,
     lag::Lag,
     ledger::Marks,
-    sampling::{Decision, Sampler},
+    sampling::{Decision, Passed, Sampler},
     status::{Connection, Counters, Status},
 };
 
@@ -52,6 +52,12 @@ pub(crate) struct Channel {
     described_anew: bool,
     /// Type and hash of the metadata recorded last, to see a change without keeping the whole.
     recorded: Option<(ValueType, u64)>,
+    /// Its groups are disabled.
+    disabled: bool,
+    /// The newest update that came while they were.
+    held: Option<Box<Sample>>,
+    /// It stands in the list of those that wait for their time.
+    pub(crate) listed: bool,
     /// It works no longer: an event that comes late is not for it, and must open no gap that nobody would close.
     gone: bool,
 }
@@ -60,7 +66,7 @@ impl Channel {
     /// A PV as the store knows it; `begin` sets it going.
     pub(crate) fn new(entry: PvEntry, now: Timestamp) -> Channel {
         Channel {
-            sampler: Sampler::new(entry.settings.method),
+            sampler: Sampler::new(&entry.settings),
             lag: Lag::default(),
             entry,
             counters: Counters::default(),
@@ -78,6 +84,9 @@ impl Channel {
             described: Description::default(),
             described_anew: false,
             recorded: None,
+            disabled: false,
+            held: None,
+            listed: false,
             gone: false,
         }
     }
@@ -90,17 +99,61 @@ impl Channel {
     /// Starts, or goes on after a pause or a change of settings: from here until the first value there is a gap.
     pub(crate) fn begin(&mut self, entry: PvEntry, now: Timestamp, record: &mut dyn FnMut(Fact)) {
         self.take_waiting(record);
-        self.sampler = Sampler::new(entry.settings.method);
+        self.sampler = Sampler::new(&entry.settings);
         self.entry = entry;
         (self.server, self.run) = (None, None);
         self.refusal = None;
         let (connection, cause) = match self.entry.settings.state {
+            PvState::Active if self.disabled => (Connection::Searching, GapCause::Disabled),
             PvState::Active => (Connection::Searching, GapCause::NeverConnected),
             PvState::Paused => (Connection::Paused, GapCause::Paused),
         };
         self.enter(connection, now);
         self.close_gap(now, record);
         self.open_gap(cause, now, record);
+    }
+
+    /// Goes on with other rules of sampling, by the same connection.
+    pub(crate) fn adjust(&mut self, entry: PvEntry, record: &mut dyn FnMut(Fact)) {
+        if entry.settings.method != self.entry.settings.method || entry.settings.rules != self.entry.settings.rules {
+            self.take_waiting(record);
+            let same_band = entry.settings.rules().deadband == self.entry.settings.rules().deadband;
+            let at_server = same_band && self.sampler.band_at_server().unwrap_or(false);
+            self.sampler = Sampler::new(&entry.settings);
+            self.sampler.set_band_at_server(at_server);
+        }
+        self.entry = entry;
+    }
+
+    /// Its groups are disabled, or enabled again. What came last in between is recorded then, with its own time.
+    pub(crate) fn set_disabled(&mut self, disabled: bool, now: Timestamp, record: &mut dyn FnMut(Fact)) {
+        if self.gone || self.disabled == disabled {
+            return;
+        }
+        self.disabled = disabled;
+        if self.entry.settings.state == PvState::Paused {
+            return;
+        }
+        if disabled {
+            self.take_waiting(record);
+            self.close_gap(now, record);
+            return self.open_gap(GapCause::Disabled, now, record);
+        }
+        self.close_gap(now, record);
+        match self.connection {
+            Connection::Searching => self.open_gap(GapCause::NeverConnected, now, record),
+            Connection::Disconnected => self.open_gap(GapCause::Disconnected, now, record),
+            Connection::Connected | Connection::Paused => {}
+        }
+        if let Some(sample) = self.held.take() {
+            self.last_sample = Some(sample.time);
+            record(Fact::Sample(*sample));
+        }
+    }
+
+    /// Whether its groups are disabled.
+    pub(crate) fn is_disabled(&self) -> bool {
+        self.disabled
     }
 
     /// Takes in what the client reports.
@@ -127,7 +180,9 @@ impl Channel {
                 }
             }
             Event::Crowded { duration } => self.suspect(duration),
+            Event::Filtered => self.sampler.set_band_at_server(true),
             Event::Disconnected { .. } => {
+                self.sampler.set_band_at_server(false);
                 self.lag.forget();
                 self.enter(Connection::Disconnected, now);
                 (self.server, self.run) = (None, None);
@@ -157,6 +212,8 @@ impl Channel {
             last_sample: self.last_sample,
             server: self.server,
             refusal: self.refusal.clone(),
+            disabled: self.disabled,
+            deadband_at_server: self.sampler.band_at_server(),
         }
     }
 
@@ -165,14 +222,14 @@ impl Channel {
         self.connection
     }
 
-    /// Whether an update waits for the end of a scan period.
+    /// Whether an update waits: until it is due, or until a group is enabled.
     pub(crate) fn is_waiting(&self) -> bool {
-        matches!(&self.sampler, Sampler::Scan(scan) if scan.is_waiting())
+        self.held.is_some() || self.sampler.is_waiting()
     }
 
-    /// Whether it has to be ticked.
-    pub(crate) fn is_scanned(&self) -> bool {
-        matches!(self.sampler, Sampler::Scan(_))
+    /// Whether it is to be ticked until what waits is due.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.sampler.is_waiting()
     }
 
     /// Stops because the archiver does. A gap that is open stays so: the store ends it.
@@ -187,8 +244,10 @@ impl Channel {
         self.close_gap(now, record);
     }
 
-    /// Takes the update that waits for the end of a scan period, because nobody will ask for it again.
+    /// Takes the update that waits to be due, because nobody will ask for it again. One that came while the groups were
+    /// disabled was not to be sampled.
     fn take_waiting(&mut self, record: &mut dyn FnMut(Fact)) {
+        self.counters.skipped += u64::from(self.held.take().is_some());
         if let Some(sample) = self.sampler.take_waiting() {
             record(Fact::Sample(sample));
         }
@@ -209,7 +268,12 @@ impl Channel {
         self.counters.received += 1;
         self.counters.overruns += u64::from(reading.overrun);
         self.refusal = None;
-        self.close_gap(now, record);
+        if self.connection != Connection::Paused {
+            self.enter(Connection::Connected, now); // a subscription that took the place of a lost one has said so before
+        }
+        if !self.disabled {
+            self.close_gap(now, record);
+        }
         let mut sample = convert::sample(reading, now);
         if sample.stamp.is_none() && self.last_sample.is_some_and(|last| sample.time < last) {
             sample.stamp = Some(Stamp { quality: Quality::Backward, other: now });
@@ -220,11 +284,16 @@ impl Channel {
             self.suspect(duration);
         }
         self.record_metadata(sample.value.value_type(), now, record);
+        if self.disabled {
+            self.counters.skipped += u64::from(self.held.replace(Box::new(sample)).is_some());
+            return;
+        }
         self.last_sample = Some(sample.time);
         match self.sampler.offer(sample, now) {
             Decision::Take(sample) => record(Fact::Sample(sample)),
             Decision::Wait => {}
-            Decision::Replace => self.counters.skipped += 1,
+            Decision::Leave | Decision::Replace(Passed::Scan) => self.counters.skipped += 1,
+            Decision::Replace(Passed::Cap) => self.counters.rate_capped += 1,
         }
     }
 
@@ -459,6 +528,58 @@ mod tests {
         lines = run(&mut channel, vec![(5, update(5, 5.0)), (6, update(6, 6.0))]);
         channel.stop(&mut |fact| lines.push(line(fact)));
         assert_eq!(lines[1..], ["sample 5 5.0", "sample 6 6.0"]);
+    }
+
+    #[test]
+    fn while_its_groups_are_disabled_there_is_a_gap_and_the_newest_update_waits() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let mut lines = run(&mut channel, vec![(1, connected()), (2, update(2, 1.0))]);
+        channel.set_disabled(true, at(3), &mut |fact| lines.push(line(fact)));
+        lines.extend(run(&mut channel, vec![(4, update(4, 2.0)), (5, update(5, 3.0))]));
+        assert!(channel.is_waiting() && !channel.is_timed() && channel.is_disabled());
+        channel.set_disabled(false, at(6), &mut |fact| lines.push(line(fact)));
+        lines.extend(run(&mut channel, vec![(7, update(7, 4.0))]));
+        assert_eq!(
+            lines[1..],
+            ["sample 2 1.0", "gap 3 None disabled", "gap 3 Some(6) disabled", "sample 5 3.0", "sample 7 4.0"]
+        );
+        assert_eq!((channel.counters.received, channel.counters.skipped), (4, 1));
+    }
+
+    #[test]
+    fn a_group_that_is_enabled_while_the_ioc_is_away_leaves_the_gap_of_the_loss() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let mut lines = run(&mut channel, vec![(1, connected()), (2, update(2, 1.0))]);
+        channel.set_disabled(true, at(3), &mut |fact| lines.push(line(fact)));
+        let lost = Event::Disconnected { reason: "closed".to_owned() };
+        lines.extend(run(&mut channel, vec![(4, lost)]));
+        channel.set_disabled(false, at(5), &mut |fact| lines.push(line(fact)));
+        assert_eq!(lines[2..], ["gap 3 None disabled", "gap 3 Some(5) disabled", "gap 5 None disconnected"]);
+    }
+
+    #[test]
+    fn what_waited_for_a_group_is_passed_over_at_a_pause() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let mut lines = run(&mut channel, vec![(1, connected()), (2, update(2, 1.0))]);
+        channel.set_disabled(true, at(3), &mut |fact| lines.push(line(fact)));
+        lines.extend(run(&mut channel, vec![(4, update(4, 2.0))]));
+        channel.begin(entry(PvState::Paused, Method::Monitor), at(5), &mut |fact| lines.push(line(fact)));
+        assert_eq!(lines[2..], ["gap 3 None disabled", "gap 3 Some(5) disabled", "gap 5 None paused"]);
+        assert_eq!((channel.counters.received, channel.counters.skipped), (2, 1));
+        channel.begin(entry(PvState::Active, Method::Monitor), at(6), &mut |fact| lines.push(line(fact)));
+        assert_eq!(lines[5..], ["gap 5 Some(6) paused", "gap 6 None disabled"], "its groups still are");
+    }
+
+    #[test]
+    fn other_rules_of_sampling_open_no_gap_and_lose_nothing() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let mut lines = run(&mut channel, vec![(1, connected()), (2, update(2, 1.0))]);
+        let scan = Method::Scan { period: Duration::from_secs(100) };
+        channel.adjust(entry(PvState::Active, scan), &mut |fact| lines.push(line(fact)));
+        lines.extend(run(&mut channel, vec![(3, update(3, 2.0)), (4, update(4, 3.0))]));
+        channel.adjust(entry(PvState::Active, Method::Monitor), &mut |fact| lines.push(line(fact)));
+        assert_eq!(lines[1..], ["sample 2 1.0", "sample 3 2.0", "sample 4 3.0"]);
+        assert_eq!((channel.counters.received, channel.counters.skipped), (3, 0));
     }
 
     #[test]

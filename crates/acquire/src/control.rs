@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use sample::{
-    By, DataFate, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Roster, RuleName, Rules,
+    By, DataFate, Group, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Roster, RuleName, Rules,
     Timestamp,
 };
 
 use crate::{
     acquire::{Shared, lock, now},
+    channel::Channel,
+    fields::{fields_of, with_fields},
+    groups::{GroupStatus, Groups, Keeper},
     ledger::Account,
+    plan::{Manual, Plan},
     policy::{Policies, Wishes},
     status::{Status, Totals},
 };
@@ -76,25 +80,84 @@ impl<S: Roster> Control<S> {
         &self.shared.sink
     }
 
-    /// Archives PVs; durable when it returns. The answers come in the order of the requests.
+    /// Archives PVs, and the fields that belong to them; durable when it returns. The answers come in the order of the requests.
     pub fn add(&self, requests: Vec<AddRequest>) -> Result<Vec<(PvEntry, Added)>, S::Error> {
         let _command = lock(&self.shared.commands);
         let wanted: Vec<(PvName, PvSettings)> = requests.into_iter().map(|request| self.judge(request)).collect();
+        let asked = wanted.len();
         let now = now();
-        let entries = self.shared.sink.register(&wanted, now)?;
+        let entries = self.shared.sink.register(&with_fields(wanted, |name| self.find(name)), now)?;
+        let mut answers = self.install(entries, now);
+        answers.truncate(asked);
+        Ok(answers)
+    }
+
+    fn find(&self, name: &PvName) -> Option<PvEntry> {
+        self.shared.sink.find(name.as_str())
+    }
+
+    /// Puts PVs to work as the store has them, those that are not so already.
+    fn install(&self, entries: Vec<PvEntry>, now: Timestamp) -> Vec<(PvEntry, Added)> {
         let mut answers = Vec::with_capacity(entries.len());
         for entry in entries {
-            let added = match self.shared.with_channel(entry.id, |channel| channel.entry.settings.clone()) {
+            let added = match self.shared.with_channel(entry.id, |channel| channel.entry.settings == entry.settings) {
                 None => Added::New,
-                Some(present) if present == entry.settings => Added::Already,
-                Some(_) => Added::Changed,
+                Some(true) => Added::Already,
+                Some(false) => Added::Changed,
             };
             if added != Added::Already {
                 self.shared.install(entry.clone(), now);
             }
             answers.push((entry, added));
         }
-        Ok(answers)
+        answers
+    }
+
+    /// What these policies would change of the PVs that there are.
+    pub fn plan(&self, policies: &Policies, manual: Manual) -> Plan {
+        Plan::of(&self.shared.sink.entries(), policies, self.shared.default_protocol, manual)
+    }
+
+    /// Changes it, all in one change, and adds PVs by these policies from now on. PVs whose server need not be asked for anything else
+    /// keep their connection; those whose server must keep the old subscription until the new one has a value.
+    pub fn apply(&self, policies: &Policies, manual: Manual, by: &By) -> Result<Plan, S::Error> {
+        let _command = lock(&self.shared.commands);
+        let plan = self.plan(policies, manual);
+        if !plan.changes.is_empty() {
+            let wanted = plan.changes.iter().map(|planned| (planned.entry.name.clone(), planned.to.clone())).collect();
+            let wanted = with_fields(wanted, |name| self.find(name));
+            let entries = self.shared.sink.adopt(&wanted, by, &plan.summary())?;
+            self.install(entries, by.at);
+        }
+        *lock(&self.shared.policies) = policies.clone();
+        Ok(plan)
+    }
+
+    /// The groups that have switches, and how they stand.
+    pub fn groups(&self) -> Vec<GroupStatus> {
+        self.shared.with_groups(Groups::status)
+    }
+
+    /// Gives a group its switches. None if the config file says what they are.
+    pub fn set_group(&self, group: &Group, by: &By) -> Result<Option<()>, S::Error> {
+        let _command = lock(&self.shared.commands);
+        if self.shared.with_groups(|groups| groups.keeper(&group.name)) == Some(Keeper::Config) {
+            return Ok(None);
+        }
+        self.shared.sink.set_group(group, by)?;
+        self.shared.set_group(group, Keeper::Archive);
+        Ok(Some(()))
+    }
+
+    /// Takes its switches from a group, which is enabled from then on.
+    pub fn remove_group(&self, name: &RuleName, by: &By) -> Result<Option<Change>, S::Error> {
+        let _command = lock(&self.shared.commands);
+        if self.shared.with_groups(|groups| groups.keeper(name)) == Some(Keeper::Config) {
+            return Ok(None);
+        }
+        let was_there = self.shared.sink.remove_group(name, by)?;
+        self.shared.remove_group(name);
+        Ok(Some(if was_there { Change::Done } else { Change::Unknown }))
     }
 
     /// Enters PVs that were archived elsewhere into the list, paused, and says how many are new. Those that are there stay as
@@ -128,17 +191,31 @@ impl<S: Roster> Control<S> {
     pub fn remove(&self, pvs: &[PvId], data: DataFate, by: &By) -> Result<Vec<Change>, S::Error> {
         let _command = lock(&self.shared.commands);
         let is_known = |pv: &PvId| self.shared.with_channel(*pv, |_| ()).is_some();
-        let known: Vec<PvId> = pvs.iter().copied().filter(is_known).collect();
+        let mut known: Vec<PvId> = pvs.iter().copied().filter(is_known).collect();
+        let fields: Vec<PvId> = self.fields_of(pvs).iter().map(|entry| entry.id).collect();
+        known.extend(&fields);
         self.shared.sink.remove(&known, data, by)?; // first, so that a PV that cannot be removed goes on
         let changes = pvs.iter().map(|pv| self.shared.uninstall(*pv));
-        Ok(changes.map(|gone| if gone { Change::Done } else { Change::Unknown }).collect())
+        let changes = changes.map(|gone| if gone { Change::Done } else { Change::Unknown }).collect();
+        fields.iter().for_each(|pv| _ = self.shared.uninstall(*pv));
+        Ok(changes)
     }
 
     /// Gives a PV another name, under which it is acquired from now on.
     pub fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, S::Error> {
         let _command = lock(&self.shared.commands);
+        let fields = self.fields_of(&[pv]);
+        let former = self.shared.with_channel(pv, |channel| channel.entry.name.clone());
         let entry = self.shared.sink.rename(pv, to, old, by)?;
         self.shared.install(entry.clone(), by.at);
+        for field in fields {
+            let suffix = former.as_ref().and_then(|former| field.name.as_str().strip_prefix(former.as_str()));
+            let renamed = suffix.and_then(|suffix| PvName::new(&format!("{to}{suffix}")).ok());
+            // One whose new name is taken stays under the old one: it is a PV like any other.
+            if let Some(Ok(field)) = renamed.map(|to| self.shared.sink.rename(field.id, &to, old, by)) {
+                self.shared.install(field, by.at);
+            }
+        }
         Ok(entry)
     }
 
@@ -203,6 +280,16 @@ impl<S: Roster> Control<S> {
         lock(&self.shared.policies).clone()
     }
 
+    /// The fields that belong to PVs and are in the archive.
+    fn fields_of(&self, pvs: &[PvId]) -> Vec<PvEntry> {
+        let with_fields = |pv: &PvId| {
+            let has_fields = |channel: &Channel| !channel.entry.settings.rules().fields.is_empty();
+            self.shared.with_channel(*pv, |channel| has_fields(channel).then(|| channel.entry.clone())).flatten()
+        };
+        let fields = pvs.iter().filter_map(with_fields).flat_map(|owner| fields_of(&owner, |name| self.find(name)));
+        fields.filter(|field| !pvs.contains(&field.id)).collect()
+    }
+
     fn set_state(&self, pvs: &[PvId], state: PvState, by: &By) -> Result<Vec<Change>, S::Error> {
         let _command = lock(&self.shared.commands);
         let mut wanted = Vec::new();
@@ -218,6 +305,8 @@ impl<S: Roster> Control<S> {
                 }
             });
         }
+        let fields = self.fields_of(pvs).into_iter().filter(|field| field.settings.state != state);
+        wanted.extend(fields.map(|field| (field.name, PvSettings { state, ..field.settings })));
         if !wanted.is_empty() {
             for entry in self.shared.sink.switch(&wanted, by)? {
                 self.shared.install(entry, by.at);

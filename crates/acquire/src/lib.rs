@@ -4,7 +4,7 @@
 //!   epics clients ── Event ──► channel ── Fact ──► buffer ── batches ──► writer ──► Sink
 //!    (their tasks)             sampling           (bounded)            (own thread)
 //!                                  ▲
-//!   Control: add, pause, resume, remove, status
+//!   Control: add, pause, resume, remove, status, plan and apply policies, groups
 //! ```
 //!
 //! The ledger writes down for each PV and minute what became of every update; its rows take the same way as samples.
@@ -17,9 +17,12 @@ mod buffer;
 mod channel;
 mod control;
 mod convert;
+mod fields;
 pub mod fuzz;
+mod groups;
 mod lag;
 mod ledger;
+mod plan;
 mod policy;
 mod sampling;
 mod slots;
@@ -30,6 +33,8 @@ mod writer;
 
 pub use acquire::{Acquire, Config};
 pub use control::{AddRequest, Added, Change, Control};
+pub use groups::{GroupStatus, Keeper};
 pub use ledger::{Account, BrokenRow, Origin, RowHead, account_in, encode_row};
+pub use plan::{Manual, Plan, Planned, Reach};
 pub use policy::{Fits, Policies, Policy, PolicyError, Wishes};
 pub use status::{Connection, Counters, Status, Totals};

@@ -1,26 +1,39 @@
-//! Which updates become samples: each (monitor), or the newest once a period (scan).
+//! Which updates become samples: each (monitor), or the newest once a period (scan), of those beyond a dead band, and at most so
+//! many a second.
+//!
+//! ```text
+//!   update ─► within the dead band? ─► not yet due, by period or cap? ─► sample
+//!                 passed over              waits; a newer one takes its place
+//! ```
+//! What waits is taken as soon as it is due, so the newest update always becomes a sample in the end.
 
-use sample::{Method, Sample, Timestamp};
+use sample::{Alarm, Method, PvSettings, RateCap, Sample, Timestamp, Value};
+
+mod band;
+
+use band::Band;
 
 /// Decides for one PV. Time comes in as an argument.
 #[derive(Debug)]
 pub(crate) enum Sampler {
+    /// Every update is a sample, as of most PVs.
     Monitor,
-    Scan(Scan),
+    Sieve(Box<Sieve>),
 }
 
-/// The newest update waits here until its period is over.
+/// What holds updates back.
 #[derive(Debug)]
-pub(crate) struct Scan {
-    period: std::time::Duration,
+pub(crate) struct Sieve {
+    band: Option<Band>,
+    scan: Option<Scan>,
+    bucket: Option<Bucket>,
     waiting: Option<Sample>,
-    due: Timestamp,
 }
 
-impl Scan {
-    pub(crate) fn is_waiting(&self) -> bool {
-        self.waiting.is_some()
-    }
+#[derive(Debug)]
+struct Scan {
+    period: std::time::Duration,
+    due: Timestamp,
 }
 
 /// What became of an update.
@@ -28,84 +41,146 @@ impl Scan {
 pub(crate) enum Decision {
     /// It is a sample.
     Take(Sample),
-    /// It waits for the end of the period.
+    /// It waits until it is due.
     Wait,
     /// It waits, and the one that waited before is passed over.
-    Replace,
+    Replace(Passed),
+    /// It is passed over: it lies within the dead band.
+    Leave,
+}
+
+/// Why an update that waited is passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// A newer one came within the scan period.
+    Scan,
+    /// A newer one came before the cap of its rate allowed it.
+    Cap,
 }
 
 impl Sampler {
-    pub(crate) fn new(method: Method) -> Sampler {
-        match method {
-            Method::Monitor => Sampler::Monitor,
-            Method::Scan { period } => Sampler::Scan(Scan { period, waiting: None, due: Timestamp::MIN }),
+    pub(crate) fn new(settings: &PvSettings) -> Sampler {
+        let rules = settings.rules();
+        let scan = match settings.method {
+            Method::Monitor => None,
+            Method::Scan { period } => Some(Scan { period, due: Timestamp::MIN }),
+        };
+        let band = rules.deadband.map(Band::new);
+        let bucket = rules.rate_cap.map(Bucket::new);
+        if scan.is_none() && band.is_none() && bucket.is_none() {
+            return Sampler::Monitor;
         }
+        Sampler::Sieve(Box::new(Sieve { band, scan, bucket, waiting: None }))
     }
 
     /// An update arrived.
     pub(crate) fn offer(&mut self, sample: Sample, now: Timestamp) -> Decision {
-        let Sampler::Scan(scan) = self else { return Decision::Take(sample) };
-        if now >= scan.due && scan.waiting.is_none() {
-            scan.due = now.saturating_add(scan.period);
+        let Sampler::Sieve(sieve) = self else { return Decision::Take(sample) };
+        if sieve.band.as_mut().is_some_and(|band| !band.lets_pass(&sample)) {
+            return Decision::Leave;
+        }
+        if sieve.waiting.is_none() && sieve.is_due(now) {
+            sieve.spend(now);
             return Decision::Take(sample);
         }
-        match scan.waiting.replace(sample) {
+        match sieve.waiting.replace(sample) {
             None => Decision::Wait,
-            Some(_) => Decision::Replace,
+            Some(_) if sieve.scan.as_ref().is_some_and(|scan| sieve.bucket.is_none() || now < scan.due) => {
+                Decision::Replace(Passed::Scan)
+            }
+            Some(_) => Decision::Replace(Passed::Cap),
         }
     }
 
-    /// The waiting update, if its period is over.
+    /// The waiting update, if it is due.
     pub(crate) fn take_due(&mut self, now: Timestamp) -> Option<Sample> {
-        let Sampler::Scan(scan) = self else { return None };
-        if now < scan.due {
+        let Sampler::Sieve(sieve) = self else { return None };
+        if sieve.waiting.is_none() || !sieve.is_due(now) {
             return None;
         }
-        let sample = scan.waiting.take()?;
-        scan.due = now.saturating_add(scan.period);
-        Some(sample)
+        sieve.spend(now);
+        sieve.waiting.take()
     }
 
-    /// The waiting update, whether or not its period is over.
+    /// The waiting update, whether or not it is due.
     pub(crate) fn take_waiting(&mut self) -> Option<Sample> {
-        let Sampler::Scan(scan) = self else { return None };
-        scan.waiting.take()
+        let Sampler::Sieve(sieve) = self else { return None };
+        sieve.waiting.take()
     }
+
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(self, Sampler::Sieve(sieve) if sieve.waiting.is_some())
+    }
+
+    /// Whether the server applies the dead band; then nothing is left out here but what it sends twice.
+    pub(crate) fn set_band_at_server(&mut self, at_server: bool) {
+        if let Sampler::Sieve(sieve) = self
+            && let Some(band) = &mut sieve.band
+        {
+            band.at_server = at_server;
+        }
+    }
+
+    /// Whether there is a dead band, and whether the server applies it.
+    pub(crate) fn band_at_server(&self) -> Option<bool> {
+        let Sampler::Sieve(sieve) = self else { return None };
+        sieve.band.as_ref().map(|band| band.at_server)
+    }
+}
+
+impl Sieve {
+    fn is_due(&mut self, now: Timestamp) -> bool {
+        let by_period = self.scan.as_ref().is_none_or(|scan| now >= scan.due);
+        by_period && self.bucket.as_mut().is_none_or(|bucket| bucket.has_room(now))
+    }
+
+    /// A sample is taken now.
+    fn spend(&mut self, now: Timestamp) {
+        if let Some(scan) = &mut self.scan {
+            scan.due = now.saturating_add(scan.period);
+        }
+        if let Some(bucket) = &mut self.bucket {
+            bucket.tokens -= 1.0;
+        }
+    }
+}
+
+/// A cap as a bucket of tokens: each sample takes one, and they come back with time.
+#[derive(Debug)]
+struct Bucket {
+    cap: RateCap,
+    tokens: f64,
+    /// None before the first update.
+    counted: Option<Timestamp>,
+}
+
+impl Bucket {
+    fn new(cap: RateCap) -> Bucket {
+        Bucket { cap, tokens: f64::from(cap.burst()), counted: None }
+    }
+
+    /// A clock that was set back brings no tokens and takes none.
+    fn has_room(&mut self, now: Timestamp) -> bool {
+        let before = self.counted.replace(now).unwrap_or(now);
+        let seconds = now.nanos().saturating_sub(before.nanos()).max(0) as f64 / 1e9;
+        self.tokens = (self.tokens + seconds * self.cap.per_second()).min(f64::from(self.cap.burst()));
+        // What nanoseconds lose in the sum must not cost a tick.
+        self.tokens >= 1.0 - 1e-9
+    }
+}
+
+/// The number that a dead band is about; none of what has no distance.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Bool(_) | Value::Enum(_) => None,
+        value => value.as_f64(),
+    }
+}
+
+/// What an alarm is apart from its words.
+fn alarm_state(alarm: &Alarm) -> (sample::Severity, u16) {
+    (alarm.severity, alarm.status)
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use sample::{Alarm, Value};
-
-    use super::*;
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_seconds(seconds, 0)
-    }
-
-    fn sample(seconds: i64) -> Sample {
-        Sample { time: at(seconds), value: Value::I32(seconds as i32), alarm: Alarm::default(), pulse: 0, stamp: None }
-    }
-
-    #[test]
-    fn a_monitor_takes_every_update() {
-        let mut sampler = Sampler::new(Method::Monitor);
-        for second in 0..3 {
-            assert_eq!(sampler.offer(sample(second), at(second)), Decision::Take(sample(second)));
-        }
-    }
-
-    #[test]
-    fn a_scan_takes_the_newest_once_a_period_and_counts_the_others() {
-        let mut sampler = Sampler::new(Method::Scan { period: Duration::from_secs(10) });
-        assert_eq!(sampler.offer(sample(0), at(0)), Decision::Take(sample(0)));
-        assert_eq!(sampler.offer(sample(1), at(1)), Decision::Wait);
-        assert_eq!(sampler.offer(sample(2), at(2)), Decision::Replace);
-        assert_eq!(sampler.take_due(at(9)), None);
-        assert_eq!(sampler.take_due(at(10)), Some(sample(2)));
-        assert_eq!(sampler.take_due(at(20)), None, "a value that did not change is not sampled again");
-        assert_eq!(sampler.offer(sample(25), at(25)), Decision::Take(sample(25)));
-    }
-}
+mod tests;

@@ -43,7 +43,8 @@ pub struct Counters {
     pub stored: u64,
     /// Samples that found room in the queue to the store.
     pub taken: u64,
-    /// Updates that scanning passed over because a newer one came within the period.
+    /// Updates that were not to be sampled: a newer one came within the scan period, they lay within the dead band, or all groups of
+    /// the PV were disabled.
     pub skipped: u64,
     /// Samples lost because the queue was full.
     pub dropped_queue: u64,
@@ -188,6 +189,10 @@ pub struct Status {
     pub server: Option<SocketAddr>,
     /// What the IOC answered instead of values, while it does.
     pub refusal: Option<String>,
+    /// Its groups are disabled.
+    pub disabled: bool,
+    /// If it has a dead band: whether the server applies it, or else the archiver.
+    pub deadband_at_server: Option<bool>,
 }
 
 /// How all PVs fare.

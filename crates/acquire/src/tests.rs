@@ -166,7 +166,14 @@ pub(crate) fn start(sink: &ListSink, queue_bytes_max: usize) -> Acquire<ListSink
 fn start_on_opened(sink: &ListSink, queue_bytes_max: usize, opened: Timestamp) -> Acquire<ListSink> {
     let ca = epics::ca::Config { auto_addresses: false, repeater_port: 1, ..epics::ca::Config::default() };
     let pva = epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() };
-    let config = Config { default_protocol: Protocol::Ca, queue_bytes_max, policies: Policies::default(), ca, pva };
+    let config = Config {
+        default_protocol: Protocol::Ca,
+        queue_bytes_max,
+        policies: Policies::default(),
+        groups: Vec::new(),
+        ca,
+        pva,
+    };
     Acquire::start(config, sink.clone(), opened).unwrap()
 }
 

@@ -14,7 +14,7 @@ use crate::{
 /// How long a sample may wait for company before it is readable.
 const GATHER_MAX: Duration = Duration::from_millis(10);
 
-/// How often waiting scans are looked at: scan periods are exact to this.
+/// How often updates that wait to be due are looked at: scan periods are exact to this.
 const SCAN_TICK: Duration = Duration::from_millis(50);
 
 /// How soon a store that refused is asked again.
@@ -60,7 +60,7 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
         }
         if now() >= scanned_at.saturating_add(SCAN_TICK) {
             scanned_at = now();
-            shared.tick_scans(scanned_at);
+            shared.tick(scanned_at);
         }
         if !nothing && !closed {
             // Lets a few more samples gather: a batch of ten costs little more than one of one.

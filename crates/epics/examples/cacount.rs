@@ -96,7 +96,11 @@ fn note(tally: &Tally, last: &AtomicU64, event: Event) {
                 before => tally.lost.fetch_add((value as u64).saturating_sub(before + 1), Relaxed),
             };
         }
-        Event::Identified { .. } | Event::Described(_) | Event::Crowded { .. } | Event::Refused { .. } => {}
+        Event::Identified { .. }
+        | Event::Described(_)
+        | Event::Crowded { .. }
+        | Event::Filtered
+        | Event::Refused { .. } => {}
     }
 }
 

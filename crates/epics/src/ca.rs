@@ -11,6 +11,7 @@ use crate::addr::{AddrError, Variables};
 pub mod beacon;
 pub mod circuit;
 pub mod dbr;
+pub mod filter;
 #[cfg(feature = "put")]
 pub mod put;
 pub mod search;
@@ -84,10 +85,13 @@ impl Config {
 const SEARCH_PERIOD_LEAST: Duration = Duration::from_secs(60);
 
 /// What is subscribed to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Monitor {
     /// Which changes of the value are sent. Changes of units, limits and labels always are.
     pub mask: Mask,
+    /// How far a number must move, if the IOC can apply that; `Event::Filtered` says that it does. Changes of alarm are sent
+    /// all the same. Some updates come twice.
+    pub deadband: Option<filter::Deadband>,
     /// How arrays of characters are delivered.
     pub char_arrays: CharArrays,
 }

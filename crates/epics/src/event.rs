@@ -36,6 +36,8 @@ pub enum Event {
         /// For at most so long.
         duration: Duration,
     },
+    /// The server applies the dead band that was asked for; until it says so it does not.
+    Filtered,
     /// The connection is lost; the client searches again by itself.
     Disconnected {
         /// How it was noticed.

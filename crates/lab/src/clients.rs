@@ -240,7 +240,11 @@ impl Heard {
                     before => self.lost.fetch_add((value as u64).saturating_sub(before + 1), Relaxed),
                 };
             }
-            Event::Identified { .. } | Event::Described(_) | Event::Refused { .. } | Event::Crowded { .. } => {}
+            Event::Identified { .. }
+            | Event::Described(_)
+            | Event::Refused { .. }
+            | Event::Crowded { .. }
+            | Event::Filtered => {}
         }
     }
 }

@@ -28,6 +28,7 @@ mod glob;
 mod ledger;
 mod metrics;
 mod names;
+mod policy_source;
 mod process;
 mod proof;
 mod refusal;
@@ -36,4 +37,5 @@ mod server;
 mod ui;
 mod url;
 
+pub use policy_source::PolicySource;
 pub use server::{Config, Error, Serve};

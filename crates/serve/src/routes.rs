@@ -4,7 +4,10 @@ use axum::http::{header, request::Parts};
 
 use crate::{
     answer::Answer,
-    api::{aligned, at, bins, deletions, gaps, import, import_lines, ledger, live, many, pvs, roster, samples, status},
+    api::{
+        aligned, at, bins, deletions, gaps, groups, import, import_lines, ledger, live, many, policies, pvs, roster,
+        samples, status,
+    },
     appliance::{
         aliases, configuration, details, engine, losses, manage, measures, rates, reports, retrieval, search,
         status as appliance_status,
@@ -99,6 +102,17 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/aligned", Read, "Several PVs on the same times", aligned::show),
     get("/api/v1/at", "The values of many PVs at one time", at::show),
     post("/api/v1/at", Read, "The values of many PVs at one time", at::show),
+    get("/api/v1/policies", "How PVs are archived by their names", policies::list),
+    post("/api/v1/policies/plan", Read, "What the policies of the config file would change", policies::plan),
+    post(
+        "/api/v1/policies/apply",
+        Operate,
+        "Apply the policies of the config file to the PVs that there are",
+        policies::apply,
+    ),
+    get("/api/v1/groups", "Groups of PVs, and what switches them", groups::list),
+    put("/api/v1/groups/{group}", Operate, "Say which PVs switch a group", groups::set),
+    Route { right: Operate, ..delete("/api/v1/groups/{group}", "Take its switches from a group", groups::remove) },
     get("/api/v1/aliases", "All aliases with their PVs", roster::aliases),
     get("/api/v1/removed", "PVs that were removed and can come back", roster::removed),
     get("/api/v1/deletions", "Ranges that were deleted", deletions::list),

@@ -22,6 +22,7 @@ use crate::{
     app::{App, now},
     dispatch::{Dispatch, Peer},
     metrics::Metrics,
+    policy_source::PolicySource,
 };
 
 /// The most bytes of an answer that wait in a connection besides the chunk that is being sent.
@@ -44,6 +45,8 @@ pub struct Config {
     pub connections_max: usize,
     /// How long answers may go on when the server is to end. 3 s.
     pub finish_within: Duration,
+    /// Where policies are read that are to be applied anew. Nowhere: there are none.
+    pub policies: PolicySource,
 }
 
 impl Config {
@@ -56,6 +59,7 @@ impl Config {
             url_bytes_max: 16 << 10,
             connections_max: 1024,
             finish_within: Duration::from_secs(3),
+            policies: PolicySource::new(|| Ok(acquire::Policies::default())),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use sample::{By, DataFate, Gap, Group, PvEntry, PvId, PvName, RuleName, Timestamp};
+use sample::{By, DataFate, Gap, Group, Keep, PvEntry, PvId, PvName, RuleName, Timestamp};
 
 use crate::{
     AuditRecord,
@@ -145,6 +145,17 @@ impl Registry {
         }
         rows.deletions.into_iter().for_each(|deletion| registry.put_deletion(deletion));
         registry
+    }
+
+    /// The PVs of which it is said one by one how long they are kept.
+    pub(crate) fn keeps(&self) -> BTreeMap<Keep, Vec<PvId>> {
+        let mut keeps: BTreeMap<Keep, Vec<PvId>> = BTreeMap::new();
+        for entry in self.entries.iter().flatten() {
+            if let Some(keep) = entry.settings.rules().keep {
+                keeps.entry(keep).or_default().push(entry.id);
+            }
+        }
+        keeps
     }
 
     /// By name or alias.

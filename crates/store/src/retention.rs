@@ -8,11 +8,12 @@
 //! these has gone.
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
-use sample::{By, LEDGER_PREFIX, PvId, Timestamp};
+use sample::{By, Keep, LEDGER_PREFIX, PvId, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -26,33 +27,47 @@ use crate::{
     week,
 };
 
+/// How long PVs are kept of which that is said one by one, and which they are.
+type Own = BTreeMap<Keep, Vec<PvId>>;
+
 /// Which rules have come to their end for a week.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Expired {
     /// That of PVs that no rule names.
     others: bool,
     rules: Vec<bool>,
+    /// What is said of single PVs, which goes before the rules: how long they are kept, and whether that is over.
+    own: BTreeMap<Keep, bool>,
 }
 
 impl Expired {
-    fn of(retention: &Retention, week: &str, now: Timestamp) -> Expired {
+    fn of(retention: &Retention, own: &Own, week: &str, now: Timestamp) -> Expired {
         let end = week::end(week);
         let over = |keep: Option<Duration>| keep.is_some_and(|keep| end.saturating_add(keep) <= now);
-        Expired { others: over(retention.keep), rules: retention.rules.iter().map(|rule| over(rule.keep)).collect() }
+        let own_over = |keep: &Keep| match keep {
+            Keep::Forever => (*keep, false),
+            Keep::For(time) => (*keep, over(Some(*time))),
+        };
+        Expired {
+            others: over(retention.keep),
+            rules: retention.rules.iter().map(|rule| over(rule.keep)).collect(),
+            own: own.keys().map(own_over).collect(),
+        }
     }
 
     fn is_none(&self) -> bool {
-        !self.others && !self.rules.contains(&true)
+        !self.others && !self.rules.contains(&true) && self.own.values().all(|over| !over)
     }
 
     fn is_all(&self) -> bool {
-        self.others && !self.rules.contains(&false)
+        self.others && !self.rules.contains(&false) && self.own.values().all(|over| *over)
     }
 
     /// Tells these rules and those of them that are over from all others; never 0.
-    fn number(&self, retention: &Retention) -> u64 {
+    fn number(&self, retention: &Retention, own: &Own) -> u64 {
         let rules = retention.rules.iter().zip(&self.rules).map(|(rule, over)| format!("{:?} {over}\n", rule.pvs));
-        let text: String = rules.chain([self.others.to_string()]).collect();
+        let own = own.iter().map(|(keep, pvs)| format!("{keep:?} {:?} {pvs:?}\n", self.own.get(keep)));
+        let text: String = rules.chain([self.others.to_string()]).chain(own).collect();
         xxh3_64(text.as_bytes()).max(1)
     }
 }
@@ -96,20 +111,21 @@ impl Engine {
     /// Takes away what one segment has too much, if there is one.
     pub(crate) fn expire(&self, now: Timestamp, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
         let retention = &self.config.retention;
-        if retention.keep.is_none() && retention.rules.iter().all(|rule| rule.keep.is_none()) {
+        let own = self.registry().keeps();
+        if retention.keep.is_none() && retention.rules.iter().all(|rule| rule.keep.is_none()) && own.is_empty() {
             return Ok(Compaction::Nothing);
         }
-        let mut of_week = (String::new(), Expired { others: false, rules: Vec::new() });
+        let mut of_week = (String::new(), Expired { others: false, rules: Vec::new(), own: BTreeMap::new() });
         for segment in self.snapshot().segments.iter() {
             let manifest = &segment.manifest;
             if of_week.0 != manifest.folder() {
-                of_week = (manifest.folder().to_owned(), Expired::of(retention, manifest.folder(), now));
+                of_week = (manifest.folder().to_owned(), Expired::of(retention, &own, manifest.folder(), now));
             }
             let expired = &of_week.1;
             if manifest.level < Level::Week || expired.is_none() || !self.places.reach(manifest) {
                 continue;
             }
-            let number = expired.number(retention);
+            let number = expired.number(retention, &own);
             if expired.is_all() {
                 return self.take_away(segment, Vec::new(), manifest.samples, now);
             }
@@ -176,6 +192,10 @@ impl Engine {
             return rule_of_own(rules, own.name.as_str()).map_or(expired.is_all(), |rule| expired.rules[rule]);
         }
         let Some(named) = self.named(pv) else { return self.registry().is_purged(pv) };
+        let keep = self.registry().entry(pv).and_then(|entry| entry.settings.rules().keep);
+        if let Some(keep) = keep {
+            return expired.own.get(&keep).copied().unwrap_or(false);
+        }
         let rule = rule_of(rules, named.name.as_str());
         rule.map_or(expired.others, |rule| expired.rules[rule])
     }
@@ -242,7 +262,8 @@ mod tests {
         let rules = vec![rule("A:KEEP", None), rule("A:*", day(7)), rule("A:B", day(1))];
         let retention = Retention { keep: day(30), rules };
         let at = |text| Timestamp::parse(text).unwrap();
-        let of = |now| Expired::of(&retention, "2026-W45", at(now));
+        let own = Own::new();
+        let of = |now| Expired::of(&retention, &own, "2026-W45", at(now));
         assert!(of("2026-11-09T23:59:59Z").is_none(), "the week ends with the 8th");
         let expired = of("2026-11-16T00:00:00Z");
         assert_eq!((expired.others, expired.rules.as_slice()), (false, [false, true, true].as_slice()));
@@ -250,6 +271,17 @@ mod tests {
         assert_eq!(rule_of(&retention.rules, "B"), None);
         let later = of("2027-11-16T00:00:00Z");
         assert!(later.others && !later.is_all(), "one is kept for ever");
-        assert_ne!(later.number(&retention), expired.number(&retention));
+        let own = Own::from([(Keep::For(Duration::from_secs(86_400)), vec![PvId(1)]), (Keep::Forever, vec![PvId(2)])]);
+        let keep = Retention { keep: None, rules: Vec::new() };
+        let one = Expired::of(&keep, &own, "2026-W45", at("2026-11-10T00:00:00Z"));
+        assert_eq!(
+            one.own.values().copied().collect::<Vec<_>>(),
+            [false, true],
+            "what is said of a PV goes before rules"
+        );
+        assert!(!one.is_none() && !one.is_all());
+        let others = Own::from([(Keep::For(Duration::from_secs(86_400)), vec![PvId(3)])]);
+        assert_ne!(one.number(&keep, &own), one.number(&keep, &others), "a segment is looked at again for other PVs");
+        assert_ne!(later.number(&retention, &own), expired.number(&retention, &own));
     }
 }

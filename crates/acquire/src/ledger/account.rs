@@ -9,7 +9,8 @@ pub struct Account {
     pub received: u64,
     /// Samples that are in the store.
     pub stored: u64,
-    /// Updates that scanning passed over because a newer one came within the period.
+    /// Updates that were not to be sampled: a newer one came within the scan period, they lay within the dead band, or all groups of
+    /// the PV were disabled.
     pub skipped: u64,
     /// How many more updates wait for the end of their scan period at the end than at the beginning.
     pub waiting: i64,

@@ -7,6 +7,10 @@
 //!   close(key)        CLEAR_CHANNEL ─► CLEAR_CHANNEL                     its numbers may be used again
 //! ```
 //!
+//! Where a dead band is asked for, a second channel with the filter in its name is opened beside the first. When the server has
+//! opened it the values come by it, and the first goes on with changes of alarm only, which the filter may hold back; when the
+//! server refuses it nothing changes.
+//!
 //! A channel's number (`cid`) is its slot; its subscriptions are numbered twice that, and one more for the properties. A
 //! slot is used again only after the server's last word on it, so a late message never reaches a newcomer.
 //!
@@ -23,7 +27,7 @@ use std::{
 };
 
 use super::{
-    CharArrays, Monitor,
+    CharArrays, Mask, Monitor,
     dbr::{self, FieldType, Shape},
     search::Answer,
     wire::{self, Header, Malformed, Message, Wanted, command},
@@ -97,6 +101,17 @@ struct Channel {
     state: State,
     /// The last failure was told to the user, who does not want it with every update.
     complained: bool,
+    /// The other channel of a PV with a dead band.
+    beside: Option<Beside>,
+}
+
+/// How one of two channels of the same PV stands to the other, whose number it holds.
+#[derive(Clone, Copy)]
+enum Beside {
+    /// This is the PV's own channel, the other has the filter.
+    Filtered(u32),
+    /// This one has the filter.
+    Plain(u32),
 }
 
 #[derive(Clone, Copy)]
@@ -152,23 +167,34 @@ impl Circuit {
     /// Asks for a channel and its subscriptions.
     pub fn open(&mut self, key: Key, name: Arc<str>, monitor: Monitor) {
         self.close(key);
+        let channel = Channel { key, name, monitor, state: State::Creating, complained: false, beside: None };
+        let cid = self.create(channel);
+        self.by_key.insert(key, cid);
+    }
+
+    fn create(&mut self, channel: Channel) -> u32 {
         let cid = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
         });
-        wire::create_channel(&mut self.output, cid, &name);
+        wire::create_channel(&mut self.output, cid, &channel.name);
         self.creating += 1;
-        let channel = Channel { key, name, monitor, state: State::Creating, complained: false };
         if let Some(slot) = self.slots.get_mut(cid as usize) {
             *slot = Some(channel);
-            self.by_key.insert(key, cid);
         }
+        cid
     }
 
     /// Ends a channel; no event follows.
     pub fn close(&mut self, key: Key) {
         let Some(cid) = self.by_key.remove(&key) else { return };
+        self.clear(cid);
+    }
+
+    /// Gives a channel up, and the one with the filter beside it.
+    fn clear(&mut self, cid: u32) {
         let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
+        let beside = channel.beside.take();
         match channel.state {
             State::Creating => channel.state = State::Abandoned,
             State::Open { sid, .. } => {
@@ -176,6 +202,9 @@ impl Circuit {
                 wire::clear_channel(&mut self.output, sid, cid);
             }
             State::Abandoned | State::Closing => {}
+        }
+        if let Some(Beside::Filtered(other)) = beside {
+            self.clear(other);
         }
     }
 
@@ -228,7 +257,8 @@ impl Circuit {
 
     /// Ends the circuit for `reason`: every channel is told.
     pub fn abandon(&mut self, reason: &str, tell: &mut impl FnMut(Key, Event)) {
-        for channel in self.slots.drain(..).flatten() {
+        let own = |channel: &Channel| !matches!(channel.beside, Some(Beside::Plain(_)));
+        for channel in self.slots.drain(..).flatten().filter(own) {
             match channel.state {
                 State::Open { .. } => tell(channel.key, Event::Disconnected { reason: reason.to_owned() }),
                 State::Creating => tell(channel.key, Event::Refused { message: reason.to_owned() }),
@@ -242,7 +272,10 @@ impl Circuit {
 
     /// Tells every open channel that the server may have had no room to send.
     pub fn crowded(&self, duration: Duration, tell: &mut impl FnMut(Key, Event)) {
-        let open = self.slots.iter().flatten().filter(|channel| matches!(channel.state, State::Open { .. }));
+        let is_open = |channel: &&Channel| {
+            matches!(channel.state, State::Open { .. }) && !matches!(channel.beside, Some(Beside::Plain(_)))
+        };
+        let open = self.slots.iter().flatten().filter(is_open);
         open.for_each(|channel| tell(channel.key, Event::Crowded { duration }));
     }
 
@@ -346,6 +379,9 @@ impl Circuit {
                 return wire::clear_channel(&mut self.output, sid, cid);
             }
         }
+        if let Some(Beside::Plain(plain)) = channel.beside {
+            return self.take_filtered(cid, plain, header, tell);
+        }
         let Some(field) = FieldType::from_number(header.data_type) else {
             self.tally.protocol_errors += 1;
             let message = format!("{} offers the PV with the unknown type {}", self.server, header.data_type);
@@ -363,6 +399,49 @@ impl Circuit {
             Wanted { sid, id: cid << 1, data_type: field.time(), count: if by_length { 0 } else { header.count } };
         wire::event_add(&mut self.output, values, mask);
         self.undescribed.push(cid);
+        self.ask_for_filter(cid);
+    }
+
+    /// Opens a second channel, with the dead band that the user wants, beside one that is open.
+    fn ask_for_filter(&mut self, cid: u32) {
+        let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
+        let State::Open { field, shape: Shape::Scalar, .. } = channel.state else { return };
+        let Some(name) = channel.monitor.deadband.and_then(|deadband| deadband.name(&channel.name)) else { return };
+        if matches!(field, FieldType::String | FieldType::Enum) {
+            return;
+        }
+        let beside = Some(Beside::Plain(cid));
+        let (key, monitor, state) = (channel.key, channel.monitor, State::Creating);
+        let other = self.create(Channel { key, name: name.into(), monitor, state, complained: true, beside });
+        if let Some(channel) = channel_mut(&mut self.slots, cid) {
+            channel.beside = Some(Beside::Filtered(other));
+        }
+    }
+
+    /// The server has opened a channel with a filter: it takes the place of the plain one for values.
+    fn take_filtered(&mut self, cid: u32, plain: u32, header: &Header, tell: &mut impl FnMut(Key, Event)) {
+        let sid = header.parameter2;
+        let values = match channel_mut(&mut self.slots, plain) {
+            Some(Channel { state: State::Open { sid, field, element_count, .. }, .. }) => {
+                (*sid, *field, *element_count)
+            }
+            _ => {
+                if let Some(channel) = channel_mut(&mut self.slots, cid) {
+                    channel.state = State::Closing;
+                }
+                return wire::clear_channel(&mut self.output, sid, cid);
+            }
+        };
+        let (plain_sid, field, element_count) = values;
+        let count = if self.server_version >= 13 { 0 } else { 1 };
+        let wanted = |sid, cid: u32| Wanted { sid, id: cid << 1, data_type: field.time(), count };
+        let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
+        channel.state = State::Open { sid, field, shape: Shape::Scalar, element_count };
+        let (key, mask) = (channel.key, channel.monitor.mask.bits());
+        wire::event_add(&mut self.output, wanted(sid, cid), mask);
+        wire::event_cancel(&mut self.output, wanted(plain_sid, plain));
+        wire::event_add(&mut self.output, wanted(plain_sid, plain), Mask::ALARM.bits());
+        tell(key, Event::Filtered);
     }
 
     /// Subscribes to the properties of new channels, once all channels have been created or some have waited too long.
@@ -418,11 +497,30 @@ impl Circuit {
     /// The server has given up the channel: its slot is free at once.
     fn orphan(&mut self, cid: u32, event: Event, tell: &mut impl FnMut(Key, Event)) {
         let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
-        if let State::Creating | State::Open { .. } = channel.state {
-            let key = channel.key;
-            self.by_key.remove(&key);
-            self.orphans.push(key);
-            tell(key, event);
+        match (channel.state, channel.beside) {
+            // The server does not know the filter: the plain channel has all updates.
+            (State::Creating, Some(Beside::Plain(plain))) => {
+                if let Some(plain) = channel_mut(&mut self.slots, plain) {
+                    plain.beside = None;
+                }
+            }
+            (State::Creating | State::Open { .. }, beside) => {
+                let key = channel.key;
+                self.by_key.remove(&key);
+                self.orphans.push(key);
+                match beside {
+                    Some(Beside::Filtered(other)) => self.clear(other),
+                    Some(Beside::Plain(plain)) => {
+                        if let Some(plain) = channel_mut(&mut self.slots, plain) {
+                            plain.beside = None;
+                        }
+                        self.clear(plain);
+                    }
+                    None => {}
+                }
+                tell(key, event);
+            }
+            (State::Abandoned | State::Closing, _) => {}
         }
         self.release(cid);
     }

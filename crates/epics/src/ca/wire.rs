@@ -27,6 +27,7 @@ pub const ECA_NORMAL: u32 = 1;
 pub mod command {
     pub const VERSION: u16 = 0;
     pub const EVENT_ADD: u16 = 1;
+    pub const EVENT_CANCEL: u16 = 2;
     pub const SEARCH: u16 = 6;
     pub const ERROR: u16 = 11;
     pub const CLEAR_CHANNEL: u16 = 12;
@@ -280,6 +281,11 @@ pub fn event_add(out: &mut Vec<u8>, wanted: Wanted, mask: u16) {
     let [high, low] = mask.to_be_bytes();
     // Three floats of a dead band that no server ever used, the mask, padding.
     put_message(out, wanted.header(command::EVENT_ADD), &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, high, low, 0, 0]);
+}
+
+/// Ends a subscription; the server answers with an update without content.
+pub fn event_cancel(out: &mut Vec<u8>, wanted: Wanted) {
+    put_message(out, wanted.header(command::EVENT_CANCEL), &[]);
 }
 
 /// Reads once.

@@ -1,11 +1,16 @@
 //! `/api/v1/pvs`: which PVs there are, how each fares, and the commands over them.
 
+use std::time::Duration;
+
 use acquire::{AddRequest, Added, Change, Connection, Status, Wishes};
-use sample::{Method, Protocol, PvEntry, PvName, PvState, TimeRange, Timestamp, Value};
+use sample::{
+    Changes, Deadband, FieldName, Keep, Method, Pipeline, Protocol, PvEntry, PvName, PvState, RateCap, RuleError,
+    RuleName, TimeRange, Timestamp, Value,
+};
 use serde::Deserialize;
 use serde_json::{Map, json};
 
-use super::status::counters;
+use super::{policies::sampling, status::counters};
 use crate::{
     answer::{Answer, json},
     app::now,
@@ -72,6 +77,8 @@ pub(crate) fn show(call: &Call) -> Answer {
                 .into(),
         ),
         ("refusal".to_owned(), status.refusal.into()),
+        ("sampling".to_owned(), sampling(&entry.settings, status.deadband_at_server)),
+        ("disabled".to_owned(), status.disabled.into()),
     ]);
     if object["type"] == "structure" {
         let fields = reader.fields(entry.id, Timestamp::MAX)?;
@@ -139,6 +146,8 @@ fn status(call: &Call, entry: &PvEntry) -> Status {
         last_sample: None,
         server: None,
         refusal: None,
+        disabled: false,
+        deadband_at_server: None,
     })
 }
 
@@ -152,7 +161,36 @@ struct AddBody {
 #[serde(untagged)]
 enum Wanted {
     Address(String),
-    Settings { name: String, method: Option<String>, period: Option<f64>, protocol: Option<String> },
+    Settings(Box<Asked>),
+}
+
+/// What is asked for a PV. What is left out comes from a policy.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Asked {
+    pub(crate) name: String,
+    pub(crate) method: Option<String>,
+    pub(crate) period: Option<f64>,
+    pub(crate) protocol: Option<String>,
+    pub(crate) policy: Option<String>,
+    pub(crate) deadband: Option<Loose>,
+    /// Samples per second.
+    pub(crate) rate_cap: Option<f64>,
+    pub(crate) burst: Option<u32>,
+    pub(crate) changes: Option<String>,
+    pub(crate) pipeline: Option<bool>,
+    pub(crate) fields: Option<Vec<String>>,
+    pub(crate) groups: Option<Vec<String>>,
+    /// 0 is for ever.
+    pub(crate) keep_seconds: Option<u64>,
+}
+
+/// A number, or a text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Loose {
+    Number(f64),
+    Text(String),
 }
 
 /// `POST /pvs`
@@ -165,7 +203,8 @@ pub(crate) fn add(call: &Call) -> Answer {
         let message = format!("{} PVs in one request, at most {ADD_MAX} are possible", body.pvs.len());
         return Err(Refusal::new(Code::TooLarge, message));
     }
-    let judged: Vec<(String, Result<AddRequest, Refusal>)> = body.pvs.into_iter().map(judge).collect();
+    let judged: Vec<(String, Result<AddRequest, Refusal>)> =
+        body.pvs.into_iter().map(|wanted| judge(call, wanted)).collect();
     let granted = judged.iter().filter_map(|(_, judgement)| judgement.as_ref().ok().cloned()).collect();
     let mut added = call.app.control.add(granted)?.into_iter();
     let rows: Vec<serde_json::Value> = judged
@@ -188,45 +227,94 @@ pub(crate) fn added_name(added: Added) -> &'static str {
 }
 
 /// The request that acquisition understands, with the name as it was given.
-fn judge(wanted: Wanted) -> (String, Result<AddRequest, Refusal>) {
-    match wanted {
-        Wanted::Address(name) => {
-            let request = request(&name, None, None, None);
-            (name, request)
-        }
-        Wanted::Settings { name, method, period, protocol } => {
-            let request = request(&name, protocol.as_deref(), method.as_deref(), period);
-            (name, request)
-        }
-    }
+fn judge(call: &Call, wanted: Wanted) -> (String, Result<AddRequest, Refusal>) {
+    let asked = match wanted {
+        Wanted::Address(name) => Asked { name, ..Asked::default() },
+        Wanted::Settings(asked) => *asked,
+    };
+    let request = request(call, &asked);
+    (asked.name, request)
 }
 
 /// Checks what a client asks for. A period alone means scanning.
-pub(crate) fn request(
-    address: &str,
-    protocol: Option<&str>,
-    method: Option<&str>,
-    period: Option<f64>,
-) -> Result<AddRequest, Refusal> {
-    let refused = |message: String| Refusal::new(Code::BadRequest, message);
-    let (prefixed, name) = PvName::parse(address)?;
-    let named = protocol.map(|name| {
+pub(crate) fn request(call: &Call, asked: &Asked) -> Result<AddRequest, Refusal> {
+    let (prefixed, name) = PvName::parse(&asked.name)?;
+    let known = |name: &&String| call.app.control.policies().named(name).is_some();
+    let policy = match &asked.policy {
+        None => None,
+        policy => Some(policy.as_ref().filter(known).ok_or_else(|| {
+            refused(format!("no policy is called {:?}", policy.as_deref().unwrap_or_default()))
+                .hint("GET /api/v1/policies lists them")
+        })?),
+    };
+    let policy = policy.map(|name| RuleName::new(name)).transpose().map_err(wrong)?;
+    let wishes = wishes(asked)?;
+    let wishes = Wishes { protocol: prefixed.or(wishes.protocol), ..wishes };
+    Ok(AddRequest { name, policy, wishes })
+}
+
+fn refused(message: String) -> Refusal {
+    Refusal::new(Code::BadRequest, message)
+}
+
+fn wrong(error: RuleError) -> Refusal {
+    refused(error.to_string())
+}
+
+fn wishes(asked: &Asked) -> Result<Wishes, Refusal> {
+    let protocol = asked.protocol.as_ref().map(|name| {
         Protocol::from_name(name).ok_or_else(|| refused(format!("protocol is {name:?}, expected ca or pva")))
     });
-    let method = match (method, period) {
-        (None, None) => None,
-        (Some("monitor"), _) => Some(Method::Monitor),
+    let deadband = asked.deadband.as_ref().map(|deadband| match deadband {
+        Loose::Number(width) => Deadband::absolute(*width),
+        Loose::Text(text) => Deadband::parse(text),
+    });
+    let changes = asked.changes.as_ref().map(|name| {
+        let expected = "expected archive, value or any";
+        Changes::from_name(name).ok_or_else(|| refused(format!("changes is {name:?}, {expected}")))
+    });
+    let fields = asked.fields.as_ref().map(|names| names.iter().map(|name| FieldName::new(name)).collect());
+    let groups = asked.groups.as_ref().map(|names| names.iter().map(|name| RuleName::new(name)).collect());
+    Ok(Wishes {
+        protocol: protocol.transpose()?,
+        method: method(asked.method.as_deref(), asked.period)?,
+        deadband: deadband.transpose().map_err(wrong)?,
+        rate_cap: rate_cap(asked)?,
+        changes: changes.transpose()?,
+        pipeline: asked.pipeline.map(|is_on| if is_on { Pipeline::On } else { Pipeline::Off }),
+        fields: fields.transpose().map_err(wrong)?,
+        groups: groups.transpose().map_err(wrong)?,
+        keep: asked.keep_seconds.map(|seconds| match seconds {
+            0 => Keep::Forever,
+            seconds => Keep::For(Duration::from_secs(seconds)),
+        }),
+    })
+}
+
+/// Without a burst it is what comes in a second, and at least one.
+fn rate_cap(asked: &Asked) -> Result<Option<RateCap>, Refusal> {
+    match (asked.rate_cap, asked.burst) {
+        (None, None) => Ok(None),
+        (Some(rate), burst) => {
+            RateCap::new(rate, burst.unwrap_or(rate.clamp(1.0, 1e6) as u32)).map(Some).map_err(wrong)
+        }
+        (None, Some(_)) => Err(refused("a burst needs a rate_cap, in samples per second".to_owned())),
+    }
+}
+
+fn method(method: Option<&str>, period: Option<f64>) -> Result<Option<Method>, Refusal> {
+    match (method, period) {
+        (None, None) => Ok(None),
+        (Some("monitor"), _) => Ok(Some(Method::Monitor)),
         (Some("scan") | None, Some(period)) if (PERIOD_MIN..=PERIOD_MAX).contains(&period) => {
-            Some(Method::Scan { period: std::time::Duration::from_secs_f64(period) })
+            Ok(Some(Method::Scan { period: Duration::from_secs_f64(period) }))
         }
         (Some("scan") | None, Some(period)) => {
-            return Err(refused(format!("period is {period}, expected {PERIOD_MIN} to {PERIOD_MAX} seconds")));
+            Err(refused(format!("period is {period}, expected {PERIOD_MIN} to {PERIOD_MAX} seconds")))
         }
-        (Some("scan"), None) => return Err(refused("scanning needs a period in seconds".to_owned())),
-        (Some(other), _) => return Err(refused(format!("method is {other:?}, expected monitor or scan"))),
-    };
-    let wishes = Wishes { protocol: prefixed.or(named.transpose()?), method, ..Wishes::default() };
-    Ok(AddRequest { wishes, ..AddRequest::new(name) })
+        (Some("scan"), None) => Err(refused("scanning needs a period in seconds".to_owned())),
+        (Some(other), _) => Err(refused(format!("method is {other:?}, expected monitor or scan"))),
+    }
 }
 
 /// `POST /pvs/{pv}/pause`

@@ -49,14 +49,15 @@ impl Switch {
 }
 
 impl TypeInfo {
-    fn request(self) -> (String, bool, Result<AddRequest, Refusal>) {
+    fn request(self, call: &Call) -> (String, bool, Result<AddRequest, Refusal>) {
         let prefix = if self.use_pv_access.is_on() { "pva://" } else { "ca://" };
         let wanted = Wanted {
             pv: format!("{prefix}{}", self.pv_name),
             samplingperiod: self.sampling_period,
             samplingmethod: self.sampling_method,
+            policy: None,
         };
-        (self.pv_name, self.paused.is_on(), judge(&wanted).1)
+        (self.pv_name, self.paused.is_on(), judge(call, &wanted).1)
     }
 }
 
@@ -83,7 +84,7 @@ pub(crate) fn import(call: &Call) -> Answer {
     let mut requests = Vec::with_capacity(infos.len());
     let mut are_paused = Vec::with_capacity(infos.len());
     for info in infos {
-        let (name, is_paused, request) = info.request();
+        let (name, is_paused, request) = info.request(call);
         let request = request.map_err(|refusal| {
             Refusal::new(Code::BadRequest, format!("{name} cannot be taken: {}", refusal.message()))
         })?;
@@ -116,7 +117,7 @@ pub(crate) fn put_type_info(call: &Call) -> Answer {
         let refusal = Refusal::new(Code::Conflict, format!("PV {name} {objection}"));
         return Err(refusal.hint(format!("{permission}=true allows it all the same")));
     }
-    let (_, is_paused, request) = info.request();
+    let (_, is_paused, request) = info.request(call);
     let added = call.app.control.add(vec![request?])?;
     let Some((entry, _)) = added.first() else {
         return Err(Refusal::new(Code::Internal, format!("{name} was taken and is not there")));

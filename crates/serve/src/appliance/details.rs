@@ -2,7 +2,9 @@
 //! out, rather than filled with a number that means nothing.
 
 use acquire::{Connection, Status};
-use sample::{Element, Limits, Metadata, Method, Protocol, PvEntry, PvState, Shape, TimeRange, Timestamp, ValueType};
+use sample::{
+    Element, FieldName, Limits, Metadata, Method, Protocol, PvEntry, PvState, Shape, TimeRange, Timestamp, ValueType,
+};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -68,6 +70,10 @@ pub(super) fn type_info_of(call: &Call, entry: &PvEntry, metadata: &Metadata) ->
     put("paused", (entry.settings.state == PvState::Paused).to_string());
     put("samplingMethod", method_name(entry.settings.method).to_owned());
     put("samplingPeriod", format!("{:?}", period_seconds(entry.settings.method)));
+    let rules = entry.settings.rules();
+    if let Some(policy) = &rules.origin.policy {
+        put("policyName", policy.to_string());
+    }
     put("usePVAccess", (entry.settings.protocol == Protocol::Pva).to_string());
     if let Some(server) = call.app.control.status(entry.id).and_then(|status| status.server) {
         put("hostName", server.ip().to_string());
@@ -97,6 +103,10 @@ pub(super) fn type_info_of(call: &Call, entry: &PvEntry, metadata: &Metadata) ->
             put(&format!("upper{name}"), java_double(limits.high));
         }
     }
+    let fields: Vec<&str> = rules.fields.iter().map(FieldName::as_str).collect();
+    if !fields.is_empty() {
+        info.insert("archiveFields".to_owned(), fields.into());
+    }
     info
 }
 
@@ -106,7 +116,7 @@ pub(crate) fn details(call: &Call) -> Answer {
     let metadata = metadata(call, &entry)?;
     let status = call.app.control.status(entry.id);
     let last = last_sample(call, &entry, status.as_ref());
-    let settings = entry.settings;
+    let settings = &entry.settings;
     let mut rows = vec![
         row("mgmt", "PV Name", entry.name.to_string()),
         row("mgmt", "Instance archiving PV", IDENTITY.to_owned()),
@@ -116,6 +126,12 @@ pub(crate) fn details(call: &Call) -> Answer {
         row("mgmt", "Sampling period:", format!("{:?}", period_seconds(settings.method))),
         row("mgmt", "Are we using PVAccess?", yes_or_no(settings.protocol == Protocol::Pva)),
     ];
+    let rules = settings.rules();
+    rows.extend(rules.origin.policy.as_ref().map(|policy| row("mgmt", "Policy name:", policy.to_string())));
+    if !rules.fields.is_empty() {
+        let fields: Vec<&str> = rules.fields.iter().map(FieldName::as_str).collect();
+        rows.push(row("mgmt", "Archive Fields", fields.join(",")));
+    }
     if let Some(value_type) = metadata.value_type {
         rows.push(row("mgmt", "Archiver DBR type (from typeinfo):", dbr_type(value_type)));
         rows.push(row("mgmt", "Is this a scalar:", yes_or_no(value_type.shape == Shape::Scalar)));

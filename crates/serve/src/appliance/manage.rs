@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     answer::{Answer, json},
-    api::pvs::request,
+    api::pvs::{Asked, request},
     call::Call,
     names::{Pattern, is_glob},
     refusal::{Code, Refusal},
@@ -65,6 +65,7 @@ pub(super) struct Wanted {
     pub(super) pv: String,
     pub(super) samplingperiod: Option<Loose>,
     pub(super) samplingmethod: Option<String>,
+    pub(super) policy: Option<String>,
 }
 
 /// A number, or a text that holds one: clients send either.
@@ -84,10 +85,10 @@ impl Loose {
     }
 }
 
-/// `GET` and `POST /mgmt/bpl/archivePV`. Policies, controlling PVs and appliances are not known here; the PV is archived. All
-/// PVs of a request are added at once, because the catalogue is synced for each addition.
+/// `GET` and `POST /mgmt/bpl/archivePV`. Controlling PVs and appliances are not known here; the PV is archived. All PVs of a request are added at once, because the catalogue is synced for each addition.
 pub(crate) fn archive(call: &Call) -> Answer {
-    let judged: Vec<(String, Result<AddRequest, Refusal>)> = wanted(call)?.iter().map(judge).collect();
+    let judged: Vec<(String, Result<AddRequest, Refusal>)> =
+        wanted(call)?.iter().map(|wanted| judge(call, wanted)).collect();
     let granted = judged.iter().filter_map(|(_, judgement)| judgement.as_ref().ok().cloned()).collect();
     let mut added = call.app.control.add(granted)?.into_iter();
     let rows: Vec<Value> = judged
@@ -104,7 +105,7 @@ pub(crate) fn archive(call: &Call) -> Answer {
 }
 
 /// The name as it was given, and the request that acquisition understands.
-pub(super) fn judge(wanted: &Wanted) -> (String, Result<AddRequest, Refusal>) {
+pub(super) fn judge(call: &Call, wanted: &Wanted) -> (String, Result<AddRequest, Refusal>) {
     let name = wanted.pv.trim();
     let method = wanted.samplingmethod.as_deref().map(str::to_ascii_lowercase);
     // The Appliance gives monitors a period too, for its buffers; here a monitor takes every update.
@@ -112,7 +113,9 @@ pub(super) fn judge(wanted: &Wanted) -> (String, Result<AddRequest, Refusal>) {
         Some("scan") => wanted.samplingperiod.as_ref().and_then(Loose::number).or(Some(1.0)),
         _ => None,
     };
-    (name.to_owned(), request(name, None, method.as_deref(), period))
+    let policy = wanted.policy.clone().filter(|policy| !policy.is_empty());
+    let asked = Asked { name: name.to_owned(), method, period, policy, ..Asked::default() };
+    (name.to_owned(), request(call, &asked))
 }
 
 /// The PVs of a request: JSON objects, or a list of names with settings that hold for all of them.
@@ -126,8 +129,13 @@ fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
     let names = names_in(call)?.into_iter();
     let method = get("samplingmethod");
     let period = get("samplingperiod");
-    let wanted =
-        names.map(|pv| Wanted { pv, samplingmethod: method.clone(), samplingperiod: period.clone().map(Loose::Text) });
+    let policy = get("policy");
+    let wanted = names.map(|pv| Wanted {
+        pv,
+        samplingmethod: method.clone(),
+        samplingperiod: period.clone().map(Loose::Text),
+        policy: policy.clone(),
+    });
     Ok(wanted.collect())
 }
 
@@ -212,8 +220,9 @@ pub(crate) fn change(call: &Call) -> Answer {
         pv: entry.name.to_string(),
         samplingperiod: Some(Loose::Number(period.unwrap_or(period_seconds(entry.settings.method)))),
         samplingmethod: Some(call.query.get("samplingmethod").unwrap_or(present).to_owned()),
+        policy: None,
     };
-    let (name, request) = judge(&wanted);
+    let (name, request) = judge(call, &wanted);
     call.app.control.add(vec![request?])?;
     json(&json!({ "status": "ok", "desc": format!("Successfully changed the archival parameters for {name}") }))
 }

@@ -1,0 +1,140 @@
+//! `/api/v1/policies`: how PVs are archived by their names, and what applying the file's policies anew would change.
+
+use acquire::{Manual, Plan, Planned, Policies, Policy, Wishes};
+use sample::{Changes, FieldName, Keep, Method, Pipeline, PvSettings, RateCap, RuleName};
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{Answer, json},
+    call::Call,
+    refusal::{Code, Refusal},
+};
+
+const LIMIT_DEFAULT: usize = 100;
+const LIMIT_MAX: usize = 100_000;
+
+/// `GET /policies`: those by which PVs are added now.
+pub(crate) fn list(call: &Call) -> Answer {
+    let policies = call.app.control.policies();
+    let plan = call.app.control.plan(&policies, Manual::Include);
+    let row = |policy: &Policy| {
+        json!({
+            "name": policy.name.as_str(),
+            "match": policy.fits.iter().map(|fits| fits.as_str()).collect::<Vec<_>>(),
+            "settings": wishes_text(&policy.wishes),
+            "pvs": plan.policies.get(policy.name.as_str()).map_or(0, |reach| reach.pvs),
+        })
+    };
+    json(&json!({ "policies": policies.iter().map(row).collect::<Vec<_>>() }))
+}
+
+/// `POST /policies/plan`
+pub(crate) fn plan(call: &Call) -> Answer {
+    let plan = call.app.control.plan(&of_file(call)?, manual(call));
+    answer(call, &plan)
+}
+
+/// `POST /policies/apply`
+pub(crate) fn apply(call: &Call) -> Answer {
+    let plan = call.app.control.apply(&of_file(call)?, manual(call), &call.by())?;
+    answer(call, &plan)
+}
+
+/// The policies of the config file as it is now.
+fn of_file(call: &Call) -> Result<Policies, Refusal> {
+    call.app.config.policies.read().map_err(|wrong| Refusal::new(Code::BadRequest, wrong))
+}
+
+fn manual(call: &Call) -> Manual {
+    if call.query.switch("include_manual") { Manual::Include } else { Manual::Leave }
+}
+
+fn answer(call: &Call, plan: &Plan) -> Answer {
+    let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
+    let policies = plan.policies.iter().map(|(name, reach)| {
+        let name = (!name.is_empty()).then_some(name);
+        json!({ "name": name, "pvs": reach.pvs, "changes": reach.changes })
+    });
+    json(&json!({
+        "total": plan.changes.len(),
+        "by_hand": plan.by_hand,
+        "policies": policies.collect::<Vec<_>>(),
+        "changes": plan.changes.iter().take(limit).map(planned).collect::<Vec<_>>(),
+    }))
+}
+
+fn planned(planned: &Planned) -> Value {
+    json!({
+        "name": planned.entry.name.as_str(),
+        "policy": planned.to.rules().origin.policy.as_ref().map(RuleName::as_str),
+        "from": settings_text(&planned.entry.settings),
+        "to": settings_text(&planned.to),
+    })
+}
+
+/// All that settings say, as text to be compared: what differs is what changes.
+pub(crate) fn settings_text(settings: &PvSettings) -> String {
+    let rules = settings.rules();
+    let policy = rules.origin.policy.as_ref().map(|policy| format!("by {policy}"));
+    let wishes = Wishes {
+        protocol: Some(settings.protocol),
+        method: Some(settings.method),
+        deadband: rules.deadband,
+        rate_cap: rules.rate_cap,
+        changes: (rules.changes != Changes::default()).then_some(rules.changes),
+        pipeline: (rules.pipeline != Pipeline::default()).then_some(rules.pipeline),
+        fields: (!rules.fields.is_empty()).then(|| rules.fields.clone()),
+        groups: (!rules.groups.is_empty()).then(|| rules.groups.clone()),
+        keep: rules.keep,
+    };
+    let text = wishes_text(&wishes);
+    policy.map_or_else(|| text.clone(), |policy| format!("{text}, {policy}"))
+}
+
+fn wishes_text(wishes: &Wishes) -> String {
+    let parts = [
+        wishes.protocol.map(|protocol| protocol.name().to_owned()),
+        wishes.method.map(|method| match method {
+            Method::Monitor => "monitor".to_owned(),
+            Method::Scan { period } => format!("scan {}s", period.as_secs_f64()),
+        }),
+        wishes.deadband.map(|deadband| format!("deadband {deadband}")),
+        wishes.rate_cap.map(|cap| format!("at most {}/s, {} at once", cap.per_second(), cap.burst())),
+        wishes.changes.map(|changes| format!("changes {}", changes.name())),
+        wishes.pipeline.map(|pipeline| format!("pipeline {}", if pipeline == Pipeline::On { "on" } else { "off" })),
+        wishes
+            .fields
+            .as_ref()
+            .map(|fields| format!("fields {}", fields.iter().map(FieldName::as_str).collect::<Vec<_>>().join(" "))),
+        wishes
+            .groups
+            .as_ref()
+            .map(|groups| format!("groups {}", groups.iter().map(RuleName::as_str).collect::<Vec<_>>().join(" "))),
+        wishes.keep.map(|keep| match keep {
+            Keep::Forever => "kept for ever".to_owned(),
+            Keep::For(time) => format!("kept for {} days", time.as_secs_f64() / 86_400.0),
+        }),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What is asked of the sampling of a PV, member by member.
+pub(crate) fn sampling(settings: &PvSettings, deadband_at_server: Option<bool>) -> Value {
+    let rules = settings.rules();
+    json!({
+        "policy": rules.origin.policy.as_ref().map(RuleName::as_str),
+        "by_hand": rules.origin.sampling_by_hand,
+        "deadband": rules.deadband.map(|deadband| deadband.to_string()),
+        "deadband_at": deadband_at_server.map(|at_server| if at_server { "server" } else { "archiver" }),
+        "rate_cap": rules.rate_cap.map(|cap: RateCap| json!({ "per_second": cap.per_second(), "burst": cap.burst() })),
+        "changes": rules.changes.name(),
+        "pipeline": rules.pipeline == Pipeline::On,
+        "fields": rules.fields.iter().map(FieldName::as_str).collect::<Vec<_>>(),
+        "groups": rules.groups.iter().map(RuleName::as_str).collect::<Vec<_>>(),
+        "keep_seconds": rules.keep.and_then(|keep| match keep {
+            Keep::Forever => None,
+            Keep::For(time) => Some(time.as_secs()),
+        }),
+        "is_field": rules.is_field,
+    })
+}
