@@ -7,13 +7,14 @@ use std::{
     time::Duration,
 };
 
+use acquire::Policies;
 use epics::addr::{self, AddrError};
-use sample::Protocol;
+use sample::{Group, Protocol};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::{
     cli::{LogFormat, Run},
-    policies::{GroupTable, PolicyTables},
+    policies::{self, GroupTables, Mistake, PolicyTables},
 };
 
 /// All that the program needs to run.
@@ -31,6 +32,7 @@ pub(crate) struct Config {
 pub(crate) enum ConfigError {
     Unreadable { file: PathBuf, source: io::Error },
     Broken { file: PathBuf, source: Box<toml::de::Error> },
+    Table { file: PathBuf, line: usize, wrong: String },
     Address(AddrError),
     Listen { text: String },
     Storage { name: String, wrong: &'static str },
@@ -44,6 +46,9 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Broken { file, source } => {
                 write!(f, "the config file {} is not right: {source}", file.display())
+            }
+            ConfigError::Table { file, line, wrong } => {
+                write!(f, "the config file {} is not right at line {line}: {wrong}", file.display())
             }
             ConfigError::Address(error) => write!(f, "{error}"),
             ConfigError::Storage { name, wrong } => {
@@ -95,7 +100,7 @@ struct File {
     /// How PVs are archived by their names; the first that fits decides.
     policy: PolicyTables,
     /// PVs that are recorded only while others say so.
-    group: Vec<GroupTable>,
+    group: GroupTables,
     /// Channel Access: how PVs are searched. Replaces the EPICS_CA_* variables.
     ca: Ca,
     /// pvAccess: how PVs are searched. Replaces the EPICS_PVA_* variables.
@@ -118,7 +123,7 @@ impl Default for File {
             storage: Vec::new(),
             retention: Retention::default(),
             old_archive: Vec::new(),
-            policy: PolicyTables::default(),
+            policy: Vec::new(),
             group: Vec::new(),
             ca: Ca::default(),
             pva: Pva::default(),
@@ -220,8 +225,8 @@ struct Pva {
 impl Config {
     /// Reads the file, if there is one, and lets the command line have the last word. `env` looks up a variable.
     pub(crate) fn load(options: &Run, env: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigError> {
-        let file = match &options.config {
-            None => File::default(),
+        let (file, policies, groups) = match &options.config {
+            None => (File::default(), Policies::default(), Vec::new()),
             Some(path) => File::read(path)?,
         };
         let listen = match &options.listen {
@@ -247,8 +252,8 @@ impl Config {
             acquire: acquire::Config {
                 default_protocol: file.default_protocol.0,
                 queue_bytes_max: file.queue_megabytes_max.bytes(),
-                policies: file.policy.0,
-                groups: file.group.into_iter().map(|table| table.0).collect(),
+                policies,
+                groups,
                 ca: file.ca.over(epics::ca::Config::from_env(&env)?)?,
                 pva: file.pva.over(epics::pva::Config::from_env(&env)?)?,
             },
@@ -258,18 +263,27 @@ impl Config {
 }
 
 impl File {
-    fn read(path: &Path) -> Result<File, ConfigError> {
+    /// The file with what its tables of policies and groups say.
+    fn read(path: &Path) -> Result<(File, Policies, Vec<Group>), ConfigError> {
         let text =
             fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { file: path.to_owned(), source })?;
-        toml::from_str(&text).map_err(|source| ConfigError::Broken { file: path.to_owned(), source: Box::new(source) })
+        let file: File = toml::from_str(&text)
+            .map_err(|source| ConfigError::Broken { file: path.to_owned(), source: Box::new(source) })?;
+        let mistake = |Mistake { offset, wrong }| {
+            let line = text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1;
+            ConfigError::Table { file: path.to_owned(), line, wrong }
+        };
+        let policies = policies::policies(&file.policy).map_err(mistake)?;
+        let groups = policies::groups(&file.group).map_err(mistake)?;
+        Ok((file, policies, groups))
     }
 }
 
 /// Reads the policies of the file as they are when they are asked for.
 fn policies_of(path: Option<PathBuf>) -> serve::PolicySource {
     serve::PolicySource::new(move || match &path {
-        None => Ok(acquire::Policies::default()),
-        Some(path) => File::read(path).map(|file| file.policy.0).map_err(|error| error.to_string()),
+        None => Ok(Policies::default()),
+        Some(path) => File::read(path).map(|(_, policies, _)| policies).map_err(|error| error.to_string()),
     })
 }
 

@@ -6,7 +6,8 @@ use acquire::{Fits, Policies, Policy, Wishes};
 use sample::{
     Changes, Deadband, FieldName, Group, Keep, Method, Pipeline, Protocol, PvName, RateCap, RuleName, Sense, Switch,
 };
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::Deserialize;
+use toml::Spanned;
 
 use crate::config::parse_span;
 
@@ -15,18 +16,25 @@ const PERIOD_MIN: Duration = Duration::from_millis(10);
 /// The longest.
 const PERIOD_MAX: Duration = Duration::from_secs(86_400);
 
-/// One policy, checked.
-#[derive(Clone, Debug)]
-pub(crate) struct PolicyTable(Policy);
+/// The policies as they are written, each with its place in the file.
+pub(crate) type PolicyTables = Vec<Spanned<PolicyFile>>;
 
-/// One group, checked.
-#[derive(Clone, Debug)]
-pub(crate) struct GroupTable(pub(crate) Group);
+/// The groups as they are written.
+pub(crate) type GroupTables = Vec<Spanned<GroupFile>>;
+
+/// A table that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mistake {
+    /// Where it begins, in bytes.
+    pub(crate) offset: usize,
+    /// Which, and why.
+    pub(crate) wrong: String,
+}
 
 /// A policy as it is written.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PolicyFile {
+pub(crate) struct PolicyFile {
     /// Letters, digits and `_.:-`; must be unique.
     name: String,
     /// Globs with `*` and `?`, or regular expressions behind a `~`; one of them must fit the whole name.
@@ -50,30 +58,30 @@ struct PolicyFile {
     keep: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum OneOrMore {
     One(String),
     More(Vec<String>),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum NumberOrText {
     Number(f64),
     Text(String),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum CapFile {
     Rate(NumberOrText),
     Burst { rate: NumberOrText, burst: u32 },
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct GroupFile {
+pub(crate) struct GroupFile {
     name: String,
     /// PVs: the group is enabled while their values are not zero.
     #[serde(default)]
@@ -83,32 +91,34 @@ struct GroupFile {
     disabled_by: Vec<String>,
 }
 
-impl<'de> Deserialize<'de> for PolicyTable {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PolicyTable, D::Error> {
-        let file = PolicyFile::deserialize(deserializer)?;
+/// The policies, if each of them can be and no two have the same name.
+pub(crate) fn policies(tables: &[Spanned<PolicyFile>]) -> Result<Policies, Mistake> {
+    let mut policies = Policies::default();
+    let mut all = Vec::with_capacity(tables.len());
+    for table in tables {
+        let file = table.get_ref().clone();
+        let mistake = |wrong| Mistake { offset: table.span().start, wrong };
         let name = file.name.clone();
-        file.checked().map(PolicyTable).map_err(|wrong| D::Error::custom(format!("the policy {name:?}: {wrong}")))
+        all.push(file.checked().map_err(|wrong| mistake(format!("the policy {name:?}: {wrong}")))?);
+        policies = Policies::new(all.clone()).map_err(|error| mistake(error.to_string()))?;
     }
+    Ok(policies)
 }
 
-impl<'de> Deserialize<'de> for GroupTable {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<GroupTable, D::Error> {
-        let file = GroupFile::deserialize(deserializer)?;
+/// The groups, if each of them can be and no two have the same name.
+pub(crate) fn groups(tables: &[Spanned<GroupFile>]) -> Result<Vec<Group>, Mistake> {
+    let mut groups: Vec<Group> = Vec::with_capacity(tables.len());
+    for table in tables {
+        let file = table.get_ref().clone();
+        let mistake = |wrong| Mistake { offset: table.span().start, wrong };
         let name = file.name.clone();
-        file.checked().map(GroupTable).map_err(|wrong| D::Error::custom(format!("the group {name:?}: {wrong}")))
+        let group = file.checked().map_err(|wrong| mistake(format!("the group {name:?}: {wrong}")))?;
+        if groups.iter().any(|other| other.name == group.name) {
+            return Err(mistake(format!("two groups are called {name}")));
+        }
+        groups.push(group);
     }
-}
-
-/// A list of policies of which no two have the same name.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PolicyTables(pub(crate) Policies);
-
-impl<'de> Deserialize<'de> for PolicyTables {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PolicyTables, D::Error> {
-        let tables: Vec<PolicyTable> = Vec::deserialize(deserializer)?;
-        let policies = tables.into_iter().map(|table| table.0).collect();
-        Policies::new(policies).map(PolicyTables).map_err(D::Error::custom)
-    }
+    Ok(groups)
 }
 
 type Checked<T> = Result<T, String>;
@@ -245,16 +255,21 @@ mod tests {
         #[serde(default)]
         policy: PolicyTables,
         #[serde(default)]
-        group: Vec<GroupTable>,
+        group: GroupTables,
     }
 
-    fn read(text: &str) -> Result<Tables, String> {
-        toml::from_str(text).map_err(said)
+    fn read(text: &str) -> Result<(Policies, Vec<Group>), String> {
+        let tables: Tables = toml::from_str(text).map_err(said)?;
+        let told = |mistake: Mistake| {
+            let line = text[..mistake.offset].matches('\n').count() + 1;
+            format!("line {line}: {}", mistake.wrong)
+        };
+        Ok((policies(&tables.policy).map_err(told)?, groups(&tables.group).map_err(told)?))
     }
 
     #[test]
     fn a_policy_says_everything_and_a_group_its_switches() {
-        let tables = read(
+        let (policies, groups) = read(
             r#"
             [[policy]]
             name = "slow"
@@ -280,7 +295,7 @@ mod tests {
             "#,
         )
         .unwrap();
-        let slow = tables.policy.0.for_name("X12").unwrap();
+        let slow = policies.for_name("X12").unwrap();
         let rule = |name| RuleName::new(name).unwrap();
         let expected = Wishes {
             protocol: Some(Protocol::Pva),
@@ -294,10 +309,10 @@ mod tests {
             keep: Some(Keep::For(Duration::from_secs(90 * 86_400))),
         };
         assert_eq!((slow.name.as_str(), &slow.wishes), ("slow", &expected));
-        let rest = tables.policy.0.for_name("SR:T12").unwrap();
+        let rest = policies.for_name("SR:T12").unwrap();
         assert_eq!(rest.wishes.rate_cap, Some(RateCap::new(2.5, 2).unwrap()));
         assert_eq!(rest.wishes.deadband, Some(Deadband::Absolute(1.0)));
-        let beam = &tables.group[0].0;
+        let beam = &groups[0];
         assert_eq!(beam.switches[0].protocol, Some(Protocol::Pva));
         assert_eq!(beam.switches.iter().map(|s| s.sense).collect::<Vec<_>>(), [Sense::Enables, Sense::Disables]);
     }
@@ -315,8 +330,9 @@ mod tests {
             (with("keep = \"long\""), "line 1", "forever"),
             (with("storage = \"fast\""), "line 4", "unknown field `storage`"),
             (with("") + "[[policy]]\nname = \"b\"\nmatch = \"~(\"\n", "line 5", "unclosed group"),
-            (with("") + &with(""), "", "two policies are called a"),
+            (with("") + &with(""), "line 5", "two policies are called a"),
             ("[[group]]\nname = \"g\"\n".to_owned(), "line 1", "needs enabled_by"),
+            ("\n[[group]]\nname = \"g\"\nenabled_by = [\"a b\"]\n".to_owned(), "line 2", "no blanks"),
         ];
         for (text, line, reason) in cases {
             let error = read(&text).unwrap_err();

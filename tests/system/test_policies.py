@@ -131,6 +131,7 @@ def test_policies_are_applied_anew_to_a_running_archiver(start_ioc: Callable[[st
 
         gaps = len(server.json(f"/api/v1/pvs/P:count/gaps?from={ALWAYS}")["gaps"])
         reconnects = details(server, "P:count")["reconnects"]
+        wait_for("a few samples", lambda: len(values(server, "P:count")) > 5)
         before = values(server, "P:count")
         applied = run_program("policy", "apply", "--server", server.url)
         assert applied.returncode == 0 and "slow: 1 PVs, 1 changed" in applied.stdout, applied.stdout
