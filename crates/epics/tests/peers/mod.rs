@@ -45,9 +45,14 @@ impl<C> User<C> {
         User { client: start(sender), events }
     }
 
+    /// The next that is told of a channel, besides in which run of its server it is.
     pub(crate) async fn next(&mut self) -> (u64, Event) {
-        let (key, event) = soon("an event", self.events.recv()).await.expect("the client lives");
-        (key.0, event)
+        loop {
+            let (key, event) = soon("an event", self.events.recv()).await.expect("the client lives");
+            if !matches!(event, Event::Identified { .. }) {
+                return (key.0, event);
+            }
+        }
     }
 
     pub(crate) async fn expect_connected(&mut self, key: u64) {
