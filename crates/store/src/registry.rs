@@ -147,10 +147,11 @@ impl Registry {
         registry
     }
 
-    /// The PVs of which it is said one by one how long they are kept.
+    /// The PVs of which it is said one by one how long they are kept, those that were removed and can come back included.
     pub(crate) fn keeps(&self) -> BTreeMap<Keep, Vec<PvId>> {
         let mut keeps: BTreeMap<Keep, Vec<PvId>> = BTreeMap::new();
-        for entry in self.entries.iter().flatten() {
+        let removed = self.removed.values().map(|removed| &removed.entry);
+        for entry in self.entries.iter().flatten().chain(removed) {
             if let Some(keep) = entry.settings.rules().keep {
                 keeps.entry(keep).or_default().push(entry.id);
             }
@@ -165,6 +166,12 @@ impl Registry {
 
     pub(crate) fn entry(&self, pv: PvId) -> Option<&PvEntry> {
         self.entries.get(pv.0 as usize)?.as_ref()
+    }
+
+    /// How long it is said of this one PV that it is kept, whether or not it is archived at present.
+    pub(crate) fn keep_of(&self, pv: PvId) -> Option<Keep> {
+        let entry = self.entry(pv).or_else(|| self.removed.get(&pv).map(|removed| &removed.entry))?;
+        entry.settings.rules().keep
     }
 
     /// All names and aliases in order.

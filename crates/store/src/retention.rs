@@ -192,8 +192,7 @@ impl Engine {
             return rule_of_own(rules, own.name.as_str()).map_or(expired.is_all(), |rule| expired.rules[rule]);
         }
         let Some(named) = self.named(pv) else { return self.registry().is_purged(pv) };
-        let keep = self.registry().entry(pv).and_then(|entry| entry.settings.rules().keep);
-        if let Some(keep) = keep {
+        if let Some(keep) = self.registry().keep_of(pv) {
             return expired.own.get(&keep).copied().unwrap_or(false);
         }
         let rule = rule_of(rules, named.name.as_str());

@@ -8,8 +8,8 @@ use std::{
     time::Duration,
 };
 
-use common::{append, at, read, register, sample, wait_until};
-use sample::{LedgerScale, PvId, PvName, Sample, TimeRange, Value};
+use common::{append, at, by, name, read, register, sample, settings, wait_until};
+use sample::{DataFate, Keep, LedgerScale, PvId, PvName, PvSettings, Rules, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk, folder::Folder};
 use store::{Config, Durable, Place, Retention, Rule, Store, Stretch, WeekState, disk::Disk};
 
@@ -291,6 +291,24 @@ fn a_rule_for_all_pvs_leaves_what_the_archive_keeps_for_itself() {
     let archive = open(&disk, config, 42);
     wait_until("its own is taken away", || archive.store.reader().health().expired_samples == 2000);
     assert_eq!(read_all(&archive.store, &pvs), [vec![], before[1].clone(), vec![]]);
+}
+
+#[test]
+fn a_removed_pv_that_can_come_back_is_kept_as_long_as_it_was_said_of_it() {
+    let retention = Retention { keep: Some(Duration::from_secs(14 * 86_400)), rules: Vec::new() };
+    let config = Config { retention, places: Vec::new(), ..config() };
+    let archive = open(&Arc::new(SimDisk::default()), config, 0);
+    let rules = Rules { keep: Some(Keep::Forever), ..Rules::default() };
+    let for_ever = PvSettings { rules: rules.shared(), ..settings() };
+    let wanted = [(name("FOREVER"), for_ever), (name("A"), settings())];
+    let pvs: Vec<_> = archive.store.writer().register(&wanted, at(0)).unwrap().iter().map(|entry| entry.id).collect();
+    archive.record(&pvs, 5);
+    let before = read(&archive.store, pvs[0], TimeRange::ALL);
+    archive.store.writer().remove(&pvs[..1], DataFate::Keep, &by(6 * DAY)).unwrap();
+    archive.store.tick(at(40 * DAY));
+    wait_until("A is taken away", || archive.store.reader().health().expired_samples == 2000);
+    archive.store.writer().restore(pvs[0], None, &by(41 * DAY)).unwrap();
+    assert_eq!(read(&archive.store, pvs[0], TimeRange::ALL), before);
 }
 
 #[test]
