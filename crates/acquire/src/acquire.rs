@@ -62,7 +62,7 @@ pub(crate) struct Shared<S> {
     /// All that arrived before this moment is in the sink.
     written: AtomicI64,
     tally: Tally,
-    // guarded by their locks, taken in this order
+    // guarded by their locks: commands, ledger, channels by number, then one of the others; none is taken while `timed` is held
     /// Those by which PVs are added.
     pub(crate) policies: Mutex<Policies>,
     /// Held while a command is carried out, so that the list of PVs and what is acquired cannot come apart.
@@ -112,7 +112,9 @@ impl Slot {
 
     /// Both subscriptions that there may be.
     fn generations(&self) -> impl Iterator<Item = u32> {
-        [self.generation(), self.next.load(Relaxed)].into_iter().filter(|generation| *generation != NO_GENERATION)
+        // The next one first: it may become the present one in between, and then stands here twice rather than not at all.
+        let next = self.next.load(Relaxed);
+        [next, self.generation()].into_iter().filter(|generation| *generation != NO_GENERATION)
     }
 }
 
@@ -419,9 +421,9 @@ impl<S: Sink> Shared<S> {
             return true;
         }
         let is_sign = matches!(event, Event::Updated(_) | Event::Filtered);
-        let is_ready = is_sign && slot.next.load(Relaxed) == generation;
+        // Another may have taken its place meanwhile.
+        let is_ready = is_sign && slot.next.compare_exchange(generation, NO_GENERATION, Relaxed, Relaxed).is_ok();
         if is_ready {
-            slot.next.store(NO_GENERATION, Relaxed);
             let former = slot.generation.swap(generation, Relaxed);
             self.unsubscribe(pv, former);
         }

@@ -116,7 +116,8 @@ impl Channel {
     /// Goes on with other rules of sampling, by the same connection.
     pub(crate) fn adjust(&mut self, entry: PvEntry, record: &mut dyn FnMut(Fact)) {
         if entry.settings.method != self.entry.settings.method || entry.settings.rules != self.entry.settings.rules {
-            self.take_waiting(record);
+            // What is held while the groups are disabled goes on being held.
+            self.take_due_or_not(record);
             let same_band = entry.settings.rules().deadband == self.entry.settings.rules().deadband;
             let at_server = same_band && self.sampler.band_at_server().unwrap_or(false);
             self.sampler = Sampler::new(&entry.settings);
@@ -136,6 +137,7 @@ impl Channel {
         }
         if disabled {
             self.take_waiting(record);
+            self.sampler.forget();
             self.close_gap(now, record);
             return self.open_gap(GapCause::Disabled, now, record);
         }
@@ -143,6 +145,7 @@ impl Channel {
         match self.connection {
             Connection::Searching => self.open_gap(GapCause::NeverConnected, now, record),
             Connection::Disconnected => self.open_gap(GapCause::Disconnected, now, record),
+            Connection::Connected if self.refusal.is_some() => self.open_gap(GapCause::ServerError, now, record),
             Connection::Connected | Connection::Paused => {}
         }
         if let Some(sample) = self.held.take() {
@@ -183,6 +186,7 @@ impl Channel {
             Event::Filtered => self.sampler.set_band_at_server(true),
             Event::Disconnected { .. } => {
                 self.sampler.set_band_at_server(false);
+                self.sampler.forget();
                 self.lag.forget();
                 self.enter(Connection::Disconnected, now);
                 (self.server, self.run) = (None, None);
@@ -248,6 +252,10 @@ impl Channel {
     /// disabled was not to be sampled.
     fn take_waiting(&mut self, record: &mut dyn FnMut(Fact)) {
         self.counters.skipped += u64::from(self.held.take().is_some());
+        self.take_due_or_not(record);
+    }
+
+    fn take_due_or_not(&mut self, record: &mut dyn FnMut(Fact)) {
         if let Some(sample) = self.sampler.take_waiting() {
             record(Fact::Sample(sample));
         }
@@ -544,6 +552,19 @@ mod tests {
             ["sample 2 1.0", "gap 3 None disabled", "gap 3 Some(6) disabled", "sample 5 3.0", "sample 7 4.0"]
         );
         assert_eq!((channel.counters.received, channel.counters.skipped), (4, 1));
+    }
+
+    #[test]
+    fn other_rules_do_not_cost_what_waits_for_a_group() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let mut lines = run(&mut channel, vec![(1, connected()), (2, update(2, 1.0))]);
+        channel.set_disabled(true, at(3), &mut |fact| lines.push(line(fact)));
+        lines.extend(run(&mut channel, vec![(4, update(4, 2.0))]));
+        let scan = Method::Scan { period: Duration::from_secs(100) };
+        channel.adjust(entry(PvState::Active, scan), &mut |fact| lines.push(line(fact)));
+        channel.set_disabled(false, at(5), &mut |fact| lines.push(line(fact)));
+        assert_eq!(lines[2..], ["gap 3 None disabled", "gap 3 Some(5) disabled", "sample 4 2.0"]);
+        assert_eq!(channel.counters.skipped, 0);
     }
 
     #[test]

@@ -112,6 +112,15 @@ impl Sampler {
         matches!(self, Sampler::Sieve(sieve) if sieve.waiting.is_some())
     }
 
+    /// Something came between: the next update is beyond every dead band.
+    pub(crate) fn forget(&mut self) {
+        if let Sampler::Sieve(sieve) = self
+            && let Some(band) = &mut sieve.band
+        {
+            band.forget();
+        }
+    }
+
     /// Whether the server applies the dead band; then nothing is left out here but what it sends twice.
     pub(crate) fn set_band_at_server(&mut self, at_server: bool) {
         if let Sampler::Sieve(sieve) = self
@@ -130,7 +139,9 @@ impl Sampler {
 
 impl Sieve {
     fn is_due(&mut self, now: Timestamp) -> bool {
-        let by_period = self.scan.as_ref().is_none_or(|scan| now >= scan.due);
+        // A clock that was set back must not make a period longer.
+        let by_period =
+            self.scan.as_ref().is_none_or(|scan| now >= scan.due || now.saturating_add(scan.period) < scan.due);
         by_period && self.bucket.as_mut().is_none_or(|bucket| bucket.has_room(now))
     }
 

@@ -1,6 +1,9 @@
 //! The writer: takes facts out of the buffer, groups samples into batches per PV, and hands them to the store.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use sample::{Batch, PvId, Record, Roster, Sample, Sink, Timestamp, Value};
 
@@ -36,7 +39,7 @@ const OTHER_BYTES_MAX: usize = 1 << 20;
 
 /// Runs until the buffer is closed and empty.
 pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
-    let mut scanned_at = now();
+    let mut scanned = Instant::now();
     let mut groups = Groups::default();
     loop {
         let before = now();
@@ -58,9 +61,9 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
         if !closed {
             shared.keep_ledger(now(), Occasion::Look);
         }
-        if now() >= scanned_at.saturating_add(SCAN_TICK) {
-            scanned_at = now();
-            shared.tick(scanned_at);
+        if scanned.elapsed() >= SCAN_TICK {
+            scanned = Instant::now();
+            shared.tick(now());
         }
         if !nothing && !closed {
             // Lets a few more samples gather: a batch of ten costs little more than one of one.

@@ -25,6 +25,11 @@ impl Band {
         Band { width, at_server: false, last: None }
     }
 
+    /// The next update is beyond the band, whatever it is.
+    pub(super) fn forget(&mut self) {
+        self.last = None;
+    }
+
     /// Whether an update is beyond the band. What is no number always is.
     pub(super) fn lets_pass(&mut self, sample: &Sample) -> bool {
         let Some(number) = number(&sample.value) else {
