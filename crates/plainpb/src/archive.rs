@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fmt, io,
     ops::ControlFlow,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
 };
 
@@ -110,27 +110,28 @@ impl OldArchive for PlainPb {
             (health.pvs, health.files) = (0, 0);
         }
         let mut stopped = false;
-        let mut see = |part: Part, files: u64| {
-            let name = PbFile::open(&part.place).ok().flatten().map(|file| file.header.pv_name);
-            let name = name.and_then(|name| PvName::new(&name).ok());
-            // A file that lies where its PV's name does not lead is found by no query.
-            let name = name.filter(|name| {
-                let key = key_of(name).map(|key| shared.folder.root().join(key));
-                key.is_some_and(|key| part.place.path.to_string_lossy().starts_with(&*key.to_string_lossy()))
-            });
-            let mut health = shared.health();
-            health.files += files;
-            match name {
-                Some(name) => {
-                    health.pvs += 1;
-                    drop(health);
-                    stopped |= found(name).is_break();
+        let mut see = |parts: &[Part]| {
+            // Where the newest file has no header, because it was being written, an older one has.
+            let mut files_bad = 0;
+            let mut name = None;
+            for part in parts {
+                name = name_in(part, shared.folder.root());
+                if name.is_some() {
+                    break;
                 }
-                None => {
-                    let path = part.place.path.display();
-                    health.files_bad += files;
-                    health.problem = Some(format!("{path} has no header, or one of a PV that does not belong there"));
-                }
+                files_bad += 1;
+                let path = part.place.path.display();
+                let problem = format!("{path} has no header, or one of a PV that does not belong there");
+                shared.health().problem = Some(problem);
+            }
+            {
+                let mut health = shared.health();
+                health.files += parts.len() as u64;
+                health.files_bad += files_bad;
+                health.pvs += u64::from(name.is_some());
+            }
+            if let Some(name) = name {
+                stopped |= found(name).is_break();
             }
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
@@ -196,14 +197,24 @@ struct Reading {
     /// What is still to be read, the next one last; none before the first.
     parts: Option<Vec<Part>>,
     open: Option<FileSamples>,
+    /// The newest time that was given, and the one that was when the present file was opened.
     last: Option<Timestamp>,
+    before: Option<Timestamp>,
     /// What lines must hold to be read.
     only: Option<&'static [u8]>,
 }
 
+/// The PV whose samples a file holds. One that lies where its PV's name does not lead is found by no query, and has none.
+fn name_in(part: &Part, root: &Path) -> Option<PvName> {
+    let file = PbFile::open(&part.place).ok().flatten()?;
+    let name = PvName::new(&file.header.pv_name).ok()?;
+    let key = key_of(&name).map(|key| root.join(key))?;
+    part.place.path.to_string_lossy().starts_with(&*key.to_string_lossy()).then_some(name)
+}
+
 impl Reading {
     fn new(archive: PlainPb, pv: PvName, range: TimeRange) -> Reading {
-        Reading { archive, pv, range, parts: None, open: None, last: None, only: None }
+        Reading { archive, pv, range, parts: None, open: None, last: None, before: None, only: None }
     }
 
     /// The fields that the samples of the last batch carried.
@@ -229,6 +240,7 @@ impl Reading {
                 let opened = file.samples(self.range);
                 let path = part.place.path.display().to_string();
                 let opened = opened.map_err(|error| self.archive.shared.failed(&path, &error))?;
+                self.before = self.last;
                 self.open = Some(match self.only {
                     Some(text) => opened.only(text),
                     None => opened,
@@ -241,9 +253,9 @@ impl Reading {
                 self.open = None;
                 continue;
             };
-            let again = self.last.map_or(0, |last| batch.times().partition_point(|time| *time <= last));
+            let again = self.before.map_or(0, |last| batch.times().partition_point(|time| *time <= last));
             if again < batch.len() {
-                self.last = batch.times().last().copied();
+                self.last = self.last.max(batch.times().last().copied());
                 return Ok(Some(if again == 0 { batch } else { batch.slice(again..batch.len()) }));
             }
         }

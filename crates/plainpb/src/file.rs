@@ -234,6 +234,9 @@ impl FileSamples {
         while !self.ended {
             self.read()?;
             let batch = self.rows.batch();
+            if self.only.is_none() {
+                self.rows.fields(); // nobody asks for them
+            }
             let batch = self.in_order(batch);
             if !batch.is_empty() {
                 self.last = batch.times().last().copied();

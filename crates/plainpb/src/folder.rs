@@ -1,4 +1,4 @@
-//! A root folder: which files of which PV there are. Lists of folders are kept until a folder changes.
+//! A root folder: which files of which PV there are. Lists of folders are kept for some seconds at most.
 
 use std::{
     collections::HashMap,
@@ -103,15 +103,15 @@ impl Folder {
         Ok(names)
     }
 
-    /// Shows the newest file of each key, in the order of folders, until told to stop, and counts all files.
-    pub(crate) fn walk(&self, see: &mut dyn FnMut(Part, u64) -> ControlFlow<()>) -> io::Result<()> {
+    /// Shows the files of each key, the newest first, in the order of folders, until told to stop. Links to folders are followed.
+    pub(crate) fn walk(&self, see: &mut dyn FnMut(&[Part]) -> ControlFlow<()>) -> io::Result<()> {
         let mut waiting = vec![(self.root.clone(), 0)];
         while let Some((folder, depth)) = waiting.pop() {
-            let mut newest: HashMap<String, (Part, u64)> = HashMap::new();
+            let mut by_key: HashMap<String, Vec<Part>> = HashMap::new();
             for entry in fs::read_dir(&folder)? {
                 let entry = entry?;
                 let Ok(name) = entry.file_name().into_string() else { continue };
-                if entry.file_type()?.is_dir() {
+                if fs::metadata(entry.path()).is_ok_and(|of| of.is_dir()) {
                     if depth < DEPTH_MAX {
                         waiting.push((entry.path(), depth + 1));
                     }
@@ -125,16 +125,13 @@ impl Folder {
                         .collect(),
                 };
                 let stem = name.strip_suffix(".tar").or(name.rsplit_once(TERMINATOR).map(|(stem, _)| stem));
-                for part in found {
-                    let kept = newest.entry(stem.unwrap_or(&name).to_owned()).or_insert_with(|| (part.clone(), 0));
-                    kept.1 += 1;
-                    if part.range.t0 > kept.0.range.t0 {
-                        kept.0 = part;
-                    }
+                if !found.is_empty() {
+                    by_key.entry(stem.unwrap_or(&name).to_owned()).or_default().extend(found);
                 }
             }
-            for (part, files) in newest.into_values() {
-                if see(part, files).is_break() {
+            for mut parts in by_key.into_values() {
+                parts.sort_by_key(|part| std::cmp::Reverse(part.range.t0));
+                if see(&parts).is_break() {
                     return Ok(());
                 }
             }

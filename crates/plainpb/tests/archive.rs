@@ -105,6 +105,19 @@ fn partitions_of_all_lengths_are_read_one_after_the_other() {
     assert_eq!(seconds(&archive, "A", range(3 * day + 9, 3 * day + 3601)), [3 * day + 9, 3 * day + 3600]);
 }
 
+/// A crash or a full disk leaves the newest file without a header; the samples before it are as good as ever.
+#[test]
+fn a_newest_file_without_a_header_does_not_hide_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "A:2026_01_01.pb", &file(&header(6, "A", 2026), [good(5)]));
+    write(folder.path(), "A:2026_01_02.pb", b"");
+    write(folder.path(), "A:2026_01_03.pb", b"\x08");
+    let archive = PlainPb::new(folder.path().to_owned(), []);
+    assert_eq!(names(&archive), ["A"]);
+    assert_eq!((archive.health().pvs, archive.health().files, archive.health().files_bad), (1, 3, 2));
+    assert_eq!(seconds(&archive, "A", range(0, 31_536_000)), [5]);
+}
+
 /// Files that are empty, torn, of garbage, of another PV, or of another year than their names say.
 #[test]
 fn damaged_files_cost_themselves_only_and_are_told() {
