@@ -210,10 +210,10 @@ fn names(condition: &str) -> Option<Vec<String>> {
         } else if before.ends_with("endswith(") {
             format!("*{text}")
         } else if before.contains("re.match(") {
-            // It need not reach the end of the name.
-            format!("~{}.*", text.trim_start_matches('^').trim_end_matches(".*"))
+            // It need not reach the end of the name. Alternatives stay together.
+            format!("~(?:{text}).*")
         } else if before.contains("re.search(") {
-            format!("~.*{}.*", text.trim_start_matches('^'))
+            format!("~.*?(?:{text}).*")
         } else if before.ends_with("==") || (alternative.contains("fnmatch") && before.ends_with(',')) {
             text.clone()
         } else if after.contains(" in ") {

@@ -135,7 +135,7 @@ fields = ["HIHI", "LOLO"]
 
 [[policy]]
 name = "RF"
-match = ["~RF[0-9]+:.*"]
+match = ["~(?:RF[0-9]+:).*"]
 method = "monitor"
 
 [[policy]]
