@@ -86,7 +86,14 @@ def test_a_group_is_recorded_while_its_switch_is_on(
     wait_for("the group to be disabled", lambda: details(server, "P:count")["disabled"])
     told = run_program("group", "--server", server.url).stdout
     assert "beam" in told and "P:beam" in told, told
-    stood = values(server, "P:count")[-1]
+    standing = [values(server, "P:count")]
+
+    def is_standing() -> bool:
+        standing.append(values(server, "P:count"))
+        return standing[-1] == standing[-2]
+
+    wait_for("what was in the queue to be stored", is_standing)
+    stood = standing[-1][-1]
     other = len(values(server, "P:count2"))
     wait_for("other PVs to go on", lambda: len(values(server, "P:count2")) > other + 10)
     assert values(server, "P:count")[-1] == stood
@@ -188,8 +195,12 @@ def test_extra_fields_have_a_history_of_their_own(
     wait_for("the new unit", lambda: values(server, "P:set.EGU") == ["mA", "A"])
     (appliance,) = server.json(f"/retrieval/data/getData.json?pv=P:set.HIHI&from={ALWAYS}")
     assert [row["val"] for row in appliance["data"]] == [50.0, 60.0, 70.0]
-    history = server.json(f"/api/v1/pvs/P:set/metadata?from={ALWAYS}")["metadata"]
-    assert [row["units"] for row in history if row["units"]][-1] == "A" and len(history) >= 2
+
+    def units() -> list[str]:
+        history = server.json(f"/api/v1/pvs/P:set/metadata?from={ALWAYS}")["metadata"]
+        return [row["units"] for row in history if row["units"]]
+
+    wait_for("the unit in the history too", lambda: units()[-1:] == ["A"] and len(units()) >= 2)
     assert server.json("/mgmt/bpl/getPVTypeInfo?pv=P:set")["archiveFields"] == ["HIHI", "EGU"]
 
     # They follow their PV; one that is not wanted any more stands still and can be read.

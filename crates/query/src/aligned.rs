@@ -1,6 +1,7 @@
 //! Several PVs on the same times: a row for each time of a grid, or for each sample of one PV, made as it is asked for.
 //!
-//! Of each PV one batch is in memory, and of rows so many that all PVs together have `CELLS_A_PIECE` values.
+//! Of each PV one batch is in memory, by pulse id those within the tolerance; and of rows so many that all PVs together have
+//! `CELLS_A_PIECE` values.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -422,7 +423,7 @@ impl Cursor {
             while self.next < self.batch.len() && self.batch.times()[self.next] <= last {
                 let (row, found) = (self.next, *self.batch.pulses().get(self.next));
                 self.next += 1;
-                if found != 0 {
+                if found != 0 && self.batch.times()[row] >= first {
                     self.window.push_back((self.batch.times()[row], found));
                     self.by_pulse.insert(found, (self.batch.times()[row], Arc::clone(&self.batch), row));
                 }

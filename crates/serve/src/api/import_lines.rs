@@ -191,9 +191,14 @@ pub(crate) fn type_infos(call: &Call) -> Answer {
     let text = text.map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not UTF-8: {error}")))?;
     let infos = TypeInfo::read_all(text).map_err(|wrong| Refusal::new(Code::BadRequest, wrong))?;
     let control = &call.app.control;
+    let part = format!("type infos {:016x}", hash(text));
+    let mut import = control.roster().import(name, &call.by());
+    if import.part(&part)?.is_some() {
+        // What was changed by hand since then stays.
+        return json(&json!({ "status": "already_imported", "pvs": infos.len(), "new": 0, "activated": 0 }));
+    }
     let news = control.enter_paused(infos.iter().map(|info| info.name.clone()).collect())?;
     let added = control.add(infos.iter().map(request).collect())?;
-    let mut import = control.roster().import(name, &call.by());
     let mut wanted = Vec::new();
     for (info, (entry, _)) in infos.iter().zip(&added) {
         let is_new = call.app.reader.metadata(entry.id, TimeRange::ALL)?.is_empty();
@@ -203,7 +208,7 @@ pub(crate) fn type_infos(call: &Call) -> Answer {
         }
         wanted.extend((info.state == PvState::Active).then_some(entry.id));
     }
-    import.finish_part(&format!("type infos {:016x}", hash(text)))?;
+    import.finish_part(&part)?;
     let activated = if call.query.switch("activate") { control.resume(&wanted, &call.by())?.len() } else { 0 };
     json(&json!({ "status": "imported", "pvs": infos.len(), "new": news, "activated": activated }))
 }

@@ -60,8 +60,36 @@ impl Gathered {
         self.row(row).first().copied().unwrap_or(f64::NAN)
     }
 
+    /// Whether a matrix with a row for each sample, as long as the longest, is not too large either.
+    pub(crate) fn is_a_matrix(self) -> Result<Gathered, Refusal> {
+        if self.times.len().saturating_mul(self.width()) <= NUMBERS_MAX {
+            return Ok(self);
+        }
+        let (rows, width) = (self.times.len(), self.width());
+        let message = format!("a matrix of {rows} rows of {width} numbers is too large, {NUMBERS_MAX} are possible");
+        Err(Refusal::new(Code::TooLarge, message).hint("ask for a shorter range, or for csv or raw"))
+    }
+
     /// How many numbers the longest row has, at least one.
     pub(crate) fn width(&self) -> usize {
         (0..self.times.len()).map(|row| self.row(row).len()).max().unwrap_or(1).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_long_array_among_many_short_ones_is_no_matrix() {
+        let mut gathered = Gathered::default();
+        for row in 0..10_000 {
+            gathered.rows.resize(gathered.rows.len() + if row == 0 { 100_000 } else { 1 }, 0.0);
+            gathered.ends.push(gathered.rows.len());
+            gathered.times.push(Timestamp::from_nanos(row));
+        }
+        assert_eq!((gathered.row(0).len(), gathered.row(1).len(), gathered.width()), (100_000, 1, 100_000));
+        assert!(gathered.is_a_matrix().is_err());
+        assert!(Gathered::default().is_a_matrix().is_ok());
     }
 }
