@@ -70,7 +70,7 @@ pub(crate) fn get_data(call: &Call) -> Answer {
         "flx" => chunks(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
         "svg" => Ok(whole(SVG, svg::drawing(found.entry.name.as_str(), &Gathered::of(found.samples, found.has_bars)?))),
         "mat" => {
-            let gathered = Gathered::of(found.samples, found.has_bars)?.is_a_matrix()?;
+            let gathered = Gathered::of(found.samples, found.has_bars)?.into_matrix()?;
             Ok(whole(MATLAB, matlab::file(found.entry.name.as_str(), [found.from, found.to], now(), &gathered)))
         }
         _ => chunks(PROTOBUF, found.into_pb()),

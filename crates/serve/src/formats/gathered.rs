@@ -60,8 +60,8 @@ impl Gathered {
         self.row(row).first().copied().unwrap_or(f64::NAN)
     }
 
-    /// Whether a matrix with a row for each sample, as long as the longest, is not too large either.
-    pub(crate) fn is_a_matrix(self) -> Result<Gathered, Refusal> {
+    /// The same for a matrix with a row for each sample, as long as the longest, if that is not too large either.
+    pub(crate) fn into_matrix(self) -> Result<Gathered, Refusal> {
         if self.times.len().saturating_mul(self.width()) <= NUMBERS_MAX {
             return Ok(self);
         }
@@ -89,7 +89,7 @@ mod tests {
             gathered.times.push(Timestamp::from_nanos(row));
         }
         assert_eq!((gathered.row(0).len(), gathered.row(1).len(), gathered.width()), (100_000, 1, 100_000));
-        assert!(gathered.is_a_matrix().is_err());
-        assert!(Gathered::default().is_a_matrix().is_ok());
+        assert!(gathered.into_matrix().is_err());
+        assert!(Gathered::default().into_matrix().is_ok());
     }
 }
