@@ -36,5 +36,5 @@ pub use control::{AddRequest, Added, Change, Control};
 pub use groups::{GroupStatus, Keeper};
 pub use ledger::{Account, BrokenRow, Origin, RowHead, account_in, encode_row};
 pub use plan::{Manual, Plan, Planned, Reach};
-pub use policy::{Fits, Policies, Policy, PolicyError, Wishes};
+pub use policy::{Fits, Policies, Policy, PolicyError, Wishes, glob_as_regex};
 pub use status::{Connection, Counters, Status, Totals};

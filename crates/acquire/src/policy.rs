@@ -97,7 +97,8 @@ impl Fits {
     }
 }
 
-fn glob_as_regex(glob: &str) -> String {
+/// The regular expression of a glob that must fit the whole name; only `*` and `?` are special.
+pub fn glob_as_regex(glob: &str) -> String {
     let mut pattern = String::from("^");
     for character in glob.chars() {
         match character {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use acquire::glob_as_regex;
 use regex::{Regex, RegexBuilder};
 use store::{NameChunk, Named, Names};
 
@@ -199,19 +200,6 @@ impl<'a> Found<'a> {
 /// Whether a text is a glob rather than a name.
 pub(crate) fn is_glob(text: &str) -> bool {
     text.contains(['*', '?'])
-}
-
-fn glob_as_regex(glob: &str) -> String {
-    let mut pattern = String::from("^");
-    for character in glob.chars() {
-        match character {
-            '*' => pattern.push_str(".*"),
-            '?' => pattern.push('.'),
-            other => pattern.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
-        }
-    }
-    pattern.push('$');
-    pattern
 }
 
 fn compile(pattern: &str, case: Case) -> Result<Regex, Refusal> {

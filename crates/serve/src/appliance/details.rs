@@ -162,7 +162,8 @@ fn how_it_fares(status: &Status) -> Vec<Value> {
     rows
 }
 
-fn row(source: &str, name: &str, value: String) -> Value {
+/// A row of the answers that list what is known by name.
+pub(super) fn row(source: &str, name: &str, value: String) -> Value {
     json!({ "source": source, "name": name, "value": value })
 }
 

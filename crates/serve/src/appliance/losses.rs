@@ -16,23 +16,19 @@ use crate::{
 
 /// `GET /mgmt/bpl/getPVsByDroppedEventsBuffer`: samples of this run for which there was no room, the most first.
 pub(crate) fn dropped_for_room(call: &Call) -> Answer {
-    by_count(call, |status| status.counters.dropped_queue + status.counters.dropped_store)
+    let lost = |status: &Status| status.counters.dropped_queue + status.counters.dropped_store;
+    let mut losses: Vec<(u64, PvEntry)> =
+        acquired(call).map(|(entry, status)| (lost(&status), entry)).filter(|(lost, _)| *lost > 0).collect();
+    losses.sort_by_key(|(lost, _)| std::cmp::Reverse(*lost));
+    let rows =
+        losses.iter().map(|(lost, entry)| json!({ "pvName": entry.name.as_str(), "eventsDropped": lost.to_string() }));
+    json(&limited(call, rows)?)
 }
 
 /// `GET /mgmt/bpl/getPVsByDroppedEventsTimestamp` and `getPVsByDroppedEventsTypeChange`: nobody, because samples are kept
 /// whatever their stamp and whatever their type.
 pub(crate) fn dropped_never(_: &Call) -> Answer {
     json(&Vec::<Value>::new())
-}
-
-fn by_count(call: &Call, count: impl Fn(&Status) -> u64) -> Answer {
-    let mut counts: Vec<(u64, PvEntry)> =
-        acquired(call).map(|(entry, status)| (count(&status), entry)).filter(|(count, _)| *count > 0).collect();
-    counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    let rows = counts
-        .iter()
-        .map(|(count, entry)| json!({ "pvName": entry.name.as_str(), "eventsDropped": count.to_string() }));
-    json(&limited(call, rows)?)
 }
 
 /// `GET /mgmt/bpl/getLostConnectionsReport`: how often a connection was lost in this run, the most often first.

@@ -5,8 +5,8 @@ use acquire::Totals;
 use serde_json::{Value, json};
 
 use super::{
-    details::IDENTITY,
-    rates::{measure, seconds_since},
+    details::{IDENTITY, row},
+    rates::seconds_since,
 };
 use crate::{
     answer::{Answer, json},
@@ -28,9 +28,9 @@ impl Flow {
         let totals = call.app.control.totals();
         let seconds = seconds_since(call.app.started).max(1e-9);
         let samples_per_second = totals.counters.received as f64 / seconds;
-        let sizes = call.app.reader.sizes();
+        let weeks = call.app.reader.partitions();
         let (samples, bytes) =
-            sizes.values().fold((0, 0), |(samples, bytes), size| (samples + size.samples, bytes + size.bytes));
+            weeks.iter().fold((0, 0), |(samples, bytes), week| (samples + week.samples, bytes + week.bytes));
         let bytes_per_second = samples_per_second * bytes as f64 / samples.max(1) as f64;
         Flow { totals, samples_per_second, bytes_per_second }
     }
@@ -66,16 +66,16 @@ pub(crate) fn of_instance(call: &Call) -> Answer {
     let flow = Flow::of(call);
     let totals = &flow.totals;
     json(&[
-        measure("mgmt", "Appliance Identity", IDENTITY),
-        measure("mgmt", "Uptime", uptime(seconds_since(call.app.started))),
-        measure("engine", "Total PV count", totals.pvs()),
-        measure("engine", "Connected PV count", totals.connected),
-        measure("engine", "Disconnected PV count", totals.disconnected + totals.searching),
-        measure("engine", "Paused PV count", totals.paused),
-        measure("engine", "Event Rate (in events/sec)", number(flow.samples_per_second)),
-        measure("engine", "Data Rate (in bytes/sec)", number(flow.bytes_per_second)),
-        measure("engine", "Data Rate in (GB/day)", number(flow.gigabytes_per_day())),
-        measure("engine", "Data Rate in (GB/year)", number(flow.gigabytes_per_year())),
+        row("mgmt", "Appliance Identity", IDENTITY.to_owned()),
+        row("mgmt", "Uptime", uptime(seconds_since(call.app.started))),
+        row("engine", "Total PV count", totals.pvs().to_string()),
+        row("engine", "Connected PV count", totals.connected.to_string()),
+        row("engine", "Disconnected PV count", (totals.disconnected + totals.searching).to_string()),
+        row("engine", "Paused PV count", totals.paused.to_string()),
+        row("engine", "Event Rate (in events/sec)", number(flow.samples_per_second)),
+        row("engine", "Data Rate (in bytes/sec)", number(flow.bytes_per_second)),
+        row("engine", "Data Rate in (GB/day)", number(flow.gigabytes_per_day())),
+        row("engine", "Data Rate in (GB/year)", number(flow.gigabytes_per_year())),
     ])
 }
 

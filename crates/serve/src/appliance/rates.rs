@@ -1,7 +1,7 @@
 //! The Archiver Appliance's reports on how much comes and how much it takes: rates of samples and bytes, and sizes.
 
 use sample::{PvEntry, PvState, Timestamp};
-use serde_json::{Value, json};
+use serde_json::json;
 use store::PvSize;
 
 use super::{details::IDENTITY, reports::limited};
@@ -81,9 +81,4 @@ fn active(call: &Call) -> impl Iterator<Item = PvEntry> {
 
 fn sort_by_falling(rates: &mut [(f64, PvEntry)]) {
     rates.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-}
-
-/// A row of the reports that list measures by name.
-pub(crate) fn measure(source: &str, name: &str, value: impl std::fmt::Display) -> Value {
-    json!({ "source": source, "name": name, "value": value.to_string() })
 }

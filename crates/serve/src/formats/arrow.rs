@@ -16,6 +16,7 @@ use axum::body::Bytes;
 use query::{Bin, Samples};
 use sample::{Batch, Column, Timestamp, ValueType};
 
+use super::ended::next_chunk;
 use crate::{
     api::bins::seconds_covered,
     refusal::{Code, Refusal},
@@ -133,12 +134,7 @@ impl Iterator for SamplesArrow {
     type Item = Result<Bytes, Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, Error>> {
-        if self.ended {
-            return None;
-        }
-        let chunk = self.chunk();
-        self.ended |= chunk.is_err();
-        Some(chunk)
+        next_chunk(self, |answer| &mut answer.ended, Self::chunk)
     }
 }
 

@@ -14,6 +14,7 @@ use sample::{Batch, Element, Sample, Shape, Timestamp};
 use super::{
     arrow::Error,
     csv::{put_field, put_value},
+    ended::next_chunk,
     value::{Dialect, put, put_json},
 };
 use crate::app::App;
@@ -112,12 +113,7 @@ impl Iterator for AtJson {
     type Item = Result<Bytes, query::Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
-        if self.ended {
-            return None;
-        }
-        let chunk = self.chunk();
-        self.ended |= chunk.is_err();
-        Some(chunk)
+        next_chunk(self, |answer| &mut answer.ended, Self::chunk)
     }
 }
 
@@ -162,12 +158,7 @@ impl Iterator for AtAppliance {
     type Item = Result<Bytes, query::Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
-        if self.ended {
-            return None;
-        }
-        let chunk = self.chunk();
-        self.ended |= chunk.is_err();
-        Some(chunk)
+        next_chunk(self, |answer| &mut answer.ended, Self::chunk)
     }
 }
 
@@ -295,11 +286,6 @@ impl Iterator for AtArrow {
     type Item = Result<Bytes, Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, Error>> {
-        if self.ended {
-            return None;
-        }
-        let chunk = self.chunk();
-        self.ended |= chunk.is_err();
-        Some(chunk)
+        next_chunk(self, |answer| &mut answer.ended, Self::chunk)
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod at_time;
 pub(crate) mod bars;
 pub(crate) mod base64;
 pub(crate) mod csv;
+pub(crate) mod ended;
 pub(crate) mod gathered;
 pub(crate) mod in_turn;
 pub(crate) mod joined;

@@ -2,13 +2,14 @@
 //! samples count their seconds from the year in the header before them.
 
 use axum::body::Bytes;
+use plainpb::Payload;
 use prost::Message;
 use sample::{Batch, Column, Element, Shape, Timestamp, ValueType};
 
 use super::bars::Bars;
 use super::pb_messages::{
-    Bytes as BytesMessage, FieldValue, PayloadInfo, PayloadType, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort,
-    ScalarString, VectorDouble, VectorFloat, VectorInt, VectorShort, VectorString, put_line,
+    Bytes as BytesMessage, FieldValue, PayloadInfo, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort, ScalarString,
+    VectorDouble, VectorFloat, VectorInt, VectorShort, VectorString, put_line,
 };
 use super::structure;
 use crate::appliance::{reconnects::Reconnects, spans::InSpans};
@@ -34,7 +35,7 @@ pub(crate) struct SamplesPb {
 
 /// The chunk that is being written.
 struct Chunk {
-    payload_type: PayloadType,
+    payload_type: Payload,
     year_start: Timestamp,
     year_end: Timestamp,
 }
@@ -66,7 +67,7 @@ impl SamplesPb {
     }
 
     /// Begins a new chunk unless the sample belongs to the present one. Gives the beginning of its year.
-    fn chunk_for(&mut self, out: &mut Vec<u8>, payload_type: PayloadType, time: Timestamp) -> Timestamp {
+    fn chunk_for(&mut self, out: &mut Vec<u8>, payload_type: Payload, time: Timestamp) -> Timestamp {
         if let Some(chunk) = &self.chunk {
             if chunk.payload_type == payload_type && chunk.year_start <= time && time < chunk.year_end {
                 return chunk.year_start;
@@ -122,8 +123,8 @@ impl Iterator for SamplesPb {
 }
 
 /// The Appliance knows 8, 16 and 32 bits, floats, enums and texts; all else travels as a serialised pvAccess structure.
-fn payload_type(value_type: ValueType) -> PayloadType {
-    use PayloadType::*;
+fn payload_type(value_type: ValueType) -> Payload {
+    use Payload::*;
     let (scalar, waveform) = match value_type.element {
         Element::I8 | Element::U8 => (ScalarByte, WaveformByte),
         Element::I16 | Element::U16 => (ScalarShort, WaveformShort),

@@ -12,27 +12,6 @@
 
 use prost::Message;
 
-/// The numbers of the types in `PayloadInfo.type`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
-pub(crate) enum PayloadType {
-    ScalarString = 0,
-    ScalarShort = 1,
-    ScalarFloat = 2,
-    ScalarEnum = 3,
-    ScalarByte = 4,
-    ScalarInt = 5,
-    ScalarDouble = 6,
-    WaveformString = 7,
-    WaveformShort = 8,
-    WaveformFloat = 9,
-    WaveformEnum = 10,
-    WaveformByte = 11,
-    WaveformInt = 12,
-    WaveformDouble = 13,
-    V4GenericBytes = 14,
-}
-
 /// A name with a text: metadata in headers, connection losses in samples.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct FieldValue {

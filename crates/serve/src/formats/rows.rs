@@ -13,6 +13,7 @@ use sample::{Column, TimeRange, ValueType};
 use super::{
     arrow::{times, values},
     csv::{put_field, put_value},
+    ended::next_chunk,
     value::{Dialect, put, put_json, put_list},
 };
 use crate::refusal::{Code, Refusal};
@@ -269,11 +270,6 @@ impl Iterator for RowsArrow {
     type Item = Result<Bytes, Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, Error>> {
-        if self.ended {
-            return None;
-        }
-        let chunk = self.chunk();
-        self.ended |= chunk.is_err();
-        Some(chunk)
+        next_chunk(self, |answer| &mut answer.ended, Self::chunk)
     }
 }

@@ -15,6 +15,7 @@ use sample::{Batch, Column, ValueType};
 
 use super::{
     arrow::{Error, times, values},
+    ended::next_chunk,
     json::{has_messages, has_pulses},
 };
 
@@ -219,11 +220,6 @@ impl Iterator for Streams {
     type Item = Result<Bytes, Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, Error>> {
-        if self.ended {
-            return None;
-        }
-        let chunk = self.chunk();
-        self.ended |= chunk.is_err();
-        Some(chunk)
+        next_chunk(self, |answer| &mut answer.ended, Self::chunk)
     }
 }
