@@ -54,8 +54,36 @@ export interface Status {
   started: string;
   now: string;
   durable: { appended: number; durable: number; lag: number };
-  pvs: { total: number; connected: number; searching: number; disconnected: number; paused: number };
+  pvs: { total: number } & Record<PvState, number>;
   problems: string[];
+  queue: { bytes: number; bytes_max: number };
+  samples: {
+    received: number;
+    stored: number;
+    skipped: number;
+    dropped_queue: number;
+    dropped_store: number;
+    rate_capped: number;
+    overruns: number;
+    bad_stamps: number;
+  };
+  store: {
+    head_bytes: number;
+    head_samples: number;
+    log_bytes: number;
+    places: { name: string; trouble: string | null; segments: number; bytes: number }[];
+    weeks: { week: string; state: string; segments: number; bytes: number; samples: number }[];
+    work: { doing: string; key: string; bytes: number; bytes_total: number }[];
+    scrub: { last_pass: string | null };
+  };
+}
+
+/** PVs that are recorded while others say so. */
+export interface Group {
+  name: string;
+  enabled: boolean;
+  pvs: number;
+  disabled_now_by: string[];
 }
 
 export interface WireChunk {
@@ -187,8 +215,17 @@ export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";
 }
 
-export function getStatus(signal: AbortSignal): Promise<Status> {
+export function getStatus(signal?: AbortSignal): Promise<Status> {
   return request("/status", { signal });
+}
+
+export async function getGroups(): Promise<Group[]> {
+  return (await request<{ groups: Group[] }>("/groups")).groups;
+}
+
+/** The PVs that are in a state, by their names. */
+export function listPvs(state: PvState, limit: number): Promise<{ total: number; pvs: Pv[] }> {
+  return request(`/pvs?state=${state}&limit=${limit}`);
 }
 
 export function findPvs(

@@ -12,6 +12,7 @@ export interface KeyTargets {
   page: Page;
   look(range: Range, follows: boolean): void;
   why(name: string): void;
+  overview(): void;
   now(): number;
 }
 
@@ -44,6 +45,7 @@ const KEYS: Key[] = [
   { keys: ["Ctrl+z", "Meta+z"], text: "undo the last change of the view", act: (_, store) => store.undo() },
   { keys: ["l", "End"], text: "follow now, or stop", act: ({ controls }) => controls.toggleLive() },
   { keys: ["w"], text: "why is there no data, or not all", act: ({ page, why }, s) => lacking(page, why, s) },
+  { keys: ["s"], text: "how the archiver fares, and which PVs are lost", act: ({ overview }) => overview() },
   { keys: ["u"], text: "UTC or local times", act: ({ controls }) => controls.toggleZone() },
   { keys: ["t"], text: "light or dark", act: ({ controls }) => controls.toggleTheme() },
   { keys: ["?"], text: "this list", act: () => showHelp() },

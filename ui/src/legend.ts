@@ -12,6 +12,7 @@ export interface LegendActions {
   toggle(name: string): void;
   remove(name: string): void;
   details(name: string): void;
+  archive(name: string): void;
   point(name: string | null): void;
 }
 
@@ -29,6 +30,7 @@ interface Row {
   element: HTMLTableRowElement;
   swatch: HTMLButtonElement;
   why: HTMLButtonElement;
+  archive: HTMLButtonElement;
   cells: Record<Cell, HTMLTableCellElement>;
 }
 
@@ -87,6 +89,11 @@ export class Legend {
       },
       "why?",
     );
+    const archive = h(
+      "button",
+      { class: "archive", type: "button", hidden: true, click: () => actions.archive(name) },
+      "archive it …",
+    );
     const cells = Object.fromEntries(CELLS.map((cell) => [cell, h("td", { class: cell })])) as Row["cells"];
     const element = h(
       "tr",
@@ -106,6 +113,7 @@ export class Legend {
         "td",
         { class: "remove" },
         why,
+        archive,
         h(
           "button",
           { type: "button", "aria-label": `Remove ${name}`, click: () => actions.remove(name) },
@@ -113,7 +121,7 @@ export class Legend {
         ),
       ),
     );
-    return { element, swatch, why, cells };
+    return { element, swatch, why, archive, cells };
   }
 
   private fill(row: Row, trace: Trace, state: LegendState): void {
@@ -139,6 +147,7 @@ export class Legend {
         : (trace.state ?? "");
     row.cells.note.title = texts.note;
     row.why.hidden = !isLacking(trace, state.range);
+    row.archive.hidden = !trace.unknown;
   }
 }
 

@@ -54,10 +54,14 @@ export class Loader {
       trace.unknown = false;
     } catch (error) {
       if (isAbort(error) || controller.signal.aborted) return;
-      trace.error = error instanceof ApiError ? error.sentence : String(error);
       // The PV may be of another type than it was: ask for that again next time.
       if (error instanceof ApiError && error.code === "bad_request") trace.kind = "unknown";
       trace.unknown = error instanceof ApiError && error.code === "unknown_pv";
+      trace.error = trace.unknown
+        ? "not in this archive"
+        : error instanceof ApiError
+          ? error.sentence
+          : String(error);
       if (error instanceof ApiError && error.code === "unreachable") this.unreachable();
     }
     if (this.underway.get(trace) !== controller) return;

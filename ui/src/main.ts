@@ -1,8 +1,8 @@
 // The page of pvark. The URL is the view, the view decides the traces, the server fills them, and they are drawn:
 //
-//   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, lanes.ts, legend.ts, waveform.ts
+//   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, lanes.ts, legend.ts, waveform.ts, nothing.ts
 //            ▲                        │ api.ts, decode.ts              │ scales.ts, line.ts, draw.ts, axis.ts
-//            └── search.ts, controls.ts, add.ts, details.ts, why.ts, keys.ts ◄─┘ mouse
+//            └── search.ts, controls.ts, add.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ mouse
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -11,6 +11,7 @@ import { Controls } from "./controls.ts";
 import { Details } from "./details.ts";
 import { byId } from "./dom.ts";
 import { listenToKeys } from "./keys.ts";
+import { Overview } from "./overview.ts";
 import { Page } from "./page.ts";
 import { scaleLabelOf } from "./scales.ts";
 import { Search } from "./search.ts";
@@ -76,7 +77,7 @@ const page = new Page(
     pan: (range) => look(range, false),
     pin: (at) => store.update({ pinned: at }),
   },
-  { toggle: toggleHidden, remove, details: openDetails },
+  { toggle: toggleHidden, remove, details: openDetails, archive: (name) => add.open(name) },
   () => void status.poll(),
 );
 
@@ -91,6 +92,11 @@ const details = new Details(toggleLog, (detail) => {
 
 const add = new AddDialog(plot, () => void status.poll());
 
+const overview = new Overview(
+  () => store.view.zone,
+  (name) => plot([name]),
+);
+
 const search = new Search(byId("search"), byId("found"), {
   toggle: (name) => (store.view.pvs.some((pv) => pv.name === name) ? remove(name) : plot([name])),
   isShown: (name) => store.view.pvs.some((pv) => pv.name === name),
@@ -99,7 +105,7 @@ const search = new Search(byId("search"), byId("found"), {
 for (const id of ["archive", "archive-first"]) byId(id).addEventListener("click", () => add.open(""));
 byId("find").addEventListener("click", () => search.focus());
 
-listenToKeys(store, { search, controls, page, look, now, why: openDetails });
+listenToKeys(store, { search, controls, page, look, now, why: openDetails, overview: () => overview.open() });
 
 store.onChange((view, before) => {
   page.take(view, before);

@@ -2,11 +2,12 @@
 
 import { getPv, type WireChunk } from "./api.ts";
 import { causeText } from "./decode.ts";
-import { byId, setText } from "./dom.ts";
+import { byId, h, setText } from "./dom.ts";
 import { Lanes } from "./lanes.ts";
 import { Legend, type LegendActions } from "./legend.ts";
 import { Live } from "./live.ts";
 import { Loader } from "./load.ts";
+import { nothingLines } from "./nothing.ts";
 import { Plot, type PlotActions, type Scene } from "./plot.ts";
 import { scalesOf } from "./scales.ts";
 import { rangeOf, type Range, type View, type ViewStore } from "./state.ts";
@@ -319,7 +320,16 @@ export class Page {
     const pinned = hover === null && view.pinned !== null;
     this.legend.show({ traces, range, at, pinned, zone: view.zone, palette });
     this.drawWaveforms(at ?? (this.isLive() ? null : range.to));
+    this.drawNothing(range);
     this.drawProgress();
+  }
+
+  private drawNothing(range: Range): void {
+    const lines = nothingLines(this.traces, range, this.store.view.zone);
+    const nothing = byId("nothing");
+    nothing.hidden = lines.length === 0;
+    if (nothing.innerText !== lines.join("\n"))
+      nothing.replaceChildren(...lines.map((line) => h("p", {}, line)));
   }
 
   /** After the plot, with which they line up. */

@@ -51,6 +51,12 @@ try {
     return count;
   }, name);
   assert.ok(drawn > 100, `only ${drawn} pixels of the plot have the colour of ${name}`);
+  await page.keyboard.press("s");
+  await page
+    .locator("#overview[open]")
+    .getByText(/now .* a second/)
+    .waitFor();
+  await page.keyboard.press("Escape");
   assert.deepEqual(faults, [], "no script may fail");
   if (process.env.PVARK_SHOT) await page.screenshot({ path: process.env.PVARK_SHOT });
   console.log(`${name} is found, drawn and followed live at ${base}`);

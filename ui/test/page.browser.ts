@@ -329,7 +329,7 @@ test("what the server refuses of one PV stands beside it, the others are drawn",
   server.refusals.set("LAB:TEMP1", "block 7 of this PV is damaged");
   await open(`pv=LAB:TEMP1&pv=LAB:TEMP2&pv=NO:SUCH&${SPAN}`);
   assert.equal(await cell("LAB:TEMP1", "note"), "block 7 of this PV is damaged");
-  assert.match(await cell("NO:SUCH", "note"), /no PV of this archive is called "NO:SUCH" \(add it first\)/);
+  assert.equal(await cell("NO:SUCH", "note"), "not in this archive");
   assert.ok((await pixels(await colourOf("LAB:TEMP2"))) > 300);
 });
 
@@ -431,4 +431,50 @@ test("the keyboard moves the cursor and marks a moment", async () => {
   await page.waitForFunction(() => location.search.includes("at=2026-11-20T10:30"));
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !location.search.includes("at="));
+});
+
+test("a range in which nothing was recorded says where there is something", async () => {
+  await open("pv=SR:CURRENT&from=2025-11-20T10:00:00Z&to=2025-11-20T11:00:00Z&zone=utc");
+  const nothing = page.locator("#nothing");
+  assert.match(
+    await nothing.innerText(),
+    /Nothing to draw in this range\s+SR:CURRENT: samples from 2026-01-01 00:00:00 to/,
+  );
+  await page.getByRole("button", { name: "all", exact: true }).click();
+  await nothing.waitFor({ state: "hidden" });
+});
+
+test("a name that is not in the archive can be added from the table", async () => {
+  await open(`pv=NO:SUCH&pv=SR:CURRENT&${SPAN}`);
+  assert.equal(await cell("NO:SUCH", "note"), "not in this archive");
+  await page.getByRole("button", { name: "archive it …" }).click();
+  await page.locator("#add[open]").waitFor();
+  assert.equal(await page.inputValue("#add-names"), "NO:SUCH");
+});
+
+test("how the archiver fares: problems, lost PVs, losses, weeks, places and groups, kept up to date", async () => {
+  server.problems = ["1 PVs have lost their IOC."];
+  await page.goto(base);
+  await page.getByText("Nothing is plotted yet").waitFor();
+  await page.keyboard.press("s");
+  const dialog = page.locator("#overview[open]");
+  const lost = dialog.locator('[data-table="pvs"] tbody tr');
+  await lost.filter({ hasText: "LAB:OFFLINE" }).waitFor();
+  const text = await dialog.innerText();
+  for (const said of [
+    "1 PVs have lost their IOC.",
+    "Lost, because the queue was full",
+    "/mnt/lts is not mounted",
+    "2026-W47",
+    "3.15 bytes",
+    "SR:MAINT",
+  ])
+    assert.ok(text.includes(said), `${said} is missing in ${text}`);
+  await dialog.getByText(/now \d+ a second/).waitFor();
+  server.pvs.find((pv) => pv.name === "LAB:OFFLINE")!.state = "connected";
+  await dialog.getByText("No PV is disconnected.").waitFor();
+  await dialog.getByRole("button", { name: /searching/ }).click();
+  await lost.filter({ hasText: "LAB:NEVER" }).getByRole("button").click();
+  await page.locator('#legend tr[data-pv="LAB:NEVER"]').waitFor();
+  assert.equal(await dialog.isVisible(), false);
 });

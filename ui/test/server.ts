@@ -35,10 +35,12 @@ export class TestServer {
   refusals = new Map<string, string>();
   problems: string[] = [];
   delay = 0;
+  groups = [{ name: "beam", enabled: false, pvs: 2, disabled_now_by: ["SR:MAINT"] }];
   /** Every request path with its query, in order. */
   requests: string[] = [];
 
   private server: Server;
+  private startedAt = Math.floor(Date.now() / 10);
   private streams = new Set<ServerResponse>();
 
   constructor(private dist: string) {
@@ -95,6 +97,7 @@ export class TestServer {
   private async api(request: IncomingMessage, url: URL, response: ServerResponse): Promise<void> {
     const [, , , noun, name, verb] = url.pathname.split("/").map(decodeURIComponent);
     if (noun === "status") return send(response, 200, this.status());
+    if (noun === "groups") return send(response, 200, { groups: this.groups });
     if (noun === "live") return this.live(url, response);
     if (noun !== "pvs") throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
     if (!name) {
@@ -131,12 +134,32 @@ export class TestServer {
         paused: count("paused"),
       },
       problems: this.problems,
+      queue: { bytes: 1000, bytes_max: 256e6 },
+      samples: {
+        ...{ received: 5000 + Math.floor(Date.now() / 10) - this.startedAt, stored: 4990, skipped: 0 },
+        ...{ dropped_queue: 10, dropped_store: 0, rate_capped: 0, overruns: 0, bad_stamps: 3 },
+      },
+      store: {
+        ...{ head_bytes: 1_234_567, head_samples: 4321, log_bytes: 999 },
+        places: [
+          { name: "", trouble: null, segments: 3, bytes: 41_000_000 },
+          { name: "long", trouble: "/mnt/lts is not mounted", segments: 0, bytes: 0 },
+        ],
+        weeks: [
+          { week: "2026-W46", state: "sealed", segments: 1, bytes: 30_000_000, samples: 10_000_000 },
+          { week: "2026-W47", state: "open", segments: 2, bytes: 11_000_000, samples: 3_000_000 },
+        ],
+        work: [],
+        scrub: { last_pass: "2026-11-19T00:00:00.000000000Z" },
+      },
     };
   }
 
   private list(url: URL): object {
     const match = (url.searchParams.get("match") ?? "").toLowerCase();
-    const found = this.pvs.filter((pv) => matches(pv.name, match)).sort((a, b) => (a.name < b.name ? -1 : 1));
+    const state = url.searchParams.get("state") ?? "any";
+    const isWanted = (pv: FixturePv) => matches(pv.name, match) && (state === "any" || pv.state === state);
+    const found = this.pvs.filter(isWanted).sort((a, b) => (a.name < b.name ? -1 : 1));
     const limit = Number(url.searchParams.get("limit") ?? 100);
     return { total: found.length, pvs: found.slice(0, limit).map((pv) => this.entry(pv)) };
   }

@@ -22,6 +22,8 @@ use crate::{
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
+/// The states that a list may be narrowed to.
+const STATES: [&str; 5] = ["any", "connected", "searching", "disconnected", "paused"];
 /// Longer arrays are left out of lists; `GET …/samples` has them.
 const LISTED_ELEMENTS_MAX: usize = 16;
 /// The most PVs that one request may add.
@@ -36,8 +38,13 @@ pub(crate) fn list(call: &Call) -> Answer {
     let pattern = Pattern::search(call.query.get("match").unwrap_or(""))?;
     let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
     let offset = call.number("offset")?.unwrap_or(0);
+    let state = call.word("state", &STATES, Code::BadRequest)?;
     let names = call.app.reader.names();
-    let found = pattern.among(&names);
+    let mut found = pattern.among(&names);
+    if state != "any" {
+        let is_in_it = |entry: &PvEntry| status(call, entry).connection.name() == state;
+        found.retain(|named| call.app.reader.entry(named.pv).is_some_and(|entry| is_in_it(&entry)));
+    }
     let mut rows = Vec::new();
     for named in found.iter().skip(offset).take(limit) {
         let Some(entry) = call.app.reader.entry(named.pv) else { continue }; // it has just been removed

@@ -1,0 +1,273 @@
+// The dialog about the archiver as a whole: what is wrong, which PVs are not there, what arrives, what is lost, and what lies on disk.
+
+import {
+  ApiError,
+  getGroups,
+  getStatus,
+  listPvs,
+  type Group,
+  type Pv,
+  type PvState,
+  type Status,
+} from "./api.ts";
+import { byId, h } from "./dom.ts";
+import { formatDuration, formatTime, type Zone } from "./time.ts";
+
+/** While the dialog is open it asks again so often. */
+const REFRESH_MILLIS = 2000;
+
+/** More PVs than this are counted, not listed; the search finds the others. */
+const PVS_LISTED_MAX = 200;
+
+/** The states in the order in which an operator wants to hear of them. */
+const STATES: PvState[] = ["disconnected", "searching", "paused", "connected"];
+
+/** What happens to updates apart from being stored, as an operator calls it. */
+const FATES: [keyof Status["samples"], string, "bad" | "warn" | ""][] = [
+  ["dropped_queue", "lost, because the queue was full", "bad"],
+  ["dropped_store", "lost, because the store took none", "bad"],
+  ["overruns", "updates before which a server threw others away", "bad"],
+  ["rate_capped", "left out by a cap", "warn"],
+  ["skipped", "not to be sampled", ""],
+  ["bad_stamps", "stored with an odd time stamp", "warn"],
+];
+
+/** What is shown at one moment. */
+interface Shown {
+  status: Status;
+  groups: Group[];
+  pvs: { total: number; pvs: Pv[] };
+  /** Updates a second between this answer and the one before. */
+  rate: number | null;
+}
+
+export class Overview {
+  private dialog = byId<HTMLDialogElement>("overview");
+  private content = byId("overview-content");
+  private chosen: PvState | null = null;
+  private before: Status | null = null;
+  private timer = 0;
+
+  constructor(
+    private zone: () => Zone,
+    private plot: (name: string) => void,
+  ) {
+    byId("overview-close").addEventListener("click", () => this.dialog.close());
+    for (const id of ["counts", "durable"]) byId(id).addEventListener("click", () => this.open());
+    this.dialog.addEventListener("close", () => window.clearTimeout(this.timer));
+  }
+
+  open(): void {
+    if (this.dialog.open) return;
+    this.before = null;
+    this.chosen = null;
+    this.content.replaceChildren(h("p", { class: "hint" }, "asking the archiver …"));
+    this.dialog.showModal();
+    void this.refresh();
+  }
+
+  private async refresh(): Promise<void> {
+    window.clearTimeout(this.timer);
+    try {
+      const status = await getStatus();
+      this.chosen ??= STATES.find((state) => status.pvs[state] > 0) ?? "connected";
+      const [groups, pvs] = await Promise.all([getGroups(), listPvs(this.chosen, PVS_LISTED_MAX)]);
+      this.show({ status, groups, pvs, rate: rateOf(this.before, status) });
+      this.before = status;
+    } catch (error) {
+      const text = error instanceof ApiError ? error.sentence : String(error);
+      this.content.replaceChildren(h("p", { class: "is-error", role: "alert" }, text));
+    }
+    window.clearTimeout(this.timer);
+    if (this.dialog.open) this.timer = window.setTimeout(() => void this.refresh(), REFRESH_MILLIS);
+  }
+
+  private show(shown: Shown): void {
+    const { status } = shown;
+    const focused = document.activeElement?.getAttribute("data-focus");
+    const scrolled = this.dialog.scrollTop;
+    this.content.replaceChildren(
+      problems(status),
+      this.states(shown),
+      this.pvs(shown),
+      updates(shown),
+      storage(status, this.zone()),
+      ...(shown.groups.length > 0 ? [groupTable(shown.groups)] : []),
+    );
+    // What was made anew keeps the place and the focus of what it replaces.
+    this.dialog.scrollTop = scrolled;
+    if (focused) this.content.querySelector<HTMLElement>(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  private states({ status }: Shown): HTMLElement {
+    const buttons = STATES.map((state) =>
+      h(
+        "button",
+        {
+          type: "button",
+          "data-focus": `state ${state}`,
+          "aria-pressed": String(state === this.chosen),
+          click: () => {
+            this.chosen = state;
+            void this.refresh();
+          },
+        },
+        `${status.pvs[state]} ${state}`,
+      ),
+    );
+    return h("p", { class: "group", role: "group", "aria-label": "PVs by state" }, ...buttons);
+  }
+
+  private pvs({ status, pvs }: Shown): HTMLElement {
+    if (pvs.total === 0) return h("p", { class: "hint" }, `No PV is ${this.chosen}.`);
+    const now = Date.parse(status.now) / 1000;
+    const rows = pvs.pvs.map((pv) => {
+      const since = Date.parse(pv.since ?? "") / 1000;
+      const plot = () => {
+        this.dialog.close();
+        this.plot(pv.name);
+      };
+      const name = h(
+        "button",
+        { type: "button", "data-focus": `pv ${pv.name}`, title: "Plot it", click: plot },
+        pv.name,
+      );
+      const length = Number.isFinite(since) ? formatDuration(Math.max(0, now - since)) : "";
+      return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, name),
+        h("td", {}, length),
+        h("td", {}, Number.isFinite(since) ? formatTime(since, this.zone(), 0) : ""),
+        h("td", {}, pv.last ? formatTime(Date.parse(pv.last.time) / 1000, this.zone(), 0) : "never"),
+      );
+    });
+    const rest = pvs.total - rows.length;
+    const list = table("pvs", ["PV", `${this.chosen} for`, "Since", "Last sample"], rows);
+    return h(
+      "div",
+      { class: "scrolled" },
+      list,
+      rest > 0 ? h("p", { class: "hint" }, `and ${rest} more`) : null,
+    );
+  }
+}
+
+function rateOf(before: Status | null, status: Status): number | null {
+  const seconds = before === null ? 0 : (Date.parse(status.now) - Date.parse(before.now)) / 1000;
+  return before !== null && seconds > 0
+    ? (status.samples.received - before.samples.received) / seconds
+    : null;
+}
+
+function problems({ problems }: Status): HTMLElement {
+  if (problems.length === 0) return h("p", { class: "verdict", "data-level": "ok" }, "Nothing is wrong.");
+  return h("ul", { class: "problems" }, ...problems.map((problem) => h("li", {}, problem)));
+}
+
+function updates({ status, rate }: Shown): HTMLElement {
+  const { samples, queue, durable } = status;
+  const rows: [string, string, string][] = [
+    [
+      "Received",
+      rate === null ? whole(samples.received) : `${whole(samples.received)}, now ${whole(rate)} a second`,
+      "",
+    ],
+    ["Stored", whole(samples.stored), ""],
+    ["On their way to disk", whole(durable.lag), ""],
+    [
+      "Queue",
+      `${bytes(queue.bytes)} of ${bytes(queue.bytes_max)}`,
+      queue.bytes * 2 > queue.bytes_max ? "warn" : "",
+    ],
+  ];
+  for (const [key, text, level] of FATES) {
+    const count = samples[key];
+    if (count > 0) rows.push([text[0]!.toUpperCase() + text.slice(1), whole(count), level]);
+  }
+  return h("section", {}, h("h3", {}, "Updates since the start"), facts(rows));
+}
+
+function storage({ store }: Status, zone: Zone): HTMLElement {
+  const samples = store.weeks.reduce((sum, week) => sum + week.samples, 0);
+  const inWeeks = store.weeks.reduce((sum, week) => sum + week.bytes, 0);
+  const scrubbed = store.scrub.last_pass === null ? null : Date.parse(store.scrub.last_pass) / 1000;
+  const rows: [string, string, string][] = [
+    ["In memory", `${whole(store.head_samples)} samples, ${bytes(store.head_bytes)}`, ""],
+    ["Log", bytes(store.log_bytes), ""],
+    ...store.places.map((place): [string, string, string] => [
+      place.name === "" ? "Data folder" : `Place ${place.name}`,
+      place.trouble ?? `${bytes(place.bytes)} in ${whole(place.segments)} segments`,
+      place.trouble === null ? "" : "bad",
+    ]),
+    ...(samples > 0
+      ? [["A sample takes", `${(inWeeks / samples).toFixed(2)} bytes`, ""] as [string, string, string]]
+      : []),
+    ["All read and found right", scrubbed === null ? "not yet" : formatTime(scrubbed, zone, 0), ""],
+    ...store.work.map((work): [string, string, string] => [
+      work.doing,
+      `${work.key}, ${bytes(work.bytes)} of ${bytes(work.bytes_total)}`,
+      "",
+    ]),
+  ];
+  const weeks = store.weeks
+    .slice()
+    .reverse()
+    .map((week) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, week.week),
+        h("td", {}, week.state),
+        h("td", {}, whole(week.samples)),
+        h("td", {}, bytes(week.bytes)),
+        h("td", {}, whole(week.segments)),
+      ),
+    );
+  const list =
+    weeks.length > 0 ? table("weeks", ["Week", "State", "Samples", "Size", "Segments"], weeks) : null;
+  return h("section", {}, h("h3", {}, "Storage"), facts(rows), list);
+}
+
+function groupTable(groups: Group[]): HTMLElement {
+  const rows = groups.map((group) => {
+    const by = group.enabled ? "" : group.disabled_now_by.join(", ");
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, group.name),
+      h("td", { "data-level": group.enabled ? "ok" : "warn" }, group.enabled ? "enabled" : "disabled"),
+      h("td", {}, by),
+      h("td", {}, whole(group.pvs)),
+    );
+  });
+  return h("section", {}, h("h3", {}, "Groups"), table("groups", ["Group", "State", "By", "PVs"], rows));
+}
+
+function table(name: string, heads: string[], rows: HTMLElement[]): HTMLElement {
+  const head = h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)));
+  return h("table", { class: "list", "data-table": name }, h("thead", {}, head), h("tbody", {}, ...rows));
+}
+
+function facts(rows: [string, string, string][]): HTMLElement {
+  const list = h("dl");
+  for (const [term, text, level] of rows)
+    list.append(h("dt", {}, term), h("dd", { "data-level": level }, text));
+  return list;
+}
+
+function whole(count: number): string {
+  return Math.round(count).toLocaleString("en").replaceAll(",", "\u202f");
+}
+
+/** Bytes in decimal units, as disks are sold. */
+export function bytes(count: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB", "PB"];
+  let unit = 0;
+  let value = count;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 99.5 ? value.toFixed(0) : value.toPrecision(2)} ${units[unit]}`;
+}
