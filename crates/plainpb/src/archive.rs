@@ -1,23 +1,29 @@
 //! The archive: all files below one root folder, read in place as an old archive.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     fmt, io,
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use sample::{Gap, Metadata, OldArchive, OldError, OldHealth, OldSamples, PvName, Sample, TimeRange, Timestamp};
+use sample::{
+    Carried, Gap, Metadata, OldArchive, OldError, OldFields, OldHealth, OldSamples, PvName, Sample, TimeRange,
+    Timestamp,
+};
 
 use crate::{
-    fields::loss,
+    fields::{FieldValue, loss},
     file::{FileSamples, PbFile},
     folder::{Folder, Part},
     key::key_of,
     rows::Damage,
     type_info::TypeInfo,
 };
+
+/// How a field begins in the line of a sample: number 7, and bytes.
+const FIELD_TAG: u8 = 7 << 3 | 2;
 
 /// A root folder of the Appliance: its short, medium or long term store.
 #[derive(Clone)]
@@ -174,18 +180,67 @@ impl OldArchive for PlainPb {
     }
 
     fn gaps(&self, pv: &PvName, range: TimeRange) -> Result<Vec<Gap>, OldError> {
-        let mut reading = Reading { only: Some(b"cnxregainedepsecs"), ..Reading::new(self.clone(), pv.clone(), range) };
         let mut gaps = Vec::new();
-        while let Some(batch) = reading.next() {
-            batch?;
-            gaps.extend(reading.fields().iter().filter_map(|(_, fields)| loss(fields)));
+        for carried in self.fields(pv, range, Some("cnxregainedepsecs")) {
+            let fields = carried?.fields.into_iter().map(|(name, value)| FieldValue { name, value });
+            gaps.extend(loss(&fields.collect::<Vec<_>>()));
         }
         gaps.sort_by_key(|gap| gap.from);
         Ok(gaps)
     }
 
+    fn fields(&self, pv: &PvName, range: TimeRange, name: Option<&str>) -> OldFields {
+        // A line without the name, or without the tag of a field, is passed over unread.
+        let only: Arc<[u8]> = name.map_or(&[FIELD_TAG][..], str::as_bytes).into();
+        let reading = Reading { only: Some(only), ..Reading::new(self.clone(), pv.clone(), range) };
+        Box::new(CarriedFields { reading, name: name.map(str::to_owned), ready: VecDeque::new() })
+    }
+
+    fn configuration(&self, pv: &PvName) -> Option<String> {
+        Some(self.shared.type_infos.get(pv)?.text.clone())
+    }
+
     fn health(&self) -> OldHealth {
         self.shared.health().clone()
+    }
+}
+
+/// What the samples of a PV carry, a batch of them after the other.
+struct CarriedFields {
+    reading: Reading,
+    name: Option<String>,
+    ready: VecDeque<Carried>,
+}
+
+impl CarriedFields {
+    /// Those of the samples of a batch that carry any.
+    fn take(&mut self, batch: &sample::Batch) {
+        let mut carried = self.reading.fields();
+        carried.sort_by_key(|(time, _)| *time);
+        for (time, fields) in carried {
+            let row = batch.times().partition_point(|other| *other < time);
+            let is_wanted = self.name.as_ref().is_none_or(|wanted| fields.iter().any(|field| field.name == *wanted));
+            if batch.times().get(row) == Some(&time) && is_wanted {
+                let fields = fields.into_iter().map(|field| (field.name, field.value)).collect();
+                self.ready.push_back(Carried { time, alarm: batch.get(row).alarm, fields });
+            }
+        }
+    }
+}
+
+impl Iterator for CarriedFields {
+    type Item = Result<Carried, OldError>;
+
+    fn next(&mut self) -> Option<Result<Carried, OldError>> {
+        loop {
+            if let Some(carried) = self.ready.pop_front() {
+                return Some(Ok(carried));
+            }
+            match self.reading.next()? {
+                Ok(batch) => self.take(&batch),
+                Err(error) => return Some(Err(error)),
+            }
+        }
     }
 }
 
@@ -201,7 +256,7 @@ struct Reading {
     last: Option<Timestamp>,
     before: Option<Timestamp>,
     /// What lines must hold to be read.
-    only: Option<&'static [u8]>,
+    only: Option<Arc<[u8]>>,
 }
 
 /// The PV whose samples a file holds. One that lies where its PV's name does not lead is found by no query, and has none.
@@ -218,7 +273,7 @@ impl Reading {
     }
 
     /// The fields that the samples of the last batch carried.
-    fn fields(&mut self) -> Vec<(Timestamp, Vec<crate::FieldValue>)> {
+    fn fields(&mut self) -> Vec<(Timestamp, Vec<FieldValue>)> {
         self.open.as_mut().map(FileSamples::fields).unwrap_or_default()
     }
 
@@ -241,8 +296,8 @@ impl Reading {
                 let path = part.place.path.display().to_string();
                 let opened = opened.map_err(|error| self.archive.shared.failed(&path, &error))?;
                 self.before = self.last;
-                self.open = Some(match self.only {
-                    Some(text) => opened.only(text),
+                self.open = Some(match &self.only {
+                    Some(text) => opened.only(Arc::clone(text)),
                     None => opened,
                 });
                 continue;

@@ -3,7 +3,7 @@
 //! Samples stand in order of time, so a time is found by halving; lines that are none are passed over. What stands in no order
 //! all the same is sorted within a batch, and left out and counted where it is earlier than what was given out.
 
-use std::io;
+use std::{io, sync::Arc};
 
 use memchr::{memchr, memmem};
 use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
@@ -219,13 +219,13 @@ pub(crate) struct FileSamples {
     pub(crate) damage: Damage,
     ended: bool,
     /// Lines without this text are passed over unread.
-    only: Option<&'static [u8]>,
+    only: Option<Arc<[u8]>>,
     skipped: u64,
 }
 
 impl FileSamples {
     /// Only those whose lines hold a text.
-    pub(crate) fn only(self, text: &'static [u8]) -> FileSamples {
+    pub(crate) fn only(self, text: Arc<[u8]>) -> FileSamples {
         FileSamples { only: Some(text), ..self }
     }
 
@@ -257,7 +257,7 @@ impl FileSamples {
     fn read(&mut self) -> io::Result<()> {
         while self.rows.len() < BATCH_ROWS_MAX && self.rows.byte_size() < BATCH_BYTES_MAX {
             match self.scan.next(&self.file.tape)? {
-                Found::Line(_, line) if self.only.is_some_and(|text| memmem::find(line, text).is_none()) => {
+                Found::Line(_, line) if self.only.as_deref().is_some_and(|text| memmem::find(line, text).is_none()) => {
                     self.skipped += 1;
                     let time = || time_of_line(&self.file.header, line, &mut Vec::new());
                     if self.skipped.is_multiple_of(LOOKED_AT) && time().is_some_and(|time| time >= self.range.t1) {

@@ -26,6 +26,8 @@ pub struct TypeInfo {
     pub created: Option<Timestamp>,
     /// Its stores.
     pub stores: Vec<String>,
+    /// The whole entry.
+    pub text: String,
 }
 
 impl TypeInfo {
@@ -81,6 +83,7 @@ impl TypeInfo {
             controlling_pv: text("controllingPV").map(str::to_owned),
             created: text("creationTime").and_then(|time| Timestamp::parse(time).ok()),
             stores: texts("dataStores"),
+            text: entry.to_string(),
             name,
         })
     }

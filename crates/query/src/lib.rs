@@ -16,6 +16,8 @@
 mod aligned;
 mod bins;
 mod edges;
+mod fields;
+mod losses;
 mod old;
 mod operators;
 mod ranges;
@@ -27,6 +29,9 @@ pub use aligned::{
     Rows,
 };
 pub use bins::{Bin, Bins};
-pub use operators::{Operator, OperatorError, Reduced, Span};
+pub use fields::{FieldSamples, number_in};
+pub use losses::{Restart, is_told};
+pub use old::Fields;
+pub use operators::{CONNECTION_CHANGE, Operator, OperatorError, Reduced, Span};
 pub use ranges::Ranges;
 pub use request::{Before, Cut, Error, Query, Request, Samples, Series};

@@ -9,7 +9,8 @@
 use std::{ops::Range, sync::Arc};
 
 use sample::{
-    Batch, Gap, Metadata, OldArchive, OldError, OldHealth, OldSamples, PvId, PvName, Sample, TimeRange, Timestamp,
+    Batch, Carried, Gap, Metadata, OldArchive, OldError, OldFields, OldHealth, OldSamples, PvId, PvName, Sample,
+    TimeRange, Timestamp,
 };
 use store::{Reader, Stretch};
 
@@ -128,8 +129,52 @@ impl Old {
         Ok(gaps)
     }
 
+    /// What samples of a range carry besides values.
+    pub(crate) fn fields(&self, reader: &Reader, pv: PvId, range: TimeRange, name: Option<&str>) -> Fields {
+        let names = self.names(reader, pv);
+        Fields::new(self.each(&names).map(|(archive, known)| archive.fields(known, range, name)).collect())
+    }
+
+    pub(crate) fn configuration(&self, reader: &Reader, pv: PvId) -> Option<String> {
+        self.each(&self.names(reader, pv)).find_map(|(archive, name)| archive.configuration(name))
+    }
+
     pub(crate) fn health(&self) -> Vec<OldHealth> {
         self.archives.iter().map(|archive| archive.health()).collect()
+    }
+}
+
+/// What samples of several old archives carry, in order of time. Of a sample that two have the first archive tells.
+pub struct Fields {
+    sources: Vec<std::iter::Peekable<OldFields>>,
+    last: Option<Timestamp>,
+}
+
+impl Fields {
+    fn new(sources: Vec<OldFields>) -> Fields {
+        Fields { sources: sources.into_iter().map(Iterator::peekable).collect(), last: None }
+    }
+}
+
+impl Iterator for Fields {
+    type Item = Carried;
+
+    /// An archive that cannot be read has been told of, and says nothing more.
+    fn next(&mut self) -> Option<Carried> {
+        loop {
+            let mut earliest: Option<(Timestamp, usize)> = None;
+            for (index, source) in self.sources.iter_mut().enumerate() {
+                if let Some(Ok(carried)) = source.peek()
+                    && earliest.is_none_or(|(time, _)| carried.time < time)
+                {
+                    earliest = Some((carried.time, index));
+                }
+            }
+            let carried = self.sources.get_mut(earliest?.1)?.next()?.ok()?;
+            if self.last.replace(carried.time) != Some(carried.time) {
+                return Some(carried);
+            }
+        }
     }
 }
 

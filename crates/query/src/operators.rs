@@ -25,7 +25,11 @@ use std::{collections::VecDeque, sync::Arc};
 use sample::{Batch, Column, Element, Sample, Timestamp, Value, ValueType};
 use store::{Stretch, Summary};
 
-use crate::{Error, Ranges, Samples, old::Stretches};
+use crate::{
+    Error, Ranges, Samples,
+    losses::{Losses, Since},
+    old::Stretches,
+};
 pub use parse::{Operator, OperatorError};
 use {
     flyers::Flyers,
@@ -61,6 +65,9 @@ impl Span {
     }
 }
 
+/// What the alarm of a reduced sample says, where the connection was lost and came back in its bin.
+pub const CONNECTION_CHANGE: &str = "connection change";
+
 /// What an operator keeps while samples pass.
 enum Work {
     Statistics(Statistics),
@@ -74,23 +81,23 @@ enum Work {
 }
 
 impl Work {
-    fn take(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
+    fn take(&mut self, sample: &Sample, since: Since, out: &mut Vec<Sample>) {
         match self {
-            Work::Statistics(work) => work.take(sample, out),
-            Work::Optimized(work) => work.take(sample, out),
+            Work::Statistics(work) => work.take(sample, since, out),
+            Work::Optimized(work) => work.take(sample, since, out),
             Work::Picks(work) => work.take(sample, out),
             Work::Nth(work) => work.take(sample, out),
             Work::Counted(work) => work.take(sample),
-            Work::DeadBand(work) => work.take(sample, out),
+            Work::DeadBand(work) => work.take(sample, since, out),
             Work::Flyers(work) => work.take(sample, out),
-            Work::PlotBins(work) => work.take(sample, out),
+            Work::PlotBins(work) => work.take(sample, since, out),
         }
     }
 
     /// Only of those that `of_summaries` names.
-    fn take_summary(&mut self, summary: &Summary, out: &mut Vec<Sample>) {
+    fn take_summary(&mut self, summary: &Summary, since: Since, out: &mut Vec<Sample>) {
         match self {
-            Work::Statistics(work) => work.take_summary(summary, out),
+            Work::Statistics(work) => work.take_summary(summary, since, out),
             Work::Counted(work) => work.add(summary.count),
             _ => {}
         }
@@ -119,7 +126,7 @@ pub(crate) struct OfSummaries {
     work: Work,
     /// The length of its bins.
     seconds: i64,
-    /// With fewer samples it gives these, and wants no summaries.
+    /// With fewer samples, the one before the span among them, it gives these, and wants no summaries.
     pub(crate) enough: u64,
 }
 
@@ -144,6 +151,7 @@ enum Source {
 pub struct Reduced {
     source: Source,
     work: Work,
+    losses: Losses,
     from: Timestamp,
     /// The last reduced sample at or before `from`: only one of these is given out.
     held: Option<Sample>,
@@ -153,42 +161,49 @@ pub struct Reduced {
 
 impl Reduced {
     /// `samples` are those of the span, or of ranges of it, with the one before.
-    pub(crate) fn new(samples: Ranges<Samples>, operator: &Operator, span: Span) -> Reduced {
-        Reduced::of(Source::Samples(samples), operator.work(span), span)
+    pub(crate) fn new(samples: Ranges<Samples>, losses: Losses, operator: &Operator, span: Span) -> Reduced {
+        Reduced::of(Source::Samples(samples), losses, operator.work(span), span)
     }
 
     /// `before` is the sample before the span.
     pub(crate) fn of_stretches(
         before: Option<Sample>,
         stretches: Stretches,
+        losses: Losses,
         operator: OfSummaries,
         span: Span,
     ) -> Reduced {
-        Reduced::of(Source::Stretches { before, stretches: Box::new(stretches) }, operator.work, span)
+        Reduced::of(Source::Stretches { before, stretches: Box::new(stretches) }, losses, operator.work, span)
     }
 
-    fn of(source: Source, work: Work, span: Span) -> Reduced {
-        Reduced { source, work, from: span.from, held: None, ready: VecDeque::new(), ended: false }
+    fn of(source: Source, losses: Losses, work: Work, span: Span) -> Reduced {
+        Reduced { source, work, losses, from: span.from, held: None, ready: VecDeque::new(), ended: false }
     }
 
     /// Takes a batch, or as many summaries as come before the next one; false at the end.
     fn take(&mut self, out: &mut Vec<Sample>) -> Result<bool, Error> {
-        let rows = |work: &mut Work, batch: &Batch, out: &mut Vec<Sample>| {
-            (0..batch.len()).for_each(|row| work.take(&batch.get(row), out));
+        let (work, losses) = (&mut self.work, &mut self.losses);
+        let rows = |work: &mut Work, losses: &mut Losses, batch: &Batch, out: &mut Vec<Sample>| {
+            for row in 0..batch.len() {
+                let time = batch.times()[row];
+                work.take(&batch.get(row), losses.since(time, time), out);
+            }
         };
         match &mut self.source {
             Source::Samples(samples) => {
                 let Some(batch) = samples.next().transpose()? else { return Ok(false) };
-                rows(&mut self.work, &batch, out);
+                rows(work, losses, &batch, out);
             }
             Source::Stretches { before, stretches } => {
-                before.take().iter().for_each(|before| self.work.take(before, out));
+                before.take().iter().for_each(|before| work.take(before, losses.since(before.time, before.time), out));
                 for _ in 0..STEP_SUMMARIES_MAX {
                     match stretches.next().transpose() {
                         Ok(None) => return Ok(false),
-                        Ok(Some(Stretch::Summary(summary))) => self.work.take_summary(&summary, out),
+                        Ok(Some(Stretch::Summary(summary))) => {
+                            work.take_summary(&summary, losses.since(summary.t0, summary.t1), out);
+                        }
                         Ok(Some(Stretch::Samples(batch))) => {
-                            rows(&mut self.work, &batch, out);
+                            rows(work, losses, &batch, out);
                             break;
                         }
                         // It was logged and counted, and the answer has no place to tell of it.
@@ -265,8 +280,9 @@ pub(crate) fn number(value: &Value) -> Option<f64> {
 }
 
 /// A sample without status: what reductions make.
-fn made(time: Timestamp, value: Value, severity: sample::Severity) -> Sample {
-    Sample { time, value, alarm: sample::Alarm { severity, status: 0, message: None }, pulse: 0, stamp: None }
+fn made(time: Timestamp, value: Value, severity: sample::Severity, since: Since) -> Sample {
+    let message = (since == Since::Loss).then(|| CONNECTION_CHANGE.into());
+    Sample { time, value, alarm: sample::Alarm { severity, status: 0, message }, pulse: 0, stamp: None }
 }
 
 fn floats(values: &[f64]) -> Value {

@@ -7,7 +7,9 @@ use store::{GapScope, Stretch};
 
 use crate::{
     Bins, Operator, Ranges, Reduced, Span, edges,
-    old::{Merged, Old, Stretches},
+    fields::FieldSamples,
+    losses::Losses,
+    old::{Fields, Merged, Old, Stretches},
     operators,
     tally::Held,
 };
@@ -200,26 +202,43 @@ impl Query {
     }
 
     /// The samples of a span, both ends included, reduced by an operator: from summaries where these are all it needs.
-    pub fn reduced(&self, pv: PvId, span: Span, operator: &Operator) -> Result<Reduced, Error> {
+    pub fn reduced(&self, pv: PvId, span: Span, asked: &Operator) -> Result<Reduced, Error> {
         let range = TimeRange { t0: span.from, t1: span.after() };
-        if let Some(operator) = operator.of_summaries(span)
-            && self.has_samples(pv, range, operator.enough)?
-        {
+        if let Some(operator) = asked.of_summaries(span) {
             let before = self.last_before(&pv.into(), span.from)?.filter(|sample| !range.contains(sample.time));
+            if !self.has_samples(pv, range, operator.enough.saturating_sub(before.is_some().into()))? {
+                return self.reduced_together(pv, &[span], span, asked);
+            }
             let stretches = self.stretches(&pv.into(), range, operator.edges(span))?;
-            return Ok(Reduced::of_stretches(before, stretches, operator, span));
+            let losses = self.losses(pv, range)?;
+            return Ok(Reduced::of_stretches(before, stretches, losses, operator, span));
         }
-        Ok(self.reduced_together(pv, &[span], span, operator))
+        self.reduced_together(pv, &[span], span, asked)
     }
 
     /// The samples of several spans, each with the one before it, reduced as if they were one from the first beginning to the
     /// last end, which is `whole`.
-    pub fn reduced_together(&self, pv: PvId, spans: &[Span], whole: Span, operator: &Operator) -> Reduced {
+    pub fn reduced_together(
+        &self,
+        pv: PvId,
+        spans: &[Span],
+        whole: Span,
+        operator: &Operator,
+    ) -> Result<Reduced, Error> {
         let within = |span: &Span| {
             let range = TimeRange { t0: span.from, t1: span.after() };
             self.samples(&Request { series: pv.into(), range, before: Before::Include }).skipping_damage()
         };
-        Reduced::new(Ranges::new(spans.iter().map(within).collect()), operator, whole)
+        let losses = match operator.looks_at_losses() {
+            true => self.losses(pv, TimeRange { t0: whole.from, t1: whole.after() })?,
+            false => Losses::default(),
+        };
+        Ok(Reduced::new(Ranges::new(spans.iter().map(within).collect()), losses, operator, whole))
+    }
+
+    fn losses(&self, pv: PvId, range: TimeRange) -> Result<Losses, Error> {
+        let own = self.reader.gaps(pv, range)?.into_iter().map(|(_, gap)| gap).collect::<Vec<_>>();
+        Ok(Losses::new(own, self.fields(pv, range, Some("cnxregainedepsecs"))))
     }
 
     /// Whether there are so many samples with a number.
@@ -266,6 +285,23 @@ impl Query {
             history.splice(0..0, old);
         }
         Ok(history)
+    }
+
+    /// What samples of old archives carry besides values, in order of time.
+    pub fn fields(&self, pv: PvId, range: TimeRange, name: Option<&str>) -> Fields {
+        self.old.fields(&self.reader, pv, range, name)
+    }
+
+    /// How another archiver was told to archive a PV, in its own words.
+    pub fn configuration(&self, pv: PvId) -> Option<String> {
+        self.old.configuration(&self.reader, pv)
+    }
+
+    /// What a field of a PV's record said: each time that a sample of an old archive carries it, and each time that metadata
+    /// came to the store.
+    pub fn field_samples(&self, pv: PvId, range: TimeRange, name: &str) -> Result<FieldSamples, Error> {
+        let own = self.reader.metadata(pv, range)?;
+        Ok(FieldSamples::new(name, self.fields(pv, range, Some(name)), own))
     }
 
     /// The gaps of a PV and of the archiver that overlap `range`, by beginning.

@@ -41,7 +41,7 @@ pub use gap::{Gap, GapCause};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use meta::{Limits, Metadata};
-pub use old::{OldArchive, OldError, OldHealth, OldSamples};
+pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples};
 pub use pv::{Method, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 pub use roster::{By, DataFate, OldName, Roster};
 pub use rules::{Changes, Deadband, FieldName, Keep, Origin, Pipeline, RateCap, RuleError, RuleName, Rules};

@@ -2,10 +2,24 @@
 
 use std::{fmt, ops::ControlFlow};
 
-use crate::{Batch, Gap, Metadata, PvName, Sample, TimeRange, Timestamp};
+use crate::{Alarm, Batch, Gap, Metadata, PvName, Sample, TimeRange, Timestamp};
 
 /// Samples of an old archive, in order of time, in batches of one type.
 pub type OldSamples = Box<dyn Iterator<Item = Result<Batch, OldError>> + Send>;
+
+/// What a sample carries besides its value: texts with names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// When the sample was taken.
+    pub time: Timestamp,
+    /// Its alarm.
+    pub alarm: Alarm,
+    /// Names and texts, in the order in which they were written.
+    pub fields: Vec<(String, String)>,
+}
+
+/// What samples of an old archive carry, in order of time.
+pub type OldFields = Box<dyn Iterator<Item = Result<Carried, OldError>> + Send>;
 
 /// An archive of another archiver, which is read where it lies and never written to.
 pub trait OldArchive: fmt::Debug + Send + Sync {
@@ -29,6 +43,12 @@ pub trait OldArchive: fmt::Debug + Send + Sync {
 
     /// The losses of connection that end in a range, by beginning.
     fn gaps(&self, pv: &PvName, range: TimeRange) -> Result<Vec<Gap>, OldError>;
+
+    /// What samples of a range carry besides values; those that carry nothing, or not the field that is named, are left out.
+    fn fields(&self, pv: &PvName, range: TimeRange, name: Option<&str>) -> OldFields;
+
+    /// How the other archiver was told to archive the PV, in its own words (JSON); none if that is not known.
+    fn configuration(&self, pv: &PvName) -> Option<String>;
 
     /// How it is doing.
     fn health(&self) -> OldHealth;

@@ -135,11 +135,15 @@ impl From<store::Error> for Refusal {
 
 impl From<query::OperatorError> for Refusal {
     fn from(error: query::OperatorError) -> Refusal {
-        let code = match error {
-            query::OperatorError::Unknown { .. } => Code::UnknownOperator,
-            _ => Code::BadRequest,
-        };
-        Refusal::new(code, error.to_string())
+        let text = error.to_string();
+        match error {
+            query::OperatorError::Unknown { .. } => Refusal::new(Code::UnknownOperator, text),
+            // The Appliance's status, by which its clients know it.
+            query::OperatorError::NoNumber { .. } => {
+                Refusal::new(Code::BadRequest, text).with_status(StatusCode::NOT_FOUND)
+            }
+            _ => Refusal::new(Code::BadRequest, text),
+        }
     }
 }
 

@@ -123,9 +123,9 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/v1/live", "New samples and changes of state as Server-Sent Events", live::show),
     get("/api/v1/openapi.json", "The description of all of this", openapi),
     // The URLs of the Archiver Appliance.
-    get("/retrieval/data/{call}", "Samples as the Archiver Appliance gives them", retrieval::get_data),
+    get("/retrieval/data/{*call}", "Samples as the Archiver Appliance gives them", retrieval::get_data),
     post(
-        "/retrieval/data/{call}",
+        "/retrieval/data/{*call}",
         Read,
         "Values at one moment (getDataAtTime) or samples (getDataForPVs) of many PVs",
         retrieval::post_data,
@@ -268,14 +268,16 @@ mod tests {
             .iter()
             .flat_map(|(path, operations)| operations.as_object().unwrap().keys().map(move |m| format!("{m} {path}")))
             .collect();
+        // A part that may hold slashes is described like all others.
+        let path = |route: &Route| route.path.replace("{*", "{");
         let table: BTreeSet<String> =
-            ROUTES.iter().map(|route| format!("{} {}", lower_case(route.method), route.path)).collect();
+            ROUTES.iter().map(|route| format!("{} {}", lower_case(route.method), path(route))).collect();
         assert_eq!(described, table);
         for route in ROUTES {
-            let operation = &description["paths"][route.path][lower_case(route.method)];
+            let operation = &description["paths"][path(route)][lower_case(route.method)];
             assert_eq!(operation["summary"], route.summary, "{}", route.path);
             assert_eq!(operation["x-right"], format!("{:?}", route.right), "{}", route.path);
-            for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
+            for name in path(route).split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
                 assert!(operation["parameters"].to_string().contains(name), "{}: {name}", route.path);
             }
         }
@@ -321,7 +323,7 @@ mod tests {
             return (None, query::Operator::parse(&format!("{name}_60"), &[]).is_ok());
         }
         let call = name.strip_prefix("/retrieval/data/");
-        let path = if call.is_some() { "/retrieval/data/{call}" } else { name };
+        let path = if call.is_some() { "/retrieval/data/{*call}" } else { name };
         let route = ROUTES.iter().find(|route| route.path == path).map(|route| route.path);
         (route, route.is_some() && call.is_none_or(retrieval::is_known))
     }

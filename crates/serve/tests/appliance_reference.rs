@@ -10,7 +10,7 @@ use std::{fs, path::PathBuf};
 use appliance::{answers, files};
 use archive::{Archive, Connection};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One recorded request and its answer.
 #[derive(Deserialize)]
@@ -38,7 +38,8 @@ const QUIRKS: [(&str, &str); 2] = [
 
 /// The kinds of requests that are served.
 fn is_served(recorded: &Recorded) -> bool {
-    const KINDS: [&str; 12] = [
+    const KINDS: [&str; 13] = [
+        "meta",
         "plain",
         "names",
         "time",
@@ -69,6 +70,59 @@ fn answers_from_the_appliances_own_files_mean_the_same() {
     let archive = Archive::start_with_old(|store| files::register(&names, store), |config| config, old);
     assert_eq!(archive.store.reader().watermark().appended, 0);
     compare_all(&archive);
+    compare_configuration(&archive);
+}
+
+/// What the Appliance's configuration says of a PV is said of it here.
+fn compare_configuration(archive: &Archive) {
+    let text = fs::read_to_string(folder().join("queries.jsonl")).unwrap();
+    let recorded = text.lines().map(|line| serde_json::from_str::<Recorded>(line).unwrap());
+    let mut compared = 0;
+    for recorded in recorded.filter(|recorded| recorded.cat == "mgmt") {
+        let answer = Connection::to(archive.address).ask(&recorded.method, &recorded.path, &[], b"");
+        let answer: Value = serde_json::from_str(&answer.text()).unwrap();
+        let expected: Value = serde_json::from_str(recorded.text.as_deref().unwrap()).unwrap();
+        assert_eq!(answer, expected, "{}: {}", recorded.id, recorded.path);
+        compared += 1;
+    }
+    assert!(compared >= 10, "only {compared} answers were compared");
+}
+
+/// A field that was not archived as a PV of its own is found in what samples carry, and so is what else they carry.
+#[test]
+fn fields_are_read_from_the_samples_that_carry_them() {
+    let old = files::in_place(&folder());
+    let names = old.clone();
+    let archive = Archive::start_with_old(|store| files::register(&names, store), |config| config, old);
+    let ask = |query: &str| {
+        let path = format!("/retrieval/data/{query}&from=2025-12-31T20:00:00Z&to=2025-12-31T21:10:00Z");
+        let answer = Connection::to(archive.address).ask("GET", &path, &[], b"");
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        serde_json::from_str::<Value>(
+            &answer.text().replace("NaN", "null").replace("-Infinity", "null").replace("Infinity", "null"),
+        )
+        .unwrap()[0]
+            .clone()
+    };
+    let plain = ask("getData.json?pv=REF:ALARMS.HIHI");
+    let values = |answer: &Value| -> Vec<(i64, f64)> {
+        let rows = answer["data"].as_array().unwrap();
+        rows.iter().map(|row| (row["secs"].as_i64().unwrap(), row["val"].as_f64().unwrap())).collect()
+    };
+    assert_eq!(values(&plain), [(1_767_212_600, 41.0), (1_767_215_200, 40.0)]);
+    assert_eq!(plain["meta"]["name"], "REF:ALARMS.HIHI");
+    assert_eq!(ask("getData.json?pv=mean_600(REF:ALARMS.HIHI)")["data"], plain["data"], "fields are never reduced");
+    let raw = ask("getData.json?pv=REF:ALARMS");
+    let rows = raw["data"].as_array().unwrap();
+    let carrying: Vec<&Value> = rows.iter().filter(|row| row.get("fields").is_some()).collect();
+    assert_eq!(
+        carrying[0]["fields"],
+        json!({"cnxlostepsecs": "0", "startup": "true", "cnxregainedepsecs": "1767211198"})
+    );
+    assert!(carrying.iter().any(|row| row["secs"] == 1_767_212_600 && row["fields"]["HIHI"] == "41"), "{carrying:?}");
+    let bins = ask("getData.json?pv=mean_600(REF:ALARMS)");
+    let told = bins["data"].as_array().unwrap().iter().filter(|row| row["fields"]["connectionChange"] == "true");
+    assert_eq!(told.map(|row| row["secs"].as_i64().unwrap()).collect::<Vec<_>>(), [1_767_211_500, 1_767_213_300]);
 }
 
 /// What is in both, as after an import, comes once.

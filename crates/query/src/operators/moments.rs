@@ -21,7 +21,8 @@ impl Moments {
         let count = self.count as f64;
         let distance = number - self.mean;
         let step = distance / count;
-        let product = distance * step * before;
+        // The factor that may be 0 comes first: 0 times an infinity is nothing that anybody can use.
+        let product = before * distance * step;
         let [second, third, fourth] = self.powers;
         self.mean += step;
         self.powers[2] =

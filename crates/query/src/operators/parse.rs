@@ -11,6 +11,8 @@ use super::{
 };
 
 const SECONDS_DEFAULT: f64 = 900.0;
+/// `nth` alone takes so many, as the Appliance does, which has one default for all that is counted or measured.
+const EVERY_DEFAULT: f64 = 900.0;
 const POINTS_DEFAULT: f64 = 1000.0;
 const DEVIATIONS_DEFAULT: f64 = 3.0;
 const BAND_DEFAULT: f64 = 1.0;
@@ -32,7 +34,47 @@ enum Kind {
     PlotBins,
 }
 
-/// Every name. Statistics have a variant with `Sample` behind the name that leaves out empty bins.
+/// What an argument may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Argument {
+    /// Seconds, points, samples: a whole number above 0.
+    Count,
+    /// A width.
+    Number,
+    /// A factor, which the Appliance holds in 32 bits.
+    Factor,
+}
+
+impl Kind {
+    fn arguments(self) -> &'static [Argument] {
+        match self {
+            Kind::Counted => &[],
+            Kind::DeadBand => &[Argument::Number],
+            Kind::Flyers(_) => &[Argument::Count, Argument::Factor],
+            _ => &[Argument::Count],
+        }
+    }
+}
+
+impl Argument {
+    fn read(self, text: &str) -> Result<f64, OperatorError> {
+        let number = match self {
+            Argument::Count => text.parse::<i32>().ok().map(f64::from),
+            Argument::Number => text.parse::<f64>().ok(),
+            Argument::Factor => text.parse::<f32>().ok().map(f64::from),
+        };
+        let Some(number) = number.filter(|number| number.is_finite()) else {
+            return Err(OperatorError::NoNumber { text: text.to_owned() });
+        };
+        if self == Argument::Count && number < 1.0 {
+            return Err(OperatorError::Argument { text: text.to_owned() });
+        }
+        Ok(number)
+    }
+}
+
+/// Every name; one that goes on behind it means the same. Statistics and `optimized` have a variant with `Sample` behind the
+/// name that leaves out empty bins.
 const NAMES: [(&str, Kind); 27] = [
     ("mean", Kind::Statistic(Statistic::Mean)),
     ("min", Kind::Statistic(Statistic::Min)),
@@ -79,7 +121,12 @@ pub enum OperatorError {
         /// The name.
         name: String,
     },
-    /// An argument that is no number, or none that makes sense.
+    /// An argument that is no number, or no whole one where it must be.
+    NoNumber {
+        /// The argument.
+        text: String,
+    },
+    /// A length or a count that is not above 0.
     Argument {
         /// The argument.
         text: String,
@@ -106,6 +153,12 @@ impl fmt::Display for OperatorError {
                 }
                 Ok(())
             }
+            OperatorError::NoNumber { text } => {
+                write!(
+                    f,
+                    "{text:?} is no argument of an operator, expected a whole number of seconds, points or samples"
+                )
+            }
             OperatorError::Argument { text } => {
                 write!(f, "{text:?} is no argument of an operator, expected a number above 0")
             }
@@ -122,23 +175,19 @@ impl fmt::Display for OperatorError {
 impl std::error::Error for OperatorError {}
 
 impl Operator {
-    /// Reads `name`, `name_argument` or `name_argument_argument`; `more` are arguments that stand elsewhere.
+    /// Reads `name`, `name_argument` or `name_argument_argument`; `more` are arguments that stand elsewhere. As in the Appliance
+    /// a name may go on (`means_60`), and arguments that an operator does not have are not looked at.
     pub fn parse(text: &str, more: &[&str]) -> Result<Operator, OperatorError> {
         let mut parts = text.split('_');
         let name = parts.next().unwrap_or_default();
-        let unknown = || OperatorError::Unknown { name: name.to_owned() };
-        let find = |name: &str| NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
-        let without_fill = || name.strip_suffix("Sample").and_then(find).filter(|k| matches!(k, Kind::Statistic(_)));
-        let (kind, fill) = match (find(name), without_fill()) {
-            (Some(kind), _) => (kind, Fill::Repeat),
-            (None, Some(kind)) => (kind, Fill::Nothing),
-            (None, None) => return Err(unknown()),
-        };
+        let found = NAMES.iter().find_map(|(known, kind)| Some((name.strip_prefix(known)?, *kind)));
+        let (rest, kind) = found.ok_or_else(|| OperatorError::Unknown { name: name.to_owned() })?;
+        let may_leave_out = matches!(kind, Kind::Statistic(_) | Kind::Optimized(Statistic::Stats));
+        let fill = if may_leave_out && rest.starts_with("Sample") { Fill::Nothing } else { Fill::Repeat };
         let mut arguments = [None, None];
-        for (argument, text) in arguments.iter_mut().zip(parts.chain(more.iter().copied())) {
-            let number: Option<f64> = text.trim().parse().ok();
-            let positive = number.filter(|number| *number > 0.0 && number.is_finite());
-            *argument = Some(positive.ok_or_else(|| OperatorError::Argument { text: text.to_owned() })?);
+        for ((argument, text), of) in arguments.iter_mut().zip(parts.chain(more.iter().copied())).zip(kind.arguments())
+        {
+            *argument = Some(of.read(text.trim())?);
         }
         Ok(Operator { kind, fill, arguments })
     }
@@ -153,6 +202,17 @@ impl Operator {
         let fills = matches!(self.kind, Kind::Statistic(_) | Kind::Pick(_, Moment::Centre));
         let bins = span.bin(span.to, self.seconds()).saturating_sub(span.bin(span.from, self.seconds()));
         if fills && bins > BINS_MAX { Err(OperatorError::TooManyBins { bins }) } else { Ok(()) }
+    }
+
+    /// Whether it matters to it where the connection was lost.
+    pub(crate) fn looks_at_losses(&self) -> bool {
+        matches!(self.kind, Kind::Statistic(_) | Kind::Optimized(_) | Kind::DeadBand | Kind::PlotBins)
+    }
+
+    /// Whether what it gives are the samples themselves, with all that they carry.
+    pub fn keeps_samples(&self) -> bool {
+        let picks_whole = self.kind == Kind::Pick(Pick::First, Moment::Own);
+        picks_whole || matches!(self.kind, Kind::Optimized(_) | Kind::DeadBand | Kind::Flyers(_))
     }
 
     /// Whether what it makes is a mean with its standard deviation, to be shown as a number with an error bar.
@@ -171,8 +231,8 @@ impl Operator {
             Kind::Statistic(statistic) if statistic.is_in_summaries() => (self.work(span), self.seconds(), 0),
             Kind::Optimized(statistic) if statistic.is_in_summaries() => {
                 let points = self.points();
-                let bins = Work::Statistics(Optimized::bins(points, statistic, span));
-                (bins, Optimized::seconds(points, span), points as u64)
+                let bins = Work::Statistics(Optimized::bins(points, statistic, self.fill, span));
+                (bins, Optimized::seconds(points, span), points as u64 + 1)
             }
             Kind::Counted => (self.work(span), i64::MAX, 0),
             _ => return None,
@@ -191,9 +251,9 @@ impl Operator {
         let seconds = self.seconds();
         match self.kind {
             Kind::Statistic(statistic) => Work::Statistics(Statistics::new(statistic, seconds, self.fill, span)),
-            Kind::Optimized(statistic) => Work::Optimized(Optimized::new(self.points(), statistic, span)),
+            Kind::Optimized(statistic) => Work::Optimized(Optimized::new(self.points(), statistic, self.fill, span)),
             Kind::Pick(pick, moment) => Work::Picks(Picks::new(pick, moment, seconds, span)),
-            Kind::Nth => Work::Nth(Nth::new(first.unwrap_or(1.0).max(1.0) as u64, span)),
+            Kind::Nth => Work::Nth(Nth::new(first.unwrap_or(EVERY_DEFAULT) as u64, span)),
             Kind::Counted => Work::Counted(Counted::new(span)),
             Kind::DeadBand => Work::DeadBand(DeadBand::new(first.unwrap_or(BAND_DEFAULT))),
             Kind::Flyers(keep) => Work::Flyers(Flyers::new(keep, seconds, second.unwrap_or(DEVIATIONS_DEFAULT), span)),
@@ -212,14 +272,35 @@ mod tests {
         assert_eq!(Operator::parse("ignoreflyers_60_2.5", &[]).unwrap().arguments, [Some(60.0), Some(2.5)]);
         assert_eq!(Operator::parse("meanSample", &[]).unwrap().fill, Fill::Nothing);
         assert_eq!(Operator::parse("firstSample", &[]).unwrap().kind, Kind::Pick(Pick::First, Moment::Own));
+        assert_eq!(Operator::parse("mean_60_70", &[]), Operator::parse("mean_60", &[]));
+        assert_eq!(Operator::parse("ncount_x", &[]), Operator::parse("ncount", &[]));
+        assert_eq!(Operator::parse("deadBand_0", &[]).unwrap().arguments[0], Some(0.0));
+    }
+
+    #[test]
+    fn names_that_go_on_mean_what_they_begin_with() {
+        for (long, short) in [
+            ("means_60", "mean_60"),
+            ("count60", "count"),
+            ("firstFillSample_60", "firstFill_60"),
+            ("meanSamples_60", "meanSample_60"),
+        ] {
+            assert_eq!(Operator::parse(long, &[]), Operator::parse(short, &[]), "{long}");
+        }
+        for name in ["MEAN_60", "rms_60", "", "_60", "me"] {
+            assert!(matches!(Operator::parse(name, &[]), Err(OperatorError::Unknown { .. })), "{name}");
+        }
     }
 
     #[test]
     fn what_is_no_operator_is_refused_with_those_that_are() {
         let error = Operator::parse("meen_60", &[]).unwrap_err().to_string();
         assert!(error.starts_with("\"meen\" is no operator, expected one of mean, min, max, "), "{error}");
-        for text in ["mean_x", "mean_0", "mean_-5", "mean_NaN", "nth_1e999"] {
+        for text in ["mean_0", "mean_-5", "optimized_0", "nth_-1"] {
             assert!(matches!(Operator::parse(text, &[]), Err(OperatorError::Argument { .. })), "{text}");
+        }
+        for text in ["mean_x", "mean_", "mean_60.5", "mean_NaN", "nth_3000000000", "deadBand_x", "flyers_60_NaN"] {
+            assert!(matches!(Operator::parse(text, &[]), Err(OperatorError::NoNumber { .. })), "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use sample::{Sample, Timestamp, Value};
 
-use super::{Span, made, number};
+use super::{Since, Span, made, number};
 
 /// Which sample of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,11 @@ impl Picks {
     }
 }
 
+/// The millisecond of a time, which is how the Appliance compares where it takes or counts single samples.
+fn whole_millis(time: Timestamp) -> Timestamp {
+    Timestamp::from_nanos(time.nanos().div_euclid(1_000_000).saturating_mul(1_000_000))
+}
+
 /// Every k-th sample.
 pub(super) struct Nth {
     every: u64,
@@ -93,7 +98,7 @@ impl Nth {
     }
 
     pub(super) fn take(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
-        if sample.time < self.span.from {
+        if sample.time < whole_millis(self.span.from) {
             return;
         }
         if self.seen.is_multiple_of(self.every) {
@@ -120,19 +125,19 @@ impl Counted {
     }
 
     pub(super) fn take(&mut self, sample: &Sample) {
-        self.count += u64::from(sample.time >= self.span.from);
+        self.count += u64::from(sample.time >= whole_millis(self.span.from));
     }
 
     pub(super) fn finish(&self, out: &mut Vec<Sample>) {
         let count = i32::try_from(self.count).unwrap_or(i32::MAX);
-        out.push(made(self.span.from, Value::I32(count), sample::Severity::None));
+        out.push(made(whole_millis(self.span.from), Value::I32(count), sample::Severity::None, Since::Nothing));
     }
 }
 
 /// The samples that differ enough from the last one given out.
 pub(super) struct DeadBand {
     band: f64,
-    last: Option<(f64, sample::Severity)>,
+    last: Option<(f64, sample::Severity, Since)>,
 }
 
 impl DeadBand {
@@ -140,14 +145,16 @@ impl DeadBand {
         DeadBand { band, last: None }
     }
 
-    pub(super) fn take(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
+    /// Where a connection came back the first two samples differ from what was before, as in the Appliance.
+    pub(super) fn take(&mut self, sample: &Sample, since: Since, out: &mut Vec<Sample>) {
         let Some(number) = number(&sample.value) else { return };
         let severity = sample.alarm.severity;
-        let is_new = self.last.is_none_or(|(last, last_severity)| {
-            !number.is_finite() || !last.is_finite() || (number - last).abs() > self.band || severity != last_severity
+        let is_new = self.last.is_none_or(|(last, last_severity, last_since)| {
+            let is_far = !number.is_finite() || !last.is_finite() || (number - last).abs() > self.band;
+            is_far || severity != last_severity || since != last_since
         });
         if is_new {
-            self.last = Some((number, severity));
+            self.last = Some((number, severity, since));
             out.push(sample.clone());
         }
     }

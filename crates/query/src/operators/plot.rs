@@ -1,20 +1,17 @@
 //! Reductions for drawing: raw samples where there are few, bins where there are many; and the bins of strip charts.
 
-use sample::{Sample, Severity, Timestamp};
+use sample::{Sample, Severity, Timestamp, Value};
 
 use super::{
-    Span, made, number,
+    Since, Span, made, number,
     statistics::{Fill, Statistic, Statistics},
 };
 
-/// Raw samples as long as they are fewer than `points`, otherwise statistics of bins.
+/// Raw samples, the one before the span among them, as long as they are not more than `points`, otherwise statistics of bins.
 pub(super) struct Optimized {
     points: usize,
-    span: Span,
     /// All samples so far; none once they have become too many.
-    waiting: Option<Vec<Sample>>,
-    /// How many of these lie in the span.
-    within: usize,
+    waiting: Option<Vec<(Sample, Since)>>,
     bins: Statistics,
 }
 
@@ -26,32 +23,30 @@ impl Optimized {
     }
 
     /// The bins that it makes of many samples.
-    pub(super) fn bins(points: usize, statistic: Statistic, span: Span) -> Statistics {
-        Statistics::new(statistic, Optimized::seconds(points, span), Fill::Repeat, span)
+    pub(super) fn bins(points: usize, statistic: Statistic, fill: Fill, span: Span) -> Statistics {
+        Statistics::new(statistic, Optimized::seconds(points, span), fill, span)
     }
 
-    pub(super) fn new(points: usize, statistic: Statistic, span: Span) -> Optimized {
-        let bins = Optimized::bins(points, statistic, span);
-        Optimized { points, span, waiting: Some(Vec::new()), within: 0, bins }
+    pub(super) fn new(points: usize, statistic: Statistic, fill: Fill, span: Span) -> Optimized {
+        Optimized { points, waiting: Some(Vec::new()), bins: Optimized::bins(points, statistic, fill, span) }
     }
 
-    pub(super) fn take(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
-        let Some(waiting) = &mut self.waiting else { return self.bins.take(sample, out) };
+    pub(super) fn take(&mut self, sample: &Sample, since: Since, out: &mut Vec<Sample>) {
+        let Some(waiting) = &mut self.waiting else { return self.bins.take(sample, since, out) };
         if number(&sample.value).is_none() {
             return;
         }
-        self.within += usize::from(sample.time >= self.span.from);
-        waiting.push(sample.clone());
-        if self.within >= self.points {
-            for sample in self.waiting.take().unwrap_or_default() {
-                self.bins.take(&sample, out);
+        waiting.push((sample.clone(), since));
+        if waiting.len() > self.points {
+            for (sample, since) in self.waiting.take().unwrap_or_default() {
+                self.bins.take(&sample, since, out);
             }
         }
     }
 
     pub(super) fn finish(&mut self, out: &mut Vec<Sample>) {
         match self.waiting.take() {
-            Some(few) => out.extend(few),
+            Some(few) => out.extend(few.into_iter().map(|(sample, _)| sample)),
             None => self.bins.finish(out),
         }
     }
@@ -65,11 +60,12 @@ pub(super) struct PlotBins {
 }
 
 struct Bin {
-    first: (f64, Sample),
-    min: (f64, Sample),
-    max: (f64, Sample),
-    last: (f64, Sample),
+    first: (f64, Timestamp),
+    min: f64,
+    max: f64,
+    last: (f64, Timestamp),
     severity: Severity,
+    since: Since,
     count: u64,
 }
 
@@ -78,51 +74,42 @@ impl PlotBins {
         PlotBins { seconds, span, current: None }
     }
 
-    pub(super) fn take(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
+    pub(super) fn take(&mut self, sample: &Sample, since: Since, out: &mut Vec<Sample>) {
         let Some(number) = number(&sample.value) else { return };
         if sample.time < self.span.from {
             return;
         }
         let index = self.span.bin(sample.time, self.seconds);
-        let one = || (number, sample.clone());
-        match &mut self.current {
-            Some((current, bin)) if *current == index => {
-                if number < bin.min.0 {
-                    bin.min = one();
-                }
-                if number > bin.max.0 {
-                    bin.max = one();
-                }
-                bin.last = one();
-                bin.severity = bin.severity.max(sample.alarm.severity);
-                bin.count += 1;
-            }
-            _ => {
-                self.finish(out);
-                let severity = sample.alarm.severity;
-                let bin = Bin { first: one(), min: one(), max: one(), last: one(), severity, count: 1 };
-                self.current = Some((index, bin));
-            }
+        if self.current.as_ref().is_none_or(|(current, _)| *current != index) {
+            self.finish(out);
         }
+        let one = (number, sample.time);
+        let (severity, count) = (Severity::default(), 0);
+        let empty = || Bin { first: one, min: f64::NAN, max: f64::NAN, last: one, severity, since, count };
+        let (_, bin) = self.current.get_or_insert_with(|| (index, empty()));
+        // A number that is none is neither the least nor the greatest.
+        (bin.min, bin.max) = (bin.min.min(number), bin.max.max(number));
+        bin.last = one;
+        bin.severity = bin.severity.max(sample.alarm.severity);
+        bin.since = bin.since.max(since);
+        bin.count += 1;
     }
 
+    /// What is given out are floats without status, and all samples of a bin have its worst severity.
     pub(super) fn finish(&mut self, out: &mut Vec<Sample>) {
         let Some((index, bin)) = self.current.take() else { return };
-        let whole = |sample: &Sample| {
-            let time = Timestamp::from_seconds(sample.time.seconds_and_nanos().0, 0);
-            Sample { time, ..sample.clone() }
-        };
-        match bin.count {
-            1 => out.push(whole(&bin.first.1)),
-            2 => out.extend([whole(&bin.first.1), whole(&bin.last.1)]),
+        let Bin { first, min, max, last, severity, since, count } = bin;
+        let at = |second: i64, number| made(Timestamp::from_seconds(second, 0), Value::F64(number), severity, since);
+        let whole = |(number, time): (f64, Timestamp)| at(time.seconds_and_nanos().0, number);
+        match count {
+            1 => out.push(whole(first)),
+            2 => out.extend([whole(first), whole(last)]),
             _ => {
-                let quarter = |quarters: i64| {
-                    let start = index.saturating_mul(self.seconds);
-                    Timestamp::from_seconds(start.saturating_add(self.seconds * quarters / 4), 0)
-                };
-                for ((_, sample), quarters) in [(bin.first, 0), (bin.min, 1), (bin.max, 2), (bin.last, 3)] {
-                    out.push(made(quarter(quarters), sample.value, bin.severity));
-                }
+                let start = index.saturating_mul(self.seconds);
+                let numbers = [first.0, min, max, last.0].into_iter().zip(0..);
+                out.extend(
+                    numbers.map(|(number, quarters)| at(start.saturating_add(self.seconds * quarters / 4), number)),
+                );
             }
         }
     }

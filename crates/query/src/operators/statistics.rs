@@ -3,7 +3,7 @@
 use sample::{Sample, Severity, Timestamp, Value};
 use store::Summary;
 
-use super::{Span, floats, loess::smoothed_at, made, moments::Moments, number};
+use super::{Since, Span, floats, loess::smoothed_at, made, moments::Moments, number};
 
 /// So many samples of a bin are smoothed at most: the work grows with their square.
 pub(crate) const SMOOTHED_MAX: usize = 10_000;
@@ -62,6 +62,7 @@ struct Bin {
     all: Vec<(f64, f64)>,
     last: f64,
     severity: Severity,
+    since: Since,
 }
 
 pub(super) struct Statistics {
@@ -71,7 +72,7 @@ pub(super) struct Statistics {
     span: Span,
     current: Option<(i64, Bin)>,
     /// What empty bins repeat.
-    previous: Option<(Value, Severity)>,
+    previous: Option<(Value, Severity, Since)>,
     /// The bin that was given out last.
     given: Option<i64>,
     last_time: Option<Timestamp>,
@@ -91,7 +92,7 @@ impl Statistics {
         Statistics { statistic, seconds, fill, span, current, previous, given, last_time }
     }
 
-    pub(super) fn take(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
+    pub(super) fn take(&mut self, sample: &Sample, since: Since, out: &mut Vec<Sample>) {
         let Some(number) = number(&sample.value) else { return };
         // With the last sample among the statistics, the one before the span counts in the bin in which it lies.
         if sample.time < self.span.from && self.statistic != Statistic::StatsWithLast {
@@ -110,11 +111,12 @@ impl Statistics {
         let (_, mut bin) = self.current.take().unwrap_or_default();
         self.add(&mut bin, sample.time, number);
         bin.severity = bin.severity.max(sample.alarm.severity);
+        bin.since = bin.since.max(since);
         self.current = Some((index, bin));
     }
 
     /// Many samples of one bin that lie in the span.
-    pub(super) fn take_summary(&mut self, summary: &Summary, out: &mut Vec<Sample>) {
+    pub(super) fn take_summary(&mut self, summary: &Summary, since: Since, out: &mut Vec<Sample>) {
         let index = self.span.bin(summary.t0, self.seconds);
         if self.current.as_ref().is_some_and(|(current, _)| *current != index) {
             self.close(out);
@@ -122,6 +124,7 @@ impl Statistics {
         let (_, bin) = self.current.get_or_insert_with(|| (index, Bin::default()));
         bin.moments.add_summary(summary);
         bin.severity = bin.severity.max(summary.severity_max);
+        bin.since = bin.since.max(since);
         self.last_time = Some(summary.t1);
     }
 
@@ -155,19 +158,21 @@ impl Statistics {
     fn give(&mut self, index: i64, bin: &Bin, out: &mut Vec<Sample>) {
         let value = self.value(index, bin);
         // Nothing has no severity: where a count is repeated as 0, the alarm is not.
-        let severity = if self.statistic == Statistic::Count { Severity::default() } else { bin.severity };
-        self.previous = Some((self.repeated(bin, &value), severity));
+        let is_count = self.statistic == Statistic::Count;
+        let (severity, since) = if is_count { Default::default() } else { (bin.severity, bin.since) };
+        self.previous = Some((self.repeated(bin, &value), severity, since));
         self.given = Some(index);
-        out.push(made(centre(index, self.seconds), value, bin.severity));
+        out.push(made(centre(index, self.seconds), value, bin.severity, bin.since));
     }
 
     /// Gives out the empty bins up to `index`.
     fn fill_before(&mut self, index: i64, out: &mut Vec<Sample>) {
-        let (Some(given), Some((value, severity)), Fill::Repeat) = (self.given, &self.previous, self.fill) else {
+        let (Some(given), Some((value, severity, since)), Fill::Repeat) = (self.given, &self.previous, self.fill)
+        else {
             return;
         };
         let centres = (given + 1..index).map(|empty| centre(empty, self.seconds));
-        out.extend(centres.map(|time| made(time, value.clone(), *severity)));
+        out.extend(centres.map(|time| made(time, value.clone(), *severity, *since)));
         self.given = Some(given.max(index - 1));
     }
 

@@ -15,10 +15,13 @@ use crate::{
     answer::{Answer, json},
     call::Call,
     refusal::{Code, Refusal},
+    url::Params,
 };
 
-/// Under which name the archive stands where the Appliance names its members and its stores.
-pub(crate) const IDENTITY: &str = "pvark";
+/// Under which name the archive stands where the Appliance names its members: that of its first one, by which scripts know it.
+pub(crate) const IDENTITY: &str = "appliance0";
+/// What the store is called where the Appliance names its stores.
+pub(super) const STORE: &str = "pvark";
 
 /// The PV that `pv=` names.
 pub(crate) fn named(call: &Call) -> Result<PvEntry, Refusal> {
@@ -43,10 +46,31 @@ pub(crate) fn all_metadata(call: &Call) -> Answer {
     json(&all)
 }
 
-/// `GET /mgmt/bpl/getStoresForPV`: one, for there are no tiers.
+/// `GET /mgmt/bpl/getStoresForPV`: one, for there are no tiers, and those of the Appliance if its files are read in place.
 pub(crate) fn stores(call: &Call) -> Answer {
-    named(call)?;
-    json(&json!({ IDENTITY: format!("{IDENTITY}://localhost?name={IDENTITY}") }))
+    let entry = named(call)?;
+    let mut stores = Map::new();
+    for url in data_stores(&configuration(call, &entry)) {
+        let parameters = Params::parse(url.split_once('?').map_or("", |(_, parameters)| parameters));
+        stores.insert(parameters.get("name").unwrap_or("").to_owned(), url.into());
+    }
+    json(&stores)
+}
+
+/// What the Appliance's configuration says of a PV whose files are read in place; empty for all others.
+fn configuration(call: &Call, entry: &PvEntry) -> Map<String, Value> {
+    let text = call.app.query.configuration(entry.id);
+    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+/// The URLs of the stores: those of the Appliance, and then this archive's own.
+fn data_stores(configuration: &Map<String, Value>) -> Vec<String> {
+    let said = configuration.get("dataStores").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut stores: Vec<String> = said.iter().filter_map(|url| Some(url.as_str()?.to_owned())).collect();
+    if stores.is_empty() {
+        stores.push(format!("{STORE}://localhost?name={STORE}"));
+    }
+    stores
 }
 
 /// `GET /retrieval/bpl/areWeArchivingPV`
@@ -71,9 +95,7 @@ pub(super) fn type_info_of(call: &Call, entry: &PvEntry, metadata: &Metadata) ->
     put("samplingMethod", method_name(entry.settings.method).to_owned());
     put("samplingPeriod", format!("{:?}", period_seconds(entry.settings.method)));
     let rules = entry.settings.rules();
-    if let Some(policy) = &rules.origin.policy {
-        put("policyName", policy.to_string());
-    }
+    put("policyName", rules.origin.policy.as_ref().map_or_else(|| "Default".to_owned(), ToString::to_string));
     put("usePVAccess", (entry.settings.protocol == Protocol::Pva).to_string());
     if let Some(server) = call.app.control.status(entry.id).and_then(|status| status.server) {
         put("hostName", server.ip().to_string());
@@ -104,10 +126,26 @@ pub(super) fn type_info_of(call: &Call, entry: &PvEntry, metadata: &Metadata) ->
         }
     }
     let fields: Vec<&str> = rules.fields.iter().map(FieldName::as_str).collect();
-    if !fields.is_empty() {
-        info.insert("archiveFields".to_owned(), fields.into());
+    info.insert("archiveFields".to_owned(), fields.into());
+    info.insert("dataStores".to_owned(), data_stores(&Map::new()).into());
+    info.insert("chunkKey".to_owned(), format!("{}:", entry.name.as_str().replace([':', '-'], "/")).into());
+    with_configuration(info, entry, configuration(call, entry))
+}
+
+/// Of a PV whose files are read in place the Appliance's words count, but for what is decided here: its name, whether it is
+/// paused and, once it is not, how it is sampled.
+fn with_configuration(own: Map<String, Value>, entry: &PvEntry, mut said: Map<String, Value>) -> Map<String, Value> {
+    let is_taken = |key: &str| match key {
+        "pvName" | "paused" => true,
+        "samplingMethod" | "samplingPeriod" | "usePVAccess" => entry.settings.state == PvState::Active,
+        _ => false,
+    };
+    for (key, value) in own {
+        if is_taken(&key) || !said.contains_key(&key) {
+            said.insert(key, value);
+        }
     }
-    info
+    said
 }
 
 /// `GET /mgmt/bpl/getPVDetails`
@@ -187,7 +225,7 @@ pub(crate) fn period_seconds(method: Method) -> f64 {
 }
 
 /// The Appliance's name for a type, the same that the protobuf answers announce.
-pub(super) fn dbr_type(value_type: ValueType) -> String {
+pub(crate) fn dbr_type(value_type: ValueType) -> String {
     let element = match value_type.element {
         Element::I8 | Element::U8 => "BYTE",
         Element::I16 | Element::U16 => "SHORT",

@@ -1,59 +1,78 @@
-//! Where connections came back, told as the Archiver Appliance tells it: fields on the first sample after the loss.
+//! What samples carry besides values: the fields of old archives as they stand there, and where connections came back, which
+//! the Archiver Appliance tells by fields on the first sample after the loss.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, iter::Peekable};
 
-use sample::{Gap, GapCause, Timestamp};
+use query::{Fields, Restart, is_told};
+use sample::{Gap, Timestamp};
 
 /// A connection that was lost and came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reconnect {
+struct Reconnect {
     lost: Timestamp,
     regained: Timestamp,
-    startup: bool,
+    restart: bool,
 }
 
 impl Reconnect {
     /// Names and texts of the fields.
-    pub(crate) fn fields(&self) -> Vec<(&'static str, String)> {
+    fn fields(&self) -> Vec<(String, String)> {
         let seconds = |time: Timestamp| time.seconds_and_nanos().0.to_string();
-        let mut fields = vec![("cnxlostepsecs", seconds(self.lost))];
-        if self.startup {
-            fields.push(("startup", "true".to_owned()));
+        let mut fields = vec![("cnxlostepsecs".to_owned(), seconds(self.lost))];
+        if self.restart {
+            fields.push(("startup".to_owned(), "true".to_owned()));
         }
-        fields.push(("cnxregainedepsecs", seconds(self.regained)));
+        fields.push(("cnxregainedepsecs".to_owned(), seconds(self.regained)));
         fields
     }
 }
 
-/// The losses within an answer, in order of time.
-pub(crate) struct Reconnects(VecDeque<Reconnect>);
+/// The losses within an answer and what its samples carry, in order of time.
+#[derive(Default)]
+pub(crate) struct Reconnects {
+    gaps: VecDeque<Reconnect>,
+    carried: Option<Peekable<Fields>>,
+}
 
 impl Reconnects {
-    /// From gaps sorted by beginning. Those that still last have no first sample after them; those without a loss of
-    /// connection are not told.
+    /// From gaps of the store, sorted by beginning. Those that still last have no first sample after them; those without a loss
+    /// of connection are not told.
     pub(crate) fn of(gaps: impl IntoIterator<Item = Gap>) -> Reconnects {
         let told = gaps.into_iter().filter_map(|gap| {
-            let startup = match gap.cause {
-                GapCause::Disconnected => false,
-                GapCause::ArchiverStopped | GapCause::Paused | GapCause::NeverConnected => true,
-                _ => return None,
-            };
-            Some(Reconnect { lost: gap.from, regained: gap.to?, startup })
+            let restart = is_told(gap.cause)? == Restart::Yes;
+            Some(Reconnect { lost: gap.from, regained: gap.to?, restart })
         });
-        Reconnects(told.collect())
+        Reconnects { gaps: told.collect(), carried: None }
+    }
+
+    /// And what samples of old archives carry.
+    pub(crate) fn with(self, carried: Fields) -> Reconnects {
+        Reconnects { carried: Some(carried.peekable()), ..self }
+    }
+
+    /// The fields of the sample at `time`, which must not be before the one that was asked for last.
+    pub(crate) fn fields(&mut self, time: Timestamp) -> Vec<(String, String)> {
+        let lost = self.before(time);
+        if let Some(carried) = &mut self.carried {
+            while carried.next_if(|carried| carried.time < time).is_some() {}
+            if let Some(carried) = carried.next_if(|carried| carried.time == time) {
+                return carried.fields;
+            }
+        }
+        lost.map(|lost| lost.fields()).unwrap_or_default()
     }
 
     /// The loss that the sample at `time` is the first one after. Several in a row count as one.
-    pub(crate) fn before(&mut self, time: Timestamp) -> Option<Reconnect> {
+    fn before(&mut self, time: Timestamp) -> Option<Reconnect> {
         let mut told: Option<Reconnect> = None;
-        while let Some(next) = self.0.front().copied().filter(|next| next.lost <= time) {
-            self.0.pop_front();
+        while let Some(next) = self.gaps.front().copied().filter(|next| next.lost <= time) {
+            self.gaps.pop_front();
             told = Some(match told {
                 None => next,
                 Some(told) => Reconnect {
                     lost: told.lost,
                     regained: told.regained.max(next.regained),
-                    startup: told.startup || next.startup,
+                    restart: told.restart || next.restart,
                 },
             });
         }
@@ -63,6 +82,8 @@ impl Reconnects {
 
 #[cfg(test)]
 mod tests {
+    use sample::GapCause;
+
     use super::*;
 
     fn gap(from: i64, to: Option<i64>, cause: GapCause) -> Gap {
@@ -79,11 +100,11 @@ mod tests {
             gap(50, None, GapCause::Disconnected),
         ]);
         let at = |s: i64| Timestamp::from_seconds(s, 0);
-        assert_eq!(reconnects.before(at(9)), None);
-        let told = reconnects.before(at(23)).unwrap();
+        assert!(reconnects.fields(at(9)).is_empty());
+        let told = reconnects.fields(at(23));
         let expected = [("cnxlostepsecs", "10"), ("startup", "true"), ("cnxregainedepsecs", "22")];
-        assert_eq!(told.fields(), expected.map(|(name, text)| (name, text.to_owned())));
-        assert_eq!(reconnects.before(at(24)), None);
-        assert_eq!(reconnects.before(at(60)), None);
+        assert_eq!(told, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
+        assert!(reconnects.fields(at(24)).is_empty());
+        assert!(reconnects.fields(at(60)).is_empty());
     }
 }

@@ -4,11 +4,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use query::{Before, Operator, Request, Span};
+use query::{Before, Operator, Request, Span, number_in};
 use sample::{Element, Metadata, PvEntry, Shape, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
 
 use super::{
+    details::metadata,
     manage::names_in,
     reconnects::Reconnects,
     source::Source,
@@ -35,6 +36,8 @@ const PROTOBUF: &str = "application/x-protobuf";
 const SVG: &str = "image/svg+xml";
 const XML: &str = "text/xml";
 const MATLAB: &str = "application/matlab";
+/// By this name clients see whether there is an archiver, whatever it archives.
+const PING_PV: &str = "ArchApplPingPV";
 /// What `usereduced=true` asks for.
 const USUAL_REDUCTION: &str = "firstSample_900";
 const FORMATS: [&str; 9] = ["json", "csv", "raw", "qw", "txt", "jplot", "svg", "mat", "flx"];
@@ -47,31 +50,37 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     if method == "getDataForPVs" {
         return data_for_pvs(call, extension);
     }
+    if method != "getData" {
+        return Err(Refusal::new(Code::BadRequest, format!("{method} takes a list of PVs: use POST")));
+    }
     let name = call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
-    let asked = Asked::of(name);
+    if name == PING_PV {
+        return chunks(PROTOBUF, SamplesPb::ping(PING_PV, now()));
+    }
+    let asked = Asked::of(name)?;
     let format = format_of(extension, &FORMATS)?;
-    let entry = match find(call, asked.pv) {
+    let whose = match Whose::of(call, asked.pv) {
         // With a template the Appliance looks into its stores for PVs that it has forgotten; there are none here.
         Err(_) if call.query.get("retiredPVTemplate").is_some_and(|template| find(call, template).is_ok()) => {
             return nothing(format);
         }
         found => found?,
     };
-    let found = Found::of(call, entry, &asked)?;
+    let found = Found::of(call, whose, &asked)?;
     match format {
         "json" => chunks(JSON, Joined::list(vec![found.into_json(Form::Full)])),
         "qw" => chunks(JSON, Joined::list(vec![found.into_json(Form::Quick)])),
         "jplot" => chunks(JSON, Joined::list(vec![found.into_plot()])),
         "csv" => chunks(CSV, LinesPlain::new(Columns::Commas, String::new(), found.samples, found.has_bars)),
         "txt" => {
-            let head = format!("Beginning data for {}\n", found.entry.name);
+            let head = format!("Beginning data for {}\n", found.name);
             chunks(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples, found.has_bars))
         }
         "flx" => chunks(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
-        "svg" => Ok(whole(SVG, svg::drawing(found.entry.name.as_str(), &Gathered::of(found.samples, found.has_bars)?))),
+        "svg" => Ok(whole(SVG, svg::drawing(&found.name, &Gathered::of(found.samples, found.has_bars)?))),
         "mat" => {
             let gathered = Gathered::of(found.samples, found.has_bars)?.into_matrix()?;
-            Ok(whole(MATLAB, matlab::file(found.entry.name.as_str(), [found.from, found.to], now(), &gathered)))
+            Ok(whole(MATLAB, matlab::file(&found.name, [found.from, found.to], now(), &gathered)))
         }
         _ => chunks(PROTOBUF, found.into_pb()),
     }
@@ -110,9 +119,9 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
     let mut all = Vec::new();
     let mut unknown = None;
     for name in &names {
-        let asked = Asked::of(name);
-        match find(call, asked.pv) {
-            Ok(entry) => all.push(Found::of(call, entry, &asked)?),
+        let asked = Asked::of(name)?;
+        match Whose::of(call, asked.pv) {
+            Ok(whose) => all.push(Found::of(call, whose, &asked)?),
             Err(refusal) => unknown = unknown.or(Some(refusal)),
         }
     }
@@ -128,9 +137,50 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
     }
 }
 
+/// Whose samples: a PV's, or those of a field of its record.
+struct Whose {
+    entry: PvEntry,
+    /// As it was asked for: an alias stays one.
+    name: String,
+    field: Option<String>,
+}
+
+impl Whose {
+    /// `PV.HIHI` means the field only where no PV of that name is archived, and where the PV's configuration or its metadata
+    /// know of it.
+    fn of(call: &Call, name: &str) -> Result<Whose, Refusal> {
+        let bare = bare(name);
+        let refusal = match find(call, bare) {
+            Ok(entry) => {
+                let name = bare.strip_suffix(".VAL").unwrap_or(bare).to_owned();
+                return Ok(Whose { entry, name, field: None });
+            }
+            Err(refusal) => refusal,
+        };
+        let Some((pv, field)) = bare.rsplit_once('.') else { return Err(refusal) };
+        let Ok(entry) = find(call, pv) else { return Err(refusal) };
+        let archived = call.app.query.configuration(entry.id).and_then(|text| fields_in(&text));
+        let is_there = match archived {
+            Some(fields) => fields.iter().any(|known| known == field),
+            None => number_in(&metadata(call, &entry)?, field).is_some(),
+        };
+        if !is_there {
+            return Err(refusal);
+        }
+        Ok(Whose { entry, name: bare.to_owned(), field: Some(field.to_owned()) })
+    }
+}
+
+/// The fields that a type info says are archived with the PV.
+fn fields_in(type_info: &str) -> Option<Vec<String>> {
+    let info: Value = serde_json::from_str(type_info).ok()?;
+    serde_json::from_value(info.get("archiveFields")?.clone()).ok()
+}
+
 /// What a request gets of one PV, whatever the format.
 struct Found {
     entry: PvEntry,
+    name: String,
     is_reduced: bool,
     has_bars: bool,
     from: Timestamp,
@@ -138,45 +188,50 @@ struct Found {
     metadata: Metadata,
     facts: Vec<(String, String)>,
     samples: InSpans,
-    reconnects: Reconnects,
+    carried: Reconnects,
 }
 
 impl Found {
-    fn of(call: &Call, entry: PvEntry, asked: &Asked) -> Result<Found, Refusal> {
-        let operator = operator(call, asked)?;
+    fn of(call: &Call, whose: Whose, asked: &Asked) -> Result<Found, Refusal> {
+        let Whose { entry, name, field } = whose;
+        // What a field said is never reduced.
+        let operator = if field.is_some() { None } else { operator(call, asked)? };
         let spans = spans(call)?;
         let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
             return Err(Refusal::new(Code::BadRange, "timeranges holds no range"));
         };
         let range = TimeRange { t0: first.from, t1: after(last.to) };
         let (_, metadata) = call.metadata_at_end(entry.id, range)?.unwrap_or_default();
-        let gaps = if operator.is_some() { Vec::new() } else { call.app.query.gaps(entry.id, range)? };
-        let samples = sources(call, &entry, &spans, operator.as_ref())?;
+        let samples = match &field {
+            Some(field) => of_field(call, &entry, &spans, field)?,
+            None => sources(call, &entry, &spans, operator.as_ref())?,
+        };
         Ok(Found {
-            is_reduced: operator.is_some(),
+            is_reduced: operator.is_some() || field.is_some(),
             has_bars: operator.as_ref().is_some_and(Operator::has_error_bars),
             from: first.from,
             to: last.to,
             facts: facts(&metadata, call.query.switch("fetchLatestMetadata")),
             metadata,
             samples: InSpans::new(samples),
-            reconnects: Reconnects::of(gaps.into_iter().map(|(_, gap)| gap)),
+            carried: carried(call, &entry, range, operator.as_ref(), field.is_some())?,
             entry,
+            name,
         })
     }
 
     fn into_json(self, form: Form) -> LinesJson {
-        let mut meta = vec![("name".to_owned(), Value::from(self.entry.name.as_str()))];
+        let mut meta = vec![("name".to_owned(), Value::from(self.name))];
         meta.extend(self.facts.into_iter().map(|(name, text)| (name, Value::from(text))));
         if form == Form::Quick {
             let waveform = self.metadata.value_type.is_some_and(|value_type| value_type.shape == Shape::Array);
             meta.push(("waveform".to_owned(), waveform.into()));
         }
-        LinesJson::new(form, &meta, self.samples, self.reconnects, self.has_bars)
+        LinesJson::new(form, &meta, self.samples, self.carried, self.has_bars)
     }
 
     fn into_plot(self) -> LinesJson {
-        LinesJson::plot(self.entry.name.as_str(), self.samples, self.has_bars)
+        LinesJson::plot(&self.name, self.samples, self.has_bars)
     }
 
     fn into_pb(self) -> SamplesPb {
@@ -187,7 +242,7 @@ impl Found {
             headers: self.facts.into_iter().map(|(name, val)| FieldValue { name, val }).collect(),
             usual: (value_type, self.from),
         };
-        SamplesPb::new(heading, self.samples, self.reconnects, self.has_bars)
+        SamplesPb::new(heading, self.samples, self.carried, self.has_bars)
     }
 }
 
@@ -202,10 +257,11 @@ pub(crate) fn data_at_time(call: &Call) -> Answer {
     chunks(JSON, AtAppliance::new(Values::new(Arc::clone(&call.app), at, wanted.collect())))
 }
 
-/// `getData.json` and the like; what follows a second point does not count.
+/// `getData.json` and the like, in whatever folder; what follows a second point, or a semicolon, does not count.
 fn method_and_extension(call: &str) -> Result<(&str, &str), Refusal> {
     const METHODS: [&str; 3] = ["getData", "getDataForPVs", "getDataAtTime"];
-    let mut parts = call.split('.');
+    let name = call.rsplit('/').next().unwrap_or_default();
+    let mut parts = name.split(';').next().unwrap_or_default().split('.');
     match (parts.next(), parts.next()) {
         (Some(method), extension) if METHODS.contains(&method) => Ok((method, extension.unwrap_or(""))),
         _ => Err(Refusal::new(Code::BadRequest, format!("{call:?} is not a valid API method, getData is"))),
@@ -238,12 +294,18 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn of(text: &str) -> Asked<'_> {
-        let Some((operator, rest)) = text.split_once('(') else {
-            return Asked { operator: None, pv: text, arguments: Vec::new() };
-        };
-        let mut parts = rest.trim_end_matches(')').split(',').map(str::trim);
-        Asked { operator: Some(operator.trim()), pv: parts.next().unwrap_or(""), arguments: parts.collect() }
+    fn of(text: &str) -> Result<Asked<'_>, Refusal> {
+        if !text.contains('(') {
+            return Ok(Asked { operator: None, pv: text, arguments: Vec::new() });
+        }
+        if !text.contains(')') {
+            let message = format!("{text:?} opens a parenthesis and closes none, expected OPERATOR(PV)");
+            return Err(Refusal::new(Code::BadRequest, message));
+        }
+        let mut parts = text.split(['(', ',', ')']).map(str::trim);
+        let operator = parts.next().filter(|operator| !operator.is_empty());
+        let pv = parts.next().unwrap_or("");
+        Ok(Asked { operator, pv, arguments: parts.filter(|argument| !argument.is_empty()).collect() })
     }
 }
 
@@ -257,9 +319,41 @@ fn operator(call: &Call, asked: &Asked) -> Result<Option<Operator>, Refusal> {
 
 /// A PV by any of the names that clients use for it: with protocol prefix, with `.VAL`.
 pub(crate) fn find(call: &Call, name: &str) -> Result<PvEntry, Refusal> {
-    let bare = name.strip_prefix("ca://").or_else(|| name.strip_prefix("pva://")).unwrap_or(name);
+    let bare = bare(name);
     let known = |name: &str| call.app.reader.find(name);
     known(bare).or_else(|| known(bare.strip_suffix(".VAL")?)).ok_or_else(|| Refusal::unknown_pv(bare))
+}
+
+/// A name without protocol prefix.
+fn bare(name: &str) -> &str {
+    name.strip_prefix("ca://").or_else(|| name.strip_prefix("pva://")).unwrap_or(name)
+}
+
+/// What the samples of an answer carry besides values. Of gaps only raw samples tell, of which the first after one is known.
+fn carried(
+    call: &Call,
+    entry: &PvEntry,
+    range: TimeRange,
+    operator: Option<&Operator>,
+    is_field: bool,
+) -> Result<Reconnects, Refusal> {
+    if is_field || operator.is_some_and(|operator| !operator.keeps_samples()) {
+        return Ok(Reconnects::default());
+    }
+    // The sample before the range carries something too.
+    let before = call.app.query.last_before(&entry.id.into(), range.t0)?.map_or(range.t0, |sample| sample.time);
+    let carried = call.app.query.fields(entry.id, TimeRange { t0: before.min(range.t0), ..range }, None);
+    let gaps = if operator.is_some() { Vec::new() } else { call.app.reader.gaps(entry.id, range)? };
+    Ok(Reconnects::of(gaps.into_iter().map(|(_, gap)| gap)).with(carried))
+}
+
+/// What a field said in each span.
+fn of_field(call: &Call, entry: &PvEntry, spans: &[Span], field: &str) -> Result<Vec<Source>, Refusal> {
+    let within = |span: &Span| {
+        let range = TimeRange { t0: span.from, t1: after(span.to) };
+        Ok(Source::OfField(Box::new(call.app.query.field_samples(entry.id, range, field)?)))
+    };
+    spans.iter().map(within).collect()
 }
 
 /// Where the samples come from: of each span by itself, or, with an operator, of all of them together. Damaged blocks are passed
@@ -279,7 +373,7 @@ fn sources(call: &Call, entry: &PvEntry, spans: &[Span], operator: Option<&Opera
     operator.check(whole)?;
     let reduced = match spans {
         [span] => query.reduced(entry.id, *span, operator)?,
-        several => query.reduced_together(entry.id, several, whole, operator),
+        several => query.reduced_together(entry.id, several, whole, operator)?,
     };
     Ok(vec![Source::Reduced(Box::new(reduced))])
 }
@@ -328,7 +422,9 @@ mod tests {
 
     #[test]
     fn only_the_first_extension_counts_and_only_known_ones_pass() {
-        assert_eq!(method_and_extension("getData.json.gz").unwrap(), ("getData", "json"));
+        for call in ["getData.json.gz", "sub/getData.json", "getData.json;jsessionid=1A.2B"] {
+            assert_eq!(method_and_extension(call).unwrap(), ("getData", "json"));
+        }
         for call in ["getData", "getData.", "getData.JSON", "getData.xyz", "getDatum.json"] {
             let format = method_and_extension(call).and_then(|(_, extension)| format_of(extension, &FORMATS));
             assert!(format.is_err(), "{call}");
@@ -337,9 +433,13 @@ mod tests {
 
     #[test]
     fn operators_and_their_arguments_are_found_in_every_spelling() {
+        let asked = |text| Asked::of(text).unwrap();
         let none = Vec::<&str>::new();
-        assert_eq!(Asked::of("A:B"), Asked { operator: None, pv: "A:B", arguments: none.clone() });
-        assert_eq!(Asked::of("mean_60( A:B )"), Asked { operator: Some("mean_60"), pv: "A:B", arguments: none });
-        assert_eq!(Asked::of("mean(A:B,60)"), Asked { operator: Some("mean"), pv: "A:B", arguments: vec!["60"] });
+        assert_eq!(asked("A:B"), Asked { operator: None, pv: "A:B", arguments: none.clone() });
+        assert_eq!(asked("mean_60( A:B )"), Asked { operator: Some("mean_60"), pv: "A:B", arguments: none.clone() });
+        assert_eq!(asked("mean(A:B,60)"), Asked { operator: Some("mean"), pv: "A:B", arguments: vec!["60"] });
+        assert_eq!(asked("mean_60)A:B("), Asked { operator: Some("mean_60"), pv: "A:B", arguments: none.clone() });
+        assert_eq!(asked("(A:B)"), Asked { operator: None, pv: "A:B", arguments: none });
+        assert!(Asked::of("mean_60(A:B").is_err());
     }
 }

@@ -1,11 +1,12 @@
-//! What an answer to the Archiver Appliance's clients is made of: samples as they were recorded, or reduced.
+//! What an answer to the Archiver Appliance's clients is made of: samples as they were recorded, or reduced, or a field's.
 
-use query::{Reduced, Samples};
+use query::{FieldSamples, Reduced, Samples};
 use sample::Batch;
 
 pub(crate) enum Source {
     Recorded(Box<Samples>),
     Reduced(Box<Reduced>),
+    OfField(Box<FieldSamples>),
 }
 
 impl Iterator for Source {
@@ -15,6 +16,7 @@ impl Iterator for Source {
         match self {
             Source::Recorded(samples) => samples.next(),
             Source::Reduced(reduced) => reduced.next(),
+            Source::OfField(samples) => samples.next(),
         }
     }
 }

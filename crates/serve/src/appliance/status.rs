@@ -23,8 +23,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         .map(|(name, entry)| match entry {
             Some(entry) => {
                 let status = call.app.control.status(entry.id);
-                let last = last_sample(call, entry, status.as_ref());
-                row(name, entry, status.as_ref(), last)
+                row(name, entry, status.as_ref(), || last_sample(call, entry, status.as_ref()))
             }
             None => json!({ "pvName": name, "status": "Not being archived" }),
         })
@@ -38,17 +37,17 @@ pub(crate) fn last_sample(call: &Call, entry: &PvEntry, status: Option<&Status>)
     taken.or_else(|| Some(call.app.query.last_before(&entry.id.into(), Timestamp::MAX).ok()??.time))
 }
 
-fn row(name: &str, entry: &PvEntry, status: Option<&Status>, last: Option<Timestamp>) -> Value {
+fn row(name: &str, entry: &PvEntry, status: Option<&Status>, last: impl FnOnce() -> Option<Timestamp>) -> Value {
     let mut row = Map::new();
     let mut put = |key: &str, text: String| row.insert(key.to_owned(), Value::String(text));
     put("pvName", name.to_owned());
     put("pvNameOnly", entry.name.to_string());
     put("appliance", IDENTITY.to_owned());
-    put("lastEvent", date(last));
     if entry.settings.state == PvState::Paused {
         put("status", "Paused".to_owned());
         return Value::Object(row);
     }
+    put("lastEvent", date(last()));
     let connected = status.is_some_and(|status| status.connection == Connection::Connected);
     let regained = status.filter(|status| status.reconnects > 0).and_then(|status| status.last_connected);
     let period = period_seconds(entry.settings.method);

@@ -17,7 +17,7 @@ use super::{
     ended::next_chunk,
     value::{Dialect, put, put_json},
 };
-use crate::app::App;
+use crate::{app::App, appliance::details::dbr_type};
 
 /// So many PVs are looked up between two chunks of the answer.
 const PVS_A_CHUNK: usize = 1024;
@@ -148,7 +148,11 @@ impl AtAppliance {
             out.extend_from_slice(format!(":{{\"secs\":{seconds},\"nanos\":{nanos},\"val\":").as_bytes());
             put(&mut out, Batch::of(sample).values(), 0, Dialect::Appliance);
             let (severity, status) = (sample.alarm.severity as u8, sample.alarm.status);
-            out.extend_from_slice(format!(",\"severity\":{severity},\"status\":{status}}}").as_bytes());
+            let dbr_type = dbr_type(sample.value.value_type());
+            let rest = format!(
+                ",\"severity\":{severity},\"status\":{status},\"fields\":{{}},\"meta\":{{\"DBRType\":\"{dbr_type}\"}}}}"
+            );
+            out.extend_from_slice(rest.as_bytes());
         }
         Ok(out.into())
     }

@@ -1,6 +1,7 @@
 //! Means with error bars: the operator gives pairs, the formats show the mean as the value and the deviation as a field.
 
-use sample::{Batch, Column};
+use query::CONNECTION_CHANGE;
+use sample::{Alarm, Batch, Column};
 
 use crate::appliance::retrieval::java_double;
 
@@ -29,7 +30,13 @@ impl Bars {
     }
 
     /// Name and text of the field of a row.
-    pub(crate) fn field(&self, row: usize) -> Option<(&'static str, String)> {
-        self.0.get(row).map(|deviation| (FIELD, java_double(*deviation)))
+    pub(crate) fn field(&self, row: usize) -> Option<(String, String)> {
+        self.0.get(row).map(|deviation| (FIELD.to_owned(), java_double(*deviation)))
     }
+}
+
+/// The field of a reduced sample in whose bin the connection was lost and came back.
+pub(crate) fn connection_change(alarm: &Alarm) -> Option<(String, String)> {
+    let is_told = alarm.message.as_deref() == Some(CONNECTION_CHANGE);
+    is_told.then(|| ("connectionChange".to_owned(), "true".to_owned()))
 }

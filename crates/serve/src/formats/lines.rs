@@ -7,16 +7,11 @@ use sample::{Batch, Column};
 use serde_json::Value;
 
 use super::{
-    bars::Bars,
+    bars::{Bars, connection_change},
     svg::escaped,
     value::{Dialect, put, put_json},
 };
-use crate::appliance::{
-    details::instant,
-    reconnects::{Reconnect, Reconnects},
-    spans::InSpans,
-    status::date,
-};
+use crate::appliance::{details::instant, reconnects::Reconnects, spans::InSpans, status::date};
 
 /// What the lines of JSON say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +41,7 @@ impl LinesJson {
         let mut head = b"{ \"label\": ".to_vec();
         put_json(&mut head, &name);
         head.extend_from_slice(b", \"data\": [ \n");
-        let (head, reconnects) = (Some(head), Reconnects::of([]));
+        let (head, reconnects) = (Some(head), Reconnects::default());
         LinesJson { form: Form::Plot, head, samples, reconnects, has_bars, first: true, ended: false }
     }
 
@@ -96,8 +91,8 @@ impl LinesJson {
                     continue;
                 }
             }
-            let reconnect = self.reconnects.before(time).filter(|_| self.form == Form::Full);
-            put_fields(out, reconnect.iter().flat_map(Reconnect::fields).chain(bars.field(row)));
+            let fields = self.reconnects.fields(time).into_iter().chain(connection_change(alarm));
+            put_fields(out, fields.chain(bars.field(row)));
             out.extend_from_slice(b" }");
         }
     }
@@ -126,11 +121,14 @@ impl Iterator for LinesJson {
     }
 }
 
-fn put_fields(out: &mut Vec<u8>, fields: impl Iterator<Item = (&'static str, String)>) {
+fn put_fields(out: &mut Vec<u8>, fields: impl Iterator<Item = (String, String)>) {
     let mut is_first = true;
     for (name, text) in fields {
         out.extend_from_slice(if std::mem::replace(&mut is_first, false) { b", \"fields\": {" } else { b"," });
-        put_text(out, format_args!(" \"{name}\": \"{text}\""));
+        out.push(b' ');
+        put_json(out, &name);
+        out.extend_from_slice(b": ");
+        put_json(out, &text);
     }
     if !is_first {
         out.extend_from_slice(b" }");
@@ -144,11 +142,11 @@ pub(crate) enum Columns {
     Commas,
     /// `getData.txt`: the same with tabs, and the time as a date.
     Tabs,
-    /// `getData.flx`: XML with milliseconds and the value.
+    /// `getData.flx`: XML with the whole second in milliseconds and the value.
     Elements,
 }
 
-/// A sample a line, without a line of names; texts as they are, arrays in brackets. An empty line ends it.
+/// A sample a line, without a line of names; texts as they are, arrays in brackets. An empty line ends those with commas.
 pub(crate) struct LinesPlain {
     columns: Columns,
     samples: InSpans,
@@ -163,7 +161,8 @@ impl LinesPlain {
     pub(crate) fn new(columns: Columns, head: String, samples: InSpans, has_bars: bool) -> LinesPlain {
         let (head, tail) = match columns {
             Columns::Elements => ("<data>\n".to_owned(), "</data>\n"),
-            Columns::Commas | Columns::Tabs => (head, "\n"),
+            Columns::Commas => (head, "\n"),
+            Columns::Tabs => (head, ""),
         };
         LinesPlain { columns, samples, head, tail, has_bars, ended: false }
     }
@@ -206,9 +205,9 @@ fn put_plain(out: &mut Vec<u8>, batch: &Batch, columns: Columns) {
             Columns::Elements => {
                 let mut value = Vec::new();
                 put_bare(&mut value, batch.values(), row);
-                let millis = time.nanos().div_euclid(1_000_000);
+                let millis = seconds.saturating_mul(1000);
                 let value = escaped(&String::from_utf8_lossy(&value));
-                put_text(out, format_args!("<result><time>{millis}</time><value>{value}</value></result>\n"));
+                put_text(out, format_args!("<result><time>{millis}</time><value>{value}</value></result>"));
                 continue;
             }
         }

@@ -6,7 +6,7 @@ use plainpb::Payload;
 use prost::Message;
 use sample::{Batch, Column, Element, Shape, Timestamp, ValueType};
 
-use super::bars::Bars;
+use super::bars::{Bars, connection_change};
 use super::pb_messages::{
     Bytes as BytesMessage, FieldValue, PayloadInfo, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort, ScalarString,
     VectorDouble, VectorFloat, VectorInt, VectorShort, VectorString, put_line,
@@ -45,20 +45,35 @@ impl SamplesPb {
         SamplesPb { heading, samples, reconnects, has_bars, chunk: None, scratch: Vec::new(), ended: false }
     }
 
+    /// The ten samples that the Appliance makes up for clients that only want to know whether it is there.
+    pub(crate) fn ping(name: &str, now: Timestamp) -> std::iter::Once<Result<Bytes, query::Error>> {
+        let (year, _) = now.year();
+        let (pvname, r#type) = (name.to_owned(), Payload::ScalarDouble as i32);
+        let info = PayloadInfo { r#type, pvname, year: i32::from(year), element_count: None, headers: Vec::new() };
+        let mut out = Vec::new();
+        put_line(&mut out, &info.encode_to_vec());
+        for tenths in 0..10 {
+            let (second, nano, val) = (0, 0, 0.1 * f64::from(tenths));
+            let sample = ScalarDouble { second, nano, val, severity: None, status: Some(0), fields: Vec::new() };
+            put_line(&mut out, &sample.encode_to_vec());
+        }
+        std::iter::once(Ok(out.into()))
+    }
+
     fn put_batch(&mut self, out: &mut Vec<u8>, batch: Batch) {
         let (batch, bars) = Bars::split(batch, self.has_bars);
         let payload_type = payload_type(batch.value_type());
         for (row, alarm) in batch.alarms().rows().enumerate() {
             let time = batch.times()[row];
             let year_start = self.chunk_for(out, payload_type, time);
-            let reconnect = self.reconnects.before(time);
-            let fields = reconnect.iter().flat_map(|reconnect| reconnect.fields()).chain(bars.field(row));
+            let fields =
+                self.reconnects.fields(time).into_iter().chain(connection_change(alarm)).chain(bars.field(row));
             let frame = Frame {
                 second: time.seconds_and_nanos().0.saturating_sub(year_start.seconds_and_nanos().0) as u32,
                 nano: time.seconds_and_nanos().1,
                 severity: Some(alarm.severity as i32).filter(|severity| *severity != 0),
                 status: Some(i32::from(alarm.status)),
-                fields: fields.map(|(name, val)| FieldValue { name: name.to_owned(), val }).collect(),
+                fields: fields.map(|(name, val)| FieldValue { name, val }).collect(),
             };
             self.scratch.clear();
             frame.encode(batch.values(), row, &mut self.scratch);
