@@ -23,6 +23,7 @@ use crate::{
     call::Call,
     compress::{Coding, coded},
     metrics::measured,
+    parameters,
     refusal::{Code, Refusal},
     routes::{Method, ROUTES, Right, Route, allowed},
     ui,
@@ -133,6 +134,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     let body = read_body(body, &parts.headers, app.config.body_bytes_max).await?;
     let waiting = Arc::new(());
     let call = call(app, path, parts, body, &waiting);
+    parameters::check(route, &call.query)?;
     let answer = spawn_blocking(move || (route.handler)(&call)).await;
     drop(waiting);
     answer.unwrap_or_else(|panic| Err(Refusal::new(Code::Internal, format!("{} failed: {panic}", route.path))))

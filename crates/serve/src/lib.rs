@@ -28,6 +28,7 @@ mod glob;
 mod ledger;
 mod metrics;
 mod names;
+mod parameters;
 mod policy_source;
 mod process;
 mod proof;

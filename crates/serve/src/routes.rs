@@ -219,10 +219,12 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/", "The web page", ui::show),
 ];
 
+/// What every URL takes and gives.
+pub(crate) const DESCRIPTION: &str = include_str!("../../../testdata/openapi.json");
+
 /// `GET /api/v1/openapi.json`
 fn openapi(_: &Call) -> Answer {
-    let text = include_str!("../../../testdata/openapi.json");
-    Ok(crate::answer::whole(crate::answer::JSON, text))
+    Ok(crate::answer::whole(crate::answer::JSON, DESCRIPTION))
 }
 
 /// Whether a request may do what its route does. Everybody who reaches the port has every right; but what a browser sends
@@ -260,8 +262,7 @@ mod tests {
     /// testdata/openapi.json and the table say the same, in both directions.
     #[test]
     fn every_url_is_described_and_nothing_else() {
-        let text = include_str!("../../../testdata/openapi.json");
-        let description: serde_json::Value = serde_json::from_str(text).unwrap();
+        let description: serde_json::Value = serde_json::from_str(DESCRIPTION).unwrap();
         let described: BTreeSet<String> = description["paths"]
             .as_object()
             .unwrap()

@@ -33,6 +33,11 @@ impl Params {
         self.0.iter().filter(given).map(|(_, value)| value.as_str()).collect::<Vec<_>>().into_iter()
     }
 
+    /// What is given, with a value or without.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// A switch: on when it is `true`, or there without a value.
     pub(crate) fn switch(&self, name: &str) -> bool {
         self.0.iter().any(|(n, value)| n == name && (value.is_empty() || value.eq_ignore_ascii_case("true")))
