@@ -371,7 +371,7 @@ fn reports_tell_of_rates_sizes_and_silence() {
     told("/mgmt/bpl/archivePV?pv=T:NOBODY");
     let lost = told("/mgmt/bpl/getLostConnectionsReport");
     let row = serde_json::json!([{
-        "pvName": "T:NOBODY", "instance": "pvark", "currentlyConnected": "No", "lostConnections": "0"
+        "pvName": "T:NOBODY", "instance": "appliance0", "currentlyConnected": "No", "lostConnections": "0"
     }]);
     assert_eq!(lost, row);
     assert_eq!(told("/mgmt/bpl/getSilentPVsReport")[0]["lastKnownEvent"], "Never");
