@@ -5,6 +5,7 @@ mod common;
 
 use std::{
     path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -18,6 +19,12 @@ use store::{Config, Durable, Error, Repairing, Store, Stretch};
 
 const WEEK: i64 = 7 * 86_400_000_000_000;
 const MIB: usize = 1 << 20;
+
+/// Held by each test: all at once they would take 7 GB of memory.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn config(folder: &Path) -> Config {
     let durable = Durable::Every(Duration::from_millis(5));
@@ -137,6 +144,7 @@ fn assert_whole(folder: &Path) {
 
 #[test]
 fn values_around_each_limit_are_read_back_from_head_log_blocks_and_merged_blocks() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(config(folder.path()), at(0)).unwrap();
     let kinds = pvs();
@@ -164,6 +172,7 @@ fn values_around_each_limit_are_read_back_from_head_log_blocks_and_merged_blocks
 
 #[test]
 fn one_of_100_megabytes_goes_all_the_way() {
+    let _alone = alone();
     let is_noise = std::env::var_os("PVARK_LARGE").is_some();
     let value = |row: i64| match is_noise {
         true => integers(100_000_000, row),
@@ -200,6 +209,7 @@ fn one_of_100_megabytes_goes_all_the_way() {
 
 #[test]
 fn what_is_larger_than_any_value_may_be_is_refused_and_what_is_not_is_taken_however_it_comes() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(config(folder.path()), at(0)).unwrap();
     let pv = register(&store, &["LIMIT"]).unwrap()[0];
@@ -231,6 +241,7 @@ fn what_is_larger_than_any_value_may_be_is_refused_and_what_is_not_is_taken_howe
 /// Acquisition asks again when the store is busy; it must not be so for ever.
 #[test]
 fn values_larger_than_the_head_and_the_file_of_the_log_get_through() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let config = || Config { head_bytes_max: MIB, log_file_bytes: 64 << 10, ..config(folder.path()) };
     let store = Store::open(config(), at(0)).unwrap();
