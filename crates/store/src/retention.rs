@@ -111,6 +111,9 @@ impl Engine {
     /// Takes away what one segment has too much, if there is one.
     pub(crate) fn expire(&self, now: Timestamp, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
         let retention = &self.config.retention;
+        if self.snapshot().segments.iter().all(|segment| segment.manifest.level < Level::Week) {
+            return Ok(Compaction::Nothing); // and there is no need to look through all PVs
+        }
         let own = self.registry().keeps();
         if retention.keep.is_none() && retention.rules.iter().all(|rule| rule.keep.is_none()) && own.is_empty() {
             return Ok(Compaction::Nothing);
