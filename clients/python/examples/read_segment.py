@@ -1,7 +1,4 @@
-"""Reads a segment of a pvark archive without pvark, written from docs/format.md alone: FILE.seg [NAME].
-
-Without a name it lists the PVs; with one it prints time, severity, status, message, pulse and value.
-"""
+"""Reads a segment, from docs/format.md alone: FILE.seg lists its PVs, FILE.seg NAME prints the samples of one."""
 
 import struct
 import sys
@@ -56,11 +53,11 @@ class Bytes(BytesIO):
         column = self.column(count, KINDS.get(type_, "integers"), type_)
         return column if KINDS.get(type_) == "texts" else column.astype(type_)
 
-    def packed(self, count: int, is_patched: bool) -> Any:
+    def packed(self, count: int, codec: int) -> Any:
         least, width = self.zigzag(), self.number()
         bits = numpy.unpackbits(self.plain((count * width + 7) // 8, "u1"), count=count * width, bitorder="little")
         numbers = (bits.reshape(count, width) @ (1 << numpy.arange(width, dtype="u8"))).view("i8") + least
-        patches = [(self.varint(), self.zigzag()) for _ in range(self.varint() if is_patched else 0)]
+        patches = [(self.varint(), self.zigzag()) for _ in range(self.varint() if codec > 4 else 0)]
         gaps, highs = numpy.array(patches, "i8").reshape(-1, 2).T
         numbers[gaps.cumsum()] += highs << width
         return numbers
@@ -112,12 +109,10 @@ def floats_at(places: Any, type_: str) -> Any:
 
 CODECS: dict[str, Any] = {
     "integers 0": lambda of, n, _: numpy.full(n, of.zigzag()),
-    "integers 1": lambda of, n, _: of.packed(n, False),
-    "integers 2": lambda of, n, _: numpy.append(of.zigzag(), of.packed(n - 1, False)).cumsum(),
+    **{f"integers {c}": lambda of, n, _, c=c: of.packed(n, c) for c in (1, 5)},
+    **{f"integers {c}": lambda of, n, _, c=c: numpy.append(of.zigzag(), of.packed(n - 1, c)).cumsum() for c in (2, 6)},
     "integers 3": lambda of, n, _: numpy.array(of.runs(n, of.zigzag)),
-    "integers 4": lambda of, n, _: standalone.simple_decompress(of.blob().read()),
-    "integers 5": lambda of, n, _: of.packed(n, True),
-    "integers 6": lambda of, n, _: numpy.append(of.zigzag(), of.packed(n - 1, True)).cumsum(),
+    **dict.fromkeys(["integers 4", "floats 2"], lambda of, n, _: standalone.simple_decompress(of.blob().read())),
     "integers 7": lambda of, n, _: of.column(of.varint())[of.column(n)],
     "times 0": lambda of, n, _: of.number("q") + numpy.arange(n) * of.zigzag(),
     "times 1": lambda of, n, _: of.number("q") + CODECS["ticks 1"](of, n, _),
@@ -127,7 +122,6 @@ CODECS: dict[str, Any] = {
     "ticks 2": lambda of, n, _: numpy.append(0, of.column(n - 1)).cumsum(),
     "floats 0": lambda of, n, type_: of.plain(1, type_).repeat(n),
     "floats 1": lambda of, n, type_: of.plain(n, type_),
-    "floats 2": lambda of, n, type_: standalone.simple_decompress(of.blob().read()),
     "floats 3": lambda of, n, type_: (scale := 10.0 ** of.number()) and of.column(n) / scale,
     "floats 4": lambda of, n, type_: of.plain(of.varint(), type_)[of.column(n)],
     "floats 5": Bytes.grid,
@@ -137,8 +131,7 @@ CODECS: dict[str, Any] = {
     "texts 1": lambda of, n, type_: of.texts(of.varint(), type_)[of.column(n)],
     "texts 2": Bytes.fields,
     "arrays 0": lambda of, n, type_: numpy.split(of.values(int(n.sum()), type_), n.cumsum()[:-1]),
-    "arrays 1": lambda of, n, type_: of.shuffled(n, type_, False),
-    "arrays 2": lambda of, n, type_: of.shuffled(n, type_, True),
+    **{f"arrays {c}": lambda of, n, type_, c=c: of.shuffled(n, type_, c == 2) for c in (1, 2)},
     "arrays 3": lambda of, n, type_: of.cells(n, type_, of.values),
     "arrays 4": lambda of, n, type_: numpy.split(of.pieces(int(n.sum()), type_), n.cumsum()[:-1]),
     "arrays 5": lambda of, n, type_: of.cells(n, type_, of.pieces),
@@ -153,8 +146,7 @@ def checked(data: bytes, check: int) -> Bytes:
 def block(data: bytes) -> Any:
     body = checked(data[8:], *struct.unpack_from("<Q", data))
     type_, is_array, count = TYPES[body.number("8xB")], body.number(), body.varint()
-    times = body.blob().column(count, "times").tolist()
-    values = body.blob().values(count, type_, is_array)
+    times, values = body.blob().column(count, "times").tolist(), body.blob().values(count, type_, is_array)
     of, pulses = body.blob(), body.blob()
     alarms = of.runs(count, lambda: (of.number(), of.varint(), of.blob().read().decode() if of.number() else None))
     pulse = pulses.column(count).view("u8").tolist() if pulses.number() else pulses.runs(count, pulses.varint)
@@ -174,7 +166,7 @@ def segment(data: bytes) -> dict[str, tuple[int, ...]]:
     """The PVs by name, with their records in the directory."""
     footer = data[-16 - struct.unpack_from("<I", data, len(data) - 16)[0] : -16]
     check, version, pages_at, names_at, names_check = struct.unpack_from("<QH54xQQQ", footer)
-    assert data.endswith(b"GESKRAVP") and version == 1, "this is no segment of version 1"
+    assert data.endswith(b"GESKRAVP") and version in (1, 2), "this is no segment of version 1 or 2"
     checked(footer[8:], check)
     names = checked(data[names_at : -16 - len(footer)], names_check)
     rows = names.varint()
@@ -186,8 +178,7 @@ def segment(data: bytes) -> dict[str, tuple[int, ...]]:
 
 
 if __name__ == "__main__":
-    file = numpy.fromfile(sys.argv[1], "u1").tobytes()
-    found = segment(file)
+    found = segment(file := numpy.fromfile(sys.argv[1], "u1").tobytes())
     for name, record in found.items() if len(sys.argv) == 2 else ():
         print(f"PV {record[0]}: {name}, {record[2]} samples")
     for time, *rest in samples(file, found[sys.argv[2]]) if len(sys.argv) == 3 else ():

@@ -42,8 +42,9 @@ def test_every_golden_block_is_there() -> None:
     assert len(BLOCKS) >= 31
 
 
-def test_the_golden_segment_has_the_names_of_its_text_and_all_their_samples() -> None:
-    path = ROOT / "testdata/segments/v1/small.seg"
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_golden_segment_has_the_names_of_its_text_and_all_their_samples(version: str) -> None:
+    path = ROOT / f"testdata/segments/{version}/small.seg"
     data, text = path.read_bytes(), path.with_suffix(".txt").read_text()
     records = read_segment.segment(data)
     assert list(records) == re.findall(r"^name \d+ (\S+)", text, re.MULTILINE)

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use sample::{Alarm, Batch, Column, Element, PvId, Runs, Shape, ValueType};
+use sample::{Alarm, Batch, Column, Element, PvId, Runs, Shape, Stamps, ValueType};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -19,6 +19,7 @@ use crate::{
     field::Found,
     frames::Frames,
     plain,
+    quarters::{self, QUARTERS, Quarter},
 };
 
 /// Appends a block. The batch is sorted, not empty and within the limits of a block.
@@ -48,8 +49,14 @@ pub(crate) fn put_with(
     put_blob_of(out, put_values);
     put_blob_of(out, |out| plain::put_alarms(out, batch.alarms()));
     put_blob_of(out, |out| put_pulses(out, batch.pulses(), effort));
+    let quarters = quarters::of(batch);
     if !batch.stamps().is_ordinary() {
         put_blob_of(out, |out| stamp::put(out, batch.times(), batch.stamps(), effort));
+    } else if quarters.is_some() {
+        put_varint(out, 0);
+    }
+    if let Some(quarters) = quarters {
+        put_blob_of(out, |out| quarters::put(out, &quarters));
     }
     let (_, block) = out.split_at_mut(start);
     seal(block);
@@ -102,7 +109,9 @@ pub(crate) struct Columns<'a> {
     values: Cursor<'a>,
     alarms: Cursor<'a>,
     pulses: Cursor<'a>,
-    stamps: Option<Cursor<'a>>,
+    /// Empty where all stamps are ordinary.
+    stamps: Cursor<'a>,
+    quarters: Option<Cursor<'a>>,
 }
 
 impl<'a> Columns<'a> {
@@ -118,11 +127,12 @@ impl<'a> Columns<'a> {
         let count = cursor.count(BLOCK_ROWS_MAX)?;
         let mut column = || cursor.blob().map(Cursor::new);
         let (times, values, alarms, pulses) = (column()?, column()?, column()?, column()?);
-        let stamps = if cursor.is_empty() { None } else { Some(Cursor::new(cursor.blob()?)) };
+        let mut column = || if cursor.is_empty() { Ok(None) } else { cursor.blob().map(Cursor::new).map(Some) };
+        let (stamps, quarters) = (column()?.unwrap_or(Cursor::new(&[])), column()?);
         if !cursor.is_empty() {
             return Err(Malformed("something follows its last column"));
         }
-        Ok(Columns { pv, value_type, count, times, values, alarms, pulses, stamps })
+        Ok(Columns { pv, value_type, count, times, values, alarms, pulses, stamps, quarters })
     }
 
     /// All rows, with these values.
@@ -131,9 +141,11 @@ impl<'a> Columns<'a> {
         let times = whole(times, |column| time::take(column, count))?;
         let alarms = whole(alarms, |column| plain::take_alarms(column, count))?;
         let pulses = whole(pulses, |column| take_pulses(column, count))?;
-        let stamps = stamps.map(|column| whole(column, |column| stamp::take(column, &times))).transpose()?;
-        let batch = Batch::from_columns(times, values, alarms, pulses);
-        let batch = batch.and_then(|batch| batch.with_stamps(stamps.unwrap_or_default()));
+        let stamps = match stamps.is_empty() {
+            true => Stamps::default(),
+            false => whole(stamps, |column| stamp::take(column, &times))?,
+        };
+        let batch = Batch::from_columns(times, values, alarms, pulses).and_then(|batch| batch.with_stamps(stamps));
         batch.ok_or(Malformed("the columns differ in length"))
     }
 
@@ -158,6 +170,17 @@ impl<'a> Columns<'a> {
     /// The alarms of all rows.
     pub(crate) fn alarms(&self) -> Result<Runs<Alarm>, Malformed> {
         plain::take_alarms(&mut { self.alarms }, self.count)
+    }
+
+    /// What its quarters amount to, if that stands in it.
+    pub(crate) fn quarters(&self) -> Result<Option<[Quarter; QUARTERS]>, Malformed> {
+        self.quarters.map(|column| whole(column, quarters::take)).transpose()
+    }
+
+    /// Whether its quarters are those of its samples.
+    pub(crate) fn has_quarters_of(&self, batch: &Batch) -> Result<bool, Malformed> {
+        let Some(found) = self.quarters()? else { return Ok(true) };
+        Ok(quarters::of(batch).is_some_and(|expected| quarters::identical(&found, &expected)))
     }
 
     /// Times and numbers of some rows, without their alarms and pulses.

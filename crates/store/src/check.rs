@@ -257,10 +257,11 @@ impl<P: FnMut(Progress)> Check<P> {
         entry: &Entry,
         expected: Option<&Summary>,
     ) -> Result<Option<Batch>, Error> {
-        let (batch, reason) = match segment.read(pv, entry) {
-            Ok(batch) => {
+        let read = segment.read(pv, entry);
+        let read = read.and_then(|batch| Ok((segment.is_summed_up(pv, entry, &batch, expected)?, batch)));
+        let (batch, reason) = match read {
+            Ok((agrees, batch)) => {
                 self.report.samples += batch.len() as u64;
-                let agrees = expected.is_none_or(|expected| expected.is_of(&batch));
                 (Some(batch), (!agrees).then(|| "its summary is not that of its samples".to_owned()))
             }
             Err(Error::CorruptBlock { reason, .. }) => (None, Some(reason)),

@@ -6,15 +6,22 @@
 //!            the shorter   the longer: the whole without the shorter, where rounding allows that
 //! ```
 //! Sums of the longer piece are differences. They are taken where the whole is not so much larger than what is left that rounding
-//! would show; else, and where more than one edge cuts, each piece is summed up from its own rows.
+//! would show; else, and where more than one edge cuts, each piece is summed up from its own rows. Of a block that tells what its
+//! quarters amount to, only that is taken apart in this way in which the edge lies.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::ops::Range;
 
-use sample::{Alarm, Runs, Timestamp};
+use sample::Timestamp;
 
-use crate::{Summary, block::Columns, bytes::Malformed};
+use crate::{
+    Summary,
+    block::Columns,
+    bytes::Malformed,
+    codec::time,
+    quarters::{self, Quarter},
+};
 
 /// The magnitudes of the whole may be so many times those of what is left: the rounding of a sum of 8192 numbers, a few units in
 /// the last place, is then below 2e-13 of what is left.
@@ -24,17 +31,24 @@ const SQUARES_MAX: f64 = 64.0;
 
 /// The summaries of the pieces into which `edges` cut a block, in order. All edges lie behind its first sample and not behind
 /// its last one; all its numbers, and their sums, are finite.
-pub(crate) fn pieces(columns: &Columns, whole: &Summary, edges: &[Timestamp]) -> Result<Vec<Summary>, Malformed> {
-    let times = columns.times()?;
+pub(crate) fn pieces(
+    columns: &Columns,
+    times: &time::Lookup,
+    whole: &Summary,
+    edges: &[Timestamp],
+) -> Result<Vec<Summary>, Malformed> {
     let mut places: Vec<usize> = edges.iter().map(|edge| times.rows_before(*edge)).collect();
     places.dedup();
     let alarms = columns.alarms()?;
     let (cut, count) = (places.first().copied().unwrap_or_default(), columns.count);
-    if places.len() == 1
-        && (1..count).contains(&cut)
-        && let Some((before, behind)) = halves(columns, whole, cut, &alarms)?
-    {
-        return Ok(vec![before, behind]);
+    if places.len() == 1 && (1..count).contains(&cut) {
+        let found = match by_quarters(columns, times, whole, cut)? {
+            None => halves(columns, &Stretch { summary: *whole, rows: 0..count, tail: 0 }, cut)?,
+            found => found,
+        };
+        if let Some((before, behind)) = found {
+            return Ok(vec![before.with_alarms(&alarms, &(0..cut)), behind.with_alarms(&alarms, &(cut..count))]);
+        }
     }
     let batch = columns.numbers(0..count)?;
     let (mut pieces, mut start) = (Vec::with_capacity(places.len() + 1), 0);
@@ -48,25 +62,96 @@ pub(crate) fn pieces(columns: &Columns, whole: &Summary, edges: &[Timestamp]) ->
     Ok(pieces)
 }
 
-/// What lies before a row, and the rest; none if the rest is to be summed up for itself.
-fn halves(
+/// Rows of a block that an edge cuts.
+struct Stretch {
+    /// Without alarms. Its integral, and the time that is covered, go on for `tail` nanoseconds behind its last sample.
+    summary: Summary,
+    rows: Range<usize>,
+    tail: u64,
+}
+
+impl Stretch {
+    /// What is true of the whole becomes true of its last piece, too.
+    fn add_tail(&self, piece: &mut Summary) {
+        piece.integral += piece.last * self.tail as f64;
+        piece.covered = piece.covered.wrapping_add(self.tail);
+        piece.last = self.summary.last;
+    }
+}
+
+/// What lies before a row and behind it, of which one quarter is decoded; none if quarters do not tell.
+fn by_quarters(
     columns: &Columns,
+    times: &time::Lookup,
     whole: &Summary,
     cut: usize,
-    alarms: &Runs<Alarm>,
 ) -> Result<Option<(Summary, Summary)>, Malformed> {
-    let count = columns.count;
-    let is_first_shorter = cut * 2 <= count;
-    let (short, long) = if is_first_shorter { (0..cut, cut..count) } else { (cut..count, 0..cut) };
+    let Some(quarters) = columns.quarters()? else { return Ok(None) };
+    let (mut before, mut behind): (Option<Summary>, Option<Summary>) = (None, None);
+    for (number, Quarter { min, max, sum, squares, integral }) in quarters.into_iter().enumerate() {
+        let rows = quarters::rows(columns.count, number);
+        let is_last = rows.end == columns.count;
+        if rows.is_empty() || rows.start == cut {
+            return Ok(None); // the last number before the edge would be missing
+        }
+        let (t0, t1) = (times.get(rows.start), if is_last { whole.t1 } else { times.get(rows.end) });
+        let covered = t1.nanos().wrapping_sub(t0.nanos()) as u64;
+        // What goes on to the next sample needs no last number to be held until there.
+        let (first, last) = (whole.first, if is_last { whole.last } else { f64::NAN });
+        let empty = Summary::without_values(whole.value_type, t0, t1, rows.len() as u64);
+        let summary = Summary { min, max, sum, squares, integral, covered, first, last, ..empty };
+        if rows.contains(&cut) {
+            let end = times.get(rows.end - 1);
+            let tail = if is_last { 0 } else { t1.nanos().wrapping_sub(end.nanos()) as u64 };
+            let stretch = Stretch { summary, rows, tail };
+            let found = match halves(columns, &stretch, cut)? {
+                None => apart(columns, &stretch, cut)?,
+                found => found,
+            };
+            let Some(found) = found else { return Ok(None) };
+            add_to(&mut before, &found.0);
+            behind = Some(found.1);
+        } else {
+            add_to(if rows.end <= cut { &mut before } else { &mut behind }, &summary);
+        }
+    }
+    Ok(before.zip(behind))
+}
+
+/// The same of a quarter whose pieces are each summed up from their own rows.
+fn apart(columns: &Columns, stretch: &Stretch, cut: usize) -> Result<Option<(Summary, Summary)>, Malformed> {
+    let batch = columns.numbers(stretch.rows.clone())?;
+    let middle = cut - stretch.rows.start;
+    let pieces = Summary::of(&batch, 0..middle).zip(Summary::of(&batch, middle..batch.len()));
+    Ok(pieces.map(|(before, mut behind)| {
+        stretch.add_tail(&mut behind);
+        (before, behind)
+    }))
+}
+
+fn add_to(sum: &mut Option<Summary>, later: &Summary) {
+    match sum {
+        Some(sum) => sum.add(later),
+        None => *sum = Some(*later),
+    }
+}
+
+/// What lies before a row, and the rest, without alarms; none if the rest is to be summed up for itself.
+fn halves(columns: &Columns, stretch: &Stretch, cut: usize) -> Result<Option<(Summary, Summary)>, Malformed> {
+    let Stretch { summary: whole, rows: Range { start, end }, .. } = stretch;
+    let is_first_shorter = (cut - start) * 2 <= end - start;
+    let (short, long) = if is_first_shorter { (*start..cut, cut..*end) } else { (cut..*end, *start..cut) };
     // One row more: that of the longer piece at the border.
-    let (taken, border) = if is_first_shorter { (0..cut + 1, cut) } else { (cut - 1..count, 0) };
+    let (taken, border) = if is_first_shorter { (*start..cut + 1, cut - start) } else { (cut - 1..*end, 0) };
     let rows = short.start - taken.start..short.end - taken.start;
     let batch = columns.numbers(taken)?;
     let at_border = batch.times().get(border).copied().zip(batch.values().f64_at(border));
-    let Some((part, (time, number))) = Summary::of(&batch, rows).zip(at_border) else { return Ok(None) };
+    let Some((mut part, (time, number))) = Summary::of(&batch, rows).zip(at_border) else { return Ok(None) };
+    if !is_first_shorter {
+        stretch.add_tail(&mut part);
+    }
     let without = Without { whole, part: &part, time, number };
     let Some(rest) = without.rest(columns, is_first_shorter, &long)? else { return Ok(None) };
-    let (part, rest) = (part.with_alarms(alarms, &short), rest.with_alarms(alarms, &long));
     Ok(Some(if is_first_shorter { (part, rest) } else { (rest, part) }))
 }
 
@@ -147,7 +232,7 @@ impl Without<'_> {
 #[cfg(test)]
 #[expect(clippy::indexing_slicing, reason = "a test may panic")]
 mod tests {
-    use sample::{Batch, Column, PvId, Severity};
+    use sample::{Alarm, Batch, Column, PvId, Runs, Severity};
 
     use super::*;
     use crate::{block, codec::Effort};
@@ -239,11 +324,13 @@ mod tests {
                     pulses.push(&7, count);
                     let batch = Batch::from_columns(times(count, habit), values.clone(), alarms, pulses);
                     let batch = batch.expect("the columns are of one length");
-                    let mut bytes = Vec::new();
-                    block::put(&mut bytes, PvId(1), &batch, Effort::Flush);
-                    let columns = Columns::of(&bytes).expect("it was written just now");
                     let whole = Summary::of(&batch, 0..count).expect("it is not empty");
                     if whole.is_finite() {
+                        let mut bytes = Vec::new();
+                        block::put(&mut bytes, PvId(1), &batch, Effort::Flush);
+                        let columns = Columns::of(&bytes).expect("it was written just now");
+                        let has_quarters = count > 4096 && whole.nan_count == 0 && name != "one spike";
+                        assert_eq!(columns.quarters().expect("it can be read").is_some(), has_quarters, "{name}");
                         cut_anywhere(&columns, &whole, &batch, name);
                     }
                 }
@@ -252,13 +339,13 @@ mod tests {
     }
 
     fn cut_anywhere(columns: &Columns, whole: &Summary, batch: &Batch, name: &str) {
-        let times = batch.times();
-        let places = [0.0, 0.001, 0.1, 0.3, 0.49, 0.5, 0.51, 0.6, 0.9, 1.0]
+        let (times, lookup) = (batch.times(), columns.times().expect("it was written just now"));
+        let places = [0.0, 0.001, 0.1, 0.249, 0.2501, 0.3, 0.49, 0.5, 0.51, 0.6, 0.9, 1.0]
             .map(|share| times[((times.len() - 1) as f64 * share) as usize]);
         let edges: Vec<Timestamp> = places.into_iter().filter(|edge| *edge > whole.t0).collect();
         let each = edges.iter().map(std::slice::from_ref);
         for edges in each.chain([&edges[..]]) {
-            let found = pieces(columns, whole, edges).expect("it was written just now");
+            let found = pieces(columns, &lookup, whole, edges).expect("it was written just now");
             let mut start = 0;
             for piece in &found {
                 let end = start + piece.count as usize;

@@ -42,13 +42,13 @@ fn parts_of_block(bytes: &[u8]) {
     let summary = whole.and_then(|whole| Summary::of(&whole, 0..whole.len()));
     let summary = summary.filter(|summary| summary.value_type.is_numeric_scalar() && summary.is_finite());
     if let Some(summary) = summary.filter(|summary| edges.iter().all(|edge| *edge > summary.t0)) {
-        let pieces = cut::pieces(&columns, &summary, &edges[..1]).expect("the whole can be read");
+        let pieces = cut::pieces(&columns, &times, &summary, &edges[..1]).expect("the whole can be read");
         assert_eq!(pieces.iter().map(|piece| piece.count).sum::<u64>(), summary.count);
     }
     // Of bytes that are no block the pieces are nonsense, but there are some, or an error.
     let nothing = Summary::without_values(columns.value_type, times.get(0), times.get(1), columns.count as u64);
-    let _ = cut::pieces(&columns, &nothing, &edges[..1]);
-    let _ = cut::pieces(&columns, &nothing, &edges);
+    let _ = cut::pieces(&columns, &times, &nothing, &edges[..1]);
+    let _ = cut::pieces(&columns, &times, &nothing, &edges);
 }
 
 /// Any bytes as each part of a segment by which blocks are found: footer, page of the directory, index, summaries, names.

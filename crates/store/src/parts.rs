@@ -23,6 +23,7 @@ use crate::{
     health::Counters,
     merge::{overlap, rows_within},
     segment::{Entry, Record, Segment, Table},
+    spare,
 };
 
 /// So much is read at once: what 360,000 samples of a noisy device take.
@@ -387,6 +388,12 @@ pub(crate) struct Rows {
     index: Option<Index>,
 }
 
+impl Drop for Rows {
+    fn drop(&mut self) {
+        spare::give(std::mem::take(&mut self.summaries));
+    }
+}
+
 impl Rows {
     fn new(lookup: Lookup, record: Record, summaries: Vec<Summary>) -> Rows {
         Rows { lookup, record, summaries, next: 0, open: None, index: None }
@@ -427,7 +434,8 @@ impl Rows {
         let summaries = index.summaries.iter().filter(|summary| lies_within(summary.t0, summary.t1));
         let within = Index { entries: entries.copied().collect(), summaries: summaries.copied().collect() };
         self.index = Some(index);
-        let blocks = Blocks { window: Some((t0, t1)), ..Blocks::new(self.lookup.clone(), within) };
+        let mut blocks = Blocks::new(self.lookup.clone(), within);
+        blocks.window = Some((t0, t1));
         self.go_on_with(blocks);
         Ok(())
     }
@@ -446,6 +454,13 @@ pub(crate) struct Blocks {
     /// What was read in advance, and where in the file it begins.
     run: Vec<u8>,
     run_at: u64,
+}
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        spare::give(std::mem::take(&mut self.entries));
+        spare::give(std::mem::take(&mut self.summaries));
+    }
 }
 
 impl Blocks {
@@ -485,7 +500,7 @@ impl Blocks {
     fn cut(&self, edges: &[Timestamp]) -> Option<Result<Vec<Summary>, Error>> {
         let (entry, summary) = self.entry().zip(self.summary())?;
         let Lookup { segment, pv, .. } = &self.lookup;
-        let pieces = segment.read_columns(*pv, entry, |columns| cut::pieces(columns, summary, edges));
+        let pieces = segment.read_columns(*pv, entry, |columns, times| cut::pieces(columns, times, summary, edges));
         Some(pieces.map_err(|error| self.lookup.note_damage(error)))
     }
 
@@ -498,7 +513,7 @@ impl Blocks {
     /// One field of the next block.
     fn read_next_field(&mut self, path: &str) -> Result<Found, Error> {
         let found = self.take_next(RUN_BYTES_MAX, &|_, _| true, |segment, pv, entry, bytes| {
-            segment.verify_columns(pv, entry, bytes, |columns| columns.field(path))
+            segment.verify_columns(pv, entry, bytes, |columns, _| columns.field(path))
         })?;
         Ok(found.map(|batch| self.lookup.hidden.filter(batch)))
     }

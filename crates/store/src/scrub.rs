@@ -93,7 +93,8 @@ impl Pass<'_> {
                 match self.good(segment.read(record.pv, entry)) {
                     Some(batch) => {
                         levels.iter_mut().for_each(|levels| levels.add(&batch));
-                        if !summaries.get(index).is_none_or(|summary| summary.is_of(&batch)) {
+                        let summed_up = segment.is_summed_up(record.pv, entry, &batch, summaries.get(index));
+                        if self.good(summed_up) == Some(false) {
                             self.wrong(segment, &record, "the summary of a block");
                         }
                     }

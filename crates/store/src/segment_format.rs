@@ -17,7 +17,8 @@
 
 pub(crate) const MAGIC: [u8; 8] = *b"PVARKSEG";
 pub(crate) const TAIL_MAGIC: [u8; 8] = *b"GESKRAVP";
-pub(crate) const VERSION: u16 = 1;
+/// Since 2 blocks may tell what their quarters amount to.
+pub(crate) const VERSION: u16 = 2;
 
 pub(crate) const HEADER_LEN: usize = 64;
 pub(crate) const TAIL_LEN: usize = 16;

@@ -361,16 +361,59 @@ pub(crate) fn take_extremes(cursor: &mut Cursor, count: usize, rows: Range<usize
     let (packed, mut patches) = take_packed(cursor, count, codec == PATCHED)?;
     patches.skip_to(rows.start);
     let (mut min, mut max) = (i64::MAX, i64::MIN);
-    packed.each(rows, |row, group| {
+    let mut narrow = Narrow::default();
+    packed.each(rows.clone(), |row, group| {
+        let is_narrow = patches.width <= Narrow::WIDTH_MAX && patches.next >= row + group.len();
+        if is_narrow && let (eights, []) = group.as_chunks() {
+            return eights.iter().for_each(|eight| narrow.see(eight));
+        }
         patches.apply(row, group);
         for number in group.iter() {
             let value = least.wrapping_add(*number as i64);
             (min, max) = (min.min(value), max.max(value));
         }
     });
-    patches.skip_to(count);
-    *cursor = patches.end()?;
+    if let Some((low, high)) = narrow.extremes() {
+        min = min.min(least.wrapping_add(low));
+        max = max.max(least.wrapping_add(high));
+    }
+    patches.end_behind(cursor, rows.end, count)?;
     Ok((min, max))
+}
+
+/// The extremes of numbers that are so narrow that floats hold them, of which baseline processors compare two at once.
+struct Narrow {
+    min: [f64; 8],
+    max: [f64; 8],
+}
+
+impl Default for Narrow {
+    fn default() -> Narrow {
+        Narrow { min: [f64::INFINITY; 8], max: [f64::NEG_INFINITY; 8] }
+    }
+}
+
+impl Narrow {
+    const WIDTH_MAX: u32 = 52;
+    /// 2^52: a number written into its digits is a float, and as much greater.
+    const BASE: u64 = 4_503_599_627_370_496f64.to_bits();
+
+    #[inline(always)]
+    fn see(&mut self, numbers: &[u64; 8]) {
+        for ((number, min), max) in numbers.iter().zip(&mut self.min).zip(&mut self.max) {
+            let number = f64::from_bits(number | Narrow::BASE);
+            *min = if number < *min { number } else { *min };
+            *max = if number > *max { number } else { *max };
+        }
+    }
+
+    /// None if none was seen.
+    fn extremes(&self) -> Option<(i64, i64)> {
+        let min = self.min.into_iter().fold(f64::INFINITY, f64::min);
+        let max = self.max.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let number = |float: f64| (float.to_bits() ^ Narrow::BASE) as i64;
+        (min <= max).then(|| (number(min), number(max)))
+    }
 }
 
 /// What is made of the numbers that were read.
@@ -384,7 +427,8 @@ struct Made<T, M, F> {
 
 impl<T, M: Fn(usize, i64) -> T + Copy, F: Fn(i64) -> bool + Copy> Made<T, M, F> {
     fn new(rows: Range<usize>, make: M, fits: F) -> Made<T, M, F> {
-        Made { out: Vec::with_capacity(rows.len()), rows, make, fits, all_fit: true }
+        // Times that are given by their steps are one more.
+        Made { out: Vec::with_capacity(rows.len() + 1), rows, make, fits, all_fit: true }
     }
 
     /// Whether all fit is gathered in a variable of this function, and so are copies of the closures: what others may see must
@@ -422,12 +466,12 @@ fn take_flat<T, M: Fn(usize, i64) -> T + Copy, F: Fn(i64) -> bool + Copy>(
             let least = cursor.zigzag()?;
             let (packed, mut patches) = take_packed(cursor, count, codec == PATCHED)?;
             patches.skip_to(rows.start);
+            let end = rows.end;
             packed.each(rows, |row, group| {
                 patches.apply(row, group);
                 made.extend(group.iter().map(|number| least.wrapping_add(*number as i64)));
             });
-            patches.skip_to(count);
-            *cursor = patches.end()?;
+            patches.end_behind(cursor, end, count)?;
         }
         DELTA | PATCHED_DELTA => {
             let mut value = cursor.zigzag()?;
@@ -558,6 +602,15 @@ impl<'a> Patches<'a> {
         while self.next < row {
             self.step(self.next);
         }
+    }
+
+    /// Goes on behind the patches, if each has found its number. Who wants no rows up to the end has no use for what follows.
+    fn end_behind(mut self, cursor: &mut Cursor<'a>, end: usize, count: usize) -> Result<(), Malformed> {
+        if end == count || self.broken.is_some() {
+            self.skip_to(count);
+            *cursor = self.end()?;
+        }
+        Ok(())
     }
 
     /// What follows the patches, if each has found its number.

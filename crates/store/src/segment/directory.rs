@@ -220,7 +220,7 @@ pub(super) fn footer(bytes: &[u8]) -> Result<Footer, BadFooter> {
     let mut cursor = Cursor::new(bytes);
     cursor.u64()?;
     match cursor.u16()? {
-        VERSION => Ok(take_footer(&mut cursor)?),
+        1..=VERSION => Ok(take_footer(&mut cursor)?),
         version if version > VERSION => Err(BadFooter::Newer(version)),
         _ => Err(Malformed("its version is unknown").into()),
     }

@@ -1,4 +1,4 @@
-//! Segments of format version 1 that must be readable for ever. `testdata/segments/v1/NAME.seg` are the bytes, `NAME.txt` all that
+//! Segments of each format version that must be readable for ever. `testdata/segments/vN/NAME.seg` are the bytes, `NAME.txt` all that
 //! is in them. Files that are there are never written again; one that is missing is written when `UPDATE_GOLDEN` is set.
 
 use std::{fmt::Write as _, fs, path::PathBuf, sync::Arc};
@@ -9,18 +9,21 @@ use super::*;
 use crate::{
     codec::Effort,
     disk::{Disk, RealDisk},
+    quarters::Quarter,
 };
 
 /// Stretches of the levels that the text shows.
 const DAY: i64 = 86_400_000_000_000;
 const MINUTE: i64 = 60_000_000_000;
 
-fn folder() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/segments/v1"))
+const VERSIONS: [&str; 2] = ["v1", "v2"];
+
+fn folder(version: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/segments")).join(version)
 }
 
-fn disk() -> Arc<dyn Disk> {
-    Arc::new(RealDisk::new(folder()))
+fn disk(version: &str) -> Arc<dyn Disk> {
+    Arc::new(RealDisk::new(folder(version)))
 }
 
 fn batch(from: i64, step: i64, count: i64, value: impl Fn(i64) -> Value) -> Batch {
@@ -37,19 +40,21 @@ fn batch(from: i64, step: i64, count: i64, value: impl Fn(i64) -> Value) -> Batc
     batch
 }
 
-/// Numbers with levels, a change of type, late samples, texts and arrays; fifty PVs, so that there are two pages.
+/// Numbers with levels, a change of type, late samples, texts and arrays; fifty PVs, so that there are two pages; and what is new in
+/// version 2, a block that tells of its quarters.
 fn write() {
     let second = 1_000_000_000;
     let number =
         |i: i64| Value::F64(if i % 700 == 5 { f64::NAN } else { (i * i % 1009) as f64 / 7.0 + i as f64 * 1e-9 });
     let mut writer =
-        SegmentWriter::new(disk(), "small.seg".into(), 42, Timestamp::from_nanos(1_795_300_000_000_000_000));
+        SegmentWriter::new(disk("v2"), "small.seg".into(), 42, Timestamp::from_nanos(1_795_300_000_000_000_000));
     let mut add = |pv: u32, batch: &Batch| writer.add(PvId(pv), batch, Effort::Merge).unwrap();
     (0..4).for_each(|block| add(1, &batch(block * 30 * second, second / 50, 1500, number)));
     add(2, &batch(0, second, 7, |i| Value::I32(i as i32 * 1000 - 3)));
     add(2, &batch(7 * second, second, 5, |i| Value::String(["OPEN", "CLOSED"][i as usize % 2].into())));
     add(2, &batch(3 * second, second / 3, 4, |i| Value::I32(-(i as i32))));
     add(5, &batch(0, second, 3, |i| Value::Array(Column::I16((0..i as i16).collect()))));
+    add(7, &batch(0, second / 10, 4500, |i| Value::F64((i / 9) as f64 * 0.5)));
     (100..150).for_each(|pv| add(pv, &batch(i64::from(pv), 10 * second, 2, |i| Value::Enum(i as i32))));
     let named = |pv: PvId| {
         let name = PvName::new(&format!("LAB:{}", pv.0)).unwrap();
@@ -75,6 +80,10 @@ fn text(segment: &Segment) -> String {
         for (entry, summary) in entries.iter().zip(tables.summaries(&entries).unwrap()) {
             writeln!(text, "  block {} {} {} {}", entry.value_type, entry.count, entry.t0, entry.t1).unwrap();
             summary_line(&mut text, &summary);
+            let quarters = segment.read_columns(pv, entry, |columns, _| columns.quarters()).unwrap();
+            for Quarter { min, max, sum, squares, integral } in quarters.into_iter().flatten() {
+                writeln!(text, "    quarter {:?}", [min, max, sum, squares, integral]).unwrap();
+            }
             let batch = segment.read(pv, entry).unwrap();
             for row in (0..batch.len()).step_by(1 + batch.len() / 10) {
                 let Sample { time, value, alarm, pulse, .. } = batch.get(row);
@@ -99,29 +108,24 @@ fn summary_line(text: &mut String, s: &crate::Summary) {
 
 #[test]
 fn segments_of_every_version_are_read_for_ever() {
-    let mut seen = 0;
-    for entry in fs::read_dir(folder()).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "seg") {
-            let key = path.file_name().unwrap().to_str().unwrap();
-            let segment = Segment::of_file(disk(), key).unwrap();
-            segment.check_header().unwrap();
-            let (found, expected) = (text(&segment), fs::read_to_string(path.with_extension("txt")).unwrap());
-            let differs = found.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
-            assert_eq!(differs, None, "{key}");
-            assert_eq!(found.len(), expected.len(), "{key}");
-            seen += 1;
-        }
+    for version in VERSIONS {
+        let segment = Segment::of_file(disk(version), "small.seg").unwrap();
+        segment.check_header().unwrap();
+        let expected = fs::read_to_string(folder(version).join("small.txt")).unwrap();
+        let found = text(&segment);
+        let differs = found.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
+        assert_eq!(differs, None, "{version}");
+        assert_eq!(found.len(), expected.len(), "{version}");
+        assert_eq!(found.contains("quarter"), version != "v1");
     }
-    assert!(seen > 0, "no golden segment is there");
 }
 
 #[test]
 fn a_golden_segment_that_is_missing_is_written_when_asked_for() {
-    if std::env::var_os("UPDATE_GOLDEN").is_none() || folder().join("small.seg").exists() {
+    if std::env::var_os("UPDATE_GOLDEN").is_none() || folder("v2").join("small.seg").exists() {
         return;
     }
-    fs::create_dir_all(folder()).unwrap();
+    fs::create_dir_all(folder("v2")).unwrap();
     write();
-    fs::write(folder().join("small.txt"), text(&Segment::of_file(disk(), "small.seg").unwrap())).unwrap();
+    fs::write(folder("v2").join("small.txt"), text(&Segment::of_file(disk("v2"), "small.seg").unwrap())).unwrap();
 }

@@ -18,6 +18,7 @@ use super::tables::{TableReader, TableWriter, put_columns, take_columns, type_nu
 use crate::{
     Summary,
     bytes::{Cursor, Malformed, put_varint, put_zigzag},
+    spare,
 };
 
 const SECOND: i64 = 1_000_000_000;
@@ -248,7 +249,8 @@ pub(crate) fn take_rows(
     let mut table = TableReader::new(bytes, rows_max)?;
     let (starts, spans, counts) = (table.integers()?, table.integers()?, table.integers()?);
     let rows = starts.into_iter().zip(spans).zip(counts);
-    let mut summaries = Vec::with_capacity(table.rows);
+    let mut summaries = spare::take();
+    summaries.reserve(table.rows);
     for ((t0, span), count) in rows {
         let (t0, t1) = (Timestamp::from_nanos(t0), Timestamp::from_nanos(t0.wrapping_add(span)));
         let last = summaries.last().map(|last: &Summary| stretch(last.t0, width));

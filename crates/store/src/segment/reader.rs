@@ -26,8 +26,10 @@ use crate::{
     Error, Summary,
     block::{self, Columns},
     bytes::{Cursor, Malformed},
+    codec::time,
     disk::Objects,
     segment_format::{HEADER_LEN, MAGIC, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN, TAIL_MAGIC, VERSION},
+    spare,
 };
 
 /// So much of the end is read at once: with it comes the footer of most segments, up to about 180,000 PVs.
@@ -147,7 +149,9 @@ impl Segment {
         let (start, ..) = record.table(first);
         let (last_at, last_len, _) = record.table(last);
         let len = (last_at + u64::from(last_len)).saturating_sub(start);
-        let bytes = self.read_bytes(record.tables_at.saturating_add(start), len)?;
+        let mut bytes = spare::take();
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        self.read_into(record.tables_at.saturating_add(start), len, &mut bytes)?;
         Ok(Tables { segment: self, record: *record, start, bytes })
     }
 
@@ -201,7 +205,7 @@ impl Segment {
         &self,
         pv: PvId,
         entry: &Entry,
-        make: impl FnOnce(&Columns) -> Result<T, Malformed>,
+        make: impl FnOnce(&Columns, &time::Lookup) -> Result<T, Malformed>,
     ) -> Result<T, Error> {
         self.verify_columns(pv, entry, &self.block_bytes(pv, entry)?, make)
     }
@@ -212,19 +216,34 @@ impl Segment {
         pv: PvId,
         entry: &Entry,
         bytes: &[u8],
-        make: impl FnOnce(&Columns) -> Result<T, Malformed>,
+        make: impl FnOnce(&Columns, &time::Lookup) -> Result<T, Malformed>,
     ) -> Result<T, Error> {
         let made = Columns::of(bytes).and_then(|columns| {
             let times = columns.times()?;
             let ends = (times.get(0), times.get(columns.count.saturating_sub(1)));
             let found = (columns.pv, columns.value_type, columns.count, ends);
             if found == (pv, entry.value_type, entry.count as usize, (entry.t0, entry.t1)) {
-                make(&columns)
+                make(&columns, &times)
             } else {
                 Err(OTHER_BLOCK)
             }
         });
         made.map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason))
+    }
+
+    /// Whether a summary, if there is one, and what stands in the block itself are those of its samples.
+    pub(crate) fn is_summed_up(
+        &self,
+        pv: PvId,
+        entry: &Entry,
+        batch: &Batch,
+        summary: Option<&Summary>,
+    ) -> Result<bool, Error> {
+        let agrees = summary.is_none_or(|summary| summary.is_of(batch));
+        if !batch.value_type().is_numeric_scalar() {
+            return Ok(agrees);
+        }
+        Ok(agrees && self.read_columns(pv, entry, |columns, _| columns.has_quarters_of(batch))?)
     }
 
     /// The bytes of a block, of which nothing is verified yet.
@@ -294,7 +313,7 @@ impl Segment {
             let check = cursor.u64()?;
             let mut fields_cursor = Cursor::new(fields);
             let magic = fields_cursor.array::<8>()? == MAGIC;
-            let version = fields_cursor.u16()? == VERSION;
+            let version = (1..=VERSION).contains(&fields_cursor.u16()?);
             fields_cursor.take(6)?;
             Ok(magic && version && fields_cursor.u64()? == sequence && xxh3_64(fields) == check)
         };
@@ -329,6 +348,12 @@ pub(crate) struct Tables<'a> {
     /// Where the first that was read begins among them.
     start: u64,
     bytes: Vec<u8>,
+}
+
+impl Drop for Tables<'_> {
+    fn drop(&mut self) {
+        spare::give(std::mem::take(&mut self.bytes));
+    }
 }
 
 impl Tables<'_> {

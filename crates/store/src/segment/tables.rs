@@ -18,6 +18,7 @@ use crate::{
     block_format::BLOCK_HEADER_LEN,
     bytes::{Cursor, Malformed, put_blob_of, put_varint},
     codec::{Effort, float, int, room::Room},
+    spare,
 };
 
 /// Writes one table, column by column.
@@ -132,7 +133,12 @@ pub(crate) fn take_index(bytes: &[u8], record: &Record, end: u64) -> Result<Vec<
     let (lens, counts, types) = (table.integers()?, table.integers()?, table.integers()?);
     let (starts, spans) = (table.integers()?, table.integers()?);
     let rows = lens.into_iter().zip(counts).zip(types).zip(starts).zip(spans);
-    rows.map(|((((len, count), value_type), t0), span)| entry((len, count, value_type, t0, span))).collect()
+    let mut entries = spare::take();
+    entries.reserve(table.rows);
+    for ((((len, count), value_type), t0), span) in rows {
+        entries.push(entry((len, count, value_type, t0, span))?);
+    }
+    Ok(entries)
 }
 
 pub(super) fn type_number(value_type: ValueType) -> i64 {
@@ -170,7 +176,8 @@ pub(crate) fn take_summaries(bytes: &[u8], entries: &[Entry]) -> Result<Vec<Summ
         return Err(Malformed("it has another number of blocks than the index"));
     }
     let empty = |entry: &Entry| Summary::without_values(entry.value_type, entry.t0, entry.t1, u64::from(entry.count));
-    let mut summaries: Vec<Summary> = entries.iter().map(empty).collect();
+    let mut summaries = spare::take();
+    summaries.extend(entries.iter().map(empty));
     take_columns(&mut table, &mut summaries)?;
     Ok(summaries)
 }
