@@ -95,6 +95,8 @@ struct File {
     storage: Vec<Storage>,
     /// How long what was recorded is kept.
     retention: Retention,
+    /// What clients of the Archiver Appliance are told of this archiver.
+    appliance: Appliance,
     /// Archives of other archivers, which are read where they lie.
     old_archive: Vec<OldArchive>,
     /// How PVs are archived by their names; the first that fits decides.
@@ -122,6 +124,7 @@ impl Default for File {
             scrub: Scrub(store::Scrub::Pass(Duration::from_secs(30 * 86_400))),
             storage: Vec::new(),
             retention: Retention::default(),
+            appliance: Appliance::default(),
             old_archive: Vec::new(),
             policy: Vec::new(),
             group: Vec::new(),
@@ -171,6 +174,47 @@ struct KeepRule {
     pvs: String,
     /// How long they are kept.
     keep: Keep,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Appliance {
+    /// Under which name it stands where the Appliance names its members: "appliance0" if nothing is said.
+    identity: Option<String>,
+    /// Where clients find it, as "http://HOST:PORT"; without it where they came.
+    url: Option<String>,
+    /// What is said of the port of a cluster.
+    cluster_inetport: Option<String>,
+    /// The version that is said, for clients that look for one of the Appliance.
+    version: Option<String>,
+    /// "one", or "four": it listens on the three ports behind that of `listen` too, as where the Appliance's parts are servers of
+    /// their own.
+    ports: Ports,
+}
+
+/// On how many ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Ports {
+    #[default]
+    One,
+    Four,
+}
+
+impl Appliance {
+    fn told(self) -> serve::Appliance {
+        let usual = serve::Appliance::default();
+        serve::Appliance {
+            identity: self.identity.unwrap_or(usual.identity),
+            url: self.url.map(|url| url.trim_end_matches('/').to_owned()),
+            cluster_inetport: self.cluster_inetport.unwrap_or(usual.cluster_inetport),
+            version: self.version.unwrap_or(usual.version),
+            ports: match self.ports {
+                Ports::One => serve::Ports::One,
+                Ports::Four => serve::Ports::Four,
+            },
+        }
+    }
 }
 
 /// An archive of another archiver.
@@ -236,7 +280,11 @@ impl Config {
         let folder = options.data.clone().unwrap_or_else(|| file.data.clone());
         let places = places(&folder, &file.storage)?;
         Ok(Config {
-            serve: serve::Config { policies: policies_of(options.config.clone()), ..serve::Config::new(listen) },
+            serve: serve::Config {
+                policies: policies_of(options.config.clone()),
+                appliance: file.appliance.told(),
+                ..serve::Config::new(listen)
+            },
             log_format: options.log_format.unwrap_or(file.log_format.0),
             store: store::Config {
                 durable: file.durable.0,
@@ -279,12 +327,13 @@ impl File {
     }
 }
 
-/// Reads the policies of the file as they are when they are asked for.
+/// Reads the policies and groups of the file as they are when they are asked for.
 fn policies_of(path: Option<PathBuf>) -> serve::PolicySource {
-    serve::PolicySource::new(move || match &path {
-        None => Ok(Policies::default()),
-        Some(path) => File::read(path).map(|(_, policies, _)| policies).map_err(|error| error.to_string()),
-    })
+    let read = |path: &Path| {
+        let (_, policies, groups) = File::read(path).map_err(|error| error.to_string())?;
+        Ok(serve::FileRules { policies, groups })
+    };
+    path.map_or_else(serve::PolicySource::default, |path| serve::PolicySource::new(move || read(&path)))
 }
 
 /// The places, if segments can go through them in that order.

@@ -37,6 +37,10 @@ fn print_plan(options: &PolicyOptions, verb: &str, outcome: &str) -> Result<(), 
         let name = if row["name"].is_null() { "no policy".to_owned() } else { text(&row["name"]) };
         print_line(&format!("{name}: {} PVs, {} {outcome}", text(&row["pvs"]), text(&row["changes"])))?;
     }
+    let groups: Vec<String> = list(&plan["groups"]).iter().map(text).collect();
+    if !groups.is_empty() {
+        print_line(&format!("groups {outcome}: {}", groups.join(", ")))?;
+    }
     Ok(print_line(&format!("{} left alone: their settings were given by hand", text(&plan["by_hand"])))?)
 }
 

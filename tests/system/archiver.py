@@ -39,10 +39,12 @@ def run_program(*arguments: str | Path, seconds: float = 30) -> subprocess.Compl
 class Pvark:
     """`pvark run`, started, killed and started again on one data folder."""
 
-    def __init__(self, folder: Path, iocs: Sequence[Ioc] = (), data: Path | None = None, more: str = "") -> None:
+    def __init__(
+        self, folder: Path, iocs: Sequence[Ioc] = (), data: Path | None = None, more: str = "", port: int | None = None
+    ) -> None:
         self.folder = folder
         self.data = data or folder / "data"
-        self.port = free_port()
+        self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.archive = pvark.Archiver(self.url, timeout=30)
         self.log_path = folder / "pvark.log"

@@ -138,6 +138,28 @@ impl<S: Roster> Control<S> {
         self.shared.with_groups(Groups::status)
     }
 
+    /// The groups of the config file whose switches would be others by these: those that are new, changed or gone.
+    pub fn groups_that_differ(&self, of_file: &[Group]) -> Vec<RuleName> {
+        let present: Vec<Group> =
+            self.groups().into_iter().filter(|of| of.keeper == Keeper::Config).map(|of| of.group).collect();
+        let changed = of_file.iter().filter(|group| !present.contains(group));
+        let is_gone = |group: &&Group| of_file.iter().all(|other| other.name != group.name);
+        changed.chain(present.iter().filter(is_gone)).map(|group| group.name.clone()).collect()
+    }
+
+    /// Puts these groups in place of those that the config file named before, and gives those that differ.
+    pub fn apply_groups(&self, of_file: &[Group]) -> Vec<RuleName> {
+        let differing = self.groups_that_differ(of_file);
+        let _command = lock(&self.shared.commands);
+        for name in &differing {
+            match of_file.iter().find(|group| group.name == *name) {
+                Some(group) => self.shared.set_group(group, Keeper::Config),
+                None => self.shared.remove_group(name),
+            }
+        }
+        differing
+    }
+
     /// Gives a group its switches. None if the config file says what they are.
     pub fn set_group(&self, group: &Group, by: &By) -> Result<Option<()>, S::Error> {
         let _command = lock(&self.shared.commands);

@@ -1,6 +1,11 @@
 //! What all handlers share: the arms of the archive that they ask, and the clock.
 
-use std::{net::SocketAddr, time::SystemTime};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{Mutex, MutexGuard},
+    time::SystemTime,
+};
 
 use acquire::Control;
 use query::Query;
@@ -18,11 +23,17 @@ pub(crate) struct App {
     pub(crate) reader: Reader,
     pub(crate) control: Control<Writer>,
     pub(crate) metrics: Metrics,
+    /// What the Appliance's scripts have set.
+    pub(crate) flags: Mutex<BTreeMap<String, bool>>,
     /// Becomes true when the server is to end; answers that would go on for ever end then.
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
 impl App {
+    pub(crate) fn flags(&self) -> MutexGuard<'_, BTreeMap<String, bool>> {
+        self.flags.lock().expect("no holder of this lock panics")
+    }
+
     /// Waits until the server is to end.
     pub(crate) async fn stopped(&self) {
         let mut stopping = self.stopping.clone();

@@ -81,6 +81,11 @@ impl Call {
         Ok((entry, series))
     }
 
+    /// Under which name the archive stands where the Archiver Appliance names its members.
+    pub(crate) fn identity(&self) -> &str {
+        &self.app.config.appliance.identity
+    }
+
     /// Who orders what the call does: what the client says of itself, and from where it comes.
     pub(crate) fn by(&self) -> By {
         let address = self.peer.map_or_else(|| "the archiver".to_owned(), |peer| peer.ip().to_string());

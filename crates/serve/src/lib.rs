@@ -38,5 +38,5 @@ mod server;
 mod ui;
 mod url;
 
-pub use policy_source::PolicySource;
-pub use server::{Config, Error, Serve};
+pub use policy_source::{FileRules, PolicySource};
+pub use server::{Appliance, Config, Error, Ports, Serve};

@@ -1,23 +1,39 @@
-//! Where the policies of the config file come from when they are to be applied anew: the file as it is then.
+//! Where the policies and groups of the config file come from when they are to be applied anew: the file as it is then.
 
 use std::{fmt, sync::Arc};
 
 use acquire::Policies;
+use sample::Group;
 
-type Read = dyn Fn() -> Result<Policies, String> + Send + Sync;
+type Read = dyn Fn() -> Result<FileRules, String> + Send + Sync;
 
-/// Reads the policies, or says in a sentence why they cannot be.
+/// What the config file says of how PVs are archived.
+#[derive(Clone, Debug, Default)]
+pub struct FileRules {
+    /// By their names.
+    pub policies: Policies,
+    /// Only while others say so.
+    pub groups: Vec<Group>,
+}
+
+/// Reads the policies and groups, or says in a sentence why they cannot be. Without anything that reads them there are none.
 #[derive(Clone)]
 pub struct PolicySource(Arc<Read>);
 
 impl PolicySource {
     /// From whatever reads them.
-    pub fn new(read: impl Fn() -> Result<Policies, String> + Send + Sync + 'static) -> PolicySource {
+    pub fn new(read: impl Fn() -> Result<FileRules, String> + Send + Sync + 'static) -> PolicySource {
         PolicySource(Arc::new(read))
     }
 
-    pub(crate) fn read(&self) -> Result<Policies, String> {
+    pub(crate) fn read(&self) -> Result<FileRules, String> {
         (self.0)()
+    }
+}
+
+impl Default for PolicySource {
+    fn default() -> PolicySource {
+        PolicySource::new(|| Ok(FileRules::default()))
     }
 }
 

@@ -40,6 +40,25 @@ fn resident_bytes(status: &str) -> Option<i64> {
     line.split_whitespace().next()?.parse::<i64>().ok()?.checked_mul(1024)
 }
 
+/// How many programs wanted to run, on average over the last minute; none where the system does not tell.
+pub(crate) fn load_average() -> Option<f64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// How much of the machine's memory the program has, in percent.
+pub(crate) fn memory_percent() -> Option<f64> {
+    let total = fs::read_to_string("/proc/meminfo").ok()?;
+    let total = total
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?
+        .split_whitespace()
+        .next()?
+        .parse::<f64>()
+        .ok()?;
+    let resident = resident_bytes(&fs::read_to_string("/proc/self/status").ok()?)?;
+    Some(resident as f64 / 1024.0 / total * 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

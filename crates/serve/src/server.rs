@@ -1,9 +1,16 @@
 //! The server: one listener, many connections, an end that lets answers finish.
 
-use std::{convert::Infallible, fmt, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    fmt, io,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use acquire::Control;
 use axum::body::Body;
+use futures_util::future::select_all;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -30,6 +37,45 @@ const WRITE_BUFFER_BYTES: usize = 64 << 10;
 /// After a refused accept (no file handles left) the next is tried so much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// What clients of the Archiver Appliance are told of this archiver.
+#[derive(Clone, Debug)]
+pub struct Appliance {
+    /// Under which name it stands where the Appliance names its members. That of its first one: `appliance0`.
+    pub identity: String,
+    /// Where clients find it, as `http://HOST:PORT`. None: where they came.
+    pub url: Option<String>,
+    /// What is said of the port of a cluster. Nothing.
+    pub cluster_inetport: String,
+    /// The version that is said. That of the program.
+    pub version: String,
+    /// On how many ports it listens.
+    pub ports: Ports,
+}
+
+impl Default for Appliance {
+    fn default() -> Appliance {
+        Appliance {
+            identity: "appliance0".to_owned(),
+            url: None,
+            cluster_inetport: String::new(),
+            version: VERSION.to_owned(),
+            ports: Ports::One,
+        }
+    }
+}
+
+/// What stands where clients look for the Appliance's version.
+const VERSION: &str = concat!("pvark ", env!("CARGO_PKG_VERSION"));
+
+/// On how many ports the server listens. Each answers all URLs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ports {
+    /// On that of the address.
+    One,
+    /// On the three behind it too, as where the Appliance's parts are servers of their own: management, engine, ETL, retrieval.
+    Four,
+}
+
 /// How the server is set up.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -47,6 +93,8 @@ pub struct Config {
     pub finish_within: Duration,
     /// Where policies are read that are to be applied anew. Nowhere: there are none.
     pub policies: PolicySource,
+    /// What clients of the Archiver Appliance are told.
+    pub appliance: Appliance,
 }
 
 impl Config {
@@ -59,7 +107,8 @@ impl Config {
             url_bytes_max: 16 << 10,
             connections_max: 1024,
             finish_within: Duration::from_secs(3),
-            policies: PolicySource::new(|| Ok(acquire::Policies::default())),
+            policies: PolicySource::default(),
+            appliance: Appliance::default(),
         }
     }
 }
@@ -107,15 +156,22 @@ pub struct Serve {
 impl Serve {
     /// Listens, on the current tokio runtime.
     pub fn start(config: Config, query: Query, control: Control<Writer>, reader: Reader) -> Result<Serve, Error> {
-        let failed = |source| Error::Listen { address: config.listen, source };
-        let listener = std::net::TcpListener::bind(config.listen).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let listener = TcpListener::from_std(listener).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let first = listen(config.listen)?;
+        let address = first.local_addr().map_err(|source| Error::Listen { address: config.listen, source })?;
+        let mut listeners = vec![first];
+        if config.appliance.ports == Ports::Four {
+            for more in 1..=3 {
+                let port = address.port().checked_add(more);
+                let beyond = || io::Error::new(io::ErrorKind::InvalidInput, "there are not three ports behind it");
+                let port = port.ok_or_else(|| Error::Listen { address, source: beyond() })?;
+                listeners.push(listen(SocketAddr::new(address.ip(), port))?);
+            }
+        }
         let (stop, stopping) = watch::channel(false);
         let metrics = Metrics::new();
-        let app = App { config, address, started: now(), query, reader, control, metrics, stopping };
-        let task = tokio::spawn(accept(listener, Arc::new(app)));
+        let flags = Mutex::default();
+        let app = App { config, address, started: now(), query, reader, control, metrics, flags, stopping };
+        let task = tokio::spawn(accept(listeners, Arc::new(app)));
         Ok(Serve { address, stop, task })
     }
 
@@ -139,13 +195,25 @@ impl Drop for Serve {
     }
 }
 
-async fn accept(listener: TcpListener, app: Arc<App>) {
+fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
+    let failed = |source| Error::Listen { address, source };
+    let listener = std::net::TcpListener::bind(address).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    TcpListener::from_std(listener).map_err(failed)
+}
+
+/// The next connection to any of them.
+async fn next_of(listeners: &[TcpListener]) -> io::Result<(TcpStream, SocketAddr)> {
+    select_all(listeners.iter().map(|listener| Box::pin(listener.accept()))).await.0
+}
+
+async fn accept(listeners: Vec<TcpListener>, app: Arc<App>) {
     let dispatch = Dispatch::new(Arc::clone(&app));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = listener.accept(), if connections.len() < app.config.connections_max => match accepted {
+            accepted = next_of(&listeners), if connections.len() < app.config.connections_max => match accepted {
                 Ok((stream, peer)) => {
                     connections.spawn(connection(stream, Peer(peer), dispatch.clone(), &graceful, &app));
                 }
@@ -158,7 +226,7 @@ async fn accept(listener: TcpListener, app: Arc<App>) {
             () = app.stopped() => break,
         }
     }
-    drop(listener);
+    drop(listeners);
     if timeout(app.config.finish_within, graceful.shutdown()).await.is_err() {
         tracing::warn!("{} connections were broken off in the middle of an answer", connections.len());
     }

@@ -6,6 +6,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
 use crate::{
     answer::Answer,
     call::Call,
@@ -34,6 +36,14 @@ pub(crate) fn may_show(path: &str) -> bool {
     let claimed =
         |prefix: &&str| path.strip_prefix(*prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     !NOT_FOR_PAGES.iter().any(claimed)
+}
+
+/// `GET /mgmt/ui/…` and `/retrieval/ui/…`: the Archiver Appliance's pages are this one, with the PVs that the link names.
+pub(crate) fn instead(call: &Call) -> Answer {
+    let pvs = call.query.all("pv").map(|pv| format!("pv={}", utf8_percent_encode(pv, NON_ALPHANUMERIC)));
+    let pvs: Vec<String> = pvs.collect();
+    let to = if pvs.is_empty() { "/".to_owned() } else { format!("/?{}", pvs.join("&")) };
+    Ok((StatusCode::FOUND, [(header::LOCATION, to)]).into_response())
 }
 
 /// `GET /`, and every path that `may_show`.

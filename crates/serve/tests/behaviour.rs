@@ -8,7 +8,10 @@ use std::{
 };
 
 use archive::{Archive, Connection, PVS, fill, time};
-use sample::{Batch, Method, Protocol, PvName, PvSettings, PvState, Record, Sample, Severity, Sink, Timestamp, Value};
+use sample::{
+    Batch, Group, Method, Protocol, PvName, PvSettings, PvState, Record, RuleName, Sample, Sense, Severity, Sink,
+    Switch, Timestamp, Value,
+};
 use store::Store;
 
 /// Long enough for anything on a busy machine.
@@ -382,4 +385,90 @@ fn reports_tell_of_rates_sizes_and_silence() {
     assert!(largest["storageConsumed"].as_str().unwrap().parse::<u64>().unwrap() > 0, "{largest}");
     let instance = &told("/mgmt/bpl/getInstanceMetrics")[0];
     assert_eq!((&instance["pvCount"], &instance["disconnectedPVCount"]), (&"10".into(), &"1".into()));
+}
+
+/// What the older PV had is found under both names, and nothing is lost of the newer one.
+#[test]
+fn the_samples_of_one_pv_go_to_another_whose_alias_it_becomes() {
+    let archive = Archive::with_history();
+    let count = |pv: &str| {
+        let range = "from=2025-12-01T00:00:00Z&to=2026-02-01T00:00:00Z";
+        let answer = archive.get(&format!("/retrieval/data/getData.csv?pv={pv}&{range}"));
+        assert_eq!(answer.status, 200, "{pv}: {}", answer.text());
+        answer.text().lines().filter(|line| !line.is_empty()).count()
+    };
+    let (older, newer) = (count("T:ENUM"), count("T:DOUBLE"));
+    assert!(older > 0 && newer > 0);
+    let append = "/mgmt/bpl/appendAndAliasPV?olderpv=T:ENUM&newerpv=T:DOUBLE&storage=LTS";
+    let answer = archive.get(append).text();
+    assert!(answer.contains(&format!("Appended {older} samples")), "{answer}");
+    assert_eq!([count("T:DOUBLE"), count("T:ENUM")], [older + newer; 2]);
+    assert!(archive.get("/api/v1/removed").text().contains("T:ENUM"));
+    let again = archive.get(append).text();
+    assert!(again.contains("validation") && count("T:DOUBLE") == older + newer, "{again}");
+}
+
+#[test]
+fn a_controlling_pv_switches_a_group_of_its_name() {
+    let archive = Archive::with_history();
+    let body = br#"[{"pv":"N:1","controllingPV":"C:1","alias":"N:ONE"},{"pv":"N:2","controllingPV":"C:1"}]"#;
+    let answer = archive.post("/mgmt/bpl/archivePV", "application/json", body).text();
+    assert_eq!(answer.matches("Archive request submitted").count(), 2, "{answer}");
+    let groups: serde_json::Value = serde_json::from_str(&archive.get("/api/v1/groups").text()).unwrap();
+    let group = &groups["groups"][0];
+    assert_eq!((&group["name"], &group["pvs"], &group["enabled_by"][0]), (&"C:1".into(), &2.into(), &"C:1".into()));
+    let info: serde_json::Value =
+        serde_json::from_str(&archive.get("/mgmt/bpl/getPVTypeInfo?pv=N:ONE").text()).unwrap();
+    assert_eq!((&info["pvName"], &info["controllingPV"]), (&"N:1".into(), &"C:1".into()));
+}
+
+#[test]
+fn fields_come_and_go_by_command() {
+    let archive = Archive::with_history();
+    let change = |commands: &str| archive.get(&format!("/mgmt/bpl/modifyMetaFields?pv=T:DOUBLE&{commands}")).text();
+    let fields = || {
+        let info = archive.get("/mgmt/bpl/getPVTypeInfo?pv=T:DOUBLE").text();
+        serde_json::from_str::<serde_json::Value>(&info).unwrap()["archiveFields"].to_string()
+    };
+    assert!(change("command=add,ADEL,MDEL&command=remove,ADEL").contains("ok"));
+    assert_eq!(fields(), r#"["MDEL"]"#);
+    assert!(change("command=take,MDEL").contains("expected add, remove or clear"));
+    assert!(change("command=clear").contains("ok"));
+    assert_eq!(fields(), "[]");
+}
+
+#[test]
+fn flags_last_and_links_to_the_appliances_pages_lead_to_ours() {
+    let archive = Archive::with_history();
+    assert_eq!(archive.get("/mgmt/bpl/getNamedFlag?name=F").text(), r#"{"F":false}"#);
+    assert_eq!(archive.get("/mgmt/bpl/setNamedFlag?name=F&value=true").text(), r#"{"status":"ok"}"#);
+    assert_eq!(archive.get("/mgmt/bpl/getAllNamedFlags").text(), r#"{"F":true}"#);
+    assert_eq!(archive.get("/mgmt/ui/pvdetails.html?pv=T:A%26B").status, 302);
+}
+
+/// The config file names one group at first and then another.
+#[test]
+fn groups_of_the_config_file_are_applied_with_its_policies() {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    static READS: AtomicUsize = AtomicUsize::new(0);
+    let read = || {
+        let name = if READS.fetch_add(1, Relaxed) < 2 { "beam" } else { "rf" };
+        let switches = vec![Switch { pv: PvName::new("C:1").unwrap(), protocol: None, sense: Sense::Enables }];
+        let groups = vec![Group { name: RuleName::new(name).unwrap(), switches }];
+        Ok(serve::FileRules { groups, ..serve::FileRules::default() })
+    };
+    let policies = serve::PolicySource::new(read);
+    let archive = Archive::start(|store| fill(store, PVS), |config| serve::Config { policies, ..config });
+    let groups_in = |text: &str, of: &str| {
+        let answer: serde_json::Value = serde_json::from_str(text).unwrap();
+        answer[of].clone()
+    };
+    let post = |what: &str| archive.post(&format!("/api/v1/policies/{what}"), "application/json", b"null").text();
+    assert_eq!(groups_in(&post("plan"), "groups"), serde_json::json!(["beam"]));
+    assert_eq!(groups_in(&post("apply"), "groups"), serde_json::json!(["beam"]));
+    let listed = groups_in(&archive.get("/api/v1/groups").text(), "groups");
+    assert_eq!((&listed[0]["name"], &listed[0]["kept_by"]), (&"beam".into(), &"config".into()));
+    assert_eq!(groups_in(&post("apply"), "groups"), serde_json::json!(["rf", "beam"]));
+    let listed = groups_in(&archive.get("/api/v1/groups").text(), "groups");
+    assert_eq!((&listed[0]["name"], listed.as_array().unwrap().len()), (&"rf".into(), 1));
 }

@@ -14,7 +14,7 @@ use std::{
 };
 
 use sample::{By, Keep, LEDGER_PREFIX, PvId, Timestamp};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
     AuditRecord, Error,
@@ -65,10 +65,16 @@ impl Expired {
 
     /// Tells these rules and those of them that are over from all others; never 0.
     fn number(&self, retention: &Retention, own: &Own) -> u64 {
-        let rules = retention.rules.iter().zip(&self.rules).map(|(rule, over)| format!("{:?} {over}\n", rule.pvs));
-        let own = own.iter().map(|(keep, pvs)| format!("{keep:?} {:?} {pvs:?}\n", self.own.get(keep)));
-        let text: String = rules.chain([self.others.to_string()]).chain(own).collect();
-        xxh3_64(text.as_bytes()).max(1)
+        let mut hash = Xxh3::new();
+        for (rule, over) in retention.rules.iter().zip(&self.rules) {
+            hash.update(format!("{:?} {over}\n", rule.pvs).as_bytes());
+        }
+        hash.update(self.others.to_string().as_bytes());
+        for (keep, pvs) in own {
+            hash.update(format!("{keep:?} {:?} {}\n", self.own.get(keep), pvs.len()).as_bytes());
+            pvs.iter().for_each(|pv| hash.update(&pv.0.to_le_bytes()));
+        }
+        hash.digest().max(1)
     }
 }
 
@@ -118,22 +124,24 @@ impl Engine {
         if retention.keep.is_none() && retention.rules.iter().all(|rule| rule.keep.is_none()) && own.is_empty() {
             return Ok(Compaction::Nothing);
         }
-        let mut of_week = (String::new(), Expired { others: false, rules: Vec::new(), own: BTreeMap::new() });
+        // There may be 100,000 PVs of which it is said how long they are kept: they are looked at once a week, not for each segment.
+        let mut of_week = (String::new(), Expired { others: false, rules: Vec::new(), own: BTreeMap::new() }, 0);
         for segment in self.snapshot().segments.iter() {
             let manifest = &segment.manifest;
             if of_week.0 != manifest.folder() {
-                of_week = (manifest.folder().to_owned(), Expired::of(retention, &own, manifest.folder(), now));
+                let expired = Expired::of(retention, &own, manifest.folder(), now);
+                let number = expired.number(retention, &own);
+                of_week = (manifest.folder().to_owned(), expired, number);
             }
-            let expired = &of_week.1;
+            let (_, expired, number) = &of_week;
             if manifest.level < Level::Week || expired.is_none() || !self.places.reach(manifest) {
                 continue;
             }
-            let number = expired.number(retention, &own);
             if expired.is_all() {
                 return self.take_away(segment, Vec::new(), manifest.samples, now);
             }
-            if manifest.trimmed != number && !segment.is_kept() {
-                return self.trim_whole(segment, expired, number, now, go_on);
+            if manifest.trimmed != *number && !segment.is_kept() {
+                return self.trim_whole(segment, expired, *number, now, go_on);
             }
         }
         Ok(Compaction::Nothing)

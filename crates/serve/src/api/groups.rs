@@ -100,5 +100,5 @@ pub(crate) fn remove(call: &Call) -> Answer {
 
 fn of_config(name: &RuleName) -> Refusal {
     Refusal::new(Code::Conflict, format!("the group {name} stands in the config file"))
-        .hint("change it there and start the archiver anew")
+        .hint("change it there and run `pvark policy apply`")
 }

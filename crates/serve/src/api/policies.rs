@@ -1,12 +1,13 @@
 //! `/api/v1/policies`: how PVs are archived by their names, and what applying the file's policies anew would change.
 
-use acquire::{Manual, Plan, Planned, Policies, Policy, Wishes};
+use acquire::{Manual, Plan, Planned, Policy, Wishes};
 use sample::{Changes, FieldName, Keep, Method, Pipeline, PvSettings, RateCap, RuleName};
 use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, json},
     call::Call,
+    policy_source::FileRules,
     refusal::{Code, Refusal},
 };
 
@@ -30,18 +31,21 @@ pub(crate) fn list(call: &Call) -> Answer {
 
 /// `POST /policies/plan`
 pub(crate) fn plan(call: &Call) -> Answer {
-    let plan = call.app.control.plan(&of_file(call)?, manual(call));
-    answer(call, &plan)
+    let file = of_file(call)?;
+    let plan = call.app.control.plan(&file.policies, manual(call));
+    answer(call, &plan, &call.app.control.groups_that_differ(&file.groups))
 }
 
 /// `POST /policies/apply`
 pub(crate) fn apply(call: &Call) -> Answer {
-    let plan = call.app.control.apply(&of_file(call)?, manual(call), &call.by())?;
-    answer(call, &plan)
+    let file = of_file(call)?;
+    let plan = call.app.control.apply(&file.policies, manual(call), &call.by())?;
+    let groups = call.app.control.apply_groups(&file.groups);
+    answer(call, &plan, &groups)
 }
 
-/// The policies of the config file as it is now.
-fn of_file(call: &Call) -> Result<Policies, Refusal> {
+/// The policies and groups of the config file as it is now.
+fn of_file(call: &Call) -> Result<FileRules, Refusal> {
     call.app.config.policies.read().map_err(|wrong| Refusal::new(Code::BadRequest, wrong))
 }
 
@@ -49,7 +53,7 @@ fn manual(call: &Call) -> Manual {
     if call.query.switch("include_manual") { Manual::Include } else { Manual::Leave }
 }
 
-fn answer(call: &Call, plan: &Plan) -> Answer {
+fn answer(call: &Call, plan: &Plan, groups: &[RuleName]) -> Answer {
     let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
     let policies = plan.policies.iter().map(|(name, reach)| {
         let name = (!name.is_empty()).then_some(name);
@@ -59,6 +63,7 @@ fn answer(call: &Call, plan: &Plan) -> Answer {
         "total": plan.changes.len(),
         "by_hand": plan.by_hand,
         "policies": policies.collect::<Vec<_>>(),
+        "groups": groups.iter().map(RuleName::as_str).collect::<Vec<_>>(),
         "changes": plan.changes.iter().take(limit).map(planned).collect::<Vec<_>>(),
     }))
 }
@@ -91,7 +96,7 @@ pub(crate) fn settings_text(settings: &PvSettings) -> String {
     policy.map_or_else(|| text.clone(), |policy| format!("{text}, {policy}"))
 }
 
-fn wishes_text(wishes: &Wishes) -> String {
+pub(crate) fn wishes_text(wishes: &Wishes) -> String {
     let parts = [
         wishes.protocol.map(|protocol| protocol.name().to_owned()),
         wishes.method.map(|method| match method {

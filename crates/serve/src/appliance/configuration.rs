@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     details::{metadata, type_info_of},
-    manage::{Loose, Wanted, judge},
+    manage::{Loose, Wanted, judge, switch_group},
 };
 use crate::{
     answer::{Answer, JSON, json, whole},
@@ -24,6 +24,8 @@ struct TypeInfo {
     sampling_period: Option<Loose>,
     #[serde(default)]
     paused: Switch,
+    #[serde(rename = "controllingPV")]
+    controlling_pv: Option<String>,
     #[serde(default, rename = "usePVAccess")]
     use_pv_access: Switch,
 }
@@ -55,9 +57,11 @@ impl TypeInfo {
             pv: format!("{prefix}{}", self.pv_name),
             samplingperiod: self.sampling_period,
             samplingmethod: self.sampling_method,
-            policy: None,
+            controlling_pv: self.controlling_pv,
+            ..Wanted::default()
         };
-        (self.pv_name, self.paused.is_on(), judge(call, &wanted).1)
+        let switched = wanted.controlling_pv().map_or(Ok(()), |pv| switch_group(call, pv));
+        (self.pv_name, self.paused.is_on(), switched.and_then(|()| judge(call, &wanted).1))
     }
 }
 

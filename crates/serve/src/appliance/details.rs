@@ -3,12 +3,14 @@
 
 use acquire::{Connection, Status};
 use sample::{
-    Element, FieldName, Limits, Metadata, Method, Protocol, PvEntry, PvState, Shape, TimeRange, Timestamp, ValueType,
+    Element, FieldName, Limits, Metadata, Method, Protocol, PvEntry, PvState, RuleName, Sense, Shape, TimeRange,
+    Timestamp, ValueType,
 };
 use serde_json::{Map, Value, json};
 
 use super::{
     retrieval::{facts, find, java_double},
+    rules::DEFAULT,
     status::{date, last_sample},
 };
 use crate::{
@@ -18,8 +20,6 @@ use crate::{
     url::Params,
 };
 
-/// Under which name the archive stands where the Appliance names its members: that of its first one, by which scripts know it.
-pub(crate) const IDENTITY: &str = "appliance0";
 /// What the store is called where the Appliance names its stores.
 pub(super) const STORE: &str = "pvark";
 
@@ -89,13 +89,13 @@ pub(super) fn type_info_of(call: &Call, entry: &PvEntry, metadata: &Metadata) ->
     let mut info = Map::new();
     let mut put = |key: &str, text: String| info.insert(key.to_owned(), Value::String(text));
     put("pvName", entry.name.to_string());
-    put("applianceIdentity", IDENTITY.to_owned());
+    put("applianceIdentity", call.identity().to_owned());
     put("creationTime", instant(entry.added));
     put("paused", (entry.settings.state == PvState::Paused).to_string());
     put("samplingMethod", method_name(entry.settings.method).to_owned());
     put("samplingPeriod", format!("{:?}", period_seconds(entry.settings.method)));
     let rules = entry.settings.rules();
-    put("policyName", rules.origin.policy.as_ref().map_or_else(|| "Default".to_owned(), ToString::to_string));
+    put("policyName", rules.origin.policy.as_ref().map_or_else(|| DEFAULT.to_owned(), ToString::to_string));
     put("usePVAccess", (entry.settings.protocol == Protocol::Pva).to_string());
     if let Some(server) = call.app.control.status(entry.id).and_then(|status| status.server) {
         put("hostName", server.ip().to_string());
@@ -126,10 +126,21 @@ pub(super) fn type_info_of(call: &Call, entry: &PvEntry, metadata: &Metadata) ->
         }
     }
     let fields: Vec<&str> = rules.fields.iter().map(FieldName::as_str).collect();
+    if let Some(controlling) = controlling_pv(call, &rules.groups) {
+        info.insert("controllingPV".to_owned(), controlling.into());
+    }
     info.insert("archiveFields".to_owned(), fields.into());
     info.insert("dataStores".to_owned(), data_stores(&Map::new()).into());
     info.insert("chunkKey".to_owned(), format!("{}:", entry.name.as_str().replace([':', '-'], "/")).into());
     with_configuration(info, entry, configuration(call, entry))
+}
+
+/// The PV that switches the PVs of a group that has its name.
+fn controlling_pv(call: &Call, groups: &[RuleName]) -> Option<String> {
+    let [name] = groups else { return None };
+    let group = call.app.control.groups().into_iter().find(|known| known.group.name == *name)?.group;
+    let [switch] = group.switches.as_slice() else { return None };
+    (switch.sense == Sense::Enables && switch.pv.as_str() == name.as_str()).then(|| switch.pv.to_string())
 }
 
 /// Of a PV whose files are read in place the Appliance's words count, but for what is decided here: its name, whether it is
@@ -157,7 +168,7 @@ pub(crate) fn details(call: &Call) -> Answer {
     let settings = &entry.settings;
     let mut rows = vec![
         row("mgmt", "PV Name", entry.name.to_string()),
-        row("mgmt", "Instance archiving PV", IDENTITY.to_owned()),
+        row("mgmt", "Instance archiving PV", call.identity().to_owned()),
         row("mgmt", "Archival params creation time:", date(Some(entry.added))),
         row("mgmt", "Is this PV paused:", yes_or_no(settings.state == PvState::Paused)),
         row("mgmt", "Sampling method:", method_name(settings.method).to_owned()),

@@ -5,7 +5,6 @@ use sample::{PvEntry, PvState, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
-    details::IDENTITY,
     reports::limited,
     status::{date, last_sample},
 };
@@ -43,7 +42,7 @@ pub(crate) fn lost_connections(call: &Call) -> Answer {
     let rows = losses.iter().map(|(lost, is_connected, entry)| {
         json!({
             "pvName": entry.name.as_str(),
-            "instance": IDENTITY,
+            "instance": call.identity(),
             "currentlyConnected": if *is_connected { "Yes" } else { "No" },
             "lostConnections": lost.to_string(),
         })
@@ -57,7 +56,7 @@ pub(crate) fn silent(call: &Call) -> Answer {
         acquired(call).map(|(entry, status)| (last_sample(call, &entry, Some(&status)), entry)).collect();
     lasts.sort_by_key(|(last, _)| *last);
     let rows = lasts.iter().map(
-        |(last, entry)| json!({ "pvName": entry.name.as_str(), "instance": IDENTITY, "lastKnownEvent": date(*last) }),
+        |(last, entry)| json!({ "pvName": entry.name.as_str(), "instance": call.identity(), "lastKnownEvent": date(*last) }),
     );
     json(&limited(call, rows)?)
 }

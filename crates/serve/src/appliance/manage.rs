@@ -1,13 +1,15 @@
 //! `/mgmt/bpl`: the Archiver Appliance's commands. What they refuse is, as there, an answer with `validation` in it.
 
+use std::collections::BTreeSet;
+
 use acquire::{AddRequest, Added, Change};
 use axum::http::header;
-use sample::{DataFate, Method, PvEntry, PvId, PvState};
+use sample::{DataFate, Group, Method, PvEntry, PvId, PvName, PvState, RuleName, Sense, Switch};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    details::{IDENTITY, named, period_seconds},
+    details::{named, period_seconds},
     reports::is_never_connected,
     retrieval::find,
 };
@@ -17,19 +19,18 @@ use crate::{
     call::Call,
     names::{Pattern, is_glob},
     refusal::{Code, Refusal},
+    server::Ports,
     url::Params,
 };
 
-/// What stands where clients look for the Appliance's version.
-pub(crate) const VERSION: &str = concat!("pvark ", env!("CARGO_PKG_VERSION"));
-
 /// `GET /mgmt/bpl/getVersions`
-pub(crate) fn versions(_: &Call) -> Answer {
+pub(crate) fn versions(call: &Call) -> Answer {
+    let version = &call.app.config.appliance.version;
     json(&json!({
-        "mgmt_version": VERSION,
-        "engine_version": VERSION,
-        "etl_version": VERSION,
-        "retrieval_version": VERSION,
+        "mgmt_version": version,
+        "engine_version": version,
+        "etl_version": version,
+        "retrieval_version": version,
     }))
 }
 
@@ -46,17 +47,32 @@ pub(crate) fn appliances(call: &Call) -> Answer {
 fn appliance(call: &Call) -> Value {
     let host = call.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
     let sound = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".:-[]".contains(c));
-    let base = if sound { format!("http://{host}") } else { format!("http://{}", call.app.address) };
+    let came = if sound { format!("http://{host}") } else { format!("http://{}", call.app.address) };
+    let told = &call.app.config.appliance;
+    let base = told.url.clone().unwrap_or(came);
+    let of = |part: u16| match told.ports {
+        Ports::One => base.clone(),
+        Ports::Four => with_port(&base, call.app.address.port().saturating_add(part)),
+    };
     json!({
-        "identity": IDENTITY,
-        "mgmtURL": format!("{base}/mgmt/bpl"),
-        "engineURL": format!("{base}/engine/bpl"),
-        "retrievalURL": format!("{base}/retrieval/bpl"),
-        "etlURL": format!("{base}/etl/bpl"),
-        "dataRetrievalURL": format!("{base}/retrieval"),
-        "clusterInetPort": "",
-        "version": VERSION,
+        "identity": told.identity,
+        "mgmtURL": format!("{}/mgmt/bpl", of(0)),
+        "engineURL": format!("{}/engine/bpl", of(1)),
+        "retrievalURL": format!("{}/retrieval/bpl", of(3)),
+        "etlURL": format!("{}/etl/bpl", of(2)),
+        "dataRetrievalURL": format!("{}/retrieval", of(3)),
+        "clusterInetPort": told.cluster_inetport,
+        "version": told.version,
     })
+}
+
+/// The URL of a host with another port.
+fn with_port(url: &str, port: u16) -> String {
+    let host = match url.rsplit_once(':') {
+        Some((host, digits)) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => url,
+    };
+    format!("{host}:{port}")
 }
 
 /// One PV of a request to archive.
@@ -66,6 +82,9 @@ pub(super) struct Wanted {
     pub(super) samplingperiod: Option<Loose>,
     pub(super) samplingmethod: Option<String>,
     pub(super) policy: Option<String>,
+    #[serde(rename = "controllingPV")]
+    pub(super) controlling_pv: Option<String>,
+    pub(super) alias: Option<String>,
 }
 
 /// A number, or a text that holds one: clients send either.
@@ -74,6 +93,13 @@ pub(super) struct Wanted {
 pub(super) enum Loose {
     Number(f64),
     Text(String),
+}
+
+impl Wanted {
+    /// The PV that switches it on and off.
+    pub(super) fn controlling_pv(&self) -> Option<&str> {
+        self.controlling_pv.as_deref().map(str::trim).filter(|pv| !pv.is_empty())
+    }
 }
 
 impl Loose {
@@ -85,23 +111,58 @@ impl Loose {
     }
 }
 
-/// `GET` and `POST /mgmt/bpl/archivePV`. Controlling PVs and appliances are not known here; the PV is archived. All PVs of a request are added at once, because the catalogue is synced for each addition.
+/// `GET` and `POST /mgmt/bpl/archivePV`. Appliances are not known here. All PVs of a request are added at once, because the
+/// catalogue is synced for each addition.
 pub(crate) fn archive(call: &Call) -> Answer {
-    let judged: Vec<(String, Result<AddRequest, Refusal>)> =
-        wanted(call)?.iter().map(|wanted| judge(call, wanted)).collect();
+    let wanted = wanted(call)?;
+    let controlling: BTreeSet<&str> = wanted.iter().filter_map(Wanted::controlling_pv).collect();
+    controlling.into_iter().try_for_each(|pv| switch_group(call, pv))?;
+    let judged: Vec<(String, Result<AddRequest, Refusal>)> = wanted.iter().map(|wanted| judge(call, wanted)).collect();
     let granted = judged.iter().filter_map(|(_, judgement)| judgement.as_ref().ok().cloned()).collect();
     let mut added = call.app.control.add(granted)?.into_iter();
-    let rows: Vec<Value> = judged
-        .into_iter()
-        .map(|(name, judgement)| match judgement.map(|_| added.next()) {
-            Err(refusal) => {
-                json!({ "pvName": name, "status": "Exception occured", "validation": refusal.message() })
-            }
-            Ok(Some((_, Added::Already))) => json!({ "pvName": name, "status": "Already submitted" }),
-            Ok(_) => json!({ "pvName": name, "status": "Archive request submitted" }),
-        })
-        .collect();
-    json(&rows)
+    let refused = |name: &str, why: &str| json!({ "pvName": name, "status": "Exception occured", "validation": why });
+    let row = |((name, judgement), wanted): ((String, Result<AddRequest, Refusal>), &Wanted)| {
+        let (entry, added) = match judgement.map(|_| added.next()) {
+            Err(refusal) => return refused(&name, refusal.message()),
+            Ok(None) => return refused(&name, "it was taken and is not there"),
+            Ok(Some(added)) => added,
+        };
+        let alias = wanted.alias.as_deref().filter(|alias| !alias.is_empty());
+        if let Some(Err(refusal)) = alias.map(|alias| add_alias(call, entry.id, alias)) {
+            return refused(
+                &name,
+                &format!("it is archived, but not as {}: {}", alias.unwrap_or(""), refusal.message()),
+            );
+        }
+        match added {
+            Added::Already => json!({ "pvName": name, "status": "Already submitted" }),
+            _ => json!({ "pvName": name, "status": "Archive request submitted" }),
+        }
+    };
+    json(&judged.into_iter().zip(&wanted).map(row).collect::<Vec<Value>>())
+}
+
+fn add_alias(call: &Call, pv: PvId, alias: &str) -> Result<(), Refusal> {
+    Ok(call.app.control.roster().add_alias(pv, &PvName::new(alias)?, &call.by())?)
+}
+
+/// The group that a controlling PV switches has its name. There may be one already.
+pub(super) fn switch_group(call: &Call, controlling: &str) -> Result<(), Refusal> {
+    let (protocol, pv) = PvName::parse(controlling)?;
+    let name = group_of(controlling)?;
+    if call.app.control.groups().iter().all(|known| known.group.name != name) {
+        let group = Group { name, switches: vec![Switch { pv, protocol, sense: Sense::Enables }] };
+        call.app.control.set_group(&group, &call.by())?;
+    }
+    Ok(())
+}
+
+fn group_of(controlling: &str) -> Result<RuleName, Refusal> {
+    let (_, pv) = PvName::parse(controlling)?;
+    RuleName::new(pv.as_str()).map_err(|error| {
+        let message = format!("{pv} cannot be a controlling PV, because no group can be called so: {error}");
+        Refusal::new(Code::BadRequest, message).hint("make a group with another name: PUT /api/v1/groups/{group}")
+    })
 }
 
 /// The name as it was given, and the request that acquisition understands.
@@ -114,8 +175,11 @@ pub(super) fn judge(call: &Call, wanted: &Wanted) -> (String, Result<AddRequest,
         _ => None,
     };
     let policy = wanted.policy.clone().filter(|policy| !policy.is_empty());
-    let asked = Asked { name: name.to_owned(), method, period, policy, ..Asked::default() };
-    (name.to_owned(), request(call, &asked))
+    let groups = wanted.controlling_pv().map(|pv| group_of(pv).map(|name| vec![name.to_string()])).transpose();
+    let request = groups.and_then(|groups| {
+        request(call, &Asked { name: name.to_owned(), method, period, policy, groups, ..Asked::default() })
+    });
+    (name.to_owned(), request)
 }
 
 /// The PVs of a request: JSON objects, or a list of names with settings that hold for all of them.
@@ -129,12 +193,14 @@ fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
     let names = names_in(call)?.into_iter();
     let method = get("samplingmethod");
     let period = get("samplingperiod");
-    let policy = get("policy");
+    let (policy, controlling_pv) = (get("policy"), get("controllingPV"));
     let wanted = names.map(|pv| Wanted {
         pv,
         samplingmethod: method.clone(),
         samplingperiod: period.clone().map(Loose::Text),
         policy: policy.clone(),
+        controlling_pv: controlling_pv.clone(),
+        alias: None,
     });
     Ok(wanted.collect())
 }
@@ -179,7 +245,8 @@ pub(crate) fn delete(call: &Call) -> Answer {
     } else {
         DataFate::Keep
     };
-    let mut rows = Vec::new();
+    let mut rows = Vec::with_capacity(names.len());
+    let mut paused = Vec::new();
     for name in &names {
         let entry = find(call, name).map_err(|refusal| refusal.with_status(axum::http::StatusCode::BAD_REQUEST))?;
         if entry.settings.state != PvState::Paused {
@@ -188,9 +255,11 @@ pub(crate) fn delete(call: &Call) -> Answer {
             rows.push(json!({ "validation": objection }));
             continue;
         }
-        call.app.control.remove(&[entry.id], fate, &call.by())?;
+        paused.push(entry.id);
         rows.push(json!({ "validation": "", "status": "ok" }));
     }
+    // At once, because the catalogue is synced for each removal.
+    call.app.control.remove(&paused, fate, &call.by())?;
     if let [row] = rows.as_slice() { json(row) } else { json(&rows) }
 }
 
@@ -220,7 +289,7 @@ pub(crate) fn change(call: &Call) -> Answer {
         pv: entry.name.to_string(),
         samplingperiod: Some(Loose::Number(period.unwrap_or(period_seconds(entry.settings.method)))),
         samplingmethod: Some(call.query.get("samplingmethod").unwrap_or(present).to_owned()),
-        policy: None,
+        ..Wanted::default()
     };
     let (name, request) = judge(call, &wanted);
     call.app.control.add(vec![request?])?;
@@ -286,6 +355,13 @@ pub(crate) fn resolve(call: &Call, names: &[String]) -> Result<Vec<(String, Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_four_parts_have_ports_of_their_own() {
+        assert_eq!(with_port("http://host:17665", 17668), "http://host:17668");
+        assert_eq!(with_port("http://host", 17666), "http://host:17666");
+        assert_eq!(with_port("http://[::1]:80", 81), "http://[::1]:81");
+    }
 
     #[test]
     fn lists_are_split_outside_of_parentheses() {

@@ -2,15 +2,14 @@
 //! what the Appliance measures of parts that are not here is left out.
 
 use acquire::Totals;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{
-    details::{IDENTITY, row},
-    rates::seconds_since,
-};
+use super::{details::row, rates::seconds_since};
 use crate::{
     answer::{Answer, json},
+    app::now,
     call::Call,
+    process,
 };
 
 const SECONDS_OF_DAY: f64 = 86_400.0;
@@ -48,7 +47,7 @@ impl Flow {
 pub(crate) fn instances(call: &Call) -> Answer {
     let flow = Flow::of(call);
     json(&[json!({
-        "instance": IDENTITY,
+        "instance": call.identity(),
         "status": "Working",
         "MGMT_uptime": uptime(seconds_since(call.app.started)),
         "pvCount": flow.totals.pvs().to_string(),
@@ -66,7 +65,7 @@ pub(crate) fn of_instance(call: &Call) -> Answer {
     let flow = Flow::of(call);
     let totals = &flow.totals;
     json(&[
-        row("mgmt", "Appliance Identity", IDENTITY.to_owned()),
+        row("mgmt", "Appliance Identity", call.identity().to_owned()),
         row("mgmt", "Uptime", uptime(seconds_since(call.app.started))),
         row("engine", "Total PV count", totals.pvs().to_string()),
         row("engine", "Connected PV count", totals.connected.to_string()),
@@ -86,15 +85,15 @@ pub(crate) fn aggregated(call: &Call) -> Answer {
         "totalStorageRate": format!("{:?}", flow.bytes_per_second),
         "totalPVCount": flow.totals.pvs().to_string(),
         "totalEventRate": format!("{:?}", flow.samples_per_second),
-        "totalStorageImpact": { IDENTITY: call.app.reader.health().block_bytes.to_string() },
+        "totalStorageImpact": { call.identity(): call.app.reader.health().block_bytes.to_string() },
     }))
 }
 
 /// `GET /mgmt/bpl/getStorageMetrics`: what each place of the archive holds.
 pub(crate) fn storage(call: &Call) -> Answer {
-    let mut row = json!({ "instance": IDENTITY });
+    let mut row = json!({ "instance": call.identity() });
     for place in call.app.reader.health().places {
-        row[place_name(&place.name)] = place.bytes.to_string().into();
+        row[place_name(call, &place.name)] = place.bytes.to_string().into();
     }
     json(&[row])
 }
@@ -104,7 +103,7 @@ pub(crate) fn storage_of_instance(call: &Call) -> Answer {
     let places = call.app.reader.health().places;
     let row = |place: &store::PlaceHealth| {
         json!({
-            "name": place_name(&place.name),
+            "name": place_name(call, &place.name),
             "consumed_space": gigabytes(place.bytes),
             "segments": place.segments.to_string(),
         })
@@ -113,20 +112,36 @@ pub(crate) fn storage_of_instance(call: &Call) -> Answer {
 }
 
 /// The folder of the archive has no name in the configuration.
-fn place_name(name: &str) -> &str {
-    if name.is_empty() { IDENTITY } else { name }
+fn place_name<'a>(call: &'a Call, name: &'a str) -> &'a str {
+    if name.is_empty() { call.identity() } else { name }
 }
 
 /// `GET /mgmt/bpl/getConnectedPVCountForAppliance` and `/engine/bpl/…`
 pub(crate) fn connected(call: &Call) -> Answer {
     let totals = call.app.control.totals();
     json(&json!({
-        "appliance": IDENTITY,
+        "appliance": call.identity(),
         "total": totals.pvs().to_string(),
         "connected": totals.connected.to_string(),
         "disconnected": (totals.disconnected + totals.searching).to_string(),
         "paused": totals.paused.to_string(),
     }))
+}
+
+/// `GET /mgmt/bpl/getProcessMetrics` and the like: how busy the machine is now. What is said of a Java heap is the share of the
+/// machine's memory that the program has. All parts are one process.
+pub(crate) fn process(call: &Call) -> Answer {
+    let mut metrics = Map::new();
+    let now = json!([{
+        "timeInEpochSeconds": now().seconds_and_nanos().0,
+        "systemLoadAverage": process::load_average(),
+        "heapUsedPercent": process::memory_percent(),
+    }]);
+    for part in ["MGMT", "ENGINE", "ETL", "RETRIEVAL"] {
+        metrics.insert(format!("{part}_uptime"), (seconds_since(call.app.started).max(0.0) as u64).into());
+        metrics.insert(format!("{part}_metrics"), now.clone());
+    }
+    json(&metrics)
 }
 
 fn gigabytes(bytes: u64) -> String {

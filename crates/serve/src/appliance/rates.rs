@@ -4,7 +4,7 @@ use sample::{PvEntry, PvState, Timestamp};
 use serde_json::json;
 use store::PvSize;
 
-use super::{details::IDENTITY, reports::limited};
+use super::reports::limited;
 use crate::{
     answer::{Answer, json},
     app::now,
@@ -51,7 +51,7 @@ pub(crate) fn storage_consumed(call: &Call) -> Answer {
     let rows = consumed.iter().map(|(bytes, entry)| {
         json!({
             "pvName": entry.name.as_str(),
-            "instance": IDENTITY,
+            "instance": call.identity(),
             "storageConsumed": bytes.to_string(),
             "storageConsumedInMB": format!("{:.2}", *bytes as f64 / KILO.powi(2)),
         })

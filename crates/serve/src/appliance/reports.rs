@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use store::Action;
 
 use super::{
-    details::{IDENTITY, dbr_type, method_name, period_seconds},
+    details::{dbr_type, method_name, period_seconds},
     status::{date, last_sample},
 };
 use crate::{
@@ -33,7 +33,7 @@ pub(crate) fn paused(call: &Call) -> Answer {
     let (entries, changed) = (call.app.reader.entries(), last_changes(call)?);
     let paused = entries.iter().filter(|entry| entry.settings.state == PvState::Paused);
     let rows = paused.map(|entry| {
-        let mut row = json!({ "pvName": entry.name.as_str(), "instance": IDENTITY });
+        let mut row = json!({ "pvName": entry.name.as_str(), "instance": call.identity() });
         if let Some(changed) = changed.get(&entry.id) {
             row["modificationTime"] = date(Some(*changed)).into();
         }
@@ -60,7 +60,7 @@ pub(crate) fn recently_added(call: &Call) -> Answer {
     let mut newest: Vec<&PvEntry> = entries.iter().collect();
     newest.sort_by_key(|entry| std::cmp::Reverse(entry.added));
     let rows = newest.into_iter().map(
-        |entry| json!({ "pvName": entry.name.as_str(), "instance": IDENTITY, "creationTime": date(Some(entry.added)) }),
+        |entry| json!({ "pvName": entry.name.as_str(), "instance": call.identity(), "creationTime": date(Some(entry.added)) }),
     );
     json(&limited(call, rows)?)
 }
@@ -74,7 +74,7 @@ pub(crate) fn never_connected(call: &Call) -> Answer {
                 "pvName": entry.name.as_str(),
                 "requestTime": date(Some(entry.added)),
                 "currentState": "METAINFO_REQUESTED",
-                "appliance": IDENTITY,
+                "appliance": call.identity(),
             }));
         }
     }
@@ -112,7 +112,7 @@ fn disconnected_row(call: &Call, entry: &PvEntry, status: &Status) -> Map<String
     let mut row = Map::new();
     let mut put = |key: &str, text: String| row.insert(key.to_owned(), Value::String(text));
     put("pvName", entry.name.to_string());
-    put("instance", IDENTITY.to_owned());
+    put("instance", call.identity().to_owned());
     put("lastKnownEvent", date(last_sample(call, entry, Some(status))));
     if status.connection == Connection::Disconnected {
         put("connectionLostAt", date(Some(status.since)));
@@ -198,7 +198,7 @@ pub(crate) fn recently_modified(call: &Call) -> Answer {
         .collect();
     newest.sort_by_key(|(changed, _)| std::cmp::Reverse(*changed));
     let rows = newest.into_iter().map(|(changed, entry)| {
-        json!({ "pvName": entry.name.as_str(), "instance": IDENTITY, "modificationTime": date(Some(changed)) })
+        json!({ "pvName": entry.name.as_str(), "instance": call.identity(), "modificationTime": date(Some(changed)) })
     });
     json(&limited(call, rows)?)
 }

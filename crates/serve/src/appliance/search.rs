@@ -22,8 +22,8 @@ pub(crate) fn ping(_: &Call) -> Answer {
 }
 
 /// `GET /retrieval/bpl/getVersion`
-pub(crate) fn version(_: &Call) -> Answer {
-    json(&json!({ "version": super::manage::VERSION }))
+pub(crate) fn version(call: &Call) -> Answer {
+    json(&json!({ "version": call.app.config.appliance.version }))
 }
 
 /// `GET /retrieval/bpl/searchForPVsRegex`

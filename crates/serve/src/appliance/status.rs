@@ -5,7 +5,7 @@ use sample::{Method, PvEntry, PvState, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::{
-    details::{IDENTITY, period_seconds},
+    details::period_seconds,
     manage::{names_in, resolve},
 };
 use crate::{
@@ -23,7 +23,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         .map(|(name, entry)| match entry {
             Some(entry) => {
                 let status = call.app.control.status(entry.id);
-                row(name, entry, status.as_ref(), || last_sample(call, entry, status.as_ref()))
+                row(call, name, entry, status.as_ref(), || last_sample(call, entry, status.as_ref()))
             }
             None => json!({ "pvName": name, "status": "Not being archived" }),
         })
@@ -37,12 +37,18 @@ pub(crate) fn last_sample(call: &Call, entry: &PvEntry, status: Option<&Status>)
     taken.or_else(|| Some(call.app.query.last_before(&entry.id.into(), Timestamp::MAX).ok()??.time))
 }
 
-fn row(name: &str, entry: &PvEntry, status: Option<&Status>, last: impl FnOnce() -> Option<Timestamp>) -> Value {
+fn row(
+    call: &Call,
+    name: &str,
+    entry: &PvEntry,
+    status: Option<&Status>,
+    last: impl FnOnce() -> Option<Timestamp>,
+) -> Value {
     let mut row = Map::new();
     let mut put = |key: &str, text: String| row.insert(key.to_owned(), Value::String(text));
     put("pvName", name.to_owned());
     put("pvNameOnly", entry.name.to_string());
-    put("appliance", IDENTITY.to_owned());
+    put("appliance", call.identity().to_owned());
     if entry.settings.state == PvState::Paused {
         put("status", "Paused".to_owned());
         return Value::Object(row);
