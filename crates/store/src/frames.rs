@@ -1,10 +1,11 @@
 //! Frames: arrays of one PV of which each hardly differs from the one before it, as their differences.
 //!
 //! ```text
-//!   samples (times, alarms, pulses, stamps)  +  the first array  +  the cells that change in each of the others
+//!   samples (times, alarms, pulses, stamps)  +  the newest array  +  the cells that change in each, and what they were at first
 //! ```
-//! A waveform of 100,000 elements of which one changes takes 80 bytes here instead of 400,000, in the head as in a block. They come
-//! out through a `Player`, a few at a time, so that nobody ever holds all of them.
+//! A waveform of 100,000 elements of which one changes takes 80 bytes here instead of 400,000, in the head as in a block. The array
+//! that is kept whole is the one that the next is compared with; the first is made of it when somebody asks. They come out through
+//! a `Player`, a few at a time, so that nobody ever holds all of them.
 
 use std::{ops::Range, sync::Arc};
 
@@ -14,7 +15,7 @@ use sample::{
 
 use crate::{
     block_format::{BLOCK_ROWS_MAX, FRAMES_BYTES_MAX},
-    codec::cells::{Changes, Progress},
+    codec::cells::{Changes, Originals, Progress, put_no_difference},
 };
 
 /// Arrays of fewer bytes are not worth the trouble: if one cell changes that is already more than an eighth.
@@ -104,25 +105,87 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Arrays of one type and length in order of time, no two of them of one time.
+/// Arrays of one type and length in order of time, no two of them of one time. They grow as long as they have room.
 #[derive(Clone, Debug)]
 pub(crate) struct Frames {
     /// With empty arrays in place of theirs.
     samples: Batch,
-    first: Arc<Column>,
+    newest: Column,
     changes: Changes,
+    originals: Originals,
+}
+
+/// What became of an array that was offered to frames.
+#[derive(Debug)]
+pub(crate) enum Offered {
+    /// It is among them.
+    Taken,
+    /// It is the first of new frames, as these were full.
+    TakenAfter(Arc<Frames>),
+    /// It equals the last one in everything, and was left out.
+    Repeat,
+    /// It does not belong here.
+    Refused,
 }
 
 impl Frames {
-    /// One array with its facts.
-    pub(crate) fn new(facts: Facts, first: Arc<Column>) -> Frames {
-        let mut frames = Frames {
-            samples: Batch::new(ValueType::array(first.value_type().element)),
-            first,
-            changes: Changes::default(),
-        };
-        push(&mut frames.samples, facts);
-        frames
+    /// Frames that begin with the array of one sample.
+    pub(crate) fn beginning_with(sample: Batch) -> Arc<Frames> {
+        let samples = bare(&sample, 0..1);
+        let Column::Array(arrays) = sample.into_values() else { unreachable!("only arrays are frames") };
+        Arc::new(Frames::of(samples, arrays.into_elements()))
+    }
+
+    fn of(samples: Batch, newest: Column) -> Frames {
+        Frames { samples, newest, changes: Changes::default(), originals: Originals::default() }
+    }
+
+    /// Offers them the array that lies at `range` in a column. If it is taken or a repeat, what changes from the last one to it is
+    /// written to `difference`. Readers may share what is there; then they keep it, and a copy grows.
+    pub(crate) fn offer(
+        self: &mut Arc<Self>,
+        facts: Facts,
+        column: &Column,
+        range: Range<usize>,
+        difference: &mut Vec<u8>,
+    ) -> Offered {
+        let last = *self.times().last().expect("there is a first one");
+        if facts.time < last {
+            return Offered::Refused;
+        }
+        if facts.time == last {
+            let known = Facts::of_row(&self.samples, self.len() - 1);
+            let same = (facts.alarm, facts.pulse) == (known.alarm, known.pulse);
+            let mut none = Changes::default();
+            if !same || none.add((column, range), self.whole()).is_none() || !none.is_nothing() {
+                return Offered::Refused;
+            }
+            put_no_difference(difference);
+            return Offered::Repeat;
+        }
+        if self.is_full() {
+            let mut changes = Changes::default();
+            if changes.add((column, range), self.whole()).is_none() {
+                return Offered::Refused;
+            }
+            let mut samples = Batch::new(self.samples.value_type());
+            push(&mut samples, facts);
+            let mut next = Frames::of(samples, self.newest.clone());
+            changes.follow(difference, &mut next.newest, &mut Originals::default());
+            return Offered::TakenAfter(std::mem::replace(self, Arc::new(next)));
+        }
+        let Frames { samples, newest, changes, originals } = Arc::make_mut(self);
+        if changes.add((column, range), (newest, 0..newest.len())).is_none() {
+            return Offered::Refused;
+        }
+        changes.follow(difference, newest, originals);
+        push(samples, facts);
+        Offered::Taken
+    }
+
+    /// The newest array and where in it all of it lies.
+    fn whole(&self) -> (&Column, Range<usize>) {
+        (&self.newest, 0..self.newest.len())
     }
 
     /// The samples, with empty arrays in place of theirs.
@@ -134,8 +197,10 @@ impl Frames {
         self.samples.times()
     }
 
-    pub(crate) fn first(&self) -> &Column {
-        &self.first
+    pub(crate) fn first(&self) -> Column {
+        let mut array = self.newest.clone();
+        self.originals.put_back(&mut array);
+        array
     }
 
     pub(crate) fn changes(&self) -> &Changes {
@@ -148,11 +213,12 @@ impl Frames {
 
     /// The memory taken, roughly.
     pub(crate) fn byte_size(&self) -> usize {
-        self.samples.byte_size() + self.first.byte_size() + self.changes.byte_size()
+        self.samples.byte_size() + self.newest.byte_size() + self.changes.byte_size() + self.originals.byte_size()
     }
 
-    /// Whether another array would make more of them than a block may have. An array has so many bytes.
-    fn is_full_of(&self, bytes: usize) -> bool {
+    /// Whether another array would make more of them than a block may have.
+    fn is_full(&self) -> bool {
+        let bytes = self.newest.byte_size();
         self.len() >= BLOCK_ROWS_MAX
             || (self.len() + 1) * bytes > FRAMES_BYTES_MAX
             || self.changes.byte_size() >= CHANGED_BYTES_MAX.max(bytes)
@@ -160,13 +226,8 @@ impl Frames {
 
     /// Gives out the rows of a range.
     pub(crate) fn play(self: &Arc<Self>, rows: Range<usize>) -> Player {
-        let mut player = Player {
-            next: 0,
-            end: rows.end,
-            array: Column::clone(&self.first),
-            progress: Progress::default(),
-            frames: self.clone(),
-        };
+        let (array, progress) = (self.first(), Progress::default());
+        let mut player = Player { next: 0, end: rows.end, array, progress, frames: self.clone() };
         while player.next < rows.start.min(rows.end) {
             player.step();
         }
@@ -220,94 +281,6 @@ impl Player {
     }
 }
 
-/// Frames that grow.
-#[derive(Debug)]
-pub(crate) struct Film {
-    frames: Arc<Frames>,
-    /// The newest array.
-    last: Column,
-    /// What arrays of this length take: kept, because looking at two of them for each that comes is two waits for memory.
-    array_bytes: usize,
-}
-
-/// What became of an array that was offered to a film.
-#[derive(Debug)]
-pub(crate) enum Offered {
-    /// It is in the film.
-    Taken,
-    /// It is in the film and the first of new frames, as these were full.
-    TakenAfter(Arc<Frames>),
-    /// It equals the last one in everything, and was left out.
-    Repeat,
-    /// It does not belong here.
-    Refused,
-}
-
-impl Film {
-    /// A film that begins with the array of one sample.
-    pub(crate) fn new(sample: Batch) -> Film {
-        let samples = bare(&sample, 0..1);
-        let Column::Array(arrays) = sample.into_values() else { unreachable!("only arrays are filmed") };
-        let first = Arc::new(arrays.into_elements());
-        let last = Column::clone(&first);
-        let array_bytes = last.byte_size();
-        Film { frames: Arc::new(Frames { samples, first, changes: Changes::default() }), last, array_bytes }
-    }
-
-    /// Offers it the array that lies at `range` in a column. If it is taken or a repeat, what changes from the last one to it is
-    /// written to `difference`.
-    pub(crate) fn offer(
-        &mut self,
-        facts: Facts,
-        column: &Column,
-        range: Range<usize>,
-        difference: &mut Vec<u8>,
-    ) -> Offered {
-        let newest = *self.frames.times().last().expect("there is a first one");
-        if facts.time < newest {
-            return Offered::Refused;
-        }
-        let last = (&self.last, 0..self.last.len());
-        if facts.time == newest {
-            let known = Facts::of_row(&self.frames.samples, self.frames.len() - 1);
-            let same = (facts.alarm, facts.pulse) == (known.alarm, known.pulse);
-            let mut none = Changes::default();
-            if !same || none.add((column, range), last).is_none() || !none.is_nothing() {
-                return Offered::Refused;
-            }
-            none.follow(difference, &mut self.last);
-            return Offered::Repeat;
-        }
-        let full = self.frames.is_full_of(self.array_bytes);
-        let mut apart = Changes::default();
-        // Readers may share what is there; then they keep it, and a copy grows.
-        let changes = if full { &mut apart } else { &mut Arc::make_mut(&mut self.frames).changes };
-        if changes.add((column, range), last).is_none() {
-            return Offered::Refused;
-        }
-        changes.follow(difference, &mut self.last);
-        if full {
-            let next = Arc::new(Frames::new(facts, Arc::new(self.last.clone())));
-            return Offered::TakenAfter(std::mem::replace(&mut self.frames, next));
-        }
-        push(&mut Arc::make_mut(&mut self.frames).samples, facts);
-        Offered::Taken
-    }
-
-    pub(crate) fn frames(&self) -> &Arc<Frames> {
-        &self.frames
-    }
-
-    pub(crate) fn into_frames(self) -> Arc<Frames> {
-        self.frames
-    }
-
-    /// The memory taken, roughly.
-    pub(crate) fn byte_size(&self) -> usize {
-        self.frames.samples.byte_size() + self.frames.changes.byte_size() + 2 * self.array_bytes
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,22 +302,23 @@ mod tests {
         Sample { time, value: Value::Array(array(row)), alarm: alarm(row), pulse: row as u64 / 3, stamp: None }
     }
 
-    fn film(rows: usize) -> (Film, Vec<Vec<u8>>) {
-        let mut film = Film::new(Batch::of(&sample(0)));
+    fn frames(rows: usize) -> (Arc<Frames>, Vec<Vec<u8>>) {
+        let mut frames = Frames::beginning_with(Batch::of(&sample(0)));
         let mut differences = Vec::new();
         for row in 1..rows {
             let mut difference = Vec::new();
-            let offered = film.offer(Facts::of(&sample(row)), &array(row), 0..LEN, &mut difference);
+            let offered = frames.offer(Facts::of(&sample(row)), &array(row), 0..LEN, &mut difference);
             assert!(matches!(offered, Offered::Taken), "row {row}");
             differences.push(difference);
         }
-        (film, differences)
+        (frames, differences)
     }
 
     #[test]
-    fn what_was_filmed_is_played_from_any_row_to_any_other() {
-        let frames = film(40).0.into_frames();
+    fn what_was_taken_is_played_from_any_row_to_any_other() {
+        let frames = frames(40).0;
         assert!(frames.byte_size() < 40 * 300 + LEN * 4, "{}", frames.byte_size());
+        assert_eq!(frames.first(), array(0));
         for rows in [0..40, 0..1, 7..8, 39..40, 13..31] {
             for bytes_max in [1, 5000, usize::MAX] {
                 let mut player = frames.play(rows.clone());
@@ -363,7 +337,7 @@ mod tests {
 
     #[test]
     fn differences_lead_from_each_array_to_the_next_and_are_small() {
-        let (_, differences) = film(40);
+        let (_, differences) = frames(40);
         let mut array_now = array(0);
         for (row, difference) in differences.iter().enumerate() {
             assert!(difference.len() < 40, "{} bytes", difference.len());
@@ -375,11 +349,11 @@ mod tests {
 
     #[test]
     fn what_does_not_belong_is_refused_and_a_repeat_left_out() {
-        let (mut film, _) = film(5);
+        let (mut frames, _) = frames(5);
         let mut none = Vec::new();
         let mut offer = |facts: &Sample, array: &Column| {
-            let offered = film.offer(Facts::of(facts), array, 0..array.len(), &mut none);
-            (matches!(offered, Offered::Refused), matches!(offered, Offered::Repeat), film.frames().len())
+            let offered = frames.offer(Facts::of(facts), array, 0..array.len(), &mut none);
+            (matches!(offered, Offered::Refused), matches!(offered, Offered::Repeat), frames.len())
         };
         assert_eq!(offer(&sample(4), &array(4)), (false, true, 5), "a repeat");
         assert_eq!(offer(&Sample { pulse: 9, ..sample(4) }, &array(4)), (true, false, 5), "another of that time");
@@ -393,18 +367,18 @@ mod tests {
 
     #[test]
     fn full_frames_are_followed_by_others_and_shared_ones_stay_as_they_are() {
-        let mut film = Film::new(Batch::of(&sample(0)));
+        let mut frames = Frames::beginning_with(Batch::of(&sample(0)));
         let (mut all, mut none, first) = (Vec::new(), Vec::new(), sample(0));
-        let shared = film.frames().clone();
+        let shared = frames.clone();
         for row in 1..20_000 {
             let facts = Facts { time: Timestamp::from_nanos(row as i64), ..Facts::of(&first) };
-            match film.offer(facts, &array(row), 0..LEN, &mut none) {
+            match frames.offer(facts, &array(row), 0..LEN, &mut none) {
                 Offered::Taken => {}
                 Offered::TakenAfter(full) => all.push(full),
                 other => panic!("{other:?}"),
             }
         }
-        all.push(film.into_frames());
+        all.push(frames);
         assert_eq!((shared.len(), all.len()), (1, 4));
         let played = all
             .iter()

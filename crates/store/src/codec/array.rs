@@ -59,8 +59,9 @@ fn put_lengths(out: &mut Vec<u8>, arrays: &Arrays, effort: Effort) {
 
 /// Frames, which are cells already.
 pub(crate) fn put_frames(out: &mut Vec<u8>, frames: &Frames, effort: Effort) {
-    int::put(out, &vec![frames.first().len() as i64; frames.len()], effort);
-    put_cells(out, frames.first(), frames.changes(), effort);
+    let first = frames.first();
+    int::put(out, &vec![first.len() as i64; frames.len()], effort);
+    put_cells(out, &first, frames.changes(), effort);
 }
 
 fn put_cells(out: &mut Vec<u8>, first: &Column, changes: &cells::Changes, effort: Effort) {

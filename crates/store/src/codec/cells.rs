@@ -129,6 +129,41 @@ pub(crate) struct Changes {
     newest_at: usize,
 }
 
+/// The cells of an array that were ever changed, as they were at first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Originals {
+    /// A bit for each cell: whether it is here.
+    known: Vec<u64>,
+    places: Vec<u32>,
+    content: Vec<u8>,
+}
+
+impl Originals {
+    fn keep(&mut self, place: u32, cell: &[u8]) {
+        let (word, bit) = (place as usize / 64, 1 << (place % 64));
+        if word >= self.known.len() {
+            self.known.resize(word + 1, 0);
+        }
+        if let Some(known) = self.known.get_mut(word).filter(|known| **known & bit == 0) {
+            *known |= bit;
+            self.places.push(place);
+            self.content.extend_from_slice(cell);
+        }
+    }
+
+    /// Makes of the array what it was at first.
+    pub(crate) fn put_back(&self, array: &mut Column) {
+        let mut content = Cursor::new(&self.content);
+        let done = for_numbers!(array, apply_to(&self.places, &mut content));
+        assert!(done.is_some_and(|done| done.is_ok()), "they were cells of this array");
+    }
+
+    /// The memory taken, roughly.
+    pub(crate) fn byte_size(&self) -> usize {
+        size_of_val(self.known.as_slice()) + size_of_val(self.places.as_slice()) + self.content.len()
+    }
+}
+
 /// How far arrays were made of changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
@@ -170,13 +205,14 @@ impl Changes {
         (places, content)
     }
 
-    /// Makes of the array before the newest one the newest, and writes what changes in it:
+    /// Makes of the array before the newest one the newest, keeps in `originals` what no longer stands in it, and writes what
+    /// changes in it:
     ///
     /// `cells:varint (same:varint len:varint bytes[len])*cells`, where `same` bytes stay as they are before each that change.
-    pub(crate) fn follow(&self, out: &mut Vec<u8>, before: &mut Column) {
+    pub(crate) fn follow(&self, out: &mut Vec<u8>, before: &mut Column, originals: &mut Originals) {
         let (places, content) = self.newest();
         put_varint(out, places.len() as u64);
-        let done = for_numbers!(before, follow_array(places, content, out));
+        let done = for_numbers!(before, follow_array(places, content, out, originals));
         assert!(done.is_some(), "only arrays of numbers have changes");
     }
 
@@ -235,6 +271,7 @@ fn follow_array<T: Number, const PER_CELL: usize>(
     places: &[u32],
     content: &[u8],
     out: &mut Vec<u8>,
+    originals: &mut Originals,
 ) -> Option<()> {
     let size = CELL_BYTES / PER_CELL;
     let mut content = Cursor::new(content);
@@ -247,6 +284,7 @@ fn follow_array<T: Number, const PER_CELL: usize>(
         let bytes = content.take(len * size).ok()?;
         let mut old = [0; CELL_BYTES];
         old.chunks_exact_mut(size).zip(cell.iter()).for_each(|(to, number)| number.put_le(to));
+        originals.keep(*place, old.get(..bytes.len())?);
         let differ = |index: &usize| old.get(*index) != bytes.get(*index);
         let first = (0..bytes.len()).find(differ).unwrap_or(0);
         let last = (first..bytes.len()).rev().find(differ).unwrap_or(first);
@@ -279,6 +317,11 @@ fn apply_cells<T: Number, const PER_CELL: usize>(
         cell.iter_mut().zip(bytes.chunks_exact(size)).for_each(|(to, bytes)| *to = T::take_le(bytes));
     }
     Ok(())
+}
+
+/// Writes what `follow` writes where nothing changes.
+pub(crate) fn put_no_difference(out: &mut Vec<u8>) {
+    put_varint(out, 0);
 }
 
 /// Changes an array as `follow` has written it.

@@ -4,9 +4,9 @@ use std::{ops::Range, sync::Arc};
 
 use sample::{Alarm, Batch, Column, PvId, Sample, Value};
 
-use super::lanes::{CHUNK_BYTES, Lanes, OPEN_BYTES_MAX, OPEN_ROWS_MAX, Open, Taken, message_bytes};
+use super::lanes::{CHUNK_BYTES, Lanes, Open, Taken, message_bytes};
 use crate::{
-    frames::{FRAME_BYTES_MIN, Facts, Film, Offered, are_alike},
+    frames::{FRAME_BYTES_MIN, Facts, Frames, Offered, are_alike},
     head::Chunk,
     log_arrays::Differences,
 };
@@ -79,7 +79,7 @@ impl Lanes {
     /// What the words of the alarm of an array take, unless they are those of the one before it. What is sealed keeps them.
     fn new_message_bytes(&self, pv: PvId, alarm: &Alarm) -> usize {
         let other = self.other.get(&pv);
-        let film = other.and_then(|other| other.film.as_ref()).map(|film| film.frames().samples());
+        let film = other.and_then(|other| other.film.as_ref()).map(|film| film.samples());
         let open = film.or_else(|| other.and_then(|other| other.open.as_ref()));
         let last = open.and_then(|open| Some(open.alarms().get(open.len().checked_sub(1)?)));
         if last == Some(alarm) { 0 } else { message_bytes(alarm) }
@@ -94,7 +94,7 @@ impl Lanes {
             return;
         }
         let last = self.take_last_array(pv, taken);
-        let film = Film::new(last);
+        let film = Frames::beginning_with(last);
         taken.bytes += film.byte_size() as isize;
         self.other.entry(pv).or_default().film = Some(film);
         self.plain[pv.0 as usize].open = Open::Film;
@@ -143,25 +143,9 @@ impl Lanes {
             Arrived::Row(batch, _) => batch.value_type(),
             Arrived::Sample(sample) => sample.value.value_type(),
         };
-        let open = self.other.get(&pv).and_then(|other| other.open.as_ref());
-        let has_room = |open: &Batch| {
-            open.value_type() == value_type && open.len() < OPEN_ROWS_MAX && open.byte_size() < OPEN_BYTES_MAX
-        };
-        if !open.is_some_and(has_room) {
-            self.seal(pv, taken);
-        }
-        let open = self.other.entry(pv).or_default().open.get_or_insert_with(|| Batch::new(value_type));
-        let before = open.byte_size();
-        let fits = match arrived {
+        self.extend_open(pv, (value_type, 1), taken, |open, _| match arrived {
             Arrived::Row(batch, row) => open.extend_from(batch, row..row + 1),
             Arrived::Sample(sample) => open.push(sample),
-        };
-        assert!(fits, "the types were compared above");
-        taken.bytes += (open.byte_size() - before) as isize;
-        let full = open.len() >= OPEN_ROWS_MAX || open.byte_size() >= OPEN_BYTES_MAX;
-        self.plain[pv.0 as usize].open = Open::Batch;
-        if full {
-            self.seal(pv, taken);
-        }
+        });
     }
 }

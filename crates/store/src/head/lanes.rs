@@ -1,6 +1,6 @@
 //! Lanes: the samples of each PV in the head, sealed and open.
 
-use std::{collections::HashMap, ops::Range};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use sample::{Alarm, Bare, Batch, Element, PvId, Runs, Sample, ValueType};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     flush::rows_fitting,
-    frames::{self, FRAME_BYTES_MIN, Film},
+    frames::{self, FRAME_BYTES_MIN, Frames},
     log_arrays::Differences,
     repeats::without_repeats,
 };
@@ -63,7 +63,7 @@ pub(super) enum Open {
 pub(super) struct Other {
     pub(super) sealed: Vec<Chunk>,
     pub(super) open: Option<Batch>,
-    pub(super) film: Option<Film>,
+    pub(super) film: Option<Arc<Frames>>,
 }
 
 /// What some records changed.
@@ -107,7 +107,7 @@ impl Lanes {
             Open::Nowhere => None,
             Open::Pages(element) => Some(Chunk::from(self.paged(lane.chain, element))),
             Open::Batch => self.other.get(&pv)?.open.clone().map(Chunk::from),
-            Open::Film => Some(Chunk::Frames(self.other.get(&pv)?.film.as_ref()?.frames().clone())),
+            Open::Film => Some(Chunk::Frames(self.other.get(&pv)?.film.clone()?)),
         }
     }
 
@@ -221,28 +221,40 @@ impl Lanes {
         while start < batch.len() {
             let rows = start..start + rows_fitting(batch, start, CHUNK_ROWS_MAX, OPEN_BYTES_MAX);
             start = rows.end;
-            let open = self.other.get(&pv).and_then(|other| other.open.as_ref());
-            let room = open.is_some_and(|open| {
-                open.value_type() == batch.value_type()
-                    && open.len() + rows.len() <= OPEN_ROWS_MAX.max(rows.len())
-                    && open.byte_size() < OPEN_BYTES_MAX
-            });
-            if !room {
-                self.seal(pv, taken);
-            }
-            let other = self.other.entry(pv).or_default();
-            let open = other.open.get_or_insert_with(|| Batch::new(batch.value_type()));
-            let before = open.byte_size();
             taken.samples += rows.len() as u64;
-            taken.bytes += new_message_bytes(open, batch, &rows) as isize;
-            let fits = open.extend_from(batch, rows);
-            assert!(fits, "the types were compared above");
-            taken.bytes += (open.byte_size() - before) as isize;
-            let full = open.len() >= OPEN_ROWS_MAX || open.byte_size() >= OPEN_BYTES_MAX;
-            self.plain[pv.0 as usize].open = Open::Batch;
-            if full {
-                self.seal(pv, taken);
-            }
+            self.extend_open(pv, (batch.value_type(), rows.len()), taken, |open, taken| {
+                taken.bytes += new_message_bytes(open, batch, &rows) as isize;
+                open.extend_from(batch, rows)
+            });
+        }
+    }
+
+    /// Lets rows of a type be put into the open batch. What has no room for them is sealed before, and what is full then is too.
+    pub(super) fn extend_open(
+        &mut self,
+        pv: PvId,
+        (value_type, rows): (ValueType, usize),
+        taken: &mut Taken,
+        put: impl FnOnce(&mut Batch, &mut Taken) -> bool,
+    ) {
+        let has_room = |open: &Batch| {
+            open.value_type() == value_type
+                && open.len() + rows <= OPEN_ROWS_MAX.max(rows)
+                && open.byte_size() < OPEN_BYTES_MAX
+        };
+        let open = self.other.get(&pv).and_then(|other| other.open.as_ref());
+        if !open.is_some_and(has_room) {
+            self.seal(pv, taken);
+        }
+        let open = self.other.entry(pv).or_default().open.get_or_insert_with(|| Batch::new(value_type));
+        let before = open.byte_size();
+        let fits = put(open, taken);
+        assert!(fits, "the types were compared above");
+        taken.bytes += (open.byte_size() - before) as isize;
+        let full = open.len() >= OPEN_ROWS_MAX || open.byte_size() >= OPEN_BYTES_MAX;
+        self.plain[pv.0 as usize].open = Open::Batch;
+        if full {
+            self.seal(pv, taken);
         }
     }
 
@@ -251,10 +263,8 @@ impl Lanes {
         if self.plain[pv.0 as usize].open == Open::Film {
             self.plain[pv.0 as usize].open = Open::Nowhere;
             let other = self.other.entry(pv).or_default();
-            let Some(film) = other.film.take() else { return };
-            taken.bytes -= film.byte_size() as isize;
-            let frames = film.into_frames();
-            taken.bytes += (frames.byte_size() + CHUNK_BYTES) as isize;
+            let Some(frames) = other.film.take() else { return };
+            taken.bytes += CHUNK_BYTES as isize;
             other.sealed.push(Chunk::Frames(frames));
             return;
         }

@@ -195,3 +195,14 @@ fn memory_that_a_head_takes_is_counted_and_given_back_to_the_next() {
     }
     assert_eq!(pool.slabs(), 4);
 }
+
+#[test]
+fn of_arrays_that_hardly_change_one_is_in_memory_with_what_changes() {
+    const LEN: usize = 100_000;
+    let head = head();
+    let array = |n: usize| Value::Array(Column::I32((0..LEN).map(|i| if i == 0 { n as i32 } else { 7 }).collect()));
+    let samples: Vec<Sample> = (0..50).map(|n| sample(n as i64, array(n))).collect();
+    put(&head, &samples);
+    assert!(head.bytes() < LEN * 4 + 20_000, "{} bytes", head.bytes());
+    assert_eq!(rows(&head), samples);
+}
