@@ -184,6 +184,7 @@ impl Channel {
             }
             Event::Crowded { duration } => self.suspect(duration),
             Event::Filtered => self.sampler.set_band_at_server(true),
+            Event::Unfiltered => self.sampler.set_band_at_server(false),
             Event::Disconnected { .. } => {
                 self.sampler.set_band_at_server(false);
                 self.sampler.forget();

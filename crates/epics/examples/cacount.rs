@@ -100,6 +100,7 @@ fn note(tally: &Tally, last: &AtomicU64, event: Event) {
         | Event::Described(_)
         | Event::Crowded { .. }
         | Event::Filtered
+        | Event::Unfiltered
         | Event::Refused { .. } => {}
     }
 }

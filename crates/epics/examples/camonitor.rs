@@ -125,7 +125,7 @@ fn take(pv: &mut Pv, name: &str, event: Event, options: &Options) -> bool {
             eprintln!("{name}: disconnected: {reason}");
             return false;
         }
-        Event::Filtered => return false,
+        Event::Filtered | Event::Unfiltered => return false,
         Event::Crowded { duration } => {
             eprintln!("{name}: its server may have had no room to send for {duration:?}");
             return false;

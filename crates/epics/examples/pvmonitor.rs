@@ -61,7 +61,11 @@ async fn count(config: Config, names: &[String]) -> Result<(), Box<dyn std::erro
             Event::Updated(_) => 1,
             Event::Disconnected { .. } => 2,
             Event::Refused { .. } => 3,
-            Event::Identified { .. } | Event::Described(_) | Event::Crowded { .. } | Event::Filtered => return,
+            Event::Identified { .. }
+            | Event::Described(_)
+            | Event::Crowded { .. }
+            | Event::Filtered
+            | Event::Unfiltered => return,
         };
         counted[kind].fetch_add(1, Ordering::Relaxed);
     })?;
@@ -113,7 +117,7 @@ fn print(names: &[String], events: &mpsc::Receiver<(Key, Event)>, once: bool, js
             Event::Crowded { duration } => {
                 eprintln!("{name}: its server may have had no room to send for {duration:?}")
             }
-            Event::Filtered => {}
+            Event::Filtered | Event::Unfiltered => {}
         }
         out.flush()?;
         if once && missing.is_empty() {

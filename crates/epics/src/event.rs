@@ -38,6 +38,8 @@ pub enum Event {
     },
     /// The server applies the dead band that was asked for; until it says so it does not.
     Filtered,
+    /// It no longer does: it has taken that back.
+    Unfiltered,
     /// The connection is lost; the client searches again by itself.
     Disconnected {
         /// How it was noticed.

@@ -14,6 +14,7 @@ use epics::{
     Event, Key, Value,
     ca::{
         Client, Config, Monitor,
+        filter::Deadband,
         wire::{self, Header, command, next_message, put_message},
     },
 };
@@ -22,6 +23,9 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
+
+const EVENT_CANCEL: u16 = 2;
+const ALARM: u16 = 4;
 
 /// Answers every search by UDP; circuits are accepted and served by the test, step by step.
 struct Ioc {
@@ -109,6 +113,27 @@ impl Session {
         self.send(header, &[]).await;
         let (request, _) = self.expect(command::EVENT_ADD).await;
         (wire::text(&name), request.parameter2)
+    }
+
+    /// The next subscription to values that is asked for, and its mask.
+    async fn subscription(&mut self) -> (u32, u16) {
+        loop {
+            let (request, payload) = self.expect(command::EVENT_ADD).await;
+            if request.parameter2 & 1 == 0 {
+                return (request.parameter2, u16::from_be_bytes([payload[12], payload[13]]));
+            }
+        }
+    }
+
+    /// Refuses a subscription, as servers do: with the header of the request.
+    async fn refuse(&mut self, subscription: u32) {
+        let request = Header { command: command::EVENT_ADD, parameter2: subscription, ..Header::default() };
+        let mut payload = Vec::new();
+        put_message(&mut payload, request, &[]);
+        payload.extend_from_slice(b"no more of these\0");
+        let header =
+            Header { command: command::ERROR, parameter1: subscription >> 1, parameter2: 48, ..Header::default() };
+        self.send(header, &payload).await;
     }
 
     async fn update(&mut self, subscription: u32, value: f64) {
@@ -263,6 +288,42 @@ async fn a_name_that_cannot_be_one_is_refused() {
 }
 
 /// A server that answers searches and refuses connections is told of, with the address to look at.
+/// Which of the two subscriptions of a PV with a dead band is refused once there are both.
+#[derive(Clone, Copy, PartialEq)]
+enum Late {
+    Filter,
+    Alarms,
+}
+
+#[tokio::test]
+async fn a_filter_that_is_refused_late_leaves_all_updates_to_the_plain_channel() {
+    for late in [Late::Filter, Late::Alarms] {
+        let ioc = Ioc::start().await;
+        let mut user = start(searching(&ioc));
+        let monitor = Monitor { deadband: Some(Deadband::Absolute(1.0)), ..Monitor::default() };
+        user.client.subscribe(Key(1), "A", monitor);
+        let mut session = ioc.accept().await;
+        let (_, plain) = session.create().await;
+        user.expect_connected(1).await;
+        let (name, filtered) = session.create().await;
+        assert_eq!(name, r#"A.{"dbnd":{"abs":1.0}}"#);
+        assert_eq!(user.next().await, (1, Event::Filtered));
+        let alarms = session.subscription().await;
+        assert_eq!(alarms, (plain, ALARM));
+        session.refuse(if late == Late::Filter { filtered } else { plain }).await;
+        assert_eq!(user.next().await, (1, Event::Unfiltered));
+        if late == Late::Filter {
+            let (cancel, _) = session.expect(EVENT_CANCEL).await;
+            assert_eq!(cancel.parameter2, plain, "what is there with another mask ends first");
+        }
+        assert_eq!(session.subscription().await, (plain, Monitor::default().mask.bits()));
+        let (cleared, _) = session.expect(command::CLEAR_CHANNEL).await;
+        assert_eq!(cleared.parameter2, filtered >> 1);
+        session.update(plain, 5.0).await;
+        user.expect_value(1, 5.0).await;
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_cannot_be_connected_is_named() {
     let ioc = Ioc::start().await;

@@ -244,7 +244,8 @@ impl Heard {
             | Event::Described(_)
             | Event::Refused { .. }
             | Event::Crowded { .. }
-            | Event::Filtered => {}
+            | Event::Filtered
+            | Event::Unfiltered => {}
         }
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! Where a dead band is asked for, a second channel with the filter in its name is opened beside the first. When the server has
 //! opened it the values come by it, and the first goes on with changes of alarm only, which the filter may hold back; when the
-//! server refuses it nothing changes.
+//! server refuses it nothing changes. When the server refuses either subscription afterwards, the first has all updates again.
 //!
 //! A channel's number (`cid`) is its slot; its subscriptions are numbered twice that, and one more for the properties. A
 //! slot is used again only after the server's last word on it, so a late message never reaches a newcomer.
@@ -112,6 +112,13 @@ enum Beside {
     Filtered(u32),
     /// This one has the filter.
     Plain(u32),
+}
+
+/// Which subscription of a PV with a dead band the server refuses once there are both.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Refused {
+    Filter,
+    Alarms,
 }
 
 #[derive(Clone, Copy)]
@@ -325,9 +332,13 @@ impl Circuit {
         if header.parameter2 & 1 == 1 {
             return self.take_description(message, tell);
         }
-        let Some(channel) = channel_mut(&mut self.slots, header.parameter2 >> 1) else { return };
+        let cid = header.parameter2 >> 1;
+        let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
         let State::Open { shape, .. } = channel.state else { return };
         if header.parameter1 != wire::ECA_NORMAL {
+            if let Some(Beside::Plain(plain)) = channel.beside {
+                return self.unfilter(plain, Refused::Filter, tell);
+            }
             return channel.complain(wire::status_text(header.parameter1).to_owned(), tell);
         }
         if header.size == 0 {
@@ -444,6 +455,38 @@ impl Circuit {
         tell(key, Event::Filtered);
     }
 
+    /// The server does not go on with the filter, or with changes of alarm beside it: the plain channel has all updates again.
+    fn unfilter(&mut self, cid: u32, refused: Refused, tell: &mut impl FnMut(Key, Event)) {
+        let count = if self.server_version >= 13 { 0 } else { 1 };
+        let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
+        let (Some(Beside::Filtered(other)), State::Open { sid, field, .. }) = (channel.beside, channel.state) else {
+            return;
+        };
+        channel.beside = None;
+        let (key, mask) = (channel.key, channel.monitor.mask.bits());
+        let wanted = Wanted { sid, id: cid << 1, data_type: field.time(), count };
+        if refused == Refused::Filter {
+            wire::event_cancel(&mut self.output, wanted);
+        }
+        wire::event_add(&mut self.output, wanted, mask);
+        if let Some(other) = channel_mut(&mut self.slots, other) {
+            other.beside = None;
+        }
+        self.clear(other);
+        tell(key, Event::Unfiltered);
+    }
+
+    /// What it means that the subscription of a channel is refused, where there are two, with the number of the plain one.
+    fn of_two(&mut self, cid: u32) -> Option<(u32, Refused)> {
+        match channel_mut(&mut self.slots, cid)?.beside? {
+            Beside::Plain(plain) => Some((plain, Refused::Filter)),
+            Beside::Filtered(other) => {
+                let State::Open { .. } = channel_mut(&mut self.slots, other)?.state else { return None };
+                Some((cid, Refused::Alarms))
+            }
+        }
+    }
+
     /// Subscribes to the properties of new channels, once all channels have been created or some have waited too long.
     fn ask_for_descriptions(&mut self, now: Instant) {
         if self.undescribed.is_empty() {
@@ -481,6 +524,9 @@ impl Circuit {
             command::EVENT_ADD | command::READ_NOTIFY => id >> 1,
             _ => message.header.parameter1,
         };
+        if let (command::EVENT_ADD, 0, Some((plain, refused))) = (request, id & 1, self.of_two(cid)) {
+            return self.unfilter(plain, refused, tell);
+        }
         let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
         match (request, id & 1, channel.state) {
             (command::EVENT_ADD, 1, State::Open { sid, field, .. }) => {
