@@ -1,6 +1,10 @@
 //! The commands over acquisition: add, pause, resume, rename, remove, restore, status. Commands pass here, never samples.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use sample::{
     By, DataFate, Group, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Roster, RuleName, Rules,
@@ -17,6 +21,10 @@ use crate::{
     policy::{Policies, Wishes},
     status::{Status, Totals},
 };
+
+/// Rows of the ledger that wait for the writer are waited for so long, and looked for so often.
+const ROWS_WAIT: Duration = Duration::from_millis(500);
+const ROWS_LOOK: Duration = Duration::from_millis(1);
 
 /// A PV that somebody wants archived. What is left open is taken from a policy, the config (protocol) or is the usual (monitor).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -259,10 +267,20 @@ impl<S: Roster> Control<S> {
         self.shared.with_channel(pv, |channel| channel.status())
     }
 
-    /// What a PV has counted since the last row of the ledger, and since when.
+    /// What a PV has counted since the last row of the ledger, and since when. Rows that begin before then are in the store, where it
+    /// takes anything: to be asked before they are read, and without those that begin later.
     pub fn open_account(&self, pv: PvId) -> Option<(Timestamp, Account)> {
-        let since = lock(&self.shared.ledger).minute_began();
-        self.shared.with_channel(pv, |channel| (since, channel.unsettled()))
+        let until = Instant::now() + ROWS_WAIT;
+        loop {
+            // Rows are written with the ledger locked: what they have told of is not counted here too.
+            let ledger = lock(&self.shared.ledger);
+            let since = ledger.minute_began();
+            if self.shared.heard_until() > since || Instant::now() >= until {
+                return self.shared.with_channel(pv, |channel| (since, channel.unsettled()));
+            }
+            drop(ledger);
+            thread::sleep(ROWS_LOOK);
+        }
     }
 
     /// How all of them fare.

@@ -7,7 +7,7 @@ use store::{Action, AuditRecord, GapScope};
 use crate::{
     api::ledger::account,
     app::{App, now},
-    ledger::{self, Step},
+    ledger::{Ledger, Step},
     proof::{Counter, Proof, prove},
     refusal::Refusal,
 };
@@ -73,8 +73,10 @@ pub(crate) fn explain(
     counter: Option<Counter>,
 ) -> Result<Value, Refusal> {
     let gaps = app.reader.gaps(entry.id, range)?;
-    let mut told = ledger::account(&app.reader, entry.id, range)?;
-    if let Some((since, open)) = app.control.open_account(entry.id).filter(|(since, _)| *since < range.t1) {
+    let open = app.control.open_account(entry.id);
+    let until = open.map_or(Timestamp::MAX, |(since, _)| since);
+    let mut told = Ledger { reader: &app.reader, pv: entry.id, until }.account(range)?;
+    if let Some((since, open)) = open.filter(|(since, _)| *since < range.t1) {
         told.account += open;
         told.covered += (range.t1.nanos() - since.max(range.t0).nanos()).max(0);
     }

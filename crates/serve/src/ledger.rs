@@ -31,88 +31,90 @@ const HOUR: i64 = 3_600_000_000_000;
 /// The longest that a row of each scale may last, so that one that begins before a range and reaches into it is found.
 const REACH: [i64; 2] = [2 * 60_000_000_000, 2 * HOUR];
 
-/// What rows say of a PV that begin in `range`, in the order of time.
-pub(crate) fn stretches(reader: &Reader, pv: PvId, range: TimeRange, step: i64) -> Result<Vec<Stretch>, store::Error> {
-    let hours = if step % HOUR == 0 { rows(reader, LedgerScale::Hour, pv, range)? } else { Vec::new() };
-    let mut all = Vec::new();
-    let mut from = range.t0;
-    // The hours as they are, and minutes in between.
-    for hour in hours {
-        all.extend(minutes(reader, pv, from, hour.from, range)?);
-        from = hour.until.max(from);
-        all.push(hour);
-    }
-    all.extend(minutes(reader, pv, from, range.t1, range)?);
-    Ok(all)
+/// The rows about one PV that end by some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ledger<'a> {
+    pub(crate) reader: &'a Reader,
+    pub(crate) pv: PvId,
+    /// What has come since is counted elsewhere.
+    pub(crate) until: Timestamp,
 }
 
-fn minutes(
-    reader: &Reader,
-    pv: PvId,
-    t0: Timestamp,
-    t1: Timestamp,
-    range: TimeRange,
-) -> Result<Vec<Stretch>, store::Error> {
-    let (t0, t1) = (t0.max(range.t0), t1.min(range.t1));
-    if t0 >= t1 { Ok(Vec::new()) } else { rows(reader, LedgerScale::Minute, pv, TimeRange { t0, t1 }) }
-}
-
-/// The rows of one scale that begin in `range`. Damaged ones are passed over: the store tells of them.
-fn rows(reader: &Reader, scale: LedgerScale, pv: PvId, range: TimeRange) -> Result<Vec<Stretch>, store::Error> {
-    let name = scale.names().nth(ledger_share(pv)).unwrap_or_default();
-    let Some(own) = reader.own(&name) else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    for batch in reader.samples(own, range) {
-        let batch = batch?;
-        for row in 0..batch.len() {
-            let sample = batch.get(row);
-            let Value::Array(Column::U8(bytes)) = &sample.value else { continue };
-            let Ok((head, account)) = account_in(bytes, sample.time, pv) else { continue };
-            let account = account.unwrap_or_default();
-            found.push(Stretch { from: sample.time, until: head.until, origin: head.origin, account });
+impl Ledger<'_> {
+    /// What rows say that begin in `range`, in the order of time.
+    fn stretches(self, range: TimeRange, step: i64) -> Result<Vec<Stretch>, store::Error> {
+        let hours = if step % HOUR == 0 { self.rows(LedgerScale::Hour, range)? } else { Vec::new() };
+        let mut all = Vec::new();
+        let mut from = range.t0;
+        // The hours as they are, and minutes in between.
+        for hour in hours {
+            all.extend(self.minutes(from, hour.from, range)?);
+            from = hour.until.max(from);
+            all.push(hour);
         }
+        all.extend(self.minutes(from, range.t1, range)?);
+        Ok(all)
     }
-    Ok(found)
-}
 
-/// The same in steps from the first multiple of `step` at or before the beginning of the range.
-pub(crate) fn steps(
-    reader: &Reader,
-    pv: PvId,
-    range: TimeRange,
-    step: i64,
-) -> Result<Vec<(Timestamp, Step)>, store::Error> {
-    let first = range.t0.nanos().div_euclid(step).saturating_mul(step);
-    let length = range.t1.nanos().saturating_sub(first).max(0).cast_unsigned();
-    let count = length.div_ceil(step.cast_unsigned()) as usize;
-    let mut steps = vec![Step::default(); count];
-    let at = |n: usize| Timestamp::from_nanos(first.saturating_add((n as i64).saturating_mul(step)));
-    let whole = TimeRange { t0: Timestamp::from_nanos(first), t1: at(count) };
-    for stretch in stretches(reader, pv, whole, step)? {
-        let Some(step) = steps.get_mut(((stretch.from.nanos() - first) / step) as usize) else { continue };
-        step.account += stretch.account;
-        step.covered += stretch.until.nanos() - stretch.from.nanos();
-        step.rebuilt |= stretch.origin != Origin::Counted;
-        step.incomplete |= stretch.origin == Origin::RebuiltInPart;
+    fn minutes(self, t0: Timestamp, t1: Timestamp, range: TimeRange) -> Result<Vec<Stretch>, store::Error> {
+        let (t0, t1) = (t0.max(range.t0), t1.min(range.t1));
+        if t0 >= t1 { Ok(Vec::new()) } else { self.rows(LedgerScale::Minute, TimeRange { t0, t1 }) }
     }
-    Ok(steps.into_iter().enumerate().map(|(n, step)| (at(n), step)).collect())
-}
 
-/// The account of a range, as far as rows that overlap it tell: a row is counted whole.
-pub(crate) fn account(reader: &Reader, pv: PvId, range: TimeRange) -> Result<Step, store::Error> {
-    let mut sum = Step::default();
-    let is_long = range.t1.nanos().saturating_sub(range.t0.nanos()) > 48 * HOUR;
-    let reach = REACH[usize::from(is_long)];
-    let t0 = Timestamp::from_nanos(range.t0.nanos().saturating_sub(reach));
-    let step = if is_long { HOUR } else { 1 };
-    for stretch in stretches(reader, pv, TimeRange { t0, t1: range.t1 }, step)? {
-        if stretch.until > range.t0 || stretch.from >= range.t0 {
-            sum.account += stretch.account;
-            let (from, until) = (stretch.from.max(range.t0), stretch.until.min(range.t1));
-            sum.covered += (until.nanos() - from.nanos()).max(0);
-            sum.rebuilt |= stretch.origin != Origin::Counted;
-            sum.incomplete |= stretch.origin == Origin::RebuiltInPart;
+    /// The rows of one scale that begin in `range`. Damaged ones are passed over: the store tells of them.
+    fn rows(self, scale: LedgerScale, range: TimeRange) -> Result<Vec<Stretch>, store::Error> {
+        let name = scale.names().nth(ledger_share(self.pv)).unwrap_or_default();
+        let Some(own) = self.reader.own(&name) else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for batch in self.reader.samples(own, range) {
+            let batch = batch?;
+            for row in 0..batch.len() {
+                let sample = batch.get(row);
+                let Value::Array(Column::U8(bytes)) = &sample.value else { continue };
+                let Ok((head, account)) = account_in(bytes, sample.time, self.pv) else { continue };
+                let account = account.unwrap_or_default();
+                if head.until <= self.until {
+                    found.push(Stretch { from: sample.time, until: head.until, origin: head.origin, account });
+                }
+            }
         }
+        Ok(found)
     }
-    Ok(sum)
+
+    /// The same in steps from the first multiple of `step` at or before the beginning of the range.
+    pub(crate) fn steps(self, range: TimeRange, step: i64) -> Result<Vec<(Timestamp, Step)>, store::Error> {
+        let first = range.t0.nanos().div_euclid(step).saturating_mul(step);
+        let length = range.t1.nanos().saturating_sub(first).max(0).cast_unsigned();
+        let count = length.div_ceil(step.cast_unsigned()) as usize;
+        let mut steps = vec![Step::default(); count];
+        let at = |n: usize| Timestamp::from_nanos(first.saturating_add((n as i64).saturating_mul(step)));
+        let whole = TimeRange { t0: Timestamp::from_nanos(first), t1: at(count) };
+        for stretch in self.stretches(whole, step)? {
+            let Some(step) = steps.get_mut(((stretch.from.nanos() - first) / step) as usize) else { continue };
+            step.account += stretch.account;
+            step.covered += stretch.until.nanos() - stretch.from.nanos();
+            step.rebuilt |= stretch.origin != Origin::Counted;
+            step.incomplete |= stretch.origin == Origin::RebuiltInPart;
+        }
+        Ok(steps.into_iter().enumerate().map(|(n, step)| (at(n), step)).collect())
+    }
+
+    /// The account of a range, as far as rows that overlap it tell: a row is counted whole.
+    pub(crate) fn account(self, range: TimeRange) -> Result<Step, store::Error> {
+        let mut sum = Step::default();
+        let is_long = range.t1.nanos().saturating_sub(range.t0.nanos()) > 48 * HOUR;
+        let reach = REACH[usize::from(is_long)];
+        let t0 = Timestamp::from_nanos(range.t0.nanos().saturating_sub(reach));
+        let step = if is_long { HOUR } else { 1 };
+        for stretch in self.stretches(TimeRange { t0, t1: range.t1 }, step)? {
+            if stretch.until > range.t0 || stretch.from >= range.t0 {
+                sum.account += stretch.account;
+                let (from, until) = (stretch.from.max(range.t0), stretch.until.min(range.t1));
+                sum.covered += (until.nanos() - from.nanos()).max(0);
+                sum.rebuilt |= stretch.origin != Origin::Counted;
+                sum.incomplete |= stretch.origin == Origin::RebuiltInPart;
+            }
+        }
+        Ok(sum)
+    }
 }

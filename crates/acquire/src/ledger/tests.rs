@@ -121,6 +121,32 @@ async fn a_hundred_thousand_losses_of_every_cause_are_in_the_rows() {
 }
 
 #[tokio::test]
+async fn what_is_open_and_the_rows_before_it_tell_of_every_update_while_minutes_end() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let control = acquire.control();
+    let (pv, _) = add(&control, "A", None);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                acquire.shared().keep_ledger(now(), Occasion::End);
+                std::thread::sleep(Duration::from_micros(700));
+            }
+        });
+        for sent in 1..200 {
+            send(&acquire, pv, update(0, false));
+            let (since, open) = control.open_account(pv).expect("it is acquired");
+            let before = rows(&sink, 0, pv).into_iter().filter(|(_, head, _)| head.until <= since);
+            let told: u64 = before.filter_map(|(_, _, account)| account).map(|account| account.received).sum();
+            assert_eq!(told + open.received, sent);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    acquire.finish();
+}
+
+#[tokio::test]
 async fn an_update_that_waits_for_its_period_is_told_as_waiting_until_it_is_stored_or_passed_over() {
     let sink = ListSink::default();
     let acquire = start(&sink, 1 << 20);

@@ -11,7 +11,7 @@ use crate::{
     app::now,
     call::Call,
     explain,
-    ledger::{self, Step},
+    ledger::{Ledger, Step},
     proof::Counter,
     refusal::{Code, Refusal},
 };
@@ -34,8 +34,12 @@ pub(crate) fn show(call: &Call) -> Answer {
         let message = format!("the range has {count} steps, at most {STEPS_MAX} are answered");
         return Err(Refusal::new(Code::TooLarge, message).hint("ask for a longer step"));
     }
-    let mut steps = ledger::steps(&call.app.reader, entry.id, range, step)?;
-    add_open_minute(call, &entry, &mut steps, step);
+    let open = call.app.control.open_account(entry.id);
+    let until = open.map_or(Timestamp::MAX, |(since, _)| since);
+    let mut steps = Ledger { reader: &call.app.reader, pv: entry.id, until }.steps(range, step)?;
+    if let Some(open) = open {
+        add_open_minute(open, &mut steps, step);
+    }
     let rows: Vec<Value> = steps.iter().filter(|(_, step)| step.covered > 0).map(|(at, one)| row(*at, one)).collect();
     let mut total = Step::default();
     for (_, step) in &steps {
@@ -54,8 +58,7 @@ pub(crate) fn show(call: &Call) -> Answer {
 }
 
 /// What has been counted since the last row.
-fn add_open_minute(call: &Call, entry: &sample::PvEntry, steps: &mut [(Timestamp, Step)], step: i64) {
-    let Some((since, open)) = call.app.control.open_account(entry.id) else { return };
+fn add_open_minute((since, open): (Timestamp, Account), steps: &mut [(Timestamp, Step)], step: i64) {
     let now = now();
     for (from, at) in steps {
         let until = Timestamp::from_nanos(from.nanos().saturating_add(step));
