@@ -49,8 +49,8 @@ crash: setup build ## each call to the disk fails; the store is killed KILLS=100
 figures: .make/rivals ## measure the store and its rivals and write docs/figures.md (SCALE=1 takes a quarter of an hour and 15 GB)
 	cargo run --release -p lab -- figures --python $(PYTHON) --scale $(or $(SCALE),1)
 
-ess: setup build ## measure acquisition beside the storage study of ESS and write docs/ess.md (SECONDS=4 a scenario; ten minutes)
-	cargo run --release -p lab -- study --python $(PYTHON) --seconds $(or $(SECONDS),4)
+ess: setup build ## measure acquisition beside the storage study of ESS and write docs/ess.md (SECONDS=4 a scenario; ten minutes; SCENARIO=AAPS-0620,… for some)
+	cargo run --release -p lab -- study --python $(PYTHON) --seconds $(or $(SECONDS),4) $(addprefix --scenario ,$(SCENARIO))
 
 clean: ## remove what was built and installed here
 	rm -rf .make .venv ui/node_modules ui/dist target

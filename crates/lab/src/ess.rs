@@ -43,7 +43,11 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     }
     let mut wrong = Vec::new();
     for scenario in &scenarios {
-        match trial::run(&[scenario.group()], options.seconds, &options.setup) {
+        let mut setup = options.setup.clone();
+        if !setup.config.iter().any(|line| line.starts_with("head_megabytes_max")) {
+            setup.config.push(format!("head_megabytes_max = {}", scenario.head_megabytes()));
+        }
+        match trial::run(&[scenario.group()], options.seconds, &setup) {
             Ok(found) => {
                 tell(scenario, &found, options)?;
                 wrong.extend(found.faults()?.into_iter().map(|fault| format!("{}: {fault}", scenario.name)));
@@ -66,6 +70,7 @@ fn tell(scenario: &Scenario, found: &Findings, options: &Options) -> Outcome<()>
         ("CPU consumer", found.archiver.cpu_percent(), "% of a core", "aa_cpu_consumer"),
         ("RAM consumer", found.archiver.memory_gb(), "GB", "aa_ram_consumer"),
         ("disk consumer", found.disk_bytes as f64 / 1e9, "GB", "aa_disk"),
+        ("head", scenario.head_megabytes() as f64, "MB at most", ""),
         ("network traffic", found.report.value("sent on circuits")? * 8.0 / found.seconds, "Mb/s", "aa_network"),
         ("dropped frames", found.dropped_percent()?, "%", "aa_dropped"),
         ("dropped by the IOC", found.dropped_ioc()? as f64, "frames", ""),

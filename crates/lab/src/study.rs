@@ -1,7 +1,7 @@
 //! `pvark-lab study`: the page of acquisition: the storage study of ESS, rates, an overload and the model of capacity, measured
 //! and written beside what the study reports of the Archiver Appliance.
 
-use std::{collections::HashMap, fs, path::PathBuf, process::Stdio};
+use std::{collections::HashMap, fs, num::NonZero, path::PathBuf, process::Stdio};
 
 use clap::Args;
 use serde_json::Value;
@@ -20,6 +20,9 @@ pub(crate) struct Options {
     /// How long each scenario sends; in the study an hour. Rates are never scaled.
     #[arg(long, default_value_t = 4.0)]
     seconds: f64,
+    /// Only these scenarios, as AAPS-0620; all if none is given.
+    #[arg(long, value_name = "SCENARIO", value_delimiter = ',')]
+    scenario: Vec<String>,
     /// How long the overload is.
     #[arg(long, default_value_t = 20.0)]
     overload_seconds: f64,
@@ -81,6 +84,11 @@ fn prefix(part: &Part) -> &'static str {
 
 fn parts(options: &Options) -> Vec<Part> {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let [overload_cores, capacity_cores] = cores(std::thread::available_parallelism().map_or(1, NonZero::get));
+    let mut ess = [words("ess --seconds"), vec![options.seconds.to_string()]].concat();
+    if !options.scenario.is_empty() {
+        ess.extend(["--scenario".to_owned(), options.scenario.join(",")]);
+    }
     let mut rate = words("rate --seconds 10 --ceiling 2");
     if let Some(python) = &options.python {
         rate.extend(["--libca".to_owned(), python.display().to_string()]);
@@ -94,11 +102,11 @@ fn parts(options: &Options) -> Vec<Part> {
                    ran each scenario for an hour, producer and archiver on machines of their own (24 cores, 1 Gb/s between them); here \
                    both share the cores of the command for some seconds, and the network is loopback. CPU is in percent of one core \
                    here, of the machine there; disk is in GB for the time of the run, here seconds, there an hour. Every frame of \
-                   every PV is read back and compared. *IOC*: frames that the simulated IOC left out because the archiver did not \
-                   read them in time; *own*: those that the archiver counted as lost; *uncounted*: those that nobody counted; *ledger*: \
+                   every PV is read back and compared. `head_megabytes_max` is a quarter more than all arrays together, from 256 \
+                   to 1024. *IOC*: frames that the simulated IOC left out because the archiver did not read them in time; *own*: those that the archiver counted as lost; *uncounted*: those that nobody counted; *ledger*: \
                    PVs of which the archiver's ledger says anything else than what is in the archive, or whose losses at the IOC it \
                    does not suspect.",
-            arguments: [words("ess --seconds"), vec![options.seconds.to_string()]].concat(),
+            arguments: ess,
         },
         Part {
             name: "rate",
@@ -111,11 +119,13 @@ fn parts(options: &Options) -> Vec<Part> {
         Part {
             name: "overload",
             title: "Overload",
-            text: "Waveforms of 1,000 integers at 150 % of what the archiver takes without a loss, which has two cores of its own here, \
-                   and the producers the others. Two clients ask 25 times a second each, for the status and for the last 30 s of \
+            text: "Waveforms of 1,000 integers at 150 % of what the archiver takes without a loss, which has cores of its own here, and the \
+                   producers others. Two clients ask 25 times a second each, for the status and for the last 30 s of \
                    a PV in bins, before, meanwhile and after.",
             arguments: [
-                words("overload --archiver-cores 0,3 --farm-cores 1,2 --seconds"),
+                words("overload"),
+                words(overload_cores),
+                words("--seconds"),
                 vec![options.overload_seconds.to_string()],
             ]
             .concat(),
@@ -125,9 +135,18 @@ fn parts(options: &Options) -> Vec<Part> {
             title: "The model of capacity",
             text: "Nine loads, through which straight lines are drawn (what `pvark capacity` predicts by), and a prediction beside a \
                    ramp that is raised until something is lost.",
-            arguments: words("capacity --archiver-cores 0 --farm-cores 1,2 --seconds 3 --ramp 1"),
+            arguments: [words("capacity"), words(capacity_cores), words("--seconds 3 --ramp 1")].concat(),
         },
     ]
+}
+
+/// Of so many cores, which the archiver has and which the farm has: in an overload, and where one core is looked at.
+fn cores(count: usize) -> [&'static str; 2] {
+    match count {
+        1 => ["--archiver-cores 0 --farm-cores 0"; 2],
+        2 | 3 => ["--archiver-cores 0 --farm-cores 1"; 2],
+        _ => ["--archiver-cores 0,3 --farm-cores 1,2", "--archiver-cores 0 --farm-cores 1,2"],
+    }
 }
 
 /// What a command prints, and what it says at the end if it fails.

@@ -10,6 +10,9 @@ const TABLE: &str = include_str!("../../scenarios.csv");
 /// Updates of a scenario are spread over its period in at most so many parts.
 const PARTS_MAX: u32 = 20;
 
+/// The default of `head_megabytes_max`, and the most that it is set to.
+const HEAD_MEGABYTES: (u64, u64) = (256, 1024);
+
 /// One row.
 pub(super) struct Scenario {
     pub(super) name: String,
@@ -58,6 +61,13 @@ impl Scenario {
         let Scenario { waveforms, points, kind, rate, .. } = self;
         let parts = PARTS_MAX.min(*waveforms);
         format!("name=ESS:,count={waveforms},length={points},type={kind},rate={rate},slices={parts}")
+    }
+
+    /// The head that an archiver of such PVs is to have, as docs/operate.md says: more than all arrays together take, but no less
+    /// than the default, and no more than a small machine can give.
+    pub(super) fn head_megabytes(&self) -> u64 {
+        let held = u64::from(self.waveforms) * self.frame_bytes();
+        (held * 5 / 4 >> 20).clamp(HEAD_MEGABYTES.0, HEAD_MEGABYTES.1)
     }
 
     pub(super) fn frame_bytes(&self) -> u64 {
