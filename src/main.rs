@@ -31,6 +31,10 @@ use store::Store;
 /// The exit code when an archive is damaged; 1 is every other failure, 2 a mistake on the command line.
 const DAMAGED: u8 = 3;
 
+/// Gives memory back, whichever thread has freed it: the limits of the configuration are to be those of the process.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {

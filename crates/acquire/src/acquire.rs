@@ -154,7 +154,7 @@ impl<S: Roster> Acquire<S> {
             ledger: Mutex::new(ledger),
         });
         for (pv, row) in lock(&shared.ledger).rebuilt(&shared.sink.unfinished()) {
-            shared.buffer.insist(pv, row);
+            shared.buffer.insist(pv, row, since);
         }
         let receive = {
             let shared = shared.clone();

@@ -1,9 +1,10 @@
 //! The one queue between the network and the disk: bounded, never waited for by the network, exact about what it cannot take.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
+    mem,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use sample::{Gap, GapCause, PvId, Timestamp, VALUE_BYTES_MAX};
@@ -13,8 +14,18 @@ use crate::channel::Fact;
 /// What a fact costs besides the bytes of its value.
 const FACT_BYTES: usize = size_of::<(PvId, Fact)>();
 
-/// The memory of so many bytes of facts is used again.
-const SPARE_BYTES_MAX: usize = 8 << 20;
+/// What is handed to the store at once, about a millisecond's work. When the writer is behind the queue may hold much more: then
+/// there is room again after each portion, who asks the store meanwhile has his turn, and it sees in time that its head is full; and
+/// nobody who reads a batch has to take more at once.
+pub(crate) const PORTION_BYTES: usize = 1 << 20;
+
+/// The memory of so many portions is used again.
+const SPARES_MAX: usize = 4;
+
+/// How often it is told what found no room. Losses that follow one another within this are one gap, so that hours of too much are not
+/// a gap for each PV and second; but none is longer than the other.
+const LOSSES_EACH: Duration = Duration::from_secs(1);
+const GAP_MAX: Duration = Duration::from_secs(60);
 
 /// The queue. Bytes count from `offer` to `release`, so that what the writer holds while the store refuses is bounded too.
 #[derive(Debug)]
@@ -26,25 +37,41 @@ pub(crate) struct Buffer {
 
 #[derive(Debug, Default)]
 struct Queue {
-    facts: Vec<(PvId, Fact)>,
-    /// The memory for those that come when these are drained.
-    spare: Vec<(PvId, Fact)>,
+    /// In the order in which they came, all but the last of them full. Each goes as a whole, and its memory with it.
+    portions: VecDeque<Portion>,
+    /// Memory for those that come.
+    spares: Vec<Vec<(PvId, Fact)>>,
     bytes: usize,
     /// By cause too: what a full queue lost before the store was known to refuse is not the store's loss.
     losses: HashMap<(PvId, GapCause), Gap>,
-    /// Where the last of them that was drained ends. A gap is known by where it begins: of two that began at the same time the
-    /// second would take the place of the first, and what that one has counted.
-    ended: HashMap<(PvId, GapCause), Timestamp>,
+    /// The last of them that was drained. A gap is known by where it begins: what is told of it anew takes the place of what was told
+    /// before, and so has all that it has counted.
+    known: HashMap<(PvId, GapCause), Gap>,
+    /// When losses were drained last.
+    told: Option<Instant>,
     refused: bool,
     closed: bool,
+}
+
+/// Facts that go to the store at once.
+#[derive(Debug)]
+struct Portion {
+    /// When the first of them came.
+    since: Timestamp,
+    bytes: usize,
+    facts: Vec<(PvId, Fact)>,
 }
 
 /// What the writer takes out at once.
 #[derive(Debug, Default)]
 pub(crate) struct Drained {
     pub(crate) facts: Vec<(PvId, Fact)>,
-    /// A gap for each PV and cause that lost samples since the last time.
+    /// What they count for, to be released.
+    pub(crate) bytes: usize,
+    /// A gap for each PV and cause that lost samples since they were told last.
     pub(crate) losses: Vec<(PvId, Gap)>,
+    /// When the first of those came that are left; none if none is.
+    pub(crate) left: Option<Timestamp>,
     /// Nothing more will come.
     pub(crate) closed: bool,
 }
@@ -68,20 +95,29 @@ impl Buffer {
         let mut queue = self.lock();
         if too_large || queue.bytes + size > self.bytes_max && matches!(fact, Fact::Sample(_)) {
             let cause = if queue.refused || too_large { GapCause::StoreRefused } else { GapCause::QueueFull };
-            let from = queue.ended.get(&(pv, cause)).map_or(now, |ended| now.max(*ended));
-            let loss = queue.losses.entry((pv, cause)).or_insert(Gap { from, to: None, cause, lost: 0 });
+            let known = queue.known.get(&(pv, cause)).copied();
+            let begin = || {
+                let ended = known.and_then(|known| known.to).unwrap_or(Timestamp::MIN);
+                let goes_on = |known: &Gap| {
+                    now <= ended.saturating_add(LOSSES_EACH) && ended < known.from.saturating_add(GAP_MAX)
+                };
+                known.filter(goes_on).unwrap_or(Gap { from: now.max(ended), to: None, cause, lost: 0 })
+            };
+            let loss = queue.losses.entry((pv, cause)).or_insert_with(begin);
             loss.lost += 1;
-            loss.to = Some(Timestamp::from_nanos(now.max(loss.from).nanos().saturating_add(1)));
+            let end = Timestamp::from_nanos(now.max(loss.from).nanos().saturating_add(1));
+            loss.to = loss.to.max(Some(end));
             return Offered::Lost(cause);
         }
-        self.take(queue, pv, fact, size);
+        self.take(queue, (pv, fact), size, now);
         Offered::Taken
     }
 
-    /// Takes a row of the ledger, whether or not there is room: there are few, and they tell what found none.
-    pub(crate) fn insist(&self, pv: PvId, fact: Fact) {
+    /// Takes a row of the ledger, whether or not there is room: there are few, as the writer itself makes them, and they tell what
+    /// found none.
+    pub(crate) fn insist(&self, pv: PvId, fact: Fact, now: Timestamp) {
         let size = self.size_of(&fact);
-        self.take(self.lock(), pv, fact, size);
+        self.take(self.lock(), (pv, fact), size, now);
     }
 
     /// What a fact counts for as long as it is in the queue, or with the writer. No value counts for more than half of the queue, or one that is larger would never get through.
@@ -89,33 +125,51 @@ impl Buffer {
         FACT_BYTES + payload_bytes(fact).min(self.bytes_max / 2)
     }
 
-    fn take(&self, mut queue: MutexGuard<'_, Queue>, pv: PvId, fact: Fact, size: usize) {
+    fn take(&self, mut queue: MutexGuard<'_, Queue>, fact: (PvId, Fact), size: usize, now: Timestamp) {
         queue.bytes += size;
-        queue.facts.push((pv, fact));
-        if queue.facts.len() == 1 {
-            self.filled.notify_one();
+        match queue.portions.back_mut() {
+            Some(last) if last.bytes < PORTION_BYTES => {
+                last.bytes += size;
+                last.facts.push(fact);
+            }
+            _ => {
+                let mut facts = queue.spares.pop().unwrap_or_default();
+                facts.push(fact);
+                queue.portions.push_back(Portion { since: now, bytes: size, facts });
+                if queue.portions.len() == 1 {
+                    self.filled.notify_one();
+                }
+            }
         }
     }
 
-    /// Takes everything out, waiting for something at most `patience`.
+    /// Takes the oldest portion out, waiting for something at most `patience`.
     pub(crate) fn drain(&self, patience: Duration) -> Drained {
         let mut queue = self.lock();
-        if queue.facts.is_empty() && !queue.closed {
+        if queue.portions.is_empty() && !queue.closed {
             queue = self.filled.wait_timeout(queue, patience).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let spare = std::mem::take(&mut queue.spare);
-        let facts = std::mem::replace(&mut queue.facts, spare);
-        let lost = std::mem::take(&mut queue.losses);
-        queue.ended.extend(lost.iter().filter_map(|(key, gap)| Some((*key, gap.to?))));
-        let losses = lost.into_iter().map(|((pv, _), gap)| (pv, gap)).collect();
-        Drained { facts, losses, closed: queue.closed }
+        let mut drained = Drained { closed: queue.closed, ..Drained::default() };
+        if let Some(Portion { bytes, facts, .. }) = queue.portions.pop_front() {
+            (drained.bytes, drained.facts) = (bytes, facts);
+        }
+        drained.left = queue.portions.front().map(|portion| portion.since);
+        let is_end = queue.closed && drained.left.is_none();
+        if is_end || queue.told.is_none_or(|told| told.elapsed() >= LOSSES_EACH) && !queue.losses.is_empty() {
+            queue.told = Some(Instant::now());
+            let lost = mem::take(&mut queue.losses);
+            queue.known.extend(lost.iter().map(|(key, gap)| (*key, *gap)));
+            drained.losses = lost.into_iter().map(|((pv, _), gap)| (pv, gap)).collect();
+        }
+        drained
     }
 
-    /// Takes back the memory of facts that are gone, unless so many waited that others may need it more.
+    /// Takes back the memory of facts that are gone.
     pub(crate) fn reuse(&self, mut facts: Vec<(PvId, Fact)>) {
         facts.clear();
-        if facts.capacity() * FACT_BYTES <= SPARE_BYTES_MAX {
-            self.lock().spare = facts;
+        let mut queue = self.lock();
+        if facts.capacity() > 0 && queue.spares.len() < SPARES_MAX {
+            queue.spares.push(facts);
         }
     }
 
@@ -204,7 +258,7 @@ mod tests {
         assert_eq!(offer(image(250_000)), Offered::Lost(GapCause::QueueFull));
         assert_eq!(offer(sample(1)), Offered::Taken, "there is room for others beside it");
         let drained = buffer.drain(Duration::ZERO);
-        buffer.release(drained.facts.iter().map(|(_, fact)| buffer.size_of(fact)).sum());
+        buffer.release(drained.bytes);
         assert_eq!((drained.facts.len(), buffer.fill().0), (3, 0));
         assert_eq!(offer(image(250_000)), Offered::Taken);
     }
@@ -221,6 +275,58 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_is_handed_over_in_portions_in_its_order_and_says_what_is_left() {
+        let buffer = Buffer::new(usize::MAX);
+        for n in 0..20 {
+            let Fact::Sample(sample) = image(PORTION_BYTES / 8) else { unreachable!("it is a sample") };
+            let time = Timestamp::from_nanos(n);
+            let fact = Fact::Sample(Sample { time, ..sample });
+            assert_eq!(buffer.offer(PvId(1), fact, time), Offered::Taken);
+        }
+        let mut times = Vec::new();
+        loop {
+            let drained = buffer.drain(Duration::ZERO);
+            assert!(drained.facts.len() <= 8 && drained.bytes < 2 * PORTION_BYTES, "{} facts", drained.facts.len());
+            times.extend(drained.facts.iter().map(|(_, fact)| match fact {
+                Fact::Sample(sample) => sample.time.nanos(),
+                other => panic!("{other:?}"),
+            }));
+            let next = times.len() as i64;
+            assert_eq!(drained.left, (next < 20).then_some(Timestamp::from_nanos(next)));
+            buffer.release(drained.bytes);
+            if drained.left.is_none() {
+                break;
+            }
+        }
+        assert_eq!((times, buffer.fill().0), ((0..20).collect(), 0));
+    }
+
+    /// Counted by what they are, whoever holds them: what was handed over and released holds no memory in the queue any more.
+    #[test]
+    fn a_full_queue_and_what_the_writer_holds_stay_within_its_bytes() {
+        let bytes_max = 32 << 20;
+        let buffer = Buffer::new(bytes_max);
+        let fill = || {
+            (0..i64::MAX).take_while(|n| buffer.offer(PvId(1), sample(*n), Timestamp::from_nanos(*n)) == Offered::Taken)
+        };
+        let held = |buffer: &Buffer| {
+            let queue = buffer.lock();
+            let portions = queue.portions.iter().map(|portion| portion.facts.capacity()).sum::<usize>();
+            (portions + queue.spares.iter().map(Vec::capacity).sum::<usize>()) * FACT_BYTES
+        };
+        fill().for_each(drop);
+        for _ in 0..100 {
+            let Drained { facts, bytes, .. } = buffer.drain(Duration::ZERO);
+            let with_writer = facts.capacity() * FACT_BYTES;
+            buffer.release(bytes);
+            fill().for_each(drop);
+            let all = held(&buffer) + with_writer;
+            assert!(all < bytes_max + bytes_max / 2 + 4 * PORTION_BYTES, "{all} bytes");
+            buffer.reuse(facts);
+        }
+    }
+
+    #[test]
     fn what_the_writer_holds_counts_until_it_is_released() {
         let buffer = Buffer::new(2 * FACT_BYTES);
         assert_eq!(buffer.offer(PvId(1), sample(0), Timestamp::from_nanos(0)), Offered::Taken);
@@ -228,7 +334,7 @@ mod tests {
         let held = buffer.drain(Duration::ZERO);
         buffer.store_refused();
         assert_eq!(buffer.offer(PvId(1), sample(2), Timestamp::from_nanos(2)), Offered::Lost(GapCause::StoreRefused));
-        buffer.release(held.facts.iter().map(|(_, fact)| buffer.size_of(fact)).sum());
+        buffer.release(held.bytes);
         assert_eq!(buffer.offer(PvId(1), sample(3), Timestamp::from_nanos(3)), Offered::Taken);
     }
 
@@ -247,19 +353,26 @@ mod tests {
 
     /// What comes in one packet has one time of arrival, and the writer may drain in between.
     #[test]
-    fn losses_of_one_moment_that_are_drained_apart_are_gaps_apart() {
+    fn losses_that_are_drained_apart_are_counted_in_one_gap_or_in_gaps_apart() {
         let buffer = Buffer::new(0);
         let mut gaps = HashMap::new();
-        for now in [5, 5, 5, 4, 9] {
+        let later = LOSSES_EACH.as_nanos() as i64 + 20;
+        let second = LOSSES_EACH.as_nanos() as i64;
+        let minutes = (1..=150).map(|n| later + n * second);
+        for now in [5, 5, 5, 4, 9, later].into_iter().chain(minutes) {
             assert_eq!(
                 buffer.offer(PvId(1), sample(5), Timestamp::from_nanos(now)),
                 Offered::Lost(GapCause::QueueFull)
             );
+            buffer.lock().told = None;
             let losses = buffer.drain(Duration::ZERO).losses;
             gaps.extend(losses.into_iter().map(|(pv, gap)| ((pv, gap.from, gap.cause), gap)));
         }
-        assert_eq!(gaps.values().map(|gap| gap.lost).sum::<u64>(), 5);
+        assert_eq!(gaps.values().map(|gap| gap.lost).sum::<u64>(), 156);
         assert!(gaps.values().all(|gap| gap.to > Some(gap.from)));
+        let mut begun: Vec<i64> = gaps.values().map(|gap| gap.from.nanos()).collect();
+        begun.sort_unstable();
+        assert_eq!(begun, [5, later, later + 61 * second, later + 122 * second]);
     }
 
     #[test]

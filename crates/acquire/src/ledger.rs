@@ -215,7 +215,7 @@ impl<S: Sink> Shared<S> {
                 accounts.into_iter().chain(departed).for_each(|(pv, account)| *sums.entry(pv).or_default() += account);
                 accounts = sums.into_iter().filter(|(_, account)| !account.is_empty()).collect();
             }
-            self.buffer.insist(page.pvs[share], row(head, from, &accounts));
+            self.buffer.insist(page.pvs[share], row(head, from, &accounts), now);
         }
         page.from = now;
     }

@@ -9,7 +9,7 @@ use sample::{Batch, PvId, Record, Roster, Sample, Sink, Timestamp, Value};
 
 use crate::{
     acquire::{Shared, now},
-    buffer::{Buffer, Drained},
+    buffer::Drained,
     channel::Fact,
     ledger::Occasion,
 };
@@ -26,11 +26,6 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 /// How often it is asked again when the archiver is to end.
 const RETRIES_AT_END: usize = 4;
 
-/// What is handed to the store at once, about a millisecond's work. When the writer is behind the queue may hold much more: then
-/// there is room again after each part, who asks the store meanwhile has his turn, and it sees in time that its head is full; and
-/// nobody who reads a batch has to take more at once.
-const APPEND_BYTES_MAX: usize = 1 << 20;
-
 /// Arrays from this size on stay as they came: a batch would be one more copy of them, just when the writer is behind and several
 /// of a PV come at once. 10,000 arrays of 4 kB at 14 Hz took 1.7 times the time in batches, and the writer never caught up.
 const ARRAY_BYTES_MAX: usize = 1 << 10;
@@ -40,20 +35,18 @@ const OTHER_BYTES_MAX: usize = 1 << 20;
 /// Runs until the buffer is closed and empty.
 pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
     let mut scanned = Instant::now();
-    let mut groups = Groups::default();
+    let (mut groups, mut hope) = (Groups::default(), Hope::Left);
     loop {
         let before = now();
-        let Drained { mut facts, losses, closed } = shared.buffer.drain(GATHER_MAX);
+        let Drained { mut facts, bytes, losses, left, closed } = shared.buffer.drain(GATHER_MAX);
+        // Of what is left some came before now.
+        let before = left.map_or(before, |left| left.min(before));
         let nothing = facts.is_empty() && losses.is_empty();
         if !nothing {
-            let (mut rest, mut hope) = (facts.drain(..), Hope::Left);
-            while !rest.as_slice().is_empty() {
-                hope = write(shared, groups.group(&mut rest, &shared.buffer), before, hope);
-            }
-            drop(rest);
+            hope = write(shared, (groups.group(facts.drain(..)), bytes), before, hope);
             shared.buffer.reuse(facts);
             let losses: Vec<_> = losses.into_iter().map(|(pv, gap)| (pv, Record::Gap(gap))).collect();
-            write(shared, (losses, 0), before, hope);
+            hope = write(shared, (losses, 0), before, hope);
         } else if closed {
             return;
         }
@@ -65,7 +58,7 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
             scanned = Instant::now();
             shared.tick(now());
         }
-        if !nothing && !closed {
+        if !nothing && !closed && left.is_none() {
             // Lets a few more samples gather: a batch of ten costs little more than one of one.
             std::thread::sleep(GATHER_MAX / 2);
         }
@@ -129,19 +122,11 @@ struct Last {
 }
 
 impl Groups {
-    /// Samples of a PV become batches of one type; among facts of one PV the order stays. Takes as many facts as are appended at
-    /// once, and says how many bytes are to be released for them.
-    fn group(
-        &mut self,
-        facts: &mut impl Iterator<Item = (PvId, Fact)>,
-        buffer: &Buffer,
-    ) -> (Vec<(PvId, Record)>, usize) {
+    /// Samples of a PV become batches of one type; among facts of one PV the order stays.
+    fn group(&mut self, facts: impl Iterator<Item = (PvId, Fact)>) -> Vec<(PvId, Record)> {
         self.made += 1;
-        let (mut records, mut bytes) = (Vec::<(PvId, Record)>::new(), 0);
-        while bytes < APPEND_BYTES_MAX
-            && let Some((pv, fact)) = facts.next()
-        {
-            bytes += buffer.size_of(&fact);
+        let mut records = Vec::<(PvId, Record)>::new();
+        for (pv, fact) in facts {
             let place = pv.0 as usize;
             if place >= self.last.len() {
                 self.last.resize(place + 1, Last::default());
@@ -166,7 +151,7 @@ impl Groups {
             *last = Last { group: self.made, index: records.len() };
             records.push((pv, record));
         }
-        (records, bytes)
+        records
     }
 }
 
@@ -221,7 +206,7 @@ mod tests {
             (PvId(1), sample(4, Value::F64(4.0))),
             (PvId(2), sample(5, Value::F64(5.0))),
         ];
-        let (records, _) = Groups::default().group(&mut facts.into_iter(), &Buffer::new(usize::MAX));
+        let records = Groups::default().group(facts.into_iter());
         let sizes: Vec<(u32, usize)> = records.iter().map(|(pv, record)| (pv.0, record.samples())).collect();
         assert_eq!(sizes, [(1, 2), (2, 2), (1, 1), (1, 0), (1, 1)]);
     }
@@ -231,27 +216,10 @@ mod tests {
         let group = |bytes: usize, count: usize| {
             let array = || Value::Array(Column::U8(vec![7; bytes]));
             let facts: Vec<_> = (0..count).map(|n| (PvId(1), sample(n as i64, array()))).collect();
-            let (records, _) = Groups::default().group(&mut facts.into_iter(), &Buffer::new(usize::MAX));
+            let records = Groups::default().group(facts.into_iter());
             records.iter().map(|(_, record)| record.samples()).collect::<Vec<_>>()
         };
         assert_eq!(group(ARRAY_BYTES_MAX, 3), [1, 1, 1]);
-        let small = group(ARRAY_BYTES_MAX - 1, 3000);
-        assert!(small.len() == 1 && (700..1100).contains(&small[0]), "{small:?}: what is handed over at once");
-    }
-
-    #[test]
-    fn what_waits_is_handed_over_in_parts_in_its_order() {
-        let array = || Value::Array(Column::U8(vec![7; APPEND_BYTES_MAX / 8]));
-        let mut facts = (0..20).map(|n| (PvId(1), sample(n, array()))).collect::<Vec<_>>().into_iter();
-        let (mut groups, mut times) = (Groups::default(), Vec::new());
-        while !facts.as_slice().is_empty() {
-            let (records, bytes) = groups.group(&mut facts, &Buffer::new(usize::MAX));
-            assert!(records.len() <= 8 && bytes > records.len() * APPEND_BYTES_MAX / 8, "{} records", records.len());
-            times.extend(records.iter().map(|(_, record)| match record {
-                Record::Sample(sample) => sample.time.nanos(),
-                other => panic!("{other:?}"),
-            }));
-        }
-        assert_eq!(times, (0..20).collect::<Vec<_>>());
+        assert_eq!(group(ARRAY_BYTES_MAX - 1, 900), [900]);
     }
 }

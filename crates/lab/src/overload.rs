@@ -32,6 +32,10 @@ const QUIET: &str = "name=Q:,count=100,rate=10,slices=10";
 /// So many waveforms of 4 kB are the load.
 const WAVEFORMS: u32 = 4000;
 
+/// Megabytes that the archiver may take besides its queue and two heads: the catalogue's, the program's, and those of each PV.
+const BESIDES_MEGABYTES: f64 = 64.0;
+const PV_MEGABYTES: f64 = 1.0 / 1024.0;
+
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Args)]
@@ -61,6 +65,8 @@ struct Findings {
     overload: Seen,
     after: Seen,
     archiver: Usage,
+    /// What its memory may be.
+    memory_max_gb: f64,
     /// From the end of the load until nothing waited any more.
     recovered_after: f64,
     /// When the last update of the quiet PVs that is missing was due, in seconds after the end of the load.
@@ -144,6 +150,7 @@ fn overload(load: &str, options: &Options) -> Outcome<Findings> {
         overload,
         after,
         archiver: usage,
+        memory_max_gb: memory_max_gb(quiet_plan.len() + much_plan.len(), setup),
         recovered_after,
         missing_until: until,
         quiet_missing: of_quiet.missing,
@@ -154,6 +161,16 @@ fn overload(load: &str, options: &Options) -> Outcome<Findings> {
         wrong: of_quiet.wrong + of_much.wrong,
         ledger_false: of_quiet.ledger.false_pvs + of_much.ledger.false_pvs,
     })
+}
+
+/// What docs/operate.md says of the memory of an archiver with this configuration.
+fn memory_max_gb(pvs: u32, setup: &Setup) -> f64 {
+    let configured = |key: &str| {
+        let lines = setup.config.iter().filter_map(|line| line.split_once('='));
+        lines.filter(|(name, _)| name.trim() == key).find_map(|(_, value)| value.trim().parse().ok()).unwrap_or(256.0)
+    };
+    let megabytes = configured("queue_megabytes_max") + 2.0 * configured("head_megabytes_max");
+    (megabytes + BESIDES_MEGABYTES + PV_MEGABYTES * f64::from(pvs)) * f64::from(1 << 20) / 1e9
 }
 
 fn plan(group: &str, farm: &FarmProcess) -> Outcome<Arc<Plan>> {
@@ -200,6 +217,10 @@ impl Findings {
             (self.wrong > 0, format!("{} updates are not what was sent", self.wrong)),
             (self.ledger_false > 0, format!("the ledger is wrong about {} PVs", self.ledger_false)),
             (failed > 0, format!("{failed} questions had no answer")),
+            (
+                self.archiver.memory_gb() > self.memory_max_gb,
+                format!("{:.3} GB of memory are more than is configured", self.archiver.memory_gb()),
+            ),
         ];
         all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, words)| words).collect()
     }
@@ -231,6 +252,7 @@ impl Findings {
             ("the last of them after the end of the load", self.missing_until, "s"),
             ("recovered after", self.recovered_after, "s"),
             ("most memory", self.archiver.memory_gb(), "GB"),
+            ("memory that is configured", self.memory_max_gb, "GB"),
         ];
         lines.into_iter().for_each(|(metric, value, unit)| tell(metric, value, unit));
     }

@@ -330,7 +330,7 @@ impl<'a> Output<'a> {
             trimmed: plan.trimmed,
             ..first.clone()
         };
-        let now = engine.ingest().alive;
+        let now = engine.alive();
         Ok(Output { engine, manifest, now, taken, writer: None, written: Vec::new() })
     }
 

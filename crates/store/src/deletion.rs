@@ -46,7 +46,7 @@ impl Writer {
     pub fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, Error> {
         let engine = &self.engine;
         let name = engine.registry().entry(pv).map(|entry| entry.name.clone()).ok_or(Error::UnknownPv { pv })?;
-        let alive = engine.ingest().alive;
+        let alive = engine.alive();
         engine.flush(alive.max(by.at))?; // a deletion is for segments
         let below = engine.flushing.lock().expect("no holder of this lock panics").next_segment;
         let mut deletion = Deletion { number: 0, pv, range, by: by.clone(), is_final: false, below };

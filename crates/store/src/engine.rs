@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -73,6 +73,9 @@ pub(crate) struct Engine {
     // atomic
     pub(crate) counters: Arc<Counters>,
     pub(crate) flush_wanted: AtomicBool,
+    /// The last sign of life, in nanoseconds. Changed with `ingest` locked and read without: whoever appends has that lock nearly
+    /// all the time where there is much to do.
+    alive: AtomicI64,
     /// The number of the segment that a flush is about, which lets readers see it; `u64::MAX` for none.
     pub(crate) flushing_segment: AtomicU64,
     /// How many heads were taken from the writers.
@@ -91,7 +94,6 @@ pub(crate) struct Ingest {
     pub(crate) pages: Arc<Pool>,
     /// When the oldest record in the head was appended.
     pub(crate) head_since: Option<Timestamp>,
-    pub(crate) alive: Timestamp,
     /// Why nothing is taken: a write or sync of the log failed, or the store is closed.
     pub(crate) refusal: Option<String>,
     pub(crate) closed: bool,
@@ -122,7 +124,7 @@ impl Engine {
         registry: Registry,
         snapshot: Snapshot,
         ingest: Ingest,
-        next_segment: u64,
+        (next_segment, alive): (u64, Timestamp),
     ) -> Engine {
         Engine {
             catalog,
@@ -147,6 +149,7 @@ impl Engine {
             head_room: Condvar::new(),
             counters: Arc::default(),
             flush_wanted: AtomicBool::new(false),
+            alive: AtomicI64::new(alive.nanos()),
             flushing_segment: AtomicU64::new(u64::MAX),
             flushes_begun: AtomicU64::new(0),
         }
@@ -169,6 +172,16 @@ impl Engine {
         let mut next = Snapshot::clone(&current);
         change(&mut next);
         *current = Arc::new(next);
+    }
+
+    /// The last sign of life.
+    pub(crate) fn alive(&self) -> Timestamp {
+        Timestamp::from_nanos(self.alive.load(Relaxed))
+    }
+
+    /// Somebody was alive then.
+    pub(crate) fn is_alive(&self, then: Timestamp) {
+        self.alive.fetch_max(then.nanos(), Relaxed);
     }
 
     pub(crate) fn ingest(&self) -> MutexGuard<'_, Ingest> {
@@ -205,7 +218,7 @@ impl Engine {
         if ingest.log.is_full() || !was_waiting {
             self.log_waiting.notify_one();
         }
-        ingest.alive = ingest.alive.max(now);
+        self.is_alive(now);
         ingest.head_since.get_or_insert(now);
         self.counters.appended.fetch_add(survey.samples, Relaxed);
         if ingest.head.bytes() >= self.config.head_bytes_max {
@@ -275,8 +288,10 @@ impl Engine {
             if let Some(reason) = &ingest.refusal {
                 return Err(Error::Refused { reason: reason.clone() });
             }
-            let head_full = ingest.head.bytes() >= self.config.head_bytes_max && self.snapshot().heads.len() > 1;
-            let full = head_full || ingest.log.spooled() >= self.config.head_bytes_max / 2;
+            // What waits for the log counts as if it were in the head too, so that two heads are all that there ever is.
+            let (bytes_max, unwritten) = (self.config.head_bytes_max, ingest.log.unwritten());
+            let head_full = ingest.head.bytes() + unwritten >= bytes_max && self.snapshot().heads.len() > 1;
+            let full = head_full || unwritten >= bytes_max / 2;
             if !full {
                 return Ok(ingest);
             }

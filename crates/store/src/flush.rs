@@ -91,8 +91,8 @@ impl Engine {
             sequence,
             frame: ingest.log.next_frame(),
             appended: self.counters.appended.load(Relaxed),
-            since: ingest.head_since.unwrap_or(ingest.alive),
-            alive: ingest.alive,
+            since: ingest.head_since.unwrap_or(self.alive()),
+            alive: self.alive(),
             log_file: ingest.log.rotate(),
             refused: ingest.refusal.is_some(),
         };

@@ -37,6 +37,9 @@ const RECORDS_AT_ONCE: usize = 256;
 /// What is appended between two flushes.
 #[derive(Debug)]
 pub(crate) struct Head {
+    /// Held by who waits for the lanes. Whoever appends has these nearly all the time where there is much to do, and would take
+    /// them again before a reader that was woken has moved.
+    turn: Mutex<()>,
     lanes: Mutex<Lanes>,
     facts: Mutex<Facts>,
     bytes: AtomicUsize,
@@ -131,6 +134,7 @@ impl Head {
     /// An empty one, with memory from the pool.
     pub(crate) fn new(pool: &Arc<Pool>) -> Head {
         Head {
+            turn: Mutex::default(),
             lanes: Mutex::new(Lanes::new(pages::Pages::new(pool.clone()))),
             facts: Mutex::default(),
             bytes: AtomicUsize::new(0),
@@ -158,8 +162,9 @@ impl Head {
                     // Nobody counts it among the samples, and the log has it whole.
                     Record::Own(sample) => lanes.push(*pv, sample, &mut taken, &mut Differences::default()),
                     Record::Gap(gap) => {
-                        self.facts().gaps.insert((*pv, gap.from, gap.cause), *gap);
-                        taken.bytes += FACT_BYTES as isize;
+                        if self.facts().gaps.insert((*pv, gap.from, gap.cause), *gap).is_none() {
+                            taken.bytes += FACT_BYTES as isize;
+                        }
                     }
                     Record::Metadata(since, metadata) => {
                         self.facts().metadata.insert((*pv, *since), Metadata::clone(metadata));
@@ -240,6 +245,7 @@ impl Head {
     }
 
     fn lanes(&self) -> MutexGuard<'_, Lanes> {
+        let _turn = self.turn.lock().expect("no holder of this lock panics");
         self.lanes.lock().expect("no holder of this lock panics")
     }
 }

@@ -218,7 +218,7 @@ impl Import {
 
     fn write_week(&mut self, folder: &str, batches: Vec<(PvId, Batch)>) -> Result<Option<Manifest>, Error> {
         let engine = self.engine.clone();
-        let now = engine.ingest().alive;
+        let now = engine.alive();
         let sequence = {
             let mut flushing = engine.flushing.lock().expect("no holder of this lock panics");
             flushing.next_segment += 1;

@@ -48,6 +48,8 @@ pub(crate) struct Log {
     file_bytes_max: u64,
     spool: Vec<Piece>,
     spooled: usize,
+    /// Bytes of the pieces that were taken and did not come back yet.
+    taken: usize,
     next_frame: u64,
     spare: Vec<Vec<u8>>,
     /// The arrays in the file.
@@ -65,6 +67,7 @@ impl Log {
             file_bytes_max,
             spool: Vec::new(),
             spooled: 0,
+            taken: 0,
             next_frame,
             spare: Vec::new(),
             arrays: Written::default(),
@@ -193,14 +196,14 @@ impl Log {
         self.spooled >= WRITE_BYTES
     }
 
-    /// Bytes that wait.
-    pub(crate) fn spooled(&self) -> usize {
-        self.spooled
+    /// Bytes that wait or are being written.
+    pub(crate) fn unwritten(&self) -> usize {
+        self.spooled + self.taken
     }
 
     /// Takes what waits. Only with the lock of the files, or pieces could be written in another order.
     pub(crate) fn take_pieces(&mut self) -> Vec<Piece> {
-        self.spooled = 0;
+        self.taken += mem::take(&mut self.spooled);
         mem::take(&mut self.spool)
     }
 
@@ -212,6 +215,7 @@ impl Log {
 
     /// Takes back the memory of pieces that were written.
     pub(crate) fn reuse(&mut self, pieces: Vec<Piece>) {
+        self.taken = 0; // pieces are only taken with the lock of the files
         for Piece { mut bytes, .. } in pieces {
             if self.spare.len() < 8 && bytes.capacity() <= SPARE_BYTES_MAX {
                 bytes.clear();
@@ -232,7 +236,8 @@ impl Log {
     /// Gives up what waits, and the file: the heads have it all.
     pub(crate) fn give_up(&mut self) {
         self.rotate();
-        self.take_pieces();
+        self.spool.clear();
+        self.spooled = 0;
     }
 
     pub(crate) fn next_frame(&self) -> u64 {

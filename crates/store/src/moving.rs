@@ -47,7 +47,7 @@ impl Engine {
     /// Looks at each place.
     pub(crate) fn look_at_places(&self) -> Result<(), Error> {
         for place in self.places.iter() {
-            let (archive, first_use) = self.catalog.place(&place.name, self.ingest().alive)?;
+            let (archive, first_use) = self.catalog.place(&place.name, self.alive())?;
             place.look(archive, first_use);
             if place.is_untidied() {
                 self.catalog.put_place(&place.name, &place.folder)?;

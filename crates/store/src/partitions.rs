@@ -29,7 +29,7 @@ pub struct Partition {
 impl Reader {
     /// The partitions, by week.
     pub fn partitions(&self) -> Vec<Partition> {
-        let now = self.engine().ingest().alive;
+        let now = self.engine().alive();
         let segments = self.engine().snapshot().segments.clone();
         let mut weeks: BTreeMap<&str, Vec<_>> = BTreeMap::new();
         let views = views(&segments, &self.engine().places);

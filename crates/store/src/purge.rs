@@ -91,7 +91,7 @@ impl Engine {
     }
 
     pub(crate) fn purge(&self, purge: Purge, by: &By) -> Result<Purged, Error> {
-        let alive = self.ingest().alive;
+        let alive = self.alive();
         self.flush(alive.max(by.at))?; // what is to go is in segments then
         let purged = self.purgeable(purge)?;
         // A flush that had begun would write gaps of a PV that is gone.

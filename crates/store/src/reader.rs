@@ -223,7 +223,7 @@ impl Reader {
     /// How the store is doing.
     pub fn health(&self) -> Health {
         let snapshot = self.engine.snapshot();
-        let now = self.engine.ingest().alive;
+        let now = self.engine.alive();
         let manifests = || snapshot.segments.iter().map(|segment| &segment.manifest);
         let counted = self.engine.counters.health();
         let places = self.engine.place_health(&snapshot.segments, now);

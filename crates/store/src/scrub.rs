@@ -65,7 +65,7 @@ impl Pass<'_> {
             }
             None => {
                 if self.health.bytes > 0 {
-                    self.health.last_pass = Some(self.engine.ingest().alive);
+                    self.health.last_pass = Some(self.engine.alive());
                 }
                 self.health.position.clear();
                 self.health.bytes = 0;

@@ -105,7 +105,6 @@ impl Store {
             head,
             pages,
             head_since: has_samples.then_some(now),
-            alive: now,
             refusal: None,
             closed: false,
         };
@@ -116,7 +115,7 @@ impl Store {
             registry,
             snapshot,
             ingest,
-            position.next_segment,
+            (position.next_segment, now),
         );
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);
@@ -150,7 +149,7 @@ impl Store {
         self.engine.reserve.tick(now);
         let heard = heard.min(now);
         let mut ingest = self.engine.ingest();
-        ingest.alive = ingest.alive.max(heard);
+        self.engine.is_alive(heard);
         let old = ingest.head_since.is_some_and(|since| now >= since.saturating_add(self.engine.config.flush_after));
         // A segment lies in the folder of the week in which all of it was appended, or in the one that had just begun.
         let week_over = ingest.head_since.is_some_and(|since| week::folder(since) != week::folder(now));

@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::setpriority_process;
 use sample::Timestamp;
 
 use crate::{
@@ -30,6 +31,10 @@ const COMPACT_POLL: Duration = Duration::from_millis(250);
 /// How long merging and moving wait after a failure, and after each that follows twice as long up to the other.
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 const RETRY_LAST: Duration = Duration::from_secs(60);
+
+/// How much the threads that nobody waits for give way to all others, in the steps of `nice`: those who take samples and those who
+/// answer have the processor first.
+const GIVE_WAY: i32 = 10;
 
 /// So long a merge waits for flushes in all, and looks whether it still must.
 const MAKE_WAY: Duration = Duration::from_secs(30);
@@ -86,10 +91,10 @@ impl Threads {
         let mut threads = Threads { stop: Arc::default(), engine: engine.clone(), running: Vec::new() };
         threads.spawn("log-write", write_log)?;
         threads.spawn("flush", flush)?;
-        threads.spawn("compact", compact)?;
-        threads.spawn("scrub", scrub::run)?;
+        threads.spawn("compact", giving_way(compact))?;
+        threads.spawn("scrub", giving_way(scrub::run))?;
         if !engine.places.is_empty() {
-            threads.spawn("move", move_segments)?;
+            threads.spawn("move", giving_way(move_segments))?;
         }
         if let Durable::Every(interval) = engine.config.durable {
             threads.spawn("log-sync", move |engine, stop| sync_log(engine, stop, interval))?;
@@ -125,6 +130,17 @@ impl Drop for Threads {
     }
 }
 
+/// The same on a thread that gives way to others.
+fn giving_way(run: fn(&Engine, &Stop)) -> impl FnOnce(&Engine, &Stop) {
+    move |engine, stop| {
+        // Of no process: of this thread. Where it cannot be, all have the same turns.
+        if let Err(error) = setpriority_process(None, GIVE_WAY) {
+            tracing::debug!("a thread does not give way to others: {error}");
+        }
+        run(engine, stop);
+    }
+}
+
 fn write_log(engine: &Engine, stop: &Stop) {
     while !stop.asked.load(Relaxed) {
         let mut ingest = engine.ingest();
@@ -154,7 +170,7 @@ fn flush(engine: &Engine, stop: &Stop) {
         if !engine.flush_wanted.load(Relaxed) || !patient {
             continue;
         }
-        let now = engine.ingest().alive;
+        let now = engine.alive();
         failed = engine.flush_and_tell(now).is_err().then(Instant::now);
     }
 }
@@ -163,7 +179,7 @@ fn compact(engine: &Engine, stop: &Stop) {
     let mut pause = COMPACT_POLL;
     let mut retry = Retry::default();
     while stop.wait(pause) {
-        let now = engine.ingest().alive;
+        let now = engine.alive();
         let patience = Cell::new(MAKE_WAY);
         let go_on = || {
             // A merge makes way for a flush, unless that does not end: the head that is filled meanwhile is the last one.
@@ -204,7 +220,7 @@ fn move_segments(engine: &Engine, stop: &Stop) {
                 engine.counters.problem(format!("places cannot be looked at: {error}"));
             }
         }
-        let now = engine.ingest().alive;
+        let now = engine.alive();
         loop {
             match engine.move_next(now, &|| !stop.asked.load(Relaxed)) {
                 Ok(Compaction::Done) => retry.done(),
