@@ -25,6 +25,15 @@ impl<T: PartialEq + Clone> Runs<T> {
         size_of_val(self.runs.as_slice())
     }
 
+    /// The memory that it holds, with what is kept for more.
+    pub(crate) fn memory(&self) -> usize {
+        self.runs.capacity() * size_of::<(usize, T)>()
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        self.runs.shrink_to_fit();
+    }
+
     /// Whether it covers none.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
@@ -224,6 +233,23 @@ impl Batch {
             + self.alarms.byte_size()
             + self.pulses.byte_size()
             + self.stamps.byte_size()
+    }
+
+    /// The memory that its columns hold, with what is kept for more rows.
+    pub fn memory(&self) -> usize {
+        self.times.capacity() * size_of::<Timestamp>()
+            + self.values.memory()
+            + self.alarms.memory()
+            + self.pulses.memory()
+            + self.stamps.byte_size()
+    }
+
+    /// Gives back the memory that is kept for more rows.
+    pub fn shrink(&mut self) {
+        self.times.shrink_to_fit();
+        self.values.shrink();
+        self.alarms.shrink();
+        self.pulses.shrink();
     }
 
     /// Takes all samples out. The memory stays, and so does the type.

@@ -277,6 +277,32 @@ impl Column {
             a => a.elements.byte_size() + a.len() * END)
     }
 
+    /// The memory that it holds, with what is kept for more values.
+    pub fn memory(&self) -> usize {
+        const END: usize = size_of::<usize>();
+        let blobs = |blobs: &Blobs| blobs.bytes.capacity() + blobs.ends.capacity() * END;
+        each!(self,
+            v => v.capacity() * v.first().map_or(0, size_of_val),
+            s => blobs(&s.0),
+            b => blobs(b),
+            a => a.elements.memory() + a.ends.capacity() * END)
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        let blobs = |blobs: &mut Blobs| {
+            blobs.bytes.shrink_to_fit();
+            blobs.ends.shrink_to_fit();
+        };
+        each!(self,
+        v => v.shrink_to_fit(),
+        s => blobs(&mut s.0),
+        b => blobs(b),
+        a => {
+            a.ends.shrink_to_fit();
+            a.elements.shrink();
+        })
+    }
+
     /// `Value::byte_size` of the value at `index`, found without copying it. Panics beyond the last, like a slice.
     pub fn byte_size_at(&self, index: usize) -> usize {
         match self {

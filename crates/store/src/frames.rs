@@ -211,9 +211,17 @@ impl Frames {
         self.samples.len()
     }
 
-    /// The memory taken, roughly.
-    pub(crate) fn byte_size(&self) -> usize {
-        self.samples.byte_size() + self.newest.byte_size() + self.changes.byte_size() + self.originals.byte_size()
+    /// The memory taken, with what is kept for more.
+    pub(crate) fn memory(&self) -> usize {
+        self.samples.memory() + self.newest.memory() + self.changes.memory() + self.originals.memory()
+    }
+
+    /// Gives back what is kept for more, unless somebody reads them.
+    pub(crate) fn shrink(self: &mut Arc<Self>) {
+        if let Some(frames) = Arc::get_mut(self) {
+            frames.samples.shrink();
+            frames.changes.shrink();
+        }
     }
 
     /// Whether another array would make more of them than a block may have.
@@ -317,7 +325,7 @@ mod tests {
     #[test]
     fn what_was_taken_is_played_from_any_row_to_any_other() {
         let frames = frames(40).0;
-        assert!(frames.byte_size() < 40 * 300 + LEN * 4, "{}", frames.byte_size());
+        assert!(frames.memory() < 20_000, "{}", frames.memory());
         assert_eq!(frames.first(), array(0));
         for rows in [0..40, 0..1, 7..8, 39..40, 13..31] {
             for bytes_max in [1, 5000, usize::MAX] {

@@ -67,7 +67,7 @@ impl Scenario {
     /// than the default, and no more than a small machine can give.
     pub(super) fn head_megabytes(&self) -> u64 {
         let held = u64::from(self.waveforms) * self.frame_bytes();
-        (held * 5 / 4 >> 20).clamp(HEAD_MEGABYTES.0, HEAD_MEGABYTES.1)
+        ((held * 5 / 4) >> 20).clamp(HEAD_MEGABYTES.0, HEAD_MEGABYTES.1)
     }
 
     pub(super) fn frame_bytes(&self) -> u64 {

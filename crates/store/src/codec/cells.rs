@@ -158,9 +158,9 @@ impl Originals {
         assert!(done.is_some_and(|done| done.is_ok()), "they were cells of this array");
     }
 
-    /// The memory taken, roughly.
-    pub(crate) fn byte_size(&self) -> usize {
-        size_of_val(self.known.as_slice()) + size_of_val(self.places.as_slice()) + self.content.len()
+    /// The memory taken, with what is kept for more.
+    pub(crate) fn memory(&self) -> usize {
+        self.known.capacity() * size_of::<u64>() + self.places.capacity() * size_of::<u32>() + self.content.capacity()
     }
 }
 
@@ -178,9 +178,21 @@ impl Changes {
         self.places.is_empty()
     }
 
-    /// The memory taken, roughly.
+    /// The bytes of the changed cells and of what is said of them.
     pub(crate) fn byte_size(&self) -> usize {
         size_of_val(self.counts.as_slice()) + size_of_val(self.places.as_slice()) + self.content.len()
+    }
+
+    /// The memory taken, with what is kept for more.
+    pub(crate) fn memory(&self) -> usize {
+        (self.counts.capacity() + self.places.capacity()) * size_of::<u32>() + self.content.capacity()
+    }
+
+    /// Gives that back.
+    pub(crate) fn shrink(&mut self) {
+        self.counts.shrink_to_fit();
+        self.places.shrink_to_fit();
+        self.content.shrink_to_fit();
     }
 
     /// Adds the array that lies at `own` in a column, as what changed since the one that lies at `before` in another. `None`,

@@ -55,17 +55,18 @@ impl Lanes {
         if let Some(other) = self.other.get_mut(&pv)
             && let Some(film) = &mut other.film
         {
-            let before = film.byte_size();
+            let before = film.memory();
             let offered = film.offer(arrived.facts(), elements, range, differences.room());
-            taken.bytes += film.byte_size() as isize - before as isize;
+            taken.bytes += film.memory() as isize - before as isize;
             match offered {
                 Offered::Taken => return differences.push(),
                 Offered::Repeat => {
                     taken.repeats += 1;
                     return differences.push();
                 }
-                Offered::TakenAfter(full) => {
-                    taken.bytes += (full.byte_size() + CHUNK_BYTES) as isize;
+                Offered::TakenAfter(mut full) => {
+                    full.shrink();
+                    taken.bytes += (full.memory() + CHUNK_BYTES) as isize;
                     other.sealed.push(Chunk::Frames(full));
                     return differences.push();
                 }
@@ -95,7 +96,7 @@ impl Lanes {
         }
         let last = self.take_last_array(pv, taken);
         let film = Frames::beginning_with(last);
-        taken.bytes += film.byte_size() as isize;
+        taken.bytes += film.memory() as isize;
         self.other.entry(pv).or_default().film = Some(film);
         self.plain[pv.0 as usize].open = Open::Film;
     }
@@ -115,14 +116,14 @@ impl Lanes {
     fn take_last_array(&mut self, pv: PvId, taken: &mut Taken) -> Batch {
         let other = self.other.entry(pv).or_default();
         if let Some(open) = other.open.take() {
-            taken.bytes -= open.byte_size() as isize;
+            taken.bytes -= open.memory() as isize;
             self.plain[pv.0 as usize].open = Open::Nowhere;
             let before = open.len() - 1;
             if before == 0 {
                 return open;
             }
             let rest = open.slice(0..before);
-            taken.bytes += rest.byte_size() as isize;
+            taken.bytes += rest.memory() as isize;
             other.open = Some(rest);
             self.plain[pv.0 as usize].open = Open::Batch;
             self.seal(pv, taken);
@@ -130,7 +131,7 @@ impl Lanes {
         }
         match other.sealed.pop() {
             Some(Chunk::Rows(batch)) => {
-                taken.bytes -= (batch.byte_size() + CHUNK_BYTES) as isize;
+                taken.bytes -= (batch.memory() + CHUNK_BYTES) as isize;
                 Arc::unwrap_or_clone(batch)
             }
             _ => unreachable!("the caller has seen it"),

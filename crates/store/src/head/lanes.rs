@@ -247,10 +247,10 @@ impl Lanes {
             self.seal(pv, taken);
         }
         let open = self.other.entry(pv).or_default().open.get_or_insert_with(|| Batch::new(value_type));
-        let before = open.byte_size();
+        let before = open.memory();
         let fits = put(open, taken);
         assert!(fits, "the types were compared above");
-        taken.bytes += (open.byte_size() - before) as isize;
+        taken.bytes += open.memory() as isize - before as isize;
         let full = open.len() >= OPEN_ROWS_MAX || open.byte_size() >= OPEN_BYTES_MAX;
         self.plain[pv.0 as usize].open = Open::Batch;
         if full {
@@ -263,14 +263,17 @@ impl Lanes {
         if self.plain[pv.0 as usize].open == Open::Film {
             self.plain[pv.0 as usize].open = Open::Nowhere;
             let other = self.other.entry(pv).or_default();
-            let Some(frames) = other.film.take() else { return };
-            taken.bytes += CHUNK_BYTES as isize;
+            let Some(mut frames) = other.film.take() else { return };
+            let before = frames.memory();
+            frames.shrink();
+            taken.bytes += (frames.memory() + CHUNK_BYTES) as isize - before as isize;
             other.sealed.push(Chunk::Frames(frames));
             return;
         }
         let Some(open) = self.open_taken(pv, taken) else { return };
-        let (batch, repeats) = without_repeats(open.sorted());
-        taken.bytes += (batch.byte_size() + CHUNK_BYTES) as isize;
+        let (mut batch, repeats) = without_repeats(open.sorted());
+        batch.shrink();
+        taken.bytes += (batch.memory() + CHUNK_BYTES) as isize;
         taken.repeats += repeats;
         self.other.entry(pv).or_default().sealed.push(Chunk::from(batch));
     }
@@ -288,7 +291,7 @@ impl Lanes {
             }
             Open::Batch => {
                 let batch = self.other.get_mut(&pv)?.open.take()?;
-                taken.bytes -= batch.byte_size() as isize;
+                taken.bytes -= batch.memory() as isize;
                 Some(batch)
             }
         }

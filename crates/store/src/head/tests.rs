@@ -201,8 +201,30 @@ fn of_arrays_that_hardly_change_one_is_in_memory_with_what_changes() {
     const LEN: usize = 100_000;
     let head = head();
     let array = |n: usize| Value::Array(Column::I32((0..LEN).map(|i| if i == 0 { n as i32 } else { 7 }).collect()));
-    let samples: Vec<Sample> = (0..50).map(|n| sample(n as i64, array(n))).collect();
-    put(&head, &samples);
-    assert!(head.bytes() < LEN * 4 + 20_000, "{} bytes", head.bytes());
+    let samples: Vec<Sample> = (0..30).map(|n| sample(n as i64, array(n))).collect();
+    put(&head, &samples[..1]);
+    let first = head.bytes();
+    put(&head, &samples[1..]);
+    assert!(first > LEN * 4 && head.bytes() < first + 20_000, "{first} bytes, then {}", head.bytes());
     assert_eq!(rows(&head), samples);
+}
+
+/// With what their columns keep for more rows, which is as much again where they have just grown.
+#[test]
+fn the_bytes_of_a_head_are_the_memory_of_its_chunks() {
+    let head = head();
+    let array =
+        |n: i64| Value::Array(Column::I32((0..1000).map(|i| if i == n % 1000 { n as i32 } else { 7 }).collect()));
+    for n in 0..300 {
+        put(&head, &[sample(n, array(n))]);
+    }
+    put(&head, &[sample(300, Value::String("the end".into()))]);
+    let chunks = head.chunks(PV);
+    let frames: usize =
+        chunks.iter().map(|chunk| if let Chunk::Frames(frames) = chunk { frames.memory() } else { 0 }).sum();
+    assert!(chunks.len() == 2 && frames > 300 * 70, "{frames} bytes of frames");
+    assert!(head.bytes() > frames, "{} bytes, {frames} of them frames", head.bytes());
+    let growing = self::head();
+    (0..300).for_each(|n| put(&growing, &[sample(n, array(n))]));
+    assert!(growing.bytes() > head.bytes() + 5_000, "{} bytes while it grows, {} then", growing.bytes(), head.bytes());
 }
