@@ -1,6 +1,6 @@
 //! The command line: one definition for the parser and its help.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Purge(Purge),
     /// Import samples of the past: from CSV files, or with a subcommand from another archiver
     Import(Import),
+    /// Compare with another archiver, sample by sample, and say who lost what and why
+    Compare(Compare),
     /// Print who changed what is in the archive, the newest first
     Audit(Audit),
     /// Say what the policies of the config file would change of the PVs that there are, or change it
@@ -341,13 +343,28 @@ pub(crate) struct FromAppliance {
     #[arg(long, value_name = "FILE")]
     pub(crate) aliases: Option<PathBuf>,
     /// Archive the PVs that were not paused there from now on
-    #[arg(long, requires = "type_info")]
+    #[arg(long)]
     pub(crate) activate: bool,
     /// Read everything and say what would be imported, and what is damaged
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Root folders of its stores: short, medium and long term
-    #[arg(required = true, value_name = "FOLDER")]
+    /// Only these PVs: names, or patterns with * and ? (from an archiver that runs)
+    #[arg(long = "pv", value_name = "PATTERN")]
+    pub(crate) pvs: Vec<String>,
+    /// Nothing older than this (from an archiver that runs)
+    #[arg(long, value_name = "TIME", default_value = "1990-01-01T00:00:00Z", allow_hyphen_values = true)]
+    pub(crate) from: String,
+    /// At most so many MB a second (from an archiver that runs)
+    #[arg(long, value_name = "MB")]
+    pub(crate) throttle: Option<f64>,
+    /// Where it gives samples, if that is neither URL/retrieval nor what it says itself
+    #[arg(long, value_name = "URL")]
+    pub(crate) retrieval: Option<String>,
+    /// Write down what has come, and go on from there (from an archiver that runs) [default: pvark-import-NAME.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Root folders of its stores: short, medium and long term; or the URL of an archiver that runs
+    #[arg(required = true, value_name = "FOLDER|URL")]
     pub(crate) folders: Vec<PathBuf>,
 }
 
@@ -367,6 +384,68 @@ pub(crate) struct Csv {
     /// Files with lines time,value,severity,status; the last two may be left out, the first line may be a head
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Read this folder of an archive whose archiver does not run, instead of asking one
+    #[arg(long, value_name = "DIR", conflicts_with = "follow")]
+    pub(crate) data: Option<PathBuf>,
+    /// The other archiver: an Archiver Appliance, or all that answers to its URLs
+    #[arg(long = "with", value_name = "URL")]
+    pub(crate) other: String,
+    /// Where it gives samples, if that is neither URL/retrieval nor what it says itself
+    #[arg(long, value_name = "URL")]
+    pub(crate) retrieval: Option<String>,
+    /// PVs, or patterns with * and ? [default: all that the other archiver has]
+    pub(crate) pvs: Vec<String>,
+    /// More PVs, one a line; `-` reads them from standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) list: Option<PathBuf>,
+    /// Beginning: ISO 8601 like 2026-11-21T08:30:00Z, or back from now like -90s, -8h, -7d [default: -7d; with --follow now]
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) from: Option<String>,
+    /// End (not included): as for --from, or `now`
+    #[arg(long, default_value = "now", allow_hyphen_values = true, conflicts_with = "follow")]
+    pub(crate) to: String,
+    /// Go on while both record, until SIGTERM or Ctrl-C, and compare all of that time at the end
+    #[arg(long)]
+    pub(crate) follow: bool,
+    /// Follow for so long
+    #[arg(long = "for", value_name = "SPAN", value_parser = span)]
+    pub(crate) follow_for: Option<Duration>,
+    /// What is younger is not compared: one of the two may not have it yet
+    #[arg(long, value_name = "SPAN", default_value = "1min", value_parser = span)]
+    pub(crate) lag: Duration,
+    /// Equal samples whose stamps are no further apart are one sample with two stamps
+    #[arg(long, value_name = "SPAN", default_value = "100ms", value_parser = span)]
+    pub(crate) stamps_within: Duration,
+    /// Differences that count as equal: lost_there, lost_here, value, type, stamp, alarm, metadata
+    #[arg(long, value_name = "KINDS", value_delimiter = ',',
+          value_parser = ["lost_there", "lost_here", "value", "type", "stamp", "alarm", "metadata"])]
+    pub(crate) accept: Vec<String>,
+    /// So many PVs at a time
+    #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) jobs: u8,
+    /// Write down what has been compared, and go on from there when it is begun again [default: beside the report]
+    #[arg(long, value_name = "FILE", conflicts_with = "follow")]
+    pub(crate) state: Option<PathBuf>,
+    /// Write a report to be signed, as .html or .md
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// One JSON object a line instead of a table: one for each PV, then the total
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The most PVs to print
+    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    pub(crate) limit: usize,
+}
+
+/// A time like 90s, 10m or 8h.
+fn span(text: &str) -> Result<Duration, String> {
+    crate::config::parse_span(text).ok_or_else(|| "expected a time like 90s, 10m, 8h or 7d".to_owned())
 }
 
 #[derive(Args, Debug)]

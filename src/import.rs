@@ -3,6 +3,7 @@
 mod appliance;
 mod config;
 mod csv;
+mod living;
 mod parts;
 
 use crate::{

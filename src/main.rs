@@ -1,11 +1,13 @@
 //! pvark: an archiver for EPICS process variables. `run` below is the way of a sample, and the way to stop without losing one.
 
 mod admin;
+mod appliance;
 mod backup;
 mod capacity;
 mod check;
 mod cli;
 mod client;
+mod compare;
 mod config;
 mod demo;
 mod import;
@@ -30,6 +32,8 @@ use store::Store;
 
 /// The exit code when an archive is damaged; 1 is every other failure, 2 a mistake on the command line.
 const DAMAGED: u8 = 3;
+/// The exit code when two archives were compared and are not equal.
+const DIFFERS: u8 = 4;
 
 /// Gives memory back, whichever thread has freed it: the limits of the configuration are to be those of the process.
 #[global_allocator]
@@ -53,6 +57,7 @@ fn main() -> ExitCode {
         Command::Undelete(command) => admin::undelete(&command),
         Command::Purge(command) => admin::purge(&command),
         Command::Import(command) => import::import(&command),
+        Command::Compare(command) => compare::run(&command),
         Command::Audit(command) => admin::audit(&command),
         Command::Policy(command) => policy::policy(&command),
         Command::Group(command) => policy::group(&command),
@@ -67,7 +72,11 @@ fn main() -> ExitCode {
         Err(error) if signals::reader_has_gone(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("pvark: {error}");
-            if error.is::<check::Damaged>() { ExitCode::from(DAMAGED) } else { ExitCode::FAILURE }
+            match () {
+                () if error.is::<check::Damaged>() => ExitCode::from(DAMAGED),
+                () if error.is::<compare::Differs>() => ExitCode::from(DIFFERS),
+                () => ExitCode::FAILURE,
+            }
         }
     }
 }
@@ -103,6 +112,7 @@ fn run(config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
 
     drop(listing);
     answers.block_on(serve.finish()); // stop answering,
+    answers.shutdown_timeout(old::ENDS_WITHIN); // but do not wait for disks that do not answer,
     let stopped = acquire.finish(); // stop listening and write what has arrived,
     store.close(stopped)?; // then make the last sample safe
     tracing::info!("every sample is safe; good bye");

@@ -7,8 +7,9 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
-    thread::{self, JoinHandle},
+    thread::{self, Thread},
     time::Duration,
 };
 
@@ -24,6 +25,8 @@ use crate::{
 
 /// Names are entered so many at a time: each time is a transaction.
 const NAMES_AT_ONCE: usize = 1000;
+/// So long the end waits for a folder.
+pub(crate) const ENDS_WITHIN: Duration = Duration::from_secs(2);
 /// An archiver that still writes may have new PVs.
 const LISTED_EVERY: Duration = Duration::from_secs(3600);
 
@@ -61,10 +64,12 @@ pub(crate) fn type_infos(path: &Path) -> Result<Vec<TypeInfo>, Failure> {
     Ok(infos)
 }
 
-/// The thread that enters names; it ends when this is dropped.
+/// The thread that enters names; it ends when this is dropped. One that waits for a folder that does not answer is left behind.
 pub(crate) struct Listing {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    thread: Thread,
+    /// Hung up when the thread has ended.
+    ended: Receiver<()>,
 }
 
 impl Listing {
@@ -75,7 +80,9 @@ impl Listing {
     ) -> Result<Listing, Failure> {
         let stop = Arc::new(AtomicBool::new(archives.is_empty()));
         let stopping = stop.clone();
+        let (alive, ended) = mpsc::channel();
         let list = move || {
+            let _alive: Sender<()> = alive;
             while !stopping.load(Relaxed) {
                 for archive in &archives {
                     match enter(&**archive, &control, &reader, &stopping) {
@@ -90,18 +97,16 @@ impl Listing {
             }
         };
         let thread = thread::Builder::new().name("old archives".to_owned()).spawn(list)?;
-        Ok(Listing { stop, thread: Some(thread) })
+        Ok(Listing { stop, thread: thread.thread().clone(), ended })
     }
 }
 
 impl Drop for Listing {
     fn drop(&mut self) {
         self.stop.store(true, Relaxed);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            if thread.join().is_err() {
-                tracing::error!("looking for the PVs of old archives had failed");
-            }
+        self.thread.unpark();
+        if self.ended.recv_timeout(ENDS_WITHIN) == Err(RecvTimeoutError::Timeout) {
+            tracing::warn!("a folder of an old archive does not answer; the program ends without it");
         }
     }
 }

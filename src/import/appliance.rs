@@ -15,20 +15,28 @@ use crate::{
     client::{ANSWER_BYTES_MAX, agent, checked, encoded, print_line},
 };
 
-const WEEK_NANOS: i64 = 7 * 86_400 * 1_000_000_000;
+pub(super) const WEEK_NANOS: i64 = 7 * 86_400 * 1_000_000_000;
 /// A Monday.
-const FIRST_MONDAY_NANOS: i64 = 4 * 86_400 * 1_000_000_000;
+pub(super) const FIRST_MONDAY_NANOS: i64 = 4 * 86_400 * 1_000_000_000;
 /// So many entries of the Appliance's configuration are sent at once.
-const INFOS_AT_ONCE: usize = 1000;
+pub(super) const INFOS_AT_ONCE: usize = 1000;
 
 pub(crate) fn import(command: &FromAppliance) -> Result<(), Failure> {
+    if let [url] = command.folders.as_slice()
+        && let Some(url) = url.to_str().filter(|url| url.starts_with("http://"))
+    {
+        return super::living::import(command, url);
+    }
+    if command.activate && command.type_info.is_none() {
+        return Err("--activate needs --type-info, which says which PVs were not paused".into());
+    }
     let archives: Vec<PlainPb> = command.folders.iter().map(|folder| PlainPb::new(folder.clone(), [])).collect();
     let pvs = pvs(command, &archives)?;
     if command.dry_run {
         return look(&archives, &pvs);
     }
     if let Some(path) = &command.type_info {
-        send_type_infos(command, path)?;
+        send_type_infos(command, &read_type_infos(path)?)?;
     }
     let mut parts = Parts::new(&command.server.url, &command.name);
     let mut problems = Vec::new();
@@ -39,7 +47,9 @@ pub(crate) fn import(command: &FromAppliance) -> Result<(), Failure> {
     parts.flush()?;
     // Aliases come last: a name that has samples of its own is a PV.
     if let Some(path) = &command.aliases {
-        send_aliases(command, path, &mut problems)?;
+        let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let list: Vec<Value> = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        send_aliases(command, &path.display().to_string(), &list, &mut problems)?;
     }
     report(parts.total, &archives, problems)
 }
@@ -103,7 +113,8 @@ fn each_piece(
                         problems.push(format!("{}: the last line is cut off after {bytes} bytes", slice.path));
                     }
                     Ok(Some(Piece::TooLong(bytes))) => {
-                        problems.push(format!("{}: a line of {bytes} bytes is too long to be sent", slice.path));
+                        problems
+                            .push(format!("{}: a line of {bytes} bytes is longer than any sample can be", slice.path));
                     }
                     Err(error) => {
                         problems.push(format!("cannot read {}: {error}", slice.path));
@@ -145,7 +156,7 @@ fn tell(lines_bad: u64, archives: &[PlainPb], problems: Vec<String>) -> Result<(
     Ok(())
 }
 
-fn report(total: Total, archives: &[PlainPb], mut problems: Vec<String>) -> Result<(), Failure> {
+pub(super) fn report(total: Total, archives: &[PlainPb], mut problems: Vec<String>) -> Result<(), Failure> {
     let Total { parts, known_parts, samples, verified, missing, gaps, lines_bad, .. } = total;
     problems.extend(total.problems);
     print_line(&format!(
@@ -159,8 +170,8 @@ fn report(total: Total, archives: &[PlainPb], mut problems: Vec<String>) -> Resu
     Ok(())
 }
 
-/// The Appliance's configuration, a thousand PVs at a time.
-fn send_type_infos(command: &FromAppliance, path: &std::path::Path) -> Result<(), Failure> {
+/// The Appliance's configuration from a file, or a folder of files.
+fn read_type_infos(path: &std::path::Path) -> Result<Vec<Value>, Failure> {
     crate::old::type_infos(path)?; // a mistake in any of them is told before anything is sent
     let mut entries: Vec<Value> = Vec::new();
     for file in crate::old::json_files(path)? {
@@ -169,6 +180,11 @@ fn send_type_infos(command: &FromAppliance, path: &std::path::Path) -> Result<()
             one => entries.push(one),
         }
     }
+    Ok(entries)
+}
+
+/// The Appliance's configuration, a thousand PVs at a time.
+pub(super) fn send_type_infos(command: &FromAppliance, entries: &[Value]) -> Result<(), Failure> {
     let mut activated = 0;
     for some in entries.chunks(INFOS_AT_ONCE) {
         let (server, import) = (&command.server.url, encoded(&command.name));
@@ -183,13 +199,17 @@ fn send_type_infos(command: &FromAppliance, path: &std::path::Path) -> Result<()
     ))?)
 }
 
-fn send_aliases(command: &FromAppliance, path: &std::path::Path, problems: &mut Vec<String>) -> Result<(), Failure> {
-    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let list: Vec<Value> = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+/// Aliases, as `getAllAliases` gives them. `source` is where they are from, for messages.
+pub(super) fn send_aliases(
+    command: &FromAppliance,
+    source: &str,
+    list: &[Value],
+    problems: &mut Vec<String>,
+) -> Result<(), Failure> {
     let mut count = 0;
-    for row in &list {
+    for row in list {
         let (Some(alias), Some(pv)) = (row["aliasName"].as_str(), row["srcPVName"].as_str()) else {
-            problems.push(format!("{}: {row} is no alias", path.display()));
+            problems.push(format!("{source}: {row} is no alias"));
             continue;
         };
         let (server, pv_encoded, alias_encoded) = (&command.server.url, encoded(pv), encoded(alias));

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from appliance import YEAR_START, Appliance, field, header, sample
 from archiver import ROOT, Pvark, run_program
 from waiting import wait_for
 
@@ -46,6 +50,11 @@ def csv(archiver: Pvark, pv: str) -> bytes:
     status, _, body = archiver.request("GET", f"/api/v1/pvs/{pv}/samples?format=csv&{SPAN}")
     assert status == 200, body[:300]
     return body
+
+
+def count(archiver: Pvark, pv: str) -> int:
+    answer = archiver.json(f"/api/v1/pvs/{pv}/samples?format=json&limit=100000&{SPAN}")
+    return sum(len(chunk["seconds"]) for chunk in answer["chunks"])
 
 
 def test_files_are_served_in_place_and_not_touched(beside: Callable[[Path], Pvark], tmp_path: Path) -> None:
@@ -137,3 +146,115 @@ def test_what_is_damaged_is_told_and_the_rest_imported(start_pvark: Callable[...
     assert csv(archiver, "REF:EDGES").count(b"\n") == samples - 2 + 1
     nowhere = run_program("import", "archiver-appliance", "--server", archiver.url, tmp_path / "nowhere")
     assert nowhere.returncode == 1 and "is no folder" in nowhere.stderr
+
+
+@pytest.fixture
+def appliance() -> Iterator[Appliance]:
+    served = Appliance()
+    yield served
+    served.close()
+
+
+def files_of(pv: str) -> tuple[bytes, list[bytes]]:
+    """A header and all lines of this year of a PV's long term store."""
+    head, *lines = (AA / "lts" / f"{pv.replace(':', '/')}:2026.pb").read_bytes().splitlines(keepends=True)
+    return head, lines
+
+
+@pytest.mark.parametrize("fault", [None, "drop", "torn", "error", "short", "garbage"])
+def test_a_living_appliance_is_imported_whole_and_later_what_is_new(
+    start_pvark: Callable[..., Pvark], appliance: Appliance, tmp_path: Path, fault: str | None
+) -> None:
+    pvs = ["REF:EDGES", "REF:ENUM", "REF:STRING", "REF:WFD"]
+    for pv in pvs:
+        appliance.samples[pv] = files_of(pv)
+        info = json.loads((AA / "typeinfo" / f"{pv.replace(':', '_')}.json").read_text())
+        appliance.type_infos[pv] = info[0] if isinstance(info, list) else info
+    late = appliance.samples["REF:ENUM"][1]
+    appliance.samples["REF:ENUM"] = (files_of("REF:ENUM")[0], late[:-40])
+    appliance.aliases["ALIAS:E"] = "REF:EDGES"
+    appliance.faults = [fault] * 2 if fault else []
+    archiver = start_pvark()
+    state = tmp_path / "state.jsonl"
+    command: list[str | Path] = [
+        "import",
+        "archiver-appliance",
+        "--server",
+        archiver.url,
+        "--state",
+        state,
+        appliance.url,
+    ]
+    first = run_program(*command, seconds=120)
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert not appliance.faults
+    assert "4 PVs of its configuration are in the list" in first.stdout and "1 aliases" in first.stdout
+    for pv in pvs:
+        assert count(archiver, pv) == len(appliance.samples[pv][1]), pv
+    assert csv(archiver, "ALIAS:E") == csv(archiver, "REF:EDGES")
+    # Each window with samples is asked for twice, to hear that there is no more; empty ones between are passed over.
+    asked = len(appliance.asked)
+    assert asked < 40
+    again = run_program(*command, seconds=120)
+    assert again.returncode == 0 and again.stdout.startswith("4 PVs"), again.stdout + again.stderr
+    assert "\n0 samples" in again.stdout
+    assert len(appliance.asked) - asked == 2 * len(pvs), "only the time since then is asked for"
+
+
+def test_an_appliance_that_fails_loses_nothing_of_an_import(
+    start_pvark: Callable[..., Pvark], appliance: Appliance, tmp_path: Path
+) -> None:
+    for pv in ["REF:EDGES", "REF:ENUM"]:
+        appliance.samples[pv] = files_of(pv)
+    appliance.fault_of["REF:ENUM"] = "error"
+    archiver = start_pvark()
+    command: list[str | Path] = [
+        "import",
+        "archiver-appliance",
+        "--server",
+        archiver.url,
+        "--state",
+        tmp_path / "state",
+        appliance.url,
+    ]
+    broken = run_program(*command, seconds=120)
+    assert broken.returncode == 1 and "1 PVs could not be read to their end" in broken.stderr
+    assert "REF:ENUM: the archiver does not give it" in broken.stdout
+    appliance.fault_of.clear()
+    appliance.asked.clear()
+    whole = run_program(*command, seconds=120)
+    assert whole.returncode == 0, whole.stdout + whole.stderr
+    assert count(archiver, "REF:ENUM") == len(files_of("REF:ENUM")[1])
+    other = run_program(*command[:-1], "http://127.0.0.1:9/", seconds=30)
+    assert other.returncode == 1 and "no archiver answers" in other.stderr
+
+
+def test_a_sample_beyond_8_mib_is_imported(start_pvark: Callable[..., Pvark], tmp_path: Path) -> None:
+    folder = tmp_path / "lts" / "BIG"
+    folder.mkdir(parents=True)
+    values = [bytes(range(256)) * (9 << 12), bytes(1000)]  # 9 MiB in which three of 256 bytes are escaped
+    lines = [sample((YEAR_START + second) * 10**9, field(3, value)) for second, value in enumerate(values)]
+    (folder / "WF:2026.pb").write_bytes(header("BIG:WF", kind=11) + b"".join(lines))
+    archiver = start_pvark()
+    done = run_program("import", "archiver-appliance", "--server", archiver.url, tmp_path / "lts", seconds=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 samples read back and found equal" in done.stdout
+    assert archiver.json("/api/v1/pvs/BIG:WF")["extent"]["samples"] == 2
+
+
+def test_a_folder_that_does_not_answer_does_not_hold_up_the_end(
+    beside: Callable[[Path], Pvark], tmp_path: Path
+) -> None:
+    root = tmp_path / "aa"
+    shutil.copytree(AA, root)
+    # Whoever opens it waits for ever, as for a file of a server that has died.
+    os.mkfifo(root / "lts" / "REF" / "DEAD:2026.pb")
+    archiver = beside(root)
+    archiver.archive.add("ca://REF:DEAD")
+    with socket.create_connection(("127.0.0.1", archiver.port)) as waiting:
+        waiting.sendall(b"GET /api/v1/pvs/REF:DEAD/samples?from=2026-01-01T00:00:00Z HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(1)
+        begun = time.monotonic()
+        assert archiver.terminate() == 0
+    assert time.monotonic() - begun < 20
+    assert "does not answer" in archiver.log()

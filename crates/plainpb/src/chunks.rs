@@ -1,20 +1,27 @@
-//! Chunks: a whole file or raw answer in memory as batches. An empty line ends a chunk of an answer, and the next line is a header.
+//! Chunks: a raw answer as it comes in, or a whole file in memory, as batches. An empty line ends a chunk of an answer, and the next
+//! line is a header.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use memchr::memchr;
+use std::io::{self, Read};
+
 use sample::{Batch, Timestamp};
 
 use crate::{
     fields::FieldValue,
     header::Header,
+    relay::read_on,
     rows::{Damage, Rows},
+    scan::{Found, Scan},
 };
 
 /// No batch has more rows.
 const BATCH_ROWS_MAX: usize = 8192;
 /// A batch that has reached so many bytes ends.
 const BATCH_BYTES_MAX: usize = 4 << 20;
+
+/// Fields that samples carry, each with the sample's time.
+pub type Fields = Vec<(Timestamp, Vec<FieldValue>)>;
 
 /// Samples with the header before them.
 #[derive(Clone, Debug)]
@@ -24,50 +31,98 @@ pub struct Chunk {
     /// The samples, in the order of the lines.
     pub batches: Vec<Batch>,
     /// The fields that samples carry, each with the sample's time.
-    pub fields: Vec<(Timestamp, Vec<FieldValue>)>,
+    pub fields: Fields,
 }
 
 /// All samples that `bytes` hold. Lines that are none are counted, and so is a last line without its end.
 pub fn read_chunks(bytes: &[u8]) -> (Vec<Chunk>, Damage) {
-    let (mut chunks, mut damage) = (Vec::new(), Damage::default());
-    let mut open: Option<(Chunk, Rows)> = None;
-    let (mut rest, mut is_first) = (bytes, true);
-    while !rest.is_empty() {
-        let Some((line, after)) = memchr(b'\n', rest).and_then(|end| Some((rest.get(..end)?, rest.get(end + 1..)?)))
-        else {
-            damage.torn_tails += 1;
-            break;
-        };
-        rest = after;
-        if line.is_empty() {
-            is_first = true;
-            continue;
-        }
-        if std::mem::take(&mut is_first)
-            && let Some(header) = Header::of_line(line)
-        {
-            close(open.take(), &mut chunks);
-            let rows = Rows::new(&header);
-            open = Some((Chunk { header, batches: Vec::new(), fields: Vec::new() }, rows));
-            continue;
-        }
-        let taken = open.as_mut().and_then(|(_, rows)| rows.take_line(line));
-        damage.bad_lines += u64::from(taken.is_none());
-        if let Some((chunk, rows)) = &mut open
-            && (rows.len() >= BATCH_ROWS_MAX || rows.byte_size() >= BATCH_BYTES_MAX)
-        {
-            chunk.batches.push(rows.batch());
+    let (mut chunks, mut answer) = (Vec::<Chunk>::new(), Answer::new(bytes));
+    // Bytes in memory are read without failures.
+    while let Ok(Some(heard)) = answer.hear() {
+        match heard {
+            Heard::Header(header) => chunks.push(Chunk { header: *header, batches: Vec::new(), fields: Vec::new() }),
+            Heard::Samples(batch, fields) => {
+                if let Some(chunk) = chunks.last_mut() {
+                    chunk.batches.push(batch);
+                    chunk.fields.extend(fields);
+                }
+            }
         }
     }
-    close(open, &mut chunks);
-    (chunks, damage)
+    (chunks, answer.damage)
 }
 
-fn close(open: Option<(Chunk, Rows)>, chunks: &mut Vec<Chunk>) {
-    let Some((mut chunk, mut rows)) = open else { return };
-    if !rows.is_empty() {
-        chunk.batches.push(rows.batch());
+/// What comes next of an answer.
+#[derive(Debug)]
+pub enum Heard {
+    /// A header; the samples behind it are its own.
+    Header(Box<Header>),
+    /// Samples, with the fields that they carry.
+    Samples(Batch, Fields),
+}
+
+/// A raw answer that is read as it comes in, with memory for a batch, or for the longest line.
+#[derive(Debug)]
+pub struct Answer<R> {
+    source: R,
+    scan: Scan,
+    rows: Option<Rows>,
+    /// The header whose turn comes when the samples before it have been given out.
+    header: Option<Box<Header>>,
+    is_first: bool,
+    ended: bool,
+    /// What could not be read so far.
+    pub damage: Damage,
+}
+
+impl<R: Read> Answer<R> {
+    /// What `source` gives.
+    pub fn new(source: R) -> Answer<R> {
+        let (scan, damage) = (Scan::from(0), Damage::default());
+        Answer { source, scan, rows: None, header: None, is_first: true, ended: false, damage }
     }
-    chunk.fields = rows.fields();
-    chunks.push(chunk);
+
+    /// The next header or batch; none at the end.
+    pub fn hear(&mut self) -> io::Result<Option<Heard>> {
+        while !self.ended && self.header.is_none() {
+            self.take_line()?;
+            if let Some(rows) = &mut self.rows
+                && (rows.len() >= BATCH_ROWS_MAX || rows.byte_size() >= BATCH_BYTES_MAX)
+            {
+                return Ok(Some(samples(rows)));
+            }
+        }
+        if let Some(mut rows) = self.rows.take().filter(|rows| !rows.is_empty()) {
+            return Ok(Some(samples(&mut rows)));
+        }
+        let header = self.header.take();
+        self.rows = header.as_ref().map(|header| Rows::new(header));
+        Ok(header.map(Heard::Header))
+    }
+
+    fn take_line(&mut self) -> io::Result<()> {
+        let source = &mut self.source;
+        match self.scan.next_by(|buffer, _| read_on(source, buffer))? {
+            Found::Line(_, []) => self.is_first = true,
+            Found::Line(_, line) => {
+                if std::mem::take(&mut self.is_first)
+                    && let Some(header) = Header::of_line(line)
+                {
+                    self.header = Some(Box::new(header));
+                    return Ok(());
+                }
+                let taken = self.rows.as_mut().and_then(|rows| rows.take_line(line));
+                self.damage.bad_lines += u64::from(taken.is_none());
+            }
+            Found::Overlong => self.damage.bad_lines += 1,
+            Found::Torn => self.damage.torn_tails += 1,
+            Found::End => self.ended = true,
+        }
+        Ok(())
+    }
+}
+
+fn samples(rows: &mut Rows) -> Heard {
+    let batch = rows.batch();
+    Heard::Samples(batch, rows.fields())
 }

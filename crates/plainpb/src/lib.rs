@@ -3,7 +3,9 @@
 //! ```text
 //!   line      escapes, and protobuf fields one by one: bytes of any origin
 //!   payload   the types of samples      header    whose samples a file or chunk holds
-//!   rows      lines ──► batches         chunks    a whole answer or file in memory ──► batches
+//!   rows      lines ──► batches         chunks    an answer as it comes in, or a file in memory ──► batches
+//!   alike     whether two archives mean one value
+//!   relay     a raw answer passed on as it is
 //!   tape      bytes at a place: a file, or a piece of a tar file
 //!   scan      the lines of a tape         file      one file: found by time, read lazily        tar       what a tar file holds
 //!   key       names of PVs ◄──► paths   folder    which files there are       archive   all of them as an `OldArchive`
@@ -14,6 +16,7 @@
 
 #![deny(missing_docs)]
 
+mod alike;
 mod archive;
 mod chunks;
 mod fields;
@@ -23,6 +26,7 @@ mod header;
 mod key;
 mod line;
 mod payload;
+mod relay;
 mod rows;
 mod scan;
 mod slice;
@@ -30,11 +34,13 @@ mod tape;
 mod tar;
 mod type_info;
 
+pub use alike::{Likeness, likeness};
 pub use archive::PlainPb;
-pub use chunks::{Chunk, read_chunks};
+pub use chunks::{Answer, Chunk, Fields, Heard, read_chunks};
 pub use fields::{FieldValue, loss, metadata_of};
 pub use header::Header;
 pub use payload::Payload;
+pub use relay::Relay;
 pub use rows::{Damage, Rows};
 pub use slice::{Piece, Slice};
 pub use type_info::TypeInfo;

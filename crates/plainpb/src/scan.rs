@@ -1,4 +1,4 @@
-//! A scan: the lines of a tape from an offset on, one at a time, with memory for the longest of them.
+//! A scan: the lines of a tape from an offset on, or of anything that is read, one at a time, with memory for the longest of them.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::tape::Tape;
 /// So much is read at a time.
 const READ_BYTES: usize = 256 << 10;
 /// A line of the largest value of which each byte is escaped. What is longer is no line, and passed over.
-const LINE_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX;
+pub(crate) const LINE_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX;
 
 #[derive(Debug)]
 pub(crate) struct Scan {
@@ -49,6 +49,14 @@ impl Scan {
 
     /// The next line.
     pub(crate) fn next<'a>(&'a mut self, tape: &Tape) -> io::Result<Found<'a>> {
+        self.next_by(|buffer, offset| tape.read_at(buffer, offset))
+    }
+
+    /// The next line of what is read by `read`, which is told where it is.
+    pub(crate) fn next_by<'a>(
+        &'a mut self,
+        mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+    ) -> io::Result<Found<'a>> {
         let mut searched = 0;
         loop {
             let waiting = &self.buffer[self.next..self.filled];
@@ -65,7 +73,7 @@ impl Scan {
             if searched > LINE_BYTES_MAX {
                 (self.overlong, self.next, searched) = (true, self.filled, 0);
             }
-            if self.fill(tape)? == 0 {
+            if self.fill(&mut read)? == 0 {
                 let torn = self.overlong || self.next < self.filled;
                 (self.overlong, self.next) = (false, self.filled);
                 return Ok(if torn { Found::Torn } else { Found::End });
@@ -74,7 +82,7 @@ impl Scan {
     }
 
     /// Reads on behind what waits, which moves to the front.
-    fn fill(&mut self, tape: &Tape) -> io::Result<usize> {
+    fn fill(&mut self, read: &mut impl FnMut(&mut [u8], u64) -> io::Result<usize>) -> io::Result<usize> {
         self.buffer.copy_within(self.next..self.filled, 0);
         (self.filled, self.next) = (self.filled - self.next, 0);
         // A long line doubles the room, so that it is moved a few times only.
@@ -82,7 +90,7 @@ impl Scan {
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
         }
-        let read = tape.read_at(&mut self.buffer[self.filled..], self.offset)?;
+        let read = read(&mut self.buffer[self.filled..], self.offset)?;
         self.filled += read;
         self.offset += read as u64;
         Ok(read)

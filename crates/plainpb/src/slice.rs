@@ -7,7 +7,7 @@ use std::io;
 use memchr::memrchr;
 use sample::{OldError, PvName, TimeRange};
 
-use crate::{PlainPb, file::PbFile};
+use crate::{PlainPb, file::PbFile, scan::LINE_BYTES_MAX};
 
 /// The lines of a file between two times.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub enum Piece {
     Lines(Vec<u8>),
     /// A last line without its end: so many bytes, which nobody can read.
     Torn(u64),
-    /// A line that is longer than what was asked for.
+    /// A line that is longer than any sample can be.
     TooLong(u64),
 }
 
@@ -35,7 +35,7 @@ impl Slice {
         Slice { file, path, next: range.start, end: range.end }
     }
 
-    /// The next piece of about so many bytes at most; none at the end.
+    /// The next piece of about so many bytes at most, or one longer line; none at the end.
     pub fn next(&mut self, bytes_max: usize) -> io::Result<Option<Piece>> {
         if self.next >= self.end {
             return Ok(None);
@@ -51,7 +51,7 @@ impl Slice {
             return Ok(None);
         }
         let Some(last) = memrchr(b'\n', &piece[head..]) else {
-            return Ok(Some(self.without_end(read as u64, bytes_max)?));
+            return Ok(Some(self.one_line(piece, head, read < bytes_max)?));
         };
         piece.truncate(head + last + 1);
         piece.push(b'\n');
@@ -59,15 +59,23 @@ impl Slice {
         Ok(Some(Piece::Lines(piece)))
     }
 
-    /// Passes over a line whose end has not been read.
-    fn without_end(&mut self, read: u64, bytes_max: usize) -> io::Result<Piece> {
-        if (read as usize) < bytes_max {
-            self.next = self.end;
-            return Ok(Piece::Torn(read));
-        }
+    /// A line that is longer than was asked for, if a sample can be so long; one without an end is told.
+    fn one_line(&mut self, mut piece: Vec<u8>, head: usize, is_last: bool) -> io::Result<Piece> {
         let begun = self.next;
-        self.next = self.file.line_end(self.next)?.unwrap_or(self.end);
-        Ok(Piece::TooLong(self.next - begun))
+        let end = if is_last { None } else { self.file.line_end(begun)? };
+        self.next = end.unwrap_or(self.end);
+        let bytes = self.next - begun;
+        match usize::try_from(bytes) {
+            _ if end.is_none() => Ok(Piece::Torn(bytes)),
+            Ok(size) if size <= LINE_BYTES_MAX => {
+                piece.resize(head + size, 0);
+                let read = self.file.read_at(&mut piece[head..], begun)?;
+                piece.truncate(head + read);
+                piece.push(b'\n');
+                Ok(Piece::Lines(piece))
+            }
+            _ => Ok(Piece::TooLong(bytes)),
+        }
     }
 }
 

@@ -11,7 +11,9 @@ use axum::{
     routing::{MethodFilter, on},
 };
 use futures_util::StreamExt;
+use sample::VALUE_BYTES_MAX;
 use tokio::{
+    sync::{Semaphore, SemaphorePermit},
     task::spawn_blocking,
     time::{Instant, timeout},
 };
@@ -32,6 +34,11 @@ use crate::{
 
 /// How long a request's body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Where a body may be one sample of the largest size.
+const LARGE_BODIES: &str = "/api/v1/import";
+/// Such a sample with every byte escaped, and a header before it.
+const LARGE_BODY_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX + (1 << 20);
 
 /// The router over all routes.
 #[derive(Clone)]
@@ -131,7 +138,8 @@ async fn run(
 async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
     allowed(&parts, route.right)?;
-    let body = read_body(body, &parts.headers, app.config.body_bytes_max).await?;
+    let (bytes_max, _one_at_a_time) = body_max(&app, route, &parts.headers).await;
+    let body = read_body(body, &parts.headers, bytes_max).await?;
     let waiting = Arc::new(());
     let call = call(app, path, parts, body, &waiting);
     parameters::check(route, &call.query)?;
@@ -147,14 +155,29 @@ fn call(app: Arc<App>, path: Vec<(String, String)>, parts: Parts, body: Bytes, w
     Call { app, path, url_path, query, headers: parts.headers, peer, body, waiting: Arc::downgrade(waiting) }
 }
 
+/// How long a body may be. An import may bring a sample as large as the store takes, with every byte of it escaped, but only one such
+/// body is in memory at a time; who announces no length is held to the usual.
+async fn body_max(app: &App, route: &Route, headers: &HeaderMap) -> (usize, Option<SemaphorePermit<'static>>) {
+    static LARGE: Semaphore = Semaphore::const_new(1);
+    let usual = app.config.body_bytes_max;
+    if route.path != LARGE_BODIES || announced(headers).is_none_or(|length| length <= usual as u64) {
+        return (usual, None);
+    }
+    let permit = LARGE.acquire().await;
+    (usual.max(LARGE_BODY_BYTES_MAX), permit.ok())
+}
+
+fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
 /// The whole body, unless it is too long or too slow.
 async fn read_body(body: Body, headers: &HeaderMap, bytes_max: usize) -> Result<Bytes, Refusal> {
     let too_large = || {
         let message = format!("the body is too long, at most {bytes_max} bytes are possible");
         Refusal::new(Code::TooLarge, message)
     };
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > bytes_max as u64) {
+    if announced(headers).is_some_and(|length| length > bytes_max as u64) {
         return Err(too_large());
     }
     let mut pieces = body.into_data_stream();

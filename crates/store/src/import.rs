@@ -45,6 +45,13 @@ pub struct ImportedPart {
     pub metadata: u64,
 }
 
+/// Whether a part is known when it has been entered, or when all of it has been found again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    None,
+    Waits,
+}
+
 /// Something that takes samples of the past, part by part. Dropped before the end of a part it leaves nothing of it.
 #[derive(Debug)]
 pub struct Import {
@@ -124,6 +131,22 @@ impl Import {
 
     /// Enters what was appended since the last part: all of it is there and durable when this returns, or nothing.
     pub fn finish_part(&mut self, part: &str) -> Result<ImportedPart, Error> {
+        self.enter(part, Proof::None)
+    }
+
+    /// As `finish_part`, but the part is not known by its name until `verified` is called. If it comes again before, it is entered
+    /// again: what is there already is a repeat.
+    pub fn finish_part_unverified(&mut self, part: &str) -> Result<ImportedPart, Error> {
+        self.enter(part, Proof::Waits)
+    }
+
+    /// All of a part that was finished unverified has been found: it is known from now on.
+    pub fn verified(&self, part: &str) -> Result<(), Error> {
+        self.engine.refuse_if_closed()?;
+        self.engine.catalog.verified((&self.name, part))
+    }
+
+    fn enter(&mut self, part: &str, proof: Proof) -> Result<ImportedPart, Error> {
         if let Some(known) = self.part(part)? {
             self.abandon();
             return Ok(known);
@@ -142,7 +165,7 @@ impl Import {
             metadata: facts.metadata.len() as u64,
         };
         let record = self.line(part, imported);
-        match engine.catalog.commit_import((&self.name, part), imported, &self.written, &facts, &record) {
+        match engine.catalog.commit_import((&self.name, part), proof, imported, &self.written, &facts, &record) {
             Ok(None) => {}
             Ok(Some(known)) => {
                 self.abandon();

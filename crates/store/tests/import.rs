@@ -115,6 +115,31 @@ fn what_is_there_already_is_given_once_and_what_is_abandoned_not_at_all() {
 /// The power goes at every change of the disk while a part is entered: it is there as a whole or not at all, and what is left of
 /// it can be imported again.
 #[test]
+fn a_part_that_was_not_found_whole_may_come_again_and_has_its_samples_once() {
+    let disk = Arc::new(SimDisk::default());
+    let store = open(&disk);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    let (some, all) = (samples(0, 50), samples(0, 70));
+    let mut import = store.writer().import("old archive", &by(7));
+    import.append(&[record(pv, &some)]).unwrap();
+    import.finish_part_unverified("1").unwrap();
+    assert_eq!(read(&store, pv, TimeRange::ALL), some);
+    store.close(at(START + 400 * WEEK)).unwrap();
+    let store = open(&disk);
+    let mut import = store.writer().import("old archive", &by(7));
+    assert_eq!(import.part("1").unwrap(), None, "nobody has found it whole");
+    import.append(&[record(pv, &some)]).unwrap();
+    let again = import.finish_part_unverified("1").unwrap();
+    assert_eq!(read(&store, pv, TimeRange::ALL), some);
+    import.verified("1").unwrap();
+    assert_eq!(import.part("1").unwrap(), Some(again));
+    import.append(&[record(pv, &all)]).unwrap();
+    assert_eq!(import.finish_part_unverified("1").unwrap(), again, "it is known");
+    assert_eq!(read(&store, pv, TimeRange::ALL), some);
+    assert_eq!(import.part("1").unwrap(), Some(again), "and stays so");
+}
+
+#[test]
 fn a_power_cut_leaves_a_part_whole_or_nothing_of_it() {
     let mut whole = 0;
     for cut in 0.. {

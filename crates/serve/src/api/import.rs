@@ -19,7 +19,8 @@ pub(crate) fn import(call: &Call) -> Answer {
         let given = call.query.get(name).filter(|text| !text.is_empty());
         given.ok_or_else(|| Refusal::new(Code::BadRequest, format!("{name}= is missing")))
     };
-    let (name, part) = (needed("import")?, needed("part")?);
+    // The same name means another part for another PV.
+    let (name, part) = (needed("import")?, &format!("{} of PV {}", needed("part")?, entry.id.0));
     let value_type = call.word("type", &TYPES, Code::BadRequest)?;
     let first_line = call.number("line")?.unwrap_or(1usize);
     let by = call.by();

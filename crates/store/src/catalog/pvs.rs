@@ -12,6 +12,7 @@ use crate::{
     AuditRecord, Error, ImportedPart,
     catalog::cause_number,
     head::Facts,
+    import::Proof,
     manifest::Manifest,
     registry::{Change, Registry, Rows},
 };
@@ -24,6 +25,8 @@ pub(super) const DELETIONS: TableDefinition<u64, &[u8]> = TableDefinition::new("
 pub(super) const IMPORTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imports");
 /// (Import, part) → (gaps, changes of metadata), of those that had any. Not there in archives that were made before it.
 const IMPORTED_FACTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imported_facts");
+/// (Import, part) of those that were entered and not found whole yet. Not there in archives that were made before it.
+const IMPORTED_UNVERIFIED: TableDefinition<(&str, &str), ()> = TableDefinition::new("imported_unverified");
 /// Name of a group → its switches. Not there in archives that were made before it.
 const GROUPS: TableDefinition<&str, &[u8]> = TableDefinition::new("groups");
 /// Number → what was done
@@ -115,9 +118,14 @@ impl Catalog {
         self.read(|tables| Ok(tables.meta("next_deletion")?.unwrap_or(1)))
     }
 
-    /// What a part of an import brought; none if it was not entered.
+    /// What a part of an import brought; none if it was not entered, or not found whole.
     pub(crate) fn imported(&self, import: &str, part: &str) -> Result<Option<ImportedPart>, Error> {
         self.read(|tables| {
+            match tables.0.open_table(IMPORTED_UNVERIFIED) {
+                Ok(unverified) if unverified.get((import, part))?.is_some() => return Ok(None),
+                Ok(_) | Err(redb::TableError::TableDoesNotExist(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
             let row = tables.0.open_table(IMPORTS)?.get((import, part))?.map(|row| row.value());
             let facts = match tables.0.open_table(IMPORTED_FACTS) {
                 Ok(facts) => facts.get((import, part))?.map(|row| row.value()),
@@ -129,10 +137,11 @@ impl Catalog {
     }
 
     /// The end of a part of an import: its segments and facts are there, and it is known by its name. If it is known already
-    /// nothing is done, and what it brought then is given.
+    /// nothing is done, and what it brought then is given. One that is still to be verified is not known yet.
     pub(crate) fn commit_import(
         &self,
         name: (&str, &str),
+        proof: Proof,
         imported: ImportedPart,
         segments: &[Manifest],
         facts: &Facts,
@@ -141,9 +150,14 @@ impl Catalog {
         self.write(|transaction| {
             let mut imports = transaction.open_table(IMPORTS)?;
             let mut with_facts = transaction.open_table(IMPORTED_FACTS)?;
+            let mut unverified = transaction.open_table(IMPORTED_UNVERIFIED)?;
+            let was_unverified = unverified.remove(name)?.is_some();
             let known = imports.get(name)?.map(|row| row.value());
-            if let Some(known) = known {
+            if let Some(known) = known.filter(|_| !was_unverified) {
                 return Ok(Some(imported_part(known, with_facts.get(name)?.map(|row| row.value()))));
+            }
+            if proof == Proof::Waits {
+                unverified.insert(name, ())?;
             }
             imports.insert(name, (imported.samples, imported.bytes))?;
             if (imported.gaps, imported.metadata) != (0, 0) {
@@ -157,6 +171,14 @@ impl Catalog {
             meta.insert("next_segment", next.max(own))?;
             put_audit(transaction, std::slice::from_ref(record))?;
             Ok(None)
+        })
+    }
+
+    /// All that a part brought was found.
+    pub(crate) fn verified(&self, name: (&str, &str)) -> Result<(), Error> {
+        self.write(|transaction| {
+            transaction.open_table(IMPORTED_UNVERIFIED)?.remove(name)?;
+            Ok(())
         })
     }
 

@@ -1,0 +1,138 @@
+//! The journal: a line of JSON for the comparison and one for each PV that is done, written as they come. A comparison that broke off is
+//! begun again with the same words and goes on behind them; a report is made from it.
+
+use std::{
+    collections::HashSet,
+    fs::{File, OpenOptions},
+    io::{self, BufRead, BufReader, Read, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::Failure;
+
+pub(crate) struct Journal {
+    pub(crate) path: PathBuf,
+    file: File,
+    /// It is only for this run.
+    is_scratch: bool,
+}
+
+/// What a journal of an earlier run says.
+pub(crate) struct Earlier {
+    /// Its first line.
+    pub(crate) head: Value,
+    /// The PVs that need not be compared again.
+    pub(crate) done: HashSet<String>,
+}
+
+impl Journal {
+    /// Opens a journal, or begins one: in a file of its own if none is named.
+    pub(crate) fn open(path: Option<&Path>) -> Result<(Journal, Option<Earlier>), Failure> {
+        let is_scratch = path.is_none();
+        let path = path.map_or_else(
+            || std::env::temp_dir().join(format!("pvark-compare-{}.jsonl", std::process::id())),
+            Path::to_owned,
+        );
+        let file = OpenOptions::new().read(true).append(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        if is_scratch {
+            file.set_len(0)?;
+        }
+        let (mut journal, mut whole) = (Journal { path, file, is_scratch }, 0);
+        let (mut head, mut done) = (None, HashSet::new());
+        journal.file.rewind()?;
+        let mut lines = BufReader::new(&journal.file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let size = lines.read_until(b'\n', &mut line)?;
+            // A last line without its end was being written when the run broke off.
+            let Some(value) = serde_json::from_slice::<Value>(&line).ok().filter(|_| line.ends_with(b"\n")) else {
+                break;
+            };
+            whole += size as u64;
+            if let Some(pv) = value["pv"].as_str().filter(|_| value["status"] != "failed") {
+                done.insert(pv.to_owned());
+            }
+            head.get_or_insert(value);
+        }
+        drop(lines);
+        let is_other = head.as_ref().is_some_and(|head| head["compare"].is_null());
+        if is_other || (head.is_none() && journal.file.metadata()?.len() > 0) {
+            return Err(format!("{} is no journal of a comparison; name another file", journal.path.display()).into());
+        }
+        journal.file.set_len(whole)?;
+        Ok((journal, head.map(|head| Earlier { head: head["compare"].clone(), done })))
+    }
+
+    pub(crate) fn write(&mut self, line: &Value) -> io::Result<()> {
+        self.file.write_all(format!("{line}\n").as_bytes())
+    }
+
+    /// Shows what it says of each PV; of several lines about one PV only the last.
+    pub(crate) fn each(&self, see: &mut dyn FnMut(Value) -> Result<(), Failure>) -> Result<(), Failure> {
+        let mut last = std::collections::HashMap::new();
+        let pv_of = |value: &Value| value["pv"].as_str().map(str::to_owned);
+        let lines = || -> io::Result<_> {
+            let file = BufReader::new(File::open(&self.path)?.take(u64::MAX));
+            Ok(file.lines().map(|line| Ok(serde_json::from_str::<Value>(&line?)?)))
+        };
+        for (number, value) in lines()?.enumerate() {
+            let value: io::Result<Value> = value;
+            pv_of(&value?).map(|pv| last.insert(pv, number));
+        }
+        for (number, value) in lines()?.enumerate() {
+            let value: io::Result<Value> = value;
+            let value = value?;
+            if pv_of(&value).is_some_and(|pv| last.get(&pv) == Some(&number)) {
+                see(value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if self.is_scratch {
+            _ = std::fs::remove_file(&self.path); // it says nothing that was not printed
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_journal_goes_on_behind_its_last_whole_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let (mut journal, earlier) = Journal::open(Some(&path)).unwrap();
+        assert!(earlier.is_none());
+        journal.write(&json!({ "compare": { "with": "x" } })).unwrap();
+        for (pv, status) in [("A", "equal"), ("B", "failed"), ("C", "differs")] {
+            journal.write(&json!({ "pv": pv, "status": status })).unwrap();
+        }
+        journal.file.write_all(b"{\"pv\":\"D\",\"sta").unwrap();
+        let (mut journal, earlier) = Journal::open(Some(&path)).unwrap();
+        let Earlier { head, mut done } = earlier.unwrap();
+        assert_eq!(head["with"], "x");
+        assert!(done.remove("A") && done.remove("C") && done.is_empty());
+        journal.write(&json!({ "pv": "B", "status": "equal" })).unwrap();
+        let mut seen = Vec::new();
+        let mut see = |line: Value| {
+            seen.push(format!("{}{}", line["pv"], line["status"]));
+            Ok(())
+        };
+        journal.each(&mut see).unwrap();
+        assert_eq!(seen, ["\"A\"\"equal\"", "\"C\"\"differs\"", "\"B\"\"equal\""]);
+        std::fs::write(&path, "something else\n").unwrap();
+        assert!(Journal::open(Some(&path)).is_err_and(|error| error.to_string().contains("is no journal")));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "something else\n");
+    }
+}
