@@ -66,11 +66,15 @@ def test_the_tests_that_pyarchappl_brings_pass_against_pvark(tmp_path: Path) -> 
         server.start()
         server.archive.add(*(f"ca://{pv}" for pv in ARCHIVED))
         wait_for("samples", lambda: all(len(server.archive.get(pv)) > 0 for pv in ARCHIVED))
-        tests = [str(Path(archappl.__file__).parent / "tests" / "test_mgmt_client.py"), "-p", "no:cacheprovider"]
+        package = Path(archappl.__file__).parent
+        # Management is there in one of the two settings that it brings, which is not the one that it takes by itself.
+        settings = tmp_path / "pyarchappl.ini"
+        brought = (package / "config" / "default.ini").read_text()
+        settings.write_text(brought.replace("use = default.server", "use = local"))
+        environment = {**clean_environment(), "PYARCHAPPL_CONFIG_FILE": str(settings)}
+        tests = [str(package / "tests" / "test_mgmt_client.py"), "-p", "no:cacheprovider"]
         command = [sys.executable, "-m", "pytest", *tests]
-        ended = subprocess.run(
-            command, cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, timeout=120
-        )
+        ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
         assert ended.returncode == 0, ended.stdout
         assert "5 passed" in ended.stdout
     finally:
