@@ -2,6 +2,7 @@
 
 use std::{cell::OnceCell, time::Duration};
 
+use plainpb::Payload;
 use sample::{Gap, GapCause, TimeRange, Timestamp};
 use serde_json::Value;
 
@@ -99,8 +100,8 @@ impl<'a> Reasons<'a> {
             }
             _ => {}
         }
-        let their_type = info["DBRType"].as_str().and_then(value_type);
-        if their_type.is_some_and(|theirs| theirs != hole.value_type.to_string()) {
+        let their_type = info["DBRType"].as_str().and_then(Payload::from_name).map(Payload::value_type);
+        if their_type.is_some_and(|theirs| theirs != hole.value_type) {
             return told("type_changed");
         }
         told("unknown")
@@ -162,25 +163,6 @@ impl<'a> Reasons<'a> {
     }
 }
 
-/// `f64[]` for `DBR_WAVEFORM_DOUBLE`.
-fn value_type(dbr: &str) -> Option<String> {
-    let (shape, element) = match dbr.strip_prefix("DBR_SCALAR_") {
-        Some(element) => ("", element),
-        None => ("[]", dbr.strip_prefix("DBR_WAVEFORM_")?),
-    };
-    let element = match element {
-        "STRING" => "string",
-        "SHORT" => "i16",
-        "FLOAT" => "f32",
-        "ENUM" => "enum",
-        "BYTE" => "i8",
-        "INT" => "i32",
-        "DOUBLE" => "f64",
-        _ => return None,
-    };
-    Some(format!("{element}{shape}"))
-}
-
 /// A reason in words.
 pub(crate) fn text(why: &str) -> &str {
     match why {
@@ -203,17 +185,5 @@ pub(crate) fn text(why: &str) -> &str {
         "status" => "the statuses differ",
         "unknown" => "no reason is known",
         other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn types_of_the_appliance_have_names_here() {
-        assert_eq!(value_type("DBR_SCALAR_DOUBLE").as_deref(), Some("f64"));
-        assert_eq!(value_type("DBR_WAVEFORM_STRING").as_deref(), Some("string[]"));
-        assert_eq!(value_type("DBR_V4_GENERIC_BYTES"), None);
     }
 }

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -146,6 +147,26 @@ def test_what_is_damaged_is_told_and_the_rest_imported(start_pvark: Callable[...
     assert csv(archiver, "REF:EDGES").count(b"\n") == samples - 2 + 1
     nowhere = run_program("import", "archiver-appliance", "--server", archiver.url, tmp_path / "nowhere")
     assert nowhere.returncode == 1 and "is no folder" in nowhere.stderr
+
+
+@pytest.mark.parametrize("layout", ["{key}.zip", "{key}:_pb.zip"])
+def test_zip_files_are_imported_as_what_is_in_them(
+    start_pvark: Callable[..., Pvark], tmp_path: Path, layout: str
+) -> None:
+    packed = tmp_path / "lts"
+    for pv in PVS:
+        key = pv.replace(":", "/")
+        path = packed / layout.format(key=key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in sorted((AA / "lts" / "REF").glob(f"{pv[4:]}:*.pb")):
+                archive.write(file, file.name if layout == "{key}.zip" else f"REF/{file.name}")
+    plain, unpacked = start_pvark(), start_pvark()
+    for archiver, folder in [(plain, AA / "lts"), (unpacked, packed)]:
+        done = run_program("import", "archiver-appliance", "--server", archiver.url, folder, seconds=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+    for pv in PVS:
+        assert csv(unpacked, pv) == csv(plain, pv), pv
 
 
 @pytest.fixture

@@ -30,6 +30,8 @@ const BEHIND_MAX: usize = 8;
 pub(crate) struct PbFile {
     tape: Tape,
     pub(crate) header: Header,
+    /// The first line, with its end.
+    header_line: Vec<u8>,
     /// Where the samples begin.
     begins: u64,
 }
@@ -40,12 +42,15 @@ impl PbFile {
         let tape = Tape::open(place)?;
         let mut scan = Scan::from(0);
         let Found::Line(_, line) = scan.next(&tape)? else { return Ok(None) };
-        let begins = line.len() as u64 + 1;
-        Ok(Header::of_line(line).map(|header| PbFile { header, begins, tape }))
+        let (header, header_line) = (Header::of_line(line), [line, b"\n"].concat());
+        Ok(header.map(|header| PbFile { header, begins: header_line.len() as u64, header_line, tape }))
     }
 
     /// Where to begin to read for samples from `time` on: a line at or before the first of them.
     fn place_of(&self, time: Timestamp) -> io::Result<u64> {
+        if self.tape.is_packed() {
+            return Ok(self.begins); // to look elsewhere is to unpack all before it
+        }
         let (mut low, mut high) = (self.begins, self.tape.len());
         while high - low > HALVED_BYTES_MIN {
             let middle = low + (high - low) / 2;
@@ -166,10 +171,8 @@ impl PbFile {
     }
 
     /// The first line, with its end.
-    pub(crate) fn header_line(&self) -> io::Result<Vec<u8>> {
-        let mut line = vec![0; usize::try_from(self.begins).unwrap_or(0)];
-        self.tape.read_at(&mut line, 0)?;
-        Ok(line)
+    pub(crate) fn header_line(&self) -> &[u8] {
+        &self.header_line
     }
 
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {

@@ -13,8 +13,8 @@ use sample::{PvName, TimeRange};
 
 use crate::{
     key::{TERMINATOR, key_of, partition_of},
-    tape::{Place, Tape},
-    tar,
+    tape::{Content, Place, Tape},
+    tar, zip,
 };
 
 /// A file of a PV, and the time that its name stands for.
@@ -24,6 +24,8 @@ pub(crate) struct Part {
     pub(crate) range: TimeRange,
 }
 
+/// How the names of files end that hold all of a PV; the longer ending first, which the shorter one is the end of.
+const PACKED: [&str; 3] = [".tar", ":_pb.zip", ".zip"];
 /// So many lists of folders are kept.
 const LISTS_MAX: usize = 10_000;
 /// Two changes may bear one time, so that the second cannot be seen by it.
@@ -66,9 +68,10 @@ impl Folder {
         let begin = names.partition_point(|name| name.as_str() < prefix.as_str());
         let own = names[begin..].iter().take_while(|name| name.starts_with(&prefix));
         let mut parts: Vec<Part> = own.filter_map(|name| part(name, stem, || Place::of(&folder.join(name)))).collect();
-        let tar = format!("{stem}.tar");
-        if names.binary_search(&tar).is_ok() {
-            parts.extend(members(&folder.join(&tar), stem)?);
+        for name in PACKED.map(|ending| format!("{stem}{ending}")) {
+            if names.binary_search(&name).is_ok() {
+                parts.extend(members(&folder.join(&name), stem)?);
+            }
         }
         parts.sort_by_key(|part| (part.range.t0, part.range.t1));
         Ok(parts)
@@ -91,7 +94,7 @@ impl Folder {
         let mut names = Vec::new();
         for entry in fs::read_dir(folder)? {
             let name = entry?.file_name();
-            names.extend(name.into_string().ok().filter(|name| name.ends_with(".pb") || name.ends_with(".tar")));
+            names.extend(name.into_string().ok().filter(|name| partition_of(name).is_some() || packed(name).is_some()));
         }
         names.sort_unstable();
         let names: Arc<[String]> = names.into();
@@ -117,14 +120,14 @@ impl Folder {
                     }
                     continue;
                 }
-                let found = match name.strip_suffix(".tar") {
+                let found = match packed(&name) {
                     Some(stem) => members(&entry.path(), stem).unwrap_or_default(),
                     None => partition_of(&name)
                         .map(|(_, range)| Part { place: Place::of(&entry.path()), range })
                         .into_iter()
                         .collect(),
                 };
-                let stem = name.strip_suffix(".tar").or(name.rsplit_once(TERMINATOR).map(|(stem, _)| stem));
+                let stem = packed(&name).or(name.rsplit_once(TERMINATOR).map(|(stem, _)| stem));
                 if !found.is_empty() {
                     by_key.entry(stem.unwrap_or(&name).to_owned()).or_default().extend(found);
                 }
@@ -146,8 +149,22 @@ fn part(name: &str, stem: &str, place: impl FnOnce() -> Place) -> Option<Part> {
     (own == stem).then(|| Part { place: place(), range })
 }
 
+/// The stem of a file that holds others.
+fn packed(name: &str) -> Option<&str> {
+    PACKED.into_iter().find_map(|ending| name.strip_suffix(ending))
+}
+
 fn members(path: &Path, stem: &str) -> io::Result<Vec<Part>> {
-    let members = tar::members(&Tape::open(&Place::of(path))?)?;
-    let place = |member: &tar::Member| Place { path: path.to_owned(), piece: Some((member.start, member.len)) };
-    Ok(members.iter().filter_map(|member| part(&member.name, stem, || place(member))).collect())
+    let tape = Tape::open(&Place::of(path))?;
+    let found: Vec<(String, Content)> = match path.extension().is_some_and(|extension| extension == "zip") {
+        true => zip::members(&tape)?.into_iter().map(|member| (member.name, member.content)).collect(),
+        false => {
+            let members = tar::members(&tape)?.into_iter();
+            members.map(|member| (member.name, Content::Piece(member.start, member.len))).collect()
+        }
+    };
+    let place = |content| Place { path: path.to_owned(), content };
+    // Parquet files within are not read: they must be whole to be found one's way in.
+    let own = found.iter().filter(|(name, _)| name.ends_with(".pb"));
+    Ok(own.filter_map(|(name, content)| part(name, stem, || place(*content))).collect())
 }

@@ -3,6 +3,8 @@
 //! ```text
 //!   SR:PS-1:I    ──► SR/PS/1/I     the key: `:` and `-` part folders
 //!   file         :=  key ":" partition ".pb"         SR/PS/1/I:2026_11_20.pb
+//!   Parquet      :=  key ":" partition ".parquet"
+//!   zip file     :=  key ".zip" or key ":_pb.zip"    the same, with `.pb` files in it
 //!   tar file     :=  key ".tar", which holds files   SR/PS/1/I.tar ► I:2026_11_20.pb
 //!   partition    :=  year _month _day _hour _minute, the last ones left out where partitions are longer; UTC
 //! ```
@@ -25,7 +27,8 @@ pub(crate) fn key_of(pv: &PvName) -> Option<String> {
 
 /// The time that a file's name stands for: `X:2026_11_20.pb` a day. None for all other files.
 pub(crate) fn partition_of(file_name: &str) -> Option<(&str, TimeRange)> {
-    let (stem, partition) = file_name.strip_suffix(".pb")?.rsplit_once(TERMINATOR)?;
+    let whole = file_name.strip_suffix(".pb").or_else(|| file_name.strip_suffix(".parquet"))?;
+    let (stem, partition) = whole.rsplit_once(TERMINATOR)?;
     let mut numbers = [0, 1, 1, 0, 0];
     let mut count = 0;
     for (slot, (digits, width)) in numbers.iter_mut().zip(partition.split('_').zip([4, 2, 2, 2, 2])) {
@@ -90,6 +93,7 @@ mod tests {
         };
         for (name, expected) in [
             ("I:2026.pb", "I 2026-01-01T00:00:00 2027-01-01T00:00:00"),
+            ("I:2026.parquet", "I 2026-01-01T00:00:00 2027-01-01T00:00:00"),
             ("I:2024_02.pb", "I 2024-02-01T00:00:00 2024-03-01T00:00:00"),
             ("I:2026_12.pb", "I 2026-12-01T00:00:00 2027-01-01T00:00:00"),
             ("I:2026_11_20.pb", "I 2026-11-20T00:00:00 2026-11-21T00:00:00"),

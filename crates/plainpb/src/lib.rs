@@ -6,8 +6,9 @@
 //!   rows      lines ──► batches         chunks    an answer as it comes in, or a file in memory ──► batches
 //!   alike     whether two archives mean one value
 //!   relay     a raw answer passed on as it is
-//!   tape      bytes at a place: a file, or a piece of a tar file
-//!   scan      the lines of a tape         file      one file: found by time, read lazily        tar       what a tar file holds
+//!   tape      bytes at a place: a file, or a piece of a tar or zip file    packed   what must be unpacked from its beginning
+//!   parquet_file  Parquet files as lines
+//!   scan      the lines of a tape         file      one file: found by time, read lazily        tar, zip  what such a file holds
 //!   key       names of PVs ◄──► paths   folder    which files there are       archive   all of them as an `OldArchive`
 //!   type_info what the Appliance's configuration says of a PV
 //! ```
@@ -22,9 +23,13 @@ mod chunks;
 mod fields;
 mod file;
 mod folder;
+#[doc(hidden)]
+pub mod fuzz;
 mod header;
 mod key;
 mod line;
+mod packed;
+mod parquet_file;
 mod payload;
 mod relay;
 mod rows;
@@ -33,12 +38,14 @@ mod slice;
 mod tape;
 mod tar;
 mod type_info;
+mod zip;
 
 pub use alike::{Likeness, likeness};
 pub use archive::PlainPb;
 pub use chunks::{Answer, Chunk, Fields, Heard, read_chunks};
 pub use fields::{FieldValue, loss, metadata_of};
 pub use header::Header;
+pub use line::put_line;
 pub use payload::Payload;
 pub use relay::Relay;
 pub use rows::{Damage, Rows};

@@ -110,6 +110,19 @@ pub(crate) fn unescape<'a>(line: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<&
     }
 }
 
+/// Appends a message as a line.
+pub fn put_line(out: &mut Vec<u8>, message: &[u8]) {
+    for byte in message {
+        match byte {
+            0x1b => out.extend_from_slice(&[0x1b, 1]),
+            b'\n' => out.extend_from_slice(&[0x1b, 2]),
+            b'\r' => out.extend_from_slice(&[0x1b, 3]),
+            byte => out.push(*byte),
+        }
+    }
+    out.push(b'\n');
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

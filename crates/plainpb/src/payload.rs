@@ -49,6 +49,29 @@ impl Payload {
         Payload::ALL.into_iter().find(|payload| *payload as i32 == number)
     }
 
+    /// The type that the Appliance's configuration calls so: `DBR_SCALAR_DOUBLE`.
+    pub fn from_name(name: &str) -> Option<Payload> {
+        const NAMES: [&str; 15] = [
+            "SCALAR_STRING",
+            "SCALAR_SHORT",
+            "SCALAR_FLOAT",
+            "SCALAR_ENUM",
+            "SCALAR_BYTE",
+            "SCALAR_INT",
+            "SCALAR_DOUBLE",
+            "WAVEFORM_STRING",
+            "WAVEFORM_SHORT",
+            "WAVEFORM_FLOAT",
+            "WAVEFORM_ENUM",
+            "WAVEFORM_BYTE",
+            "WAVEFORM_INT",
+            "WAVEFORM_DOUBLE",
+            "V4_GENERIC_BYTES",
+        ];
+        let place = NAMES.iter().position(|own| name.strip_prefix("DBR_") == Some(*own))?;
+        Payload::ALL.get(place).copied()
+    }
+
     /// What its values are here. Bytes are signed, as Java has them; a structure is kept as such.
     pub fn value_type(self) -> ValueType {
         let element = self.element();

@@ -41,7 +41,7 @@ impl Slice {
             return Ok(None);
         }
         let left = usize::try_from(self.end - self.next).unwrap_or(usize::MAX);
-        let mut piece = self.file.header_line()?;
+        let mut piece = self.file.header_line().to_vec();
         let head = piece.len();
         piece.resize(head + left.min(bytes_max), 0);
         let read = self.file.read_at(&mut piece[head..], self.next)?;

@@ -1,32 +1,53 @@
-//! Bytes at a place: a file, or the piece of a tar file that is one. Read where they are wanted, never as a whole.
+//! Bytes at a place: a file, or the piece of a tar or zip file that is one. Read where they are wanted, never as a whole.
 
 use std::{
     fs::File,
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex},
 };
 
-/// A file, or a piece of one.
+use crate::{
+    packed::{Inflating, Packed, PieceReader},
+    parquet_file::ParquetLines,
+};
+
+/// The lines of a file, or of a piece of one.
 #[derive(Debug)]
-pub(crate) struct Tape {
-    file: File,
-    start: u64,
-    len: u64,
+pub(crate) enum Tape {
+    /// They stand there as they are.
+    Plain { file: File, start: u64, len: u64 },
+    /// They come in order, as many as there are.
+    Packed(Mutex<Packed>),
 }
 
 /// Where a file lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
-    /// The piece of a tar file, as its beginning and length.
-    pub(crate) piece: Option<(u64, u64)>,
+    pub(crate) content: Content,
+}
+
+/// How a file is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// By itself.
+    Whole,
+    /// A Parquet file by itself.
+    Parquet,
+    /// A piece of another file, as its beginning and length.
+    Piece(u64, u64),
+    /// Such a piece, deflated.
+    Deflated { start: u64, len: u64, crc: u32 },
 }
 
 impl Place {
     /// A whole file.
     pub(crate) fn of(path: &Path) -> Place {
-        Place { path: path.to_owned(), piece: None }
+        let is_parquet = path.extension().is_some_and(|extension| extension == "parquet");
+        let content = if is_parquet { Content::Parquet } else { Content::Whole };
+        Place { path: path.to_owned(), content }
     }
 }
 
@@ -35,21 +56,50 @@ impl Tape {
         let file = File::open(&place.path)?;
         // Its length is that of this moment: whoever writes to it goes on behind.
         let all = file.metadata()?.len();
-        let (start, len) = place.piece.unwrap_or((0, all));
-        Ok(Tape { file, start, len: len.min(all.saturating_sub(start)) })
+        let plain = |file, start: u64, len: u64| Tape::Plain { file, start, len: len.min(all.saturating_sub(start)) };
+        Ok(match place.content {
+            Content::Whole => plain(file, 0, all),
+            Content::Piece(start, len) => plain(file, start, len),
+            Content::Parquet => {
+                Tape::Packed(Mutex::new(Packed::new(move || Ok(Box::new(ParquetLines::open(file.try_clone()?)?)))))
+            }
+            Content::Deflated { start, len, crc } => {
+                let file = Arc::new(file);
+                Tape::Packed(Mutex::new(Packed::new(move || {
+                    let piece = PieceReader { file: file.clone(), at: start, end: start.saturating_add(len) };
+                    Ok(Box::new(Inflating::new(piece, crc)))
+                })))
+            }
+        })
     }
 
+    /// How many bytes there are; of what is packed nobody knows before.
     pub(crate) fn len(&self) -> u64 {
-        self.len
+        match self {
+            Tape::Plain { len, .. } => *len,
+            Tape::Packed(_) => u64::MAX,
+        }
+    }
+
+    /// Whether it is read from its beginning whatever is wanted of it.
+    pub(crate) fn is_packed(&self) -> bool {
+        matches!(self, Tape::Packed(_))
     }
 
     /// Reads from `offset` on until the buffer is full or the end is reached; says how much it is.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let left = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let left = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
         let wanted = buffer.len().min(left);
         let mut filled = 0;
         while filled < wanted {
-            match self.file.read_at(&mut buffer[filled..wanted], self.start + offset + filled as u64) {
+            let at = offset + filled as u64;
+            let read = match self {
+                Tape::Plain { file, start, .. } => file.read_at(&mut buffer[filled..wanted], start + at),
+                Tape::Packed(packed) => {
+                    packed.lock().expect("no holder of this lock panics").read_at(&mut buffer[filled..wanted], at)
+                }
+            };
+            match read {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -10,6 +10,7 @@
 //! `status` is always written, even 0: clients strip white space from the end of lines, and would cut a value that ends in
 //! 09, 0B, 0C or 20 if it came last.
 
+pub(crate) use plainpb::put_line;
 use prost::Message;
 
 /// A name with a text: metadata in headers, connection losses in samples.
@@ -68,16 +69,3 @@ sample_message!(VectorShort, Vec<i32>, sint32, repeated);
 sample_message!(VectorFloat, Vec<f32>, float, repeated);
 sample_message!(VectorDouble, Vec<f64>, double, repeated);
 sample_message!(VectorInt, Vec<i32>, sfixed32, repeated);
-
-/// Appends a message as a line.
-pub(crate) fn put_line(out: &mut Vec<u8>, message: &[u8]) {
-    for byte in message {
-        match byte {
-            0x1b => out.extend_from_slice(&[0x1b, 1]),
-            b'\n' => out.extend_from_slice(&[0x1b, 2]),
-            b'\r' => out.extend_from_slice(&[0x1b, 3]),
-            byte => out.push(*byte),
-        }
-    }
-    out.push(b'\n');
-}

@@ -1,0 +1,7 @@
+//! Any text as an entry of the Archiver Appliance's configuration, and as a raw answer that is passed on: no panic.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| plainpb::fuzz::texts(data));
