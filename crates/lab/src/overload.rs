@@ -32,8 +32,9 @@ const QUIET: &str = "name=Q:,count=100,rate=10,slices=10";
 /// So many waveforms of 4 kB are the load.
 const WAVEFORMS: u32 = 4000;
 
-/// Megabytes that the archiver may take besides its queue and two heads: the catalogue's, the program's, and those of each PV.
-const BESIDES_MEGABYTES: f64 = 64.0;
+/// Megabytes that the archiver may take besides its queue and two heads: the program's, the catalogue's, those that are on their way
+/// between threads, and those of each PV.
+const BESIDES_MEGABYTES: f64 = 192.0;
 const PV_MEGABYTES: f64 = 1.0 / 1024.0;
 
 const PATIENCE: Duration = Duration::from_secs(120);
