@@ -385,6 +385,17 @@ mod tests {
     }
 
     #[test]
+    fn quarters_of_other_samples_are_told_from_those_of_the_block() {
+        let of = |odd: usize| batch((0..5000).map(|i| Value::F64(if i == odd { 0.5 } else { i as f64 })));
+        let mut bytes = Vec::new();
+        put(&mut bytes, PvId(9), &of(4000), Effort::Merge);
+        let columns = Columns::of(&bytes).expect("it was written just now");
+        assert_eq!(columns.has_quarters_of(&of(4000)), Ok(true));
+        assert_eq!(columns.has_quarters_of(&of(4001)), Ok(false));
+        assert_eq!(columns.has_quarters_of(&batch((0..700).map(|i| Value::I32(i as i32)))), Ok(false), "it has none");
+    }
+
+    #[test]
     fn one_field_is_read_although_the_columns_of_others_are_no_columns() {
         let whole = batch((0..700).map(|i| Value::Structure(example(i).into())));
         let mut bytes = Vec::new();
