@@ -32,6 +32,10 @@ impl Old {
         Old { archives: archives.into() }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.archives.is_empty()
+    }
+
     /// The names under which they may know a PV: the present one and its aliases. None where there is nothing to ask.
     fn names(&self, reader: &Reader, pv: PvId) -> Vec<PvName> {
         if self.archives.is_empty() {

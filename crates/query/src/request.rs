@@ -186,6 +186,11 @@ impl Query {
         Query { old: Old::new(archives), ..self }
     }
 
+    /// Whether old archives are read too.
+    pub fn has_old(&self) -> bool {
+        !self.old.is_empty()
+    }
+
     /// How the old archives are doing.
     pub fn old_health(&self) -> Vec<OldHealth> {
         self.old.health()

@@ -340,11 +340,14 @@ fn carried(
     if is_field || operator.is_some_and(|operator| !operator.keeps_samples()) {
         return Ok(Reconnects::default());
     }
+    let gaps = if operator.is_some() { Vec::new() } else { call.app.reader.gaps(entry.id, range)? };
+    let told = Reconnects::of(gaps.into_iter().map(|(_, gap)| gap));
+    if !call.app.query.has_old() {
+        return Ok(told);
+    }
     // The sample before the range carries something too.
     let before = call.app.query.last_before(&entry.id.into(), range.t0)?.map_or(range.t0, |sample| sample.time);
-    let carried = call.app.query.fields(entry.id, TimeRange { t0: before.min(range.t0), ..range }, None);
-    let gaps = if operator.is_some() { Vec::new() } else { call.app.reader.gaps(entry.id, range)? };
-    Ok(Reconnects::of(gaps.into_iter().map(|(_, gap)| gap)).with(carried))
+    Ok(told.with(call.app.query.fields(entry.id, TimeRange { t0: before.min(range.t0), ..range }, None)))
 }
 
 /// What a field said in each span.
