@@ -87,16 +87,21 @@ pub enum AlignError {
 
 impl fmt::Display for AlignError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.among(&[]))
+    }
+}
+
+impl AlignError {
+    /// The same in words, with the name of the PV that it is about, if `names` has one for each of the series.
+    pub fn among(&self, names: &[String]) -> String {
+        let pv = |index: usize| names.get(index).cloned().unwrap_or_else(|| format!("PV {index} of the list"));
         match self {
-            AlignError::Query(error) => write!(f, "{error}"),
+            AlignError::Query(error) => error.to_string(),
             AlignError::TypeChange { index, from, to, time } => {
-                write!(f, "PV {index} of the list changes from {from} to {to} at {time}, a column holds one type")
+                format!("{} changes from {from} to {to} at {time}, a column holds one type", pv(*index))
             }
             AlignError::CrowdedWindow { index, time } => {
-                write!(
-                    f,
-                    "PV {index} of the list has more than {WINDOW_MAX} samples around {time}, lower the tolerance"
-                )
+                format!("{} has more than {WINDOW_MAX} samples around {time}, lower the tolerance", pv(*index))
             }
         }
     }

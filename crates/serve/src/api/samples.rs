@@ -7,7 +7,7 @@ use sample::{Element, Metadata, PvEntry, TimeRange, Timestamp, ValueType};
 use serde_json::{Map, Value};
 
 use crate::{
-    answer::{Answer, CSV, JSON, chunks},
+    answer::{Answer, CSV, JSON, chunks, pieces},
     call::Call,
     formats::{
         arrow::{self, SamplesArrow},
@@ -37,7 +37,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     let request = Request { series: series.clone(), range, before };
     let samples = call.app.query.samples(&request);
     match format {
-        "csv" => chunks(CSV, SamplesCsv::new(samples, limit)),
+        "csv" => pieces(CSV, SamplesCsv::new(samples, limit)),
         "arrow" => {
             let usual = usual(call, &series, range, newest.as_ref())?;
             let stream = SamplesArrow::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;

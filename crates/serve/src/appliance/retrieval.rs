@@ -4,7 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use query::{Before, Operator, Request, Span, number_in};
+use query::{Before, Operator, Ranges, Request, Span, number_in};
 use sample::{Element, Metadata, PvEntry, Shape, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use super::{
     spans::{InSpans, spans},
 };
 use crate::{
-    answer::{Answer, CSV, JSON, TEXT, chunks, whole},
+    answer::{Answer, CSV, JSON, TEXT, chunks, pieces, whole},
     app::now,
     call::Call,
     formats::{
@@ -27,6 +27,7 @@ use crate::{
         matlab,
         pb::{Heading, SamplesPb},
         pb_messages::FieldValue,
+        pieces::Pieces,
         svg,
     },
     refusal::{Code, Refusal},
@@ -68,21 +69,21 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     };
     let found = Found::of(call, whose, &asked)?;
     match format {
-        "json" => chunks(JSON, Joined::list(vec![found.into_json(Form::Full)])),
-        "qw" => chunks(JSON, Joined::list(vec![found.into_json(Form::Quick)])),
-        "jplot" => chunks(JSON, Joined::list(vec![found.into_plot()])),
-        "csv" => chunks(CSV, LinesPlain::new(Columns::Commas, String::new(), found.samples, found.has_bars)),
+        "json" => pieces(JSON, Joined::list(vec![found.into_json(Form::Full)])),
+        "qw" => pieces(JSON, Joined::list(vec![found.into_json(Form::Quick)])),
+        "jplot" => pieces(JSON, Joined::list(vec![found.into_plot()])),
+        "csv" => pieces(CSV, LinesPlain::new(Columns::Commas, String::new(), found.samples, found.has_bars)),
         "txt" => {
             let head = format!("Beginning data for {}\n", found.name);
-            chunks(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples, found.has_bars))
+            pieces(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples, found.has_bars))
         }
-        "flx" => chunks(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
+        "flx" => pieces(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
         "svg" => Ok(whole(SVG, svg::drawing(&found.name, &Gathered::of(found.samples, found.has_bars)?))),
         "mat" => {
             let gathered = Gathered::of(found.samples, found.has_bars)?.into_matrix()?;
             Ok(whole(MATLAB, matlab::file(&found.name, [found.from, found.to], now(), &gathered)))
         }
-        _ => chunks(PROTOBUF, found.into_pb()),
+        _ => pieces(PROTOBUF, found.into_pb()),
     }
 }
 
@@ -130,10 +131,10 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
     }
     let all = all.into_iter();
     match format {
-        "json" => chunks(JSON, Joined::list(all.map(|found| found.into_json(Form::Full)).collect())),
-        "qw" => chunks(JSON, Joined::list(all.map(|found| found.into_json(Form::Quick)).collect())),
-        "jplot" => chunks(JSON, Joined::list(all.map(Found::into_plot).collect())),
-        _ => chunks(PROTOBUF, Joined::chunks(all.map(Found::into_pb).collect())),
+        "json" => pieces(JSON, Joined::list(all.map(|found| found.into_json(Form::Full)).collect())),
+        "qw" => pieces(JSON, Joined::list(all.map(|found| found.into_json(Form::Quick)).collect())),
+        "jplot" => pieces(JSON, Joined::list(all.map(Found::into_plot).collect())),
+        _ => pieces(PROTOBUF, Joined::chunks(all.map(Found::into_pb).collect())),
     }
 }
 
@@ -213,7 +214,7 @@ impl Found {
             to: last.to,
             facts: facts(&metadata, call.query.switch("fetchLatestMetadata")),
             metadata,
-            samples: InSpans::new(samples),
+            samples: Pieces::of(Ranges::new(samples)),
             carried: carried(call, &entry, range, operator.as_ref(), field.is_some())?,
             entry,
             name,
@@ -359,15 +360,14 @@ fn of_field(call: &Call, entry: &PvEntry, spans: &[Span], field: &str) -> Result
     spans.iter().map(within).collect()
 }
 
-/// Where the samples come from: of each span by itself, or, with an operator, of all of them together. Damaged blocks are passed
-/// over, as the Appliance passes over damaged lines: its formats have no place to tell of them.
+/// Where the samples come from: of each span by itself, or, with an operator, of all of them together.
 fn sources(call: &Call, entry: &PvEntry, spans: &[Span], operator: Option<&Operator>) -> Result<Vec<Source>, Refusal> {
     let query = &call.app.query;
     let Some(operator) = operator else {
         let recorded = spans.iter().map(|span| {
             let range = TimeRange { t0: span.from, t1: after(span.to) };
             let request = Request { series: entry.id.into(), range, before: Before::Include };
-            Source::Recorded(Box::new(query.samples(&request).skipping_damage()))
+            Source::Recorded(Box::new(query.samples(&request)))
         });
         return Ok(recorded.collect());
     };

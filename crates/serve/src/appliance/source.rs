@@ -1,7 +1,13 @@
 //! What an answer to the Archiver Appliance's clients is made of: samples as they were recorded, or reduced, or a field's.
+//!
+//! Damaged lines of old archives are passed over, as the Appliance does. A damaged block of the store is an error in its place, of
+//! which each format has to tell.
 
 use query::{FieldSamples, Reduced, Samples};
 use sample::Batch;
+
+/// The field that tells, on the sample behind a damaged block, that samples are missing before it.
+pub(crate) const DAMAGED: [&str; 2] = ["damaged", "samples before this one cannot be read, pvark check tells more"];
 
 pub(crate) enum Source {
     Recorded(Box<Samples>),
@@ -14,7 +20,7 @@ impl Iterator for Source {
 
     fn next(&mut self) -> Option<Result<Batch, query::Error>> {
         match self {
-            Source::Recorded(samples) => samples.next(),
+            Source::Recorded(samples) => samples.find(|batch| !matches!(batch, Err(query::Error::Old(_)))),
             Source::Reduced(reduced) => reduced.next(),
             Source::OfField(samples) => samples.next(),
         }

@@ -14,7 +14,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
 use axum::body::Bytes;
 use query::{Bin, Samples};
-use sample::{Batch, Column, Timestamp, ValueType};
+use sample::{Batch, Column, Runs, Timestamp, ValueType};
 
 use super::ended::next_chunk;
 use crate::{
@@ -108,7 +108,7 @@ impl SamplesArrow {
             self.look_ahead()?;
         }
         let schema = Arc::clone(&self.schema);
-        self.writer.write(&RecordBatch::try_new(schema, samples_columns(&batch))?)?;
+        self.writer.write(&RecordBatch::try_new(schema, samples_columns(batch))?)?;
         Ok(self.take())
     }
 
@@ -176,7 +176,7 @@ pub(crate) fn bins(bins: &[Bin], facts: HashMap<String, String>) -> Result<Bytes
 }
 
 pub(super) fn samples_schema(value_type: ValueType) -> Schema {
-    let empty = values(&Column::new(value_type));
+    let empty = values(Column::new(value_type));
     Schema::new(vec![
         Field::new("time", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), false),
         Field::new("value", empty.data_type().clone(), false),
@@ -187,42 +187,63 @@ pub(super) fn samples_schema(value_type: ValueType) -> Schema {
     ])
 }
 
-pub(super) fn samples_columns(batch: &Batch) -> Vec<ArrayRef> {
-    let alarms = || batch.alarms().rows();
-    vec![
-        times(batch.times().iter().copied()),
-        values(batch.values()),
-        Arc::new(alarms().map(|alarm| Some(alarm.severity as u8)).collect::<UInt8Array>()),
-        Arc::new(alarms().map(|alarm| Some(alarm.status)).collect::<UInt16Array>()),
-        Arc::new(alarms().map(|alarm| alarm.message.as_deref()).collect::<StringArray>()),
-        Arc::new(batch.pulses().rows().map(|pulse| Some(*pulse)).collect::<UInt64Array>()),
-    ]
+pub(super) fn samples_columns(batch: Batch) -> Vec<ArrayRef> {
+    let mut columns = vec![times(batch.times().iter().copied())];
+    columns.extend(alarms(&batch));
+    columns.push(messages(&batch));
+    columns.push(pulses(&batch));
+    columns.insert(1, values(batch.into_values()));
+    columns
+}
+
+/// Severities and statuses.
+pub(super) fn alarms(batch: &Batch) -> [ArrayRef; 2] {
+    let severities = spread(batch.alarms(), |alarm| alarm.severity as u8);
+    let statuses = spread(batch.alarms(), |alarm| alarm.status);
+    [Arc::new(UInt8Array::from(severities)), Arc::new(UInt16Array::from(statuses))]
+}
+
+pub(super) fn messages(batch: &Batch) -> ArrayRef {
+    Arc::new(batch.alarms().rows().map(|alarm| alarm.message.as_deref()).collect::<StringArray>())
+}
+
+pub(super) fn pulses(batch: &Batch) -> ArrayRef {
+    Arc::new(UInt64Array::from(spread(batch.pulses(), |pulse| *pulse)))
+}
+
+/// A number for each row of a column of runs.
+fn spread<T: PartialEq + Clone, N: Clone>(runs: &Runs<T>, number: impl Fn(&T) -> N) -> Vec<N> {
+    let mut numbers = Vec::with_capacity(runs.len());
+    for (rows, value) in runs.iter() {
+        numbers.resize(rows.end, number(value));
+    }
+    numbers
 }
 
 pub(super) fn times(times: impl Iterator<Item = Timestamp>) -> ArrayRef {
     Arc::new(TimestampNanosecondArray::from_iter_values(times.map(Timestamp::nanos)).with_timezone("UTC"))
 }
 
-pub(super) fn values(column: &Column) -> ArrayRef {
+/// Takes the column, so that numbers are not copied.
+pub(super) fn values(column: Column) -> ArrayRef {
     match column {
-        Column::Bool(v) => Arc::new(BooleanArray::from(v.clone())),
-        Column::I8(v) => Arc::new(Int8Array::from(v.clone())),
-        Column::U8(v) => Arc::new(UInt8Array::from(v.clone())),
-        Column::I16(v) => Arc::new(Int16Array::from(v.clone())),
-        Column::U16(v) => Arc::new(UInt16Array::from(v.clone())),
-        Column::I32(v) | Column::Enum(v) => Arc::new(Int32Array::from(v.clone())),
-        Column::U32(v) => Arc::new(UInt32Array::from(v.clone())),
-        Column::I64(v) => Arc::new(Int64Array::from(v.clone())),
-        Column::U64(v) => Arc::new(UInt64Array::from(v.clone())),
-        Column::F32(v) => Arc::new(Float32Array::from(v.clone())),
-        Column::F64(v) => Arc::new(Float64Array::from(v.clone())),
+        Column::Bool(v) => Arc::new(BooleanArray::from(v)),
+        Column::I8(v) => Arc::new(Int8Array::from(v)),
+        Column::U8(v) => Arc::new(UInt8Array::from(v)),
+        Column::I16(v) => Arc::new(Int16Array::from(v)),
+        Column::U16(v) => Arc::new(UInt16Array::from(v)),
+        Column::I32(v) | Column::Enum(v) => Arc::new(Int32Array::from(v)),
+        Column::U32(v) => Arc::new(UInt32Array::from(v)),
+        Column::I64(v) => Arc::new(Int64Array::from(v)),
+        Column::U64(v) => Arc::new(UInt64Array::from(v)),
+        Column::F32(v) => Arc::new(Float32Array::from(v)),
+        Column::F64(v) => Arc::new(Float64Array::from(v)),
         Column::String(v) => Arc::new(StringArray::from_iter_values(v.iter())),
         Column::Structure(v) => Arc::new(BinaryArray::from_iter_values(v.iter())),
         Column::Array(arrays) => {
-            let elements = values(arrays.elements());
+            let offsets = OffsetBuffer::from_lengths((0..arrays.len()).map(|row| arrays.range(row).len()));
+            let elements = values(arrays.into_elements());
             let field = Arc::new(Field::new("item", elements.data_type().clone(), false));
-            let lengths = (0..arrays.len()).map(|row| arrays.range(row).len());
-            let offsets = OffsetBuffer::from_lengths(lengths);
             Arc::new(LargeListArray::new(field, offsets, elements, None))
         }
     }

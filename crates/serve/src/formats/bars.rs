@@ -29,6 +29,11 @@ impl Bars {
         (means, Bars(deviations))
     }
 
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Name and text of the field of a row.
     pub(crate) fn field(&self, row: usize) -> Option<(String, String)> {
         self.0.get(row).map(|deviation| (FIELD.to_owned(), java_double(*deviation)))

@@ -1,17 +1,19 @@
 //! Samples as CSV (RFC 4180): one line each, under a line of column names.
 
-use std::io::Write;
-
 use axum::body::Bytes;
 use query::Samples;
-use sample::{Batch, Column};
+use sample::{Batch, Column, Timestamp};
 
-use super::value::{Dialect, put};
+use super::{
+    pieces::Pieces,
+    value::{Dialect, put, put_json},
+};
+use crate::answer::Chunks;
 
 const HEAD: &str = "time,value,severity,status,message,pulse\n";
 
 pub(crate) struct SamplesCsv {
-    samples: Samples,
+    samples: Pieces<Samples>,
     begun: bool,
     left: Option<u64>,
     /// What each line begins with: the field with the name of the PV where there are several.
@@ -20,7 +22,7 @@ pub(crate) struct SamplesCsv {
 
 impl SamplesCsv {
     pub(crate) fn new(samples: Samples, limit: Option<u64>) -> SamplesCsv {
-        SamplesCsv { samples, begun: false, left: limit, lead: Vec::new() }
+        SamplesCsv { samples: Pieces::of(samples), begun: false, left: limit, lead: Vec::new() }
     }
 
     /// One of several PVs, whose lines begin with its name. The line of column names stands before the first PV only.
@@ -28,7 +30,13 @@ impl SamplesCsv {
         let mut lead = Vec::new();
         put_field(&mut lead, pv);
         lead.push(b',');
-        SamplesCsv { samples, begun: !is_first, left: limit, lead }
+        SamplesCsv { samples: Pieces::of(samples), begun: !is_first, left: limit, lead }
+    }
+}
+
+impl Chunks<query::Error> for SamplesCsv {
+    fn is_at_hand(&self) -> bool {
+        self.samples.is_at_hand()
     }
 }
 
@@ -57,18 +65,35 @@ impl Iterator for SamplesCsv {
 
 fn put_rows(out: &mut Vec<u8>, lead: &[u8], batch: &Batch, rows: usize) {
     let alarms = batch.alarms().rows().zip(batch.pulses().rows());
+    let mut second = (None, String::new());
     for (row, (alarm, pulse)) in (0..rows).zip(alarms) {
         out.extend_from_slice(lead);
-        put_text(out, format_args!("{},", batch.times()[row]));
+        put_time(out, batch.times()[row], &mut second);
         put_value(out, batch.values(), row);
-        put_text(out, format_args!(",{},{},", alarm.severity as u8, alarm.status));
+        out.push(b',');
+        put_json(out, &(alarm.severity as u8));
+        out.push(b',');
+        put_json(out, &alarm.status);
+        out.push(b',');
         put_field(out, alarm.message.as_deref().unwrap_or(""));
-        put_text(out, format_args!(",{pulse}\n"));
+        out.push(b',');
+        put_json(out, pulse);
+        out.push(b'\n');
     }
 }
 
-fn put_text(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    out.write_fmt(text).expect("a vector takes every byte");
+/// The time and a comma. The calendar is asked once for each second.
+fn put_time(out: &mut Vec<u8>, time: Timestamp, (second, text): &mut (Option<i64>, String)) {
+    const POINT: usize = "2026-11-20T21:19:00.".len();
+    let (seconds, nanos) = time.seconds_and_nanos();
+    if *second != Some(seconds) || text.len() != POINT {
+        (*second, *text) = (Some(seconds), time.to_string());
+        text.truncate(POINT);
+    }
+    out.extend_from_slice(text.as_bytes());
+    let digits = [100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
+    out.extend(digits.map(|place| b'0' + (nanos / place % 10) as u8));
+    out.extend_from_slice(b"Z,");
 }
 
 /// Numbers as they are, texts as fields, all else as JSON in a field.
@@ -97,7 +122,7 @@ pub(crate) fn put_field(out: &mut Vec<u8>, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use sample::{Alarm, Sample, Severity, Timestamp, Value};
+    use sample::{Alarm, Sample, Severity, Value};
 
     use super::*;
 

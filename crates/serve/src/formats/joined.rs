@@ -2,6 +2,8 @@
 
 use axum::body::Bytes;
 
+use crate::answer::Chunks;
+
 pub(crate) struct Joined<P> {
     /// What is to be sent before the next piece of a part.
     waiting: Vec<u8>,
@@ -26,6 +28,12 @@ impl<P> Joined<P> {
         let mut left = parts.into_iter();
         let current = left.next();
         Joined { waiting: before.to_vec(), current, left, between, after }
+    }
+}
+
+impl<P: Chunks<query::Error>> Chunks<query::Error> for Joined<P> {
+    fn is_at_hand(&self) -> bool {
+        self.current.as_ref().is_some_and(Chunks::is_at_hand)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use axum::body::Bytes;
-use sample::{Batch, Column};
+use sample::{Batch, Column, Timestamp};
 use serde_json::Value;
 
 use super::{
@@ -11,7 +11,13 @@ use super::{
     svg::escaped,
     value::{Dialect, put, put_json},
 };
-use crate::appliance::{details::instant, reconnects::Reconnects, spans::InSpans, status::date};
+use crate::{
+    answer::Chunks,
+    appliance::{details::instant, reconnects::Reconnects, source::DAMAGED, spans::InSpans, status::date},
+};
+
+/// Room for a line: most have no more.
+const LINE_BYTES: usize = 80;
 
 /// What the lines of JSON say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +38,8 @@ pub(crate) struct LinesJson {
     reconnects: Reconnects,
     has_bars: bool,
     first: bool,
+    /// A damaged block, of which the next sample is to tell.
+    damage: Option<query::Error>,
     ended: bool,
 }
 
@@ -42,7 +50,7 @@ impl LinesJson {
         put_json(&mut head, &name);
         head.extend_from_slice(b", \"data\": [ \n");
         let (head, reconnects) = (Some(head), Reconnects::default());
-        LinesJson { form: Form::Plot, head, samples, reconnects, has_bars, first: true, ended: false }
+        LinesJson { form: Form::Plot, head, samples, reconnects, has_bars, first: true, damage: None, ended: false }
     }
 
     /// `meta` are the members of the meta object, in order.
@@ -61,40 +69,95 @@ impl LinesJson {
             put_json(&mut head, value);
         }
         head.extend_from_slice(b" },\n\"data\": [ \n");
-        LinesJson { form, head: Some(head), samples, reconnects, has_bars, first: true, ended: false }
+        LinesJson { form, head: Some(head), samples, reconnects, has_bars, first: true, damage: None, ended: false }
     }
 
     fn put_batch(&mut self, out: &mut Vec<u8>, batch: Batch) {
+        out.reserve(LINE_BYTES * batch.len());
         let (batch, bars) = Bars::split(batch, self.has_bars);
-        for (row, alarm) in batch.alarms().rows().enumerate() {
-            if !std::mem::replace(&mut self.first, false) {
-                out.extend_from_slice(b",\n");
+        let mut begun = InSecond::default();
+        for (rows, alarm) in batch.alarms().iter() {
+            let state = Short::of(&format!(", \"severity\":{}, \"status\":{}", alarm.severity as u8, alarm.status));
+            for row in rows {
+                if !std::mem::replace(&mut self.first, false) {
+                    out.extend_from_slice(b",\n");
+                }
+                let time = batch.times()[row];
+                match self.form {
+                    Form::Full => {
+                        let nanos = begun.put(out, time, |seconds| format!("{{ \"secs\": {seconds}, \"val\": "));
+                        put(out, batch.values(), row, Dialect::Appliance);
+                        out.extend_from_slice(b", \"nanos\": ");
+                        put_json(out, &nanos);
+                        state.put(out);
+                    }
+                    Form::Quick => {
+                        out.extend_from_slice(b"{ \"millis\": ");
+                        put_json(out, &time.nanos().div_euclid(1_000_000));
+                        out.extend_from_slice(b", \"val\": ");
+                        put(out, batch.values(), row, Dialect::Viewer);
+                    }
+                    Form::Plot => {
+                        put_text(out, format_args!("[\"{}\", ", instant(time)));
+                        put(out, batch.values(), row, Dialect::Viewer);
+                        out.push(b']');
+                        continue;
+                    }
+                }
+                let damaged = self.damage.take().map(|_| DAMAGED.map(str::to_owned).into());
+                let fields = self.reconnects.fields(time).into_iter().chain(connection_change(alarm));
+                let fields = fields.chain(bars.field(row));
+                put_fields(out, fields.chain(damaged));
+                out.extend_from_slice(b" }");
             }
-            let time = batch.times()[row];
-            let (seconds, nanos) = time.seconds_and_nanos();
-            match self.form {
-                Form::Full => {
-                    put_text(out, format_args!("{{ \"secs\": {seconds}, \"val\": "));
-                    put(out, batch.values(), row, Dialect::Appliance);
-                    let (severity, status) = (alarm.severity as u8, alarm.status);
-                    put_text(out, format_args!(", \"nanos\": {nanos}, \"severity\":{severity}, \"status\":{status}"));
-                }
-                Form::Quick => {
-                    let millis = time.nanos().div_euclid(1_000_000);
-                    put_text(out, format_args!("{{ \"millis\": {millis}, \"val\": "));
-                    put(out, batch.values(), row, Dialect::Viewer);
-                }
-                Form::Plot => {
-                    put_text(out, format_args!("[\"{}\", ", instant(time)));
-                    put(out, batch.values(), row, Dialect::Viewer);
-                    out.push(b']');
-                    continue;
-                }
-            }
-            let fields = self.reconnects.fields(time).into_iter().chain(connection_change(alarm));
-            put_fields(out, fields.chain(bars.field(row)));
-            out.extend_from_slice(b" }");
         }
+    }
+}
+
+/// A text that many lines have. Copies of a fixed length are the fastest there are.
+#[derive(Clone, Copy, Default)]
+struct Short {
+    room: [u8; 32],
+    len: usize,
+}
+
+impl Short {
+    /// Of 32 bytes at most.
+    fn of(text: &str) -> Short {
+        let mut short = Short { len: text.len(), ..Short::default() };
+        short.room[..text.len()].copy_from_slice(text.as_bytes());
+        short
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        let end = out.len() + self.len;
+        out.extend_from_slice(&self.room);
+        out.truncate(end);
+    }
+}
+
+/// The text that all samples of a second begin with: made once for each second.
+#[derive(Default)]
+struct InSecond {
+    second: Option<i64>,
+    text: Short,
+}
+
+impl InSecond {
+    /// Writes it. Gives the nanoseconds beyond the second.
+    fn put(&mut self, out: &mut Vec<u8>, time: Timestamp, text: impl FnOnce(i64) -> String) -> u32 {
+        let (seconds, nanos) = time.seconds_and_nanos();
+        if self.second != Some(seconds) {
+            (self.second, self.text) = (Some(seconds), Short::of(&text(seconds)));
+        }
+        self.text.put(out);
+        nanos
+    }
+}
+
+impl Chunks<query::Error> for LinesJson {
+    fn is_at_hand(&self) -> bool {
+        self.samples.is_at_hand()
     }
 }
 
@@ -108,12 +171,16 @@ impl Iterator for LinesJson {
         let mut out = self.head.take().unwrap_or_default();
         match self.samples.next() {
             Some(Ok(batch)) => self.put_batch(&mut out, batch),
+            Some(Err(error)) if error.is_damage() && self.form == Form::Full => self.damage = Some(error),
             Some(Err(error)) => {
                 self.ended = true;
                 return Some(Err(error));
             }
             None => {
                 self.ended = true;
+                if let Some(error) = self.damage.take() {
+                    return Some(Err(error));
+                }
                 out.extend_from_slice(b"\n] }\n");
             }
         }
@@ -168,6 +235,12 @@ impl LinesPlain {
     }
 }
 
+impl Chunks<query::Error> for LinesPlain {
+    fn is_at_hand(&self) -> bool {
+        self.samples.is_at_hand()
+    }
+}
+
 impl Iterator for LinesPlain {
     type Item = Result<Bytes, query::Error>;
 
@@ -195,28 +268,35 @@ impl Iterator for LinesPlain {
 }
 
 fn put_plain(out: &mut Vec<u8>, batch: &Batch, columns: Columns) {
-    for (row, alarm) in batch.alarms().rows().enumerate() {
-        let time = batch.times()[row];
-        let (seconds, nanos) = time.seconds_and_nanos();
-        let (severity, status) = (alarm.severity as u8, alarm.status);
-        match columns {
-            Columns::Commas => put_text(out, format_args!("{seconds},")),
-            Columns::Tabs => put_text(out, format_args!("{}\t", date(Some(time)))),
-            Columns::Elements => {
-                let mut value = Vec::new();
-                put_bare(&mut value, batch.values(), row);
-                let millis = seconds.saturating_mul(1000);
-                let value = escaped(&String::from_utf8_lossy(&value));
-                put_text(out, format_args!("<result><time>{millis}</time><value>{value}</value></result>"));
-                continue;
-            }
-        }
-        put_bare(out, batch.values(), row);
-        match columns {
-            Columns::Commas => put_text(out, format_args!(",{severity},{status},{nanos}\n")),
-            Columns::Tabs | Columns::Elements => put_text(out, format_args!("\t{severity}\t{status}\t{nanos}\n")),
+    out.reserve(LINE_BYTES * batch.len());
+    let mut begun = InSecond::default();
+    for (rows, alarm) in batch.alarms().iter() {
+        let between = if columns == Columns::Commas { "," } else { "\t" };
+        let state = Short::of(&format!("{between}{}{between}{}{between}", alarm.severity as u8, alarm.status));
+        for row in rows {
+            let time = batch.times()[row];
+            let nanos = match columns {
+                Columns::Commas => begun.put(out, time, |seconds| format!("{seconds},")),
+                Columns::Tabs => begun.put(out, time, |_| format!("{}\t", date(Some(time)))),
+                Columns::Elements => {
+                    put_element(out, time, batch.values(), row);
+                    continue;
+                }
+            };
+            put_bare(out, batch.values(), row);
+            state.put(out);
+            put_json(out, &nanos);
+            out.push(b'\n');
         }
     }
+}
+
+fn put_element(out: &mut Vec<u8>, time: Timestamp, values: &Column, row: usize) {
+    let mut value = Vec::new();
+    put_bare(&mut value, values, row);
+    let millis = time.seconds_and_nanos().0.saturating_mul(1000);
+    let value = escaped(&String::from_utf8_lossy(&value));
+    put_text(out, format_args!("<result><time>{millis}</time><value>{value}</value></result>"));
 }
 
 /// Texts without quotes, in arrays too; everything else as in JSON.

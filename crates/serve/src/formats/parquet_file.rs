@@ -58,7 +58,7 @@ impl SamplesParquet {
                 writer.finish().map_err(failed)?;
                 return Ok(Some(std::mem::take(writer.inner_mut()).into()));
             };
-            let rows = RecordBatch::try_new(Arc::clone(&self.schema), samples_columns(&batch))?;
+            let rows = RecordBatch::try_new(Arc::clone(&self.schema), samples_columns(batch))?;
             writer.write(&rows).map_err(failed)?;
         }
         writer.flush().map_err(failed)?;

@@ -29,22 +29,17 @@ pub(crate) struct Heading {
 /// Why rows end early.
 #[derive(Debug)]
 pub(crate) enum Error {
-    Align(AlignError),
+    /// With the names of the PVs.
+    Align(AlignError, Vec<String>),
     Arrow(ArrowError),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Align(error) => write!(f, "{error}"),
+            Error::Align(error, names) => f.write_str(&error.among(names)),
             Error::Arrow(error) => write!(f, "the Arrow stream cannot be written: {error}"),
         }
-    }
-}
-
-impl From<AlignError> for Error {
-    fn from(error: AlignError) -> Error {
-        Error::Align(error)
     }
 }
 
@@ -57,8 +52,9 @@ impl From<ArrowError> for Error {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Refusal {
         match error {
-            Error::Align(AlignError::Query(error)) => error.into(),
-            Error::Align(_) => Refusal::new(Code::Conflict, error.to_string()),
+            Error::Align(AlignError::Query(error), _) => error.into(),
+            Error::Align(..) => Refusal::new(Code::Conflict, error.to_string())
+                .hint("leave it out, or ask for the times before and after apart"),
             Error::Arrow(_) => Refusal::new(Code::Internal, error.to_string()),
         }
     }
@@ -107,7 +103,7 @@ impl Iterator for RowsJson {
             }
             Some(Err(error)) => {
                 self.ended = true;
-                return Some(Err(error.into()));
+                return Some(Err(Error::Align(error, std::mem::take(&mut self.heading.names))));
             }
             None => {
                 self.ended = true;
@@ -196,7 +192,7 @@ impl Iterator for RowsCsv {
         }
         match self.table.next() {
             Some(Ok(rows)) => self.put_rows(&mut out, &rows),
-            Some(Err(error)) => return Some(Err(error.into())),
+            Some(Err(error)) => return Some(Err(Error::Align(error, self.heading.names.clone()))),
             None => return (!out.is_empty()).then(|| Ok(out.into())),
         }
         Some(Ok(out.into()))
@@ -205,6 +201,7 @@ impl Iterator for RowsCsv {
 
 /// Columns of the PVs' own types, null where there is no value.
 pub(crate) struct RowsArrow {
+    names: Vec<String>,
     table: AlignedTable,
     schema: Arc<Schema>,
     writer: StreamWriter<Vec<u8>>,
@@ -216,7 +213,7 @@ impl RowsArrow {
     pub(crate) fn new(heading: Heading, table: AlignedTable) -> Result<RowsArrow, Error> {
         let mut fields = vec![Field::new("time", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), false)];
         for (name, value_type) in heading.names.iter().zip(&heading.types) {
-            let empty = values(&Column::new(*value_type));
+            let empty = values(Column::new(*value_type));
             let facts = HashMap::from([("type".to_owned(), value_type.to_string())]);
             fields.push(Field::new(name, empty.data_type().clone(), true).with_metadata(facts));
             if heading.with_severity {
@@ -227,20 +224,20 @@ impl RowsArrow {
         let facts = HashMap::from([("from".to_owned(), t0.to_string()), ("to".to_owned(), t1.to_string())]);
         let schema = Arc::new(Schema::new(fields).with_metadata(facts));
         let writer = StreamWriter::try_new(Vec::new(), &schema)?;
-        Ok(RowsArrow { table, schema, writer, with_severity: heading.with_severity, ended: false })
+        let Heading { names, with_severity, .. } = heading;
+        Ok(RowsArrow { names, table, schema, writer, with_severity, ended: false })
     }
 
     fn chunk(&mut self) -> Result<Bytes, Error> {
-        match self.table.next().transpose()? {
+        match self.table.next().transpose().map_err(|error| Error::Align(error, self.names.clone()))? {
             Some(rows) => {
                 let mut columns = vec![times(rows.times.iter().copied())];
-                for column in &rows.columns {
-                    columns.push(with_nulls(column)?);
-                    if self.with_severity {
-                        let rows = column.severities.iter().zip(&column.present);
-                        let severities = rows.map(|(severity, present)| present.then_some(*severity as u8));
-                        columns.push(Arc::new(severities.collect::<UInt8Array>()));
-                    }
+                for column in rows.columns {
+                    let rows = column.severities.iter().zip(&column.present);
+                    let severities = rows.map(|(severity, present)| present.then_some(*severity as u8));
+                    let severities = self.with_severity.then(|| severities.collect::<UInt8Array>());
+                    columns.push(with_nulls(column.values, &column.present)?);
+                    columns.extend(severities.map(|severities| Arc::new(severities) as ArrayRef));
                 }
                 self.writer.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)?;
             }
@@ -253,16 +250,16 @@ impl RowsArrow {
     }
 }
 
-fn with_nulls(column: &AlignedColumn) -> Result<ArrayRef, ArrowError> {
-    if column.present.iter().all(|present| *present) {
-        return Ok(values(&column.values));
+fn with_nulls(column: Column, present: &[bool]) -> Result<ArrayRef, ArrowError> {
+    if present.iter().all(|present| *present) {
+        return Ok(values(column));
     }
-    if let Column::String(texts) = &column.values {
-        let texts = texts.iter().zip(&column.present).map(|(text, present)| present.then_some(text));
+    if let Column::String(texts) = &column {
+        let texts = texts.iter().zip(present).map(|(text, present)| present.then_some(text));
         return Ok(Arc::new(texts.collect::<StringArray>()));
     }
-    let nulls = NullBuffer::from(column.present.as_slice());
-    let data = values(&column.values).to_data().into_builder().nulls(Some(nulls)).build()?;
+    let nulls = NullBuffer::from(present);
+    let data = values(column).to_data().into_builder().nulls(Some(nulls)).build()?;
     Ok(make_array(data))
 }
 

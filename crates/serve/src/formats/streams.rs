@@ -6,7 +6,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use axum::body::Bytes;
@@ -14,7 +14,7 @@ use query::Samples;
 use sample::{Batch, Column, ValueType};
 
 use super::{
-    arrow::{Error, times, values},
+    arrow::{Error, alarms, messages, pulses, times, values},
     ended::next_chunk,
     json::{has_messages, has_pulses},
 };
@@ -57,7 +57,7 @@ impl Layout {
     }
 
     fn schema(self) -> Schema {
-        let empty = values(&Column::new(self.value_type));
+        let empty = values(Column::new(self.value_type));
         let mut fields = vec![
             Field::new("time", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), false),
             Field::new("value", empty.data_type().clone(), false),
@@ -75,19 +75,18 @@ impl Layout {
         Schema::new(fields)
     }
 
-    fn columns(self, batch: &Batch) -> Vec<ArrayRef> {
-        let alarms = || batch.alarms().rows();
-        let mut columns = vec![times(batch.times().iter().copied()), values(batch.values())];
+    fn columns(self, batch: Batch) -> Vec<ArrayRef> {
+        let mut columns = vec![times(batch.times().iter().copied())];
         if self.alarms {
-            columns.push(Arc::new(UInt8Array::from_iter_values(alarms().map(|alarm| alarm.severity as u8))));
-            columns.push(Arc::new(UInt16Array::from_iter_values(alarms().map(|alarm| alarm.status))));
+            columns.extend(alarms(&batch));
         }
         if self.messages {
-            columns.push(Arc::new(alarms().map(|alarm| alarm.message.as_deref()).collect::<StringArray>()));
+            columns.push(messages(&batch));
         }
         if self.pulses {
-            columns.push(Arc::new(UInt64Array::from_iter_values(batch.pulses().rows().copied())));
+            columns.push(pulses(&batch));
         }
+        columns.insert(1, values(batch.into_values()));
         columns
     }
 }
@@ -160,7 +159,7 @@ impl Streams {
                     self.begin(layout, &mut out)?;
                 }
                 let stream = self.stream.as_mut().expect("one has just begun");
-                let columns = layout.columns(&batch);
+                let columns = layout.columns(batch);
                 stream.writer.write(&RecordBatch::try_new(Arc::clone(&stream.schema), columns)?)?;
                 self.take(&mut out);
             }

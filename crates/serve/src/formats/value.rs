@@ -1,7 +1,5 @@
 //! Values as JSON text, in the two dialects that are spoken here.
 
-use std::{fmt::Display, io::Write};
-
 use sample::{Column, Value};
 use serde::Serialize;
 
@@ -24,13 +22,13 @@ const EXACT_MAX: u64 = 1 << 53;
 /// Writes the value at `row`.
 pub(crate) fn put(out: &mut Vec<u8>, column: &Column, row: usize, dialect: Dialect) {
     match column {
-        Column::Bool(v) => put_display(out, v[row]),
-        Column::I8(v) => put_display(out, v[row]),
-        Column::U8(v) => put_display(out, v[row]),
-        Column::I16(v) => put_display(out, v[row]),
-        Column::U16(v) => put_display(out, v[row]),
-        Column::I32(v) | Column::Enum(v) => put_display(out, v[row]),
-        Column::U32(v) => put_display(out, v[row]),
+        Column::Bool(v) => put_json(out, &v[row]),
+        Column::I8(v) => put_json(out, &v[row]),
+        Column::U8(v) => put_json(out, &v[row]),
+        Column::I16(v) => put_json(out, &v[row]),
+        Column::U16(v) => put_json(out, &v[row]),
+        Column::I32(v) | Column::Enum(v) => put_json(out, &v[row]),
+        Column::U32(v) => put_json(out, &v[row]),
         Column::I64(v) => put_long(out, v[row], v[row].unsigned_abs(), dialect),
         Column::U64(v) => put_long(out, v[row], v[row], dialect),
         Column::F32(v) if v[row].is_finite() => put_json(out, &v[row]),
@@ -74,16 +72,11 @@ pub(crate) fn put_list<I: Iterator>(out: &mut Vec<u8>, items: I, mut put_item: i
     out.push(b']');
 }
 
-fn put_display(out: &mut Vec<u8>, value: impl Display) {
-    write!(out, "{value}").expect("a vector takes every byte");
-}
-
-fn put_long(out: &mut Vec<u8>, value: impl Display, magnitude: u64, dialect: Dialect) {
-    if dialect == Dialect::Exact && magnitude > EXACT_MAX {
-        write!(out, "\"{value}\"").expect("a vector takes every byte");
-    } else {
-        put_display(out, value);
-    }
+fn put_long(out: &mut Vec<u8>, value: impl Serialize, magnitude: u64, dialect: Dialect) {
+    let quote: &[u8] = if dialect == Dialect::Exact && magnitude > EXACT_MAX { b"\"" } else { b"" };
+    out.extend_from_slice(quote);
+    put_json(out, &value);
+    out.extend_from_slice(quote);
 }
 
 fn put_non_finite(out: &mut Vec<u8>, number: f64, dialect: Dialect) {

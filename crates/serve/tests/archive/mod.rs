@@ -28,7 +28,7 @@ pub(crate) struct Archive {
     acquire: Option<Acquire<Writer>>,
     runtime: Runtime,
     // Dropped last: the store lies in it.
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Archive {
@@ -70,7 +70,7 @@ impl Archive {
         let serve = Serve::start(config, query, acquire.control(), store.reader()).expect("the server starts");
         drop(entered);
         let address = serve.address();
-        Archive { address, started, store, serve: Some(serve), acquire: Some(acquire), runtime, _folder: folder }
+        Archive { address, started, store, serve: Some(serve), acquire: Some(acquire), runtime, folder }
     }
 
     /// A second server for the same archive.
@@ -79,6 +79,11 @@ impl Archive {
         let control = self.acquire.as_ref().expect("acquisition runs until the archive is dropped").control();
         let reader = self.store.reader();
         Serve::start(Config::new(listen), Query::over(reader.clone()), control, reader)
+    }
+
+    /// Where the store lies.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
     }
 
     /// A request on a connection of its own.

@@ -1,0 +1,70 @@
+//! Batches in pieces: what is waiting of an answer in lines is a small chunk of it, whatever the store reads at a time.
+
+use sample::Batch;
+
+/// So many rows are 40 to 90 kB of lines.
+const ROWS_MAX: usize = 1024;
+
+/// The same samples in batches of so many rows at most.
+pub(crate) struct Pieces<I> {
+    batches: I,
+    /// What is left of a batch, from this row on.
+    rest: Option<(Batch, usize)>,
+}
+
+impl<I> Pieces<I> {
+    pub(crate) fn of(batches: I) -> Pieces<I> {
+        Pieces { batches, rest: None }
+    }
+
+    /// Whether the next one is in memory.
+    pub(crate) fn is_at_hand(&self) -> bool {
+        self.rest.is_some()
+    }
+}
+
+impl<I: Iterator<Item = Result<Batch, E>>, E> Iterator for Pieces<I> {
+    type Item = Result<Batch, E>;
+
+    fn next(&mut self) -> Option<Result<Batch, E>> {
+        let (batch, start) = match self.rest.take() {
+            Some(rest) => rest,
+            None => match self.batches.next()? {
+                Ok(batch) if batch.len() > ROWS_MAX => (batch, 0),
+                small => return Some(small),
+            },
+        };
+        let end = batch.len().min(start + ROWS_MAX);
+        let piece = batch.slice(start..end);
+        self.rest = (end < batch.len()).then_some((batch, end));
+        Some(Ok(piece))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sample::{Alarm, Column, Runs, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn pieces_are_the_whole_and_none_is_large() {
+        let rows = 2 * ROWS_MAX + 5;
+        let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
+        alarms.push(&Alarm::default(), rows);
+        pulses.push(&0, rows);
+        let times: Vec<Timestamp> = (0..rows as i64).map(Timestamp::from_nanos).collect();
+        let values = Column::I64((0..rows as i64).collect());
+        let whole = Batch::from_columns(times, values, alarms, pulses).unwrap();
+        let batches = [Ok(whole.clone()), Err("damage"), Ok(whole.slice(0..3))];
+        let pieces: Vec<_> = Pieces::of(batches.into_iter()).collect();
+        let lengths: Vec<_> =
+            pieces.iter().map(|piece| piece.as_ref().map(Batch::len).map_err(|error| *error)).collect();
+        assert_eq!(lengths, [Ok(ROWS_MAX), Ok(ROWS_MAX), Ok(5), Err("damage"), Ok(3)]);
+        let mut again = Batch::new(whole.value_type());
+        for piece in pieces.iter().flatten().take(3) {
+            assert!(again.extend_from(piece, 0..piece.len()));
+        }
+        assert_eq!(again, whole);
+    }
+}
