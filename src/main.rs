@@ -86,8 +86,10 @@ fn runtime(threads: &'static str) -> std::io::Result<tokio::runtime::Runtime> {
 }
 
 /// Archives until told to stop. `wanted` are PVs to add at the start, besides those that the archive knows.
-fn run(config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
+fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
     signals::start_log(config.log_format);
+    // Clients never take the files that the store and the circuits need.
+    config.serve.connections_max = config.serve.connections_max.min(signals::open_files_max() / 2);
     // Threads of their own for clients: those of the network may be busy all the time, and a question waits behind none of them.
     let (network, answers) = (runtime("network")?, runtime("answers")?);
     let _tasks_run_here = network.enter();

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sample::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -26,6 +27,20 @@ pub(crate) fn env(key: &str) -> Option<String> {
 /// Whether a command failed only because nobody reads its output any more, as with `pvark get … | head`.
 pub(crate) fn reader_has_gone(error: &crate::Failure) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// How many files and connections the program may have open at a time, after it has asked for as many as it may ask for.
+pub(crate) fn open_files_max() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let asked = Rlimit { current: limit.maximum, ..limit.clone() };
+    let granted = match setrlimit(Resource::Nofile, asked.clone()) {
+        Ok(()) => asked.current,
+        Err(error) => {
+            tracing::warn!("no more than {:?} files can be open: {error}", limit.current);
+            limit.current
+        }
+    };
+    granted.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
 }
 
 /// The wish to stop: SIGTERM or Ctrl-C.

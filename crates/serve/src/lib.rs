@@ -35,6 +35,7 @@ mod proof;
 mod refusal;
 mod routes;
 mod server;
+mod socket;
 mod ui;
 mod url;
 

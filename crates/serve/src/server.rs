@@ -1,6 +1,7 @@
 //! The server: one listener, many connections, an end that lets answers finish.
 
 use std::{
+    collections::HashMap,
     convert::Infallible,
     fmt, io,
     net::SocketAddr,
@@ -17,11 +18,12 @@ use hyper_util::{
     server::graceful::GracefulShutdown,
 };
 use query::Query;
+use socket2::SockRef;
 use store::{Reader, Writer};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
-    task::{JoinHandle, JoinSet},
+    task::{AbortHandle, Id, JoinHandle, JoinSet},
     time::{sleep, timeout},
 };
 
@@ -30,12 +32,16 @@ use crate::{
     dispatch::{Dispatch, Peer},
     metrics::Metrics,
     policy_source::PolicySource,
+    socket::{Activity, Socket, linger},
 };
 
 /// The most bytes of an answer that wait in a connection besides the chunk that is being sent.
 const WRITE_BUFFER_BYTES: usize = 64 << 10;
 /// After a refused accept (no file handles left) the next is tried so much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A connection that is to make room for another has been idle for so long at least.
+const IDLE_MIN: Duration = Duration::from_secs(1);
 
 /// What clients of the Archiver Appliance are told of this archiver.
 #[derive(Clone, Debug)]
@@ -87,7 +93,10 @@ pub struct Config {
     pub body_bytes_max: usize,
     /// The longest path with query. 16 KiB: clients send lists of a hundred PVs.
     pub url_bytes_max: usize,
-    /// The most connections at a time; more have to wait. 1024.
+    /// How long a client may take nothing of its answer before its connection is closed. 60 s.
+    pub write_timeout: Duration,
+    /// The most connections at a time, 12,000: one takes some 10 kB while nothing is asked. Where there are so many, those on which
+    /// nothing has happened for the longest time make room for new ones.
     pub connections_max: usize,
     /// How long answers may go on when the server is to end. 3 s.
     pub finish_within: Duration,
@@ -105,7 +114,8 @@ impl Config {
             head_timeout: Duration::from_secs(30),
             body_bytes_max: 16 << 20,
             url_bytes_max: 16 << 10,
-            connections_max: 1024,
+            write_timeout: Duration::from_secs(60),
+            connections_max: 12_000,
             finish_within: Duration::from_secs(3),
             policies: PolicySource::default(),
             appliance: Appliance::default(),
@@ -211,18 +221,27 @@ async fn accept(listeners: Vec<TcpListener>, app: Arc<App>) {
     let dispatch = Dispatch::new(Arc::clone(&app));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
+    let mut open: HashMap<Id, (AbortHandle, Arc<Activity>)> = HashMap::new();
     loop {
         tokio::select! {
-            accepted = next_of(&listeners), if connections.len() < app.config.connections_max => match accepted {
+            accepted = next_of(&listeners) => match accepted {
+                Ok((stream, _)) if open.len() >= app.config.connections_max && !made_room(&mut open) => {
+                    turn_away(&stream);
+                }
                 Ok((stream, peer)) => {
-                    connections.spawn(connection(stream, Peer(peer), dispatch.clone(), &graceful, &app));
+                    let activity = Arc::new(Activity::new());
+                    let task = connection(stream, Peer(peer), &activity, dispatch.clone(), &graceful, &app);
+                    let task = connections.spawn(task);
+                    open.insert(task.id(), (task, activity));
                 }
                 Err(error) => {
                     tracing::warn!("a connection could not be accepted: {error}");
                     sleep(ACCEPT_PAUSE).await;
                 }
             },
-            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            Some(ended) = connections.join_next_with_id(), if !connections.is_empty() => {
+                open.remove(&ended.map_or_else(|error| error.id(), |(id, ())| id));
+            }
             () = app.stopped() => break,
         }
     }
@@ -232,32 +251,74 @@ async fn accept(listeners: Vec<TcpListener>, app: Arc<App>) {
     }
 }
 
+/// Ends the connections on which nothing has happened for the longest time, a few at once; false if all are busy.
+fn made_room(open: &mut HashMap<Id, (AbortHandle, Arc<Activity>)>) -> bool {
+    let mut idle: Vec<(Duration, Id)> = open.iter().map(|(id, (_, activity))| (activity.idle(), *id)).collect();
+    idle.retain(|(idle, _)| *idle >= IDLE_MIN);
+    idle.sort_unstable_by_key(|(idle, _)| std::cmp::Reverse(*idle));
+    idle.truncate((open.len() / 64).max(1));
+    for (_, id) in &idle {
+        if let Some((task, _)) = open.remove(id) {
+            task.abort();
+        }
+    }
+    if !idle.is_empty() {
+        tracing::debug!("{} idle connections made room for new ones", idle.len());
+    }
+    !idle.is_empty()
+}
+
+/// Says why there is no answer, as far as that can be said at once.
+fn turn_away(stream: &TcpStream) {
+    const BODY: &str = r#"{"error":{"code":"too_many","message":"too many clients are being answered","hint":"try again in a second"}}"#;
+    let head =
+        "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-type: application/json";
+    let answer = format!("{head}\r\ncontent-length: {}\r\n\r\n{BODY}", BODY.len());
+    if let Err(error) = stream.try_write(answer.as_bytes()) {
+        tracing::debug!("a client was turned away without a word: {error}");
+    }
+}
+
 /// One connection to its end. What goes wrong on it is the client's affair.
 fn connection(
     stream: TcpStream,
     peer: Peer,
+    activity: &Arc<Activity>,
     dispatch: Dispatch,
     graceful: &GracefulShutdown,
     app: &App,
 ) -> impl Future<Output = ()> + Send + 'static {
+    let at_work = Arc::clone(activity);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        let dispatch = dispatch.clone();
+        let (dispatch, at_work) = (dispatch.clone(), Arc::clone(&at_work));
         request.extensions_mut().insert(peer);
-        async move { Ok::<_, Infallible>(dispatch.answer(request.map(Body::new)).await) }
+        async move {
+            at_work.set_answering(true);
+            let answer = dispatch.answer(request.map(Body::new)).await;
+            at_work.set_answering(false);
+            Ok::<_, Infallible>(answer)
+        }
     });
-    let nodelay = stream.set_nodelay(true);
+    // A peer that has gone without a word is given up as soon as one that does not read.
+    let set_up =
+        stream.set_nodelay(true).and(SockRef::from(&stream).set_tcp_user_timeout(Some(app.config.write_timeout)));
+    let stream = Arc::new(stream);
+    let socket = Socket::new(Arc::clone(&stream), Arc::clone(activity), app.config.write_timeout);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(app.config.head_timeout)
         .max_buf_size(WRITE_BUFFER_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(socket), service);
     let watched = graceful.watch(connection);
     async move {
-        if let Err(error) = nodelay {
+        if let Err(error) = set_up {
             tracing::debug!("answers may be late: {error}");
         }
         if let Err(error) = watched.await {
             tracing::debug!("a connection broke off: {error}");
+        }
+        if let Err(error) = linger(&stream).await {
+            tracing::debug!("a client hung up: {error}");
         }
     }
 }

@@ -472,3 +472,56 @@ fn groups_of_the_config_file_are_applied_with_its_policies() {
     let listed = groups_in(&archive.get("/api/v1/groups").text(), "groups");
     assert_eq!((&listed[0]["name"], listed.as_array().unwrap().len()), (&"rf".into(), 1));
 }
+
+/// Were it kept, a thousand of such clients would hold all that they were promised for ever.
+#[test]
+fn a_client_that_takes_nothing_loses_its_connection() {
+    let archive =
+        Archive::start(fill_much, |config| serve::Config { write_timeout: Duration::from_millis(300), ..config });
+    let mut deaf = Connection::to(archive.address);
+    deaf.send("GET", "/api/v1/pvs/T:MUCH/samples?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z", &[], b"");
+    let begun = Instant::now();
+    let is_open = || archive.get("/metrics").text().contains("route=\"/api/v1/pvs/{pv}/samples\"");
+    wait_until("the end of the answer, which is counted then", is_open);
+    assert!(begun.elapsed() >= Duration::from_millis(300), "it was given no time");
+    let mut rest = Vec::new();
+    // What lies in the buffers of both sockets still comes, or the end of the connection takes it away.
+    let _ = deaf.stream.read_to_end(&mut rest);
+    assert!(!rest.ends_with(b"\r\n0\r\n\r\n"), "a part looks like a whole answer");
+}
+
+#[test]
+fn silent_connections_make_room_and_busy_ones_do_not() {
+    let archive = Archive::start(|_| {}, |config| serve::Config { connections_max: 8, ..config });
+    let mut silent: Vec<Connection> = (0..8).map(|_| Connection::to(archive.address)).collect();
+    let turned_away = archive.get("/retrieval/ping");
+    assert_eq!((turned_away.status, &turned_away.json()["error"]["code"]), (503, &"too_many".into()));
+    std::thread::sleep(Duration::from_millis(1100));
+    let mut busy = silent.pop().expect("there are eight");
+    assert_eq!(busy.ask("GET", "/retrieval/ping", &[], b"").text(), "Pong");
+    assert_eq!(archive.get("/retrieval/ping").text(), "Pong", "a newcomer finds a place");
+    assert_eq!(busy.ask("GET", "/retrieval/ping", &[], b"").text(), "Pong", "and not that of one who is busy");
+}
+
+#[test]
+fn a_head_of_ten_megabytes_is_refused_in_words() {
+    let archive = Archive::with_history();
+    let long = "x".repeat(10 << 20);
+    let header = [("x-much", long.as_str())];
+    let endless: [(String, &[(&str, &str)]); 3] = [
+        (format!("/api/v1/pvs?match={long}"), &[]),
+        (format!("/retrieval/data/getData.json?pv={long}"), &[]),
+        ("/retrieval/ping".to_owned(), &header),
+    ];
+    for (target, headers) in endless {
+        let answer = Connection::to(archive.address).ask("GET", &target, headers, b"");
+        assert!([414, 431].contains(&answer.status), "{}", answer.status);
+        assert_eq!(answer.json()["error"]["code"], "too_large");
+    }
+    let mut nonsense = Connection::to(archive.address);
+    nonsense.stream.get_mut().write_all(b"GET / and nonsense\r\n\r\n").unwrap();
+    let (status, headers) = nonsense.read_head();
+    assert_eq!(status, 400);
+    assert!(headers.contains(&("content-type".to_owned(), "application/json".to_owned())), "{headers:?}");
+    assert_eq!(archive.get("/retrieval/ping").text(), "Pong");
+}
