@@ -4,7 +4,7 @@ export PVARK := $(CARGO_TARGET_DIR)/release/pvark
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -rs
 
-.PHONY: help setup demo run build check test ui golden fuzz crash figures ess clean
+.PHONY: help setup demo run build check test ui golden fuzz crash figures ess retrieval clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -51,6 +51,9 @@ figures: .make/rivals ## measure the store and its rivals and write docs/figures
 
 ess: setup build ## measure acquisition beside the storage study of ESS and write docs/ess.md (SECONDS=4 a scenario; ten minutes; SCENARIO=AAPS-0620,… for some)
 	cargo run --release -p lab -- study --python $(PYTHON) --seconds $(or $(SECONDS),4) $(addprefix --scenario ,$(SCENARIO))
+
+retrieval: build ## measure answers over HTTP beside the retrieval study of ESS and write docs/retrieval.md (AGAINST=URL: another server too)
+	ulimit -n 25000; cargo run --release -p lab -- retrieval --page docs/retrieval.md $(if $(AGAINST),--against $(AGAINST))
 
 clean: ## remove what was built and installed here
 	rm -rf .make .venv ui/node_modules ui/dist target

@@ -49,7 +49,12 @@ impl Bar {
 
 /// The bar of a figure, if it has one.
 pub(crate) fn find(bench: &str, case: &str, metric: &str) -> Option<&'static Bar> {
-    BARS.iter().find(|bar| bench == "store" && bar.case == case && bar.metric == metric)
+    let bars = match bench {
+        "store" => BARS,
+        "retrieval" => RETRIEVAL,
+        _ => &[],
+    };
+    bars.iter().find(|bar| bar.case == case && bar.metric == metric)
 }
 
 #[cfg(test)]
@@ -108,4 +113,24 @@ const BARS: &[Bar] = &[
     less("half-read", "bytes per sample", 1.7, 1.7),
     more("half-read", "100000 older, by the wall", 100.0, 100.0),
     more("half-write", "batches of 60 s, safe, by the wall", 10.0, 10.0),
+];
+
+/// Of one client, whose reading takes its share of the same processors.
+const RETRIEVAL: &[Bar] = &[
+    more("csv-360k x1", "rate", 300.0, 500.0),
+    more("csv-7d x1", "rate", 300.0, 500.0),
+    more("raw-360k x1", "samples", 20.0, 20.0),
+    more("raw-7d x1", "samples", 20.0, 20.0),
+    more("arrow-360k x1", "samples", 50.0, 100.0),
+    more("arrow-7d x1", "samples", 50.0, 100.0),
+    less("mean_600-7d x1", "answer, 99 % within", 5.0, 5.0),
+    less("optimized_1000-year x1", "answer, 99 % within", 10.0, 10.0),
+    less("memory-csv", "of a client that does not read", 256.0, 256.0),
+    less("memory-raw", "of a client that does not read", 256.0, 256.0),
+    less("memory-json", "of a client that does not read", 256.0, 256.0),
+    less("memory-arrow", "of a client that does not read", 256.0, 256.0),
+    less("crowd x1000", "first byte, 99 % within", 250.0, 250.0),
+    less("crowd x1000", "samples lost meanwhile", 0.0, 0.0),
+    less("hostile x10000", "samples lost meanwhile", 0.0, 0.0),
+    less("hostile x10000", "memory of a hostile client", 256.0, 64.0),
 ];

@@ -12,6 +12,7 @@ mod measure;
 mod overload;
 mod papers;
 mod rate;
+mod retrieval;
 mod shares;
 mod store_bench;
 mod study;
@@ -50,6 +51,8 @@ enum Bench {
     Overload(overload::Options),
     /// Fits the lines by which `pvark capacity` predicts, and holds a prediction against a measured ramp.
     Capacity(capacity::Options),
+    /// How fast answers come over HTTP, by one client and by many, beside other servers and a paper; and what crowds cost.
+    Retrieval(retrieval::Options),
     /// All that concerns acquisition, measured and written as a page.
     Study(study::Options),
 }
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Bench::Rate(options) => rate::run(&options),
         Bench::Overload(options) => overload::run(&options),
         Bench::Capacity(options) => capacity::run(&options),
+        Bench::Retrieval(options) => retrieval::run(&options),
         Bench::Study(options) => study::run(&options),
     };
     match result {
