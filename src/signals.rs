@@ -32,8 +32,8 @@ pub(crate) fn reader_has_gone(error: &crate::Failure) -> bool {
 /// How many files and connections the program may have open at a time, after it has asked for as many as it may ask for.
 pub(crate) fn open_files_max() -> usize {
     let limit = getrlimit(Resource::Nofile);
-    let asked = Rlimit { current: limit.maximum, ..limit.clone() };
-    let granted = match setrlimit(Resource::Nofile, asked.clone()) {
+    let asked = Rlimit { current: limit.maximum, ..limit };
+    let granted = match setrlimit(Resource::Nofile, asked) {
         Ok(()) => asked.current,
         Err(error) => {
             tracing::warn!("no more than {:?} files can be open: {error}", limit.current);

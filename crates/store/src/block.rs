@@ -392,7 +392,7 @@ mod tests {
         let columns = Columns::of(&bytes).expect("it was written just now");
         assert_eq!(columns.has_quarters_of(&of(4000)), Ok(true));
         assert_eq!(columns.has_quarters_of(&of(4001)), Ok(false));
-        assert_eq!(columns.has_quarters_of(&batch((0..700).map(|i| Value::I32(i as i32)))), Ok(false), "it has none");
+        assert_eq!(columns.has_quarters_of(&batch((0..700).map(Value::I32))), Ok(false), "it has none");
     }
 
     #[test]

@@ -60,7 +60,11 @@ pub(crate) fn of(batch: &Batch) -> Option<[Quarter; QUARTERS]> {
     Some(quarters)
 }
 
-const NUMBERS: [(fn(&Quarter) -> f64, fn(&mut Quarter, f64)); 5] = [
+/// How one number of a quarter is read, and how it is set.
+type Number = (fn(&Quarter) -> f64, fn(&mut Quarter, f64));
+
+/// In the order in which they are written.
+const NUMBERS: [Number; 5] = [
     (|q| q.min, |q, number| q.min = number),
     (|q| q.max, |q, number| q.max = number),
     (|q| q.sum, |q, number| q.sum = number),
