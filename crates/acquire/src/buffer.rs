@@ -47,8 +47,9 @@ struct Queue {
     /// The last of them that was drained. A gap is known by where it begins: what is told of it anew takes the place of what was told
     /// before, and so has all that it has counted.
     known: HashMap<(PvId, GapCause), Gap>,
-    /// When losses were drained last.
+    /// When losses were drained last, and when the first came of those since.
     told: Option<Instant>,
+    owed: Option<Timestamp>,
     refused: bool,
     closed: bool,
 }
@@ -72,6 +73,8 @@ pub(crate) struct Drained {
     pub(crate) losses: Vec<(PvId, Gap)>,
     /// When the first of those came that are left; none if none is.
     pub(crate) left: Option<Timestamp>,
+    /// When the first of those losses came that are still to be told; none if all are.
+    pub(crate) owed: Option<Timestamp>,
     /// Nothing more will come.
     pub(crate) closed: bool,
 }
@@ -95,7 +98,10 @@ impl Buffer {
         let mut queue = self.lock();
         if too_large || queue.bytes + size > self.bytes_max && matches!(fact, Fact::Sample(_)) {
             let cause = if queue.refused || too_large { GapCause::StoreRefused } else { GapCause::QueueFull };
-            let known = queue.known.get(&(pv, cause)).copied();
+            queue.owed = Some(queue.owed.map_or(now, |owed| owed.min(now)));
+            // After a clock was set back they begin anew.
+            let known =
+                queue.known.get(&(pv, cause)).copied().filter(|known| known.from <= now.saturating_add(LOSSES_EACH));
             let begin = || {
                 let ended = known.and_then(|known| known.to).unwrap_or(Timestamp::MIN);
                 let goes_on = |known: &Gap| {
@@ -156,11 +162,12 @@ impl Buffer {
         drained.left = queue.portions.front().map(|portion| portion.since);
         let is_end = queue.closed && drained.left.is_none();
         if is_end || queue.told.is_none_or(|told| told.elapsed() >= LOSSES_EACH) && !queue.losses.is_empty() {
-            queue.told = Some(Instant::now());
+            (queue.told, queue.owed) = (Some(Instant::now()), None);
             let lost = mem::take(&mut queue.losses);
             queue.known.extend(lost.iter().map(|(key, gap)| (*key, *gap)));
             drained.losses = lost.into_iter().map(|((pv, _), gap)| (pv, gap)).collect();
         }
+        drained.owed = queue.owed;
         drained
     }
 
@@ -242,6 +249,41 @@ mod tests {
         assert_eq!((taken, drained.facts.len()), (10, 10));
         let (from, to) = (Timestamp::from_nanos(10), Some(Timestamp::from_nanos(25)));
         assert_eq!(drained.losses, [(PvId(1), Gap { from, to, cause: GapCause::QueueFull, lost: 15 })]);
+    }
+
+    #[test]
+    fn losses_that_are_still_to_be_told_are_owed_since_the_first_of_them() {
+        let buffer = Buffer::new(FACT_BYTES);
+        let at = Timestamp::from_nanos;
+        for n in 0..3 {
+            let _ = buffer.offer(PvId(1), sample(n), at(n));
+        }
+        let told = buffer.drain(Duration::ZERO);
+        assert_eq!((told.losses.len(), told.owed), (1, None));
+        for n in [7, 8] {
+            assert_eq!(buffer.offer(PvId(1), sample(n), at(n)), Offered::Lost(GapCause::QueueFull));
+        }
+        let withheld = buffer.drain(Duration::ZERO);
+        assert_eq!((withheld.losses.len(), withheld.owed), (0, Some(at(7))), "it is too soon to tell them");
+        buffer.close();
+        let last = buffer.drain(Duration::ZERO);
+        assert_eq!((last.losses.len(), last.owed, last.closed), (1, None, true));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_begins_a_gap_of_its_own() {
+        let buffer = Buffer::new(0);
+        let hour = 3_600_000_000_000;
+        let lose = |nanos| buffer.offer(PvId(1), sample(nanos), Timestamp::from_nanos(nanos));
+        let _ = lose(2 * hour);
+        assert_eq!(buffer.drain(Duration::ZERO).losses.len(), 1);
+        let _ = lose(hour);
+        buffer.close();
+        let [(_, gap)] = buffer.drain(Duration::ZERO).losses[..] else { panic!("one gap") };
+        assert_eq!(
+            (gap.from, gap.to, gap.lost),
+            (Timestamp::from_nanos(hour), Some(Timestamp::from_nanos(hour + 1)), 1)
+        );
     }
 
     fn image(bytes: usize) -> Fact {

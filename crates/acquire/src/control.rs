@@ -157,8 +157,8 @@ impl<S: Roster> Control<S> {
 
     /// Puts these groups in place of those that the config file named before, and gives those that differ.
     pub fn apply_groups(&self, of_file: &[Group]) -> Vec<RuleName> {
-        let differing = self.groups_that_differ(of_file);
         let _command = lock(&self.shared.commands);
+        let differing = self.groups_that_differ(of_file);
         for name in &differing {
             match of_file.iter().find(|group| group.name == *name) {
                 Some(group) => self.shared.set_group(group, Keeper::Config),

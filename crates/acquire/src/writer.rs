@@ -38,9 +38,9 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
     let (mut groups, mut hope) = (Groups::default(), Hope::Left);
     loop {
         let before = now();
-        let Drained { mut facts, bytes, losses, left, closed } = shared.buffer.drain(GATHER_MAX);
-        // Of what is left some came before now.
-        let before = left.map_or(before, |left| left.min(before));
+        let Drained { mut facts, bytes, losses, left, owed, closed } = shared.buffer.drain(GATHER_MAX);
+        // Of what is left, or lost and not told yet, some came before now.
+        let before = [left, owed].into_iter().flatten().fold(before, Timestamp::min);
         let nothing = facts.is_empty() && losses.is_empty();
         if !nothing {
             hope = write(shared, (groups.group(facts.drain(..)), bytes), before, hope);

@@ -138,7 +138,7 @@ async fn run(
 async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
     allowed(&parts, route.right)?;
-    let (bytes_max, _one_at_a_time) = body_max(&app, route, &parts.headers).await;
+    let (bytes_max, _one_at_a_time) = body_max(&app, route, &parts.headers).await?;
     let body = read_body(body, &parts.headers, bytes_max).await?;
     let waiting = Arc::new(());
     let call = call(app, path, parts, body, &waiting);
@@ -156,15 +156,23 @@ fn call(app: Arc<App>, path: Vec<(String, String)>, parts: Parts, body: Bytes, w
 }
 
 /// How long a body may be. An import may bring a sample as large as the store takes, with every byte of it escaped, but only one such
-/// body is in memory at a time; who announces no length is held to the usual.
-async fn body_max(app: &App, route: &Route, headers: &HeaderMap) -> (usize, Option<SemaphorePermit<'static>>) {
+/// body is in memory at a time, and nobody waits for another's for ever; who announces no length is held to the usual.
+async fn body_max(
+    app: &App,
+    route: &Route,
+    headers: &HeaderMap,
+) -> Result<(usize, Option<SemaphorePermit<'static>>), Refusal> {
     static LARGE: Semaphore = Semaphore::const_new(1);
     let usual = app.config.body_bytes_max;
     if route.path != LARGE_BODIES || announced(headers).is_none_or(|length| length <= usual as u64) {
-        return (usual, None);
+        return Ok((usual, None));
     }
-    let permit = LARGE.acquire().await;
-    (usual.max(LARGE_BODY_BYTES_MAX), permit.ok())
+    let permit = timeout(2 * BODY_TIMEOUT, LARGE.acquire()).await.map_err(|_| {
+        Refusal::new(Code::Conflict, "other imports of large samples are under way")
+            .with_status(StatusCode::SERVICE_UNAVAILABLE)
+            .hint("send it again later")
+    })?;
+    Ok((usual.max(LARGE_BODY_BYTES_MAX), permit.ok()))
 }
 
 fn announced(headers: &HeaderMap) -> Option<u64> {

@@ -9,6 +9,7 @@ use store::GapScope;
 use super::{details::named, retrieval::find};
 use crate::{
     answer::{Answer, json},
+    app::now,
     call::Call,
     refusal::{Code, Refusal},
 };
@@ -72,8 +73,8 @@ pub(crate) fn append(call: &Call) -> Answer {
     for batch in call.app.query.samples(&request) {
         import.append(&[(newer.id, Record::Samples(batch?))])?;
     }
-    let part = format!("{}", older.added);
-    let samples = import.finish_part(&part)?.samples;
+    // Each time anew: the older PV may have come back and recorded more; what is there already is dropped as a repeat.
+    let samples = import.finish_part(&now().to_string())?.samples;
     call.app.control.remove(&[older.id], DataFate::Keep, &by)?;
     call.app.control.roster().add_alias(newer.id, &older.name, &by)?;
     done(format!("Appended {samples} samples of PV {} to PV {}, of which it is an alias now", older.name, newer.name))
