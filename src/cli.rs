@@ -429,8 +429,9 @@ pub(crate) struct Compare {
     /// So many PVs at a time
     #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) jobs: u8,
-    /// Write down what has been compared, and go on from there when it is begun again [default: beside the report]
-    #[arg(long, value_name = "FILE", conflicts_with = "follow")]
+    /// Write down what has been compared; what broke off or failed goes on from there when it is begun again with the same words
+    /// [default: beside the report]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["follow", "follow_for"])]
     pub(crate) state: Option<PathBuf>,
     /// Write a report to be signed, as .html or .md
     #[arg(long, value_name = "FILE")]

@@ -158,24 +158,27 @@ impl Comparison<'_> {
         let path = command.state.clone().or(beside.filter(|_| !command.follow && command.follow_for.is_none()));
         let (mut journal, earlier) = Journal::open(path.as_deref())?;
         let mut head = self.head(range);
-        let (mut range, mut done) = (range, HashSet::new());
-        if let Some(Earlier { head: known, done: known_done }) = earlier {
-            if known["asked"] != head["asked"] {
-                let path = journal.path.display();
-                return Err(format!(
-                    "{path} is the journal of another comparison ({}); name another file with --state, or remove it",
-                    known["asked"]
-                )
-                .into());
-            }
-            let time = |key: &str| known[key].as_str().and_then(|text| Timestamp::parse(text).ok());
-            let (t0, t1) = time("from").zip(time("to")).ok_or("the journal does not say which range it is of")?;
-            (range, done, head) = (TimeRange { t0, t1 }, known_done, known);
-            eprintln!("{} PVs have been compared before; it goes on behind them", done.len());
-        } else {
-            journal.write(&json!({ "compare": head }))?;
+        if let Some(Earlier { head: known, .. }) = &earlier
+            && known["asked"] != head["asked"]
+        {
+            let path = journal.path.display();
+            return Err(format!(
+                "{path} is the journal of another comparison ({}); name another file with --state, or remove it",
+                known["asked"]
+            )
+            .into());
         }
         let names = self.names()?;
+        let (mut range, mut done) = (range, HashSet::new());
+        match earlier.filter(|earlier| !earlier.has_ended) {
+            Some(Earlier { head: known, done: known_done, .. }) => {
+                let time = |key: &str| known[key].as_str().and_then(|text| Timestamp::parse(text).ok());
+                let (t0, t1) = time("from").zip(time("to")).ok_or("the journal does not say which range it is of")?;
+                (range, done, head) = (TimeRange { t0, t1 }, known_done, known);
+                eprintln!("{} PVs have been compared before, from {t0} to {t1}; it goes on behind them", done.len());
+            }
+            None => journal.begin(&head)?,
+        }
         let left: Vec<String> = names.pvs.iter().filter(|pv| !done.contains(*pv)).cloned().collect();
         self.each(&left, range, &mut |line| Ok(journal.write(&line)?))?;
         let total = self.tell(&journal, &head, &names)?;
@@ -185,6 +188,10 @@ impl Comparison<'_> {
         }
         let count = |key: &str| total[key].as_u64().unwrap_or(0);
         let (differing, failed) = (count("pvs_differing"), count("pvs_failed"));
+        // What failed is asked for again when it is begun again; if nothing did, it begins anew.
+        if failed == 0 {
+            journal.end(now())?;
+        }
         match () {
             () if failed > 0 => Err(format!(
                 "{failed} of {} PVs could not be compared to their end; begin it again to go on",
@@ -216,6 +223,7 @@ impl Comparison<'_> {
             "asked": {
                 "here": here, "there": other, "pvs": pvs, "list": list, "from": from, "to": to, "accept": accept,
                 "stamps_within_seconds": stamps_within.as_secs_f64(),
+                "follow": follow, "for_seconds": follow_for.map(|span| span.as_secs_f64()),
             },
             "here": here,
             "version_here": version,

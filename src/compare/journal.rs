@@ -1,5 +1,9 @@
-//! The journal: a line of JSON for the comparison and one for each PV that is done, written as they come. A comparison that broke off is
-//! begun again with the same words and goes on behind them; a report is made from it.
+//! The journal: a line of JSON for the comparison, one for each PV that is done, written as they come, and one for the end:
+//!
+//!   journal := {"compare": …} {"pv": …, "status": …, …}* {"ended": time}?
+//!
+//! A comparison without an end is begun again with the same words and goes on behind its lines; with one it is begun anew. A report is made
+//! from it.
 
 use std::{
     collections::HashSet,
@@ -8,9 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::Value;
+use sample::Timestamp;
+use serde_json::{Value, json};
 
-use crate::Failure;
+use crate::{Failure, signals::now};
 
 pub(crate) struct Journal {
     pub(crate) path: PathBuf,
@@ -25,23 +30,21 @@ pub(crate) struct Earlier {
     pub(crate) head: Value,
     /// The PVs that need not be compared again.
     pub(crate) done: HashSet<String>,
+    /// Whether it came to its end, so that there is nothing to go on with.
+    pub(crate) has_ended: bool,
 }
 
 impl Journal {
     /// Opens a journal, or begins one: in a file of its own if none is named.
     pub(crate) fn open(path: Option<&Path>) -> Result<(Journal, Option<Earlier>), Failure> {
         let is_scratch = path.is_none();
-        let path = path.map_or_else(
-            || std::env::temp_dir().join(format!("pvark-compare-{}.jsonl", std::process::id())),
-            Path::to_owned,
-        );
-        let file = OpenOptions::new().read(true).append(true).create(true).truncate(false).open(&path);
-        let file = file.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        if is_scratch {
-            file.set_len(0)?;
-        }
+        let path = path.map_or_else(scratch, Path::to_owned);
+        // Others may write where scratch files are: what is there already, a link too, is not ours.
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).create_new(is_scratch);
+        let file = options.open(&path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         let (mut journal, mut whole) = (Journal { path, file, is_scratch }, 0);
-        let (mut head, mut done) = (None, HashSet::new());
+        let (mut head, mut done, mut has_ended) = (None, HashSet::new(), false);
         journal.file.rewind()?;
         let mut lines = BufReader::new(&journal.file);
         let mut line = Vec::new();
@@ -56,6 +59,7 @@ impl Journal {
             if let Some(pv) = value["pv"].as_str().filter(|_| value["status"] != "failed") {
                 done.insert(pv.to_owned());
             }
+            has_ended |= value["pv"].is_null() && value["ended"].is_string();
             head.get_or_insert(value);
         }
         drop(lines);
@@ -64,11 +68,22 @@ impl Journal {
             return Err(format!("{} is no journal of a comparison; name another file", journal.path.display()).into());
         }
         journal.file.set_len(whole)?;
-        Ok((journal, head.map(|head| Earlier { head: head["compare"].clone(), done })))
+        Ok((journal, head.map(|head| Earlier { head: head["compare"].clone(), done, has_ended })))
     }
 
     pub(crate) fn write(&mut self, line: &Value) -> io::Result<()> {
         self.file.write_all(format!("{line}\n").as_bytes())
+    }
+
+    /// Begins it with the first line of a comparison; whatever an earlier one wrote goes.
+    pub(crate) fn begin(&mut self, head: &Value) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.write(&json!({ "compare": head }))
+    }
+
+    /// Marks that all was compared, and told.
+    pub(crate) fn end(&mut self, time: Timestamp) -> io::Result<()> {
+        self.write(&json!({ "ended": time.to_string() }))
     }
 
     /// Shows what it says of each PV; of several lines about one PV only the last.
@@ -94,6 +109,11 @@ impl Journal {
     }
 }
 
+/// The path of a journal that is only for this run. The time keeps it apart from one that a killed process of the same number left.
+fn scratch() -> PathBuf {
+    std::env::temp_dir().join(format!("pvark-compare-{}-{}.jsonl", std::process::id(), now().nanos()))
+}
+
 impl Drop for Journal {
     fn drop(&mut self) {
         if self.is_scratch {
@@ -104,8 +124,6 @@ impl Drop for Journal {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -114,14 +132,14 @@ mod tests {
         let path = folder.path().join("a.jsonl");
         let (mut journal, earlier) = Journal::open(Some(&path)).unwrap();
         assert!(earlier.is_none());
-        journal.write(&json!({ "compare": { "with": "x" } })).unwrap();
+        journal.begin(&json!({ "with": "x" })).unwrap();
         for (pv, status) in [("A", "equal"), ("B", "failed"), ("C", "differs")] {
             journal.write(&json!({ "pv": pv, "status": status })).unwrap();
         }
         journal.file.write_all(b"{\"pv\":\"D\",\"sta").unwrap();
         let (mut journal, earlier) = Journal::open(Some(&path)).unwrap();
-        let Earlier { head, mut done } = earlier.unwrap();
-        assert_eq!(head["with"], "x");
+        let Earlier { head, mut done, has_ended } = earlier.unwrap();
+        assert_eq!((&head["with"], has_ended), (&json!("x"), false));
         assert!(done.remove("A") && done.remove("C") && done.is_empty());
         journal.write(&json!({ "pv": "B", "status": "equal" })).unwrap();
         let mut seen = Vec::new();
@@ -131,6 +149,12 @@ mod tests {
         };
         journal.each(&mut see).unwrap();
         assert_eq!(seen, ["\"A\"\"equal\"", "\"C\"\"differs\"", "\"B\"\"equal\""]);
+        journal.end(Timestamp::from_nanos(0)).unwrap();
+        let (mut journal, earlier) = Journal::open(Some(&path)).unwrap();
+        assert!(earlier.unwrap().has_ended);
+        journal.begin(&json!({ "with": "x" })).unwrap();
+        let (_, earlier) = Journal::open(Some(&path)).unwrap();
+        assert!(earlier.is_some_and(|earlier| earlier.done.is_empty() && !earlier.has_ended));
         std::fs::write(&path, "something else\n").unwrap();
         assert!(Journal::open(Some(&path)).is_err_and(|error| error.to_string().contains("is no journal")));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "something else\n");

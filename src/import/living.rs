@@ -60,6 +60,7 @@ pub(super) fn import(command: &FromAppliance, url: &str) -> Result<(), Failure> 
         told_at: Instant::now(),
         waiting: Vec::new(),
         missing: 0,
+        unproven: HashSet::new(),
         failed: HashSet::new(),
     };
     let begin = moment(&command.from, now())?;
@@ -124,6 +125,9 @@ struct Run<'a> {
     waiting: Vec<(String, Place)>,
     /// Samples that had not been found again when something was written down last.
     missing: u64,
+    /// PVs of which samples of this campaign may be missing: how far they come is not written down, because a place further back would say
+    /// that all behind it is here. A later run asks for them again from where they were.
+    unproven: HashSet<String>,
     /// PVs that could not be read to their end.
     failed: HashSet<String>,
 }
@@ -140,6 +144,7 @@ enum Place {
 impl Run<'_> {
     /// All of a range: windows from the newest to the oldest, in each all PVs that may have something there.
     fn campaign(&mut self, range: TimeRange, names: &[String], problems: &mut Vec<String>) -> Result<(), Failure> {
+        self.unproven.clear();
         // The next window of each PV; those with none are done.
         let mut left: BTreeMap<i64, Vec<&str>> = BTreeMap::new();
         for name in names {
@@ -189,13 +194,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Sends what was gathered, and then writes down how far its PVs have come, unless something was not found afterwards.
+    /// Sends what was gathered, and then writes down how far its PVs have come; not of those of which something was not found afterwards,
+    /// now or in a window before.
     fn write_down(&mut self, range: TimeRange) -> Result<(), Failure> {
         self.parts.flush()?;
         if std::mem::replace(&mut self.missing, self.parts.total.missing) < self.parts.total.missing {
-            self.waiting.clear();
+            self.unproven.extend(self.waiting.drain(..).map(|(pv, _)| pv));
         }
-        for (pv, place) in self.waiting.drain(..) {
+        for (pv, place) in self.waiting.drain(..).filter(|(pv, _)| !self.unproven.contains(pv)) {
             self.state.write(range, &pv, place)?;
         }
         Ok(())
@@ -210,8 +216,8 @@ impl Run<'_> {
                 Ok(Some(answer)) => {
                     Passing { relay: Relay::new(answer, TimeRange { t0: from, t1: range.t1 }), failed: None }
                 }
-                Ok(None) => return Ok(Err(io::Error::other("it does not know the PV"))),
-                Err(error) => Passing { relay: Relay::new(Box::new(io::empty()), range), failed: Some(error) },
+                Ok(None) => Passing::failed(range, io::Error::other("it does not know the PV")),
+                Err(error) => Passing::failed(range, error),
             };
             self.pass(&mut passing)?;
             let Passing { relay, failed } = passing;
@@ -261,6 +267,13 @@ impl Run<'_> {
 struct Passing {
     relay: Relay<Incoming>,
     failed: Option<io::Error>,
+}
+
+impl Passing {
+    /// No answer.
+    fn failed(range: TimeRange, error: io::Error) -> Passing {
+        Passing { relay: Relay::new(Box::new(io::empty()), range), failed: Some(error) }
+    }
 }
 
 /// The window that a time is the end of, or lies in.

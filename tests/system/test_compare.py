@@ -205,6 +205,30 @@ def test_a_comparison_that_failed_goes_on_with_what_is_left(
     assert other.returncode == FAILED and "of another comparison" in other.stderr
 
 
+def test_a_comparison_that_came_to_its_end_begins_anew(
+    start_pvark: Callable[..., Pvark], appliance: Appliance, tmp_path: Path
+) -> None:
+    archiver = start_pvark()
+    give(archiver, {"A": {tenths: str(tenths) for tenths in range(600)}})
+    samples = [double(tenths, tenths) for tenths in range(600)]
+    appliance.samples["A"] = (header("A"), samples)
+    state = tmp_path / "state"
+    options = ["--server", archiver.url, "--with", appliance.url, "--state", str(state), *MINUTE]
+    lines, _ = compare(*options, code=EQUAL)
+    assert lines["A"]["equal"] == 600
+    lost = samples.pop(300)
+    lines, _ = compare(*options, code=DIFFERS)
+    assert (lines["A"]["equal"], lines["A"]["lost_there"]) == (599, 1)
+    samples.insert(300, lost)
+    lines, _ = compare(*options, code=EQUAL)
+    assert lines["A"]["equal"] == 600
+    # The journal is that of the last one, with its end.
+    first, one, last = map(json.loads, state.read_text().splitlines())
+    assert "compare" in first and one["pv"] == "A" and "ended" in last
+    follows = run_program("compare", *options, "--for", "1s")
+    assert follows.returncode not in (EQUAL, DIFFERS) and "cannot be used with" in follows.stderr
+
+
 def double(tenths: int, value: float, **fields: str) -> bytes:
     return sample(BEGINS + tenths * SECOND // 10, b"\x19" + struct.pack("<d", value), **fields)
 
