@@ -19,6 +19,7 @@ use crate::{
     folder::{Folder, Part},
     key::key_of,
     rows::Damage,
+    tape::Content,
     type_info::TypeInfo,
 };
 
@@ -121,13 +122,19 @@ impl OldArchive for PlainPb {
             let mut files_bad = 0;
             let mut name = None;
             for part in parts {
-                name = name_in(part, shared.folder.root());
-                if name.is_some() {
-                    break;
-                }
-                files_bad += 1;
                 let path = part.place.path.display();
-                let problem = format!("{path} has no header, or one of a PV that does not belong there");
+                let problem = match &part.place.content {
+                    Content::Unreadable(why) => format!("cannot read {path}: {why}"),
+                    _ if name.is_some() => continue,
+                    _ => {
+                        name = name_in(part, shared.folder.root());
+                        if name.is_some() {
+                            continue;
+                        }
+                        format!("{path} has no header, or one of a PV that does not belong there")
+                    }
+                };
+                files_bad += 1;
                 shared.health().problem = Some(problem);
             }
             {

@@ -179,14 +179,14 @@ impl PbFile {
         self.tape.read_at(buffer, offset)
     }
 
-    /// Where the line ends in which `offset` lies; none if nothing ends it.
-    pub(crate) fn line_end(&self, offset: u64) -> io::Result<Option<u64>> {
+    /// Where the line ends in which `offset` lies, and whether a line feed ends it; if not, it ends with the file.
+    pub(crate) fn line_end(&self, offset: u64) -> io::Result<(u64, bool)> {
         let (mut buffer, mut at) = (vec![0; 1 << 20], offset);
         loop {
             let read = self.tape.read_at(&mut buffer, at)?;
             match memchr(b'\n', &buffer[..read]) {
-                Some(end) => return Ok(Some(at + end as u64 + 1)),
-                None if read == 0 => return Ok(None),
+                Some(end) => return Ok((at + end as u64 + 1, true)),
+                None if read == 0 => return Ok((at, false)),
                 None => at += read as u64,
             }
         }

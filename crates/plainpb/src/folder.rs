@@ -70,7 +70,13 @@ impl Folder {
         let mut parts: Vec<Part> = own.filter_map(|name| part(name, stem, || Place::of(&folder.join(name)))).collect();
         for name in PACKED.map(|ending| format!("{stem}{ending}")) {
             if names.binary_search(&name).is_ok() {
-                parts.extend(members(&folder.join(&name), stem)?);
+                let path = folder.join(&name);
+                match members(&path, stem) {
+                    Ok(found) => parts.extend(found),
+                    // What was moved to another store since the folder was listed is found there.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+                }
             }
         }
         parts.sort_by_key(|part| (part.range.t0, part.range.t1));
@@ -121,7 +127,14 @@ impl Folder {
                     continue;
                 }
                 let found = match packed(&name) {
-                    Some(stem) => members(&entry.path(), stem).unwrap_or_default(),
+                    Some(stem) => match members(&entry.path(), stem) {
+                        Ok(parts) => parts,
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+                        Err(error) => vec![Part {
+                            place: Place { path: entry.path(), content: Content::Unreadable(error.to_string().into()) },
+                            range: TimeRange::ALL,
+                        }],
+                    },
                     None => partition_of(&name)
                         .map(|(_, range)| Part { place: Place::of(&entry.path()), range })
                         .into_iter()
@@ -154,6 +167,7 @@ fn packed(name: &str) -> Option<&str> {
     PACKED.into_iter().find_map(|ending| name.strip_suffix(ending))
 }
 
+/// The files of a stem within another file, with those that cannot be read, so that they are told when they are wanted.
 fn members(path: &Path, stem: &str) -> io::Result<Vec<Part>> {
     let tape = Tape::open(&Place::of(path))?;
     let found: Vec<(String, Content)> = match path.extension().is_some_and(|extension| extension == "zip") {
@@ -163,8 +177,12 @@ fn members(path: &Path, stem: &str) -> io::Result<Vec<Part>> {
             members.map(|member| (member.name, Content::Piece(member.start, member.len))).collect()
         }
     };
-    let place = |content| Place { path: path.to_owned(), content };
-    // Parquet files within are not read: they must be whole to be found one's way in.
-    let own = found.iter().filter(|(name, _)| name.ends_with(".pb"));
-    Ok(own.filter_map(|(name, content)| part(name, stem, || place(*content))).collect())
+    let place = |name: &str, content: &Content| {
+        // Parquet files within are not read: they must be whole to be found one's way in.
+        let is_parquet = name.ends_with(".parquet");
+        let why = || format!("{name} in it is a Parquet file, which is not read from within another file");
+        let content = if is_parquet { Content::Unreadable(why().into()) } else { content.clone() };
+        Place { path: path.to_owned(), content }
+    };
+    Ok(found.iter().filter_map(|(name, content)| part(name, stem, || place(name, content))).collect())
 }

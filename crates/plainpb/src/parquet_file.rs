@@ -5,7 +5,9 @@
 //!   columns     secondsintoyear, nano: i32   val: by type, `repeated` where it is an array   severity, status, userTag: i32, optional
 //!               fieldvalues: repeated { name, val: text }
 //! ```
-//! These are the columns of the protobuf messages (parquet-protobuf, proto2). Rows are read some at a time, as many as have room.
+//! These are the columns of the protobuf messages (parquet-protobuf, proto2). Rows are unpacked some at a time: as many as have room
+//! if each is as long as the average of its group, and a longer one costs what it takes. A row with a value longer than any value may
+//! be is refused, and of the lines only some are made at a time.
 
 use std::{
     fs::File,
@@ -20,13 +22,17 @@ use parquet::{
     file::reader::{FileReader, RowGroupReader, SerializedFileReader},
 };
 use prost::encoding::encode_varint;
-use sample::Shape;
+use sample::{Shape, VALUE_BYTES_MAX};
 
-use crate::{line::put_line, payload::Payload};
+use crate::{line::put_line, payload::Payload, scan::LINE_BYTES_MAX};
 
-/// So many rows are unpacked at a time at most, and as many bytes of them as the file says they have on the average.
+/// So many rows are unpacked at a time at most, and about so many bytes of them by their average, packed or as numbers.
 const ROWS_MAX: usize = 1024;
 const BYTES_WANTED: u64 = 4 << 20;
+/// What is packed well is short in the file: a number takes so much whatever it took there.
+const NUMBER_BYTES: u64 = 8;
+/// When lines have so many bytes together they are given out before more are made.
+const LINES_BYTES: usize = 4 << 20;
 
 /// The lines of a file, header first.
 pub(crate) struct ParquetLines {
@@ -66,16 +72,18 @@ impl ParquetLines {
         self.given = 0;
         loop {
             if let Some(group) = &mut self.open {
-                let rows = guarded(|| group.read())?;
-                if rows > 0 {
-                    return group.put(self.payload, rows, &mut self.out).map(|()| true);
+                if group.rows_ready == 0 {
+                    guarded(|| group.read())?;
+                }
+                if group.rows_ready > 0 {
+                    return group.put(self.payload, &mut self.out).map(|()| true);
                 }
             }
             if self.group >= self.file.num_row_groups() {
                 return Ok(false);
             }
-            let (file, index) = (&self.file, self.group);
-            self.open = Some(guarded(|| Group::open(&*file.get_row_group(index)?))?);
+            let (file, index, payload) = (&self.file, self.group, self.payload);
+            self.open = Some(guarded(|| Group::open(&*file.get_row_group(index)?, payload))?);
             self.group += 1;
         }
     }
@@ -120,6 +128,9 @@ struct Group {
     columns: [Option<Column>; COLUMNS.len()],
     rows_left: usize,
     rows_at_once: usize,
+    /// Rows that were unpacked and are no lines yet, and where the first of them begins in each column (level, value).
+    rows_ready: usize,
+    places: [(usize, usize); COLUMNS.len()],
 }
 
 const COLUMNS: [&str; 8] =
@@ -134,11 +145,19 @@ const FIELD_VALUE: usize = 6;
 const TAG: usize = 7;
 
 impl Group {
-    fn open(group: &dyn RowGroupReader) -> Result<Group, ParquetError> {
+    fn open(group: &dyn RowGroupReader, payload: Payload) -> Result<Group, ParquetError> {
         let metadata = group.metadata();
+        let rows = usize::try_from(metadata.num_rows()).unwrap_or(0);
+        let mut numbers = 0u64;
         let mut columns = [const { None }; COLUMNS.len()];
         for (index, column) in metadata.columns().iter().enumerate() {
             if let Some(slot) = COLUMNS.iter().position(|name| *name == column.column_path().string()) {
+                let own = u64::try_from(column.num_values()).unwrap_or(u64::MAX);
+                numbers = numbers.saturating_add(own);
+                let average = own / (rows as u64).max(1);
+                if slot == VALUE && average.saturating_mul(element_bytes(payload)) > VALUE_BYTES_MAX as u64 {
+                    return Err(ParquetError::General(TOO_LONG.to_owned()));
+                }
                 let descriptor = column.column_descr();
                 columns[slot] = Some(Column {
                     reader: group.get_column_reader(index)?,
@@ -148,14 +167,15 @@ impl Group {
                 });
             }
         }
-        let rows = usize::try_from(metadata.num_rows()).unwrap_or(0);
-        let bytes = u64::try_from(metadata.total_byte_size()).unwrap_or(0) / (rows as u64).max(1);
+        let packed = u64::try_from(metadata.total_byte_size()).unwrap_or(0);
+        let bytes = packed.max(numbers.saturating_mul(NUMBER_BYTES)) / (rows as u64).max(1);
         let rows_at_once = usize::try_from(BYTES_WANTED / bytes.max(1)).unwrap_or(ROWS_MAX).clamp(1, ROWS_MAX);
-        Ok(Group { columns, rows_left: rows, rows_at_once })
+        let places = [(0, 0); COLUMNS.len()];
+        Ok(Group { columns, rows_left: rows, rows_at_once, rows_ready: 0, places })
     }
 
-    /// Unpacks the next rows of all columns; says how many.
-    fn read(&mut self) -> Result<usize, ParquetError> {
+    /// Unpacks the next rows of all columns, if there are any.
+    fn read(&mut self) -> Result<(), ParquetError> {
         let rows = self.rows_left.min(self.rows_at_once);
         self.rows_left -= rows;
         if rows > 0 {
@@ -163,17 +183,17 @@ impl Group {
                 column.read(rows)?;
             }
         }
-        Ok(rows)
+        (self.rows_ready, self.places) = (rows, [(0, 0); COLUMNS.len()]);
+        Ok(())
     }
 
-    /// Writes the rows that were unpacked, each as its message in a line.
-    fn put(&self, payload: Payload, rows: usize, out: &mut Vec<u8>) -> io::Result<()> {
-        let mut places = [(0, 0); COLUMNS.len()];
+    /// Writes rows that were unpacked, each as its message in a line, until these are long enough or there are no more.
+    fn put(&mut self, payload: Payload, out: &mut Vec<u8>) -> io::Result<()> {
         let mut message = Vec::new();
-        for _ in 0..rows {
+        while self.rows_ready > 0 && out.len() < LINES_BYTES {
             // Where a row's values stand in each column.
             let mut own = [const { 0..0 }; COLUMNS.len()];
-            for ((column, place), own) in self.columns.iter().zip(&mut places).zip(&mut own) {
+            for ((column, place), own) in self.columns.iter().zip(&mut self.places).zip(&mut own) {
                 if let Some(column) = column {
                     *own = column.row(place);
                 }
@@ -185,6 +205,9 @@ impl Group {
                 put_number(&mut message, tag, number(slot).ok_or_else(|| invalid("a row has no time"))? as u32 as u64);
             }
             if let Some(values) = column(VALUE) {
+                if values.rows.value_bytes(payload, own[VALUE].clone()) > VALUE_BYTES_MAX {
+                    return Err(invalid(TOO_LONG));
+                }
                 values.rows.put_values(payload, own[VALUE].clone(), &mut message);
             }
             for (tag, slot) in [(4, SEVERITY), (5, STATUS)] {
@@ -198,14 +221,31 @@ impl Group {
                     put_bytes(&mut field, 1, names.rows.bytes(name));
                     put_bytes(&mut field, 2, values.rows.bytes(value));
                     put_bytes(&mut message, 7, &field);
+                    if message.len() > LINE_BYTES_MAX {
+                        return Err(invalid("a row has more fields than have room in a line"));
+                    }
                 }
             }
             if let Some(tag) = number(TAG) {
                 put_number(&mut message, 9, tag as u32 as u64);
             }
             put_line(out, &message);
+            self.rows_ready -= 1;
         }
         Ok(())
+    }
+}
+
+/// Why a row is refused.
+const TOO_LONG: &str = "a row has a longer value than there may be";
+
+/// How much an element of a value counts besides its own bytes, as `VALUE_BYTES_MAX` counts.
+fn element_bytes(payload: Payload) -> u64 {
+    match payload {
+        Payload::ScalarDouble | Payload::WaveformDouble | Payload::WaveformString => 8,
+        Payload::ScalarFloat | Payload::WaveformFloat | Payload::ScalarInt | Payload::WaveformInt => 4,
+        Payload::ScalarShort | Payload::WaveformShort | Payload::ScalarEnum | Payload::WaveformEnum => 2,
+        _ => 0,
     }
 }
 
@@ -288,6 +328,13 @@ impl Rows {
 
     fn bytes(&self, place: usize) -> &[u8] {
         self.bytes.get(place).map_or(&[], ByteArray::data)
+    }
+
+    /// How long a value is.
+    fn value_bytes(&self, payload: Payload, places: std::ops::Range<usize>) -> usize {
+        let elements = places.len().saturating_mul(element_bytes(payload) as usize);
+        let texts = self.bytes.get(places.start..places.end.min(self.bytes.len())).unwrap_or_default();
+        elements + texts.iter().map(ByteArray::len).sum::<usize>()
     }
 
     /// The field `val` of a message.

@@ -62,11 +62,13 @@ impl Slice {
     /// A line that is longer than was asked for, if a sample can be so long; one without an end is told.
     fn one_line(&mut self, mut piece: Vec<u8>, head: usize, is_last: bool) -> io::Result<Piece> {
         let begun = self.next;
-        let end = if is_last { None } else { self.file.line_end(begun)? };
-        self.next = end.unwrap_or(self.end);
-        let bytes = self.next - begun;
+        // How long a file is that is packed shows at its end only.
+        let (end, is_whole) =
+            if is_last { (begun + (piece.len() - head) as u64, false) } else { self.file.line_end(begun)? };
+        self.next = if is_whole { end } else { self.end };
+        let bytes = end - begun;
         match usize::try_from(bytes) {
-            _ if end.is_none() => Ok(Piece::Torn(bytes)),
+            _ if !is_whole => Ok(Piece::Torn(bytes)),
             Ok(size) if size <= LINE_BYTES_MAX => {
                 piece.resize(head + size, 0);
                 let read = self.file.read_at(&mut piece[head..], begun)?;

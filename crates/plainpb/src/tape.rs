@@ -30,7 +30,7 @@ pub(crate) struct Place {
 }
 
 /// How a file is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// By itself.
     Whole,
@@ -40,6 +40,8 @@ pub(crate) enum Content {
     Piece(u64, u64),
     /// Such a piece, deflated.
     Deflated { start: u64, len: u64, crc: u32 },
+    /// So that it cannot be read, and why.
+    Unreadable(Arc<str>),
 }
 
 impl Place {
@@ -57,14 +59,15 @@ impl Tape {
         // Its length is that of this moment: whoever writes to it goes on behind.
         let all = file.metadata()?.len();
         let plain = |file, start: u64, len: u64| Tape::Plain { file, start, len: len.min(all.saturating_sub(start)) };
-        Ok(match place.content {
+        Ok(match &place.content {
             Content::Whole => plain(file, 0, all),
-            Content::Piece(start, len) => plain(file, start, len),
+            Content::Piece(start, len) => plain(file, *start, *len),
+            Content::Unreadable(why) => return Err(io::Error::new(io::ErrorKind::InvalidData, why.to_string())),
             Content::Parquet => {
                 Tape::Packed(Mutex::new(Packed::new(move || Ok(Box::new(ParquetLines::open(file.try_clone()?)?)))))
             }
             Content::Deflated { start, len, crc } => {
-                let file = Arc::new(file);
+                let (file, start, len, crc) = (Arc::new(file), *start, *len, *crc);
                 Tape::Packed(Mutex::new(Packed::new(move || {
                     let piece = PieceReader { file: file.clone(), at: start, end: start.saturating_add(len) };
                     Ok(Box::new(Inflating::new(piece, crc)))

@@ -24,10 +24,11 @@ pub(crate) struct Member {
     pub(crate) content: Content,
 }
 
-/// All files within; an error where there is no directory. What is encrypted, or packed in another way, is left out.
+/// All files within, with those that are damaged, encrypted or packed in another way as what cannot be read; an error where the
+/// directory is missing or has not as many entries as the end says.
 pub(crate) fn members(tape: &Tape) -> io::Result<Vec<Member>> {
     let no_zip = || io::Error::new(io::ErrorKind::InvalidData, "it is no whole zip file");
-    let (start, size) = directory(tape)?.ok_or_else(no_zip)?;
+    let Directory { start, size, entries } = directory(tape)?.ok_or_else(no_zip)?;
     if size > DIRECTORY_BYTES_MAX || start.saturating_add(size) > tape.len() {
         return Err(no_zip());
     }
@@ -37,39 +38,68 @@ pub(crate) fn members(tape: &Tape) -> io::Result<Vec<Member>> {
     while rest.starts_with(b"PK\x01\x02") {
         let (entry, after) = Entry::read(rest).ok_or_else(no_zip)?;
         rest = after;
-        let Some(head) = read(tape, entry.head, 30)?.filter(|head| head.starts_with(b"PK\x03\x04")) else { continue };
-        let (Some(name), Some(extra)) = (u16_at(&head, 26), u16_at(&head, 28)) else { continue };
-        let begin = entry.head.saturating_add(30 + u64::from(name) + u64::from(extra));
-        if entry.is_encrypted || begin.saturating_add(entry.packed) > tape.len() {
-            continue;
-        }
-        let content = match entry.method {
-            STORED => Content::Piece(begin, entry.packed),
-            DEFLATED => Content::Deflated { start: begin, len: entry.packed, crc: entry.crc },
-            _ => continue,
-        };
         let name = entry.name.rsplit('/').next().unwrap_or_default().to_owned();
+        let content = match content(tape, &entry)? {
+            Ok(content) => content,
+            Err(why) => Content::Unreadable(format!("{name} in it {why}").into()),
+        };
         members.push(Member { name, content });
+    }
+    if members.len() as u64 != entries {
+        let text = format!("its list of files has {} of {entries} entries", members.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
     }
     Ok(members)
 }
 
-/// Where the directory stands, and how long it is.
-fn directory(tape: &Tape) -> io::Result<Option<(u64, u64)>> {
+/// How the file of an entry is kept, or why it cannot be read.
+fn content(tape: &Tape, entry: &Entry) -> io::Result<Result<Content, &'static str>> {
+    let head = read(tape, entry.head, 30)?.filter(|head| head.starts_with(b"PK\x03\x04")).unwrap_or_default();
+    let (Some(name), Some(extra)) = (u16_at(&head, 26), u16_at(&head, 28)) else {
+        return Ok(Err("has no head where it should begin"));
+    };
+    let begin = entry.head.saturating_add(30 + u64::from(name) + u64::from(extra));
+    Ok(match entry.method {
+        _ if entry.is_encrypted => Err("is encrypted"),
+        _ if begin.saturating_add(entry.packed) > tape.len() => Err("is longer than what there is"),
+        STORED => Ok(Content::Piece(begin, entry.packed)),
+        DEFLATED => Ok(Content::Deflated { start: begin, len: entry.packed, crc: entry.crc }),
+        _ => Err("is neither stored nor deflated"),
+    })
+}
+
+/// Where the directory stands, how long it is, and how many entries it has.
+struct Directory {
+    start: u64,
+    size: u64,
+    entries: u64,
+}
+
+/// The directory that the end tells of.
+fn directory(tape: &Tape) -> io::Result<Option<Directory>> {
     let tail = tape.len().saturating_sub(END_BYTES + COMMENT_BYTES_MAX);
     let Some(bytes) = read(tape, tail, usize::try_from(tape.len() - tail).unwrap_or(0))? else { return Ok(None) };
     let Some(place) = memchr::memmem::rfind(&bytes, b"PK\x05\x06") else { return Ok(None) };
     let end = bytes.get(place..).unwrap_or_default();
-    let (Some(size), Some(start)) = (u32_at(end, 12), u32_at(end, 16)) else { return Ok(None) };
-    let is_long = size == u32::MAX || start == u32::MAX;
-    let locator = (tail + place as u64).checked_sub(20).filter(|_| is_long);
-    let Some(locator) = locator else { return Ok(Some((start.into(), size.into()))) };
-    let Some(locator) = read(tape, locator, 20)?.filter(|bytes| bytes.starts_with(b"PK\x06\x07")) else {
+    let (Some(entries), Some(size), Some(start)) = (u16_at(end, 10), u32_at(end, 12), u32_at(end, 16)) else {
         return Ok(None);
     };
+    let short = Directory { start: start.into(), size: size.into(), entries: entries.into() };
+    let is_long = size == u32::MAX || start == u32::MAX;
+    if !is_long && entries != u16::MAX {
+        return Ok(Some(short));
+    }
+    let locator = match (tail + place as u64).checked_sub(20) {
+        Some(locator) => read(tape, locator, 20)?.filter(|bytes| bytes.starts_with(b"PK\x06\x07")),
+        None => None,
+    };
+    // There may be just as many entries as have room in 16 bits.
+    let Some(locator) = locator else { return Ok((!is_long).then_some(short)) };
     let Some(long) = u64_at(&locator, 8) else { return Ok(None) };
     let long = read(tape, long, 56)?.filter(|bytes| bytes.starts_with(b"PK\x06\x06"));
-    Ok(long.and_then(|long| Some((u64_at(&long, 48)?, u64_at(&long, 40)?))))
+    Ok(long.and_then(|long| {
+        Some(Directory { start: u64_at(&long, 48)?, size: u64_at(&long, 40)?, entries: u64_at(&long, 32)? })
+    }))
 }
 
 /// A row of the directory.

@@ -128,12 +128,79 @@ fn damaged_zip_files_cost_themselves_only() {
     write(folder.path(), "LAB/X.zip", &flipped);
     let archive = PlainPb::new(folder.path().to_owned(), []);
     let read: Vec<_> = archive.samples(&PvName::new("LAB:X").unwrap(), TimeRange::ALL).collect();
-    assert!(read.last().is_none_or(|last| last.is_err()) || archive.health().files_bad > 0, "damage is told");
+    assert!(read.iter().any(Result::is_err) || archive.health().files_bad > 0, "damage is told");
     for cut in (0..whole.len()).step_by(97) {
         write(folder.path(), "LAB/X.zip", &whole[..cut]);
         let archive = PlainPb::new(folder.path().to_owned(), []);
         let pv = PvName::new("LAB:X").unwrap();
-        assert!(archive.samples(&pv, TimeRange::ALL).all(|batch| batch.is_err()), "cut at {cut}");
+        let read: Vec<_> = archive.samples(&pv, TimeRange::ALL).collect();
+        assert!(read.iter().all(Result::is_err), "cut at {cut}");
+        assert!(!read.is_empty() || archive.health().files_bad > 0, "cut at {cut} and told");
+    }
+}
+
+#[test]
+fn files_in_a_zip_file_that_cannot_be_read_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let day = |day: i64| file(&header(6, "LAB:X", 2026), (day * 86_400..day * 86_400 + 100).map(good));
+    let (first, second) = (day(0), day(1));
+    let of = |name: &str| zip(&[("X:2026_01_01.pb", &first, true), (name, &second, true)]);
+    let whole = of("X:2026_01_02.pb");
+    let entry = whole.windows(4).rposition(|bytes| bytes == b"PK\x01\x02").unwrap();
+    let head = whole.windows(4).rposition(|bytes| bytes == b"PK\x03\x04").unwrap();
+    let end = whole.windows(4).rposition(|bytes| bytes == b"PK\x05\x06").unwrap();
+    let with = |place: usize, byte: u8| {
+        let mut bytes = whole.clone();
+        bytes[place] = byte;
+        bytes
+    };
+    let pv = PvName::new("LAB:X").unwrap();
+    for (bytes, why) in [
+        (with(entry + 8, 1), "X:2026_01_02.pb in it is encrypted"),
+        (with(entry + 10, 93), "X:2026_01_02.pb in it is neither stored nor deflated"),
+        (with(entry + 23, 1), "X:2026_01_02.pb in it is longer than what there is"),
+        (with(head, b'p'), "X:2026_01_02.pb in it has no head where it should begin"),
+        (of("X:2026_01_02.parquet"), "X:2026_01_02.parquet in it is a Parquet file"),
+    ] {
+        write(folder.path(), "LAB/X.zip", &bytes);
+        let archive = PlainPb::new(folder.path().to_owned(), []);
+        assert_eq!(samples(&archive, "LAB:X", TimeRange::ALL).len(), 100, "{why}");
+        let health = archive.health();
+        assert_eq!(health.files_bad, 1, "{why}");
+        assert!(health.problem.as_ref().is_some_and(|problem| problem.contains(why)), "{why}: {health:?}");
+        let archive = PlainPb::new(folder.path().to_owned(), []);
+        archive.pvs(&mut |_| ControlFlow::Continue(())).unwrap();
+        let health = archive.health();
+        assert_eq!((health.pvs, health.files, health.files_bad), (1, 2, 1), "{why}");
+    }
+    // A directory that ends early, and an end that says another number.
+    for bytes in [with(entry, b'p'), with(end + 10, 3)] {
+        write(folder.path(), "LAB/X.zip", &bytes);
+        let archive = PlainPb::new(folder.path().to_owned(), []);
+        assert!(archive.samples(&pv, TimeRange::ALL).any(|batch| batch.is_err()));
+        let archive = PlainPb::new(folder.path().to_owned(), []);
+        archive.pvs(&mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!((archive.health().pvs, archive.health().files_bad), (0, 1));
+    }
+}
+
+#[test]
+fn a_torn_line_at_the_end_of_a_deflated_file_has_the_bytes_that_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut content = file(&header(6, "LAB:X", 2026), (0..100).map(good));
+    content.extend([b'x'; 2500]);
+    write(folder.path(), "LAB/X.zip", &zip(&[("X:2026_01_01.pb", &content, true)]));
+    let archive = PlainPb::new(folder.path().to_owned(), []);
+    for bytes_max in [1000, 100_000] {
+        let mut torn = Vec::new();
+        for mut slice in archive.slices(&PvName::new("LAB:X").unwrap(), TimeRange::ALL).unwrap() {
+            while let Some(piece) = slice.next(bytes_max).unwrap() {
+                if let Piece::Torn(bytes) = piece {
+                    torn.push(bytes);
+                }
+            }
+        }
+        assert_eq!(torn, [2500], "{bytes_max}");
     }
 }
 
@@ -246,6 +313,44 @@ fn parquet_files_are_read_as_what_they_were_written_from() {
         assert_eq!((gaps.len(), gaps[0].cause, gaps[0].from), (790, GapCause::Disconnected, at(98)));
         let last = archive.last_before(&PvName::new("LAB:P").unwrap(), at(8500)).unwrap().unwrap();
         assert_eq!(last.value, Value::F64(8499.0 / 3.0));
+    }
+}
+
+#[test]
+fn long_texts_that_stand_in_a_parquet_file_once_come_with_every_row() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("LAB")).unwrap();
+    let pair = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
+    let properties = WriterProperties::builder().set_key_value_metadata(Some(vec![
+        pair("pvName", "LAB:P"),
+        pair("year", "2026"),
+        pair("ArchDBRType", "DBR_SCALAR_STRING"),
+    ]));
+    let schema = "message EPICS.Sample {
+        required int32 secondsintoyear = 1; required int32 nano = 2; required binary val (STRING) = 3; }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let path = folder.path().join("LAB/P:2026.parquet");
+    let out = fs::File::create(&path).unwrap();
+    let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties.build())).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let rows: Vec<i32> = (0..3000).collect();
+    for numbers in [&rows, &vec![0; rows.len()]] {
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int32Type>().write_batch(numbers, None, None).unwrap();
+        column.close().unwrap();
+    }
+    let text = |row: i32| "x".repeat(20_000 + row as usize % 3);
+    let texts: Vec<ByteArray> = rows.iter().map(|row| ByteArray::from(text(*row).as_str())).collect();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    assert!(fs::metadata(&path).unwrap().len() < 1 << 20, "a text stands there once");
+    let found = samples(&PlainPb::new(folder.path().to_owned(), []), "LAB:P", TimeRange::ALL);
+    assert_eq!(found.len(), 3000);
+    for (sample, row) in found.iter().zip(0i32..) {
+        assert_eq!((sample.time, &sample.value), (at(row.into()), &Value::String(text(row).into())), "{row}");
     }
 }
 

@@ -215,7 +215,7 @@ impl Query {
                 return self.reduced_together(pv, &[span], span, asked);
             }
             let stretches = self.stretches(&pv.into(), range, operator.edges(span))?;
-            let losses = self.losses(pv, range)?;
+            let losses = self.losses(pv, range, asked)?;
             return Ok(Reduced::of_stretches(before, stretches, losses, operator, span));
         }
         self.reduced_together(pv, &[span], span, asked)
@@ -234,14 +234,15 @@ impl Query {
             let range = TimeRange { t0: span.from, t1: span.after() };
             self.samples(&Request { series: pv.into(), range, before: Before::Include }).skipping_damage()
         };
-        let losses = match operator.looks_at_losses() {
-            true => self.losses(pv, TimeRange { t0: whole.from, t1: whole.after() })?,
-            false => Losses::default(),
-        };
+        let losses = self.losses(pv, TimeRange { t0: whole.from, t1: whole.after() }, operator)?;
         Ok(Reduced::new(Ranges::new(spans.iter().map(within).collect()), losses, operator, whole))
     }
 
-    fn losses(&self, pv: PvId, range: TimeRange) -> Result<Losses, Error> {
+    /// The losses of a range, if they matter to an operator: old archives are read through for them.
+    fn losses(&self, pv: PvId, range: TimeRange, operator: &Operator) -> Result<Losses, Error> {
+        if !operator.looks_at_losses() {
+            return Ok(Losses::default());
+        }
         let own = self.reader.gaps(pv, range)?.into_iter().map(|(_, gap)| gap).collect::<Vec<_>>();
         Ok(Losses::new(own, self.fields(pv, range, Some("cnxregainedepsecs"))))
     }

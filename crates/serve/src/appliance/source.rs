@@ -1,7 +1,7 @@
 //! What an answer to the Archiver Appliance's clients is made of: samples as they were recorded, or reduced, or a field's.
 //!
-//! Damaged lines of old archives are passed over, as the Appliance does. A damaged block of the store is an error in its place, of
-//! which each format has to tell.
+//! Damaged lines of old archives are passed over, as the Appliance does, and counted there. A damaged block of the store, or a file
+//! of an old archive that cannot be read on, is an error in its place, of which each format has to tell.
 
 use query::{FieldSamples, Reduced, Samples};
 use sample::Batch;
@@ -20,7 +20,7 @@ impl Iterator for Source {
 
     fn next(&mut self) -> Option<Result<Batch, query::Error>> {
         match self {
-            Source::Recorded(samples) => samples.find(|batch| !matches!(batch, Err(query::Error::Old(_)))),
+            Source::Recorded(samples) => samples.next(),
             Source::Reduced(reduced) => reduced.next(),
             Source::OfField(samples) => samples.next(),
         }
