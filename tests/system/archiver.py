@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pvark
 from ioc import Ioc
@@ -114,7 +115,7 @@ class Pvark:
 
     def take(self, pv: str, value_type: str, lines: str) -> None:
         """Imports samples of the past."""
-        path = f"/api/v1/pvs/{pv}/import?import={pv}&part={value_type}&type={value_type}"
+        path = f"/api/v1/pvs/{quote(pv)}/import?import={quote(pv)}&part={value_type}&type={value_type}"
         status, _, body = self.request("POST", path, lines.encode())
         assert status == 200, (status, body)
 
