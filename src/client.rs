@@ -73,8 +73,8 @@ pub(crate) fn get(command: &Get) -> Result<(), Failure> {
         None => "samples?".to_owned(),
     };
     let format = match command.format {
-        Format::Table => format!("json&limit={TABLE_ROWS_MAX}"),
-        Format::Json => "json".to_owned(),
+        Format::Table if command.bins.is_none() => format!("json&limit={TABLE_ROWS_MAX}"),
+        Format::Table | Format::Json => "json".to_owned(),
         Format::Csv => "csv".to_owned(),
         Format::Arrow => "arrow".to_owned(),
     };

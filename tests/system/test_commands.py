@@ -61,6 +61,9 @@ def test_get_in_bins(server: Pvark) -> None:
     answer = run_program("get", "G:count", "--bins", "4", "--format", "json", "--server", server.url)
     assert answer.returncode == 0, answer.stderr
     assert len(json.loads(answer.stdout)["bins"]["count"]) == 4
+    table = run_program("get", "G:count", "--bins", "4", "--server", server.url)
+    assert table.returncode == 0, table.stderr
+    assert len(table.stdout.splitlines()) >= 4
 
 
 def test_get_of_an_unknown_pv_fails_with_its_name(server: Pvark) -> None:
