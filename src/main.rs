@@ -11,6 +11,7 @@ mod compare;
 mod config;
 mod demo;
 mod import;
+mod lines;
 mod old;
 mod policies;
 mod policy;

@@ -8,14 +8,14 @@
 use std::{
     collections::HashSet,
     fs::{File, OpenOptions},
-    io::{self, BufRead, BufReader, Read, Seek, Write},
+    io::{self, BufRead, BufReader, Write},
     path::{Path, PathBuf},
 };
 
 use sample::Timestamp;
 use serde_json::{Value, json};
 
-use crate::{Failure, signals::now};
+use crate::{Failure, lines, signals::now};
 
 pub(crate) struct Journal {
     pub(crate) path: PathBuf,
@@ -43,26 +43,15 @@ impl Journal {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true).create_new(is_scratch);
         let file = options.open(&path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        let (mut journal, mut whole) = (Journal { path, file, is_scratch }, 0);
+        let journal = Journal { path, file, is_scratch };
         let (mut head, mut done, mut has_ended) = (None, HashSet::new(), false);
-        journal.file.rewind()?;
-        let mut lines = BufReader::new(&journal.file);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let size = lines.read_until(b'\n', &mut line)?;
-            // A last line without its end was being written when the run broke off.
-            let Some(value) = serde_json::from_slice::<Value>(&line).ok().filter(|_| line.ends_with(b"\n")) else {
-                break;
-            };
-            whole += size as u64;
+        let whole = lines::whole(&journal.file, |value| {
             if let Some(pv) = value["pv"].as_str().filter(|_| value["status"] != "failed") {
                 done.insert(pv.to_owned());
             }
             has_ended |= value["pv"].is_null() && value["ended"].is_string();
             head.get_or_insert(value);
-        }
-        drop(lines);
+        })?;
         let is_other = head.as_ref().is_some_and(|head| head["compare"].is_null());
         if is_other || (head.is_none() && journal.file.metadata()?.len() > 0) {
             return Err(format!("{} is no journal of a comparison; name another file", journal.path.display()).into());
@@ -91,7 +80,7 @@ impl Journal {
         let mut last = std::collections::HashMap::new();
         let pv_of = |value: &Value| value["pv"].as_str().map(str::to_owned);
         let lines = || -> io::Result<_> {
-            let file = BufReader::new(File::open(&self.path)?.take(u64::MAX));
+            let file = BufReader::new(File::open(&self.path)?);
             Ok(file.lines().map(|line| Ok(serde_json::from_str::<Value>(&line?)?)))
         };
         for (number, value) in lines()?.enumerate() {

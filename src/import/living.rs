@@ -6,7 +6,7 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fs::OpenOptions,
-    io::{self, BufRead, BufReader, Seek, Write},
+    io::{self, Write},
     path::PathBuf,
     thread,
     time::{Duration, Instant},
@@ -25,6 +25,7 @@ use crate::{
     appliance::{Appliance, Incoming},
     cli::FromAppliance,
     client::moment,
+    lines,
     signals::now,
 };
 
@@ -303,19 +304,10 @@ impl State {
         let path = command.state.clone().unwrap_or_else(|| format!("pvark-import-{}.jsonl", command.name).into());
         let failed = |error: io::Error| format!("cannot write {}: {error}", path.display());
         let file = OpenOptions::new().read(true).append(true).create(true).truncate(false).open(&path);
-        let mut file = file.map_err(failed)?;
-        let (mut campaigns, mut places, mut had, mut whole) = (Vec::new(), HashMap::new(), HashSet::new(), 0);
-        file.rewind()?;
-        let mut lines = BufReader::new(&file);
-        let mut line = Vec::new();
+        let file = file.map_err(failed)?;
+        let (mut campaigns, mut places, mut had) = (Vec::new(), HashMap::new(), HashSet::new());
         let mut head: Option<Value> = None;
-        loop {
-            line.clear();
-            let size = lines.read_until(b'\n', &mut line)?;
-            let Some(value) = serde_json::from_slice::<Value>(&line).ok().filter(|_| line.ends_with(b"\n")) else {
-                break;
-            };
-            whole += size as u64;
+        let whole = lines::whole(&file, |value| {
             let time = |key: &str| value[key].as_str().and_then(|text| Timestamp::parse(text).ok());
             if let Some((t0, t1)) = time("from").zip(time("to")) {
                 campaigns.push(TimeRange { t0, t1 });
@@ -326,8 +318,7 @@ impl State {
                 had.insert(pv.to_owned());
             }
             head.get_or_insert(value);
-        }
-        drop(lines);
+        })?;
         let wanted = json!({ "import": url, "into": command.server.url });
         match &head {
             None if file.metadata()?.len() > 0 => {

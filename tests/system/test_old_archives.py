@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -182,6 +183,12 @@ def files_of(pv: str) -> tuple[bytes, list[bytes]]:
     return head, lines
 
 
+def import_from(url: str, archiver: Pvark, state: Path) -> subprocess.CompletedProcess[str]:
+    """Imports from an Appliance that runs; `state` says how far earlier runs have come."""
+    where: list[str | Path] = ["--server", archiver.url, "--state", state, url]
+    return run_program("import", "archiver-appliance", *where, seconds=120)
+
+
 @pytest.mark.parametrize("fault", [None, "drop", "torn", "error", "short", "garbage"])
 def test_a_living_appliance_is_imported_whole_and_later_what_is_new(
     start_pvark: Callable[..., Pvark], appliance: Appliance, tmp_path: Path, fault: str | None
@@ -197,16 +204,7 @@ def test_a_living_appliance_is_imported_whole_and_later_what_is_new(
     appliance.faults = [fault] * 2 if fault else []
     archiver = start_pvark()
     state = tmp_path / "state.jsonl"
-    command: list[str | Path] = [
-        "import",
-        "archiver-appliance",
-        "--server",
-        archiver.url,
-        "--state",
-        state,
-        appliance.url,
-    ]
-    first = run_program(*command, seconds=120)
+    first = import_from(appliance.url, archiver, state)
     assert first.returncode == 0, first.stdout + first.stderr
     assert not appliance.faults
     assert "4 PVs of its configuration are in the list" in first.stdout and "1 aliases" in first.stdout
@@ -216,7 +214,7 @@ def test_a_living_appliance_is_imported_whole_and_later_what_is_new(
     # Each window with samples is asked for twice, to hear that there is no more; empty ones between are passed over.
     asked = len(appliance.asked)
     assert asked < 40
-    again = run_program(*command, seconds=120)
+    again = import_from(appliance.url, archiver, state)
     assert again.returncode == 0 and again.stdout.startswith("4 PVs"), again.stdout + again.stderr
     assert "\n0 samples" in again.stdout
     assert len(appliance.asked) - asked == 2 * len(pvs), "only the time since then is asked for"
@@ -229,24 +227,16 @@ def test_an_appliance_that_fails_loses_nothing_of_an_import(
         appliance.samples[pv] = files_of(pv)
     appliance.fault_of["REF:ENUM"] = "error"
     archiver = start_pvark()
-    command: list[str | Path] = [
-        "import",
-        "archiver-appliance",
-        "--server",
-        archiver.url,
-        "--state",
-        tmp_path / "state",
-        appliance.url,
-    ]
-    broken = run_program(*command, seconds=120)
+    state = tmp_path / "state"
+    broken = import_from(appliance.url, archiver, state)
     assert broken.returncode == 1 and "1 PVs could not be read to their end" in broken.stderr
     assert "REF:ENUM: the archiver does not give it" in broken.stdout
     appliance.fault_of.clear()
     appliance.asked.clear()
-    whole = run_program(*command, seconds=120)
+    whole = import_from(appliance.url, archiver, state)
     assert whole.returncode == 0, whole.stdout + whole.stderr
     assert count(archiver, "REF:ENUM") == len(files_of("REF:ENUM")[1])
-    other = run_program(*command[:-1], "http://127.0.0.1:9/", seconds=30)
+    other = import_from("http://127.0.0.1:9/", archiver, state)
     assert other.returncode == 1 and "no archiver answers" in other.stderr
 
 

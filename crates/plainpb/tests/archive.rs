@@ -1,21 +1,12 @@
 //! Folders of the Archiver Appliance read in place: times found in long files, stores that overlap, damaged files, tar files.
 
+mod archives;
 mod encode;
 
-use std::{fs, ops::ControlFlow, path::Path};
-
+use archives::{at, names, range, write};
 use encode::{Line, Val, file, header, line};
 use plainpb::PlainPb;
-use sample::{Batch, GapCause, OldArchive, PvName, TimeRange, Timestamp, Value};
-
-fn at(second: i64) -> Timestamp {
-    let start = Timestamp::parse("2026-01-01T00:00:00Z").unwrap().seconds_and_nanos().0;
-    Timestamp::from_seconds(start + second, 0)
-}
-
-fn range(t0: i64, t1: i64) -> TimeRange {
-    TimeRange::new(at(t0), at(t1)).unwrap()
-}
+use sample::{Batch, GapCause, OldArchive, PvName, TimeRange, Value};
 
 fn pv(name: &str) -> PvName {
     PvName::new(name).unwrap()
@@ -24,12 +15,6 @@ fn pv(name: &str) -> PvName {
 /// A sample of that second, whose value is the second too.
 fn good(second: i64) -> Vec<u8> {
     line(&Line { second: second as u32, ..Line::of(Val::Double(second as f64)) })
-}
-
-fn write(root: &Path, name: &str, bytes: &[u8]) {
-    let path = root.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, bytes).unwrap();
 }
 
 fn seconds(archive: &PlainPb, name: &str, range: TimeRange) -> Vec<i64> {
@@ -42,17 +27,6 @@ fn seconds(archive: &PlainPb, name: &str, range: TimeRange) -> Vec<i64> {
             second
         })
         .collect()
-}
-
-fn names(archive: &PlainPb) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut see = |name: PvName| {
-        names.push(name.to_string());
-        ControlFlow::Continue(())
-    };
-    archive.pvs(&mut see).unwrap();
-    names.sort();
-    names
 }
 
 /// A year of a sample each 40 s, about 15 MB, with garbage strewn in: every range is found as if all had been read.

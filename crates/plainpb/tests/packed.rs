@@ -1,9 +1,11 @@
 //! Stores that are packed: zip files of both layouts, and Parquet files with the columns of the Appliance's messages.
 
+mod archives;
 mod encode;
 
 use std::{fs, io::Write, ops::ControlFlow, path::Path, sync::Arc};
 
+use archives::{at, names, range, write};
 use encode::{Line, Val, file, header, line};
 use flate2::{Compression, Crc, write::DeflateEncoder};
 use parquet::{
@@ -15,24 +17,9 @@ use parquet::{
 use plainpb::{Piece, PlainPb, read_chunks};
 use sample::{Column, GapCause, OldArchive, PvName, Sample, Severity, TimeRange, Timestamp, Value};
 
-fn at(second: i64) -> Timestamp {
-    let start = Timestamp::parse("2026-01-01T00:00:00Z").unwrap().seconds_and_nanos().0;
-    Timestamp::from_seconds(start + second, 0)
-}
-
-fn range(t0: i64, t1: i64) -> TimeRange {
-    TimeRange::new(at(t0), at(t1)).unwrap()
-}
-
 fn samples(archive: &PlainPb, name: &str, range: TimeRange) -> Vec<Sample> {
     let batches = archive.samples(&PvName::new(name).unwrap(), range).map(Result::unwrap);
     batches.flat_map(|batch| (0..batch.len()).map(|row| batch.get(row)).collect::<Vec<_>>()).collect()
-}
-
-fn write(root: &Path, name: &str, bytes: &[u8]) {
-    let path = root.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, bytes).unwrap();
 }
 
 /// A zip file of such members, each of which is deflated or not.
@@ -88,14 +75,10 @@ fn zip_files_of_both_layouts_are_read_like_folders() {
         &zip(&[("LAB/Y:2026_01_01.pb", &older, true), ("LAB/Y:2026_01_02.mean_60.pb", &odd, true)]),
     );
     let archive = PlainPb::new(folder.path().to_owned(), []);
-    let mut names = Vec::new();
-    let mut see = |name: PvName| {
-        names.push(name.to_string());
-        ControlFlow::Continue(())
-    };
-    archive.pvs(&mut see).unwrap();
-    names.sort();
-    assert_eq!((names.as_slice(), archive.health().files), (&["LAB:X".to_owned(), "LAB:Y".to_owned()][..], 4));
+    assert_eq!(
+        (names(&archive).as_slice(), archive.health().files),
+        (&["LAB:X".to_owned(), "LAB:Y".to_owned()][..], 4)
+    );
     for (pv, days) in [("LAB:X", 3), ("LAB:Y", 1)] {
         for (t0, t1) in [(0, 400_000), (80_000, 100_000), (86_400, 86_401), (100_000, 100_001)] {
             let expected: Vec<i64> = (0..days * 86_400).step_by(3).filter(|s| (t0..t1).contains(s)).collect();
