@@ -391,7 +391,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) server: Server,
     /// Read this folder of an archive whose archiver does not run, instead of asking one
-    #[arg(long, value_name = "DIR", conflicts_with = "follow")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["follow", "follow_for"])]
     pub(crate) data: Option<PathBuf>,
     /// The other archiver: an Archiver Appliance, or all that answers to its URLs
     #[arg(long = "with", value_name = "URL")]
@@ -408,7 +408,7 @@ pub(crate) struct Compare {
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) from: Option<String>,
     /// End (not included): as for --from, or `now`
-    #[arg(long, default_value = "now", allow_hyphen_values = true, conflicts_with = "follow")]
+    #[arg(long, default_value = "now", allow_hyphen_values = true, conflicts_with_all = ["follow", "follow_for"])]
     pub(crate) to: String,
     /// Go on while both record, until SIGTERM or Ctrl-C, and compare all of that time at the end
     #[arg(long)]

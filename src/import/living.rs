@@ -209,15 +209,22 @@ impl Run<'_> {
     }
 
     /// A window of a PV; gives a time before which the next sample may lie, none if there is none before. An answer that breaks off is
-    /// asked for again from where it was, and one that ends is asked once whether that is all.
+    /// asked for again from where it was, and one that ends is asked once whether that is all. Who says twice that it does not know the PV
+    /// is believed.
     fn window(&mut self, pv: &str, range: TimeRange) -> Result<io::Result<Option<Timestamp>>, Failure> {
-        let (mut from, mut before, mut failures, mut ended) = (range.t0, None, 0, false);
+        let (mut from, mut before, mut failures, mut ended, mut is_unknown) = (range.t0, None, 0, false, false);
         while from < range.t1 {
             let mut passing = match self.archiver.samples(pv, TimeRange { t0: from, t1: range.t1 }) {
                 Ok(Some(answer)) => {
                     Passing { relay: Relay::new(answer, TimeRange { t0: from, t1: range.t1 }), failed: None }
                 }
-                Ok(None) => Passing::failed(range, io::Error::other("it does not know the PV")),
+                Ok(None) => {
+                    let error = io::Error::other("it does not know the PV");
+                    if std::mem::replace(&mut is_unknown, true) {
+                        return Ok(Err(error));
+                    }
+                    Passing::failed(range, error)
+                }
                 Err(error) => Passing::failed(range, error),
             };
             self.pass(&mut passing)?;

@@ -125,8 +125,11 @@ class Appliance:
     def raw(self, request: BaseHTTPRequestHandler, pv: str, first: int, last: int) -> None:
         self.asked.append(pv)
         fault = self.fault_of.get(pv) or (self.faults.pop(0) if self.faults else self.always)
-        if fault == "error" or pv not in self.samples:
-            request.send_error(500 if pv in self.samples else 404)
+        if fault == "gone" or pv not in self.samples:
+            request.send_error(404)
+            return
+        if fault == "error":
+            request.send_error(500)
             return
         head, lines = self.samples[pv]
         before = [text for text in lines if time_of(text) <= first][-1:]  # its first-sample rule

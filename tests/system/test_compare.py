@@ -37,6 +37,12 @@ def compare(*arguments: str | Path, code: int, seconds: float = 60) -> tuple[dic
     return {one["pv"]: one for one in lines if "pv" in one}, lines[-1]["total"]
 
 
+def test_what_is_followed_has_no_folder_and_no_end() -> None:
+    for extra in (["--data", "."], ["--to", "2026-03-01T00:00:00Z"]):
+        done = run_program("compare", "--with", "http://127.0.0.1:9", "--for", "1s", *extra, seconds=10)
+        assert done.returncode == 2 and "cannot be used with" in done.stderr, done.stderr
+
+
 def told(one: dict[str, Any]) -> list[tuple[str, str, int]]:
     return [(difference["kind"], difference["why"], difference["count"]) for difference in one["differences"]]
 

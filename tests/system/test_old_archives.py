@@ -225,12 +225,16 @@ def test_an_appliance_that_fails_loses_nothing_of_an_import(
 ) -> None:
     for pv in ["REF:EDGES", "REF:ENUM"]:
         appliance.samples[pv] = files_of(pv)
-    appliance.fault_of["REF:ENUM"] = "error"
+    head, lines = files_of("REF:EDGES")
+    appliance.samples["REF:GONES"] = (head.replace(b"EDGES", b"GONES"), lines)
+    appliance.fault_of = {"REF:ENUM": "error", "REF:GONES": "gone"}
     archiver = start_pvark()
     state = tmp_path / "state"
     broken = import_from(appliance.url, archiver, state)
-    assert broken.returncode == 1 and "1 PVs could not be read to their end" in broken.stderr
+    assert broken.returncode == 1 and "2 PVs could not be read to their end" in broken.stderr
     assert "REF:ENUM: the archiver does not give it" in broken.stdout
+    assert "REF:GONES: the archiver does not give it" in broken.stdout
+    assert appliance.asked.count("REF:GONES") == 2, "a PV that is not there is not waited for"
     appliance.fault_of.clear()
     appliance.asked.clear()
     whole = import_from(appliance.url, archiver, state)

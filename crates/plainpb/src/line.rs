@@ -7,7 +7,7 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use memchr::memchr;
+use memchr::{memchr, memchr3};
 use prost::encoding::decode_varint;
 
 /// A field's value as it stands in a message.
@@ -112,14 +112,19 @@ pub(crate) fn unescape<'a>(line: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<&
 
 /// Appends a message as a line.
 pub fn put_line(out: &mut Vec<u8>, message: &[u8]) {
-    for byte in message {
-        match byte {
-            0x1b => out.extend_from_slice(&[0x1b, 1]),
-            b'\n' => out.extend_from_slice(&[0x1b, 2]),
-            b'\r' => out.extend_from_slice(&[0x1b, 3]),
-            byte => out.push(*byte),
-        }
+    let mut rest = message;
+    while let Some((plain, [escaped, behind @ ..])) =
+        memchr3(0x1b, b'\n', b'\r', rest).and_then(|at| rest.split_at_checked(at))
+    {
+        out.extend_from_slice(plain);
+        out.extend_from_slice(match escaped {
+            b'\n' => &[0x1b, 2],
+            b'\r' => &[0x1b, 3],
+            _ => &[0x1b, 1],
+        });
+        rest = behind;
     }
+    out.extend_from_slice(rest);
     out.push(b'\n');
 }
 

@@ -1,6 +1,6 @@
 //! Which sample is the first one after a connection was lost.
 
-use std::{collections::VecDeque, iter::Peekable};
+use std::{collections::VecDeque, iter::Peekable, ops::Not};
 
 use sample::{Gap, GapCause, Timestamp};
 
@@ -60,9 +60,11 @@ impl Losses {
             since = Since::Loss;
         }
         if let Some(carried) = &mut self.carried {
-            // Of samples that are not asked for it does not matter what they tell.
-            while let Some(carried) = carried.next_if(|carried| carried.time <= last) {
-                if carried.time >= first {
+            // Of samples that are not asked for it does not matter what they tell; and where an archive cannot be read its samples
+            // are missing too, of which who gives these tells.
+            while let Some(carried) = carried.next_if(|carried| carried.as_ref().is_ok_and(|one| one.time > last).not())
+            {
+                if carried.is_ok_and(|carried| carried.time >= first) {
                     since = Since::Loss;
                 }
             }

@@ -155,28 +155,29 @@ pub struct Fields {
 }
 
 impl Fields {
-    fn new(sources: Vec<OldFields>) -> Fields {
+    pub(crate) fn new(sources: Vec<OldFields>) -> Fields {
         Fields { sources: sources.into_iter().map(Iterator::peekable).collect(), last: None }
     }
 }
 
 impl Iterator for Fields {
-    type Item = Carried;
+    type Item = Result<Carried, Error>;
 
-    /// An archive that cannot be read has been told of, and says nothing more.
-    fn next(&mut self) -> Option<Carried> {
+    /// An archive that cannot be read on is an error in place of what it would have told.
+    fn next(&mut self) -> Option<Result<Carried, Error>> {
         loop {
-            let mut earliest: Option<(Timestamp, usize)> = None;
+            // An error has no time, and comes first.
+            let mut earliest: Option<(Option<Timestamp>, usize)> = None;
             for (index, source) in self.sources.iter_mut().enumerate() {
-                if let Some(Ok(carried)) = source.peek()
-                    && earliest.is_none_or(|(time, _)| carried.time < time)
-                {
-                    earliest = Some((carried.time, index));
+                let Some(carried) = source.peek() else { continue };
+                let time = carried.as_ref().ok().map(|carried| carried.time);
+                if earliest.is_none_or(|(earliest, _)| time < earliest) {
+                    earliest = Some((time, index));
                 }
             }
-            let carried = self.sources.get_mut(earliest?.1)?.next()?.ok()?;
-            if self.last.replace(carried.time) != Some(carried.time) {
-                return Some(carried);
+            match self.sources.get_mut(earliest?.1)?.next()? {
+                Ok(carried) if self.last.replace(carried.time) == Some(carried.time) => {}
+                carried => return Some(carried.map_err(Error::from)),
             }
         }
     }

@@ -75,9 +75,17 @@ where
     match chunks.next() {
         None => Ok(whole(content_type, Body::empty())),
         Some(Err(error)) => Err(error.into()),
-        Some(Ok(first)) => Ok(whole(content_type, Body::from_stream(polled(first, chunks)))),
+        Some(Ok(first)) => {
+            let mut answer = whole(content_type, Body::from_stream(polled(first, chunks)));
+            answer.extensions_mut().insert(MadeAsRead);
+            Ok(answer)
+        }
     }
 }
+
+/// Marks answers of which what has not come yet is being made; of others it has not happened yet.
+#[derive(Clone, Copy)]
+pub(crate) struct MadeAsRead;
 
 /// Where the next chunk comes from.
 enum Next<C, E> {

@@ -5,14 +5,20 @@ use std::{
     convert::Infallible,
     fmt, io,
     net::SocketAddr,
+    pin::Pin,
     sync::{Arc, Mutex},
+    task::{Context, Poll},
     time::Duration,
 };
 
 use acquire::Control;
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use futures_util::future::select_all;
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{
+    body::{Frame, Incoming, SizeHint},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
@@ -28,6 +34,7 @@ use tokio::{
 };
 
 use crate::{
+    answer::MadeAsRead,
     app::{App, now},
     dispatch::{Dispatch, Peer},
     metrics::Metrics,
@@ -268,6 +275,34 @@ fn made_room(open: &mut HashMap<Id, (AbortHandle, Arc<Activity>)>) -> bool {
     !idle.is_empty()
 }
 
+/// A body that is made as it is read: while a piece of it is being made, its connection is busy.
+struct AtWork {
+    body: Body,
+    activity: Arc<Activity>,
+}
+
+impl HttpBody for AtWork {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        self.activity.set_answering(polled.is_pending());
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// Says why there is no answer, as far as that can be said at once.
 fn turn_away(stream: &TcpStream) {
     const BODY: &str = r#"{"error":{"code":"too_many","message":"too many clients are being answered","hint":"try again in a second"}}"#;
@@ -296,7 +331,11 @@ fn connection(
             at_work.set_answering(true);
             let answer = dispatch.answer(request.map(Body::new)).await;
             at_work.set_answering(false);
-            Ok::<_, Infallible>(answer)
+            let is_made_as_read = answer.extensions().get::<MadeAsRead>().is_some();
+            Ok::<_, Infallible>(answer.map(|body| match is_made_as_read {
+                true => Body::new(AtWork { body, activity: at_work }),
+                false => body,
+            }))
         }
     });
     // A peer that has gone without a word is given up as soon as one that does not read.
@@ -320,5 +359,32 @@ fn connection(
         if let Err(error) = linger(&stream).await {
             tracing::debug!("a client hung up: {error}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, thread::sleep};
+
+    use futures_util::stream::{self, StreamExt};
+
+    use super::*;
+
+    /// Polls a body whose one piece is there, or is being made, and says how long its connection counts as idle some time later.
+    fn idle_after(is_there: bool) -> Duration {
+        let activity = Arc::new(Activity::new());
+        let piece = stream::iter(is_there.then(|| Ok::<_, Infallible>(Bytes::from_static(b"piece"))));
+        let body = Body::from_stream(piece.chain(stream::pending()));
+        let mut body = AtWork { body, activity: Arc::clone(&activity) };
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        assert_eq!(Pin::new(&mut body).poll_frame(&mut context).is_ready(), is_there);
+        sleep(Duration::from_millis(20));
+        activity.idle()
+    }
+
+    #[test]
+    fn who_waits_for_a_piece_is_busy_and_who_does_not_take_it_is_idle() {
+        assert_eq!(idle_after(false), Duration::ZERO);
+        assert!(idle_after(true) >= Duration::from_millis(10));
     }
 }

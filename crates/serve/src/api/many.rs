@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::samples::{FORMATS, facts, head};
 use crate::{
-    answer::{Answer, CSV, JSON, chunks},
+    answer::{Answer, CSV, JSON, chunks, pieces},
     app::App,
     call::Call,
     formats::{
@@ -109,7 +109,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
                 }),
             )
         }
-        "arrow" => chunks(
+        "arrow" => pieces(
             arrow::CONTENT_TYPE,
             InTurn::new(pvs, BARE, move |pv: Named| {
                 let newest = open.newest(&pv)?;

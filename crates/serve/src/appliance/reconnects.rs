@@ -3,8 +3,8 @@
 
 use std::{collections::VecDeque, iter::Peekable};
 
-use query::{Fields, Restart, is_told};
-use sample::{Gap, Timestamp};
+use query::{Restart, is_told};
+use sample::{Carried, Gap, Timestamp};
 
 /// A connection that was lost and came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +27,14 @@ impl Reconnect {
     }
 }
 
+/// What samples of old archives carry, in order of time.
+type AllCarried = Box<dyn Iterator<Item = Result<Carried, query::Error>> + Send>;
+
 /// The losses within an answer and what its samples carry, in order of time.
 #[derive(Default)]
 pub(crate) struct Reconnects {
     gaps: VecDeque<Reconnect>,
-    carried: Option<Peekable<Fields>>,
+    carried: Option<Peekable<AllCarried>>,
 }
 
 impl Reconnects {
@@ -46,17 +49,30 @@ impl Reconnects {
     }
 
     /// And what samples of old archives carry.
-    pub(crate) fn with(self, carried: Fields) -> Reconnects {
+    pub(crate) fn with(
+        self,
+        carried: impl Iterator<Item = Result<Carried, query::Error>> + Send + 'static,
+    ) -> Reconnects {
+        let carried: AllCarried = Box::new(carried);
         Reconnects { carried: Some(carried.peekable()), ..self }
     }
 
-    /// The fields of the sample at `time`, which must not be before the one that was asked for last.
-    pub(crate) fn fields(&mut self, time: Timestamp) -> Vec<(String, String)> {
+    /// Whether no sample has any.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.gaps.is_empty() && self.carried.is_none()
+    }
+
+    /// The fields of the sample at `time`, which must not be before the one that was asked for last. What cannot be read of an old
+    /// archive is put into `damage`.
+    pub(crate) fn fields(&mut self, time: Timestamp, damage: &mut Option<query::Error>) -> Vec<(String, String)> {
         let lost = self.before(time);
-        if let Some(carried) = &mut self.carried {
-            while carried.next_if(|carried| carried.time < time).is_some() {}
-            if let Some(carried) = carried.next_if(|carried| carried.time == time) {
-                return carried.fields;
+        while let Some(carried) = &mut self.carried
+            && let Some(carried) = carried.next_if(|carried| carried.as_ref().map_or(true, |one| one.time <= time))
+        {
+            match carried {
+                Ok(carried) if carried.time == time => return carried.fields,
+                Ok(_) => {}
+                Err(error) => *damage = Some(error),
             }
         }
         lost.map(|lost| lost.fields()).unwrap_or_default()
@@ -82,7 +98,7 @@ impl Reconnects {
 
 #[cfg(test)]
 mod tests {
-    use sample::GapCause;
+    use sample::{Alarm, GapCause, OldError};
 
     use super::*;
 
@@ -100,11 +116,28 @@ mod tests {
             gap(50, None, GapCause::Disconnected),
         ]);
         let at = |s: i64| Timestamp::from_seconds(s, 0);
-        assert!(reconnects.fields(at(9)).is_empty());
-        let told = reconnects.fields(at(23));
+        let mut fields = |s| reconnects.fields(at(s), &mut None);
+        assert!(fields(9).is_empty());
+        let told = fields(23);
         let expected = [("cnxlostepsecs", "10"), ("startup", "true"), ("cnxregainedepsecs", "22")];
         assert_eq!(told, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
-        assert!(reconnects.fields(at(24)).is_empty());
-        assert!(reconnects.fields(at(60)).is_empty());
+        assert!(fields(24).is_empty());
+        assert!(fields(60).is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_on_the_next_sample_that_is_asked_for() {
+        let fields = vec![("HIHI".to_owned(), "9".to_owned())];
+        let carried =
+            |s| Carried { time: Timestamp::from_seconds(s, 0), alarm: Alarm::default(), fields: fields.clone() };
+        let broken = || query::Error::Old(OldError("a file is damaged".to_owned()));
+        let read = vec![Ok(carried(10)), Err(broken()), Ok(carried(20))];
+        let mut reconnects = Reconnects::default().with(read.into_iter());
+        let mut told = |s| {
+            let mut damage = None;
+            let fields = reconnects.fields(Timestamp::from_seconds(s, 0), &mut damage);
+            (fields.len(), damage.is_some())
+        };
+        assert_eq!([5, 10, 15, 20, 25].map(&mut told), [(0, false), (1, false), (0, true), (1, false), (0, false)]);
     }
 }

@@ -2,6 +2,8 @@
 
 use axum::body::Bytes;
 
+use crate::answer::Chunks;
+
 /// What stands before, between and after the parts.
 pub(crate) type Frame = [&'static [u8]; 3];
 
@@ -44,6 +46,17 @@ where
             }
             self.current = Some((self.open)(name)?);
         }
+    }
+}
+
+impl<N, P, F, E> Chunks<E> for InTurn<N, P, F>
+where
+    N: Send + 'static,
+    P: Chunks<E>,
+    F: FnMut(N) -> Result<P, E> + Send + 'static,
+{
+    fn is_at_hand(&self) -> bool {
+        self.current.as_ref().is_some_and(Chunks::is_at_hand)
     }
 }
 

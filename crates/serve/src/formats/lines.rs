@@ -104,9 +104,9 @@ impl LinesJson {
                         continue;
                     }
                 }
+                let carried = self.reconnects.fields(time, &mut self.damage);
                 let damaged = self.damage.take().map(|_| DAMAGED.map(str::to_owned).into());
-                let fields = self.reconnects.fields(time).into_iter().chain(connection_change(alarm));
-                let fields = fields.chain(bars.field(row));
+                let fields = carried.into_iter().chain(connection_change(alarm)).chain(bars.field(row));
                 put_fields(out, fields.chain(damaged));
                 out.extend_from_slice(b" }");
             }

@@ -69,8 +69,3 @@ sample_message!(VectorShort, Vec<i32>, sint32, repeated);
 sample_message!(VectorFloat, Vec<f32>, float, repeated);
 sample_message!(VectorDouble, Vec<f64>, double, repeated);
 sample_message!(VectorInt, Vec<i32>, sfixed32, repeated);
-
-/// Whether a byte would be taken for the end of a line, or for an escape.
-pub(crate) fn needs_escape(byte: u8) -> bool {
-    matches!(byte, 0x1b | b'\n' | b'\r')
-}

@@ -4,10 +4,14 @@
 //! With `Columns::Needed` a column that would hold nothing (no alarm, no message, no pulse) is left out until the first sample
 //! that needs it, for which a new stream begins too. That halves what is sent of most PVs.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_ipc::writer::StreamWriter;
+use arrow_buffer::Buffer;
+use arrow_ipc::writer::StreamEncoder;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use axum::body::Bytes;
 use query::Samples;
@@ -15,9 +19,12 @@ use sample::{Batch, Column, ValueType};
 
 use super::{
     arrow::{Error, alarms, messages, pulses, times, values},
-    ended::next_chunk,
     json::{has_messages, has_pulses},
 };
+use crate::answer::Chunks;
+
+/// Shorter pieces are put together.
+const COLUMN_BYTES_MIN: usize = 4096;
 
 /// Which columns besides time and value a stream has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +101,7 @@ impl Layout {
 struct Stream {
     layout: Layout,
     schema: Arc<Schema>,
-    writer: StreamWriter<Vec<u8>>,
+    encoder: StreamEncoder,
 }
 
 /// The streams' bytes as they are made.
@@ -107,6 +114,8 @@ pub(crate) struct Streams {
     stream: Option<Stream>,
     truncated: bool,
     damage: Vec<String>,
+    /// What was made and is still to be sent.
+    made: VecDeque<Bytes>,
     ended: bool,
 }
 
@@ -119,8 +128,8 @@ impl Streams {
         columns: Columns,
         limit: Option<u64>,
     ) -> Streams {
-        let (stream, damage) = (None, Vec::new());
-        Streams { samples, usual, columns, facts, left: limit, stream, truncated: false, damage, ended: false }
+        let (stream, damage, made) = (None, Vec::new(), VecDeque::new());
+        Streams { samples, usual, columns, facts, left: limit, stream, truncated: false, damage, made, ended: false }
     }
 
     /// The next batch within the limit. Damaged blocks are passed over and noted.
@@ -146,8 +155,8 @@ impl Streams {
         Ok(None)
     }
 
-    fn chunk(&mut self) -> Result<Bytes, Error> {
-        let mut out = Vec::new();
+    /// Makes what the next batch comes to, or the end.
+    fn make(&mut self) -> Result<(), Error> {
         match self.next_batch()? {
             Some(batch) => {
                 let had = self.stream.as_ref().map(|stream| stream.layout);
@@ -156,39 +165,38 @@ impl Streams {
                     Columns::Needed => had.unwrap_or(Layout::bare(batch.value_type())).widened(&batch),
                 };
                 if had != Some(layout) {
-                    self.begin(layout, &mut out)?;
+                    self.begin(layout)?;
                 }
                 let stream = self.stream.as_mut().expect("one has just begun");
                 let columns = layout.columns(batch);
-                stream.writer.write(&RecordBatch::try_new(Arc::clone(&stream.schema), columns)?)?;
-                self.take(&mut out);
+                let made = stream.encoder.encode(&RecordBatch::try_new(Arc::clone(&stream.schema), columns)?)?;
+                self.send(made);
+                Ok(())
             }
-            None => self.finish(&mut out)?,
+            None => self.finish(),
         }
-        Ok(out.into())
     }
 
     /// Ends the stream that there is, and begins the next.
-    fn begin(&mut self, layout: Layout, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.end(out)?;
+    fn begin(&mut self, layout: Layout) -> Result<(), Error> {
+        self.end()?;
         let mut facts = self.facts.clone();
         facts.insert("type".to_owned(), layout.value_type.to_string());
         let schema = Arc::new(layout.schema().with_metadata(facts));
-        let writer = StreamWriter::try_new(Vec::new(), &schema)?;
-        self.stream = Some(Stream { layout, schema, writer });
+        let encoder = StreamEncoder::try_new(&schema)?;
+        self.stream = Some(Stream { layout, schema, encoder });
         Ok(())
     }
 
-    fn end(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
-        if let Some(stream) = &mut self.stream {
-            stream.writer.finish()?;
-            self.take(out);
+    fn end(&mut self) -> Result<(), Error> {
+        if let Some(stream) = self.stream.take() {
+            self.send(stream.encoder.finish()?);
         }
         Ok(())
     }
 
     /// What is to be told of the whole stands in the schema of one more stream without rows.
-    fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn finish(&mut self) -> Result<(), Error> {
         self.ended = true;
         if self.truncated {
             self.facts.insert("truncated".to_owned(), "true".to_owned());
@@ -202,16 +210,40 @@ impl Streams {
                 Columns::All => Layout::full(self.usual),
                 Columns::Needed => Layout::bare(self.usual),
             });
-            self.begin(layout, out)?;
+            self.begin(layout)?;
         }
-        self.end(out)
+        self.end()
     }
 
-    fn take(&mut self, out: &mut Vec<u8>) {
-        if let Some(stream) = &mut self.stream {
-            let made = std::mem::take(stream.writer.get_mut());
-            if out.is_empty() { *out = made } else { out.extend_from_slice(&made) }
+    /// Columns are sent from where they are, what stands between them at once.
+    fn send(&mut self, buffers: Vec<Buffer>) {
+        let mut small = Vec::new();
+        for buffer in buffers {
+            if buffer.len() < COLUMN_BYTES_MIN {
+                small.extend_from_slice(&buffer);
+                continue;
+            }
+            if !small.is_empty() {
+                self.made.push_back(std::mem::take(&mut small).into());
+            }
+            self.made.push_back(Bytes::from_owner(buffer));
         }
+        if !small.is_empty() {
+            self.made.push_back(small.into());
+        }
+    }
+
+    fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        while self.made.is_empty() && !self.ended {
+            self.make()?;
+        }
+        Ok(self.made.pop_front())
+    }
+}
+
+impl Chunks<Error> for Streams {
+    fn is_at_hand(&self) -> bool {
+        !self.made.is_empty()
     }
 }
 
@@ -219,6 +251,8 @@ impl Iterator for Streams {
     type Item = Result<Bytes, Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, Error>> {
-        next_chunk(self, |answer| &mut answer.ended, Self::chunk)
+        let chunk = self.chunk();
+        self.ended |= chunk.is_err();
+        chunk.transpose()
     }
 }
