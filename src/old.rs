@@ -25,22 +25,54 @@ use crate::{
 
 /// Names are entered so many at a time: each time is a transaction.
 const NAMES_AT_ONCE: usize = 1000;
+/// So long the start waits for a folder, as a file system whose server has gone may never answer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// So long the end waits for a folder.
 pub(crate) const ENDS_WITHIN: Duration = Duration::from_secs(2);
 /// An archiver that still writes may have new PVs.
 const LISTED_EVERY: Duration = Duration::from_secs(3600);
 
-/// The archives of the config. Their files are not looked at yet, but a folder that is not there is told.
+/// The archives of the config. Their files are not looked at yet, but a folder that is not there is told. One on a disk that does not
+/// answer is left out, or nothing would be archived for as long.
 pub(crate) fn open(configs: &[config::OldArchive]) -> Result<Vec<Arc<dyn OldArchive>>, Failure> {
-    let open = |config: &config::OldArchive| -> Result<Arc<dyn OldArchive>, Failure> {
+    open_within(ANSWERS_WITHIN, configs)
+}
+
+fn open_within(patience: Duration, configs: &[config::OldArchive]) -> Result<Vec<Arc<dyn OldArchive>>, Failure> {
+    let mut archives = Vec::new();
+    for config in configs {
+        let (path, type_info) = (config.path.clone(), config.type_info.clone());
         let OldKind::PlainPb = config.kind;
-        if !config.path.is_dir() {
-            return Err(format!("the old archive {} is no folder", config.path.display()).into());
+        match within(patience, move || open_one(path, type_info.as_deref()))? {
+            Some(archive) => archives.push(archive?),
+            None => tracing::error!(
+                "the old archive {} does not answer: it is left out until pvark is started again",
+                config.path.display()
+            ),
         }
-        let infos = config.type_info.as_deref().map(type_infos).transpose()?;
-        Ok(Arc::new(PlainPb::new(config.path.clone(), infos.unwrap_or_default())))
+    }
+    Ok(archives)
+}
+
+fn open_one(path: PathBuf, type_info: Option<&Path>) -> Result<Arc<dyn OldArchive>, String> {
+    if !path.is_dir() {
+        return Err(format!("the old archive {} is no folder", path.display()));
+    }
+    let infos = type_info.map(type_infos).transpose().map_err(|error| error.to_string())?;
+    Ok(Arc::new(PlainPb::new(path, infos.unwrap_or_default())))
+}
+
+/// What is answered by then. What comes later is let go, and with it its thread.
+fn within<T: Send + 'static>(
+    patience: Duration,
+    ask: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<Option<T>> {
+    let (tell, told) = mpsc::sync_channel(1);
+    let ask = move || {
+        let _ = tell.send(ask()); // nobody may wait any more
     };
-    configs.iter().map(open).collect()
+    thread::Builder::new().name("old-open".to_owned()).spawn(ask)?;
+    Ok(told.recv_timeout(patience).ok())
 }
 
 /// A file, or all files of a folder that hold JSON.
@@ -141,4 +173,26 @@ fn enter(
     })?;
     _ = flush(&mut waiting); // what it says is in `failure`
     failure.map_or(Ok(news), |error| Err(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    /// Who opens a pipe that nobody writes to waits, as on a file system whose server has gone.
+    #[test]
+    fn an_old_archive_that_does_not_answer_is_left_out_of_the_start() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let hangs = folder.path().join("hangs.json");
+        mknodat(CWD, &hangs, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        let config =
+            |type_info| config::OldArchive { path: folder.path().to_owned(), kind: OldKind::PlainPb, type_info };
+        let archives = open_within(Duration::from_millis(300), &[config(Some(hangs)), config(None)]);
+        assert_eq!(archives.expect("neither is wrong").len(), 1);
+        let missing = config::OldArchive { path: folder.path().join("missing"), ..config(None) };
+        let error = open(&[missing]).map(|archives| archives.len()).expect_err("it is not there").to_string();
+        assert!(error.contains("missing is no folder"), "{error}");
+    }
 }

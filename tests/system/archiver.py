@@ -51,6 +51,7 @@ class Pvark:
         self.log_path = folder / "pvark.log"
         self.config_path = folder / "pvark.toml"
         self.process: subprocess.Popen[bytes] | None = None
+        self.environment: dict[str, str] = {}
         self.config_path.write_text(more + self._config(iocs))
 
     def _config(self, iocs: Sequence[Ioc]) -> str:
@@ -66,7 +67,8 @@ class Pvark:
         """Starts it and waits until it answers."""
         with self.log_path.open("ab") as log:
             command = [str(program()), "run", "--config", str(self.config_path)]
-            self.process = subprocess.Popen(command, env=clean_environment(), stdout=log, stderr=subprocess.STDOUT)
+            environment = clean_environment() | self.environment
+            self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
 
         def answering() -> bool:
             if self.process is not None and self.process.poll() is not None:

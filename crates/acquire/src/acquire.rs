@@ -348,6 +348,7 @@ impl<S: Sink> Shared<S> {
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = self.tally.totals();
         (totals.queue_bytes, totals.queue_bytes_max) = self.buffer.fill();
+        totals.queue_merged = self.buffer.merged();
         if let Some(clients) = self.clients.get() {
             totals.ca = clients.ca.counters();
             totals.pva = clients.pva.counters();

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sample::{Gap, GapCause, PvId, Timestamp, VALUE_BYTES_MAX};
+use sample::{Gap, GapCause, Metadata, PvId, Timestamp, VALUE_BYTES_MAX};
 
 use crate::channel::Fact;
 
@@ -21,6 +21,10 @@ pub(crate) const PORTION_BYTES: usize = 1 << 20;
 
 /// The memory of so many portions is used again.
 const SPARES_MAX: usize = 4;
+
+/// Gaps and metadata may take so much more than the queue has for samples. Where IOCs come and go while the store refuses for days,
+/// those of a PV are put together.
+const FACTS_MORE_BYTES: usize = 16 << 20;
 
 /// How often it is told what found no room. Losses that follow one another within this are one gap, so that hours of too much are not
 /// a gap for each PV and second; but none is longer than the other.
@@ -47,11 +51,23 @@ struct Queue {
     /// The last of them that was drained. A gap is known by where it begins: what is told of it anew takes the place of what was told
     /// before, and so has all that it has counted.
     known: HashMap<(PvId, GapCause), Gap>,
+    /// Gaps and metadata that found no room: of each PV one by cause, and the newest. They are told when nothing else waits.
+    late: Late,
     /// When losses were drained last, and when the first came of those since.
     told: Option<Instant>,
     owed: Option<Timestamp>,
     refused: bool,
     closed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Late {
+    /// When the first of them came.
+    since: Option<Timestamp>,
+    gaps: HashMap<(PvId, GapCause), Gap>,
+    metadata: HashMap<PvId, (Timestamp, Box<Metadata>)>,
+    /// How many lost their place to another, ever.
+    merged: u64,
 }
 
 /// Facts that go to the store at once.
@@ -91,7 +107,7 @@ impl Buffer {
         Buffer { queue: Mutex::default(), filled: Condvar::new(), bytes_max }
     }
 
-    /// Takes a fact, or counts a lost sample. Gaps and metadata are few and small, and are always taken.
+    /// Takes a fact, or counts a lost sample. Gaps and metadata are always taken, some of them together.
     pub(crate) fn offer(&self, pv: PvId, fact: Fact, now: Timestamp) -> Offered {
         let size = self.size_of(&fact);
         let too_large = matches!(&fact, Fact::Sample(sample) if sample.value.byte_size() > VALUE_BYTES_MAX);
@@ -115,7 +131,19 @@ impl Buffer {
             loss.to = loss.to.max(Some(end));
             return Offered::Lost(cause);
         }
-        self.take(queue, (pv, fact), size, now);
+        let more = if matches!(fact, Fact::Sample(_)) { 0 } else { FACTS_MORE_BYTES };
+        if queue.bytes + size > self.bytes_max + more {
+            queue.late.add(pv, fact, now);
+            return Offered::Taken;
+        }
+        if let Fact::Gap(gap) = &fact
+            && let Some(before) = queue.late.gaps.remove(&(pv, gap.cause))
+            && before.from != gap.from
+        {
+            // Where both are of one gap, this one knows more of it.
+            self.take(&mut queue, (pv, Fact::Gap(before)), FACT_BYTES, now);
+        }
+        self.take(&mut queue, (pv, fact), size, now);
         Offered::Taken
     }
 
@@ -123,7 +151,7 @@ impl Buffer {
     /// found none.
     pub(crate) fn insist(&self, pv: PvId, fact: Fact, now: Timestamp) {
         let size = self.size_of(&fact);
-        self.take(self.lock(), (pv, fact), size, now);
+        self.take(&mut self.lock(), (pv, fact), size, now);
     }
 
     /// What a fact counts for as long as it is in the queue, or with the writer. No value counts for more than half of the queue, or one that is larger would never get through.
@@ -131,7 +159,7 @@ impl Buffer {
         FACT_BYTES + payload_bytes(fact).min(self.bytes_max / 2)
     }
 
-    fn take(&self, mut queue: MutexGuard<'_, Queue>, fact: (PvId, Fact), size: usize, now: Timestamp) {
+    fn take(&self, queue: &mut Queue, fact: (PvId, Fact), size: usize, now: Timestamp) {
         queue.bytes += size;
         match queue.portions.back_mut() {
             Some(last) if last.bytes < PORTION_BYTES => {
@@ -158,6 +186,8 @@ impl Buffer {
         let mut drained = Drained { closed: queue.closed, ..Drained::default() };
         if let Some(Portion { bytes, facts, .. }) = queue.portions.pop_front() {
             (drained.bytes, drained.facts) = (bytes, facts);
+        } else if queue.late.since.is_some() {
+            drained.facts = queue.late.take();
         }
         drained.left = queue.portions.front().map(|portion| portion.since);
         let is_end = queue.closed && drained.left.is_none();
@@ -167,7 +197,7 @@ impl Buffer {
             queue.known.extend(lost.iter().map(|(key, gap)| (*key, *gap)));
             drained.losses = lost.into_iter().map(|((pv, _), gap)| (pv, gap)).collect();
         }
-        drained.owed = queue.owed;
+        drained.owed = [queue.owed, queue.late.since].into_iter().flatten().min();
         drained
     }
 
@@ -210,6 +240,11 @@ impl Buffer {
         wait.unwrap_or_else(PoisonError::into_inner).0.closed
     }
 
+    /// How many gaps and metadata were put together with others.
+    pub(crate) fn merged(&self) -> u64 {
+        self.lock().late.merged
+    }
+
     /// Bytes that wait, and the most that may.
     pub(crate) fn fill(&self) -> (usize, usize) {
         (self.lock().bytes, self.bytes_max)
@@ -220,12 +255,43 @@ impl Buffer {
     }
 }
 
+impl Late {
+    fn add(&mut self, pv: PvId, fact: Fact, now: Timestamp) {
+        self.since.get_or_insert(now);
+        let took_a_place = match fact {
+            Fact::Gap(gap) => {
+                let before = self.gaps.remove(&(pv, gap.cause)).filter(|before| before.from != gap.from);
+                // In between nothing was taken: the queue was full.
+                let from = before.map_or(gap.from, |before| before.from.min(gap.from));
+                let lost = before.map_or(0, |before| before.lost) + gap.lost;
+                self.gaps.insert((pv, gap.cause), Gap { from, lost, ..gap });
+                before.is_some()
+            }
+            Fact::Metadata(since, metadata) => self.metadata.insert(pv, (since, metadata)).is_some(),
+            Fact::Sample(_) | Fact::Own(_) => {
+                unreachable!("samples are counted, and rows are taken whatever there is room for")
+            }
+        };
+        self.merged += u64::from(took_a_place);
+    }
+
+    fn take(&mut self) -> Vec<(PvId, Fact)> {
+        self.since = None;
+        let gaps = mem::take(&mut self.gaps).into_iter().map(|((pv, _), gap)| (pv, Fact::Gap(gap)));
+        let metadata = mem::take(&mut self.metadata).into_iter();
+        gaps.chain(metadata.map(|(pv, (since, metadata))| (pv, Fact::Metadata(since, metadata)))).collect()
+    }
+}
+
 fn payload_bytes(fact: &Fact) -> usize {
     match fact {
         Fact::Sample(sample) | Fact::Own(sample) => {
             sample.value.byte_size() + sample.alarm.message.as_ref().map_or(0, |message| message.len())
         }
-        Fact::Gap(_) | Fact::Metadata(..) => 0,
+        Fact::Gap(_) => 0,
+        Fact::Metadata(_, metadata) => {
+            size_of::<Metadata>() + metadata.labels.iter().map(|label| size_of::<String>() + label.len()).sum::<usize>()
+        }
     }
 }
 
@@ -422,5 +488,50 @@ mod tests {
         let buffer = Buffer::new(0);
         let gap = Gap { from: Timestamp::from_nanos(0), to: None, cause: GapCause::Disconnected, lost: 0 };
         assert_eq!(buffer.offer(PvId(1), Fact::Gap(gap), Timestamp::from_nanos(0)), Offered::Taken);
+    }
+
+    /// As the store keeps them: by PV, beginning and cause, the last that was told.
+    #[test]
+    fn gaps_and_metadata_that_find_no_room_are_put_together_and_the_last_of_each_is_told() {
+        let (buffer, at) = (Buffer::new(0), Timestamp::from_nanos);
+        let cause = GapCause::Disconnected;
+        let last = 200_000;
+        for second in 0..=last {
+            let opened = Gap { from: at(10 * second), to: None, cause, lost: 0 };
+            let closed = Gap { to: Some(at(10 * second + 5)), ..opened };
+            let metadata = Metadata { precision: Some(second as i32), ..Metadata::default() };
+            for fact in [Fact::Gap(opened), Fact::Gap(closed), Fact::Metadata(at(10 * second), Box::new(metadata))] {
+                assert_eq!(buffer.offer(PvId(second as u32 % 2), fact, at(10 * second)), Offered::Taken);
+            }
+        }
+        assert!(buffer.fill().0 <= FACTS_MORE_BYTES, "{} bytes", buffer.fill().0);
+        assert!(buffer.merged() > 100_000, "{}", buffer.merged());
+        let (mut gaps, mut newest) = (HashMap::new(), HashMap::new());
+        loop {
+            let Drained { facts, bytes, .. } = buffer.drain(Duration::ZERO);
+            buffer.release(bytes);
+            if facts.is_empty() {
+                break;
+            }
+            for (pv, fact) in facts {
+                match fact {
+                    Fact::Gap(gap) => _ = gaps.insert((pv, gap.from), gap),
+                    Fact::Metadata(since, metadata) => _ = newest.insert(pv, (since, metadata.precision)),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        assert!(gaps.values().all(|gap| gap.to.is_some()), "each ends");
+        for pv in [0, 1] {
+            let second = last - (last + pv) % 2;
+            assert_eq!(newest[&PvId(pv as u32)], (at(10 * second), Some(second as i32)));
+            assert_eq!(
+                gaps.iter().filter(|((of, _), _)| *of == PvId(pv as u32)).map(|(_, gap)| gap.to).max(),
+                Some(Some(at(10 * second + 5)))
+            );
+        }
+        let again = Gap { from: at(7), to: None, cause, lost: 0 };
+        assert_eq!(buffer.offer(PvId(1), Fact::Gap(again), at(7)), Offered::Taken);
+        assert_eq!(buffer.drain(Duration::ZERO).facts.len(), 1, "there is room again");
     }
 }

@@ -212,6 +212,8 @@ pub struct Totals {
     pub queue_bytes: usize,
     /// The most that may wait.
     pub queue_bytes_max: usize,
+    /// Gaps and metadata that found no room, and were put together with others of their PV.
+    pub queue_merged: u64,
     /// The Channel Access client's own counts.
     pub ca: epics::ca::Counters,
     /// The pvAccess client's own counts.

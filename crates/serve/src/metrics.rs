@@ -135,6 +135,7 @@ fn register_acquisition(registry: &mut Registry, totals: &Totals) {
             ("samples_stored", "Samples that the store took", counters.stored),
             ("samples_skipped", "Updates that scanning passed over", counters.skipped),
             ("samples_bad_stamp", "Samples whose time stamp cannot be right", counters.bad_stamps()),
+            ("queue_merged", "Gaps and metadata that found no room and were put together", totals.queue_merged),
             (
                 "suspected_milliseconds",
                 "Time in which updates may have been lost on their way, summed over PVs",
