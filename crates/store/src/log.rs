@@ -26,8 +26,9 @@ use crate::{
 
 /// So many bytes are written at once, without waiting for the 10 ms.
 const WRITE_BYTES: usize = 256 << 10;
-/// Buffers that were written are used again up to this size.
-const SPARE_BYTES_MAX: usize = 2 * WRITE_BYTES;
+/// Buffers that were written are used again up to this size, eight of them: memory that is new costs more than what is copied into it,
+/// and arrays of up to a megabyte pass through them one after the other.
+const SPARE_BYTES_MAX: usize = 8 * WRITE_BYTES;
 /// Rows of a batch in one frame, where it must be divided.
 const FRAME_ROWS_MAX: usize = 8192;
 
