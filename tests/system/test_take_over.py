@@ -81,3 +81,12 @@ def test_files_become_a_config_and_notes(start_pvark: Callable[..., Pvark], tmp_
     assert config.read_text() == 'default_protocol = "pva"\n'
     assert "vac.archive:3: !strange is no parameter that is known" in done.stderr
     assert [archiver.json(f"/api/v1/pvs/VAC:P{n}")["method"] for n in (1, 2)] == ["monitor", "scan"]
+
+    folder = tmp_path / "taken"
+    folder.mkdir()
+    taken = Pvark(folder, more=config.read_text())
+    try:
+        taken.start().archive.add("VAC:P3")
+        assert taken.json("/api/v1/pvs/VAC:P3")["protocol"] == "pva", "the archiver reads what was written for it"
+    finally:
+        taken.kill()
