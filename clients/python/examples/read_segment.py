@@ -154,10 +154,10 @@ def block(data: bytes) -> Any:
 
 
 def samples(data: bytes, record: tuple[int, ...]) -> Any:
-    _, blocks, _, at, index_at, index_len, check = record
-    index = checked(data[index_at : index_at + index_len], check)
-    assert index.varint() == blocks, "the index has not a row for each block"
-    for length in index.blob().column(blocks).tolist():
+    _, blocks, _, at, index_at, index_len, only, check = record
+    index = checked(data[index_at : index_at + index_len], check) if index_len else None
+    assert index is None or index.varint() == blocks, "the index has not a row for each block"
+    for length in index.blob().column(blocks).tolist() if index else [only & 0xFFFFFF]:
         yield from block(data[at : at + length])
         at += length
 
@@ -166,14 +166,14 @@ def segment(data: bytes) -> dict[str, tuple[int, ...]]:
     """The PVs by name, with their records in the directory."""
     footer = data[-16 - struct.unpack_from("<I", data, len(data) - 16)[0] : -16]
     check, version, pages_at, names_at, names_check = struct.unpack_from("<QH54xQQQ", footer)
-    assert data.endswith(b"GESKRAVP") and version in (1, 2), "this is no segment of version 1 or 2"
+    assert data.endswith(b"GESKRAVP") and version in (1, 2, 3), "this is no segment of version 1 to 3"
     checked(footer[8:], check)
     names = checked(data[names_at : -16 - len(footer)], names_check)
     rows = names.varint()
     numbers, texts = names.blob().column(rows).tolist(), names.blob().column(rows, "texts", "text")
     pages = [data[at : min(at + 4056, names_at)] for at in range(pages_at, names_at, 4056)]
     bodies = [checked(page[8:], *struct.unpack_from("<Q", page)).read() for page in pages]
-    records = {record[0]: record for record in struct.iter_unpack("<IIQ16xQQI12xQ16x", b"".join(bodies))}
+    records = {record[0]: record for record in struct.iter_unpack("<IIQ16xQQI8xIQ16x", b"".join(bodies))}
     return {text: records[number] for number, text in zip(numbers, texts, strict=True)}
 
 

@@ -206,6 +206,11 @@ impl Batch {
         &self.values
     }
 
+    /// Its columns, without what is to be said of the times: memory for those of another one.
+    pub fn into_columns(self) -> (Vec<Timestamp>, Column, Runs<Alarm>, Runs<u64>) {
+        (self.times, self.values, self.alarms, self.pulses)
+    }
+
     /// The values alone.
     pub fn into_values(self) -> Column {
         self.values

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use sample::{Alarm, Batch, Column, Element, PvId, Runs, Shape, Stamps, ValueType};
+use sample::{Alarm, Batch, Column, Element, PvId, Runs, Shape, Stamps, Timestamp, ValueType};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     bytes::{Cursor, Malformed, put_blob_of, put_varint},
     codec::{
         Effort, array, float,
-        int::{self, take_rows_as},
+        int::{self, take_rows_in},
         room::Room,
         stamp, structure, text, time,
     },
@@ -77,6 +77,11 @@ pub(crate) fn take(bytes: &[u8]) -> Result<(PvId, Batch), Malformed> {
     take_body(&mut verified(bytes)?)
 }
 
+/// The same in the memory of a batch whose content nobody needs.
+pub(crate) fn take_in(room: Batch, bytes: &[u8]) -> Result<(PvId, Batch), Malformed> {
+    Columns::of(bytes)?.all_in(room)
+}
+
 /// What the checksum protects, if it does.
 fn verified(bytes: &[u8]) -> Result<Cursor<'_>, Malformed> {
     let mut cursor = Cursor::new(bytes);
@@ -95,8 +100,7 @@ fn verified(bytes: &[u8]) -> Result<Cursor<'_>, Malformed> {
 /// What the checksum protects. Apart, so that fuzzers reach it.
 pub(crate) fn take_body(cursor: &mut Cursor) -> Result<(PvId, Batch), Malformed> {
     let columns = Columns::take(cursor)?;
-    let values = whole(columns.values, |column| take_values(column, columns.value_type, columns.count))?;
-    Ok((columns.pv, columns.with(values)?))
+    columns.all_in(Batch::new(columns.value_type))
 }
 
 /// A block whose columns are decoded when they are wanted.
@@ -135,12 +139,26 @@ impl<'a> Columns<'a> {
         Ok(Columns { pv, value_type, count, times, values, alarms, pulses, stamps, quarters })
     }
 
+    /// All rows, in the memory of a batch whose content nobody needs, and whose they are.
+    fn all_in(&self, room: Batch) -> Result<(PvId, Batch), Malformed> {
+        let (times, values, alarms, pulses) = room.into_columns();
+        let values = whole(self.values, |column| match self.value_type.is_numeric_scalar() {
+            true => take_numbers(values, column, self.value_type.element, self.count, 0..self.count),
+            false => take_values(column, self.value_type, self.count),
+        })?;
+        Ok((self.pv, self.with_in((times, alarms, pulses), values)?))
+    }
+
     /// All rows, with these values.
     fn with(&self, values: Column) -> Result<Batch, Malformed> {
+        self.with_in((Vec::new(), Runs::default(), Runs::default()), values)
+    }
+
+    fn with_in(&self, room: (Vec<Timestamp>, Runs<Alarm>, Runs<u64>), values: Column) -> Result<Batch, Malformed> {
         let Columns { count, times, alarms, pulses, stamps, .. } = *self;
-        let times = whole(times, |column| time::take(column, count))?;
-        let alarms = whole(alarms, |column| plain::take_alarms(column, count))?;
-        let pulses = whole(pulses, |column| take_pulses(column, count))?;
+        let times = whole(times, |column| time::take_in(room.0, column, count))?;
+        let alarms = whole(alarms, |column| plain::take_alarms_in(room.1, column, count))?;
+        let pulses = whole(pulses, |column| take_pulses(room.2, column, count))?;
         let stamps = match stamps.is_empty() {
             true => Stamps::default(),
             false => whole(stamps, |column| stamp::take(column, &times))?,
@@ -218,7 +236,7 @@ impl<'a> Columns<'a> {
 
     /// The numbers of some rows.
     pub(crate) fn values(&self, rows: Range<usize>) -> Result<Column, Malformed> {
-        take_numbers(&mut { self.values }, self.value_type.element, self.count, rows)
+        take_numbers(Column::new(self.value_type), &mut { self.values }, self.value_type.element, self.count, rows)
     }
 }
 
@@ -261,31 +279,51 @@ pub(crate) fn take_values(cursor: &mut Cursor, value_type: ValueType, count: usi
     Ok(match value_type.element {
         Element::String => Column::String(text::strings(text::take(cursor, count)?)?),
         Element::Structure => Column::Structure(structure::take(cursor, count)?),
-        number => take_numbers(cursor, number, count, 0..count)?,
+        number => take_numbers(Column::new(value_type), cursor, number, count, 0..count)?,
     })
 }
 
-/// Some rows of a column of numbers. They must lie below `count`, for which the caller vouches.
-fn take_numbers(cursor: &mut Cursor, element: Element, count: usize, rows: Range<usize>) -> Result<Column, Malformed> {
+/// Some rows of a column of numbers, in the memory of a column whose content nobody needs. They must lie below `count`, for which
+/// the caller vouches.
+fn take_numbers(
+    room: Column,
+    cursor: &mut Cursor,
+    element: Element,
+    count: usize,
+    rows: Range<usize>,
+) -> Result<Column, Malformed> {
+    /// The list of a column, if it is one of these.
+    macro_rules! room {
+        ($variant:ident) => {
+            if let Column::$variant(room) = room { room } else { Vec::new() }
+        };
+    }
     /// Integers back to their width, if they have it.
     macro_rules! narrow {
-        ($number:ty) => {
-            take_rows_as(cursor, count, rows, |_, wide| wide as $number, |wide| i64::from(wide as $number) == wide)?
+        ($variant:ident, $number:ty) => {{
+            let fits = |wide| i64::from(wide as $number) == wide;
+            Column::$variant(take_rows_in(room!($variant), cursor, count, rows, |_, wide| wide as $number, fits)?)
+        }};
+    }
+    /// Numbers of which each fits.
+    macro_rules! wide {
+        ($variant:ident, $make:expr) => {
+            Column::$variant(take_rows_in(room!($variant), cursor, count, rows, $make, |_| true)?)
         };
     }
     Ok(match element {
-        Element::Bool => Column::Bool(take_rows_as(cursor, count, rows, |_, number| number != 0, |_| true)?),
-        Element::I8 => Column::I8(narrow!(i8)),
-        Element::U8 => Column::U8(narrow!(u8)),
-        Element::I16 => Column::I16(narrow!(i16)),
-        Element::U16 => Column::U16(narrow!(u16)),
-        Element::I32 => Column::I32(narrow!(i32)),
-        Element::U32 => Column::U32(narrow!(u32)),
-        Element::I64 => Column::I64(take_rows_as(cursor, count, rows, |_, number| number, |_| true)?),
-        Element::U64 => Column::U64(take_rows_as(cursor, count, rows, |_, number| number as u64, |_| true)?),
-        Element::F32 => Column::F32(float::take_rows(cursor, count, rows)?),
-        Element::F64 => Column::F64(float::take_rows(cursor, count, rows)?),
-        Element::Enum => Column::Enum(narrow!(i32)),
+        Element::Bool => wide!(Bool, |_, number| number != 0),
+        Element::I8 => narrow!(I8, i8),
+        Element::U8 => narrow!(U8, u8),
+        Element::I16 => narrow!(I16, i16),
+        Element::U16 => narrow!(U16, u16),
+        Element::I32 => narrow!(I32, i32),
+        Element::U32 => narrow!(U32, u32),
+        Element::I64 => wide!(I64, |_, number| number),
+        Element::U64 => wide!(U64, |_, number| number as u64),
+        Element::F32 => Column::F32(float::take_rows_in(room!(F32), cursor, count, rows)?),
+        Element::F64 => Column::F64(float::take_rows_in(room!(F64), cursor, count, rows)?),
+        Element::Enum => narrow!(Enum, i32),
         Element::String | Element::Structure => return Err(Malformed("it has no numbers")),
     })
 }
@@ -304,9 +342,9 @@ fn put_pulses(out: &mut Vec<u8>, pulses: &Runs<u64>, effort: Effort) {
     }
 }
 
-fn take_pulses(cursor: &mut Cursor, count: usize) -> Result<Runs<u64>, Malformed> {
+fn take_pulses(room: Runs<u64>, cursor: &mut Cursor, count: usize) -> Result<Runs<u64>, Malformed> {
     match cursor.u8()? {
-        RUNS => plain::take_pulses(cursor, count),
+        RUNS => plain::take_pulses_in(room, cursor, count),
         INTEGERS => {
             let mut pulses = Runs::default();
             int::take(cursor, count)?.into_iter().for_each(|pulse| pulses.push(&(pulse as u64), 1));

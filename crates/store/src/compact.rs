@@ -157,7 +157,7 @@ impl Engine {
             pieces.clear();
             for (number, source) in sources.iter_mut().enumerate() {
                 let Some(record) = source.take_record(pv) else { continue };
-                pieces.extend(source.index(&record)?.into_iter().map(|entry| Piece { source: number, entry }));
+                source.add_pieces(&mut pieces, number, &record)?;
             }
             if !(plan.leave_out)(pv) {
                 self.write_pieces(output.writer()?, pv, &pieces, &mut sources, &mut gathering)?;

@@ -58,6 +58,9 @@ pub fn segment(bytes: &[u8]) {
     let _ = segment::take_footer(&mut Cursor::new(bytes));
     if let Ok(records) = segment::take_records(bytes) {
         assert!(records.len() <= bytes.len().div_ceil(RECORD_LEN));
+        for entry in records.iter().filter_map(|record| record.only(END).ok().flatten()) {
+            assert!(entry.offset + u64::from(entry.len) <= END);
+        }
     }
     if let Ok(entries) = segment::take_index(bytes, END) {
         assert!(entries.iter().all(|entry| entry.offset + u64::from(entry.len) <= END));

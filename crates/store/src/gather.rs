@@ -38,6 +38,8 @@ pub(crate) struct Gathering {
     /// A batch for each type that was met, so that their memory is used again and again. All are empty but the last, whose samples
     /// are not in a block yet.
     batches: Vec<Batch>,
+    /// The block that was read last, kept for its memory.
+    read: Option<Batch>,
 }
 
 impl Gathering {
@@ -59,17 +61,20 @@ impl Gathering {
             let full = piece.entry.count as usize >= FULL_ROWS_MIN;
             let alone = place + 1 == pieces.len();
             let is_merged = source.is_merged();
-            let (batch, bytes) =
-                source.read(pv, &piece.entry).map_err(|error| Unwritten::Unread(Box::new((*piece, error))))?;
+            let room = self.read.take().unwrap_or_else(|| Batch::new(value_type));
+            let read = source.read(room, pv, &piece.entry);
+            let (batch, bytes) = read.map_err(|error| Unwritten::Unread(Box::new((*piece, error))))?;
             if is_merged && full && self.rows() >= FULL_ROWS_MIN {
                 self.write_waiting(writer, pv, 1)?;
             }
             if is_merged && (full || alone) && self.rows() == 0 {
                 writer.copy(pv, bytes, &batch)?;
+                self.read = Some(batch).filter(|batch| batch.value_type().is_numeric_scalar());
                 continue;
             }
             let fits = self.waiting().extend_from(&batch, 0..batch.len());
             assert!(fits, "the types were compared before");
+            self.read = Some(batch).filter(|batch| batch.value_type().is_numeric_scalar());
             if is_merged && full && self.rows() > BLOCK_ROWS_MAX {
                 self.write_waiting(writer, pv, 2)?;
             }
@@ -165,7 +170,7 @@ mod tests {
             let mut source = Source::new(segment, segments.len());
             assert_eq!(source.next_pv().unwrap(), Some(PV));
             let record = source.take_record(PV).unwrap();
-            pieces.extend(source.index(&record).unwrap().into_iter().map(|entry| Piece { source: number, entry }));
+            source.add_pieces(&mut pieces, number, &record).unwrap();
             assert_eq!(source.next_pv().unwrap(), None);
             sources.push(source);
         }

@@ -260,7 +260,16 @@ fn put_alarm(out: &mut Vec<u8>, alarm: &Alarm, rows: usize) {
 }
 
 pub(crate) fn take_alarms(cursor: &mut Cursor, count: usize) -> Result<Runs<Alarm>, Malformed> {
-    let mut alarms = Runs::default();
+    take_alarms_in(Runs::default(), cursor, count)
+}
+
+/// The same in the memory of runs whose content nobody needs.
+pub(crate) fn take_alarms_in(
+    mut alarms: Runs<Alarm>,
+    cursor: &mut Cursor,
+    count: usize,
+) -> Result<Runs<Alarm>, Malformed> {
+    alarms.clear();
     while alarms.len() < count {
         let rows = take_rows(cursor, count - alarms.len())?;
         let severity = Severity::from_number(i64::from(cursor.u8()?));
@@ -285,7 +294,12 @@ pub(crate) fn put_pulses(out: &mut Vec<u8>, pulses: &Runs<u64>) {
 }
 
 pub(crate) fn take_pulses(cursor: &mut Cursor, count: usize) -> Result<Runs<u64>, Malformed> {
-    let mut pulses = Runs::default();
+    take_pulses_in(Runs::default(), cursor, count)
+}
+
+/// The same in the memory of runs whose content nobody needs.
+pub(crate) fn take_pulses_in(mut pulses: Runs<u64>, cursor: &mut Cursor, count: usize) -> Result<Runs<u64>, Malformed> {
+    pulses.clear();
     while pulses.len() < count {
         let rows = take_rows(cursor, count - pulses.len())?;
         pulses.push(&cursor.varint()?, rows);

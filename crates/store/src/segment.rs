@@ -50,7 +50,7 @@ pub(crate) mod fuzz {
         let (t0, t1) = (Timestamp::MIN, Timestamp::MAX);
         let (lens, checks) = ([0; 3], [0; 3]);
         let pv = PvId(1);
-        let record = Record { pv, blocks, samples: 0, t0, t1, blocks_at: 64, tables_at: end, lens, checks };
+        let record = Record { pv, blocks, samples: 0, t0, t1, blocks_at: 64, tables_at: end, lens, only: 0, checks };
         tables::take_index(bytes, &record, end)
     }
 

@@ -5,20 +5,23 @@
 //!   header  := "PVARKSEG" version:u16 0:u8[6] sequence:u64 written:i64 0:u8[24] check:u64
 //!   table   := rows:varint column*                        column := len:varint bytes[len], encoded as in a block
 //!   page    := check:u64 record*                          up to 46 PVs by number, 88 bytes each; check of the records
-//!   record  := pv:u32 blocks:u32 samples:u64 t0:i64 t1:i64 blocks_at:u64 tables_at:u64 (len:u32)[3] 0:u32 (check:u64)[3]
+//!   record  := pv:u32 blocks:u32 samples:u64 t0:i64 t1:i64 blocks_at:u64 tables_at:u64 (len:u32)[3] only:u32 (check:u64)[3]
 //!   names   := table                                      number, name, row of the catalogue
 //!   footer  := check:u64 version:u16 0:u16 pvs:u32 sequence:u64 blocks:u64 samples:u64 t0:i64 t1:i64
 //!              tables_at:u64 pages_at:u64 names_at:u64 names_check:u64 first_pv:u32[pages] last_pv:u32
 //!   tail    := footer_len:u32 0:u32 "GESKRAVP"
 //! ```
+//! A PV with a single block of less than 16 MiB has no index: `only` is the length of that block and its type, as
+//! `len + 2^24 * element + 2^31 * shape`; 0 where there is an index.
+//!
 //! The blocks of a PV lie one behind the other, and so do its tables: index, summaries, levels. Whoever looks for one PV reads
 //! the footer once, then one page, the tables that he wants, and the blocks that he needs. All that is not blocks lies behind
 //! them, so that it can be kept near when the blocks are far away.
 
 pub(crate) const MAGIC: [u8; 8] = *b"PVARKSEG";
 pub(crate) const TAIL_MAGIC: [u8; 8] = *b"GESKRAVP";
-/// Since 2 blocks may tell what their quarters amount to.
-pub(crate) const VERSION: u16 = 2;
+/// Since 2 blocks may tell what their quarters amount to, since 3 a single block needs no index.
+pub(crate) const VERSION: u16 = 3;
 
 pub(crate) const HEADER_LEN: usize = 64;
 pub(crate) const TAIL_LEN: usize = 16;

@@ -60,9 +60,14 @@ impl Source {
         self.records.next_if(|record| record.pv == pv)
     }
 
-    /// The blocks that a record leads to.
-    pub(crate) fn index(&mut self, record: &Record) -> Result<Vec<Entry>, Error> {
-        self.segment.index_by(record, &mut self.tables)
+    /// Adds the blocks that a record leads to, as those of the source of this number.
+    pub(crate) fn add_pieces(&mut self, pieces: &mut Vec<Piece>, number: usize, record: &Record) -> Result<(), Error> {
+        let piece = |entry| Piece { source: number, entry };
+        match self.segment.only(record)? {
+            Some(only) => pieces.push(piece(only)),
+            None => pieces.extend(self.segment.index_by(record, &mut self.tables)?.into_iter().map(piece)),
+        }
+        Ok(())
     }
 
     /// Whether its blocks are what a merge made of many, which took all the time that it wanted.
@@ -70,10 +75,10 @@ impl Source {
         self.segment.manifest.generation > 0
     }
 
-    /// A block and its bytes, verified against checksum and index.
-    pub(crate) fn read(&mut self, pv: PvId, entry: &Entry) -> Result<(Batch, &[u8]), Error> {
+    /// A block and its bytes, verified against checksum and index, in the memory of a batch whose content nobody needs.
+    pub(crate) fn read(&mut self, room: Batch, pv: PvId, entry: &Entry) -> Result<(Batch, &[u8]), Error> {
         let bytes = self.blocks.bytes(&self.segment, entry.offset, entry.len as usize)?;
-        let batch = self.segment.verify(pv, entry, bytes)?;
+        let batch = self.segment.verify_in(room, pv, entry, bytes)?;
         Ok((batch, bytes))
     }
 }

@@ -272,14 +272,32 @@ pub(crate) fn take<F: Bits>(cursor: &mut Cursor, count: usize) -> Result<Vec<F>,
 
 /// The same of some of the rows, without decoding the others where that can be avoided. They must lie below `count`.
 pub(crate) fn take_rows<F: Bits>(cursor: &mut Cursor, count: usize, rows: Range<usize>) -> Result<Vec<F>, Malformed> {
+    take_rows_in(Vec::new(), cursor, count, rows)
+}
+
+/// The same in the memory of a list whose content nobody needs.
+pub(crate) fn take_rows_in<F: Bits>(
+    mut room: Vec<F>,
+    cursor: &mut Cursor,
+    count: usize,
+    rows: Range<usize>,
+) -> Result<Vec<F>, Malformed> {
     if count == 0 {
         return Ok(Vec::new());
     }
     match cursor.u8()? {
-        CONSTANT => Ok(vec![take_bits(cursor)?; rows.len()]),
+        CONSTANT => {
+            let value = take_bits(cursor)?;
+            room.clear();
+            room.resize(rows.len(), value);
+            Ok(room)
+        }
         PLAIN => {
             cursor.take(rows.start * F::BYTES)?;
-            rows.map(|_| take_bits(cursor)).collect()
+            let mut values = Cursor::new(cursor.take(rows.len() * F::BYTES)?);
+            room.clear();
+            room.extend(rows.map_while(|_| take_bits::<F>(&mut values).ok()));
+            Ok(room)
         }
         PCO => {
             let mut values = take_pco(cursor, count)?;
@@ -293,7 +311,7 @@ pub(crate) fn take_rows<F: Bits>(cursor: &mut Cursor, count: usize, rows: Range<
                 return Err(Malformed("a scale has too many digits"));
             }
             let scale = 10f64.powi(i32::from(digits));
-            int::take_rows_as(cursor, count, rows, move |_, integer| F::narrow(integer as f64 / scale), |_| true)
+            int::take_rows_in(room, cursor, count, rows, move |_, integer| F::narrow(integer as f64 / scale), |_| true)
         }
         DICTIONARY => {
             let len = cursor.count(DISTINCT_MAX)?;
@@ -301,7 +319,7 @@ pub(crate) fn take_rows<F: Bits>(cursor: &mut Cursor, count: usize, rows: Range<
             gather(cursor, count, rows, &distinct)
         }
         GRID => take_grid(cursor, count, rows),
-        ORDERED => int::take_rows_as(cursor, count, rows, |_, place| at_place(place), |_| true),
+        ORDERED => int::take_rows_in(room, cursor, count, rows, |_, place| at_place(place), |_| true),
         SORTED => {
             let len = cursor.count(DISTINCT_MAX)?;
             let distinct = int::take_as(cursor, len, |_, place| at_place(place), |_| true)?;

@@ -333,21 +333,34 @@ pub(crate) fn take_rows_as<T>(
     make: impl Fn(usize, i64) -> T + Copy,
     fits: impl Fn(i64) -> bool + Copy,
 ) -> Result<Vec<T>, Malformed> {
+    take_rows_in(Vec::new(), cursor, count, rows, make, fits)
+}
+
+/// The same in the memory of a list whose content nobody needs.
+pub(crate) fn take_rows_in<T>(
+    room: Vec<T>,
+    cursor: &mut Cursor,
+    count: usize,
+    rows: Range<usize>,
+    make: impl Fn(usize, i64) -> T + Copy,
+    fits: impl Fn(i64) -> bool + Copy,
+) -> Result<Vec<T>, Malformed> {
     if count == 0 {
         return Ok(Vec::new());
     }
     let codec = cursor.u8()?;
     if codec != DICTIONARY {
-        return take_flat(cursor, codec, count, Made::new(rows, make, fits));
+        return take_flat(cursor, codec, count, Made::new(room, rows, make, fits));
     }
     let len = cursor.count(DISTINCT_MAX)?;
     let last = len.checked_sub(1).ok_or(Malformed("a dictionary is empty"))?;
     let codec = cursor.u8()?;
-    let distinct = take_flat(cursor, codec, len, Made::new(0..len, |_, value| value, fits))?;
+    let distinct = take_flat(cursor, codec, len, Made::new(Vec::new(), 0..len, |_, value| value, fits))?;
     let codec = cursor.u8()?;
     let distinct = distinct.as_slice();
     let value = move |index: i64| distinct.get((index as usize).min(last)).copied().unwrap_or_default();
-    let made = Made::new(rows, move |row, index| make(row, value(index)), move |index| index as u64 <= last as u64);
+    let made =
+        Made::new(room, rows, move |row, index| make(row, value(index)), move |index| index as u64 <= last as u64);
     take_flat(cursor, codec, count, made)
 }
 
@@ -426,9 +439,10 @@ struct Made<T, M, F> {
 }
 
 impl<T, M: Fn(usize, i64) -> T + Copy, F: Fn(i64) -> bool + Copy> Made<T, M, F> {
-    fn new(rows: Range<usize>, make: M, fits: F) -> Made<T, M, F> {
-        // Times that are given by their steps are one more.
-        Made { out: Vec::with_capacity(rows.len() + 1), rows, make, fits, all_fit: true }
+    fn new(mut out: Vec<T>, rows: Range<usize>, make: M, fits: F) -> Made<T, M, F> {
+        out.clear();
+        out.reserve(rows.len() + 1); // times that are given by their steps are one more
+        Made { out, rows, make, fits, all_fit: true }
     }
 
     /// Whether all fit is gathered in a variable of this function, and so are copies of the closures: what others may see must

@@ -138,11 +138,25 @@ fn predicted(period: i64, index: usize) -> i64 {
 
 /// The caller vouches for `count`: the memory for so many times is taken, whatever the bytes are.
 pub(crate) fn take(cursor: &mut Cursor, count: usize) -> Result<Vec<Timestamp>, Malformed> {
-    take_rows(cursor, count, 0..count)
+    take_in(Vec::new(), cursor, count)
+}
+
+/// The same in the memory of a list whose content nobody needs.
+pub(crate) fn take_in(room: Vec<Timestamp>, cursor: &mut Cursor, count: usize) -> Result<Vec<Timestamp>, Malformed> {
+    take_rows_in(room, cursor, count, 0..count)
 }
 
 /// The same of some of the rows, without decoding the others where that can be avoided. They must lie below `count`.
 pub(crate) fn take_rows(cursor: &mut Cursor, count: usize, rows: Range<usize>) -> Result<Vec<Timestamp>, Malformed> {
+    take_rows_in(Vec::new(), cursor, count, rows)
+}
+
+fn take_rows_in(
+    mut room: Vec<Timestamp>,
+    cursor: &mut Cursor,
+    count: usize,
+    rows: Range<usize>,
+) -> Result<Vec<Timestamp>, Malformed> {
     if count == 0 {
         return Ok(Vec::new());
     }
@@ -151,15 +165,17 @@ pub(crate) fn take_rows(cursor: &mut Cursor, count: usize, rows: Range<usize>) -
     let times: Vec<Timestamp> = match codec {
         STEP => {
             let step = cursor.zigzag()?;
-            rows.map(|row| Timestamp::from_nanos(stepped(first, step, row))).collect()
+            room.clear();
+            room.extend(rows.map(|row| Timestamp::from_nanos(stepped(first, step, row))));
+            room
         }
         LINEAR => take_linear(cursor, count, rows, first, |rest| rest)?,
-        DELTA => take_delta(cursor, count, rows, first, 1)?,
+        DELTA => take_delta(room, cursor, count, rows, first, 1)?,
         TICKS => {
             let tick = cursor.varint()? as i64;
             match cursor.u8()? {
                 LINEAR => take_linear(cursor, count, rows, first, move |ticks| ticks.wrapping_mul(tick))?,
-                DELTA => take_delta(cursor, count, rows, first, tick)?,
+                DELTA => take_delta(room, cursor, count, rows, first, tick)?,
                 _ => return Err(Malformed("no such codec of times")),
             }
         }
@@ -185,13 +201,15 @@ fn take_linear(
 }
 
 fn take_delta(
+    room: Vec<Timestamp>,
     cursor: &mut Cursor,
     count: usize,
     rows: Range<usize>,
     first: i64,
     tick: i64,
 ) -> Result<Vec<Timestamp>, Malformed> {
-    let mut times = int::take_as(cursor, count - 1, |_, step| Timestamp::from_nanos(step), |_| true)?;
+    let steps = 0..count - 1;
+    let mut times = int::take_rows_in(room, cursor, count - 1, steps, |_, step| Timestamp::from_nanos(step), |_| true)?;
     let mut time = first;
     for next in &mut times {
         let step = next.nanos().wrapping_mul(tick);

@@ -2,14 +2,19 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use sample::{PvId, Timestamp};
+use sample::{Element, PvId, Shape, Timestamp, ValueType};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::Entry;
 use crate::{
     bytes::{Cursor, Malformed},
     manifest::Manifest,
     segment_format::{FOOTER_FIXED_LEN, PAGE_RECORDS, RECORD_LEN, TABLES, VERSION},
 };
+
+/// A block whose length has so many bits needs no index, if it is the only one.
+const ONLY_BITS: u32 = 24;
+const ONLY_LEN_MAX: u32 = (1 << ONLY_BITS) - 1;
 
 /// The tables of a PV, in the order in which they lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +49,8 @@ pub(crate) struct Record {
     pub(crate) tables_at: u64,
     /// Length of each table; 0 if there is none.
     pub(crate) lens: [u32; TABLES],
+    /// Length and type of its only block; 0 if it has an index instead.
+    pub(crate) only: u32,
     pub(crate) checks: [u64; TABLES],
 }
 
@@ -51,6 +58,33 @@ impl Record {
     /// How many bytes all its tables have.
     pub(crate) fn tables_len(&self) -> u64 {
         self.lens.iter().map(|len| u64::from(*len)).sum()
+    }
+
+    /// Keeps what an index would say of its only block, of which it has times and samples; false if there is no room for that.
+    pub(super) fn put_only(&mut self, entry: &Entry) -> bool {
+        let has_room = entry.len <= ONLY_LEN_MAX;
+        if has_room {
+            let ValueType { element, shape } = entry.value_type;
+            self.only = entry.len | (element as u32) << ONLY_BITS | u32::from(shape == Shape::Array) << 31;
+        }
+        has_room
+    }
+
+    /// Its only block, if it has no index. `end` is where the blocks of the segment end.
+    pub(crate) fn only(&self, end: u64) -> Result<Option<Entry>, Malformed> {
+        if self.only == 0 || self.lens.first() != Some(&0) {
+            return Ok(None);
+        }
+        let (len, is_array) = (self.only & ONLY_LEN_MAX, self.only >> 31 == 1);
+        let element = Element::from_number((self.only >> ONLY_BITS) as u8 & 0x7f);
+        let element = element.ok_or(Malformed("its only block has an unknown type"))?;
+        let value_type = if is_array { ValueType::array(element) } else { ValueType::scalar(element) };
+        let count = u32::try_from(self.samples).ok().filter(|_| self.blocks == 1);
+        let count = count.ok_or(Malformed("it has more than one block, but no index"))?;
+        if self.blocks_at.checked_add(u64::from(len)).is_none_or(|block_end| block_end > end) {
+            return Err(Malformed("its only block reaches beyond all blocks"));
+        }
+        Ok(Some(Entry { offset: self.blocks_at, len, count, value_type, t0: self.t0, t1: self.t1 }))
     }
 
     /// Writes one of its tables behind those that come before it.
@@ -127,7 +161,7 @@ fn put_record(out: &mut Vec<u8>, record: &Record) {
     out.extend_from_slice(&record.blocks_at.to_le_bytes());
     out.extend_from_slice(&record.tables_at.to_le_bytes());
     record.lens.iter().for_each(|len| out.extend_from_slice(&len.to_le_bytes()));
-    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&record.only.to_le_bytes());
     record.checks.iter().for_each(|check| out.extend_from_slice(&check.to_le_bytes()));
 }
 
@@ -163,10 +197,8 @@ fn take_record(cursor: &mut Cursor) -> Result<Record, Malformed> {
         blocks_at: cursor.u64()?,
         tables_at: cursor.u64()?,
         lens: [cursor.u32()?, cursor.u32()?, cursor.u32()?],
-        checks: {
-            cursor.u32()?;
-            [cursor.u64()?, cursor.u64()?, cursor.u64()?]
-        },
+        only: cursor.u32()?,
+        checks: [cursor.u64()?, cursor.u64()?, cursor.u64()?],
     };
     Ok(record)
 }

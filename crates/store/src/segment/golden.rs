@@ -16,7 +16,7 @@ use crate::{
 const DAY: i64 = 86_400_000_000_000;
 const MINUTE: i64 = 60_000_000_000;
 
-const VERSIONS: [&str; 2] = ["v1", "v2"];
+const VERSIONS: [&str; 3] = ["v1", "v2", "v3"];
 
 fn folder(version: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/segments")).join(version)
@@ -40,14 +40,14 @@ fn batch(from: i64, step: i64, count: i64, value: impl Fn(i64) -> Value) -> Batc
     batch
 }
 
-/// Numbers with levels, a change of type, late samples, texts and arrays; fifty PVs, so that there are two pages; and what is new in
-/// version 2, a block that tells of its quarters.
+/// Numbers with levels, a change of type, late samples, texts and arrays; fifty PVs, so that there are two pages; what is new in
+/// version 2, a block that tells of its quarters; and in version 3, single blocks without an index.
 fn write() {
     let second = 1_000_000_000;
     let number =
         |i: i64| Value::F64(if i % 700 == 5 { f64::NAN } else { (i * i % 1009) as f64 / 7.0 + i as f64 * 1e-9 });
     let mut writer =
-        SegmentWriter::new(disk("v2"), "small.seg".into(), 42, Timestamp::from_nanos(1_795_300_000_000_000_000));
+        SegmentWriter::new(disk("v3"), "small.seg".into(), 42, Timestamp::from_nanos(1_795_300_000_000_000_000));
     let mut add = |pv: u32, batch: &Batch| writer.add(PvId(pv), batch, Effort::Merge).unwrap();
     (0..4).for_each(|block| add(1, &batch(block * 30 * second, second / 50, 1500, number)));
     add(2, &batch(0, second, 7, |i| Value::I32(i as i32 * 1000 - 3)));
@@ -117,15 +117,17 @@ fn segments_of_every_version_are_read_for_ever() {
         assert_eq!(differs, None, "{version}");
         assert_eq!(found.len(), expected.len(), "{version}");
         assert_eq!(found.contains("quarter"), version != "v1");
+        let records = segment.records().unwrap();
+        assert_eq!(records.iter().filter(|record| record.only != 0).count(), if version < "v3" { 0 } else { 52 });
     }
 }
 
 #[test]
 fn a_golden_segment_that_is_missing_is_written_when_asked_for() {
-    if std::env::var_os("UPDATE_GOLDEN").is_none() || folder("v2").join("small.seg").exists() {
+    if std::env::var_os("UPDATE_GOLDEN").is_none() || folder("v3").join("small.seg").exists() {
         return;
     }
-    fs::create_dir_all(folder("v2")).unwrap();
+    fs::create_dir_all(folder("v3")).unwrap();
     write();
-    fs::write(folder("v2").join("small.txt"), text(&Segment::of_file(disk("v2"), "small.seg").unwrap())).unwrap();
+    fs::write(folder("v3").join("small.txt"), text(&Segment::of_file(disk("v3"), "small.seg").unwrap())).unwrap();
 }

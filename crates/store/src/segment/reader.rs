@@ -151,7 +151,9 @@ impl Segment {
         let len = (last_at + u64::from(last_len)).saturating_sub(start);
         let mut bytes = spare::take();
         let len = usize::try_from(len).unwrap_or(usize::MAX);
-        self.read_into(record.tables_at.saturating_add(start), len, &mut bytes)?;
+        if len > 0 {
+            self.read_into(record.tables_at.saturating_add(start), len, &mut bytes)?;
+        }
         Ok(Tables { segment: self, record: *record, start, bytes })
     }
 
@@ -183,7 +185,13 @@ impl Segment {
         self.tables(record, Table::Index, Table::Index)?.index()
     }
 
-    /// The same for a merge, which reads the tables of all PVs one behind the other.
+    /// The only block of a PV that has no index.
+    pub(crate) fn only(&self, record: &Record) -> Result<Option<Entry>, Error> {
+        let only = record.only(self.footer()?.tables_at);
+        only.map_err(|Malformed(reason)| self.corrupt(format!("the record of PV {}: {reason}", record.pv.0)))
+    }
+
+    /// The blocks of a PV with an index, for a merge, which reads the tables of all PVs one behind the other.
     pub(crate) fn index_by(&self, record: &Record, tables: &mut Stream) -> Result<Vec<Entry>, Error> {
         let (at, len, check) = record.table(Table::Index);
         let end = self.footer()?.tables_at;
@@ -281,7 +289,12 @@ impl Segment {
 
     /// The samples in the bytes of a block, if checksum and index say that they are these.
     pub(crate) fn verify(&self, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Batch, Error> {
-        let taken = block::take(bytes).map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason));
+        self.verify_in(Batch::new(entry.value_type), pv, entry, bytes)
+    }
+
+    /// The same in the memory of a batch whose content nobody needs.
+    pub(crate) fn verify_in(&self, room: Batch, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Batch, Error> {
+        let taken = block::take_in(room, bytes).map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason));
         let (owner, batch) = taken?;
         let fits = batch.value_type() == entry.value_type
             && batch.len() == entry.count as usize
@@ -359,6 +372,9 @@ impl Drop for Tables<'_> {
 impl Tables<'_> {
     /// The blocks of the PV, in the order of their writing.
     pub(crate) fn index(&self) -> Result<Vec<Entry>, Error> {
+        if let Some(only) = self.segment.only(&self.record)? {
+            return Ok(vec![only]);
+        }
         let end = self.segment.footer()?.tables_at;
         let entries = self.table(Table::Index).map(|bytes| tables::take_index(bytes, &self.record, end))?;
         entries.map_err(|Malformed(reason)| self.corrupt(Table::Index, reason))

@@ -63,6 +63,38 @@ fn each_of_many_pvs_is_found_and_others_are_not() {
     segment.check_header().unwrap();
 }
 
+#[test]
+fn a_single_block_is_found_by_its_record_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(folder.path()));
+    let mut writer = SegmentWriter::new(disk.clone(), "a.seg".into(), 3, Timestamp::from_nanos(5));
+    writer.add(PvId(4), &batch(4, 7), Effort::Flush).unwrap();
+    writer.add(PvId(6), &batch(6, 7), Effort::Merge).unwrap();
+    let segment = Segment::new(disk, writer.finish(&named).unwrap().unwrap());
+    let end = segment.footer().unwrap().tables_at;
+    let records = segment.records().unwrap();
+    assert_eq!(records.iter().map(|record| record.lens[Table::Index as usize]).collect::<Vec<_>>(), [0, 0]);
+    assert_eq!((records[0].tables_len(), records[1].tables_len() > 0), (0, true), "a merge writes its summary");
+    for record in &records {
+        let entries = segment.index(record).unwrap();
+        assert_eq!(segment.tables(record, Table::Index, Table::Levels).unwrap().index().unwrap(), entries);
+        assert_eq!(entries, [segment.only(record).unwrap().unwrap()]);
+        assert_eq!(segment.read(record.pv, &entries[0]).unwrap(), batch(record.pv.0, 7));
+    }
+    let good = records[1];
+    let bad = [
+        Record { blocks: 2, ..good },
+        Record { samples: 1 << 32, ..good },
+        Record { only: good.only + 1, ..good },
+        Record { only: good.only & 0xff_ffff | 14 << 24, ..good },
+        Record { blocks_at: u64::MAX, ..good },
+    ];
+    assert!(bad.iter().all(|record| record.only(end).is_err()));
+    assert_eq!(Record { lens: [9, 0, 0], ..good }.only(end), Ok(None), "an index goes before");
+    let large = Entry { len: 1 << 24, ..segment.only(&good).unwrap().unwrap() };
+    assert!(!Record { only: 0, ..good }.put_only(&large), "its length has no room");
+}
+
 /// Sixty PVs on two pages of the directory; the first of them has levels.
 fn small(disk: &Arc<dyn Disk>) -> Manifest {
     let mut writer = SegmentWriter::new(disk.clone(), "a.seg".into(), 3, Timestamp::from_nanos(5));

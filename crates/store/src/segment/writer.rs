@@ -69,9 +69,13 @@ impl Current {
             blocks_at,
             tables_at: tables.len() as u64,
             lens: [0; TABLES],
+            only: 0,
             checks: [0; TABLES],
         };
-        record.put_table(Table::Index, tables, |out| put_index(out, entries));
+        let is_told = matches!(entries.as_slice(), [only] if record.put_only(only));
+        if !is_told {
+            record.put_table(Table::Index, tables, |out| put_index(out, entries));
+        }
         if !summaries.is_empty() {
             record.put_table(Table::Summaries, tables, |out| put_summaries(out, summaries));
         }
