@@ -17,7 +17,17 @@ pub(crate) const BLOCK_BYTES_MAX: usize = 256 << 10;
 
 /// Bytes of arrays in a block, uncompressed, where little changes from one array to the next: only the first is stored in full, and
 /// this is what it is divided by. Frames of 80 KB would stay at 3:1 with the limit above.
-pub(crate) const FRAMES_BYTES_MAX: usize = 16 << 20;
+const FRAMES_BYTES: usize = 16 << 20;
+
+/// More may they have where these would be fewer than so many arrays, up to so many bytes: a waveform of 400 KB whose noise stays the
+/// same would else be at 39:1. A single value may be three times as large, so that readers have room for this anyway.
+const FRAMES_MIN: usize = 100;
+pub(crate) const FRAMES_BYTES_MAX: usize = 40 << 20;
+
+/// How many bytes arrays of so many each may have in a block, where little changes from one to the next.
+pub(crate) fn frames_bytes_max(array_bytes: usize) -> usize {
+    array_bytes.saturating_mul(FRAMES_MIN).clamp(FRAMES_BYTES, FRAMES_BYTES_MAX)
+}
 
 /// `check` and `len`.
 pub(crate) const BLOCK_HEADER_LEN: usize = 12;

@@ -12,7 +12,7 @@ use sample::{Batch, PvId, Shape, TimeRange, Timestamp};
 
 use crate::{
     AuditRecord, Error, Samples,
-    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, FRAMES_BYTES_MAX},
+    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, frames_bytes_max},
     codec::Effort,
     engine::Engine,
     flush::write_blocks,
@@ -401,8 +401,8 @@ fn write_run(writer: &mut SegmentWriter, pv: PvId, run: Vec<Part>) -> Result<(),
     let io = |source| Error::Io { doing: "write the segment", path: path.clone(), source };
     let mut gathered: Option<Batch> = None;
     let bytes_max = |batch: &Batch| match batch.value_type().shape {
-        Shape::Array => FRAMES_BYTES_MAX,
-        Shape::Scalar => 4 * BLOCK_BYTES_MAX,
+        Shape::Array if !batch.is_empty() => frames_bytes_max(batch.values().byte_size_at(0)),
+        _ => 4 * BLOCK_BYTES_MAX,
     };
     for batch in Samples::new(TimeRange::ALL, run) {
         let batch = batch?;

@@ -22,7 +22,7 @@ use sample::{Batch, Column, PvId, Timestamp};
 
 use crate::{
     Error,
-    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, FRAMES_BYTES_MAX},
+    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, frames_bytes_max},
     catalog::Position,
     codec::{Effort, cells},
     engine::{Engine, Flushing},
@@ -261,7 +261,8 @@ pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: &Batch, 
 /// How many rows from `start` go into one block.
 pub(crate) fn rows_of_block(batch: &Batch, start: usize) -> usize {
     let alike = matches!(batch.values(), Column::Array(arrays) if cells::alike(arrays, start));
-    rows_fitting(batch, start, BLOCK_ROWS_MAX, if alike { FRAMES_BYTES_MAX } else { BLOCK_BYTES_MAX })
+    let bytes_max = if alike { frames_bytes_max(batch.values().byte_size_at(start)) } else { BLOCK_BYTES_MAX };
+    rows_fitting(batch, start, BLOCK_ROWS_MAX, bytes_max)
 }
 
 /// How many rows from `start` are within two limits; at least one.

@@ -14,7 +14,7 @@ use sample::{
 };
 
 use crate::{
-    block_format::{BLOCK_ROWS_MAX, FRAMES_BYTES_MAX},
+    block_format::{BLOCK_ROWS_MAX, frames_bytes_max},
     codec::cells::{Changes, Originals, Progress, put_no_difference},
 };
 
@@ -228,7 +228,7 @@ impl Frames {
     fn is_full(&self) -> bool {
         let bytes = self.newest.byte_size();
         self.len() >= BLOCK_ROWS_MAX
-            || (self.len() + 1) * bytes > FRAMES_BYTES_MAX
+            || (self.len() + 1) * bytes > frames_bytes_max(bytes)
             || self.changes.byte_size() >= CHANGED_BYTES_MAX.max(bytes)
     }
 
@@ -291,8 +291,14 @@ impl Player {
 
 #[cfg(test)]
 mod tests {
+    use sample::PvId;
+
     use super::*;
-    use crate::{bytes::Cursor, codec::cells::take_difference};
+    use crate::{
+        block,
+        bytes::Cursor,
+        codec::{Effort, cells::take_difference},
+    };
 
     const LEN: usize = 600;
 
@@ -371,6 +377,32 @@ mod tests {
         assert_eq!(offer(&sample(5), &Column::I32(vec![4; LEN + 1])), (true, false, 5), "it is longer");
         assert_eq!(offer(&sample(5), &Column::Enum(vec![4; LEN])), (true, false, 5), "it has another type");
         assert_eq!(offer(&sample(5), &array(5)), (false, false, 6), "it belongs");
+    }
+
+    #[test]
+    fn long_frames_of_noise_that_stays_take_an_eightieth() {
+        const LEN: usize = 100_000;
+        let noise = |i: usize| ((i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 31) as i32;
+        let mut array: Vec<i32> = (0..LEN).map(noise).collect();
+        let (first, mut none) = (sample(0), Vec::new());
+        let begin = Sample { value: Value::Array(Column::I32(array.clone())), ..first.clone() };
+        let mut frames = Frames::beginning_with(Batch::of(&begin));
+        let full = (1..BLOCK_ROWS_MAX).find_map(|row| {
+            array[0] = noise(row * LEN);
+            let facts = Facts { time: Timestamp::from_nanos(row as i64), ..Facts::of(&first) };
+            match frames.offer(facts, &Column::I32(array.clone()), 0..LEN, &mut none) {
+                Offered::TakenAfter(full) => Some(full),
+                _ => None,
+            }
+        });
+        let full = full.expect("a block holds no more than 40 MiB");
+        let mut block = Vec::new();
+        block::put_frames(&mut block, PvId(1), &full, Effort::Flush);
+        let plain = full.len() * LEN * 4;
+        assert!(block.len() * 80 <= plain, "{} of {plain} bytes", block.len());
+        let (_, back) = block::take(&block).expect("it was written just now");
+        assert_eq!(back.len(), full.len());
+        assert!((0..full.len()).step_by(37).all(|row| back.get(row).value == full.get(row).value));
     }
 
     #[test]
