@@ -42,7 +42,7 @@ def test_every_golden_block_is_there() -> None:
     assert len(BLOCKS) >= 31
 
 
-@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize("version", ["v1", "v2", "v3"])
 def test_a_golden_segment_has_the_names_of_its_text_and_all_their_samples(version: str) -> None:
     path = ROOT / f"testdata/segments/{version}/small.seg"
     data, text = path.read_bytes(), path.with_suffix(".txt").read_text()

@@ -19,7 +19,7 @@ use crate::{
     field::Found,
     frames::Frames,
     plain,
-    quarters::{self, QUARTERS, Quarter},
+    sections::{self, Section},
 };
 
 /// Appends a block. The batch is sorted, not empty and within the limits of a block.
@@ -49,14 +49,15 @@ pub(crate) fn put_with(
     put_blob_of(out, put_values);
     put_blob_of(out, |out| plain::put_alarms(out, batch.alarms()));
     put_blob_of(out, |out| put_pulses(out, batch.pulses(), effort));
-    let quarters = quarters::of(batch);
+    let sections = sections::of(batch);
     if !batch.stamps().is_ordinary() {
         put_blob_of(out, |out| stamp::put(out, batch.times(), batch.stamps(), effort));
-    } else if quarters.is_some() {
+    } else if sections.is_some() {
         put_varint(out, 0);
     }
-    if let Some(quarters) = quarters {
-        put_blob_of(out, |out| quarters::put(out, &quarters));
+    if let Some(sections) = sections {
+        put_varint(out, 0); // no quarters
+        put_blob_of(out, |out| sections::put(out, &sections));
     }
     let (_, block) = out.split_at_mut(start);
     seal(block);
@@ -115,7 +116,9 @@ pub(crate) struct Columns<'a> {
     pulses: Cursor<'a>,
     /// Empty where all stamps are ordinary.
     stamps: Cursor<'a>,
-    quarters: Option<Cursor<'a>>,
+    /// Empty where there are none.
+    quarters: Cursor<'a>,
+    sections: Cursor<'a>,
 }
 
 impl<'a> Columns<'a> {
@@ -131,12 +134,12 @@ impl<'a> Columns<'a> {
         let count = cursor.count(BLOCK_ROWS_MAX)?;
         let mut column = || cursor.blob().map(Cursor::new);
         let (times, values, alarms, pulses) = (column()?, column()?, column()?, column()?);
-        let mut column = || if cursor.is_empty() { Ok(None) } else { cursor.blob().map(Cursor::new).map(Some) };
-        let (stamps, quarters) = (column()?.unwrap_or(Cursor::new(&[])), column()?);
+        let mut column = || if cursor.is_empty() { Ok(Cursor::new(&[])) } else { cursor.blob().map(Cursor::new) };
+        let (stamps, quarters, sections) = (column()?, column()?, column()?);
         if !cursor.is_empty() {
             return Err(Malformed("something follows its last column"));
         }
-        Ok(Columns { pv, value_type, count, times, values, alarms, pulses, stamps, quarters })
+        Ok(Columns { pv, value_type, count, times, values, alarms, pulses, stamps, quarters, sections })
     }
 
     /// All rows, in the memory of a batch whose content nobody needs, and whose they are.
@@ -190,15 +193,19 @@ impl<'a> Columns<'a> {
         plain::take_alarms(&mut { self.alarms }, self.count)
     }
 
-    /// What its quarters amount to, if that stands in it.
-    pub(crate) fn quarters(&self) -> Result<Option<[Quarter; QUARTERS]>, Malformed> {
-        self.quarters.map(|column| whole(column, quarters::take)).transpose()
+    /// What its sections amount to, if that stands in it.
+    pub(crate) fn sections(&self) -> Result<Option<Vec<Section>>, Malformed> {
+        let Columns { count, quarters, sections, .. } = *self;
+        match (sections.is_empty(), quarters.is_empty()) {
+            (false, _) => whole(sections, |column| sections::take(column, count)).map(Some),
+            (true, false) => whole(quarters, |column| sections::take_quarters(column, count)).map(Some),
+            (true, true) => Ok(None),
+        }
     }
 
-    /// Whether its quarters are those of its samples.
-    pub(crate) fn has_quarters_of(&self, batch: &Batch) -> Result<bool, Malformed> {
-        let Some(found) = self.quarters()? else { return Ok(true) };
-        Ok(quarters::of(batch).is_some_and(|expected| quarters::identical(&found, &expected)))
+    /// Whether its sections, if it has any, are those of its samples.
+    pub(crate) fn has_sections_of(&self, batch: &Batch) -> Result<bool, Malformed> {
+        Ok(self.sections()?.is_none_or(|sections| sections::are_of(&sections, batch)))
     }
 
     /// Times and numbers of some rows, without their alarms and pulses.
@@ -210,33 +217,9 @@ impl<'a> Columns<'a> {
         alarms.push(&Alarm::default(), rows.len());
         pulses.push(&0, rows.len());
         let times = time::take_rows(&mut { self.times }, self.count, rows.clone())?;
-        let values = self.values(rows)?;
+        let room = Column::new(self.value_type);
+        let values = take_numbers(room, &mut { self.values }, self.value_type.element, self.count, rows)?;
         Batch::from_columns(times, values, alarms, pulses).ok_or(Malformed("the columns differ in length"))
-    }
-
-    /// The least and the greatest number of some rows, if they can be told without decoding these.
-    pub(crate) fn extremes(&self, rows: Range<usize>) -> Result<Option<(f64, f64)>, Malformed> {
-        let (mut values, count) = (self.values, self.count);
-        if rows.is_empty() || rows.end > count {
-            return Ok(None);
-        }
-        Ok(match self.value_type.element {
-            Element::F64 => float::take_extremes::<f64>(&mut values, count, rows)?,
-            Element::F32 => {
-                let found = float::take_extremes::<f32>(&mut values, count, rows)?;
-                found.map(|(min, max)| (f64::from(min), f64::from(max)))
-            }
-            Element::I16 | Element::I32 | Element::I64 | Element::U16 | Element::U32 | Element::Enum => {
-                let (min, max) = int::take_extremes(&mut values, count, rows)?;
-                Some((min as f64, max as f64))
-            }
-            _ => None,
-        })
-    }
-
-    /// The numbers of some rows.
-    pub(crate) fn values(&self, rows: Range<usize>) -> Result<Column, Malformed> {
-        take_numbers(Column::new(self.value_type), &mut { self.values }, self.value_type.element, self.count, rows)
     }
 }
 
@@ -423,14 +406,14 @@ mod tests {
     }
 
     #[test]
-    fn quarters_of_other_samples_are_told_from_those_of_the_block() {
+    fn sections_of_other_samples_are_told_from_those_of_the_block() {
         let of = |odd: usize| batch((0..5000).map(|i| Value::F64(if i == odd { 0.5 } else { i as f64 })));
         let mut bytes = Vec::new();
         put(&mut bytes, PvId(9), &of(4000), Effort::Merge);
         let columns = Columns::of(&bytes).expect("it was written just now");
-        assert_eq!(columns.has_quarters_of(&of(4000)), Ok(true));
-        assert_eq!(columns.has_quarters_of(&of(4001)), Ok(false));
-        assert_eq!(columns.has_quarters_of(&batch((0..700).map(Value::I32))), Ok(false), "it has none");
+        assert_eq!(columns.has_sections_of(&of(4000)), Ok(true));
+        assert_eq!(columns.has_sections_of(&of(4001)), Ok(false));
+        assert_eq!(columns.has_sections_of(&batch((0..700).map(Value::I32))), Ok(false), "it has none");
     }
 
     #[test]

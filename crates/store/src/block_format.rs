@@ -4,9 +4,9 @@
 //!   block := check:u64 len:u32 body[len]                         check = xxh3-64 of len and body
 //!   body  := pv:u32 element:u8 shape:u8 count:varint times values alarms pulses      each column := len:varint bytes[len]
 //! ```
-//! A fifth column may follow, for stamps out of the ordinary, and behind it, in segments of version 2, a sixth: what the quarters of
-//! the block amount to (`quarters.rs`). Where a block has the sixth alone, the fifth is empty. A reader that does not know a column
-//! refuses the block rather than leave out what it holds.
+//! A fifth column may follow, for stamps out of the ordinary, and behind it others for what parts of the block amount to
+//! (`sections.rs`): a sixth with its quarters in segments of version 2, a seventh with its sections since version 3. One before others
+//! may be empty. A reader that does not know a column refuses the block rather than leave out what it holds.
 
 /// Samples in a block. 8192 is where the gain of larger blocks ends: pco gave 0.86 bytes a value at 512, 0.74 at 8192, 0.84 at
 /// 32768 (16-bit ADC).

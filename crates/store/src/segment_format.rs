@@ -20,7 +20,7 @@
 
 pub(crate) const MAGIC: [u8; 8] = *b"PVARKSEG";
 pub(crate) const TAIL_MAGIC: [u8; 8] = *b"GESKRAVP";
-/// Since 2 blocks may tell what their quarters amount to, since 3 a single block needs no index.
+/// Since 2 blocks may tell what their quarters amount to, since 3 what their sections do, and a single block needs no index.
 pub(crate) const VERSION: u16 = 3;
 
 pub(crate) const HEADER_LEN: usize = 64;

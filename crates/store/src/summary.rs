@@ -58,14 +58,6 @@ impl Summary {
         Some(summary)
     }
 
-    /// Extremes, sum and numbers of values whose times do not matter, and nothing else.
-    pub(crate) fn of_values(value_type: ValueType, values: &Column) -> Summary {
-        let count = values.len();
-        let mut summary = Summary::without_values(value_type, Timestamp::MIN, Timestamp::MIN, count as u64);
-        summary.add_column(values, &[], 0..count);
-        summary
-    }
-
     /// The same with the alarms of some rows.
     pub(crate) fn with_alarms(mut self, alarms: &Runs<Alarm>, rows: &Range<usize>) -> Summary {
         self.add_alarms(alarms, rows);

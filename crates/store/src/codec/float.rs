@@ -329,47 +329,6 @@ pub(crate) fn take_rows_in<F: Bits>(
     }
 }
 
-/// The least and the greatest of some rows, of which there are some below `count`, where they are those of the integers that stand
-/// for the floats. None where they are not known to be, and where one is a zero, of which there are two.
-pub(crate) fn take_extremes<F: Bits>(
-    cursor: &mut Cursor,
-    count: usize,
-    rows: Range<usize>,
-) -> Result<Option<(F, F)>, Malformed> {
-    let of_table = |cursor: &mut Cursor, table: &[F]| -> Result<Option<(F, F)>, Malformed> {
-        let (min, max) = int::take_extremes(cursor, count, rows.clone())?;
-        let value = |index: i64| table.get(usize::try_from(index).ok()?).copied();
-        let is_ascending = table.is_sorted_by(|a, b| a.wide() < b.wide());
-        Ok(value(min).zip(value(max)).filter(|_| is_ascending))
-    };
-    let found = match cursor.u8()? {
-        SCALED => {
-            let scale = 10f64.powi(i32::from(cursor.u8()?.min(DIGITS_MAX)));
-            let (min, max) = int::take_extremes(cursor, count, rows)?;
-            Some((F::narrow(min as f64 / scale), F::narrow(max as f64 / scale)))
-        }
-        GRID => {
-            let (least, step) = (f64::from_bits(cursor.u64()?), f64::from_bits(cursor.u64()?));
-            let len = cursor.count(CODES_MAX.min(count))?;
-            if len > 0 {
-                let table = take_codes(cursor, least, step, len)?;
-                of_table(cursor, &table)?
-            } else {
-                let (min, max) = int::take_extremes(cursor, count, rows)?;
-                Some((grid::value(least, step, min), grid::value(least, step, max)))
-            }
-        }
-        SORTED => {
-            let len = cursor.count(DISTINCT_MAX)?;
-            let distinct = int::take_as(cursor, len, |_, place| at_place(place), |_| true)?;
-            of_table(cursor, &distinct)?
-        }
-        _ => None,
-    };
-    // Where a step is negative or no number, nothing is ascending.
-    Ok(found.filter(|(min, max)| min.wide() <= max.wide() && min.wide() != 0.0 && max.wide() != 0.0))
-}
-
 /// The float of each code of a grid.
 fn take_codes<F: Bits>(cursor: &mut Cursor, least: f64, step: f64, len: usize) -> Result<Vec<F>, Malformed> {
     let place = move |code: usize| ordered(grid::value::<F>(least, step, code as i64));
@@ -433,29 +392,6 @@ mod tests {
             ("vacuum", (0..count).map(|i| 1e-9 * (1.0 + noise(i) * 1e-4)).collect()),
             ("nan with a payload", (0..count).map(|i| f64::from_bits(0x7ff8_0000_0000_0000 | i as u64)).collect()),
         ]
-    }
-
-    #[test]
-    fn extremes_are_those_of_the_values_where_they_are_told_without_them() {
-        for count in [3usize, 100, 5000] {
-            for (name, values) in cases(count as i64) {
-                for effort in [Effort::Flush, Effort::Merge] {
-                    let mut bytes = Vec::new();
-                    put(&mut bytes, &values, effort);
-                    for rows in [0..1, 0..count / 3 + 1, count / 3..count, count - 1..count] {
-                        let found = take_extremes::<f64>(&mut Cursor::new(&bytes), count, rows.clone()).expect(name);
-                        let wanted = values.get(rows.clone()).expect("they lie within").iter().copied();
-                        let (least, greatest) =
-                            (wanted.clone().fold(f64::NAN, f64::min), wanted.fold(f64::NAN, f64::max));
-                        let is_right = found.is_none_or(|found| found == (least, greatest));
-                        assert!(is_right, "{name}, {rows:?} of {count}: {found:?}, not {least} and {greatest}");
-                        let is_noise_on_a_grid =
-                            ["decimal", "few steps of a converter"].contains(&name) && count == 5000;
-                        assert!(found.is_some() || !is_noise_on_a_grid, "{name}, {rows:?} of {count} is decoded");
-                    }
-                }
-            }
-        }
     }
 
     #[test]

@@ -364,71 +364,6 @@ pub(crate) fn take_rows_in<T>(
     take_flat(cursor, codec, count, made)
 }
 
-/// The least and the greatest number of some rows, of which there are some below `count`.
-pub(crate) fn take_extremes(cursor: &mut Cursor, count: usize, rows: Range<usize>) -> Result<(i64, i64), Malformed> {
-    let Some(codec @ (PACKED | PATCHED)) = cursor.first() else {
-        return Ok(window::extremes(&take_rows_as(cursor, count, rows, |_, value| value, |_| true)?));
-    };
-    cursor.u8()?;
-    let least = cursor.zigzag()?;
-    let (packed, mut patches) = take_packed(cursor, count, codec == PATCHED)?;
-    patches.skip_to(rows.start);
-    let (mut min, mut max) = (i64::MAX, i64::MIN);
-    let mut narrow = Narrow::default();
-    packed.each(rows.clone(), |row, group| {
-        let is_narrow = patches.width <= Narrow::WIDTH_MAX && patches.next >= row + group.len();
-        if is_narrow && let (eights, []) = group.as_chunks() {
-            return eights.iter().for_each(|eight| narrow.see(eight));
-        }
-        patches.apply(row, group);
-        for number in group.iter() {
-            let value = least.wrapping_add(*number as i64);
-            (min, max) = (min.min(value), max.max(value));
-        }
-    });
-    if let Some((low, high)) = narrow.extremes() {
-        min = min.min(least.wrapping_add(low));
-        max = max.max(least.wrapping_add(high));
-    }
-    patches.end_behind(cursor, rows.end, count)?;
-    Ok((min, max))
-}
-
-/// The extremes of numbers that are so narrow that floats hold them, of which baseline processors compare two at once.
-struct Narrow {
-    min: [f64; 8],
-    max: [f64; 8],
-}
-
-impl Default for Narrow {
-    fn default() -> Narrow {
-        Narrow { min: [f64::INFINITY; 8], max: [f64::NEG_INFINITY; 8] }
-    }
-}
-
-impl Narrow {
-    const WIDTH_MAX: u32 = 52;
-    /// 2^52: a number written into its digits is a float, and as much greater.
-    const BASE: u64 = 4_503_599_627_370_496f64.to_bits();
-
-    #[inline(always)]
-    fn see(&mut self, numbers: &[u64; 8]) {
-        for ((number, min), max) in numbers.iter().zip(&mut self.min).zip(&mut self.max) {
-            let number = f64::from_bits(number | Narrow::BASE);
-            *min = if number < *min { number } else { *min };
-            *max = if number > *max { number } else { *max };
-        }
-    }
-
-    /// None if none was seen.
-    fn extremes(&self) -> Option<(i64, i64)> {
-        let min = self.min.into_iter().fold(f64::INFINITY, f64::min);
-        let max = self.max.into_iter().fold(f64::NEG_INFINITY, f64::max);
-        let number = |float: f64| (float.to_bits() ^ Narrow::BASE) as i64;
-        (min <= max).then(|| (number(min), number(max)))
-    }
-}
-
 /// What is made of the numbers that were read.
 struct Made<T, M, F> {
     rows: Range<usize>,
@@ -695,11 +630,6 @@ mod tests {
                     let taken = take_rows_as(&mut cursor, values.len(), rows.clone(), |row, n| (row, n), |_| true);
                     let expected: Vec<(usize, i64)> = rows.clone().map(|row| (row, values[row])).collect();
                     assert_eq!(taken, Ok(expected), "{name}: {rows:?} of {count}");
-                    if !rows.is_empty() {
-                        let found = take_extremes(&mut Cursor::new(&bytes), values.len(), rows.clone());
-                        let expected = window::extremes(&values[rows.clone()]);
-                        assert_eq!(found, Ok(expected), "{name}: {rows:?} of {count}");
-                    }
                 }
             }
         }

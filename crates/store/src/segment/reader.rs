@@ -251,7 +251,7 @@ impl Segment {
         if !batch.value_type().is_numeric_scalar() {
             return Ok(agrees);
         }
-        Ok(agrees && self.read_columns(pv, entry, |columns, _| columns.has_quarters_of(batch))?)
+        Ok(agrees && self.read_columns(pv, entry, |columns, _| columns.has_sections_of(batch))?)
     }
 
     /// The bytes of a block, of which nothing is verified yet.

@@ -73,6 +73,26 @@ impl<'a> TableReader<'a> {
         self.column(int::take)
     }
 
+    /// A column of integers, each set in its row, where 0 is already.
+    fn integers_into<R>(&mut self, rows: &mut [R], set: impl Fn(&mut R, i64)) -> Result<(), Malformed> {
+        self.column(|column, count| {
+            if count > 0 && column.first() == Some(int::CONSTANT) {
+                column.u8()?;
+                let number = column.zigzag()?;
+                rows.iter_mut().filter(|_| number != 0).for_each(|row| set(row, number));
+            } else {
+                rows.iter_mut().zip(int::take(column, count)?).for_each(|(row, number)| set(row, number));
+            }
+            Ok(())
+        })
+    }
+
+    fn floats_into<R>(&mut self, rows: &mut [R], set: impl Fn(&mut R, f64)) -> Result<(), Malformed> {
+        let numbers = self.floats()?;
+        rows.iter_mut().zip(numbers).for_each(|(row, number)| set(row, number));
+        Ok(())
+    }
+
     /// A column of one row, without the heap.
     fn integer(&mut self) -> Result<i64, Malformed> {
         self.column(|column, _| match column.first() {
@@ -184,26 +204,16 @@ pub(crate) fn take_summaries(bytes: &[u8], entries: &[Entry]) -> Result<Vec<Summ
 
 /// Fills in what `put_columns` wrote.
 pub(super) fn take_columns(table: &mut TableReader, summaries: &mut [Summary]) -> Result<(), Malformed> {
-    let integers: [fn(&mut Summary, i64); 4] = [
-        |s, number| s.severity_max = Severity::from_number(number),
-        |s, number| s.nan_count = number as u64,
-        |s, number| s.invalid_count = number as u64,
-        |s, number| s.covered = number as u64,
-    ];
-    for set in integers {
-        summaries.iter_mut().zip(table.integers()?).for_each(|(summary, number)| set(summary, number));
-    }
-    let floats: [fn(&mut Summary, f64); 7] = [
-        |s, number| s.min = number,
-        |s, number| s.max = number,
-        |s, number| s.sum = number,
-        |s, number| s.squares = number,
-        |s, number| s.integral = number,
-        |s, number| s.first = number,
-        |s, number| s.last = number,
-    ];
-    for set in floats {
-        summaries.iter_mut().zip(table.floats()?).for_each(|(summary, number)| set(summary, number));
-    }
+    table.integers_into(summaries, |s, number| s.severity_max = Severity::from_number(number))?;
+    table.integers_into(summaries, |s, number| s.nan_count = number as u64)?;
+    table.integers_into(summaries, |s, number| s.invalid_count = number as u64)?;
+    table.integers_into(summaries, |s, number| s.covered = number as u64)?;
+    table.floats_into(summaries, |s, number| s.min = number)?;
+    table.floats_into(summaries, |s, number| s.max = number)?;
+    table.floats_into(summaries, |s, number| s.sum = number)?;
+    table.floats_into(summaries, |s, number| s.squares = number)?;
+    table.floats_into(summaries, |s, number| s.integral = number)?;
+    table.floats_into(summaries, |s, number| s.first = number)?;
+    table.floats_into(summaries, |s, number| s.last = number)?;
     Ok(())
 }
