@@ -136,6 +136,10 @@ impl Deletions {
 pub(crate) struct Hidden(Option<Arc<[TimeRange]>>);
 
 impl Hidden {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Of ranges in any order, which may overlap.
     pub(crate) fn of(mut ranges: Vec<TimeRange>) -> Hidden {
         if ranges.is_empty() {

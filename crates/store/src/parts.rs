@@ -279,38 +279,53 @@ impl Part {
 
     /// Adds the summaries of what comes next to that of what came before, as long as they fit, and passes over it.
     pub(crate) fn add_following(&mut self, whole: &mut Summary, fits: impl Fn(&Summary) -> bool) {
-        while let Some(next) = self.summary() {
-            let is_apart = next.t0 > whole.t1 && self.t0_after().is_none_or(|after| after > next.t1);
-            if next.value_type != whole.value_type || !is_apart || !fits(next) {
-                return;
+        // Where something is hidden each is looked at before it is believed.
+        let (hidden, summaries, next) = match &mut self.source {
+            Source::Blocks(blocks) => (&blocks.lookup.hidden, &blocks.summaries, &mut blocks.next),
+            Source::Rows(rows) if rows.open.is_none() => (&rows.lookup.hidden, &rows.summaries, &mut rows.next),
+            _ => return,
+        };
+        if !hidden.is_empty() {
+            return;
+        }
+        while let Some(following) = summaries.get(*next) {
+            let ends_before = |after: &Summary| after.t0 > following.t1;
+            let is_apart = following.t0 > whole.t1 && summaries.get(*next + 1).is_none_or(ends_before);
+            if following.value_type != whole.value_type || !is_apart || !fits(following) {
+                break;
             }
             let mut longer = *whole;
-            longer.add(next);
+            longer.add(following);
             if !longer.is_finite() {
-                return;
+                break;
             }
             *whole = longer;
-            self.skip();
+            *next += 1;
         }
+        self.go_on();
     }
 
     /// Passes over what comes next: its summary was taken. In place, as rows are passed over by the thousand.
     pub(crate) fn skip(&mut self) {
-        let t0 = match &mut self.source {
-            Source::Blocks(blocks) => {
-                blocks.next += 1;
-                blocks.t0(blocks.next)
-            }
-            Source::Rows(rows) => {
-                match rows.open.take() {
-                    Some(mut blocks) => {
-                        blocks.next += 1;
-                        rows.go_on_with(blocks);
-                    }
-                    None => rows.next += 1,
+        match &mut self.source {
+            Source::Blocks(blocks) => blocks.next += 1,
+            Source::Rows(rows) => match rows.open.take() {
+                Some(mut blocks) => {
+                    blocks.next += 1;
+                    rows.go_on_with(blocks);
                 }
-                rows.t0()
-            }
+                None => rows.next += 1,
+            },
+            _ => {}
+        }
+        self.go_on();
+    }
+
+    /// After summaries were taken.
+    fn go_on(&mut self) {
+        let t0 = match &self.source {
+            Source::Blocks(blocks) => blocks.t0(blocks.next),
+            Source::Rows(rows) => rows.t0(),
             _ => return,
         };
         match t0 {
@@ -342,8 +357,10 @@ impl Lookup {
             Summaries::Unread => Vec::new(),
             _ => tables.summaries(&entries).map_err(|error| self.note(error)).unwrap_or_default(),
         };
-        entries.retain(|entry| overlap(entry.t0, entry.t1, range));
-        summaries.retain(|summary| overlap(summary.t0, summary.t1, range));
+        if !(range.contains(record.t0) && range.contains(record.t1)) {
+            entries.retain(|entry| overlap(entry.t0, entry.t1, range));
+            summaries.retain(|summary| overlap(summary.t0, summary.t1, range));
+        }
         Ok(Index { entries, summaries })
     }
 
@@ -465,8 +482,10 @@ impl Drop for Blocks {
 
 impl Blocks {
     fn new(lookup: Lookup, Index { mut entries, mut summaries }: Index) -> Blocks {
-        entries.retain(|entry| !lookup.hidden.covers(entry.t0, entry.t1));
-        summaries.retain(|summary| !lookup.hidden.covers(summary.t0, summary.t1));
+        if !lookup.hidden.is_empty() {
+            entries.retain(|entry| !lookup.hidden.covers(entry.t0, entry.t1));
+            summaries.retain(|summary| !lookup.hidden.covers(summary.t0, summary.t1));
+        }
         // In nearly all segments the order of writing is the order of time.
         entries.sort_by_key(|entry| (entry.t0, entry.offset));
         summaries.sort_by_key(|summary| summary.t0);

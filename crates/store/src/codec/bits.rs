@@ -52,8 +52,11 @@ impl<'a> Packed<'a> {
         let (byte, shift) = (row * self.width / 8, row * self.width % 8);
         let bytes = self.bytes.get(byte..).unwrap_or_default();
         // The bits of a number lie in nine bytes at most.
-        let mut places = [0; 16];
-        places.iter_mut().zip(bytes).take(9).for_each(|(to, from)| *to = *from);
+        let places = bytes.first_chunk().copied().unwrap_or_else(|| {
+            let mut places = [0; 16];
+            places.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            places
+        });
         (u128::from_le_bytes(places) >> shift) as u64 & (u64::MAX >> (64 - self.width))
     }
 
