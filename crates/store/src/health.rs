@@ -2,7 +2,7 @@
 
 use std::sync::{
     Mutex,
-    atomic::{AtomicU64, Ordering::Relaxed},
+    atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
 use sample::Timestamp;
@@ -179,6 +179,8 @@ pub(crate) struct Counters {
     pub(crate) work: Mutex<Vec<Work>>,
     pub(crate) repeats_dropped: AtomicU64,
     pub(crate) corrupt_blocks: AtomicU64,
+    /// What queries hold that they have read in advance.
+    pub(crate) run_bytes: AtomicUsize,
     pub(crate) refused_appends: AtomicU64,
     pub(crate) refused_samples: AtomicU64,
     pub(crate) refusal: Mutex<Option<String>>,

@@ -29,6 +29,11 @@ use crate::{
 /// So much is read at once: what 360,000 samples of a noisy device take.
 const RUN_BYTES_MAX: usize = 2 << 20;
 
+/// All queries together hold about so much that they have read in advance. Beyond it each reads little at once: a thousand that wait
+/// for clients who do not read would hold gigabytes.
+const RUNS_BYTES_MAX: usize = 16 << 20;
+const RUN_BYTES_FEW: usize = 64 << 10;
+
 /// Frames are given out in batches of about so many bytes.
 const FRAMES_AT_ONCE_BYTES: usize = 1 << 20;
 
@@ -468,9 +473,33 @@ pub(crate) struct Blocks {
     next: usize,
     /// Only samples from one time to another, both included, are wanted.
     window: Option<(Timestamp, Timestamp)>,
-    /// What was read in advance, and where in the file it begins.
-    run: Vec<u8>,
-    run_at: u64,
+    /// What was read in advance.
+    run: Run,
+}
+
+/// Bytes of neighbouring blocks.
+#[derive(Debug, Default)]
+struct Run {
+    /// Where in the file they begin.
+    at: u64,
+    bytes: Vec<u8>,
+    /// Where they are counted.
+    counted: Option<Arc<Counters>>,
+}
+
+impl Run {
+    fn new(at: u64, bytes: Vec<u8>, counters: &Arc<Counters>) -> Run {
+        counters.run_bytes.fetch_add(bytes.len(), Relaxed);
+        Run { at, bytes, counted: Some(counters.clone()) }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if let Some(counters) = &self.counted {
+            counters.run_bytes.fetch_sub(self.bytes.len(), Relaxed);
+        }
+    }
 }
 
 impl Drop for Blocks {
@@ -489,7 +518,7 @@ impl Blocks {
         // In nearly all segments the order of writing is the order of time.
         entries.sort_by_key(|entry| (entry.t0, entry.offset));
         summaries.sort_by_key(|summary| summary.t0);
-        Blocks { lookup, entries, summaries, next: 0, window: None, run: Vec::new(), run_at: 0 }
+        Blocks { lookup, entries, summaries, next: 0, window: None, run: Run::default() }
     }
 
     /// When the wanted samples of a block begin, at the earliest.
@@ -559,12 +588,16 @@ impl Blocks {
     }
 
     fn in_run(&self, entry: &Entry) -> Option<&[u8]> {
-        let start = usize::try_from(entry.offset.checked_sub(self.run_at)?).ok()?;
-        self.run.get(start..start.checked_add(entry.len as usize)?)
+        let start = usize::try_from(entry.offset.checked_sub(self.run.at)?).ok()?;
+        self.run.bytes.get(start..start.checked_add(entry.len as usize)?)
     }
 
     /// Reads a block and those behind it that are wanted next. If that fails, each is read for itself and tells what is wrong.
     fn read_run(&mut self, index: usize, room: usize, wanted: &dyn Fn(&Blocks, usize) -> bool) {
+        self.run = Run::default(); // what was read in advance is done with
+        let counters = &self.lookup.counters;
+        let is_crowded = counters.run_bytes.load(Relaxed) > RUNS_BYTES_MAX;
+        let room = if is_crowded { room.min(RUN_BYTES_FEW) } else { room };
         let first = self.entries[index];
         let mut end = first.offset + u64::from(first.len);
         for (index, entry) in self.entries.iter().enumerate().skip(index + 1) {
@@ -574,11 +607,10 @@ impl Blocks {
             }
             end = longer;
         }
-        self.run = Vec::new(); // what was read in advance is done with
         if end > first.offset + u64::from(first.len) {
             let len = (end - first.offset) as usize;
-            self.run_at = first.offset;
-            self.run = self.lookup.segment.read_run(first.offset, len).unwrap_or_default();
+            let bytes = self.lookup.segment.read_run(first.offset, len).unwrap_or_default();
+            self.run = Run::new(first.offset, bytes, counters);
         }
     }
 }

@@ -127,6 +127,37 @@ fn a_query_of_many_blocks_reads_a_segment_three_times() {
     assert_eq!((apart, found.len()), (1, 0), "the directory says that it begins later");
 }
 
+/// Whoever asks for a week and does not read it holds what was read in advance for him.
+#[test]
+fn those_who_wait_hold_little_that_was_read_in_advance() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Counting::new(folder.path());
+    let store = open(&disk);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    drop(store);
+    let noise = |i: i64| {
+        let mixed = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        f64::from_bits((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 2)
+    };
+    let samples: Vec<Sample> = (0..250_000).map(|i| sample(i * 1000, Value::F64(noise(i)))).collect();
+    flush(&disk, &[(pv, samples.clone())], 1);
+    let store = open(&disk);
+    let whole = || disk.reads_of(|| read(&store, pv, TimeRange::ALL));
+    whole();
+    assert_eq!(whole().0, 3, "alone: all blocks at once");
+    let wait = || {
+        let mut waiting = store.reader().samples(pv, TimeRange::ALL);
+        waiting.next().unwrap().unwrap();
+        waiting
+    };
+    let waiting: Vec<_> = (0..12).map(|_| wait()).collect();
+    let (reads, found) = whole();
+    assert!(reads > 20, "{reads} reads of 2 MB in small pieces");
+    assert!(found == samples);
+    drop(waiting);
+    assert_eq!(whole().0, 3, "alone again");
+}
+
 #[test]
 fn who_stops_after_the_first_batch_has_not_read_the_rest() {
     let folder = tempfile::tempdir().unwrap();
