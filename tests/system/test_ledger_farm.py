@@ -213,6 +213,7 @@ def test_a_full_disk_and_a_kill_leave_a_ledger_that_adds_up(
         told = ledger(server.archive, since)
         assert told["received"] == sent_by(report, "ca") == told["stored"] + told["store_refused"] + told["queue_full"]
         assert told["store_refused"] == lost() > 0 and told["stored"] == samples(server.archive)
+        time.sleep(3)  # losses are told once a second, and are safe a second later
         server.kill()
         server.start()
         again = ledger(server.archive, since)
