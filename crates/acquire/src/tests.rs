@@ -257,28 +257,6 @@ async fn while_the_store_refuses_samples_wait_and_what_finds_no_room_is_a_gap() 
     acquire.finish();
 }
 
-/// Half a second of 400 MB/s is all that a queue has room for.
-#[tokio::test]
-async fn a_store_that_was_full_for_a_moment_is_asked_again_at_once() {
-    let sink = ListSink::default();
-    let acquire = start(&sink, 100_000);
-    let control = acquire.control();
-    let (pv, _) = add(&control, "A", None);
-    wait_until("the gap of the start is stored", || !sink.gaps(pv).is_empty());
-    let mut waits = Vec::new();
-    for round in 0..3 {
-        sink.refuses.store(true, Ordering::SeqCst);
-        acquire.shared().receive(Key(pv.0.into()), update(round.into()));
-        wait_until("the writer was refused", || acquire.shared().buffer.is_refused());
-        sink.refuses.store(false, Ordering::SeqCst);
-        let begun = Instant::now();
-        wait_until("it is stored", || control.status(pv).unwrap().counters.stored == round as u64 + 1);
-        waits.push(begun.elapsed());
-    }
-    assert!(waits.iter().min() < Some(&Duration::from_millis(200)), "{waits:?}");
-    acquire.finish();
-}
-
 #[tokio::test]
 async fn commands_done_twice_say_so_and_events_of_a_former_subscription_are_not_heard() {
     let sink = ListSink::default();

@@ -20,9 +20,7 @@ const GATHER_MAX: Duration = Duration::from_millis(10);
 /// How often updates that wait to be due are looked at: scan periods are exact to this.
 const SCAN_TICK: Duration = Duration::from_millis(50);
 
-/// How soon a store that refused is asked again: at once, as it may only have been full for a moment and 256 MB come in less than half
-/// a second, and twice as late each time up to the other.
-const RETRY_FIRST: Duration = Duration::from_millis(4);
+/// How soon a store that refused is asked again.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
 /// How often it is asked again when the archiver is to end.
@@ -83,7 +81,7 @@ fn write<S: Sink>(
     if records.is_empty() {
         return hope;
     }
-    let (mut tries_at_end, mut pause) = (0, RETRY_FIRST);
+    let mut tries_at_end = 0;
     loop {
         let error = match shared.sink.append(&records, shared.alive(before)) {
             Ok(()) => {
@@ -97,11 +95,10 @@ fn write<S: Sink>(
             tracing::error!("the store refuses samples, they are kept in memory as long as there is room: {error}");
         }
         shared.buffer.store_refused();
-        if hope == Hope::Left && shared.buffer.wait_closed(pause) {
+        if hope == Hope::Left && shared.buffer.wait_closed(RETRY_AFTER) {
             tries_at_end += 1;
             std::thread::sleep(RETRY_AFTER);
         }
-        pause = (pause * 2).min(RETRY_AFTER);
         if hope == Hope::GivenUp || tries_at_end > RETRIES_AT_END {
             shared.count_refused(&records);
             shared.buffer.release(bytes);
