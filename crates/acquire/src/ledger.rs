@@ -1,12 +1,13 @@
 //! The ledger: what became of every update, written down for each PV and minute, and again for each hour.
 //!
 //! ```text
-//!   channels count ──► at the end of a minute, and when a flush begins: one row for each share of PVs ──► the same queue as
-//!                      samples ──► writer ──► store
+//!   channels count ──► at the end of a minute, when a flush begins, and when losses are over: one row for each share of PVs
+//!                      ──► the same queue as samples ──► writer ──► store
 //! ```
 //! A channel counts an update when it offers the sample to the queue, and rows go through the same queue behind them: a row that
 //! is in the log has all the samples before it that it counts as stored. What the log has behind the last row is counted when it
-//! is replayed, and becomes a row too. So there is a row for each minute, or a gap that says why not.
+//! is replayed, and becomes a row too. What was lost is not in the log: its row is written as soon as all that it came between is
+//! stored. So there is a row for each minute, or a gap that says why not.
 
 mod account;
 mod row;
@@ -166,6 +167,8 @@ impl Channel {
 pub(crate) enum Occasion {
     /// It is looked whether a minute or an hour is over, or a flush has begun.
     Look,
+    /// Losses were told, and nothing waits behind them.
+    Losses,
     /// The archiver ends.
     End,
 }
@@ -178,9 +181,10 @@ impl<S: Roster> Shared<S> {
         let flushed = std::mem::replace(&mut ledger.flushes, flushes) != flushes;
         for index in 0..SCALES.len() {
             let page = &ledger.pages[index];
-            // What is in blocks is not replayed at a restart: its rows must be in the log.
-            let due = page.is_over(now) || occasion == Occasion::End || flushed && page.scale == LedgerScale::Minute;
-            if due {
+            // What is in blocks is not replayed at a restart, nor is what was lost: its rows must be in the log.
+            let not_replayed = flushed || occasion == Occasion::Losses;
+            let due = not_replayed && page.scale == LedgerScale::Minute;
+            if due || page.is_over(now) || occasion == Occasion::End {
                 self.write_rows(&mut ledger.pages[index], index, now);
             }
         }

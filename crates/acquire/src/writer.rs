@@ -35,7 +35,7 @@ const OTHER_BYTES_MAX: usize = 1 << 20;
 /// Runs until the buffer is closed and empty.
 pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
     let mut scanned = Instant::now();
-    let (mut groups, mut hope) = (Groups::default(), Hope::Left);
+    let (mut groups, mut hope, mut losses_told) = (Groups::default(), Hope::Left, false);
     loop {
         let before = now();
         let Drained { mut facts, bytes, losses, left, owed, closed } = shared.buffer.drain(GATHER_MAX);
@@ -45,6 +45,7 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
         if !nothing {
             hope = write(shared, (groups.group(facts.drain(..)), bytes), before, hope);
             shared.buffer.reuse(facts);
+            losses_told |= !losses.is_empty();
             let losses: Vec<_> = losses.into_iter().map(|(pv, gap)| (pv, Record::Gap(gap))).collect();
             hope = write(shared, (losses, 0), before, hope);
         } else if closed {
@@ -52,7 +53,9 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
         }
         shared.has_written(before);
         if !closed {
-            shared.keep_ledger(now(), Occasion::Look);
+            let are_over = losses_told && left.is_none();
+            losses_told &= !are_over;
+            shared.keep_ledger(now(), if are_over { Occasion::Losses } else { Occasion::Look });
         }
         if scanned.elapsed() >= SCAN_TICK {
             scanned = Instant::now();

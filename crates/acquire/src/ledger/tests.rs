@@ -120,6 +120,27 @@ async fn a_hundred_thousand_losses_of_every_cause_are_in_the_rows() {
     assert_eq!(is("backward", |account| account.backward), LOSSES);
 }
 
+/// A log that is replayed after a kill has the samples, but nothing of those that were lost.
+#[tokio::test]
+async fn losses_are_in_a_row_soon_after_they_are_over() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 50_000);
+    let control = acquire.control();
+    let (pv, _) = add(&control, "A", None);
+    wait_until("the gap of the start is stored", || !sink.gaps(pv).is_empty());
+    for lost in [LOSSES, 2 * LOSSES] {
+        let counted = || control.status(pv).unwrap().counters.dropped_queue;
+        let blocked = lock(&sink.records);
+        while counted() < lost {
+            send(&acquire, pv, update(0, false));
+        }
+        drop(blocked);
+        wait_until("the losses are in rows", || total(&sink, 0, pv).queue_full == lost);
+        assert_eq!(total(&sink, 0, pv).stored, stored(&sink, pv), "and what was stored before them");
+    }
+    acquire.finish();
+}
+
 #[tokio::test]
 async fn what_is_open_and_the_rows_before_it_tell_of_every_update_while_minutes_end() {
     let sink = ListSink::default();
