@@ -23,6 +23,7 @@ use crate::{
     log_files::LogFiles,
     named::LastNames,
     newest::Newest,
+    parts::Memory,
     places::Places,
     registry::Registry,
     reserve::Reserve,
@@ -62,6 +63,8 @@ pub(crate) struct Engine {
     registry: RwLock<Registry>,
     snapshot: RwLock<Arc<Snapshot>>,
     pub(crate) newest: Newest,
+    /// Of those who ask for bins.
+    pub(crate) memory: Arc<Memory>,
     pub(crate) last_names: LastNames,
     /// What was found at the opening that the ledger does not tell of.
     pub(crate) unfinished: Mutex<Unfinished>,
@@ -143,6 +146,7 @@ impl Engine {
             registry: RwLock::new(registry),
             snapshot: RwLock::new(Arc::new(snapshot)),
             newest: Newest::default(),
+            memory: Arc::default(),
             last_names: LastNames::default(),
             unfinished: Mutex::default(),
             log_waiting: Condvar::new(),

@@ -1,6 +1,6 @@
 //! Doors for fuzzers: the readers of bytes from disk, behind their checksums, which no fuzzer would guess.
 
-use sample::{Alarm, Column, Element, PvId, Record, Sample, Timestamp, Value, ValueType};
+use sample::{Alarm, Column, Element, PvId, Record, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
     Summary, block,
@@ -9,7 +9,7 @@ use crate::{
     cut,
     log_arrays::{Lasts, Logged},
     log_scan,
-    segment::fuzz as segment,
+    segment::fuzz::{self as segment, LevelRows, rows_between},
     segment_format::RECORD_LEN,
 };
 
@@ -74,8 +74,10 @@ pub fn segment(bytes: &[u8]) {
 pub fn level(bytes: &[u8]) {
     const DAY: i64 = 86_400_000_000_000;
     let value_type = ValueType::scalar(Element::F64);
-    let Ok(rows) = segment::take_level_rows(bytes, value_type, DAY, 1 << 24) else { return };
+    let Ok(level) = LevelRows::take(bytes, value_type, DAY, 1 << 24) else { return };
+    let rows: Vec<Summary> = level.all().collect();
     assert!(rows.is_sorted_by(|earlier, later| earlier.t1 < later.t0));
+    assert_eq!(rows_between(&[level], &[], TimeRange::ALL).len(), rows.len());
 }
 
 /// Any bytes as a file of the log, and as the records of a frame.

@@ -65,6 +65,7 @@ mod reader;
 mod rebuild;
 mod recover;
 mod registry;
+mod remembered;
 mod repair;
 mod repeats;
 mod reserve;

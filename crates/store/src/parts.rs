@@ -22,7 +22,8 @@ use crate::{
     head::{Chunk, Piece},
     health::Counters,
     merge::{overlap, rows_within},
-    segment::{Entry, Record, Segment, Table},
+    remembered::{Remember, Remembered},
+    segment::{Entry, Pyramid, Record, Segment, Table},
     spare,
 };
 
@@ -33,6 +34,9 @@ const RUN_BYTES_MAX: usize = 2 << 20;
 /// for clients who do not read would hold gigabytes.
 const RUNS_BYTES_MAX: usize = 16 << 20;
 const RUN_BYTES_FEW: usize = 64 << 10;
+
+/// The indexes of fewer blocks are read as fast as they are remembered.
+const REMEMBERED_BLOCKS_MIN: usize = 16;
 
 /// Frames are given out in batches of about so many bytes.
 const FRAMES_AT_ONCE_BYTES: usize = 1 << 20;
@@ -81,14 +85,28 @@ pub(crate) struct Lookup {
 }
 
 /// Which summaries are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Summaries {
     /// None.
     Unread,
-    /// Those of blocks, with their index.
-    Blocks,
-    /// Those of stretches of which so many nanoseconds are a multiple, where there are such; else those of blocks.
-    Aligned(i64),
+    /// What bins can be made of.
+    Read(Binned),
+}
+
+/// Bins: of blocks, or where there are such of stretches of time, the summaries are wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct Binned {
+    pub(crate) edges: Arc<[Timestamp]>,
+    /// Of so many nanoseconds all edges are multiples; none if no level has such stretches.
+    pub(crate) width: Option<i64>,
+    pub(crate) memory: Arc<Memory>,
+}
+
+/// What those who asked for bins have read.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    levels: Remembered<Pyramid>,
+    indexes: Remembered<Index>,
 }
 
 /// A stretch of samples of one type that has been opened, and how far it has been given out.
@@ -345,27 +363,41 @@ fn open(order: Order, batch: Arc<Batch>, rows: Range<usize>) -> Option<Open> {
 }
 
 impl Lookup {
-    /// The rows of a level that serves, if there is one that can be read.
+    /// The rows of levels that serve, if there are such that can be read.
     fn rows(&self, record: &Record, range: TimeRange) -> Option<Vec<Summary>> {
-        let Summaries::Aligned(width) = self.summaries else { return None };
-        let mut rows = self.segment.level(record, width).map_err(|error| self.note(error)).ok().flatten()?;
+        let Summaries::Read(Binned { edges, width: Some(width), memory }) = &self.summaries else { return None };
+        let rows = self.segment.rows(record, (edges, *width), range, &memory.levels);
+        let mut rows = rows.map_err(|error| self.note(error)).ok().flatten()?;
         rows.retain(|row| overlap(row.t0, row.t1, range) && !self.hidden.covers(row.t0, row.t1));
         Some(rows)
     }
 
-    /// The blocks of the PV that may have samples within the range. If their summaries cannot be read they go without.
+    /// The blocks of the PV that may have samples within the range.
     fn index(&self, record: &Record, range: TimeRange) -> Result<Index, Error> {
-        let last = if self.summaries == Summaries::Unread { Table::Index } else { Table::Summaries };
-        let tables = self.segment.tables(record, Table::Index, last).map_err(|error| self.note(error))?;
-        let mut entries = tables.index().map_err(|error| self.note(error))?;
-        let mut summaries = match self.summaries {
-            Summaries::Unread => Vec::new(),
-            _ => tables.summaries(&entries).map_err(|error| self.note(error)).unwrap_or_default(),
+        let Summaries::Read(Binned { memory, .. }) = &self.summaries else {
+            return Ok(self.read_index(record, Table::Index)?.within(record, range));
         };
-        if !(range.contains(record.t0) && range.contains(record.t1)) {
-            entries.retain(|entry| overlap(entry.t0, entry.t1, range));
-            summaries.retain(|summary| overlap(summary.t0, summary.t1, range));
+        let place = self.segment.place(record.pv);
+        if let Some(known) = memory.indexes.get(place) {
+            return Ok(known.copied(range));
         }
+        let index = self.read_index(record, Table::Summaries)?;
+        let is_whole = index.entries.len() == index.summaries.len();
+        if is_whole && index.entries.len() >= REMEMBERED_BLOCKS_MIN {
+            memory.indexes.put(place, Arc::new(index.copied(TimeRange::ALL)));
+        }
+        Ok(index.within(record, range))
+    }
+
+    /// The blocks of the PV, and their summaries if these are the last table that is wanted. If they cannot be read the blocks go
+    /// without.
+    fn read_index(&self, record: &Record, last: Table) -> Result<Index, Error> {
+        let tables = self.segment.tables(record, Table::Index, last).map_err(|error| self.note(error))?;
+        let entries = tables.index().map_err(|error| self.note(error))?;
+        let summaries = match last {
+            Table::Summaries => tables.summaries(&entries).map_err(|error| self.note(error)).unwrap_or_default(),
+            _ => Vec::new(),
+        };
         Ok(Index { entries, summaries })
     }
 
@@ -395,6 +427,31 @@ struct Index {
     entries: Vec<Entry>,
     /// One for each entry, or none at all.
     summaries: Vec<Summary>,
+}
+
+impl Index {
+    /// Those that overlap a range.
+    fn within(mut self, record: &Record, range: TimeRange) -> Index {
+        if !(range.contains(record.t0) && range.contains(record.t1)) {
+            self.entries.retain(|entry| overlap(entry.t0, entry.t1, range));
+            self.summaries.retain(|summary| overlap(summary.t0, summary.t1, range));
+        }
+        self
+    }
+
+    /// The same of one that stays.
+    fn copied(&self, range: TimeRange) -> Index {
+        let (mut entries, mut summaries) = (spare::take(), spare::take());
+        entries.extend(self.entries.iter().filter(|entry| overlap(entry.t0, entry.t1, range)));
+        summaries.extend(self.summaries.iter().filter(|summary| overlap(summary.t0, summary.t1, range)));
+        Index { entries, summaries }
+    }
+}
+
+impl Remember for Index {
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.entries) + size_of_val(&*self.summaries) + size_of::<Index>()
+    }
 }
 
 /// Stretches of time of one PV in one segment, each with its summary.

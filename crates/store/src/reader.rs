@@ -12,7 +12,7 @@ use crate::{
     field,
     merge::overlap,
     partitions,
-    parts::{Lookup, Part, Summaries},
+    parts::{Binned, Lookup, Part, Summaries},
     policy,
 };
 
@@ -113,7 +113,7 @@ impl Reader {
             if manifest.may_hold(pv) && overlap(manifest.t0, manifest.t1, range) {
                 let counters = self.engine.counters.clone();
                 let hidden = deletions.hidden_in(manifest);
-                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries, hidden };
+                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries: summaries.clone(), hidden };
                 parts.push(Part::segment(lookup, parts.len() as u64));
             }
         }
@@ -169,7 +169,8 @@ impl Reader {
     /// other comes as its summary, unread; of one that an edge cuts come those of its pieces. If all edges within the range lie at
     /// multiples of the stretches of a level, so do its rows.
     pub fn stretches(&self, pv: PvId, range: TimeRange, edges: Arc<[Timestamp]>) -> Stretches {
-        let summaries = common_width(&edges, range).map_or(Summaries::Blocks, Summaries::Aligned);
+        let (width, memory) = (common_width(&edges, range), self.engine.memory.clone());
+        let summaries = Summaries::Read(Binned { edges: edges.clone(), width, memory });
         Stretches::new(self.merged(pv, range, summaries), edges)
     }
 

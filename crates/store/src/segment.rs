@@ -4,6 +4,7 @@ mod directory;
 mod levels;
 mod levels_check;
 mod names;
+mod pyramid;
 mod reader;
 mod stream;
 mod tables;
@@ -14,6 +15,7 @@ use sample::{Timestamp, ValueType};
 pub(crate) use directory::{Record, Table};
 pub(crate) use levels_check::LevelsCheck;
 pub(crate) use names::{Named, names_bytes};
+pub(crate) use pyramid::Pyramid;
 pub(crate) use reader::Segment;
 pub(crate) use stream::Stream;
 pub(crate) use writer::SegmentWriter;
@@ -40,8 +42,8 @@ pub(crate) mod fuzz {
 
     pub(crate) use super::{
         directory::{take_footer, take_records},
-        levels::take_rows as take_level_rows,
         names::take_names,
+        pyramid::{LevelRows, rows_between},
     };
 
     /// Any bytes as an index of as many blocks as it says.

@@ -3,7 +3,8 @@
 use std::{path::PathBuf, time::Instant};
 
 use query::{Cut, Query};
-use sample::{PvId, Record, Sink, TimeRange, Timestamp};
+use sample::{Record, Sink, TimeRange, Timestamp};
+use store::Store;
 
 use crate::{
     measure::{Clock, Reads, forget_files, median},
@@ -88,21 +89,16 @@ pub(super) fn bins(bench: &Bench, span: &Span) -> Outcome<()> {
         .into());
     }
     let after = Timestamp::from_nanos(START + span.length).saturating_add(2 * AFTER_THE_WEEK);
-    let store = open(&folder, after, |_| {})?;
-    let pv = store.reader().find("LAB:0000000").ok_or("the archive has no PV")?.id;
-    let query = Query::over(store.reader());
     let grid = 600 * SECOND;
     let aligned = (span.length / BINS as i64 / grid).max(1) * grid;
     let mut noise = Noise::new(bench.seed);
     let whole = move || range(START, aligned * BINS as i64);
     let any =
         move || range(START + noise.below(grid as u64) as i64, span.length - grid - noise.below(grid as u64) as i64);
-    let archive = Archive { query, pv, folder };
+    let archive = Archive { folder, after };
     archive.ask(bench, "aligned", Cut::Equal(BINS), whole)?;
     archive.ask(bench, "round", Cut::Aligned(BINS), whole)?;
-    archive.ask(bench, "arbitrary", Cut::Equal(BINS), any)?;
-    store.close(after)?;
-    Ok(())
+    archive.ask(bench, "arbitrary", Cut::Equal(BINS), any)
 }
 
 fn range(from: i64, length: i64) -> TimeRange {
@@ -110,41 +106,48 @@ fn range(from: i64, length: i64) -> TimeRange {
 }
 
 struct Archive {
-    query: Query,
-    pv: PvId,
     folder: PathBuf,
+    /// A time at which all weeks are sealed.
+    after: Timestamp,
 }
 
 impl Archive {
     fn ask(&self, bench: &Bench, what: &str, cut: Cut, mut range: impl FnMut() -> TimeRange) -> Outcome<()> {
         let (mut cold, mut cold_reads) = (Vec::new(), Vec::new());
         for _ in 0..5 {
+            // Neither the kernel nor the store remembers anything.
+            let store = open(&self.folder, self.after, |_| {})?;
             forget_files(&self.folder)?;
-            let (millis, reads) = self.once(cut, range())?;
+            let (millis, reads) = once(&store, cut, range())?;
             cold.push(millis);
             cold_reads.push(reads);
+            store.close(self.after)?;
         }
+        let store = open(&self.folder, self.after, |_| {})?;
         let (mut warm, mut cpu) = (Vec::new(), Vec::new());
         for _ in 0..15 {
             let clock = Clock::start();
-            warm.push(self.once(cut, range())?.0);
+            warm.push(once(&store, cut, range())?.0);
             cpu.push(clock.passed().cpu * 1e3);
         }
         bench.tell(&format!("{what}, warm p50"), median(&mut warm), "ms");
         bench.tell(&format!("{what}, processor p50"), median(&mut cpu), "ms");
         bench.tell(&format!("{what}, cold p50"), median(&mut cold), "ms");
         bench.tell(&format!("{what}, cold reads"), median(&mut cold_reads), "");
+        store.close(self.after)?;
         Ok(())
     }
+}
 
-    /// Milliseconds, and how often files were read.
-    fn once(&self, cut: Cut, range: TimeRange) -> Outcome<(f64, f64)> {
-        let (reads, started) = (Reads::start(), Instant::now());
-        let mut samples = 0;
-        for bin in self.query.bins(self.pv, range, cut)? {
-            samples += bin?.count;
-        }
-        let millis = started.elapsed().as_secs_f64() * 1e3;
-        if samples == 0 { Err("the bins are empty".into()) } else { Ok((millis, reads.count())) }
+/// Milliseconds, and how often files were read.
+fn once(store: &Store, cut: Cut, range: TimeRange) -> Outcome<(f64, f64)> {
+    let query = Query::over(store.reader());
+    let pv = store.reader().find("LAB:0000000").ok_or("the archive has no PV")?.id;
+    let (reads, started) = (Reads::start(), Instant::now());
+    let mut samples = 0;
+    for bin in query.bins(pv, range, cut)? {
+        samples += bin?.count;
     }
+    let millis = started.elapsed().as_secs_f64() * 1e3;
+    if samples == 0 { Err("the bins are empty".into()) } else { Ok((millis, reads.count())) }
 }

@@ -26,7 +26,7 @@ use pco::data_types::Number;
 use super::{Best, Effort, PCO_SAVES_MIN, grid, int, room::Room};
 use crate::bytes::{Cursor, Malformed, put_blob, put_varint};
 
-const CONSTANT: u8 = 0;
+pub(crate) const CONSTANT: u8 = 0;
 const PLAIN: u8 = 1;
 const PCO: u8 = 2;
 const SCALED: u8 = 3;

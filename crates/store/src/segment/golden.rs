@@ -3,12 +3,13 @@
 
 use std::{fmt::Write as _, fs, path::PathBuf, sync::Arc};
 
-use sample::{Alarm, Batch, Column, PvId, PvName, Sample, Severity, Timestamp, Value};
+use sample::{Alarm, Batch, Column, PvId, PvName, Sample, Severity, TimeRange, Timestamp, Value};
 
 use super::*;
 use crate::{
     codec::Effort,
     disk::{Disk, RealDisk},
+    remembered::Remembered,
     sections::Section,
 };
 
@@ -91,7 +92,10 @@ fn text(segment: &Segment) -> String {
             }
         }
         for width in [MINUTE, DAY] {
-            for row in segment.level(&record, width).unwrap().unwrap_or_default() {
+            let (first, last) = (t0.nanos().div_euclid(width), t1.nanos().div_euclid(width));
+            let edges: Vec<Timestamp> = (first..=last + 1).map(|edge| Timestamp::from_nanos(edge * width)).collect();
+            let rows = segment.rows(&record, (&edges, width), TimeRange::ALL, &Remembered::default());
+            for row in rows.unwrap().unwrap_or_default() {
                 writeln!(text, "  level {} {} {} {}", width / MINUTE, row.count, row.t0, row.t1).unwrap();
                 summary_line(&mut text, &row);
             }

@@ -14,21 +14,31 @@
 use sample::{Batch, Timestamp, ValueType};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::tables::{TableReader, TableWriter, put_columns, take_columns, type_number, value_type_of};
+use super::{
+    pyramid::LevelRows,
+    tables::{TableWriter, put_columns, type_number, value_type_of},
+};
 use crate::{
     Summary,
     bytes::{Cursor, Malformed, put_varint, put_zigzag},
-    spare,
 };
 
 const SECOND: i64 = 1_000_000_000;
 
-/// The lengths of stretches, each a multiple of the one before: 10 s, 1 min, 5 min, 30 min, 2 h, 8 h, a day.
-pub(crate) const WIDTHS: [i64; 7] =
-    [10 * SECOND, 60 * SECOND, 300 * SECOND, 1_800 * SECOND, 7_200 * SECOND, 28_800 * SECOND, 86_400 * SECOND];
+/// The lengths of stretches, each a multiple of the one before: 10 s, 1 min, 5 min, 10 min, 30 min, 2 h, 8 h, a day.
+pub(crate) const WIDTHS: [i64; 8] = [
+    10 * SECOND,
+    60 * SECOND,
+    300 * SECOND,
+    600 * SECOND,
+    1_800 * SECOND,
+    7_200 * SECOND,
+    28_800 * SECOND,
+    86_400 * SECOND,
+];
 
 /// A level has no more rows than one for so many samples: below, reading the samples costs little more than the row.
-const ROW_SAMPLES_MIN: u64 = 1000;
+pub(super) const ROW_SAMPLES_MIN: u64 = 1000;
 /// All levels of a PV take no more than this part of what its blocks do.
 const BLOCK_BYTES_PER_BYTE: u64 = 100;
 /// Fewer rows are not worth a look at whether they are too many.
@@ -193,8 +203,8 @@ pub(super) fn put_level(out: &mut Vec<u8>, summaries: &[Summary]) {
 pub(crate) struct Level {
     pub(super) value_type: ValueType,
     pub(super) width: i64,
-    pub(crate) start: u64,
-    pub(crate) len: u32,
+    start: u64,
+    len: u32,
     check: u64,
 }
 
@@ -220,54 +230,35 @@ impl Level {
         if xxh3_64(head.clone().take(head_len)?) != check {
             return Err(Malformed("its head has another checksum"));
         }
+        if !levels.iter().zip(levels.iter().skip(1)).all(|(level, finer)| level.width % finer.width == 0) {
+            return Err(Malformed("a level has stretches that are no multiples of shorter ones"));
+        }
         levels.iter_mut().for_each(|level| level.start += 8 + head_len as u64);
         Ok(levels)
     }
 
-    /// The coarsest level of which `width` nanoseconds are a multiple; none if there is none. The table begins with these bytes.
-    pub(crate) fn find(bytes: &[u8], width: i64) -> Result<Option<Level>, Malformed> {
-        Ok(Level::all(bytes)?.into_iter().find(|level| width % level.width == 0))
+    /// Where it ends in the table.
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
     }
 
-    /// Its rows by time, if the bytes are as they were written. So many samples are in the segment.
-    pub(crate) fn rows(&self, bytes: &[u8], samples: u64) -> Result<Vec<Summary>, Malformed> {
+    /// Its rows, if the bytes of the table are as they were written. So many samples are in the segment.
+    pub(crate) fn rows(&self, table: &[u8], samples: u64) -> Result<LevelRows, Malformed> {
+        let range = usize::try_from(self.start).ok().zip(usize::try_from(self.end()).ok());
+        let bytes = range.and_then(|(start, end)| table.get(start..end)).ok_or(Malformed("it ends too early"))?;
         if xxh3_64(bytes) != self.check {
             return Err(Malformed("a level has another checksum"));
         }
-        take_rows(bytes, self.value_type, self.width, samples)
+        LevelRows::take(bytes, self.value_type, self.width, samples)
     }
-}
-
-/// What the checksum protects. Apart, so that fuzzers reach it.
-pub(crate) fn take_rows(
-    bytes: &[u8],
-    value_type: ValueType,
-    width: i64,
-    samples: u64,
-) -> Result<Vec<Summary>, Malformed> {
-    let rows_max = usize::try_from(samples / ROW_SAMPLES_MIN).unwrap_or(usize::MAX);
-    let mut table = TableReader::new(bytes, rows_max)?;
-    let (starts, spans, counts) = (table.integers()?, table.integers()?, table.integers()?);
-    let rows = starts.into_iter().zip(spans).zip(counts);
-    let mut summaries = spare::take();
-    summaries.reserve(table.rows);
-    for ((t0, span), count) in rows {
-        let (t0, t1) = (Timestamp::from_nanos(t0), Timestamp::from_nanos(t0.wrapping_add(span)));
-        let last = summaries.last().map(|last: &Summary| stretch(last.t0, width));
-        let lies_within = t0 <= t1 && stretch(t0, width) == stretch(t1, width);
-        if count <= 0 || !lies_within || last.is_some_and(|last| last >= stretch(t0, width)) {
-            return Err(Malformed("its rows are not one for each stretch"));
-        }
-        summaries.push(Summary::without_values(value_type, t0, t1, count as u64));
-    }
-    take_columns(&mut table, &mut summaries)?;
-    Ok(summaries)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use sample::{Alarm, Element, Sample, Value};
+
+    const DAY: i64 = WIDTHS[7];
 
     fn block(from: i64, period: i64, count: i64) -> Batch {
         let mut batch = Batch::new(ValueType::scalar(Element::F64));
@@ -280,9 +271,9 @@ mod tests {
     }
 
     fn take_level(bytes: &[u8], width: i64, samples: u64) -> Result<Option<Vec<Summary>>, Malformed> {
-        let Some(level) = Level::find(bytes, width)? else { return Ok(None) };
-        let rows = bytes.get(level.start as usize..).and_then(|rest| rest.get(..level.len as usize));
-        level.rows(rows.ok_or(Malformed("it ends too early"))?, samples).map(Some)
+        let levels = Level::all(bytes)?;
+        let Some(level) = levels.iter().find(|level| width % level.width == 0) else { return Ok(None) };
+        level.rows(bytes, samples).map(|rows| Some(rows.all().collect()))
     }
 
     fn add(writer: &mut LevelsWriter, block: &Batch) {
@@ -388,15 +379,15 @@ mod tests {
     #[test]
     fn damaged_levels_are_refused() {
         let bytes = levels(&day(), 1 << 30);
-        let day = Level::find(&bytes, WIDTHS[6]).expect("it is whole").expect("a day is eight hours thrice");
-        for place in 0..(day.start + u64::from(day.len)) as usize {
+        let day = *Level::all(&bytes).expect("it is whole").first().expect("a day is eight hours thrice");
+        for place in 0..day.end() as usize {
             let mut damaged = bytes.clone();
             damaged.get_mut(place).into_iter().for_each(|byte| *byte ^= 0x10);
-            assert!(take_level(&damaged, WIDTHS[6], 880_000).is_err(), "at {place}");
+            assert!(take_level(&damaged, DAY, 880_000).is_err(), "at {place}");
         }
         for end in 0..200 {
-            assert!(take_level(bytes.get(..end).unwrap_or_default(), WIDTHS[6], 880_000).is_err(), "cut at {end}");
+            assert!(take_level(bytes.get(..end).unwrap_or_default(), DAY, 880_000).is_err(), "cut at {end}");
         }
-        assert!(take_level(&bytes, WIDTHS[6], 4000).is_err(), "more rows than samples allow");
+        assert!(take_level(&bytes, DAY, 4000).is_err(), "more rows than samples allow");
     }
 }

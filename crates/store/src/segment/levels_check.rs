@@ -37,9 +37,7 @@ impl LevelsCheck {
             return Ok(LevelsCheck::default());
         }
         let read = |level: Level| {
-            let start = usize::try_from(level.start).unwrap_or(usize::MAX);
-            let bytes = table.get(start..start.saturating_add(level.len as usize));
-            let rows = level.rows(bytes.ok_or(Malformed("it ends too early"))?, samples)?;
+            let rows: Vec<Summary> = level.rows(table, samples)?.all().collect();
             Ok(Beside { width: level.width, rows: rows.into_iter(), current: None, agrees: true })
         };
         Ok(LevelsCheck { levels: Level::all(table)?.into_iter().map(read).collect::<Result<_, Malformed>>()? })

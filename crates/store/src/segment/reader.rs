@@ -8,11 +8,11 @@ use std::{
     io,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
 
-use sample::{Batch, PvId};
+use sample::{Batch, PvId, TimeRange, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
@@ -20,7 +20,9 @@ use super::{
     directory::{self, BadFooter, Footer},
     levels::Level,
     levels_check::LevelsCheck,
-    names, tables,
+    names,
+    pyramid::{Pyramid, rows_between},
+    tables,
 };
 use crate::{
     Error, Summary,
@@ -28,6 +30,7 @@ use crate::{
     bytes::{Cursor, Malformed},
     codec::time,
     disk::Objects,
+    remembered::{Place, Remembered},
     segment_format::{HEADER_LEN, MAGIC, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN, TAIL_MAGIC, VERSION},
     spare,
 };
@@ -35,8 +38,12 @@ use crate::{
 /// So much of the end is read at once: with it comes the footer of most segments, up to about 180,000 PVs.
 const END_BYTES: u64 = 16 << 10;
 
-/// So much of the levels of a PV is read at once: those of long stretches, which come first.
-const LEVEL_BYTES: u32 = 16 << 10;
+/// So much of the levels of a PV is read at once: those of long stretches, which come first, and if others are wanted, all that some
+/// weeks at 10 Hz have.
+const COARSE_BYTES: u32 = 16 << 10;
+const LEVELS_BYTES: u32 = 256 << 10;
+/// Two hours, in nanoseconds.
+const COARSE_WIDTH: i64 = 7_200_000_000_000;
 
 const OTHER_BLOCK: Malformed = Malformed("it is not the block that the index means");
 
@@ -46,6 +53,8 @@ pub(crate) struct Segment {
     // fixed after start
     pub(crate) manifest: Manifest,
     disk: Arc<dyn Objects>,
+    /// No other that this process opens has it.
+    number: u64,
     // read when first needed
     footer: OnceLock<Footer>,
     // atomic
@@ -65,9 +74,11 @@ impl Drop for Segment {
 
 impl Segment {
     pub(crate) fn new(disk: Arc<dyn Objects>, manifest: Manifest) -> Segment {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Segment {
             manifest,
             disk,
+            number: NUMBERS.fetch_add(1, Relaxed),
             footer: OnceLock::new(),
             replaced: AtomicBool::new(false),
             kept: AtomicBool::new(false),
@@ -157,27 +168,53 @@ impl Segment {
         Ok(Tables { segment: self, record: *record, start, bytes })
     }
 
-    /// The summaries of the longest stretches of time of which `width` nanoseconds are a multiple; none if there are no such. It
-    /// takes one read if they are among the coarse ones.
-    pub(crate) fn level(&self, record: &Record, width: i64) -> Result<Option<Vec<Summary>>, Error> {
-        let (at, len, _) = record.table(Table::Levels);
-        if len == 0 {
+    /// Rows of levels that tell of all samples of a range, the fewest that no edge within it cuts; none if there is no level of whose
+    /// stretches `width` nanoseconds are a multiple, as all edges are.
+    pub(crate) fn rows(
+        &self,
+        record: &Record,
+        (edges, width): (&[Timestamp], i64),
+        range: TimeRange,
+        remembered: &Remembered<Pyramid>,
+    ) -> Result<Option<Vec<Summary>>, Error> {
+        if record.table(Table::Levels).1 == 0 {
             return Ok(None);
         }
-        let malformed = |Malformed(reason)| self.corrupt(format!("the levels of PV {}: {reason}", record.pv.0));
-        let at = record.tables_at.saturating_add(at);
-        let begin = self.read_bytes(at, u64::from(len.min(LEVEL_BYTES)))?;
-        let Some(level) = Level::find(&begin, width).map_err(malformed)? else { return Ok(None) };
-        let start = usize::try_from(level.start).unwrap_or(usize::MAX);
-        let rest;
-        let bytes = match begin.get(start..start.saturating_add(level.len as usize)) {
-            Some(bytes) => bytes,
+        let place = self.place(record.pv);
+        let has_all = |known: &Arc<Pyramid>| known.needs(width).is_none_or(|needed| needed <= known.rows.len());
+        let pyramid = match remembered.get(place).filter(has_all) {
+            Some(known) => known,
             None => {
-                rest = self.read_bytes(at.saturating_add(level.start), u64::from(level.len))?;
-                &rest
+                let read = Arc::new(self.pyramid(record, width)?);
+                remembered.put(place, read.clone());
+                read
             }
         };
-        level.rows(bytes, record.samples).map(Some).map_err(malformed)
+        let levels = pyramid.needs(width).and_then(|needed| pyramid.rows.get(..needed));
+        Ok(levels.map(|levels| rows_between(levels, edges, range)))
+    }
+
+    /// Where what is known of a PV in this segment is remembered.
+    pub(crate) fn place(&self, pv: PvId) -> Place {
+        (self.number, pv)
+    }
+
+    /// The levels of a PV, down to the one that serves.
+    fn pyramid(&self, record: &Record, width: i64) -> Result<Pyramid, Error> {
+        let (at, len, _) = record.table(Table::Levels);
+        let malformed = |Malformed(reason)| self.corrupt(format!("the levels of PV {}: {reason}", record.pv.0));
+        let at = record.tables_at.saturating_add(at);
+        let at_once = len.min(if width % COARSE_WIDTH == 0 { COARSE_BYTES } else { LEVELS_BYTES });
+        let mut bytes = self.read_bytes(at, u64::from(at_once))?;
+        let mut pyramid = Pyramid { levels: Level::all(&bytes).map_err(malformed)?, rows: Vec::new() };
+        let needed = pyramid.needs(width).and_then(|needed| pyramid.levels.get(..needed)).unwrap_or_default();
+        let missing = needed.last().map_or(0, |finest| finest.end().saturating_sub(bytes.len() as u64));
+        if missing > 0 {
+            bytes.extend(self.read_bytes(at.saturating_add(u64::from(at_once)), missing)?);
+        }
+        let rows: Result<_, Malformed> = needed.iter().map(|level| level.rows(&bytes, record.samples)).collect();
+        pyramid.rows = rows.map_err(malformed)?;
+        Ok(pyramid)
     }
 
     /// The blocks of a PV, in the order of their writing.

@@ -55,6 +55,39 @@ impl<'a> TableWriter<'a> {
     }
 }
 
+/// A column that was read.
+#[derive(Debug)]
+pub(crate) enum Numbers<T> {
+    /// The same in all rows.
+    One(T),
+    Each(Vec<T>),
+}
+
+impl<T: Default> Default for Numbers<T> {
+    fn default() -> Numbers<T> {
+        Numbers::Each(Vec::new())
+    }
+}
+
+impl<T: Copy + Default> Numbers<T> {
+    /// How many are held.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Numbers::One(_) => 0,
+            Numbers::Each(numbers) => numbers.len(),
+        }
+    }
+
+    /// Of a row that there is.
+    #[inline(always)]
+    pub(crate) fn get(&self, row: usize) -> T {
+        match self {
+            Numbers::One(number) => *number,
+            Numbers::Each(numbers) => numbers.get(row).copied().unwrap_or_default(),
+        }
+    }
+}
+
 /// Reads one table, column by column.
 pub(crate) struct TableReader<'a> {
     cursor: Cursor<'a>,
@@ -73,18 +106,32 @@ impl<'a> TableReader<'a> {
         self.column(int::take)
     }
 
+    /// A column of integers, of which one is enough where all are the same.
+    pub(super) fn integers_or_one(&mut self) -> Result<Numbers<i64>, Malformed> {
+        self.column(|column, count| match column.first() {
+            Some(int::CONSTANT) if count > 0 => column.u8().and_then(|_| column.zigzag()).map(Numbers::One),
+            _ => int::take(column, count).map(Numbers::Each),
+        })
+    }
+
+    /// The same of floats.
+    pub(super) fn floats_or_one(&mut self) -> Result<Numbers<f64>, Malformed> {
+        self.column(|column, count| match column.first() {
+            Some(float::CONSTANT) if count > 0 => {
+                Ok(float::take(column, 1)?.first().copied().map_or_else(Numbers::default, Numbers::One))
+            }
+            _ => float::take(column, count).map(Numbers::Each),
+        })
+    }
+
     /// A column of integers, each set in its row, where 0 is already.
     fn integers_into<R>(&mut self, rows: &mut [R], set: impl Fn(&mut R, i64)) -> Result<(), Malformed> {
-        self.column(|column, count| {
-            if count > 0 && column.first() == Some(int::CONSTANT) {
-                column.u8()?;
-                let number = column.zigzag()?;
-                rows.iter_mut().filter(|_| number != 0).for_each(|row| set(row, number));
-            } else {
-                rows.iter_mut().zip(int::take(column, count)?).for_each(|(row, number)| set(row, number));
-            }
-            Ok(())
-        })
+        match self.integers_or_one()? {
+            Numbers::One(0) => {}
+            Numbers::One(number) => rows.iter_mut().for_each(|row| set(row, number)),
+            Numbers::Each(numbers) => rows.iter_mut().zip(numbers).for_each(|(row, number)| set(row, number)),
+        }
+        Ok(())
     }
 
     fn floats_into<R>(&mut self, rows: &mut [R], set: impl Fn(&mut R, f64)) -> Result<(), Malformed> {
