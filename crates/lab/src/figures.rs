@@ -69,7 +69,8 @@ const GROUPS: &[Group] = &[
         title: "Long times in a thousand bins",
         text: "Count, least, greatest, mean and the rest, exactly as from the samples. *Aligned*: a thousand bins of whole tens of \
                minutes; *round*: at most a thousand of the shortest round length; *arbitrary*: a thousand from and to any \
-               nanosecond.",
+               nanosecond. *Warm*: asked before, of the same PV; *cold*: by an archive that was opened just now, with files that \
+               the system was told to forget.",
         only: "year,ten-years",
     },
     Group {
