@@ -20,7 +20,7 @@ mod repair;
 mod signals;
 mod table;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use acquire::Acquire;
 use clap::Parser;
@@ -39,6 +39,9 @@ const DIFFERS: u8 = 4;
 /// Gives memory back, whichever thread has freed it: the limits of the configuration are to be those of the process.
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// So long a thread waits for another answer to make.
+const IDLE_THREAD_MAX: Duration = Duration::from_secs(1);
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -82,13 +85,25 @@ fn main() -> ExitCode {
     }
 }
 
+/// With them each thread takes two megabytes more for every kind of thing it keeps, half of which nobody uses, and to clear them takes
+/// longer than to get what is needed in small ones.
+fn without_huge_pages() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::debug!("the system goes on giving huge pages: {error}");
+    }
+}
+
 fn runtime(threads: &'static str) -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().thread_name(threads).enable_all().build()
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    // What a thread keeps of the memory that an answer took goes back when it ends.
+    runtime.thread_keep_alive(IDLE_THREAD_MAX).thread_name(threads).enable_all().build()
 }
 
 /// Archives until told to stop. `wanted` are PVs to add at the start, besides those that the archive knows.
 fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
     signals::start_log(config.log_format);
+    without_huge_pages();
     // Clients never take the files that the store and the circuits need.
     config.serve.connections_max = config.serve.connections_max.min(signals::open_files_max() / 2);
     // Threads of their own for clients: those of the network may be busy all the time, and a question waits behind none of them.

@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     mem,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -21,6 +21,8 @@ pub(crate) const PORTION_BYTES: usize = 1 << 20;
 
 /// The memory of so many portions is used again.
 const SPARES_MAX: usize = 4;
+/// When the writer is not behind it is that of one, and of so many facts: what comes in five milliseconds at 800,000 updates a second.
+const SPARE_FACTS: usize = 4096;
 
 /// Gaps and metadata may take so much more than the queue has for samples. Where IOCs come and go while the store refuses for days,
 /// those of a PV are put together.
@@ -65,7 +67,7 @@ struct Late {
     /// When the first of them came.
     since: Option<Timestamp>,
     gaps: HashMap<(PvId, GapCause), Gap>,
-    metadata: HashMap<PvId, (Timestamp, Box<Metadata>)>,
+    metadata: HashMap<PvId, (Timestamp, Arc<Metadata>)>,
     /// How many lost their place to another, ever.
     merged: u64,
 }
@@ -201,11 +203,17 @@ impl Buffer {
         drained
     }
 
-    /// Takes back the memory of facts that are gone.
+    /// Takes back the memory of facts that are gone; little of it while the writer is not behind.
     pub(crate) fn reuse(&self, mut facts: Vec<(PvId, Fact)>) {
         facts.clear();
         let mut queue = self.lock();
-        if facts.capacity() > 0 && queue.spares.len() < SPARES_MAX {
+        let mut most = SPARES_MAX;
+        if queue.portions.len() <= 1 {
+            facts.shrink_to(SPARE_FACTS);
+            most = 1;
+        }
+        queue.spares.truncate(most);
+        if facts.capacity() > 0 && queue.spares.len() < most {
             queue.spares.push(facts);
         }
     }
@@ -500,7 +508,7 @@ mod tests {
             let opened = Gap { from: at(10 * second), to: None, cause, lost: 0 };
             let closed = Gap { to: Some(at(10 * second + 5)), ..opened };
             let metadata = Metadata { precision: Some(second as i32), ..Metadata::default() };
-            for fact in [Fact::Gap(opened), Fact::Gap(closed), Fact::Metadata(at(10 * second), Box::new(metadata))] {
+            for fact in [Fact::Gap(opened), Fact::Gap(closed), Fact::Metadata(at(10 * second), metadata.into())] {
                 assert_eq!(buffer.offer(PvId(second as u32 % 2), fact, at(10 * second)), Offered::Taken);
             }
         }

@@ -1,10 +1,6 @@
 //! The life of one PV: from events of its client to facts for the store. Pure: no sockets, no clock, no threads.
 
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    net::SocketAddr,
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use epics::{Description, Event, Reading};
 use sample::{Gap, GapCause, Metadata, PvEntry, PvState, Quality, Sample, Stamp, Timestamp, ValueType};
@@ -24,7 +20,7 @@ pub(crate) enum Fact {
     /// A row of the ledger.
     Own(Sample),
     Gap(Gap),
-    Metadata(Timestamp, Box<Metadata>),
+    Metadata(Timestamp, Arc<Metadata>),
 }
 
 /// One PV. Facts come out through the closure given with each call, in the order in which they are to be recorded.
@@ -46,12 +42,13 @@ pub(crate) struct Channel {
     /// Which run of the server it is, where the protocol tells.
     run: Option<[u8; 12]>,
     refusal: Option<String>,
-    gap: Option<Gap>,
-    described: Description,
-    /// Whether the IOC described the PV since metadata was last recorded.
-    described_anew: bool,
-    /// Type and hash of the metadata recorded last, to see a change without keeping the whole.
-    recorded: Option<(ValueType, u64)>,
+    gap: Option<(Timestamp, GapCause)>,
+    /// What the IOC said of the PV since metadata was last recorded.
+    described: Option<Box<Description>>,
+    /// The metadata recorded last, which the store shares as long as it has it in memory.
+    recorded: Option<Arc<Metadata>>,
+    /// Since when what was recorded last has nothing but the type: what the IOC says of the PV counts from there.
+    undescribed: Option<Timestamp>,
     /// Its groups are disabled.
     disabled: bool,
     /// The newest update that came while they were.
@@ -81,9 +78,9 @@ impl Channel {
             run: None,
             refusal: None,
             gap: None,
-            described: Description::default(),
-            described_anew: false,
+            described: None,
             recorded: None,
+            undescribed: None,
             disabled: false,
             held: None,
             listed: false,
@@ -168,10 +165,9 @@ impl Channel {
             Event::Identified { run } => self.run = Some(run),
             Event::Connected { server } => self.connected(server, now),
             Event::Described(description) => {
-                self.described = *description;
-                self.described_anew = true;
+                self.described = Some(description);
                 // By Channel Access the description comes after the first value, and a value that never changes has no second.
-                if let Some((value_type, _)) = self.recorded {
+                if let Some(value_type) = self.recorded.as_ref().and_then(|recorded| recorded.value_type) {
                     self.record_metadata(value_type, now, record);
                 }
             }
@@ -313,17 +309,28 @@ impl Channel {
 
     /// Metadata is recorded as soon as a value has told the type.
     fn record_metadata(&mut self, value_type: ValueType, now: Timestamp, record: &mut dyn FnMut(Fact)) {
-        if !self.described_anew && self.recorded.is_some_and(|(recorded, _)| recorded == value_type) {
-            return;
+        let same_type = self.recorded.as_ref().is_some_and(|recorded| recorded.value_type == Some(value_type));
+        let (said, since) = match (self.described.take(), &self.recorded) {
+            (None, Some(_)) if same_type => return,
+            (None, Some(recorded)) => (Metadata::clone(recorded), now),
+            (None, None) => (Metadata::default(), now),
+            (Some(described), _) => {
+                let since = self.undescribed.take().filter(|_| same_type);
+                (convert::metadata(*described), since.unwrap_or(now))
+            }
+        };
+        if self.recorded.is_none() && said == Metadata::default() {
+            self.undescribed = Some(now);
         }
-        self.described_anew = false;
-        let metadata = convert::metadata(&self.described, value_type, (self.server, self.run));
-        let mut hasher = DefaultHasher::new();
-        format!("{metadata:?}").hash(&mut hasher);
-        let state = (value_type, hasher.finish());
-        if self.recorded != Some(state) {
-            self.recorded = Some(state);
-            record(Fact::Metadata(now, Box::new(metadata)));
+        let (server, server_run) = convert::served(self.server, self.run);
+        let metadata = Metadata { value_type: Some(value_type), server, server_run, ..said };
+        // As words: limits that are not numbers differ from themselves.
+        let is_known =
+            self.recorded.as_ref().is_some_and(|recorded| format!("{recorded:?}") == format!("{metadata:?}"));
+        if !is_known {
+            let metadata = Arc::new(metadata);
+            self.recorded = Some(metadata.clone());
+            record(Fact::Metadata(since, metadata));
         }
     }
 
@@ -335,14 +342,13 @@ impl Channel {
     }
 
     fn open_gap(&mut self, cause: GapCause, now: Timestamp, record: &mut dyn FnMut(Fact)) {
-        let gap = Gap { from: now, to: None, cause, lost: 0 };
-        self.gap = Some(gap);
-        record(Fact::Gap(gap));
+        self.gap = Some((now, cause));
+        record(Fact::Gap(Gap { from: now, to: None, cause, lost: 0 }));
     }
 
     fn close_gap(&mut self, now: Timestamp, record: &mut dyn FnMut(Fact)) {
-        if let Some(gap) = self.gap.take() {
-            record(Fact::Gap(Gap { to: Some(now.max(gap.from)), ..gap }));
+        if let Some((from, cause)) = self.gap.take() {
+            record(Fact::Gap(Gap { from, to: Some(now.max(from)), cause, lost: 0 }));
         }
     }
 }
@@ -479,7 +485,7 @@ mod tests {
             for event in served {
                 channel.receive(event, at(second), &mut |fact| {
                     if let Fact::Metadata(_, metadata) = fact {
-                        runs.push((second, metadata.server_run));
+                        runs.push((second, metadata.server_run.clone()));
                     }
                 });
             }
@@ -488,10 +494,11 @@ mod tests {
     }
 
     #[test]
-    fn metadata_that_comes_after_the_only_value_is_recorded() {
+    fn metadata_that_comes_after_the_only_value_is_that_of_the_value() {
         let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
-        let recorded = run(&mut channel, vec![(1, connected()), (2, update(2, 1.0)), (3, described("mA"))]);
-        assert_eq!(recorded, ["metadata 2 None", "sample 2 1.0", "metadata 3 Some(\"mA\")"]);
+        let events = vec![(1, connected()), (2, update(2, 1.0)), (3, described("mA")), (4, described("A"))];
+        let expected = ["metadata 2 None", "sample 2 1.0", "metadata 2 Some(\"mA\")", "metadata 4 Some(\"A\")"];
+        assert_eq!(run(&mut channel, events), expected);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use epics::{Array, Description, Reading};
-use sample::{Alarm, Column, Limits, Metadata, Quality, Sample, Severity, Stamp, Timestamp, Value, ValueType};
+use sample::{Alarm, Column, Limits, Metadata, Quality, Sample, Severity, Stamp, Timestamp, Value};
 
 /// Stamps before this (1990-01-02) were never set: EPICS counts from 1990-01-01, pvAccess from 1970.
 const STAMP_MIN: Timestamp = Timestamp::from_nanos(631_238_400_000_000_000);
@@ -82,25 +82,26 @@ fn elements(array: Array) -> Column {
     }
 }
 
-/// Who serves a PV, and which run of it that is, as far as it is known.
-pub(crate) type Served = (Option<SocketAddr>, Option<[u8; 12]>);
+/// Who serves a PV, and which run of it that is, in words, as far as it is known.
+pub(crate) fn served(server: Option<SocketAddr>, run: Option<[u8; 12]>) -> (Option<String>, Option<String>) {
+    let run = run.map(|run| run.iter().map(|byte| format!("{byte:02x}")).collect());
+    (server.map(|server| server.to_string()), run)
+}
 
-/// Makes metadata of what the IOC said and of the type that its values have.
-pub(crate) fn metadata(said: &Description, value_type: ValueType, (server, run): Served) -> Metadata {
+/// Makes metadata of what the IOC said.
+pub(crate) fn metadata(said: Description) -> Metadata {
     let limits = |limits: Option<epics::Limits>| limits.map(|l| Limits { low: l.low, high: l.high });
     Metadata {
-        value_type: Some(value_type),
         element_count: said.element_count,
-        units: said.units.clone(),
+        units: said.units,
         precision: said.precision,
         display: limits(said.display),
         control: limits(said.control),
         warning: limits(said.warning),
         alarm: limits(said.alarm),
-        labels: said.labels.clone(),
-        description: said.description.clone(),
-        server: server.map(|server| server.to_string()),
-        server_run: run.map(|run| run.iter().map(|byte| format!("{byte:02x}")).collect()),
+        labels: said.labels,
+        description: said.description,
+        ..Metadata::default()
     }
 }
 

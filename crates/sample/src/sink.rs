@@ -1,6 +1,6 @@
 //! The seam between acquisition and the store: facts about PVs go in, in the order in which they became known.
 
-use std::error::Error;
+use std::{error::Error, sync::Arc};
 
 use crate::{Batch, Element, Gap, Metadata, PvId, Sample, Timestamp};
 
@@ -19,7 +19,7 @@ pub enum Record {
     /// A time without samples; replaces the gap with the same beginning and cause.
     Gap(Gap),
     /// What the IOC says about the PV from this time on.
-    Metadata(Timestamp, Box<Metadata>),
+    Metadata(Timestamp, Arc<Metadata>),
 }
 
 /// A sample of which there is nothing to tell but a number and its time: no alarm, no pulse, an ordinary stamp.

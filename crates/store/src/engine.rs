@@ -277,7 +277,7 @@ impl Engine {
         for head in &snapshot.heads {
             let facts = head.facts();
             let own = facts.metadata.range((pv, Timestamp::MIN)..=(pv, Timestamp::MAX));
-            all.extend(own.map(|((_, since), metadata)| (*since, metadata.clone())));
+            all.extend(own.map(|((_, since), metadata)| (*since, Metadata::clone(metadata))));
         }
         let in_force = all.range(..=range.t0).next_back().map_or(range.t0, |(since, _)| *since);
         let shown = |since: &Timestamp| *since >= in_force && (*since < range.t1 || *since == in_force);

@@ -114,7 +114,7 @@ pub(crate) struct Piece {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) gaps: BTreeMap<(PvId, Timestamp, GapCause), Gap>,
-    pub(crate) metadata: BTreeMap<(PvId, Timestamp), Metadata>,
+    pub(crate) metadata: BTreeMap<(PvId, Timestamp), Arc<Metadata>>,
 }
 
 impl Facts {
@@ -167,7 +167,7 @@ impl Head {
                         }
                     }
                     Record::Metadata(since, metadata) => {
-                        self.facts().metadata.insert((*pv, *since), Metadata::clone(metadata));
+                        self.facts().metadata.insert((*pv, *since), metadata.clone());
                         taken.bytes += FACT_BYTES as isize;
                     }
                 }

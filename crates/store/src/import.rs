@@ -112,7 +112,7 @@ impl Import {
                 Record::Sample(sample) | Record::Own(sample) => self.gather(*pv, &Batch::of(sample))?,
                 Record::Gap(gap) => _ = self.facts.gaps.insert((*pv, gap.from, gap.cause), *gap),
                 Record::Metadata(since, metadata) => {
-                    self.facts.metadata.insert((*pv, *since), sample::Metadata::clone(metadata));
+                    self.facts.metadata.insert((*pv, *since), metadata.clone());
                 }
             }
         }

@@ -43,7 +43,7 @@ fn a_disk_that_hangs_is_told_and_nothing_that_was_taken_is_lost() {
         let mut taken = 1000;
         append(&store, pv, &samples(0..taken)).unwrap();
         let metadata = Metadata { units: Some("mA".into()), ..Metadata::default() };
-        store.writer().append(&[(pv, Record::Metadata(at(0), Box::new(metadata)))], at(0)).unwrap();
+        store.writer().append(&[(pv, Record::Metadata(at(0), metadata.into()))], at(0)).unwrap();
         wait_until("the first samples are durable", || reader.watermark().durable == 1000);
 
         gate.shut(|call, _| stuck.contains(&call));

@@ -48,6 +48,9 @@ const SCOUT_QUEUE: usize = 6;
 /// A datagram of searches: what every server ever written takes.
 const DATAGRAM_BYTES: usize = 1024;
 
+/// Room for so many names is kept, though there are fewer.
+const ROOM_KEPT: usize = 1024;
+
 /// The longest name: what one datagram carries.
 pub const NAME_BYTES_MAX: usize = 60_000;
 
@@ -216,6 +219,7 @@ impl Search {
         }
         if datagram.len() == empty {
             self.next_round = now + ROUND;
+            self.give_room_back();
             return false;
         }
         self.next_sequence = self.next_sequence.wrapping_add(1);
@@ -271,6 +275,16 @@ impl Search {
     /// What was done since the last call.
     pub fn take_tally(&mut self) -> Tally {
         mem::take(&mut self.tally)
+    }
+
+    /// Most of the names that there were at once have been found.
+    fn give_room_back(&mut self) {
+        let room = ROOM_KEPT.max(2 * self.names.len());
+        if self.names.capacity() > 2 * room {
+            self.names.shrink_to(room);
+            self.cids.shrink_to(room);
+        }
+        self.queues.iter_mut().filter(|turns| turns.is_empty()).for_each(|turns| turns.shrink_to(ROOM_KEPT));
     }
 
     fn insert(&mut self, key: Key, name: Arc<str>, last_server: Option<SocketAddr>, queue: usize, now: Instant) -> u32 {
