@@ -31,6 +31,9 @@ const RETRIES_AT_END: usize = 4;
 const ARRAY_BYTES_MAX: usize = 1 << 10;
 /// The same of texts and structures, for which the store makes a batch anyway.
 const OTHER_BYTES_MAX: usize = 1 << 20;
+/// Arrays from this size on the store keeps rather than copy them: of those of which little changes only the first, but these come all
+/// at once when the archiver starts.
+const KEPT_BYTES_MIN: usize = 16 << 10;
 
 /// Runs until the buffer is closed and empty.
 pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
@@ -140,7 +143,12 @@ impl Groups {
                     if last.group == self.made && add(&mut records[last.index].1, &sample) {
                         continue;
                     }
-                    Record::Sample(sample)
+                    match &sample.value {
+                        Value::Array(array) if array.byte_size() >= KEPT_BYTES_MIN => {
+                            Record::Array(Arc::new(Batch::holding(sample)))
+                        }
+                        _ => Record::Sample(sample),
+                    }
                 }
                 Fact::Own(row) => {
                     // What a row does not count must not get into a batch before it.
@@ -172,7 +180,7 @@ fn add(record: &mut Record, sample: &Sample) -> bool {
             }
             fits
         }
-        Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => false,
+        Record::Array(_) | Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => false,
     }
 }
 
@@ -224,5 +232,16 @@ mod tests {
         };
         assert_eq!(group(ARRAY_BYTES_MAX, 3), [1, 1, 1]);
         assert_eq!(group(ARRAY_BYTES_MAX - 1, 900), [900]);
+    }
+
+    #[test]
+    fn an_array_that_the_store_is_to_keep_is_not_copied() {
+        let elements = vec![7; KEPT_BYTES_MIN];
+        let place = elements.as_ptr();
+        let facts = vec![(PvId(1), sample(1, Value::Array(Column::U8(elements))))];
+        let records = Groups::default().group(facts.into_iter());
+        let [(_, Record::Array(batch))] = &records[..] else { panic!("{records:?}") };
+        let Column::Array(arrays) = batch.values() else { panic!("{batch:?}") };
+        assert!(matches!(arrays.elements(), Column::U8(same) if same.as_ptr() == place));
     }
 }

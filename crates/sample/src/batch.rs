@@ -1,6 +1,6 @@
 //! A batch: samples of one PV and one type in columns; a sample: one of them as a row.
 
-use crate::{Alarm, Bare, Column, Stamp, Stamps, TimeRange, Timestamp, Value, ValueType};
+use crate::{Alarm, Arrays, Bare, Column, Stamp, Stamps, TimeRange, Timestamp, Value, ValueType};
 
 /// A column of values that rarely change: each with the number of rows for which it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,6 +174,17 @@ impl Batch {
         let fits = batch.push(sample);
         assert!(fits, "the batch was made for this type");
         batch
+    }
+
+    /// One sample, whose array is not copied.
+    pub fn holding(sample: Sample) -> Batch {
+        let Sample { value: Value::Array(elements), time, alarm, pulse, stamp } = sample else {
+            return Batch::of(&sample);
+        };
+        let without = Column::new(ValueType::scalar(elements.value_type().element));
+        let batch = Batch::of(&Sample { value: Value::Array(without), time, alarm, pulse, stamp });
+        let values = Arrays::from_ends(vec![elements.len()], elements).expect("the one array is all there is");
+        Batch { values: Column::Array(values), ..batch }
     }
 
     /// The same samples with other values; none if these are not as many.

@@ -14,6 +14,8 @@ pub enum Record {
     Samples(Batch),
     /// One sample: what most PVs send most of the time, and without columns it costs nothing to make.
     Sample(Sample),
+    /// One array, in a batch of its own, that is so large that the store keeps it as it is rather than copy it.
+    Array(Arc<Batch>),
     /// A sample of a PV that the archive keeps for itself. It is kept like any other, and counted nowhere.
     Own(Sample),
     /// A time without samples; replaces the gap with the same beginning and cause.
@@ -40,7 +42,7 @@ impl Record {
         match self {
             Record::Sample(sample) => sample.bare(),
             Record::Samples(batch) => batch.bare(),
-            Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => None,
+            Record::Array(_) | Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => None,
         }
     }
 
@@ -48,6 +50,7 @@ impl Record {
     pub fn samples(&self) -> usize {
         match self {
             Record::Samples(batch) => batch.len(),
+            Record::Array(batch) => batch.len(),
             Record::Sample(_) => 1,
             Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => 0,
         }

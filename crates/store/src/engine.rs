@@ -360,6 +360,7 @@ pub(crate) fn too_large(record: &Record) -> Option<usize> {
         Record::Samples(batch) if batch.values().byte_size() > VALUE_BYTES_MAX => {
             (0..batch.len()).map(|row| batch.values().byte_size_at(row)).max().unwrap_or(0)
         }
+        Record::Array(batch) => batch.values().byte_size_at(0),
         Record::Samples(_) | Record::Gap(_) | Record::Metadata(..) => return None,
     };
     (largest > VALUE_BYTES_MAX).then_some(largest)

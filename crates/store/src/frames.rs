@@ -32,6 +32,7 @@ pub(crate) fn may_be(value_type: ValueType) -> bool {
 pub(crate) fn are(record: &Record) -> bool {
     match record {
         Record::Samples(batch) => may_be(batch.value_type()),
+        Record::Array(batch) => may_be(batch.value_type()),
         Record::Sample(sample) => may_be(sample.value.value_type()),
         Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => false,
     }
@@ -41,6 +42,7 @@ pub(crate) fn are(record: &Record) -> bool {
 pub(crate) fn without_arrays(record: &Record, rows: Range<usize>) -> Batch {
     match record {
         Record::Samples(batch) => bare(batch, rows),
+        Record::Array(batch) => bare(batch, rows),
         Record::Sample(sample) => {
             let mut batch = Batch::new(sample.value.value_type());
             push(&mut batch, Facts::of(sample));

@@ -159,6 +159,7 @@ impl Head {
                 match record {
                     Record::Samples(batch) => lanes.append(*pv, batch, &mut taken, differences),
                     Record::Sample(sample) => lanes.push(*pv, sample, &mut taken, differences),
+                    Record::Array(batch) => lanes.push_shared(*pv, batch, &mut taken, differences),
                     // Nobody counts it among the samples, and the log has it whole.
                     Record::Own(sample) => lanes.push(*pv, sample, &mut taken, &mut Differences::default()),
                     Record::Gap(gap) => {

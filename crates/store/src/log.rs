@@ -281,6 +281,7 @@ fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record, start: usize) -> usi
     match record {
         Record::Sample(sample) | Record::Own(sample) => put_sample(out, pv, sample),
         Record::Samples(batch) => return put_samples(out, pv, batch, start),
+        Record::Array(batch) => return put_samples(out, pv, batch, start),
         Record::Gap(gap) => {
             out.push(GAP);
             put_varint(out, u64::from(pv.0));

@@ -242,7 +242,9 @@ mod tests {
         for row in 0..rows {
             let mut batch = Batch::of(&sample(2 * row));
             assert!(row % 3 == 0 || batch.push(&sample(2 * row + 1)));
-            let mut records = vec![(PvId(1), Record::Sample(sample(row))), (PvId(2), Record::Samples(batch))];
+            let one = sample(row);
+            let one = if row % 2 == 0 { Record::Sample(one) } else { Record::Array(Batch::holding(one).into()) };
+            let mut records = vec![(PvId(1), one), (PvId(2), Record::Samples(batch))];
             if row == rows / 2 {
                 let other = Value::Array(Column::I16(vec![3; 2 * LEN]));
                 records.insert(0, (PvId(2), Record::Sample(Sample { value: other, ..sample(2 * row) })));
@@ -258,6 +260,7 @@ mod tests {
         let rows = |record: &Record| match record {
             Record::Sample(sample) => vec![sample.clone()],
             Record::Samples(batch) => (0..batch.len()).map(|row| batch.get(row)).collect(),
+            Record::Array(batch) => vec![batch.get(0)],
             _ => Vec::new(),
         };
         records.iter().filter(|(of, _)| *of == pv).flat_map(|(_, record)| rows(record)).collect()

@@ -146,6 +146,7 @@ pub(crate) fn put_column(out: &mut Vec<u8>, column: &Column) {
         }
         Column::Array(v) => {
             (0..v.len()).for_each(|index| put_varint(out, v.range(index).len() as u64));
+            out.reserve(v.elements().byte_size());
             put_column(out, v.elements());
         }
     }

@@ -6,7 +6,7 @@ use sample::{Alarm, Batch, Column, PvId, Sample, Value};
 
 use super::lanes::{CHUNK_BYTES, Lanes, Open, Taken, message_bytes};
 use crate::{
-    frames::{FRAME_BYTES_MIN, Facts, Frames, Offered, are_alike},
+    frames::{self, FRAME_BYTES_MIN, Facts, Frames, Offered, are_alike},
     head::Chunk,
     log_arrays::Differences,
 };
@@ -16,6 +16,8 @@ use crate::{
 pub(super) enum Arrived<'a> {
     Row(&'a Batch, usize),
     Sample(&'a Sample),
+    /// In a batch of its own, which is kept if it becomes no frame.
+    Shared(&'a Arc<Batch>),
 }
 
 impl<'a> Arrived<'a> {
@@ -23,12 +25,14 @@ impl<'a> Arrived<'a> {
         match self {
             Arrived::Row(batch, row) => Facts::of_row(batch, row),
             Arrived::Sample(sample) => Facts::of(sample),
+            Arrived::Shared(batch) => Facts::of_row(batch, 0),
         }
     }
 
     /// Its elements, among others in a column.
     fn elements(self) -> (&'a Column, Range<usize>) {
         match self {
+            Arrived::Shared(batch) => Arrived::Row(batch, 0).elements(),
             Arrived::Row(batch, row) => {
                 let Column::Array(arrays) = batch.values() else { unreachable!("the caller looked at the type") };
                 (arrays.elements(), arrays.range(row))
@@ -42,6 +46,21 @@ impl<'a> Arrived<'a> {
 }
 
 impl Lanes {
+    /// Takes an array that is in a batch of its own.
+    pub(super) fn push_shared(
+        &mut self,
+        pv: PvId,
+        batch: &Arc<Batch>,
+        taken: &mut Taken,
+        differences: &mut Differences,
+    ) {
+        if frames::may_be(batch.value_type()) {
+            self.push_array(pv, Arrived::Shared(batch), taken, differences);
+        } else {
+            self.append(pv, batch, taken, differences);
+        }
+    }
+
     /// Takes an array of numbers, and tells what changes in it from the one before.
     pub(super) fn push_array(&mut self, pv: PvId, arrived: Arrived, taken: &mut Taken, differences: &mut Differences) {
         taken.samples += 1;
@@ -74,7 +93,13 @@ impl Lanes {
             }
         }
         differences.push_whole();
-        self.push_to_batch(pv, arrived, taken);
+        if let Arrived::Shared(batch) = arrived {
+            self.seal(pv, taken);
+            taken.bytes += (batch.memory() + CHUNK_BYTES) as isize;
+            self.other.entry(pv).or_default().sealed.push(Chunk::Rows(batch.clone()));
+        } else {
+            self.push_to_batch(pv, arrived, taken);
+        }
     }
 
     /// What the words of the alarm of an array take, unless they are those of the one before it. What is sealed keeps them.
@@ -142,10 +167,12 @@ impl Lanes {
     fn push_to_batch(&mut self, pv: PvId, arrived: Arrived, taken: &mut Taken) {
         let value_type = match arrived {
             Arrived::Row(batch, _) => batch.value_type(),
+            Arrived::Shared(batch) => batch.value_type(),
             Arrived::Sample(sample) => sample.value.value_type(),
         };
         self.extend_open(pv, (value_type, 1), taken, |open, _| match arrived {
             Arrived::Row(batch, row) => open.extend_from(batch, row..row + 1),
+            Arrived::Shared(batch) => open.extend_from(batch, 0..1),
             Arrived::Sample(sample) => open.push(sample),
         });
     }

@@ -209,6 +209,29 @@ fn of_arrays_that_hardly_change_one_is_in_memory_with_what_changes() {
     assert_eq!(rows(&head), samples);
 }
 
+#[test]
+fn an_array_in_a_batch_of_its_own_is_kept_as_it_is_and_the_first_of_frames() {
+    let head = head();
+    let put = |sample: &Sample| {
+        let batch = Arc::new(Batch::holding(sample.clone()));
+        head.append(&[(PV, Record::Array(batch.clone()))], &mut Differences::default());
+        batch
+    };
+    let array = |n: i32| Value::Array(Column::I32((0..10_000).map(|i| if i == 0 { n } else { 7 }).collect()));
+    let texts = Value::Array(Column::String(["a", "b"].into_iter().collect()));
+    let mut samples = vec![sample(0, array(0))];
+    let given = put(&samples[0]);
+    let chunks = head.chunks(PV);
+    assert!(matches!(&chunks[..], [Chunk::Rows(batch)] if Arc::ptr_eq(batch, &given)), "it was copied");
+    assert!(head.bytes() > 40_000, "{} bytes", head.bytes());
+    samples.extend((1..5).map(|n| sample(n.into(), array(n))));
+    samples.push(sample(5, texts));
+    samples[1..].iter().for_each(|sample| drop(put(sample)));
+    assert!(matches!(head.chunks(PV)[..], [Chunk::Frames(_), Chunk::Rows(_)]));
+    assert_eq!(rows(&head), samples);
+    assert_eq!((head.samples(), head.pvs()), (6, vec![PV]));
+}
+
 /// With what their columns keep for more rows, which is as much again where they have just grown.
 #[test]
 fn the_bytes_of_a_head_are_the_memory_of_its_chunks() {
