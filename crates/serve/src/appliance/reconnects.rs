@@ -57,9 +57,14 @@ impl Reconnects {
         Reconnects { carried: Some(carried.peekable()), ..self }
     }
 
-    /// Whether no sample has any.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.gaps.is_empty() && self.carried.is_none()
+    /// No sample before this has any.
+    pub(crate) fn silent_until(&mut self) -> Timestamp {
+        let carried = match self.carried.as_mut().and_then(|carried| carried.peek()) {
+            Some(Ok(carried)) => carried.time,
+            Some(Err(_)) => Timestamp::MIN,
+            None => Timestamp::MAX,
+        };
+        self.gaps.front().map_or(carried, |next| next.lost.min(carried))
     }
 
     /// The fields of the sample at `time`, which must not be before the one that was asked for last. What cannot be read of an old
@@ -116,6 +121,7 @@ mod tests {
             gap(50, None, GapCause::Disconnected),
         ]);
         let at = |s: i64| Timestamp::from_seconds(s, 0);
+        assert_eq!(reconnects.silent_until(), at(10));
         let mut fields = |s| reconnects.fields(at(s), &mut None);
         assert!(fields(9).is_empty());
         let told = fields(23);
@@ -123,6 +129,7 @@ mod tests {
         assert_eq!(told, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
         assert!(fields(24).is_empty());
         assert!(fields(60).is_empty());
+        assert_eq!(reconnects.silent_until(), Timestamp::MAX);
     }
 
     #[test]
@@ -133,6 +140,7 @@ mod tests {
         let broken = || query::Error::Old(OldError("a file is damaged".to_owned()));
         let read = vec![Ok(carried(10)), Err(broken()), Ok(carried(20))];
         let mut reconnects = Reconnects::default().with(read.into_iter());
+        assert_eq!(reconnects.silent_until(), Timestamp::from_seconds(10, 0));
         let mut told = |s| {
             let mut damage = None;
             let fields = reconnects.fields(Timestamp::from_seconds(s, 0), &mut damage);

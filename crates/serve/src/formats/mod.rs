@@ -17,6 +17,7 @@ pub(crate) mod npy;
 pub(crate) mod parquet_file;
 pub(crate) mod pb;
 pub(crate) mod pb_messages;
+pub(crate) mod pb_numbers;
 pub(crate) mod pieces;
 pub(crate) mod rows;
 pub(crate) mod streams;

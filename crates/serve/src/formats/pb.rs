@@ -4,13 +4,14 @@
 use axum::body::Bytes;
 use plainpb::Payload;
 use prost::Message;
-use sample::{Alarm, Batch, Column, Element, Shape, Timestamp, ValueType};
+use sample::{Batch, Column, Element, Shape, Timestamp, ValueType};
 
 use super::bars::{Bars, connection_change};
 use super::pb_messages::{
     Bytes as BytesMessage, FieldValue, PayloadInfo, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort, ScalarString,
     VectorDouble, VectorFloat, VectorInt, VectorShort, VectorString, put_line,
 };
+use super::pb_numbers::{Word, put_numbers};
 use super::structure;
 use crate::{
     answer::Chunks,
@@ -19,9 +20,6 @@ use crate::{
 
 /// Room for a sample: most have no more.
 const LINE_BYTES: usize = 32;
-
-/// Bytes that would be taken for an escape, or for the end of a line.
-const ESCAPED: [u8; 3] = [0x1b, b'\n', b'\r'];
 
 /// What the headers say besides type and year.
 pub(crate) struct Heading {
@@ -85,25 +83,29 @@ impl SamplesPb {
         let (batch, bars) = Bars::split(batch, self.has_bars);
         let payload_type = payload_type(batch.value_type());
         out.reserve(LINE_BYTES * batch.len());
-        let mut begun = InSecond::default();
         for (rows, alarm) in batch.alarms().iter() {
             let has_more = connection_change(alarm).is_some() || !bars.is_empty();
             let state = Word::of_alarm(alarm);
-            for row in rows {
-                let time = batch.times()[row];
+            let (mut next, end) = (rows.start, rows.end);
+            while next < end {
+                let (row, time) = (next, batch.times()[next]);
                 let year = self.chunk_for(out, payload_type, time);
-                let is_silent = self.reconnects.is_empty();
-                let carried = if is_silent { Vec::new() } else { self.reconnects.fields(time, &mut self.damage) };
-                let is_plain = carried.is_empty() && !has_more && self.damage.is_none();
-                let (second, nano) = begun.of(time, year);
-                if is_plain && put_number(out, second, nano, batch.values(), row, state) {
+                let plain = if has_more { 0 } else { self.plain_rows(&batch.times()[next..end]) };
+                if plain > 0 && put_numbers(out, &batch, next..next + plain, year, state) {
+                    next += plain;
                     continue;
                 }
-                let second = time.seconds_and_nanos().0.saturating_sub(year) as u32;
+                next += 1;
+                let carried = self.reconnects.fields(time, &mut self.damage);
+                let is_plain = carried.is_empty() && !has_more && self.damage.is_none();
+                if is_plain && put_numbers(out, &batch, row..row + 1, year, state) {
+                    continue;
+                }
+                let (second, nano) = time.seconds_and_nanos();
                 let damaged = self.damage.take().map(|_| DAMAGED.map(str::to_owned).into());
                 let fields = carried.into_iter().chain(connection_change(alarm)).chain(bars.field(row)).chain(damaged);
                 let frame = Frame {
-                    second,
+                    second: second.saturating_sub(year) as u32,
                     nano,
                     severity: Some(alarm.severity as i32).filter(|severity| *severity != 0),
                     status: Some(i32::from(alarm.status)),
@@ -114,6 +116,13 @@ impl SamplesPb {
                 put_line(out, &self.scratch);
             }
         }
+    }
+
+    /// How many of these samples, the first of which is of the present chunk, are of it too and carry nothing.
+    fn plain_rows(&mut self, times: &[Timestamp]) -> usize {
+        let Some(chunk) = self.chunk.as_ref().filter(|_| self.damage.is_none()) else { return 0 };
+        let until = self.reconnects.silent_until().min(chunk.year_end);
+        times.partition_point(|time| *time < until)
     }
 
     /// Begins a new chunk unless the sample belongs to the present one. Gives the second at which its year begins.
@@ -199,116 +208,13 @@ fn payload_type(value_type: ValueType) -> Payload {
     if value_type.shape == Shape::Array { waveform } else { scalar }
 }
 
-/// Writes a sample that is one number and nothing else, word by word as `Frame` does byte by byte, which takes ten times as long; false
-/// if it is another. Nothing else is asked for in such numbers.
-fn put_number(out: &mut Vec<u8>, second: Word, nano: u32, values: &Column, row: usize, state: Word) -> bool {
-    let nano = Word::number(2, nano);
-    let (time, value) = match values {
-        Column::F64(v) => (nano.and(0x19), Word::of(v[row].to_bits(), 8)),
-        Column::F32(v) => (nano.and(0x1d), Word::of(v[row].to_bits().into(), 4)),
-        Column::I32(v) => (nano.and(0x1d), Word::of(v[row].cast_unsigned().into(), 4)),
-        Column::U32(v) => (nano.and(0x1d), Word::of(v[row].into(), 4)),
-        Column::I16(v) => (nano, Word::number(3, zigzag(v[row].into()))),
-        Column::U16(v) => (nano, Word::number(3, zigzag(v[row].into()))),
-        Column::Enum(v) => (nano, Word::number(3, zigzag(v[row]))),
-        _ => return false,
-    };
-    let words = [second, time, value, state];
-    if words.iter().any(|word| word.is_escaped) {
-        let mut message = Vec::with_capacity(LINE_BYTES + 8);
-        words.iter().for_each(|word| word.put(&mut message));
-        put_line(out, &message);
-    } else {
-        words.iter().for_each(|word| word.put(out));
-        out.push(b'\n');
-    }
-    true
-}
-
-/// How protobuf writes signed numbers as unsigned ones.
-fn zigzag(number: i32) -> u32 {
-    ((number << 1) ^ (number >> 31)).cast_unsigned()
-}
-
-/// Eight bytes of a line at most, the first of them the lowest. To put them together in memory and look at them there took twice as
-/// long: the processor waits until what it has just written can be read in larger pieces.
-#[derive(Clone, Copy, Default)]
-struct Word {
-    bytes: u64,
-    len: usize,
-    /// Whether there is a byte that lines may not have.
-    is_escaped: bool,
-}
-
-impl Word {
-    /// Bytes beyond `len` are zeros.
-    fn of(bytes: u64, len: usize) -> Word {
-        const ONES: u64 = u64::MAX / 255;
-        // The highest bit of each byte that is zero, and perhaps of bytes above such a one.
-        let zeros = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes & (ONES << 7);
-        let found = ESCAPED.map(|byte| zeros(bytes ^ (ONES * u64::from(byte))));
-        Word { bytes, len, is_escaped: found[0] | found[1] | found[2] != 0 }
-    }
-
-    /// A field of a message: digits of seven bits, each but the last with a mark.
-    fn number(field: u8, number: u32) -> Word {
-        let number = u64::from(number);
-        let digit = |at: u32| (number >> (7 * at) & 0x7f) << (8 * at);
-        let len = (70 - (number | 1).leading_zeros() as usize) / 7;
-        let marks = 0x80_8080_8080 & ((1 << (8 * (len - 1))) - 1);
-        let digits = digit(0) | digit(1) | digit(2) | digit(3) | digit(4) | marks;
-        Word::of(digits << 8 | u64::from(field << 3), len + 1)
-    }
-
-    /// With one byte more, which lines may have.
-    fn and(self, byte: u8) -> Word {
-        Word { bytes: self.bytes | u64::from(byte) << (8 * self.len), len: self.len + 1, ..self }
-    }
-
-    /// Severity and status.
-    fn of_alarm(alarm: &Alarm) -> Word {
-        let status = Word::number(5, alarm.status.into());
-        if alarm.severity as u32 == 0 {
-            return status;
-        }
-        let severity = Word::number(4, alarm.severity as u32);
-        Word::of(severity.bytes | status.bytes << (8 * severity.len), severity.len + status.len)
-    }
-
-    fn put(self, out: &mut Vec<u8>) {
-        let end = out.len() + self.len;
-        out.extend_from_slice(&self.bytes.to_le_bytes());
-        out.truncate(end);
-    }
-}
-
-/// What the lines of one second begin with: made once for each second.
-#[derive(Default)]
-struct InSecond {
-    begins: i64,
-    word: Word,
-}
-
-impl InSecond {
-    /// The second of a sample in the year that begins at the second `year`, and the nanoseconds beyond it.
-    fn of(&mut self, time: Timestamp, year: i64) -> (Word, u32) {
-        let mut nano = time.nanos().wrapping_sub(self.begins);
-        if self.word.len == 0 || !(0..1_000_000_000).contains(&nano) {
-            let (seconds, beyond) = time.seconds_and_nanos();
-            (self.begins, nano) = (time.nanos().wrapping_sub(beyond.into()), beyond.into());
-            self.word = Word::number(1, seconds.saturating_sub(year) as u32);
-        }
-        (self.word, nano as u32)
-    }
-}
-
 /// All of a sample but its value.
-struct Frame {
-    second: u32,
-    nano: u32,
-    severity: Option<i32>,
-    status: Option<i32>,
-    fields: Vec<FieldValue>,
+pub(super) struct Frame {
+    pub(super) second: u32,
+    pub(super) nano: u32,
+    pub(super) severity: Option<i32>,
+    pub(super) status: Option<i32>,
+    pub(super) fields: Vec<FieldValue>,
 }
 
 /// Fills a message of the given kind from a frame and a value, and encodes it.
@@ -321,7 +227,7 @@ macro_rules! encode {
 }
 
 impl Frame {
-    fn encode(self, column: &Column, row: usize, out: &mut Vec<u8>) {
+    pub(super) fn encode(self, column: &Column, row: usize, out: &mut Vec<u8>) {
         match column {
             Column::I8(v) => encode!(BytesMessage, self, vec![v[row] as u8], out),
             Column::U8(v) => encode!(BytesMessage, self, vec![v[row]], out),
@@ -363,40 +269,4 @@ fn around(column: &Column, range: std::ops::Range<usize>, shape: Shape) -> Vec<u
     let fits = elements.extend_from(column, range);
     assert!(fits, "a column takes values of its own type");
     structure::around(elements, shape)
-}
-
-#[cfg(test)]
-mod tests {
-    use sample::Severity;
-
-    use super::*;
-
-    /// Numbers of all sizes, with all bytes that have to be escaped.
-    #[test]
-    fn numbers_written_byte_by_byte_are_the_messages_that_they_stand_for() {
-        let mut state = 1u64;
-        for round in 0..20_000u32 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let bits = state >> (state >> 58);
-            let column = match round % 7 {
-                0 => Column::F64(vec![f64::from_bits(bits)]),
-                1 => Column::F32(vec![f32::from_bits(bits as u32)]),
-                2 => Column::I32(vec![bits as i32]),
-                3 => Column::U32(vec![bits as u32]),
-                4 => Column::I16(vec![bits as i16]),
-                5 => Column::U16(vec![bits as u16]),
-                _ => Column::Enum(vec![bits as i32]),
-            };
-            let severity = Severity::from_number((bits % 4) as i64);
-            let alarm = Alarm { severity, status: (bits >> 7) as u16, message: None };
-            let (second, nano) = ((bits >> 3) as u32, (bits >> 11) as u32);
-            let (mut line, mut message, mut expected) = (Vec::new(), Vec::new(), Vec::new());
-            assert!(put_number(&mut line, Word::number(1, second), nano, &column, 0, Word::of_alarm(&alarm)));
-            let status = Some(i32::from(alarm.status));
-            let severity = Some(severity as i32).filter(|severity| *severity != 0);
-            Frame { second, nano, severity, status, fields: Vec::new() }.encode(&column, 0, &mut message);
-            put_line(&mut expected, &message);
-            assert_eq!(line, expected, "{column:?} {second} {nano} {alarm:?}");
-        }
-    }
 }
