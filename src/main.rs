@@ -94,8 +94,12 @@ fn without_huge_pages() {
     }
 }
 
+/// Threads that may block in each runtime: each keeps some memory for itself, and more of them answer nothing sooner.
+const BLOCKING_THREADS_MAX: usize = 32;
+
 fn runtime(threads: &'static str) -> std::io::Result<tokio::runtime::Runtime> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.max_blocking_threads(BLOCKING_THREADS_MAX);
     // What a thread keeps of the memory that an answer took goes back when it ends.
     runtime.thread_keep_alive(IDLE_THREAD_MAX).thread_name(threads).enable_all().build()
 }

@@ -1,6 +1,9 @@
 //! Answers: a JSON value, a text, or chunks that are made as fast as the client takes them.
 
-use std::fmt::Display;
+use std::{
+    fmt::Display,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 use axum::{
     body::{Body, Bytes},
@@ -87,28 +90,64 @@ where
 #[derive(Clone, Copy)]
 pub(crate) struct MadeAsRead;
 
+/// More answers than this at a time are a crowd.
+const FEW: usize = 16;
+static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether so many answers are under way that none is made ahead: there is enough to do for all processors, and who does not read
+/// holds less.
+pub(crate) fn is_crowded() -> bool {
+    UNDER_WAY.load(Relaxed) > FEW
+}
+
+/// Counts an answer as long as it is under way.
+struct UnderWay;
+
+impl UnderWay {
+    fn new() -> UnderWay {
+        UNDER_WAY.fetch_add(1, Relaxed);
+        UnderWay
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        UNDER_WAY.fetch_sub(1, Relaxed);
+    }
+}
+
 /// Where the next chunk comes from.
 enum Next<C, E> {
     AtHand(C),
+    /// To be made when it is asked for.
+    Later(C),
     Making(JoinHandle<(Option<Result<Bytes, E>>, C)>),
     Nothing,
 }
 
 impl<C: Chunks<E>, E: Send + 'static> Next<C, E> {
     /// What is not at hand is made on a thread that may block, while the chunk before it is sent.
-    fn of(mut chunks: C) -> Next<C, E> {
-        if chunks.is_at_hand() {
-            return Next::AtHand(chunks);
+    fn of(chunks: C) -> Next<C, E> {
+        match chunks.is_at_hand() {
+            true => Next::AtHand(chunks),
+            false if is_crowded() => Next::Later(chunks),
+            false => Next::made(chunks),
         }
+    }
+
+    fn made(mut chunks: C) -> Next<C, E> {
         Next::Making(spawn_blocking(move || (chunks.next(), chunks)))
     }
 
-    async fn chunk(self) -> Result<Option<(Bytes, Next<C, E>)>, String>
+    async fn chunk(mut self) -> Result<Option<(Bytes, Next<C, E>)>, String>
     where
         E: Display,
     {
+        if let Next::Later(chunks) = self {
+            self = Next::made(chunks);
+        }
         let (chunk, chunks) = match self {
-            Next::Nothing => return Ok(None),
+            Next::Nothing | Next::Later(_) => return Ok(None),
             Next::AtHand(mut chunks) => (chunks.next(), chunks),
             Next::Making(made) => made.await.map_err(|error| broken_off(&error))?,
         };
@@ -126,14 +165,15 @@ where
     C: Chunks<E>,
     E: Display + Send + 'static,
 {
-    stream::unfold((Some(first), Next::of(chunks)), |(first, next)| async {
+    let under_way = UnderWay::new();
+    stream::unfold((Some(first), Next::of(chunks), under_way), |(first, next, under_way)| async {
         if let Some(first) = first {
-            return Some((Ok(first), (None, next)));
+            return Some((Ok(first), (None, next, under_way)));
         }
         match next.chunk().await {
             Ok(None) => None,
-            Ok(Some((chunk, next))) => Some((Ok(chunk), (None, next))),
-            Err(error) => Some((Err(error), (None, Next::Nothing))),
+            Ok(Some((chunk, next))) => Some((Ok(chunk), (None, next, under_way))),
+            Err(error) => Some((Err(error), (None, Next::Nothing, under_way))),
         }
     })
 }

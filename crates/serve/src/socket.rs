@@ -8,7 +8,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll, ready},
     time::Duration,
@@ -34,11 +34,21 @@ pub(crate) struct Activity {
     /// Milliseconds since then, when bytes last went either way.
     last: AtomicU64,
     answering: AtomicBool,
+    /// Bytes of the answer that have been given to the connection since it last had written everything.
+    unwritten: AtomicUsize,
+    /// Whether the answer waits for that.
+    held: AtomicBool,
 }
 
 impl Activity {
     pub(crate) fn new() -> Activity {
-        Activity { opened: Instant::now(), last: AtomicU64::new(0), answering: AtomicBool::new(false) }
+        Activity {
+            opened: Instant::now(),
+            last: AtomicU64::new(0),
+            answering: AtomicBool::new(false),
+            unwritten: AtomicUsize::new(0),
+            held: AtomicBool::new(false),
+        }
     }
 
     fn note(&self) {
@@ -49,6 +59,26 @@ impl Activity {
     pub(crate) fn set_answering(&self, answering: bool) {
         self.answering.store(answering, Relaxed);
         self.note();
+    }
+
+    /// So many bytes of the answer are given to the connection.
+    pub(crate) fn give(&self, bytes: usize) {
+        self.unwritten.fetch_add(bytes, Relaxed);
+    }
+
+    /// Whether so many bytes wait in the connection that no more is to be given. Its task is woken when all are written.
+    pub(crate) fn must_wait(&self, bytes_max: usize) -> bool {
+        let must = self.unwritten.load(Relaxed) > bytes_max;
+        self.held.store(must, Relaxed);
+        must
+    }
+
+    /// The connection has written all that it had.
+    pub(crate) fn all_is_written(&self, context: &Context<'_>) {
+        self.unwritten.store(0, Relaxed);
+        if self.held.swap(false, Relaxed) {
+            context.waker().wake_by_ref();
+        }
     }
 
     /// How long nothing has gone either way and no request has been at work.
@@ -177,7 +207,9 @@ impl AsyncWrite for Socket {
         true
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// Called when the connection has written all that it had.
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.activity.all_is_written(context);
         Poll::Ready(Ok(()))
     }
 

@@ -369,6 +369,10 @@ impl Samples {
             if until == Until::Apart && self.out.is_some() && self.is_part_next() {
                 return self.out.take().map(Ok);
             }
+            // Before anything else is opened: who waits for a client holds one block, not two.
+            if self.out.as_ref().is_some_and(is_full) {
+                return self.out.take().map(Ok);
+            }
             if let Err(error) = self.open_parts() {
                 self.errors.push_back(error);
                 if self.out.is_some() {
@@ -380,12 +384,8 @@ impl Samples {
                 return self.out.take().map(Ok);
             };
             let value_type = self.open[run.chosen].batch.value_type();
-            let full = |out: &Batch| {
-                out.value_type() != value_type
-                    || out.len() >= BATCH_ROWS_MAX
-                    || out.byte_size() >= BATCH_BYTES_MAX
-                    || (run.rows.len() >= WHOLE_ROWS_MIN && self.passes(&run))
-            };
+            let full =
+                |out: &Batch| out.value_type() != value_type || (run.rows.len() >= WHOLE_ROWS_MIN && self.passes(&run));
             if self.out.as_ref().is_some_and(full) {
                 return self.out.take().map(Ok);
             }
@@ -395,6 +395,11 @@ impl Samples {
             }
         }
     }
+}
+
+/// Whether a batch takes no more.
+fn is_full(batch: &Batch) -> bool {
+    batch.len() >= BATCH_ROWS_MAX || batch.byte_size() >= BATCH_BYTES_MAX
 }
 
 /// Whether a block lies in the range, and its summary says all that bins want.

@@ -32,7 +32,7 @@ const RUN_BYTES_MAX: usize = 2 << 20;
 
 /// All queries together hold about so much that they have read in advance. Beyond it each reads little at once: a thousand that wait
 /// for clients who do not read would hold gigabytes.
-const RUNS_BYTES_MAX: usize = 16 << 20;
+const RUNS_BYTES_MAX: usize = 4 << 20;
 const RUN_BYTES_FEW: usize = 64 << 10;
 
 /// The indexes of fewer blocks are read as fast as they are remembered.
@@ -540,21 +540,22 @@ struct Run {
     /// Where in the file they begin.
     at: u64,
     bytes: Vec<u8>,
-    /// Where they are counted.
-    counted: Option<Arc<Counters>>,
+    /// Where they are counted, and how many.
+    counted: Option<(Arc<Counters>, usize)>,
 }
 
 impl Run {
-    fn new(at: u64, bytes: Vec<u8>, counters: &Arc<Counters>) -> Run {
-        counters.run_bytes.fetch_add(bytes.len(), Relaxed);
-        Run { at, bytes, counted: Some(counters.clone()) }
+    /// Room for so many, counted before they are read: others who look meanwhile are to know of it.
+    fn new(at: u64, len: usize, counters: &Arc<Counters>) -> Run {
+        counters.run_bytes.fetch_add(len, Relaxed);
+        Run { at, bytes: Vec::new(), counted: Some((counters.clone(), len)) }
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
-        if let Some(counters) = &self.counted {
-            counters.run_bytes.fetch_sub(self.bytes.len(), Relaxed);
+        if let Some((counters, len)) = &self.counted {
+            counters.run_bytes.fetch_sub(*len, Relaxed);
         }
     }
 }
@@ -666,8 +667,8 @@ impl Blocks {
         }
         if end > first.offset + u64::from(first.len) {
             let len = (end - first.offset) as usize;
-            let bytes = self.lookup.segment.read_run(first.offset, len).unwrap_or_default();
-            self.run = Run::new(first.offset, bytes, counters);
+            self.run = Run::new(first.offset, len, counters);
+            self.run.bytes = self.lookup.segment.read_run(first.offset, len).unwrap_or_default();
         }
     }
 }

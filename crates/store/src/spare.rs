@@ -1,26 +1,26 @@
 //! Spare memory: lists that a query has read from one segment and is done with serve it for the next one.
 //!
 //! Tables of a PV take hundreds of kilobytes. Given back to the system after each segment and asked for again, page by page, they
-//! took as long as all else of a query of ten years.
+//! took as long as all else of a query of ten years. All threads share them: a thread for each waiting client would keep its own.
 
-use std::{cell::RefCell, thread::LocalKey};
+use std::sync::Mutex;
 
 use crate::{Summary, segment::Entry};
 
-/// So many lists of a kind stay with a thread, of at most so many bytes each.
-const LISTS_MAX: usize = 2;
+/// So many lists of a kind are kept, of at most so many bytes each.
+const LISTS_MAX: usize = 8;
 const LIST_BYTES_MAX: usize = 1 << 20;
 
 /// What such lists are of.
 pub(crate) trait Spare: Sized + 'static {
-    fn spare() -> &'static LocalKey<RefCell<Vec<Vec<Self>>>>;
+    fn spare() -> &'static Lists<Self>;
 }
 
 macro_rules! spare {
     ($($of:ty)*) => {$(
         impl Spare for $of {
-            fn spare() -> &'static LocalKey<RefCell<Vec<Vec<Self>>>> {
-                thread_local!(static SPARE: RefCell<Vec<Vec<$of>>> = const { RefCell::new(Vec::new()) });
+            fn spare() -> &'static Lists<$of> {
+                static SPARE: Lists<$of> = Lists(Mutex::new(Vec::new()));
                 &SPARE
             }
         }
@@ -31,22 +31,32 @@ spare!(u8 Entry Summary);
 
 /// An empty list, which may have had other things in it.
 pub(crate) fn take<T: Spare>() -> Vec<T> {
-    T::spare().try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default()
+    T::spare().take()
 }
 
 /// Gives back a list that nobody needs any more.
-pub(crate) fn give<T: Spare>(mut list: Vec<T>) {
-    if list.capacity() == 0 || list.capacity() * size_of::<T>() > LIST_BYTES_MAX {
-        return;
+pub(crate) fn give<T: Spare>(list: Vec<T>) {
+    T::spare().give(list);
+}
+
+/// Lists of one kind.
+pub(crate) struct Lists<T>(Mutex<Vec<Vec<T>>>);
+
+impl<T> Lists<T> {
+    fn take(&self) -> Vec<T> {
+        self.0.lock().expect("no holder of this lock panics").pop().unwrap_or_default()
     }
-    list.clear();
-    // A thread that ends has none.
-    let _ = T::spare().try_with(|spare| {
-        let mut spare = spare.borrow_mut();
-        if spare.len() < LISTS_MAX {
-            spare.push(list);
+
+    fn give(&self, mut list: Vec<T>) {
+        if list.capacity() == 0 || list.capacity() * size_of::<T>() > LIST_BYTES_MAX {
+            return;
         }
-    });
+        list.clear();
+        let mut lists = self.0.lock().expect("no holder of this lock panics");
+        if lists.len() < LISTS_MAX {
+            lists.push(list);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -54,11 +64,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_come_back_empty_but_not_the_largest() {
-        give(vec![7u8; 5000]);
-        give(vec![7u8; LIST_BYTES_MAX + 1]);
-        let (first, second) = (take::<u8>(), take::<u8>());
+    fn lists_come_back_empty_but_not_the_largest_nor_too_many() {
+        let lists = Lists(Mutex::default());
+        lists.give(vec![7u8; 5000]);
+        lists.give(vec![7u8; LIST_BYTES_MAX + 1]);
+        let (first, second) = (lists.take(), lists.take());
         assert_eq!((first.len(), second.len(), second.capacity()), (0, 0, 0));
         assert!(first.capacity() >= 5000);
+        (0..2 * LISTS_MAX).for_each(|_| lists.give(vec![7u8; 10]));
+        assert_eq!((0..2 * LISTS_MAX).filter(|_| lists.take().capacity() > 0).count(), LISTS_MAX);
     }
 }

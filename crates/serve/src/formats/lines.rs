@@ -16,8 +16,28 @@ use crate::{
     appliance::{details::instant, reconnects::Reconnects, source::DAMAGED, spans::InSpans, status::date},
 };
 
-/// Room for a line: most have no more.
-const LINE_BYTES: usize = 80;
+/// Room for a line of the first piece; later ones have what those before them took.
+const LINE_BYTES: usize = 64;
+
+/// So much room is taken for each line of a piece.
+struct LineRoom(usize);
+
+impl Default for LineRoom {
+    fn default() -> LineRoom {
+        LineRoom(LINE_BYTES)
+    }
+}
+
+impl LineRoom {
+    fn take(&self, out: &mut Vec<u8>, lines: usize) {
+        out.reserve_exact(self.0 * lines);
+    }
+
+    /// So many bytes were written into it.
+    fn note(&mut self, bytes: usize, lines: usize) {
+        self.0 = bytes / lines.max(1) + 2;
+    }
+}
 
 /// What the lines of JSON say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +57,7 @@ pub(crate) struct LinesJson {
     samples: InSpans,
     reconnects: Reconnects,
     has_bars: bool,
+    room: LineRoom,
     first: bool,
     /// A damaged block, of which the next sample is to tell.
     damage: Option<query::Error>,
@@ -49,8 +70,8 @@ impl LinesJson {
         let mut head = b"{ \"label\": ".to_vec();
         put_json(&mut head, &name);
         head.extend_from_slice(b", \"data\": [ \n");
-        let (head, reconnects) = (Some(head), Reconnects::default());
-        LinesJson { form: Form::Plot, head, samples, reconnects, has_bars, first: true, damage: None, ended: false }
+        let reconnects = Reconnects::default();
+        LinesJson::headed(Form::Plot, head, samples, reconnects, has_bars)
     }
 
     /// `meta` are the members of the meta object, in order.
@@ -69,11 +90,22 @@ impl LinesJson {
             put_json(&mut head, value);
         }
         head.extend_from_slice(b" },\n\"data\": [ \n");
-        LinesJson { form, head: Some(head), samples, reconnects, has_bars, first: true, damage: None, ended: false }
+        LinesJson::headed(form, head, samples, reconnects, has_bars)
+    }
+
+    fn headed(form: Form, head: Vec<u8>, samples: InSpans, reconnects: Reconnects, has_bars: bool) -> LinesJson {
+        let (head, room) = (Some(head), LineRoom::default());
+        LinesJson { form, head, samples, reconnects, has_bars, room, first: true, damage: None, ended: false }
     }
 
     fn put_batch(&mut self, out: &mut Vec<u8>, batch: Batch) {
-        out.reserve(LINE_BYTES * batch.len());
+        let (before, lines) = (out.len(), batch.len());
+        self.room.take(out, lines);
+        self.put_lines(out, batch);
+        self.room.note(out.len() - before, lines);
+    }
+
+    fn put_lines(&mut self, out: &mut Vec<u8>, batch: Batch) {
         let (batch, bars) = Bars::split(batch, self.has_bars);
         let mut begun = InSecond::default();
         for (rows, alarm) in batch.alarms().iter() {
@@ -220,6 +252,7 @@ pub(crate) struct LinesPlain {
     head: String,
     tail: &'static str,
     has_bars: bool,
+    room: LineRoom,
     ended: bool,
 }
 
@@ -231,7 +264,7 @@ impl LinesPlain {
             Columns::Commas => (head, "\n"),
             Columns::Tabs => (head, ""),
         };
-        LinesPlain { columns, samples, head, tail, has_bars, ended: false }
+        LinesPlain { columns, samples, head, tail, has_bars, room: LineRoom::default(), ended: false }
     }
 }
 
@@ -251,7 +284,10 @@ impl Iterator for LinesPlain {
         let mut out = std::mem::take(&mut self.head).into_bytes();
         match self.samples.next() {
             Some(Ok(batch)) => {
+                let (before, lines) = (out.len(), batch.len());
+                self.room.take(&mut out, lines);
                 put_plain(&mut out, &Bars::split(batch, self.has_bars).0, self.columns);
+                self.room.note(out.len() - before, lines);
                 Some(Ok(out.into()))
             }
             Some(Err(error)) => {
@@ -268,7 +304,6 @@ impl Iterator for LinesPlain {
 }
 
 fn put_plain(out: &mut Vec<u8>, batch: &Batch, columns: Columns) {
-    out.reserve(LINE_BYTES * batch.len());
     let mut begun = InSecond::default();
     for (rows, alarm) in batch.alarms().iter() {
         let between = if columns == Columns::Commas { "," } else { "\t" };

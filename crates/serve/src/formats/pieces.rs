@@ -2,8 +2,8 @@
 
 use sample::Batch;
 
-/// So many rows are 40 to 90 kB of lines.
-const ROWS_MAX: usize = 1024;
+/// So many rows are 20 to 45 kB of lines.
+const ROWS_MAX: usize = 512;
 
 /// The same samples in batches of so many rows at most.
 pub(crate) struct Pieces<I> {
