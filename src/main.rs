@@ -94,8 +94,9 @@ fn without_huge_pages() {
     }
 }
 
-/// Threads that may block in each runtime: each keeps some memory for itself, and more of them answer nothing sooner.
-const BLOCKING_THREADS_MAX: usize = 32;
+/// Threads that may block in each runtime: each keeps some memory for itself, and with more of them nothing is answered sooner, unless
+/// many wait for a slow disk.
+const BLOCKING_THREADS_MAX: usize = 64;
 
 fn runtime(threads: &'static str) -> std::io::Result<tokio::runtime::Runtime> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
