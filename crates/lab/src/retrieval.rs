@@ -125,7 +125,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let page = options.page.as_ref().map(|file| Page::begin(file, options));
     let wants = |part: &str| options.only.iter().any(|only| only == part);
     let mut faults = Vec::new();
-    if ["formats", "operators", "memory", "table3"].iter().any(|part| wants(part)) {
+    if ["formats", "operators", "table3"].iter().any(|part| wants(part)) {
         let rows = if wants("table3") { table3::rows()? } else { Vec::new() };
         let (mut started, server) = server(options, &rows)?;
         let against = options.against.as_deref().map(|url| Server::at(THEIRS, address(url)?, None)).transpose()?;
@@ -137,13 +137,13 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
                 }
             }
         }
-        if wants("memory") && options.server.is_none() {
-            memory(&server, &mut report)?;
-        }
         for row in &rows {
             scenario(row, &server, options, &mut report)?;
         }
         started.iter_mut().try_for_each(Archiver::end)?;
+    }
+    if wants("memory") && options.server.is_none() {
+        memory(&options.setup, &mut report)?;
     }
     if wants("crowd") {
         faults.extend(crowd::crowd(options.crowd, &options.setup, &mut report)?);
@@ -259,9 +259,12 @@ fn measured(question: &Question, server: &Server, options: &Options, report: &mu
     Ok(())
 }
 
-/// What a client costs that asks for a week and does not read it.
-fn memory(server: &Server, report: &mut Report) -> Outcome<()> {
+/// What a client costs that asks for a week and does not read it; of each format by an archiver that was started just now, as one
+/// that has answered before has memory left.
+fn memory(setup: &Setup, report: &mut Report) -> Outcome<()> {
     let clients = 200;
+    let scratch = setup.scratch()?;
+    archive::make(scratch.path(), &[&WEEK], &[])?;
     let (from, to) = (time(START), time(WEEK.end()));
     for (format, path) in [
         ("csv", "/retrieval/data/getData.csv"),
@@ -271,7 +274,11 @@ fn memory(server: &Server, report: &mut Report) -> Outcome<()> {
     ] {
         let mark = if path.contains('?') { '&' } else { '?' };
         let path = format!("{path}{mark}pv={}&from={from}&to={to}", WEEK.name);
-        let bytes = cell::memory_of_waiting(server, &path, clients)?;
+        let cores = setup.archiver_cores.as_deref();
+        let mut archiver = Archiver::start(&setup.program()?, cores, scratch.path(), &[], &setup.config)?;
+        let server = Server::at(OURS, address(archiver.url())?, Some((archiver.id(), None)))?;
+        let bytes = cell::memory_of_waiting(&server, &path, clients)?;
+        archiver.end()?;
         report.tell(OURS, &format!("memory-{format}"), "of a client that does not read", bytes / 1e3, "kB");
     }
     Ok(())
