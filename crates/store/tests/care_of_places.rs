@@ -110,13 +110,17 @@ fn a_backup_is_whole_while_segments_move() {
     let (archive, backup) = (Archive::new(Some(1), 8 * COUNT), tempfile::tempdir().unwrap());
     let store = archive.filled();
     let mut under_way = 0;
-    while segments(&store) != [1, 1, 1] {
-        let works = || store.reader().health().work.iter().any(|work| work.doing == "moving");
-        let began = works();
-        store::backup(archive.near.path(), backup.path(), |_| {}).unwrap();
-        under_way += usize::from(began);
-        expect_whole(backup.path(), &archive);
-        fs::remove_dir_all(backup.path()).unwrap(); // so that everything is copied again, from wherever it lies by now
+    // On a busy machine the first segments may be where they belong before the first backup begins.
+    for (day, places) in [(28, [1, 1, 1]), (40, [1, 1, 2])] {
+        store.tick(at(day * DAY));
+        while segments(&store) != places {
+            let works = || store.reader().health().work.iter().any(|work| work.doing == "moving");
+            let mut moved = works();
+            store::backup(archive.near.path(), backup.path(), |_| moved |= works()).unwrap();
+            under_way += usize::from(moved);
+            expect_whole(backup.path(), &archive);
+            fs::remove_dir_all(backup.path()).unwrap(); // so that everything is copied again, from wherever it lies by now
+        }
     }
     assert!(under_way > 0, "no backup was taken while a segment moved");
     store::backup(archive.near.path(), backup.path(), |_| {}).unwrap();
