@@ -89,7 +89,7 @@ def test_why_there_is_no_data_is_told(start_ioc: Callable[[str], Ioc], start_pva
 
     paused = np.datetime64(time.time_ns(), "ns")
     archive.pause("L:0")
-    assert "paused" in kinds(archive, "L:0", paused)
+    wait_for("the pause to be told", lambda: "paused" in kinds(archive, "L:0", paused))
     archive.resume("L:0")
     wait_for("samples again", lambda: len(archive.get("L:0", paused)) > 5)
     after = archive.explain("L:0", settled, proof="counter")
