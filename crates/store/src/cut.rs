@@ -94,7 +94,7 @@ impl Pieces<'_> {
         if let Some(piece) = self.piece.as_mut().filter(|piece| !piece.last.is_nan()) {
             let held = next.nanos().wrapping_sub(piece.t1.nanos()) as u64;
             piece.integral += piece.last * held as f64;
-            piece.covered += held;
+            piece.covered = piece.covered.wrapping_add(held); // of times that are nonsense it is nonsense
             piece.t1 = next;
         }
     }

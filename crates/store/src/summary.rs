@@ -91,11 +91,11 @@ impl Summary {
         if !self.last.is_nan() {
             let held = nanos_between(self.t1, later.t0);
             self.integral += self.last * held as f64;
-            self.covered += held;
+            self.covered = self.covered.wrapping_add(held);
         }
         self.squares += later.squares + self.squares_between(later);
         self.integral += later.integral;
-        self.covered += later.covered;
+        self.covered = self.covered.wrapping_add(later.covered); // neither is more than its time, unless that is nonsense
         self.t1 = later.t1;
         self.count += later.count;
         self.nan_count += later.nan_count;
