@@ -115,6 +115,16 @@ mod tests {
         })
     }
 
+    /// Found by a fuzzer: times so far apart that what is covered between them has no sum.
+    #[test]
+    fn a_block_of_times_that_are_nonsense_does_not_make_the_reader_panic() {
+        let body = [
+            0, 1, 0, 0, 0, 0, 3, 0x0a, 0, 1, 0x24, 0x30, 0x80, 0x8b, 0, 0, 0, 0x74, 0x0c, 1, 0x8e, 2, 0, 0x0a, 1, 0, 5,
+            0xf6, 0, 0, 4, 0x0a, 0, 0, 0, 0, 0, 2, 0, 0x0a, 0, 0, 0, 0,
+        ];
+        super::block(&body);
+    }
+
     proptest! {
         #[test]
         fn no_bytes_make_the_readers_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
