@@ -314,15 +314,13 @@ impl Part {
         while let Some(following) = summaries.get(*next) {
             let ends_before = |after: &Summary| after.t0 > following.t1;
             let is_apart = following.t0 > whole.t1 && summaries.get(*next + 1).is_none_or(ends_before);
-            if following.value_type != whole.value_type || !is_apart || !fits(following) {
+            if following.value_type != whole.value_type
+                || !is_apart
+                || !fits(following)
+                || !whole.add_if_finite(following)
+            {
                 break;
             }
-            let mut longer = *whole;
-            longer.add(following);
-            if !longer.is_finite() {
-                break;
-            }
-            *whole = longer;
             *next += 1;
         }
         self.go_on();
@@ -384,7 +382,7 @@ impl Lookup {
         let index = self.read_index(record, Table::Summaries)?;
         let is_whole = index.entries.len() == index.summaries.len();
         if is_whole && index.entries.len() >= REMEMBERED_BLOCKS_MIN {
-            memory.indexes.put(place, Arc::new(index.copied(TimeRange::ALL)));
+            memory.indexes.put(place, Arc::new(index.clone())); // a clone has no more room than it needs
         }
         Ok(index.within(record, range))
     }

@@ -106,6 +106,17 @@ impl Summary {
         self.invalid_count += later.invalid_count;
     }
 
+    /// The same if what comes of it is finite, and whether it is.
+    pub(crate) fn add_if_finite(&mut self, later: &Summary) -> bool {
+        let mut longer = *self;
+        longer.add(later);
+        let is_finite = longer.is_finite();
+        if is_finite {
+            *self = longer;
+        }
+        is_finite
+    }
+
     /// What the distance of two means adds to the squares of both (Chan, Golub and LeVeque, 1979).
     fn squares_between(&self, other: &Summary) -> f64 {
         let (own, others) = (self.numbers() as f64, other.numbers() as f64);

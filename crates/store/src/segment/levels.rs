@@ -177,7 +177,7 @@ impl Rows {
 }
 
 /// Rows of longer stretches out of those of shorter ones.
-fn folded(summaries: &[Summary], width: i64) -> Vec<Summary> {
+pub(super) fn folded(summaries: &[Summary], width: i64) -> Vec<Summary> {
     let mut rows = Vec::new();
     summaries.iter().for_each(|summary| add_row(&mut rows, *summary, width));
     rows

@@ -161,47 +161,29 @@ pub(crate) fn rows_between(levels: &[LevelRows], edges: &[Timestamp], range: Tim
         let to = to.min(end);
         if from < to {
             let start = rows.len();
-            cover(levels, finest.width, from..to, &mut rows);
-            add_up(&mut rows, start);
+            cover(levels, finest.width, from..to, &mut |row| {
+                let whole = rows.get_mut(start..).and_then(<[Summary]>::last_mut);
+                if !whole.is_some_and(|whole| whole.add_if_finite(&row)) {
+                    rows.push(row);
+                }
+            });
             from = to;
         }
     }
     rows
 }
 
-/// Makes one of the rows from `start` on, as far as that is finite.
-fn add_up(rows: &mut Vec<Summary>, start: usize) {
-    let mut end = start;
-    for row in start..rows.len() {
-        let Some(next) = rows.get(row).copied() else { break };
-        let whole = rows.get_mut(start..end).and_then(<[Summary]>::last_mut);
-        let longer = whole.as_deref().map(|whole| {
-            let mut longer = *whole;
-            longer.add(&next);
-            longer
-        });
-        match whole.zip(longer.filter(Summary::is_finite)) {
-            Some((whole, longer)) => *whole = longer,
-            None => {
-                rows.get_mut(end).into_iter().for_each(|place| *place = next);
-                end += 1;
-            }
-        }
-    }
-    rows.truncate(end);
-}
-
-/// Adds the rows of some stretches, which are counted as those of the finest level are.
-fn cover(levels: &[LevelRows], finest: i64, stretches: Range<i64>, rows: &mut Vec<Summary>) {
+/// Gives the rows of some stretches, which are counted as those of the finest level are.
+fn cover(levels: &[LevelRows], finest: i64, stretches: Range<i64>, give: &mut impl FnMut(Summary)) {
     let Some((level, finer)) = levels.split_first() else { return };
     let times = level.width / finest;
     let (from, to) = (-(-stretches.start).div_euclid(times), stretches.end.div_euclid(times));
     if from >= to {
-        return cover(finer, finest, stretches, rows);
+        return cover(finer, finest, stretches, give);
     }
-    cover(finer, finest, stretches.start..from * times, rows);
-    rows.extend((level.row_of(from)..level.row_of(to)).map(|row| level.get(row)));
-    cover(finer, finest, to * times..stretches.end, rows);
+    cover(finer, finest, stretches.start..from * times, give);
+    (level.row_of(from)..level.row_of(to)).for_each(|row| give(level.get(row)));
+    cover(finer, finest, to * times..stretches.end, give);
 }
 
 #[cfg(test)]
@@ -209,7 +191,7 @@ mod tests {
     use sample::Element;
 
     use super::{
-        super::levels::{WIDTHS, put_level},
+        super::levels::{WIDTHS, folded, put_level},
         *,
     };
 
@@ -230,15 +212,8 @@ mod tests {
         };
         let minutes: Vec<Summary> = minutes.map(of_minute).collect();
         let level = |width: i64| {
-            let mut rows: Vec<Summary> = Vec::new();
-            for summary in &minutes {
-                match rows.last_mut() {
-                    Some(last) if stretch(last.t0, width) == stretch(summary.t0, width) => last.add(summary),
-                    _ => rows.push(*summary),
-                }
-            }
             let mut bytes = Vec::new();
-            put_level(&mut bytes, &rows);
+            put_level(&mut bytes, &folded(&minutes, width));
             let samples = 1000 * minutes.len() as u64;
             LevelRows::take(&bytes, ValueType::scalar(Element::F64), width, samples).expect("it was written just now")
         };
