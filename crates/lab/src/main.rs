@@ -8,6 +8,7 @@ mod ess;
 mod farm;
 mod farm_process;
 mod figures;
+mod http;
 mod measure;
 mod overload;
 mod papers;

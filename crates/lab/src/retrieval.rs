@@ -9,16 +9,16 @@
 mod archive;
 mod cell;
 mod crowd;
-mod http;
 mod page;
 mod table3;
 
-use std::{net::ToSocketAddrs, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use sample::Timestamp;
 
 use crate::{
+    http::address,
     measure::{self, Form, Measured, percentile},
     store_bench::Outcome,
     trial::{Archiver, Setup},
@@ -155,11 +155,6 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
         page.write(&report.lines, &faults)?;
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ").into()) }
-}
-
-fn address(url: &str) -> Outcome<std::net::SocketAddr> {
-    let host = url.strip_prefix("http://").ok_or("the server must be given as http://HOST:PORT")?.trim_end_matches('/');
-    Ok(host.to_socket_addrs()?.next().ok_or_else(|| format!("{host} has no address"))?)
 }
 
 /// Ours: the one that runs, or one that is started.

@@ -37,14 +37,21 @@ const RECORDS_AT_ONCE: usize = 256;
 /// What is appended between two flushes.
 #[derive(Debug)]
 pub(crate) struct Head {
-    /// Held by who waits for the lanes. Whoever appends has these nearly all the time where there is much to do, and would take
-    /// them again before a reader that was woken has moved.
-    turn: Mutex<()>,
-    lanes: Mutex<Lanes>,
+    /// PVs whose first record here was an array lie apart: arrays take long, and whoever asks for numbers does not wait for them.
+    numbers: Half,
+    arrays: Half,
     facts: Mutex<Facts>,
     bytes: AtomicUsize,
     samples: AtomicU64,
     repeats: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Half {
+    /// Held by who waits for the lanes. Whoever appends has these nearly all the time where there is much to do, and would take
+    /// them again before a reader that was woken has moved.
+    turn: Mutex<()>,
+    lanes: Mutex<Lanes>,
 }
 
 /// Samples of a PV of one type, sorted by time once they are sealed.
@@ -130,12 +137,23 @@ impl Facts {
     }
 }
 
+impl Half {
+    fn new(pool: &Arc<Pool>) -> Half {
+        Half { turn: Mutex::default(), lanes: Mutex::new(Lanes::new(pages::Pages::new(pool.clone()))) }
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+        let _turn = self.turn.lock().expect("no holder of this lock panics");
+        self.lanes.lock().expect("no holder of this lock panics")
+    }
+}
+
 impl Head {
     /// An empty one, with memory from the pool.
     pub(crate) fn new(pool: &Arc<Pool>) -> Head {
         Head {
-            turn: Mutex::default(),
-            lanes: Mutex::new(Lanes::new(pages::Pages::new(pool.clone()))),
+            numbers: Half::new(pool),
+            arrays: Half::new(pool),
             facts: Mutex::default(),
             bytes: AtomicUsize::new(0),
             samples: AtomicU64::new(0),
@@ -149,7 +167,7 @@ impl Head {
         differences.clear();
         for some in records.chunks(RECORDS_AT_ONCE) {
             let mut taken = Taken::default();
-            let mut lanes = self.lanes();
+            let mut lanes = self.numbers.lanes();
             for (pv, record) in some {
                 if let Some(bare) = record.bare()
                     && lanes.push_bare(*pv, bare, &mut taken)
@@ -157,11 +175,6 @@ impl Head {
                     continue;
                 }
                 match record {
-                    Record::Samples(batch) => lanes.append(*pv, batch, &mut taken, differences),
-                    Record::Sample(sample) => lanes.push(*pv, sample, &mut taken, differences),
-                    Record::Array(batch) => lanes.push_shared(*pv, batch, &mut taken, differences),
-                    // Nobody counts it among the samples, and the log has it whole.
-                    Record::Own(sample) => lanes.push(*pv, sample, &mut taken, &mut Differences::default()),
                     Record::Gap(gap) => {
                         if self.facts().gaps.insert((*pv, gap.from, gap.cause), *gap).is_none() {
                             taken.bytes += FACT_BYTES as isize;
@@ -171,6 +184,12 @@ impl Head {
                         self.facts().metadata.insert((*pv, *since), metadata.clone());
                         taken.bytes += FACT_BYTES as isize;
                     }
+                    samples if lanes.leave_to_arrays(*pv, samples, &mut taken) => {
+                        drop(lanes);
+                        self.arrays.lanes().take(*pv, samples, &mut taken, differences);
+                        lanes = self.numbers.lanes();
+                    }
+                    samples => lanes.take(*pv, samples, &mut taken, differences),
                 }
             }
             drop(lanes);
@@ -182,11 +201,9 @@ impl Head {
 
     /// The samples of a PV within `range`, in the order of arrival.
     pub(crate) fn pieces(&self, pv: PvId, range: TimeRange) -> Vec<Piece> {
-        let (sealed, open) = {
-            let lanes = self.lanes();
-            let within = |chunk: &&Chunk| !chunk.rows_within(range).is_empty();
-            (lanes.sealed(pv).iter().filter(within).cloned().collect::<Vec<_>>(), lanes.open(pv))
-        };
+        let within = |chunk: &&Chunk| !chunk.rows_within(range).is_empty();
+        let (sealed, open) = self
+            .read(pv, |lanes| (lanes.sealed(pv).iter().filter(within).cloned().collect::<Vec<_>>(), lanes.open(pv)));
         let open = open.map(|chunk| chunk.sorted().without_repeats());
         let pieces = sealed.into_iter().chain(open).map(|chunk| Piece { rows: chunk.rows_within(range), chunk });
         pieces.filter(|piece| !piece.rows.is_empty()).collect()
@@ -194,9 +211,7 @@ impl Head {
 
     /// All samples of a PV, in the order of arrival; each chunk is sorted.
     pub(crate) fn chunks(&self, pv: PvId) -> Vec<Chunk> {
-        let lanes = self.lanes();
-        let (mut chunks, open) = (lanes.sealed(pv).to_vec(), lanes.open(pv));
-        drop(lanes);
+        let (mut chunks, open) = self.read(pv, |lanes| (lanes.sealed(pv).to_vec(), lanes.open(pv)));
         chunks.extend(open.map(Chunk::sorted));
         chunks
     }
@@ -228,7 +243,10 @@ impl Head {
 
     /// The PVs that have samples, by number.
     pub(crate) fn pvs(&self) -> Vec<PvId> {
-        self.lanes().pvs()
+        let mut pvs = self.numbers.lanes().pvs();
+        pvs.extend(self.arrays.lanes().pvs());
+        pvs.sort_unstable();
+        pvs
     }
 
     /// Memory taken, roughly.
@@ -245,8 +263,13 @@ impl Head {
         self.repeats.swap(0, Relaxed)
     }
 
-    fn lanes(&self) -> MutexGuard<'_, Lanes> {
-        let _turn = self.turn.lock().expect("no holder of this lock panics");
-        self.lanes.lock().expect("no holder of this lock panics")
+    /// Reads the half in which a PV lies.
+    fn read<T>(&self, pv: PvId, read: impl FnOnce(&Lanes) -> T) -> T {
+        let numbers = self.numbers.lanes();
+        if !numbers.is_left_to_arrays(pv) {
+            return read(&numbers);
+        }
+        drop(numbers);
+        read(&self.arrays.lanes())
     }
 }

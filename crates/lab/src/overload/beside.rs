@@ -1,13 +1,14 @@
 //! Clients of the archiver beside the load: how long its status and a query take.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::{thread, time::Duration};
 
 use sample::Timestamp;
 
-use crate::{farm, measure::percentile};
+use crate::{
+    farm,
+    http::{Connection, address},
+    measure::percentile,
+};
 
 /// So long after an answer the next question is asked.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -36,8 +37,8 @@ pub(super) fn ask<T>(url: &str, pv: &str, work: impl FnOnce() -> T) -> (Seen, T)
     let done = std::sync::atomic::AtomicBool::new(false);
     let is_done = || done.load(std::sync::atomic::Ordering::Relaxed);
     thread::scope(|scope| {
-        let status = scope.spawn(|| ask_for(&|| format!("{url}/api/v1/status"), &is_done));
-        let queries = scope.spawn(|| ask_for(&|| query(url, pv, Timestamp::from_nanos(farm::now())), &is_done));
+        let status = scope.spawn(|| ask_for(url, &|| "/api/v1/status".to_owned(), &is_done));
+        let queries = scope.spawn(|| ask_for(url, &|| query(pv, Timestamp::from_nanos(farm::now())), &is_done));
         let result = work();
         done.store(true, std::sync::atomic::Ordering::Relaxed);
         let (status, no_status) = status.join().unwrap_or_default();
@@ -46,19 +47,25 @@ pub(super) fn ask<T>(url: &str, pv: &str, work: impl FnOnce() -> T) -> (Seen, T)
     })
 }
 
-fn query(url: &str, pv: &str, now: Timestamp) -> String {
-    format!("{url}/api/v1/pvs/{pv}/bins?bins=100&from={}&to={now}", now.saturating_sub(RANGE))
+fn query(pv: &str, now: Timestamp) -> String {
+    format!("/api/v1/pvs/{pv}/bins?bins=100&from={}&to={now}", now.saturating_sub(RANGE))
 }
 
-fn ask_for(question: &dyn Fn() -> String, is_done: &dyn Fn() -> bool) -> (Vec<f64>, usize) {
-    let agent: ureq::Agent = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(30))).build().into();
+/// Asks again and again, on one connection as long as it holds.
+fn ask_for(url: &str, question: &dyn Fn() -> String, is_done: &dyn Fn() -> bool) -> (Vec<f64>, usize) {
     let (mut taken, mut failed) = (Vec::new(), 0);
+    let mut connection = None;
     while !is_done() {
-        let begun = Instant::now();
-        let answer = agent.get(question()).call().and_then(|mut answer| answer.body_mut().read_to_vec());
+        let answer = match connection.take().map_or_else(|| Connection::open(address(url)?), Ok) {
+            Ok(mut open) => open.get(&question(), |_| {}).map(|answer| (answer, open)),
+            Err(error) => Err(error),
+        };
         match answer {
-            Ok(_) => taken.push(begun.elapsed().as_secs_f64()),
-            Err(_) => failed += 1,
+            Ok((answer, open)) if answer.status == 200 => {
+                taken.push(answer.whole);
+                connection = Some(open);
+            }
+            _ => failed += 1,
         }
         thread::sleep(PAUSE);
     }

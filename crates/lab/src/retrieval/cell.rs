@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::http::{Answer, Connection};
+use crate::http::{Answer, Connection};
 use crate::{
     measure::{Clock, memory_mib},
     store_bench::Outcome,

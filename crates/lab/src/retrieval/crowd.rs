@@ -13,14 +13,14 @@ use std::{
 };
 
 use super::{
-    OURS, Report, address,
+    OURS, Report,
     archive::{self, FEW},
-    http::Connection,
     time,
 };
 use crate::{
     farm::Plan,
     farm_process::FarmProcess,
+    http::{Connection, address},
     measure::percentile,
     store_bench::Outcome,
     trial::{self, Archiver, Setup, Usage},

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use sample::{Alarm, Bare, Batch, Element, PvId, Runs, Sample, ValueType};
+use sample::{Alarm, Bare, Batch, Element, PvId, Record, Runs, Sample, ValueType};
 
 use super::{
     Chunk,
@@ -57,6 +57,8 @@ pub(super) enum Open {
     Pages(Element),
     Batch,
     Film,
+    /// In the other half of the head.
+    Elsewhere,
 }
 
 #[derive(Debug, Default)]
@@ -86,6 +88,31 @@ impl Lanes {
         }
     }
 
+    /// Whether a PV lies in the other half of the head, now that this record of it comes.
+    pub(super) fn leave_to_arrays(&mut self, pv: PvId, record: &Record, taken: &mut Taken) -> bool {
+        let lane = self.lane(pv, taken);
+        if lane.open == Open::Nowhere && frames::are(record) && !self.other.contains_key(&pv) {
+            self.plain[pv.0 as usize].open = Open::Elsewhere;
+        }
+        self.is_left_to_arrays(pv)
+    }
+
+    pub(super) fn is_left_to_arrays(&self, pv: PvId) -> bool {
+        self.plain.get(pv.0 as usize).is_some_and(|lane| lane.open == Open::Elsewhere)
+    }
+
+    /// Takes the samples of a record.
+    pub(super) fn take(&mut self, pv: PvId, record: &Record, taken: &mut Taken, differences: &mut Differences) {
+        match record {
+            Record::Samples(batch) => self.append(pv, batch, taken, differences),
+            Record::Sample(sample) => self.push(pv, sample, taken, differences),
+            Record::Array(batch) => self.push_shared(pv, batch, taken, differences),
+            // Nobody counts it among the samples, and the log has it whole.
+            Record::Own(sample) => self.push(pv, sample, taken, &mut Differences::default()),
+            Record::Gap(_) | Record::Metadata(..) => unreachable!("they lie beside the lanes"),
+        }
+    }
+
     /// Those that have samples, by number.
     pub(super) fn pvs(&self) -> Vec<PvId> {
         let plain = self.plain.iter().enumerate().filter(|(_, lane)| lane.chain.len() > 0);
@@ -104,7 +131,7 @@ impl Lanes {
     pub(super) fn open(&self, pv: PvId) -> Option<Chunk> {
         let lane = self.plain.get(pv.0 as usize)?;
         match lane.open {
-            Open::Nowhere => None,
+            Open::Nowhere | Open::Elsewhere => None,
             Open::Pages(element) => Some(Chunk::from(self.paged(lane.chain, element))),
             Open::Batch => self.other.get(&pv)?.open.clone().map(Chunk::from),
             Open::Film => Some(Chunk::Frames(self.other.get(&pv)?.film.clone()?)),
@@ -198,6 +225,7 @@ impl Lanes {
             Open::Pages(same) if same == element => return true,
             Open::Nowhere => {}
             Open::Pages(_) | Open::Film => self.seal(pv, taken),
+            Open::Elsewhere => unreachable!("its records go to the other half"),
             Open::Batch => {
                 let open = self.other.get(&pv).and_then(|other| other.open.as_ref());
                 let of_type = |batch: &Batch| batch.value_type() == ValueType::scalar(element);
@@ -282,7 +310,7 @@ impl Lanes {
         let lane = self.plain[pv.0 as usize];
         self.plain[pv.0 as usize].open = Open::Nowhere;
         match lane.open {
-            Open::Nowhere | Open::Film => None,
+            Open::Nowhere | Open::Film | Open::Elsewhere => None,
             Open::Pages(element) => {
                 let batch = self.paged(lane.chain, element);
                 taken.bytes -= lane.chain.bytes() as isize;

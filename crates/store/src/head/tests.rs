@@ -1,6 +1,10 @@
 //! What goes into a head comes out of it, in order, whatever the types and however much there is.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
 
 use sample::{Alarm, Batch, Column, PvId, Quality, Record, Sample, Severity, Stamp, TimeRange, Timestamp, Value};
 
@@ -28,8 +32,13 @@ fn put(head: &Head, samples: &[Sample]) {
     }
 }
 
+/// Whichever comes first: a PV that begins with an array lies elsewhere.
 #[test]
 fn samples_of_every_type_come_back_in_their_order() {
+    (0..15).for_each(samples_of_every_type_from);
+}
+
+fn samples_of_every_type_from(first: usize) {
     let head = head();
     let alarm = |severity, text: Option<&str>| Alarm { severity, status: 7, message: text.map(Into::into) };
     let mut samples: Vec<Sample> = Vec::new();
@@ -50,7 +59,7 @@ fn samples_of_every_type_come_back_in_their_order() {
         Value::Structure([1, 2].as_slice().into()),
         Value::Array(Column::I16(vec![1, -2])),
     ];
-    for (index, value) in values.iter().cycle().take(60).enumerate() {
+    for (index, value) in values.iter().cycle().skip(first).take(60).enumerate() {
         let index = index as i64;
         for row in 0..index % 20 {
             let alarm = alarm(Severity::from_number(row % 3), (row % 7 == 0).then_some("why"));
@@ -98,6 +107,21 @@ fn what_is_read_is_sorted_within_the_range_and_free_of_repeats_but_not_copied_wh
     };
     assert!(Arc::ptr_eq(first, same));
     assert!(head.take_repeats() > 0);
+}
+
+#[test]
+fn who_asks_for_numbers_does_not_wait_for_arrays() {
+    let head = Arc::new(head());
+    let array = |nanos: i64| sample(nanos, Value::Array(Column::I32(vec![nanos as i32; 1000])));
+    put(&head, &[sample(1, Value::F64(1.0))]);
+    (1..4).for_each(|nanos| head.append(&[(PvId(7), Record::Sample(array(nanos)))], &mut Differences::default()));
+    assert_eq!(head.last_before(PvId(7), Timestamp::MAX), Some(array(3)));
+    assert_eq!(head.pvs(), [PvId(7), PV]);
+    let _an_array_is_being_taken = head.arrays.lanes();
+    let (answer, answered) = mpsc::channel();
+    let reader = head.clone();
+    thread::spawn(move || answer.send(reader.pieces(PV, TimeRange::ALL).len()));
+    assert_eq!(answered.recv_timeout(Duration::from_secs(20)), Ok(1));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{
     io::{Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::{SocketAddr, TcpStream, ToSocketAddrs},
     time::{Duration, Instant},
 };
 
@@ -11,20 +11,26 @@ use crate::store_bench::Outcome;
 const PATIENCE: Duration = Duration::from_secs(120);
 const ROOM: usize = 256 << 10;
 
+/// Where the server of a URL listens.
+pub(crate) fn address(url: &str) -> Outcome<SocketAddr> {
+    let host = url.strip_prefix("http://").ok_or("the server must be given as http://HOST:PORT")?.trim_end_matches('/');
+    Ok(host.to_socket_addrs()?.next().ok_or_else(|| format!("{host} has no address"))?)
+}
+
 /// An answer, of which only this is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     /// Of the body.
-    pub(super) bytes: u64,
-    pub(super) lines: u64,
+    pub(crate) bytes: u64,
+    pub(crate) lines: u64,
     /// Seconds from the request to the first byte of the body, and to the last.
-    pub(super) first_byte: f64,
-    pub(super) whole: f64,
+    pub(crate) first_byte: f64,
+    pub(crate) whole: f64,
 }
 
 /// A connection that stays for the next request.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     address: SocketAddr,
     stream: TcpStream,
     room: Vec<u8>,
@@ -47,7 +53,7 @@ enum Next {
 }
 
 impl Connection {
-    pub(super) fn open(address: SocketAddr) -> Outcome<Connection> {
+    pub(crate) fn open(address: SocketAddr) -> Outcome<Connection> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -55,13 +61,13 @@ impl Connection {
     }
 
     /// Sends a request without waiting for its answer.
-    pub(super) fn ask(&mut self, path: &str) -> Outcome<()> {
+    pub(crate) fn ask(&mut self, path: &str) -> Outcome<()> {
         let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nAccept: */*\r\n\r\n", self.address);
         Ok(self.stream.write_all(request.as_bytes())?)
     }
 
     /// Asks and reads to the end. `keep` gets each piece of the body.
-    pub(super) fn get(&mut self, path: &str, mut keep: impl FnMut(&[u8])) -> Outcome<Answer> {
+    pub(crate) fn get(&mut self, path: &str, mut keep: impl FnMut(&[u8])) -> Outcome<Answer> {
         let begun = Instant::now();
         self.ask(path)?;
         let (status, mut next) = self.head()?;
