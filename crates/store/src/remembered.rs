@@ -1,22 +1,20 @@
-//! What is remembered: levels, and the indexes and summaries of blocks, that were read, verified and decoded, for who asks for bins
-//! again. A page that shows a year does so every few seconds, and most of what it takes to answer is the same each time.
+//! What is remembered: levels, the indexes and summaries of blocks, and what pieces of blocks amount to, that were read, verified and
+//! decoded, for who asks for bins again. A page that shows a year does so every few seconds, and most of what it takes to answer is
+//! the same each time.
 //!
 //! ```text
-//!   read ──► young ──── once they take half of all memory for it ────► old ──► forgotten
+//!   read ──► young ──── once they take half of the memory for it ────► old ──► forgotten
 //!              ▲                                                        │
 //!              └──────────────────────── asked for again ───────────────┘
 //! ```
 
 use std::{
     collections::HashMap,
+    hash::Hash,
     sync::{Arc, Mutex},
 };
 
 use sample::PvId;
-
-/// The young of a kind take so many bytes at most, and so do the old: levels of ten minutes of six PVs, or the indexes of five, that
-/// came at 10 Hz for a year.
-const HALF_BYTES_MAX: usize = 16 << 20;
 
 /// The number of a segment, and a PV of which it has samples.
 pub(crate) type Place = (u64, PvId);
@@ -29,26 +27,29 @@ pub(crate) trait Remember {
 
 /// What was asked for lately, of one kind.
 #[derive(Debug)]
-pub(crate) struct Remembered<T> {
-    generations: Mutex<Generations<T>>,
+pub(crate) struct Remembered<T, P = Place> {
+    generations: Mutex<Generations<T, P>>,
 }
 
 #[derive(Debug)]
-struct Generations<T> {
-    young: HashMap<Place, Arc<T>>,
+struct Generations<T, P> {
+    /// The young take so many bytes at most, and so do the old.
+    half_bytes_max: usize,
+    young: HashMap<P, Arc<T>>,
     young_bytes: usize,
-    old: HashMap<Place, Arc<T>>,
+    old: HashMap<P, Arc<T>>,
 }
 
-impl<T> Default for Remembered<T> {
-    fn default() -> Remembered<T> {
+impl<T: Remember, P: Hash + Eq> Remembered<T, P> {
+    /// In at most so many bytes.
+    pub(crate) fn within(bytes_max: usize) -> Remembered<T, P> {
         let (young, old) = (HashMap::new(), HashMap::new());
-        Remembered { generations: Mutex::new(Generations { young, young_bytes: 0, old }) }
+        Remembered {
+            generations: Mutex::new(Generations { half_bytes_max: bytes_max / 2, young, young_bytes: 0, old }),
+        }
     }
-}
 
-impl<T: Remember> Remembered<T> {
-    pub(crate) fn get(&self, place: Place) -> Option<Arc<T>> {
+    pub(crate) fn get(&self, place: P) -> Option<Arc<T>> {
         let mut generations = self.generations.lock().expect("no holder of this lock panics");
         if let Some(young) = generations.young.get(&place) {
             return Some(young.clone());
@@ -58,18 +59,18 @@ impl<T: Remember> Remembered<T> {
         Some(old)
     }
 
-    pub(crate) fn put(&self, place: Place, value: Arc<T>) {
+    pub(crate) fn put(&self, place: P, value: Arc<T>) {
         self.generations.lock().expect("no holder of this lock panics").put(place, value);
     }
 }
 
-impl<T: Remember> Generations<T> {
-    fn put(&mut self, place: Place, value: Arc<T>) {
+impl<T: Remember, P: Hash + Eq> Generations<T, P> {
+    fn put(&mut self, place: P, value: Arc<T>) {
         let bytes = value.bytes();
-        if bytes > HALF_BYTES_MAX {
+        if bytes > self.half_bytes_max {
             return;
         }
-        if self.young_bytes + bytes > HALF_BYTES_MAX {
+        if self.young_bytes + bytes > self.half_bytes_max {
             self.old = std::mem::take(&mut self.young);
             self.young_bytes = 0;
         }
@@ -84,6 +85,8 @@ impl<T: Remember> Generations<T> {
 mod tests {
     use super::*;
 
+    const BYTES_MAX: usize = 32 << 20;
+
     struct Kilobytes(usize);
 
     impl Remember for Kilobytes {
@@ -94,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_again_stays_and_all_of_it_takes_a_bounded_memory() {
-        let remembered = Remembered::default();
+        let remembered = Remembered::within(BYTES_MAX);
         let place = |number| (number, PvId(7));
         for number in 0..2000 {
             remembered.put(place(number), Arc::new(Kilobytes(100)));
@@ -102,18 +105,18 @@ mod tests {
         }
         assert!(remembered.get(place(1)).is_none(), "nobody asked for it since");
         assert!(remembered.get(place(1999)).is_some());
-        remembered.put(place(2000), Arc::new(Kilobytes(1 + HALF_BYTES_MAX / 1024)));
+        remembered.put(place(2000), Arc::new(Kilobytes(1 + BYTES_MAX / 2 / 1024)));
         assert!(remembered.get(place(2000)).is_none(), "it would take the place of all others");
-        let Generations { young, young_bytes, old } = remembered.generations.into_inner().expect("nobody panicked");
+        let Generations { young, young_bytes, old, .. } = remembered.generations.into_inner().expect("nobody panicked");
         let bytes = |of: &HashMap<Place, Arc<Kilobytes>>| of.values().map(|value| value.bytes()).sum::<usize>();
         assert_eq!(young_bytes, bytes(&young));
-        assert!(bytes(&young) <= HALF_BYTES_MAX && bytes(&old) <= HALF_BYTES_MAX);
-        assert!(bytes(&young) + bytes(&old) > HALF_BYTES_MAX, "it is made use of");
+        assert!(bytes(&young) <= BYTES_MAX / 2 && bytes(&old) <= BYTES_MAX / 2);
+        assert!(bytes(&young) + bytes(&old) > BYTES_MAX / 2, "it is made use of");
     }
 
     #[test]
     fn what_takes_the_place_of_another_is_counted_once() {
-        let remembered = Remembered::default();
+        let remembered = Remembered::within(BYTES_MAX);
         for kilobytes in [100, 300, 200] {
             remembered.put((1, PvId(7)), Arc::new(Kilobytes(kilobytes)));
         }

@@ -4,15 +4,12 @@
 mod common;
 mod sim;
 
-use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
-use common::{append, at, read, register, sample};
+use common::{append, at, only, read, register, sample};
 use sample::{PvId, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk};
 use store::{Config, Error, Store};
@@ -29,19 +26,6 @@ fn fill(store: &Store) -> Vec<PvId> {
         append(store, *pv, &samples(index)).unwrap();
     }
     pvs
-}
-
-fn only(folder: &Path, extension: &str) -> std::path::PathBuf {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-        }
-    }
-    found.retain(|path| path.extension().is_some_and(|e| e == extension));
-    assert_eq!(found.len(), 1, "{found:?}");
-    found.remove(0)
 }
 
 #[test]

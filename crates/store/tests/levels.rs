@@ -4,7 +4,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{at, register, wait_until};
+use common::{at, only, register, wait_until};
 use sample::{Alarm, Batch, Element, Record, Sample, Sink, Value, ValueType};
 use store::{Config, Scrub, Store};
 use xxhash_rust::xxh3::xxh3_64;
@@ -25,11 +25,7 @@ fn write(folder: &Path) -> PathBuf {
     }
     store.writer().append(&[(pv, Record::Samples(batch))], at(SECOND)).unwrap();
     store.close(at(2 * SECOND)).unwrap();
-    let weeks = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
-    let files = weeks.flat_map(|week| std::fs::read_dir(week).unwrap()).map(|entry| entry.unwrap().path());
-    let mut segments: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "seg")).collect();
-    assert_eq!(segments.len(), 1, "{segments:?}");
-    segments.remove(0)
+    only(folder, "seg")
 }
 
 fn u32_at(bytes: &[u8], place: usize) -> usize {

@@ -1,5 +1,7 @@
 //! What was appended is read back: in order, once, from wherever it lies by now.
 
+mod common;
+
 use std::time::Duration;
 
 use sample::{
@@ -7,6 +9,8 @@ use sample::{
     TimeRange, Timestamp, Value,
 };
 use store::{Config, GapScope, Store, Stretch, Watermark};
+
+use common::only;
 
 fn at(nanos: i64) -> Timestamp {
     Timestamp::from_nanos(nanos)
@@ -141,4 +145,32 @@ fn what_lies_between_two_edges_comes_as_one_summary_however_many_blocks_it_has()
             assert!((bin.1 - sum).abs() <= sum * 1e-12, "{} is not {sum}", bin.1);
         }
     }
+}
+
+/// Pages ask for the same bins again and again. What an edge cuts is not read again, unless it is another edge.
+#[test]
+fn a_block_is_cut_at_the_same_edges_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let pv = register(&store, &["A"])[0];
+    let samples: Vec<Sample> =
+        (0..20_000i64).map(|row| sample(row * 1000, Value::F64((row * row % 1009) as f64))).collect();
+    append(&store, pv, &samples);
+    store.close(at(20_000_000)).unwrap();
+    let store = open(folder.path());
+    let ask = |edge: i64| -> Vec<Result<Stretch, String>> {
+        let edges = [at(0), at(edge), at(20_000_000)];
+        let stretches = store.reader().stretches(pv, TimeRange { t0: edges[0], t1: edges[2] }, edges.into());
+        stretches.map(|stretch| stretch.map_err(|error| error.to_string())).collect()
+    };
+    let told = |stretches: &[Result<Stretch, String>]| format!("{stretches:?}");
+    let first = ask(9_000_500);
+    assert!(first.iter().all(Result::is_ok), "{}", told(&first));
+    let segment = only(folder.path(), "seg");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let end = bytes.len() / 2;
+    bytes[64..end].fill(0xff); // blocks come first in a segment
+    std::fs::write(&segment, bytes).unwrap();
+    assert_eq!(told(&ask(9_000_500)), told(&first));
+    assert!(ask(9_000_501).iter().any(Result::is_err), "another edge has the block read, and it is damaged");
 }

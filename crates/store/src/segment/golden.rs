@@ -94,7 +94,7 @@ fn text(segment: &Segment) -> String {
         for width in [MINUTE, DAY] {
             let (first, last) = (t0.nanos().div_euclid(width), t1.nanos().div_euclid(width));
             let edges: Vec<Timestamp> = (first..=last + 1).map(|edge| Timestamp::from_nanos(edge * width)).collect();
-            let rows = segment.rows(&record, (&edges, width), TimeRange::ALL, &Remembered::default());
+            let rows = segment.rows(&record, (&edges, width), TimeRange::ALL, &Remembered::within(1 << 20));
             for row in rows.unwrap().unwrap_or_default() {
                 writeln!(text, "  level {} {} {} {}", width / MINUTE, row.count, row.t0, row.t1).unwrap();
                 summary_line(&mut text, &row);

@@ -2,7 +2,10 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use std::time::{Duration, Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
 use sample::{
     Alarm, Batch, By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink, TimeRange, Timestamp,
@@ -53,4 +56,18 @@ pub(crate) fn wait_until(what: &str, done: impl Fn() -> bool) {
         assert!(Instant::now() < deadline, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// The one file of an archive that has this extension.
+pub(crate) fn only(folder: &Path, extension: &str) -> PathBuf {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    found.retain(|path| path.extension().is_some_and(|e| e == extension));
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
 }
