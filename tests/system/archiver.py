@@ -41,7 +41,13 @@ class Pvark:
     """`pvark run`, started, killed and started again on one data folder."""
 
     def __init__(
-        self, folder: Path, iocs: Sequence[Ioc] = (), data: Path | None = None, more: str = "", port: int | None = None
+        self,
+        folder: Path,
+        iocs: Sequence[Ioc] = (),
+        data: Path | None = None,
+        more: str = "",
+        port: int | None = None,
+        repeater_port: int | None = None,
     ) -> None:
         self.folder = folder
         self.data = data or folder / "data"
@@ -52,14 +58,14 @@ class Pvark:
         self.config_path = folder / "pvark.toml"
         self.process: subprocess.Popen[bytes] | None = None
         self.environment: dict[str, str] = {}
-        self.config_path.write_text(more + self._config(iocs))
+        self.config_path.write_text(more + self._config(iocs, repeater_port or free_port()))
 
-    def _config(self, iocs: Sequence[Ioc]) -> str:
+    def _config(self, iocs: Sequence[Ioc], repeater_port: int) -> str:
         ca = json.dumps([f"127.0.0.1:{ioc.ca_port}" for ioc in iocs])
         pva = json.dumps([f"127.0.0.1:{ioc.pva_search_port}" for ioc in iocs])
         return (
             f'listen = "127.0.0.1:{self.port}"\ndata = {json.dumps(str(self.data))}\n'
-            f"[ca]\naddress_list = {ca}\nauto_address_list = false\nrepeater_port = {free_port()}\n"
+            f"[ca]\naddress_list = {ca}\nauto_address_list = false\nrepeater_port = {repeater_port}\n"
             f"[pva]\naddress_list = {pva}\nauto_address_list = false\nbroadcast_port = {free_port()}\n"
         )
 

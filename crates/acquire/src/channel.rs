@@ -6,7 +6,7 @@ use epics::{Description, Event, Reading};
 use sample::{Gap, GapCause, Metadata, PvEntry, PvState, Quality, Sample, Stamp, Timestamp, ValueType};
 
 use crate::{
-    convert,
+    convert::{self, Run},
     lag::Lag,
     ledger::Marks,
     sampling::{Decision, Passed, Sampler},
@@ -39,8 +39,14 @@ pub(crate) struct Channel {
     reconnects: u64,
     last_sample: Option<Timestamp>,
     server: Option<SocketAddr>,
-    /// Which run of the server it is, where the protocol tells.
-    run: Option<[u8; 12]>,
+    /// Which run of the server it is, where that is known.
+    run: Option<Run>,
+    /// That became known after the metadata was recorded.
+    run_is_news: bool,
+    /// The next update is the first of its connection.
+    is_first: bool,
+    /// The newest update had a time stamp: the record was processed.
+    was_processed: bool,
     refusal: Option<String>,
     gap: Option<(Timestamp, GapCause)>,
     /// What the IOC said of the PV since metadata was last recorded.
@@ -76,6 +82,9 @@ impl Channel {
             last_sample: None,
             server: None,
             run: None,
+            run_is_news: false,
+            is_first: false,
+            was_processed: false,
             refusal: None,
             gap: None,
             described: None,
@@ -162,7 +171,17 @@ impl Channel {
             return;
         }
         match event {
-            Event::Identified { run } => self.run = Some(run),
+            Event::Identified { run } => self.run = Some(Run::Guid(run)),
+            // The stamp of the first value has told of it already.
+            Event::Restarted if matches!(self.run, Some(Run::Unprocessed(at)) if self.last_connected <= Some(at)) => {}
+            Event::Restarted => {
+                self.set_run(Run::Beacons(now));
+                if let Some(value_type) = self.recorded.as_ref().and_then(|recorded| recorded.value_type)
+                    && self.connection == Connection::Connected
+                {
+                    self.record_metadata(value_type, now, record);
+                }
+            }
             Event::Connected { server } => self.connected(server, now),
             Event::Described(description) => {
                 self.described = Some(description);
@@ -186,7 +205,9 @@ impl Channel {
                 self.sampler.forget();
                 self.lag.forget();
                 self.enter(Connection::Disconnected, now);
-                (self.server, self.run) = (None, None);
+                self.server = None;
+                // By Channel Access it counts as the same until something says that it is another.
+                self.run = self.run.filter(|run| !matches!(run, Run::Guid(_)));
                 if self.gap.is_none() {
                     self.open_gap(GapCause::Disconnected, now, record);
                 }
@@ -267,6 +288,19 @@ impl Channel {
         }
         self.last_connected = Some(now);
         self.server = Some(server);
+        self.is_first = true;
+        if !matches!(self.run, None | Some(Run::Guid(_))) && self.was_at() != Some(server) {
+            self.run = None;
+        }
+    }
+
+    /// The server that the metadata recorded last has.
+    fn was_at(&self) -> Option<SocketAddr> {
+        self.recorded.as_ref()?.server.as_ref()?.parse().ok()
+    }
+
+    fn set_run(&mut self, run: Run) {
+        (self.run, self.run_is_news) = (Some(run), true);
     }
 
     fn updated(&mut self, reading: Reading, now: Timestamp, record: &mut dyn FnMut(Fact)) {
@@ -283,6 +317,13 @@ impl Channel {
         if sample.stamp.is_none() && self.last_sample.is_some_and(|last| sample.time < last) {
             sample.stamp = Some(Stamp { quality: Quality::Backward, other: now });
         }
+        let is_processed = sample.stamp.is_none_or(|stamp| stamp.quality != Quality::NeverSet);
+        let is_anew = std::mem::take(&mut self.is_first) && self.was_processed && !is_processed;
+        let is_known = self.run_is_news || matches!(self.run, Some(Run::Guid(_)));
+        if is_anew && !is_known && self.was_at() == self.server {
+            self.set_run(Run::Unprocessed(now));
+        }
+        self.was_processed = is_processed;
         if let Some(stamp) = sample.stamp {
             self.counters.count_stamp(stamp.quality);
         } else if let Some(duration) = self.lag.note(sample.time, now) {
@@ -311,7 +352,7 @@ impl Channel {
     fn record_metadata(&mut self, value_type: ValueType, now: Timestamp, record: &mut dyn FnMut(Fact)) {
         let same_type = self.recorded.as_ref().is_some_and(|recorded| recorded.value_type == Some(value_type));
         let (said, since) = match (self.described.take(), &self.recorded) {
-            (None, Some(_)) if same_type => return,
+            (None, Some(_)) if same_type && !self.run_is_news => return,
             (None, Some(recorded)) => (Metadata::clone(recorded), now),
             (None, None) => (Metadata::default(), now),
             (Some(described), _) => {
@@ -322,6 +363,7 @@ impl Channel {
         if self.recorded.is_none() && said == Metadata::default() {
             self.undescribed = Some(now);
         }
+        self.run_is_news = false;
         let (server, server_run) = convert::served(self.server, self.run);
         let metadata = Metadata { value_type: Some(value_type), server, server_run, ..said };
         // As words: limits that are not numbers differ from themselves.
@@ -491,6 +533,53 @@ mod tests {
             }
         }
         assert_eq!(runs, [(1, Some("07".repeat(12))), (5, Some("08".repeat(12)))]);
+    }
+
+    /// What is recorded of the server's run with each event, in its second.
+    fn runs(channel: &mut Channel, events: Vec<(i64, Event)>) -> Vec<(i64, Option<String>)> {
+        let mut runs = Vec::new();
+        for (second, event) in events {
+            channel.receive(event, at(second), &mut |fact| {
+                if let Fact::Metadata(_, metadata) = fact {
+                    runs.push((second, metadata.server_run.clone()));
+                }
+            });
+        }
+        runs
+    }
+
+    #[test]
+    fn a_restart_that_beacons_tell_of_is_recorded_before_and_after_the_channel_is_back() {
+        let lost = || Event::Disconnected { reason: "closed".to_owned() };
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let first = vec![(1, connected()), (2, update(2, 1.0)), (3, lost())];
+        assert_eq!(runs(&mut channel, first), [(2, None)]);
+        let before =
+            vec![(4, Event::Restarted), (5, connected()), (6, update(6, 2.0)), (7, update(7, 3.0)), (8, lost())];
+        let by = |second| Some(format!("beacons:{}", at(second)));
+        assert_eq!(runs(&mut channel, before), [(6, by(4))]);
+        let only_lost = vec![(9, connected()), (10, update(10, 4.0)), (11, lost())];
+        assert_eq!(runs(&mut channel, only_lost), [], "nothing says that it was restarted again");
+        let after = vec![(12, connected()), (13, update(13, 4.0)), (14, Event::Restarted), (15, update(15, 5.0))];
+        assert_eq!(runs(&mut channel, after), [(14, by(14))]);
+        let moved = Event::Connected { server: "127.0.0.1:5065".parse().unwrap() };
+        let elsewhere = vec![(16, lost()), (17, moved), (17, described("mA")), (18, update(18, 6.0))];
+        assert_eq!(runs(&mut channel, elsewhere), [(17, None)], "of the other one nothing is known");
+    }
+
+    #[test]
+    fn a_record_that_was_processed_and_is_not_any_more_tells_of_a_restart() {
+        let never_set = |value| match update(2, value) {
+            Event::Updated(reading) => Event::Updated(Reading { seconds: 631_152_000, nanos: 0, ..reading }),
+            other => other,
+        };
+        let lost = || Event::Disconnected { reason: "closed".to_owned() };
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let first = vec![(1, connected()), (2, never_set(0.0)), (3, lost()), (4, connected()), (5, never_set(0.0))];
+        assert_eq!(runs(&mut channel, first), [(2, None)], "it never was");
+        let then = vec![(6, update(6, 1.0)), (7, lost()), (8, connected()), (9, never_set(0.0))];
+        assert_eq!(runs(&mut channel, then), [(9, Some(format!("unprocessed:{}", at(9))))]);
+        assert_eq!(runs(&mut channel, vec![(10, Event::Restarted)]), [], "that is the same restart");
     }
 
     #[test]

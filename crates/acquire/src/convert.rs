@@ -82,9 +82,24 @@ fn elements(array: Array) -> Column {
     }
 }
 
+/// Which run of its server a PV comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// The one of this number, as pvAccess servers say.
+    Guid([u8; 12]),
+    /// One that had begun by then, as its beacons said, which counted anew.
+    Beacons(Timestamp),
+    /// One that had begun by then, as the record was processed before and is not any more.
+    Unprocessed(Timestamp),
+}
+
 /// Who serves a PV, and which run of it that is, in words, as far as it is known.
-pub(crate) fn served(server: Option<SocketAddr>, run: Option<[u8; 12]>) -> (Option<String>, Option<String>) {
-    let run = run.map(|run| run.iter().map(|byte| format!("{byte:02x}")).collect());
+pub(crate) fn served(server: Option<SocketAddr>, run: Option<Run>) -> (Option<String>, Option<String>) {
+    let run = run.map(|run| match run {
+        Run::Guid(guid) => guid.iter().map(|byte| format!("{byte:02x}")).collect(),
+        Run::Beacons(by) => format!("{}{by}", Metadata::RUN_BY_BEACONS),
+        Run::Unprocessed(by) => format!("{}{by}", Metadata::RUN_BY_STAMP),
+    });
     (server.map(|server| server.to_string()), run)
 }
 

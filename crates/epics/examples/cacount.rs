@@ -97,6 +97,7 @@ fn note(tally: &Tally, last: &AtomicU64, event: Event) {
             };
         }
         Event::Identified { .. }
+        | Event::Restarted
         | Event::Described(_)
         | Event::Crowded { .. }
         | Event::Filtered

@@ -109,7 +109,7 @@ fn take(pv: &mut Pv, name: &str, event: Event, options: &Options) -> bool {
             pv.server = Some(server.to_string());
             return false;
         }
-        Event::Identified { .. } => return false,
+        Event::Identified { .. } | Event::Restarted => return false,
         Event::Described(description) => {
             pv.description = Some(*description);
             if !options.once && !options.json {

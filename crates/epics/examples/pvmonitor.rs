@@ -62,6 +62,7 @@ async fn count(config: Config, names: &[String]) -> Result<(), Box<dyn std::erro
             Event::Disconnected { .. } => 2,
             Event::Refused { .. } => 3,
             Event::Identified { .. }
+            | Event::Restarted
             | Event::Described(_)
             | Event::Crowded { .. }
             | Event::Filtered
@@ -97,7 +98,7 @@ fn print(names: &[String], events: &mpsc::Receiver<(Key, Event)>, once: bool, js
     while let Ok((key, event)) = events.recv() {
         let (name, shown) = (&names[key.0 as usize], &mut shown[key.0 as usize]);
         match event {
-            Event::Identified { .. } => {}
+            Event::Identified { .. } | Event::Restarted => {}
             Event::Connected { server } => shown.server = server.to_string(),
             Event::Described(description) => shown.description = *description,
             Event::Updated(reading) if once && !missing.remove(&key.0) => drop(reading),

@@ -22,6 +22,9 @@ pub enum Event {
         /// The server's GUID.
         run: [u8; 12],
     },
+    /// The server that had the PV before, and has it again or is about to, was restarted in between, as its beacons say. Only by
+    /// Channel Access; without it nothing is said.
+    Restarted,
     /// What the IOC says about the PV besides its values: on connecting, and whenever it changes where the protocol says so.
     Described(Box<Description>),
     /// A new value.

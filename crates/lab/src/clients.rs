@@ -241,6 +241,7 @@ impl Heard {
                 };
             }
             Event::Identified { .. }
+            | Event::Restarted
             | Event::Described(_)
             | Event::Refused { .. }
             | Event::Crowded { .. }

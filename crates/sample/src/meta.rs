@@ -36,6 +36,14 @@ pub struct Metadata {
     pub description: Option<String>,
     /// The IOC that served the PV, as `host:port`.
     pub server: Option<String>,
-    /// Which run of the IOC it was, where it says so: another text means that it was started anew.
+    /// Which run of the IOC it was, where that is known: another text means that it was started anew. A pvAccess server says it
+    /// itself. By Channel Access there is none before a restart was proved, and then by what and when.
     pub server_run: Option<String>,
+}
+
+impl Metadata {
+    /// So begins the run of an IOC whose beacons counted anew, and the time follows.
+    pub const RUN_BY_BEACONS: &str = "beacons:";
+    /// So begins the run of an IOC whose record had lost its time stamp, and the time follows.
+    pub const RUN_BY_STAMP: &str = "unprocessed:";
 }

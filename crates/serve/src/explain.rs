@@ -86,7 +86,7 @@ pub(crate) fn explain(
     let proof = proof.filter(|proof| counter.is_some() || proof.is_complete());
     let mut reasons = gap_reasons(app, entry, range, &gaps)?;
     reasons.extend(roster_reasons(app, entry, range));
-    reasons.extend(server_reasons(&app.reader.metadata(entry.id, range)?));
+    reasons.extend(server_reasons(&app.reader.metadata(entry.id, range)?, &gaps, range));
     reasons.extend(ledger_reasons(range, &told));
     reasons.extend(proof.iter().flat_map(proof_reasons));
     reasons.extend(silence(app, entry, range, (samples, gaps.is_empty()), &told)?);
@@ -200,8 +200,45 @@ fn roster_reasons(app: &App, entry: &PvEntry, range: TimeRange) -> Vec<Reason> {
     reasons
 }
 
-/// Where the PV came back from another IOC, or from another run of the same: what the metadata says of who served it.
-fn server_reasons(history: &[(Timestamp, Metadata)]) -> Vec<Reason> {
+/// Where the PV came back from another IOC, or from another run of the same: what the metadata says of who served it. Where it
+/// does not say, a restart is suspected after each loss.
+fn server_reasons(history: &[(Timestamp, Metadata)], gaps: &[(GapScope, Gap)], range: TimeRange) -> Vec<Reason> {
+    let mut reasons = changes_of_server(history);
+    let losses: Vec<&Gap> = gaps.iter().map(|(_, gap)| gap).filter(|gap| gap.cause == GapCause::Disconnected).collect();
+    for (index, gap) in losses.iter().enumerate() {
+        let Some(back) = gap.to.filter(|back| *back < range.t1) else { continue };
+        if gaps.iter().any(|(_, other)| other.from <= back && other.to.is_none_or(|to| to > back)) {
+            continue; // a pause ended it, or the archiver did
+        }
+        let next = losses.get(index + 1).map_or(Timestamp::MAX, |next| next.from);
+        if reasons.iter().any(|reason| reason.from >= gap.from && reason.from < next) {
+            continue; // it is told of
+        }
+        let served = history.iter().rev().find(|(at, _)| *at < next);
+        let is_named = served.and_then(|(_, of)| of.server_run.as_deref()).is_some_and(|run| evidence(run).is_none());
+        let (kind, text) = if is_named {
+            ("ioc_ran_on", "The same run of the IOC answered again: the network was down, or the IOC hung.")
+        } else {
+            (
+                "ioc_restart_suspected",
+                "The IOC answered again at the same address: that it was restarted is suspected, nothing proves it.",
+            )
+        };
+        reasons.push(Reason { kind, from: back, to: back, lost: 0, text: text.to_owned() });
+    }
+    reasons
+}
+
+/// How the restart before this run was proved, where the run has no name of its own.
+fn evidence(run: &str) -> Option<&'static str> {
+    let by = [
+        (Metadata::RUN_BY_BEACONS, "its beacons count from the beginning again"),
+        (Metadata::RUN_BY_STAMP, "the record had been processed before, and came back as one that never was"),
+    ];
+    by.into_iter().find(|(begin, _)| run.starts_with(begin)).map(|(_, text)| text)
+}
+
+fn changes_of_server(history: &[(Timestamp, Metadata)]) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let changes =
         history.windows(2).filter_map(|pair| if let [(_, a), (at, b)] = pair { Some((*at, a, b)) } else { None });
@@ -210,10 +247,13 @@ fn server_reasons(history: &[(Timestamp, Metadata)]) -> Vec<Reason> {
             (Some(before), Some(after)) if before != after => Some(format!("from {before} to {after}")),
             _ => None,
         };
-        let has_run = before.server_run.is_some() && after.server_run.is_some();
-        let (kind, text) = match (has_run && before.server_run != after.server_run, moved) {
+        let evidence = after.server_run.as_deref().and_then(evidence);
+        // The name of a run says something beside another one only, evidence by itself.
+        let is_told = after.server_run.is_some() && (before.server_run.is_some() || evidence.is_some());
+        let (kind, text) = match (is_told && before.server_run != after.server_run, moved) {
             (true, None) => {
-                ("ioc_restarted", "The IOC was restarted: the same address answered as another server.".to_owned())
+                let why = evidence.unwrap_or("the same address answered as another server");
+                ("ioc_restarted", format!("The IOC was restarted: {why}."))
             }
             (true, Some(moved)) => {
                 ("ioc_restarted", format!("The IOC was restarted or another one took over: the PV moved {moved}."))

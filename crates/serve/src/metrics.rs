@@ -167,10 +167,15 @@ fn register_clients(registry: &mut Registry, totals: &Totals) {
     ] {
         registry.register(format!("client_{name}"), help, counts_by("protocol", [("ca", by_ca), ("pva", by_pva)]));
     }
-    // Channel Access has no way of saying the first.
+    // Channel Access has no way of saying the first, and by pvAccess servers say who they are in answers, too.
     register_counts(
         registry,
         &[
+            (
+                "client_beacons_of_note",
+                "Beacons of servers that are new or were restarted, by Channel Access",
+                ca.beacon_anomalies,
+            ),
             ("client_overruns", "Updates before which a pvAccess server threw others away", pva.overruns),
             ("client_duplicates", "Answers of a second pvAccess server to the search for one PV", pva.duplicates),
         ],

@@ -65,20 +65,33 @@ impl Beacon {
     }
 }
 
+/// What a beacon says of its server that was not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// It was never heard before, or not for long.
+    Came,
+    /// It counts from the beginning again.
+    Restarted,
+}
+
 impl Beacons {
-    /// Notes a beacon; true if its server has just come up or come back.
-    pub fn is_anomaly(&mut self, beacon: Beacon, now: Instant) -> bool {
+    /// Notes a beacon; none if its server just goes on.
+    pub fn note(&mut self, beacon: Beacon, now: Instant) -> Option<News> {
         let Some(heard) = self.servers.get_mut(&beacon.server) else {
             if self.servers.len() < SERVERS_MAX {
                 self.servers.insert(beacon.server, Heard { number: beacon.number, time: now });
             }
-            return true;
+            return Some(News::Came);
         };
         // A server with several interfaces sends each number several times, and networks may swap two.
         let is_restarted = beacon.number < heard.number && heard.number - beacon.number > 2;
         let was_away = now.duration_since(heard.time) > AWAY_AFTER;
         *heard = Heard { number: beacon.number, time: now };
-        is_restarted || was_away
+        match (is_restarted, was_away) {
+            (true, _) => Some(News::Restarted),
+            (false, true) => Some(News::Came),
+            (false, false) => None,
+        }
     }
 }
 
@@ -105,13 +118,14 @@ mod tests {
     #[test]
     fn servers_that_come_up_restart_or_come_back_are_told_from_those_that_go_on() {
         let (mut beacons, start) = (Beacons::default(), Instant::now());
-        let mut heard = |number, seconds| beacons.is_anomaly(beacon(number), start + Duration::from_secs(seconds));
-        assert!(heard(100, 0), "never heard before");
-        assert!(!heard(101, 15), "goes on");
-        assert!(!heard(101, 15), "the same by another interface");
-        assert!(!heard(100, 15), "overtaken");
-        assert!(heard(0, 40), "restarted");
-        assert!(!heard(1, 55), "goes on");
-        assert!(heard(60, 900), "was cut off");
+        let mut heard = |number, seconds| beacons.note(beacon(number), start + Duration::from_secs(seconds));
+        assert_eq!(heard(100, 0), Some(News::Came), "never heard before");
+        assert_eq!(heard(101, 15), None, "goes on");
+        assert_eq!(heard(101, 15), None, "the same by another interface");
+        assert_eq!(heard(100, 15), None, "overtaken");
+        assert_eq!(heard(0, 40), Some(News::Restarted));
+        assert_eq!(heard(1, 55), None, "goes on");
+        assert_eq!(heard(60, 900), Some(News::Came), "was cut off");
+        assert_eq!(heard(3, 1800), Some(News::Restarted), "was away, and counts anew");
     }
 }

@@ -7,7 +7,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    io,
+    io, mem,
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
     time::{Duration, Instant},
@@ -20,18 +20,21 @@ use crate::{
     Event, Key,
     ca::{
         Config, Counters, Monitor,
+        beacon::News,
         circuit::Identity,
         search::{Answer, NAME_BYTES_MAX, Search},
     },
 };
 use cells::Cells;
 use link::{Link, Order, Report, ReportKind};
+use restarts::Restarts;
 
 mod beacons;
 mod cells;
 mod link;
 #[cfg(feature = "put")]
 mod puts;
+mod restarts;
 
 /// A channel that was lost after so long had a healthy server: its name is searched for at once.
 const HEALTHY_AFTER: Duration = Duration::from_secs(10);
@@ -126,6 +129,7 @@ struct Hub<H> {
     search: Search,
     subscriptions: HashMap<Key, Subscription>,
     circuits: HashMap<SocketAddr, Circuit>,
+    restarts: Restarts,
     next_link: u64,
 }
 
@@ -134,12 +138,16 @@ struct Subscription {
     monitor: Monitor,
     place: Place,
     failures: u32,
+    /// How many restarts of its server are no news to it.
+    restarts: u32,
 }
 
 #[derive(Clone, Copy)]
 enum Place {
-    Searching,
-    On { server: SocketAddr, since: Instant },
+    /// After it was lost, if it ever was somewhere.
+    Searching { lost: Option<(SocketAddr, Instant)> },
+    /// `again` if it was there before, too.
+    On { server: SocketAddr, since: Instant, again: bool },
 }
 
 /// The hub's end of a circuit; without channels it is dropped, which ends its task.
@@ -176,6 +184,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             report_queue,
             subscriptions: HashMap::new(),
             circuits: HashMap::new(),
+            restarts: Restarts::default(),
             next_link: 0,
         }
     }
@@ -203,10 +212,13 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
                 Ok((size, sender)) = self.socket.recv_from(&mut input) => {
                     self.receive(&input[..size], sender);
                 }
-                Some(server) = beacons.recv() => {
+                Some((server, news)) = beacons.recv() => {
                     self.cells.beacon_anomaly();
                     self.search.hurry_names_of(server, Instant::now());
                     self.search.hurry_all(Instant::now());
+                    if news == News::Restarted {
+                        self.restarted(server, Instant::now());
+                    }
                 }
                 () = sleep_until(deadline.unwrap_or_else(Instant::now).into()), if deadline.is_some() => {}
             }
@@ -245,13 +257,14 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         }
         let name: Arc<str> = name.into();
         self.search.add(key, Arc::clone(&name), Instant::now());
-        self.subscriptions.insert(key, Subscription { name, monitor, place: Place::Searching, failures: 0 });
+        let place = Place::Searching { lost: None };
+        self.subscriptions.insert(key, Subscription { name, monitor, place, failures: 0, restarts: 0 });
     }
 
     fn unsubscribe(&mut self, key: Key) {
         match self.subscriptions.remove(&key).map(|subscription| subscription.place) {
             None => {}
-            Some(Place::Searching) => self.search.remove(key),
+            Some(Place::Searching { .. }) => self.search.remove(key),
             Some(Place::On { server, .. }) => {
                 if let Some(circuit) = self.circuits.get(&server) {
                     // A link that has just ended has no channels to close.
@@ -337,7 +350,16 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         else {
             return;
         };
-        subscription.place = Place::On { server, since: now };
+        let lost = match subscription.place {
+            Place::Searching { lost } => lost.filter(|(before, _)| *before == server).map(|(_, at)| at),
+            Place::On { .. } => None,
+        };
+        subscription.place = Place::On { server, since: now, again: lost.is_some() };
+        let count = self.restarts.count(server);
+        let is_news = count != mem::replace(&mut subscription.restarts, count);
+        if is_news && lost.is_some_and(|lost| self.restarts.is_of_loss(server, lost)) {
+            (self.handler)(key, Event::Restarted);
+        }
         circuit.keys.insert(key);
         let (name, monitor) = (Arc::clone(&subscription.name), subscription.monitor);
         // If the link has just ended, its last report brings the channel back to the search.
@@ -356,11 +378,26 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
 
     fn search_again(&mut self, key: Key, now: Instant) {
         let Some(subscription) = self.subscriptions.get_mut(&key) else { return };
-        let Place::On { server, since } = subscription.place else { return };
+        let Place::On { server, since, .. } = subscription.place else { return };
         let was_healthy = now.duration_since(since) > HEALTHY_AFTER;
         subscription.failures = if was_healthy { 0 } else { subscription.failures.saturating_add(1) };
-        subscription.place = Place::Searching;
+        subscription.place = Place::Searching { lost: Some((server, now)) };
         self.search.add_again(key, Arc::clone(&subscription.name), server, subscription.failures, now);
+    }
+
+    /// The beacons of a server count anew. Those of its channels that have just come back hear of it now, those that are still to
+    /// come back when they do. Where no circuit was lost nothing was restarted, whatever the beacons say.
+    fn restarted(&mut self, server: SocketAddr, now: Instant) {
+        let count = self.restarts.add(server, now);
+        let Some(circuit) = self.circuits.get(&server) else { return };
+        for key in &circuit.keys {
+            let Some(subscription) = self.subscriptions.get_mut(key) else { continue };
+            if matches!(subscription.place, Place::On { since, again: true, .. } if restarts::is_of_return(since, now))
+            {
+                subscription.restarts = count;
+                (self.handler)(*key, Event::Restarted);
+            }
+        }
     }
 
     fn connect_name_server(&mut self, server: SocketAddr, delay: Duration) {

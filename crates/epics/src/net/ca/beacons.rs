@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use crate::ca::{
-    beacon::{Beacon, Beacons},
+    beacon::{Beacon, Beacons, News},
     wire::{self, Header, command, put_message},
 };
 
@@ -33,8 +33,8 @@ const CONFIRMATION: Duration = Duration::from_secs(5);
 /// More clients than a host has.
 const CLIENTS_MAX: usize = 1000;
 
-/// Sends each server that comes up to `found`, until nobody listens there. `local` is where the repeater of this host belongs.
-pub(super) async fn listen(local: (Ipv4Addr, u16), found: mpsc::UnboundedSender<SocketAddr>) {
+/// Sends each server of which there is news to `found`, until nobody listens there. `local` is where the repeater of this host belongs.
+pub(super) async fn listen(local: (Ipv4Addr, u16), found: mpsc::UnboundedSender<(SocketAddr, News)>) {
     let repeater_port = local.1;
     let mut listener = Listener { beacons: Beacons::default(), found };
     loop {
@@ -52,7 +52,7 @@ pub(super) async fn listen(local: (Ipv4Addr, u16), found: mpsc::UnboundedSender<
 
 struct Listener {
     beacons: Beacons,
-    found: mpsc::UnboundedSender<SocketAddr>,
+    found: mpsc::UnboundedSender<(SocketAddr, News)>,
 }
 
 impl Listener {
@@ -112,9 +112,9 @@ impl Listener {
     }
 
     fn note(&mut self, beacon: Beacon) {
-        if self.beacons.is_anomaly(beacon, Instant::now()) {
+        if let Some(news) = self.beacons.note(beacon, Instant::now()) {
             // Nobody listens when the client has ended; then so does this task.
-            let _ = self.found.send(beacon.server);
+            let _ = self.found.send((beacon.server, news));
         }
     }
 }
