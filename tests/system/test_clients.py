@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pvark
@@ -13,9 +14,13 @@ import pytest
 from aa.js import JsonFetcher
 from aa.pb import PbFetcher
 from aa.rest import AaRestClient
+from archapp.data import ArchiveData
+from archapp.mgmt import ArchiveMgmt
 from archappl.admin.client import ArchiverMgmtClient
 from archappl.data.client import ArchiverDataClient
 from archiver import Pvark
+from arvpyf.ar import ArchiverReader
+from arvpyf.mgmt import ArchiverConfig
 from ioc import Ioc
 from waiting import wait_for
 
@@ -95,6 +100,34 @@ def test_aapy_reads_the_same_samples(
     got = [value.tolist() if value.size > 1 else value.item() for value in data.values]
     assert got == [value.tolist() for value in values]
     assert np.max(np.abs(data.timestamps - times.astype(np.int64) / 1e9)) < 1e-6
+
+
+@pytest.mark.parametrize("pv", SCALARS)
+def test_arvpyf_reads_the_same_samples(server: Pvark, window: tuple[datetime, datetime], pv: str) -> None:
+    reader = ArchiverReader({"url": server.url, "timezone": "America/New_York"})
+    there = ZoneInfo("America/New_York")
+    frame = reader.get(pv, *(moment.astimezone(there).strftime("%Y-%m-%d %H:%M:%S") for moment in window))
+    samples = ours(server, pv, window)
+    assert frame["data"].tolist() == samples.values.tolist()
+    times = frame["time"].dt.tz_convert(None).to_numpy().astype("datetime64[ns]")
+    assert np.max(np.abs(times - samples.times)) < np.timedelta64(1, "us")
+
+
+@pytest.mark.parametrize("pv", SCALARS)
+def test_archapp_reads_the_same_samples(server: Pvark, window: tuple[datetime, datetime], pv: str) -> None:
+    here = [moment.astimezone().replace(tzinfo=None) for moment in window]
+    data = ArchiveData("127.0.0.1", server.port)
+    array = data.get(pv, *here)
+    samples = ours(server, pv, window)
+    assert array.name == pv
+    values, severities, _ = array.values
+    assert values.tolist() == samples.values.tolist()
+    assert severities.tolist() == samples.severity.tolist()
+    both = data.get([pv, "N:double"], *here, merge=False)
+    assert [one.name for one in both] == [pv, "N:double"]
+    moment = data.get_snapshot([pv, "N:nobody"], here[1])
+    assert list(moment) == [pv]
+    assert moment[pv]["val"] == samples.values[-1]
 
 
 def test_aapy_finds_the_names_of_states(server: Pvark, window: tuple[datetime, datetime]) -> None:
@@ -197,3 +230,30 @@ def test_aapy_manages_a_pv_that_nobody_serves(server: Pvark) -> None:
         assert client.abort_archiving_pv("N:nobody")["status"] == "ok"
     statuses = client.get_pv_statuses(["N:nobody", "N:long"])
     assert [status["status"] for status in statuses] == ["Not being archived", "Being archived"]
+
+
+def test_archapp_searches_for_names(server: Pvark) -> None:
+    found = ArchiveMgmt("127.0.0.1", server.port).search_pvs("N:*o*", do_print=False)
+    assert sorted(found) == ["N:count", "N:double", "N:long", "N:short"]
+
+
+def test_arvpyf_manages_pvs(server: Pvark) -> None:
+    config = ArchiverConfig(f"{server.url}/mgmt/bpl")
+    assert config.get_all_pvs("N:*o*") == ["N:count", "N:double", "N:long", "N:short"]
+    assert config.get_archiving_status(["N:long", "N:nobody"]) == (["N:long"], ["N:nobody"])
+    assert config.get_pv_type_info("N:long")["DBRType"] == "DBR_SCALAR_INT"
+    details = {row["name"]: row["value"] for row in config.get_pv_details("N:long")}
+    assert details["Is this PV currently connected?"] == "Yes"
+    assert config.archive_pvs(["N:some", "N:other"])[1] == {"pvName": "N:other", "status": "Archive request submitted"}
+    try:
+        assert sorted(config.get_never_connected_pvs()) == ["N:other", "N:some"]
+        assert {row["pvName"] for row in config.get_recently_added_pvs()} >= {"N:other", "N:some"}
+        assert config.change_archival_parameters("N:some", 2.0, "SCAN")["status"] == "ok"
+        assert [row["status"] for row in config.pause_archiving_pvs(["N:some", "N:other"])] == ["ok", "ok"]
+        assert {row["pvName"] for row in config.get_paused_pvs_report()} == {"N:other", "N:some"}
+        assert [row["status"] for row in config.resume_archiving_pvs(["N:some", "N:other"])] == ["ok", "ok"]
+    finally:
+        config.pause_archiving_pvs(["N:some", "N:other"])
+        for pv in ("N:some", "N:other"):
+            assert config.delete_pv(pv)["status"] == "ok"
+    assert config.get_pv_status(["N:some"])[0]["status"] == "Not being archived"

@@ -12,6 +12,7 @@ use super::{
     details::{named, period_seconds},
     reports::is_never_connected,
     retrieval::find,
+    rules::DEFAULT,
 };
 use crate::{
     answer::{Answer, json},
@@ -174,7 +175,8 @@ pub(super) fn judge(call: &Call, wanted: &Wanted) -> (String, Result<AddRequest,
         Some("scan") => wanted.samplingperiod.as_ref().and_then(Loose::number).or(Some(1.0)),
         _ => None,
     };
-    let policy = wanted.policy.clone().filter(|policy| !policy.is_empty());
+    let is_default = |policy: &str| policy == DEFAULT && call.app.control.policies().named(DEFAULT).is_none();
+    let policy = wanted.policy.clone().filter(|policy| !policy.is_empty() && !is_default(policy));
     let groups = wanted.controlling_pv().map(|pv| group_of(pv).map(|name| vec![name.to_string()])).transpose();
     let request = groups.and_then(|groups| {
         request(call, &Asked { name: name.to_owned(), method, period, policy, groups, ..Asked::default() })
