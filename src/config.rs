@@ -79,6 +79,8 @@ struct File {
     durable: Durable,
     /// Protocol of PVs added without `ca://` or `pva://`.
     default_protocol: ProtocolName,
+    /// Whether PVs that are added are asked for the name of their record, so that aliases of IOCs are not recorded twice.
+    resolve_aliases: bool,
     /// Lines for people ("text") or one JSON object a line ("json").
     log_format: LogFormatName,
     /// Megabytes of samples that may wait for the disk before any is dropped, and counted.
@@ -116,6 +118,7 @@ impl Default for File {
             data: PathBuf::from("pvark-data"),
             durable: Durable(store::Durable::Every(Duration::from_secs(1))),
             default_protocol: ProtocolName(Protocol::Ca),
+            resolve_aliases: true,
             log_format: LogFormatName(LogFormat::Text),
             queue_megabytes_max: Megabytes(256),
             head_megabytes_max: Megabytes(256),
@@ -299,6 +302,7 @@ impl Config {
             },
             acquire: acquire::Config {
                 default_protocol: file.default_protocol.0,
+                resolve_aliases: file.resolve_aliases,
                 queue_bytes_max: file.queue_megabytes_max.bytes(),
                 policies,
                 groups,

@@ -1,6 +1,7 @@
 //! pvark: an archiver for EPICS process variables. `run` below is the way of a sample, and the way to stop without losing one.
 
 mod admin;
+mod aliases;
 mod appliance;
 mod backup;
 mod capacity;
@@ -131,6 +132,7 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
     tracing::info!("pvark {} listens on http://{}/", env!("CARGO_PKG_VERSION"), serve.address());
     while !stop.wait_a_second() {
         store.tick_heard(now(), acquire.control().heard_until()); // sign of life, packing of old samples
+        aliases::settle(&acquire.control(), &store.reader(), now()); // records that were added by another name
     }
 
     drop(listing);

@@ -23,6 +23,7 @@ use crate::{
     convert,
     groups::{Groups, Keeper},
     ledger::{Ledger, Occasion},
+    names::{Alias, Asking, Names},
     policy::Policies,
     slots::Slots,
     status::{Counters, Tally, Totals},
@@ -34,6 +35,8 @@ use crate::{
 pub struct Config {
     /// The protocol of PVs that are added without `ca://` or `pva://`.
     pub default_protocol: Protocol,
+    /// Whether PVs that are added are asked for the name of their record.
+    pub resolve_aliases: bool,
     /// Bytes of samples that may wait for the store. The default, 256 MiB, holds ten seconds of 200,000 samples/s.
     pub queue_bytes_max: usize,
     /// How PVs are archived whose names they are for.
@@ -53,6 +56,7 @@ pub(crate) struct Shared<S> {
     pub(crate) sink: S,
     pub(crate) buffer: Buffer,
     pub(crate) default_protocol: Protocol,
+    resolve_aliases: bool,
     clients: OnceLock<Clients>,
     // set at the end
     /// From here on nothing is heard any more.
@@ -72,6 +76,8 @@ pub(crate) struct Shared<S> {
     timed: Mutex<Vec<(PvId, Arc<Slot>)>>,
     /// What the switches of groups say. Held for a look only, also while a channel is.
     groups: Mutex<Groups>,
+    /// The records' own names, as far as they are asked for. Held for a look only, also while a channel is.
+    names: Mutex<Names>,
     pub(crate) ledger: Mutex<Ledger>,
 }
 
@@ -89,6 +95,9 @@ const NO_GENERATION: u32 = u32::MAX;
 
 /// The number that stands for the switches of groups, which are no PVs of the archive. No PV has it.
 const SWITCHES: PvId = PvId(u32::MAX);
+
+/// The number that stands for the fields with the names of records.
+const NAMES: PvId = PvId(u32::MAX - 1);
 
 /// A channel's place. The generation, of which no two subscriptions have the same, tells events of the present subscription from
 /// late ones of a former.
@@ -141,6 +150,7 @@ impl<S: Roster> Acquire<S> {
             sink,
             buffer: Buffer::new(config.queue_bytes_max),
             default_protocol: config.default_protocol,
+            resolve_aliases: config.resolve_aliases,
             policies: Mutex::new(config.policies),
             clients: OnceLock::new(),
             stopped: OnceLock::new(),
@@ -151,6 +161,7 @@ impl<S: Roster> Acquire<S> {
             channels: RwLock::default(),
             timed: Mutex::default(),
             groups: Mutex::default(),
+            names: Mutex::default(),
             ledger: Mutex::new(ledger),
         });
         for (pv, row) in lock(&shared.ledger).rebuilt(&shared.sink.unfinished()) {
@@ -231,6 +242,9 @@ impl<S: Sink> Shared<S> {
             channel.listed = false;
         } else {
             self.tally.enter(channel.connection());
+            // What was added at another time was asked then.
+            let is_added = entry.added == now && entry.settings.state == PvState::Active;
+            channel.is_unnamed = self.resolve_aliases && is_added && Names::may_be_alias(&entry.name);
         }
         let active = entry.settings.state == PvState::Active;
         let (name, settings) = (entry.name.clone(), entry.settings.clone());
@@ -405,15 +419,33 @@ impl<S: Sink> Shared<S> {
         if pv == SWITCHES {
             return self.switched(generation, event);
         }
+        if pv == NAMES {
+            return lock(&self.names).hear(generation, event);
+        }
         let Some(slot) = self.slot(pv).filter(|slot| self.is_heard(pv, slot, generation, &event)) else { return };
         let now = now();
         let mut channel = slot.lock();
+        if channel.is_unnamed && matches!(event, Event::Connected { .. }) {
+            channel.is_unnamed = false;
+            let PvEntry { name, settings, .. } = &channel.entry;
+            lock(&self.names).ask(pv, name.clone(), settings.protocol);
+        }
         self.run(&mut channel, |channel, record| channel.receive(event, now, record), pv, now);
         if channel.is_timed() && !channel.listed {
             channel.listed = true;
             drop(channel);
             lock(&self.timed).push((pv, slot));
         }
+    }
+
+    /// Goes on asking for the names of records, and gives those PVs whose record has another.
+    pub(crate) fn ask_names(&self, now: Timestamp) -> Vec<Alias> {
+        let (new, gone) = lock(&self.names).tick(now);
+        gone.into_iter().for_each(|number| self.unsubscribe(NAMES, number));
+        for Asking { number, field, protocol } in new {
+            self.subscribe(NAMES, number, &PvSettings::plain(protocol, Method::Monitor, PvState::Active), &field);
+        }
+        lock(&self.names).take_found()
     }
 
     /// Whether a subscription is the present one. With its first value the one that is to come becomes that.

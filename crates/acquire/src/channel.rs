@@ -59,6 +59,8 @@ pub(crate) struct Channel {
     disabled: bool,
     /// The newest update that came while they were.
     held: Option<Box<Sample>>,
+    /// Its record is to be asked for its own name.
+    pub(crate) is_unnamed: bool,
     /// It stands in the list of those that wait for their time.
     pub(crate) listed: bool,
     /// It works no longer: an event that comes late is not for it, and must open no gap that nobody would close.
@@ -92,6 +94,7 @@ impl Channel {
             undescribed: None,
             disabled: false,
             held: None,
+            is_unnamed: false,
             listed: false,
             gone: false,
         }

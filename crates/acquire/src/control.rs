@@ -17,6 +17,7 @@ use crate::{
     fields::{fields_of, with_fields},
     groups::{GroupStatus, Groups, Keeper},
     ledger::Account,
+    names::Alias,
     plan::{Manual, Plan},
     policy::{Policies, Wishes},
     status::{Status, Totals},
@@ -255,6 +256,12 @@ impl<S: Roster> Control<S> {
         let entry = self.shared.sink.restore(pv, name, by)?;
         self.shared.install(entry.clone(), by.at);
         Ok(entry)
+    }
+
+    /// Asks PVs that were added for their records' own names, some at a time, and gives those that have another: to be called
+    /// every second or so.
+    pub fn ask_names(&self, now: Timestamp) -> Vec<Alias> {
+        self.shared.ask_names(now)
     }
 
     /// All that arrived before this moment is in the store, so that a sign of life may be given for it.

@@ -168,6 +168,7 @@ fn start_on_opened(sink: &ListSink, queue_bytes_max: usize, opened: Timestamp) -
     let pva = epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() };
     let config = Config {
         default_protocol: Protocol::Ca,
+        resolve_aliases: false,
         queue_bytes_max,
         policies: Policies::default(),
         groups: Vec::new(),

@@ -58,6 +58,7 @@ impl Archive {
         // Nobody is searched for: every list of addresses is empty.
         let acquire = acquire::Config {
             default_protocol: Protocol::Ca,
+            resolve_aliases: false,
             queue_bytes_max: 1 << 20,
             policies: acquire::Policies::default(),
             groups: Vec::new(),
