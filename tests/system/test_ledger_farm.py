@@ -6,6 +6,7 @@ happens meanwhile.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -115,6 +116,47 @@ def test_an_archiver_without_a_processor_accounts_for_all_that_the_farm_sent(
     server.terminate()
     server.start()
     assert ledger(server.archive, since) == told, "the same after a restart"
+
+
+def test_a_hundred_thousand_updates_beyond_a_cap_are_counted_one_by_one(
+    farms: list[Farm], servers: Callable[..., Pvark]
+) -> None:
+    farm = Farm("--queue", "0", "--drain", "20", "--group", f"name=F:,count={COUNT},rate=50")
+    farms.append(farm)
+    server = servers(farm)
+    capped = [{"name": f"ca://{name}", "rate_cap": 2, "burst": 1} for name in NAMES]
+    status, _, body = server.request("POST", "/api/v1/pvs", json.dumps({"pvs": capped}).encode())
+    assert status == 200, body
+    since = np.datetime64(time.time_ns(), "ns") - np.timedelta64(600, "s")
+    wait_for("all to be connected", lambda: server.archive.status().pvs["connected"] == COUNT)
+    wait_for("the losses", lambda: server.archive.status().samples["rate_capped"] > 100_000, 120)
+    report = farm.end()
+    wait_for("the farm to be gone", lambda: server.archive.status().pvs["connected"] == 0, 60)
+
+    def settled() -> bool:
+        told = ledger(server.archive, since)
+        return told["received"] == sent_by(report, "ca") == told["stored"] + told["rate_capped"]
+
+    wait_for("each update to be stored or counted as capped", settled, 60, 1)
+    told = ledger(server.archive, since)
+    assert told["rate_capped"] > 100_000 and told["stored"] == samples(server.archive), told
+    for name in NAMES[:10]:
+        reasons = {reason.kind: reason.lost for reason in server.archive.explain(name, since).reasons}
+        rows = server.archive.ledger(name, since)
+        assert reasons["rate_capped"] == sum(row.lost["rate_capped"] for row in rows) > 0, reasons
+
+    def is_durable() -> bool:
+        status = server.archive.status()
+        return status.durable == status.appended
+
+    wait_for("everything to be durable", is_durable, 60)
+    server.kill()
+    server.start()
+    again = ledger(server.archive, since)
+    assert again["received"] == again["stored"] + again["rate_capped"] and again["stored"] == told["stored"], (
+        told,
+        again,
+    )
 
 
 def test_what_a_server_threw_away_is_suspected_by_channel_access_and_counted_by_a_counter(

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from archiver import Pvark
 from ioc import Ioc
@@ -103,3 +105,49 @@ def test_a_disk_that_hangs_is_told_and_what_is_lost_is_counted(
     ioc.start()
     wait_for("new samples", lambda: len(archive.get("S:0")) > len(newest), 60)
     assert server.terminate() == 0
+
+
+def test_a_kill_while_the_disk_hangs_leaves_a_ledger_that_adds_up(
+    tmp_path: Path, freezer: Freezer, request: pytest.FixtureRequest
+) -> None:
+    """What the log had not taken is in the gap of the archiver, what was lost before stands in the ledger."""
+    ioc = Ioc.of_records(tmp_path, NOISE)
+    request.addfinalizer(ioc.kill)
+    sizes = "queue_megabytes_max = 2\nhead_megabytes_max = 4\nreserve_megabytes = 8\n"
+    server = Pvark(tmp_path, [ioc.start()], freezer.folder / "data", sizes)
+    request.addfinalizer(server.kill)
+    request.addfinalizer(freezer.thaw)  # first of all, or nothing that hangs there could be killed
+    archive = server.start().archive
+    archive.add(*(f"ca://{name}" for name in NAMES))
+    wait_for("samples", lambda: len(archive.get("S:0")) > 20)
+    freezer.freeze()
+    frozen = np.datetime64(time.time_ns(), "ns")
+
+    def lost() -> int:
+        samples = archive.status().samples
+        return samples["dropped_store"] + samples["dropped_queue"]
+
+    wait_for("losses", lambda: lost() > 100, 90)
+    received = archive.status().samples["received"]
+    process = server.process
+    assert process is not None
+    killed = np.datetime64(time.time_ns(), "ns")
+    process.kill()
+    freezer.thaw()  # a thread that waits for the disk dies when that answers
+    process.wait(60)
+    ioc.kill()  # so that nothing comes while it is counted
+    server.start()
+    since = np.datetime64(time.time_ns(), "ns") - np.timedelta64(3600, "s")
+    rows = {name: archive.ledger(name, since) for name in NAMES}
+    for name in NAMES:
+        assert rows[name] and all(row.adds_up for row in rows[name]), rows[name]
+        stored = sum(row.stored for row in rows[name])
+        assert stored == len(archive.get(name, "2000-01-01T00:00:00Z")) > 0, (name, stored)
+    told = sum(row.received for name in NAMES for row in rows[name])
+    counted = sum(row.stored + sum(row.lost.values()) for name in NAMES for row in rows[name])
+    assert told == counted <= received, (told, counted, received)
+    (gap,) = [gap for gap in archive.gaps("S:0") if gap.cause == "archiver_stopped"]
+    # A second is what may be on its way to the disk at any time.
+    assert gap.start < frozen + np.timedelta64(1, "s") and gap.end is not None and gap.end > killed, (gap, frozen)
+    told_of = {reason.kind for reason in archive.explain("S:0", since).reasons}
+    assert {"archiver_stopped", "killed"} <= told_of, told_of
