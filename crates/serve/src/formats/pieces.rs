@@ -2,8 +2,12 @@
 
 use sample::Batch;
 
-/// So many rows are 20 to 45 kB of lines.
-const ROWS_MAX: usize = 512;
+use crate::answer::is_crowded;
+
+/// So many rows are 45 to 200 kB of lines.
+const ROWS_MAX: usize = 2048;
+/// The same where many answers are under way.
+const ROWS_IN_CROWD: usize = 512;
 
 /// The same samples in batches of so many rows at most.
 pub(crate) struct Pieces<I> {
@@ -27,14 +31,15 @@ impl<I: Iterator<Item = Result<Batch, E>>, E> Iterator for Pieces<I> {
     type Item = Result<Batch, E>;
 
     fn next(&mut self) -> Option<Result<Batch, E>> {
+        let rows_max = if is_crowded() { ROWS_IN_CROWD } else { ROWS_MAX };
         let (batch, start) = match self.rest.take() {
             Some(rest) => rest,
             None => match self.batches.next()? {
-                Ok(batch) if batch.len() > ROWS_MAX => (batch, 0),
+                Ok(batch) if batch.len() > rows_max => (batch, 0),
                 small => return Some(small),
             },
         };
-        let end = batch.len().min(start + ROWS_MAX);
+        let end = batch.len().min(start + rows_max);
         let piece = batch.slice(start..end);
         self.rest = (end < batch.len()).then_some((batch, end));
         Some(Ok(piece))
