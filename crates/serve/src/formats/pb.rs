@@ -11,7 +11,7 @@ use super::pb_messages::{
     Bytes as BytesMessage, FieldValue, PayloadInfo, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort, ScalarString,
     VectorDouble, VectorFloat, VectorInt, VectorShort, VectorString, put_line,
 };
-use super::pb_numbers::{Word, put_numbers};
+use super::pb_numbers::{State, put_numbers};
 use super::structure;
 use crate::{
     answer::Chunks,
@@ -85,7 +85,7 @@ impl SamplesPb {
         out.reserve(LINE_BYTES * batch.len());
         for (rows, alarm) in batch.alarms().iter() {
             let has_more = connection_change(alarm).is_some() || !bars.is_empty();
-            let state = Word::of_alarm(alarm);
+            let state = State::of(alarm);
             let (mut next, end) = (rows.start, rows.end);
             while next < end {
                 let (row, time) = (next, batch.times()[next]);

@@ -5,16 +5,13 @@ use std::ops::Range;
 
 use sample::{Alarm, Batch, Column, Timestamp};
 
-/// No line is longer, each of its bytes escaped.
-const LINE_BYTES_MAX: usize = 64;
+/// No line is longer, each of its bytes escaped, with the room that copies of a fixed length take beyond their end.
+const LINE_BYTES_MAX: usize = 80;
 /// So many lines are put together before they are added to the others: to look for room once for each word took as long as all else.
 const LINES_AT_ONCE: usize = 16;
 
-/// Bytes that would be taken for an escape, or for the end of a line.
-const ESCAPED: [u8; 3] = [0x1b, b'\n', b'\r'];
-
 /// Writes these rows, all of one year, which begins at the second `year`, and of one state; false if they are no such numbers.
-pub(super) fn put_numbers(out: &mut Vec<u8>, batch: &Batch, rows: Range<usize>, year: i64, state: Word) -> bool {
+pub(super) fn put_numbers(out: &mut Vec<u8>, batch: &Batch, rows: Range<usize>, year: i64, state: State) -> bool {
     let times = &batch.times()[rows.clone()];
     macro_rules! lines {
         ($values:expr, $words:expr) => {
@@ -41,43 +38,23 @@ fn put_lines<T: Copy>(
     times: &[Timestamp],
     values: &[T],
     year: i64,
-    state: Word,
+    state: State,
     words: impl Fn(Word, T) -> [Word; 2],
 ) {
     let (mut begun, mut room) = (InSecond::default(), [0; LINES_AT_ONCE * LINE_BYTES_MAX]);
     for (times, values) in times.chunks(LINES_AT_ONCE).zip(values.chunks(LINES_AT_ONCE)) {
         let mut end = 0;
         for (time, value) in times.iter().zip(values) {
-            let (second, nano) = begun.of(*time, year);
+            let nano = begun.nano_of(*time, year);
             let [time, value] = words(Word::number(2, nano), *value);
-            end += put_line(&mut room[end..end + LINE_BYTES_MAX], [second, time, value, state]);
+            let line = &mut room[end..end + LINE_BYTES_MAX];
+            let mut len = begun.second.put(line, 0);
+            len = time.put(line, len);
+            len = value.put(line, len);
+            end += state.0.put(line, len);
         }
         out.extend_from_slice(&room[..end]);
     }
-}
-
-/// One line. Gives its length.
-#[inline(always)]
-fn put_line(line: &mut [u8], words: [Word; 4]) -> usize {
-    let mut len = 0;
-    if words.iter().any(|word| word.is_escaped) {
-        for byte in words.iter().flat_map(|word| word.bytes.to_le_bytes().into_iter().take(word.len)) {
-            if let Some(kind) = ESCAPED.iter().position(|escaped| *escaped == byte) {
-                line[len..len + 2].copy_from_slice(&[ESCAPED[0], 1 + kind as u8]);
-                len += 2;
-            } else {
-                line[len] = byte;
-                len += 1;
-            }
-        }
-    } else {
-        for word in words {
-            line[len..len + 8].copy_from_slice(&word.bytes.to_le_bytes());
-            len += word.len;
-        }
-    }
-    line[len] = b'\n';
-    len + 1
 }
 
 /// How protobuf writes signed numbers as unsigned ones.
@@ -87,25 +64,20 @@ fn zigzag(number: i32) -> u32 {
 
 /// Eight bytes of a line at most, the first of them the lowest. To put them together in memory and look at them there took twice as
 /// long: the processor waits until what it has just written can be read in larger pieces.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Word {
+#[derive(Clone, Copy)]
+struct Word {
     bytes: u64,
     len: usize,
-    /// Whether there is a byte that lines may not have.
-    is_escaped: bool,
 }
 
 impl Word {
     /// Bytes beyond `len` are zeros.
     fn of(bytes: u64, len: usize) -> Word {
-        const ONES: u64 = u64::MAX / 255;
-        // The highest bit of each byte that is zero, and perhaps of bytes above such a one.
-        let zeros = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes & (ONES << 7);
-        let found = ESCAPED.map(|byte| zeros(bytes ^ (ONES * u64::from(byte))));
-        Word { bytes, len, is_escaped: found[0] | found[1] | found[2] != 0 }
+        Word { bytes, len }
     }
 
     /// A field of a message: digits of seven bits, each but the last with a mark.
+    #[inline(always)]
     fn number(field: u8, number: u32) -> Word {
         let number = u64::from(number);
         let digit = |at: u32| (number >> (7 * at) & 0x7f) << (8 * at);
@@ -115,19 +87,81 @@ impl Word {
         Word::of(digits << 8 | u64::from(field << 3), len + 1)
     }
 
-    /// With one byte more, which lines may have.
+    /// With one byte more.
     fn and(self, byte: u8) -> Word {
-        Word { bytes: self.bytes | u64::from(byte) << (8 * self.len), len: self.len + 1, ..self }
+        Word { bytes: self.bytes | u64::from(byte) << (8 * self.len), len: self.len + 1 }
     }
 
-    /// Severity and status.
-    pub(super) fn of_alarm(alarm: &Alarm) -> Word {
-        let status = Word::number(5, alarm.status.into());
-        if alarm.severity as u32 == 0 {
-            return status;
+    /// Writes it into a line that is `at` bytes long, with what has to be escaped. Gives how long the line is then.
+    #[inline(always)]
+    fn put(self, line: &mut [u8], mut at: usize) -> usize {
+        let Word { mut bytes, mut len } = self;
+        loop {
+            line[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
+            let found = escaped_in(bytes);
+            if found == 0 {
+                return at + len;
+            }
+            let before = found.trailing_zeros() as usize / 8;
+            bytes >>= 8 * before;
+            let kind = match bytes as u8 {
+                0x1b => 1,
+                b'\n' => 2,
+                _ => 3,
+            };
+            line[at + before..at + before + 2].copy_from_slice(&[0x1b, kind]);
+            (bytes, len, at) = (bytes >> 8, len - before - 1, at + before + 2);
         }
-        let severity = Word::number(4, alarm.severity as u32);
-        Word::of(severity.bytes | status.bytes << (8 * severity.len), severity.len + status.len)
+    }
+}
+
+/// A mark in the lowest byte that would be taken for an escape or for the end of a line, and in others perhaps.
+#[inline(always)]
+fn escaped_in(bytes: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    // The highest bit of the lowest byte that is zero, and perhaps of bytes above it.
+    let zeros = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes;
+    let [escape, feed, end] = [0x1b, b'\n', b'\r'].map(|byte| zeros(bytes ^ (ONES * u64::from(byte))));
+    (escape | feed | end) & (ONES << 7)
+}
+
+/// What many lines have, as it stands in them.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    bytes: [u8; 16],
+    len: usize,
+}
+
+impl Part {
+    /// Of six bytes at most.
+    fn of(words: &[Word]) -> Part {
+        let (mut room, mut len) = ([0; 32], 0);
+        for word in words {
+            len = word.put(&mut room, len);
+        }
+        let mut part = Part { len, ..Part::default() };
+        part.bytes[..len].copy_from_slice(&room[..len]);
+        part
+    }
+
+    #[inline(always)]
+    fn put(&self, line: &mut [u8], at: usize) -> usize {
+        line[at..at + 16].copy_from_slice(&self.bytes);
+        at + self.len
+    }
+}
+
+/// Severity and status, and the end of the line.
+#[derive(Clone, Copy)]
+pub(super) struct State(Part);
+
+impl State {
+    pub(super) fn of(alarm: &Alarm) -> State {
+        let words = [Word::number(4, alarm.severity as u32), Word::number(5, alarm.status.into())];
+        let mut part = Part::of(if alarm.severity as u32 == 0 { &words[1..] } else { &words });
+        part.bytes[part.len] = b'\n';
+        part.len += 1;
+        State(part)
     }
 }
 
@@ -135,19 +169,21 @@ impl Word {
 #[derive(Default)]
 struct InSecond {
     begins: i64,
-    word: Word,
+    second: Part,
 }
 
 impl InSecond {
-    /// The second of a sample in the year that begins at the second `year`, and the nanoseconds beyond it.
-    fn of(&mut self, time: Timestamp, year: i64) -> (Word, u32) {
-        let mut nano = time.nanos().wrapping_sub(self.begins);
-        if self.word.len == 0 || !(0..1_000_000_000).contains(&nano) {
-            let (seconds, beyond) = time.seconds_and_nanos();
-            (self.begins, nano) = (time.nanos().wrapping_sub(beyond.into()), beyond.into());
-            self.word = Word::number(1, seconds.saturating_sub(year) as u32);
+    /// The nanoseconds of a sample beyond its second, which is one of the year that begins at the second `year`.
+    #[inline(always)]
+    fn nano_of(&mut self, time: Timestamp, year: i64) -> u32 {
+        let nano = time.nanos().wrapping_sub(self.begins);
+        if self.second.len > 0 && (0..1_000_000_000).contains(&nano) {
+            return nano as u32;
         }
-        (self.word, nano as u32)
+        let (seconds, nano) = time.seconds_and_nanos();
+        self.begins = time.nanos().wrapping_sub(nano.into());
+        self.second = Part::of(&[Word::number(1, seconds.saturating_sub(year) as u32)]);
+        nano
     }
 }
 
@@ -182,7 +218,7 @@ mod tests {
             pulses.push(&0, 1);
             let times = vec![Timestamp::from_seconds(second.into(), nano)];
             let batch = Batch::from_columns(times, column, alarms, pulses).unwrap();
-            assert!(put_numbers(&mut line, &batch, 0..1, 0, Word::of_alarm(&alarm)));
+            assert!(put_numbers(&mut line, &batch, 0..1, 0, State::of(&alarm)));
             let status = Some(i32::from(alarm.status));
             let severity = Some(severity as i32).filter(|severity| *severity != 0);
             Frame { second, nano, severity, status, fields: Vec::new() }.encode(batch.values(), 0, &mut message);
