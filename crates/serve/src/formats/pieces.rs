@@ -1,5 +1,7 @@
 //! Batches in pieces: what is waiting of an answer in lines is a small chunk of it, whatever the store reads at a time.
 
+use std::collections::VecDeque;
+
 use sample::Batch;
 
 use crate::answer::is_crowded;
@@ -12,18 +14,18 @@ const ROWS_IN_CROWD: usize = 512;
 /// The same samples in batches of so many rows at most.
 pub(crate) struct Pieces<I> {
     batches: I,
-    /// What is left of a batch, from this row on.
-    rest: Option<(Batch, usize)>,
+    /// What is left of a batch. Each piece goes with its memory when it is sent, while a batch would stay to its last row.
+    rest: VecDeque<Batch>,
 }
 
 impl<I> Pieces<I> {
     pub(crate) fn of(batches: I) -> Pieces<I> {
-        Pieces { batches, rest: None }
+        Pieces { batches, rest: VecDeque::new() }
     }
 
     /// Whether the next one is in memory.
     pub(crate) fn is_at_hand(&self) -> bool {
-        self.rest.is_some()
+        !self.rest.is_empty()
     }
 }
 
@@ -31,18 +33,17 @@ impl<I: Iterator<Item = Result<Batch, E>>, E> Iterator for Pieces<I> {
     type Item = Result<Batch, E>;
 
     fn next(&mut self) -> Option<Result<Batch, E>> {
+        if let Some(piece) = self.rest.pop_front() {
+            return Some(Ok(piece));
+        }
         let rows_max = if is_crowded() { ROWS_IN_CROWD } else { ROWS_MAX };
-        let (batch, start) = match self.rest.take() {
-            Some(rest) => rest,
-            None => match self.batches.next()? {
-                Ok(batch) if batch.len() > rows_max => (batch, 0),
-                small => return Some(small),
-            },
+        let batch = match self.batches.next()? {
+            Ok(batch) if batch.len() > rows_max => batch,
+            small => return Some(small),
         };
-        let end = batch.len().min(start + rows_max);
-        let piece = batch.slice(start..end);
-        self.rest = (end < batch.len()).then_some((batch, end));
-        Some(Ok(piece))
+        let starts = (0..batch.len()).step_by(rows_max);
+        self.rest.extend(starts.map(|start| batch.slice(start..batch.len().min(start + rows_max))));
+        self.rest.pop_front().map(Ok)
     }
 }
 
