@@ -13,6 +13,7 @@ mod config;
 mod demo;
 mod import;
 mod lines;
+mod memory;
 mod old;
 mod policies;
 mod policy;
@@ -39,7 +40,7 @@ const DIFFERS: u8 = 4;
 
 /// Gives memory back, whichever thread has freed it: the limits of the configuration are to be those of the process.
 #[global_allocator]
-static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static MEMORY: memory::Memory = memory::Memory;
 
 /// So long a thread waits for another answer to make.
 const IDLE_THREAD_MAX: Duration = Duration::from_secs(1);
