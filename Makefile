@@ -26,7 +26,7 @@ check: setup ui/dist/index.html ## format, lints and types in all three language
 	cd ui && npm run --silent check
 
 test: setup build ## all tests; what was skipped, and why, is printed after each part
-	cargo test --workspace && cargo build --release -p store --example victim && cargo build --release -p lab
+	cargo test --workspace && cargo build --release -p store -p lab --example victim --bins
 	$(PYTEST) clients/python/tests
 	cd ui && npm test
 	$(PYTEST) tests/system

@@ -7,7 +7,7 @@ use sample::{
     Changes, Deadband, FieldName, Keep, Method, Pipeline, Protocol, PvEntry, PvName, PvState, RateCap, RuleError,
     RuleName, TimeRange, Timestamp, Value,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use super::{policies::sampling, status::counters};
@@ -210,19 +210,44 @@ pub(crate) fn add(call: &Call) -> Answer {
         let message = format!("{} PVs in one request, at most {ADD_MAX} are possible", body.pvs.len());
         return Err(Refusal::new(Code::TooLarge, message));
     }
-    let judged: Vec<(String, Result<AddRequest, Refusal>)> =
-        body.pvs.into_iter().map(|wanted| judge(call, wanted)).collect();
-    let granted = judged.iter().filter_map(|(_, judgement)| judgement.as_ref().ok().cloned()).collect();
+    let (mut judged, mut granted) = (Vec::with_capacity(body.pvs.len()), Vec::with_capacity(body.pvs.len()));
+    for wanted in body.pvs {
+        let (name, judgement) = judge(call, wanted);
+        judged.push((name, judgement.map(|request| granted.push(request)).err()));
+    }
     let mut added = call.app.control.add(granted)?.into_iter();
-    let rows: Vec<serde_json::Value> = judged
-        .into_iter()
-        .map(|(name, judgement)| match judgement.map(|_| added.next()) {
-            Ok(Some((entry, added))) => json!({ "name": entry.name.as_str(), "status": added_name(added) }),
-            Ok(None) => json!({ "name": name, "status": "refused", "message": "the archive gave no answer" }),
-            Err(refusal) => json!({ "name": name, "status": "refused", "message": refusal.message() }),
-        })
-        .collect();
-    json(&json!({ "pvs": rows }))
+    let told = |(name, refusal): (String, Option<Refusal>)| {
+        if let Some(refusal) = refusal {
+            return Told::refused(name, refusal.message());
+        }
+        match added.next() {
+            Some((entry, added)) => {
+                Told { message: None, name: entry.name.as_str().to_owned(), status: added_name(added) }
+            }
+            None => Told::refused(name, "the archive gave no answer"),
+        }
+    };
+    json(&AllTold { pvs: judged.into_iter().map(told).collect() })
+}
+
+/// What became of each PV that was to be added. As values of JSON those of 25,000 would be 30 MB.
+#[derive(Serialize)]
+struct AllTold {
+    pvs: Vec<Told>,
+}
+
+#[derive(Serialize)]
+struct Told {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    name: String,
+    status: &'static str,
+}
+
+impl Told {
+    fn refused(name: String, why: &str) -> Told {
+        Told { message: Some(why.to_owned()), name, status: "refused" }
+    }
 }
 
 pub(crate) fn added_name(added: Added) -> &'static str {

@@ -14,7 +14,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
 use axum::body::Bytes;
 use query::{Bin, Samples};
-use sample::{Batch, Column, Runs, Timestamp, ValueType};
+use sample::{Alarm, Batch, Column, Runs, Timestamp, ValueType};
 
 use super::ended::next_chunk;
 use crate::{
@@ -140,7 +140,7 @@ impl Iterator for SamplesArrow {
 
 /// All bins as one record batch.
 pub(crate) fn bins(bins: &[Bin], facts: HashMap<String, String>) -> Result<Bytes, Error> {
-    let times = |time: fn(&Bin) -> Timestamp| times(bins.iter().map(time));
+    let times = |time: fn(&Bin) -> Timestamp| times(bins.iter().map(time).collect());
     let counts = |count: fn(&Bin) -> u64| -> ArrayRef {
         Arc::new(bins.iter().map(|bin| Some(count(bin))).collect::<UInt64Array>())
     };
@@ -188,27 +188,27 @@ pub(super) fn samples_schema(value_type: ValueType) -> Schema {
 }
 
 pub(super) fn samples_columns(batch: Batch) -> Vec<ArrayRef> {
-    let mut columns = vec![times(batch.times().iter().copied())];
-    columns.extend(alarms(&batch));
-    columns.push(messages(&batch));
-    columns.push(pulses(&batch));
-    columns.insert(1, values(batch.into_values()));
+    let (stamps, column, runs, pulse_ids) = batch.into_columns();
+    let mut columns = vec![times(stamps), values(column)];
+    columns.extend(alarms(&runs));
+    columns.push(messages(&runs));
+    columns.push(pulses(&pulse_ids));
     columns
 }
 
 /// Severities and statuses.
-pub(super) fn alarms(batch: &Batch) -> [ArrayRef; 2] {
-    let severities = spread(batch.alarms(), |alarm| alarm.severity as u8);
-    let statuses = spread(batch.alarms(), |alarm| alarm.status);
+pub(super) fn alarms(alarms: &Runs<Alarm>) -> [ArrayRef; 2] {
+    let severities = spread(alarms, |alarm| alarm.severity as u8);
+    let statuses = spread(alarms, |alarm| alarm.status);
     [Arc::new(UInt8Array::from(severities)), Arc::new(UInt16Array::from(statuses))]
 }
 
-pub(super) fn messages(batch: &Batch) -> ArrayRef {
-    Arc::new(batch.alarms().rows().map(|alarm| alarm.message.as_deref()).collect::<StringArray>())
+pub(super) fn messages(alarms: &Runs<Alarm>) -> ArrayRef {
+    Arc::new(alarms.rows().map(|alarm| alarm.message.as_deref()).collect::<StringArray>())
 }
 
-pub(super) fn pulses(batch: &Batch) -> ArrayRef {
-    Arc::new(UInt64Array::from(spread(batch.pulses(), |pulse| *pulse)))
+pub(super) fn pulses(pulses: &Runs<u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from(spread(pulses, |pulse| *pulse)))
 }
 
 /// A number for each row of a column of runs.
@@ -220,8 +220,11 @@ fn spread<T: PartialEq + Clone, N: Clone>(runs: &Runs<T>, number: impl Fn(&T) ->
     numbers
 }
 
-pub(super) fn times(times: impl Iterator<Item = Timestamp>) -> ArrayRef {
-    Arc::new(TimestampNanosecondArray::from_iter_values(times.map(Timestamp::nanos)).with_timezone("UTC"))
+/// Takes the times, so that they are not copied.
+pub(super) fn times(times: Vec<Timestamp>) -> ArrayRef {
+    // Such a collection is made where the times are.
+    let nanos: Vec<i64> = times.into_iter().map(Timestamp::nanos).collect();
+    Arc::new(TimestampNanosecondArray::from(nanos).with_timezone("UTC"))
 }
 
 /// Takes the column, so that numbers are not copied.

@@ -1,6 +1,11 @@
 //! The values of many PVs at one time, found a few hundred at a time and written in four formats.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    num::NonZero,
+    sync::Arc,
+    thread::{self, available_parallelism},
+};
 
 use arrow_array::{
     ArrayRef, Float64Array, RecordBatch, StringArray, TimestampNanosecondArray, UInt8Array, UInt16Array,
@@ -20,7 +25,9 @@ use super::{
 use crate::{app::App, appliance::details::dbr_type};
 
 /// So many PVs are looked up between two chunks of the answer.
-const PVS_A_CHUNK: usize = 1024;
+const PVS_A_CHUNK: usize = 2048;
+/// And so many are worth a thread of their own.
+const PVS_A_THREAD: usize = 512;
 
 /// One name; no series if nothing has that name.
 pub(crate) struct Wanted {
@@ -44,17 +51,29 @@ impl Values {
         Values { app, time, left: wanted.into_iter(), unknown: Vec::new() }
     }
 
-    /// The next few; none when all names have been looked up.
+    /// The next few, looked up by all processors; none when all names have been looked up.
     fn next(&mut self) -> Result<Option<Vec<Found>>, query::Error> {
-        let mut found = Vec::new();
-        for wanted in self.left.by_ref().take(PVS_A_CHUNK) {
-            match wanted.series {
-                Some(series) => found.push((wanted.name, self.app.query.last_before(&series, self.time)?)),
-                None => self.unknown.push(wanted.name),
+        let (known, unknown): (Vec<Wanted>, Vec<Wanted>) =
+            self.left.by_ref().take(PVS_A_CHUNK).partition(|wanted| wanted.series.is_some());
+        self.unknown.extend(unknown.into_iter().map(|wanted| wanted.name));
+        let threads = available_parallelism().map_or(1, NonZero::get).min(known.len().div_ceil(PVS_A_THREAD)).max(1);
+        let mut shares = known.chunks(known.len().div_ceil(threads).max(1));
+        let (own, look_up) = (shares.next().unwrap_or_default(), |share| self.look_up(share));
+        let found = thread::scope(|scope| {
+            let others: Vec<_> = shares.map(|share| scope.spawn(move || look_up(share))).collect();
+            let mut found = look_up(own)?;
+            for other in others {
+                found.extend(other.join().expect("a look-up does not panic")?);
             }
-        }
+            Ok::<_, query::Error>(found)
+        })?;
         let is_end = found.is_empty() && self.left.len() == 0;
         Ok((!is_end).then_some(found))
+    }
+
+    fn look_up(&self, share: &[Wanted]) -> Result<Vec<Found>, query::Error> {
+        let known = share.iter().filter_map(|wanted| Some((wanted.name.clone(), wanted.series.as_ref()?)));
+        known.map(|(name, series)| Ok((name, self.app.query.last_before(series, self.time)?))).collect()
     }
 }
 

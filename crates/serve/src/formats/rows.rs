@@ -231,7 +231,7 @@ impl RowsArrow {
     fn chunk(&mut self) -> Result<Bytes, Error> {
         match self.table.next().transpose().map_err(|error| Error::Align(error, self.names.clone()))? {
             Some(rows) => {
-                let mut columns = vec![times(rows.times.iter().copied())];
+                let mut columns = vec![times(rows.times)];
                 for column in rows.columns {
                     let rows = column.severities.iter().zip(&column.present);
                     let severities = rows.map(|(severity, present)| present.then_some(*severity as u8));

@@ -83,17 +83,17 @@ impl Layout {
     }
 
     fn columns(self, batch: Batch) -> Vec<ArrayRef> {
-        let mut columns = vec![times(batch.times().iter().copied())];
+        let (stamps, column, runs, pulse_ids) = batch.into_columns();
+        let mut columns = vec![times(stamps), values(column)];
         if self.alarms {
-            columns.extend(alarms(&batch));
+            columns.extend(alarms(&runs));
         }
         if self.messages {
-            columns.push(messages(&batch));
+            columns.push(messages(&runs));
         }
         if self.pulses {
-            columns.push(pulses(&batch));
+            columns.push(pulses(&pulse_ids));
         }
-        columns.insert(1, values(batch.into_values()));
         columns
     }
 }
