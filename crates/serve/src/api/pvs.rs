@@ -1,6 +1,6 @@
 //! `/api/v1/pvs`: which PVs there are, how each fares, and the commands over them.
 
-use std::time::Duration;
+use std::{panic::resume_unwind, thread, time::Duration};
 
 use acquire::{AddRequest, Added, Change, Connection, Status, Wishes};
 use sample::{
@@ -28,6 +28,8 @@ const STATES: [&str; 5] = ["any", "connected", "searching", "disconnected", "pau
 const LISTED_ELEMENTS_MAX: usize = 16;
 /// The most PVs that one request may add.
 const ADD_MAX: usize = 100_000;
+/// A longer list is added by a thread of its own, so that the memory it takes goes back at once: 10 MB of 25,000 PVs.
+const LONG_BODY: usize = 64 << 10;
 /// The shortest scan period: ten milliseconds.
 pub(crate) const PERIOD_MIN: f64 = 0.01;
 /// The longest scan period: a day.
@@ -202,6 +204,13 @@ pub(crate) enum Loose {
 
 /// `POST /pvs`
 pub(crate) fn add(call: &Call) -> Answer {
+    if call.body.len() < LONG_BODY {
+        return add_all(call);
+    }
+    thread::scope(|scope| scope.spawn(|| add_all(call)).join()).unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+fn add_all(call: &Call) -> Answer {
     let body: AddBody = serde_json::from_slice(&call.body).map_err(|error| {
         Refusal::new(Code::BadRequest, format!("the body is not what is expected: {error}"))
             .hint(r#"send {"pvs":["NAME",{"name":"pva://NAME","method":"scan","period":1.0}]}"#)
