@@ -22,7 +22,7 @@ use crate::{
     deletion::Deletions,
     health::Counters,
     parts::{Lookup, Summaries},
-    segment::Segment,
+    segment::{Pages, Segment},
 };
 
 /// From so many segments on that were looked into, the newest sample is worth keeping.
@@ -31,11 +31,21 @@ const LOOKS_MIN: usize = 8;
 const KEPT_MAX: usize = 100_000;
 const KEPT_BYTES_MAX: usize = 1024;
 
+/// Who asks for the values of all PVs at a time asks for one after the other, 46 of which are on a page.
+const PAGES_BYTES_MAX: usize = 4 << 20;
+
 /// The newest samples of PVs that were hard to find.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Newest {
     kept: Mutex<HashMap<PvId, Kept>>,
     imports: AtomicU64,
+    pages: Pages,
+}
+
+impl Default for Newest {
+    fn default() -> Newest {
+        Newest { kept: Mutex::default(), imports: AtomicU64::default(), pages: Pages::within(PAGES_BYTES_MAX) }
+    }
 }
 
 /// What was found when all segments up to a number had been looked into.
@@ -64,7 +74,7 @@ impl Newest {
         hidden: Option<&Deletions>,
         counters: &Arc<Counters>,
     ) -> Result<Option<Sample>, Error> {
-        let mut search = Search { pv, time, counters, hidden, looks: 0, best: None };
+        let mut search = Search { pv, time, counters, hidden, pages: &self.pages, looks: 0, best: None };
         // What is kept does not know of deletions that come and go.
         match self.kept(pv, segments).filter(|_| hidden.is_none()) {
             Some(kept) if kept.found.as_ref().is_none_or(|(_, found)| found.sample.time <= time) => {
@@ -128,6 +138,7 @@ struct Search<'a> {
     counters: &'a Arc<Counters>,
     /// What of a segment nobody may see, if ranges of the PV were deleted.
     hidden: Option<&'a Deletions>,
+    pages: &'a Pages,
     /// Segments whose directory was asked.
     looks: usize,
     best: Option<(Weak<Segment>, Found)>,
@@ -159,7 +170,7 @@ impl Search<'_> {
 
     fn look_into_one(&mut self, segment: &Arc<Segment>) -> Result<(), Error> {
         let sequence = segment.manifest.sequence;
-        let record = segment.record(self.pv)?.filter(|record| record.t0 <= self.time);
+        let record = segment.record_by(self.pv, self.pages)?.filter(|record| record.t0 <= self.time);
         let Some(record) = record.filter(|record| self.may_be_better(record.t1.min(self.time), (sequence, u64::MAX)))
         else {
             return Ok(());

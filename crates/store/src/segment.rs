@@ -16,7 +16,7 @@ pub(crate) use directory::{Record, Table};
 pub(crate) use levels_check::LevelsCheck;
 pub(crate) use names::{Named, names_bytes};
 pub(crate) use pyramid::Pyramid;
-pub(crate) use reader::Segment;
+pub(crate) use reader::{Pages, Segment};
 pub(crate) use stream::Stream;
 pub(crate) use writer::SegmentWriter;
 

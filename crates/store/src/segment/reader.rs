@@ -30,7 +30,7 @@ use crate::{
     bytes::{Cursor, Malformed},
     codec::time,
     disk::Objects,
-    remembered::{Place, Remembered},
+    remembered::{Place, Remember, Remembered},
     segment_format::{HEADER_LEN, MAGIC, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN, TAIL_MAGIC, VERSION},
     spare,
 };
@@ -60,6 +60,19 @@ pub(crate) struct Segment {
     // atomic
     replaced: AtomicBool,
     kept: AtomicBool,
+}
+
+/// The records of a page of a directory, as they were verified.
+#[derive(Debug)]
+pub(crate) struct Page(Box<[u8]>);
+
+/// Such pages, by the number of the segment and theirs in it.
+pub(crate) type Pages = Remembered<Page, (u64, usize)>;
+
+impl Remember for Page {
+    fn bytes(&self) -> usize {
+        self.0.len()
+    }
 }
 
 impl Drop for Segment {
@@ -138,12 +151,35 @@ impl Segment {
 
     /// What the directory says about a PV.
     pub(crate) fn record(&self, pv: PvId) -> Result<Option<Record>, Error> {
+        let Some(page) = self.page_of(pv)? else { return Ok(None) };
+        self.with_page(page, |records| directory::find_record(records, pv))
+    }
+
+    /// The page on which a PV stands, if it stands anywhere.
+    fn page_of(&self, pv: PvId) -> Result<Option<usize>, Error> {
         if !self.manifest.may_hold(pv) {
             return Ok(None);
         }
-        let page = self.footer()?.first_pvs.partition_point(|first| *first <= pv.0);
-        let Some(page) = page.checked_sub(1) else { return Ok(None) };
-        self.with_page(page, |records| directory::find_record(records, pv))
+        Ok(self.footer()?.first_pvs.partition_point(|first| *first <= pv.0).checked_sub(1))
+    }
+
+    /// The same for who asks for many PVs, most of which share their page with the one before.
+    pub(crate) fn record_by(&self, pv: PvId, pages: &Pages) -> Result<Option<Record>, Error> {
+        let Some(page) = self.page_of(pv)? else { return Ok(None) };
+        let place = (self.number, page);
+        let known = match pages.get(place) {
+            Some(known) => known,
+            None => {
+                let read = self.with_page(page, |records| Ok(Arc::new(Page(records.into()))))?;
+                pages.put(place, Arc::clone(&read));
+                read
+            }
+        };
+        directory::find_record(&known.0, pv).map_err(|Malformed(reason)| self.corrupt_page(page, reason))
+    }
+
+    fn corrupt_page(&self, page: usize, reason: &str) -> Error {
+        self.corrupt(format!("page {page} of the directory: {reason}"))
     }
 
     fn with_page<T>(&self, page: usize, take: impl FnOnce(&[u8]) -> Result<T, Malformed>) -> Result<T, Error> {
@@ -152,7 +188,7 @@ impl Segment {
         let offset = footer.pages_at.saturating_add((page * PAGE_LEN) as u64);
         let bytes = self.read_bytes(offset, (8 + records * RECORD_LEN) as u64)?;
         let taken = directory::checked_page(&bytes).and_then(take);
-        taken.map_err(|Malformed(reason)| self.corrupt(format!("page {page} of the directory: {reason}")))
+        taken.map_err(|Malformed(reason)| self.corrupt_page(page, reason))
     }
 
     /// The tables of a PV from one to another, in one read; each is verified when it is taken from them.
