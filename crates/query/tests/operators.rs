@@ -144,6 +144,90 @@ fn operators_through_summaries_are_those_over_samples() {
     }
 }
 
+/// Numbers with their severities, at nanoseconds behind the new year.
+fn batch(samples: &[(i64, f64, i64)]) -> Batch {
+    let mut batch = Batch::new(Value::F64(0.0).value_type());
+    for (nanos, number, severity) in samples {
+        let alarm = Alarm { severity: Severity::from_number(*severity), status: 0, message: None };
+        let time = Timestamp::from_nanos(NEW_YEAR * SECOND + nanos);
+        assert!(batch.push(&Sample { time, value: Value::F64(*number), alarm, pulse: 0, stamp: None }));
+    }
+    batch
+}
+
+/// What an operator makes of samples from one second behind the new year to another: seconds behind it, numbers, severity.
+fn answered(samples: &[(i64, f64, i64)], operator: &str, from: i64, to: i64) -> Vec<(f64, Vec<f64>, i64)> {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let store = open(&folder);
+    let pv = write(&store, &[batch(samples)]);
+    let at = |second| Timestamp::from_seconds(NEW_YEAR + second, 0);
+    let operator = Operator::parse(operator, &[]).expect("it is an operator");
+    let answer = reduced(&store, pv, Span { from: at(from), to: at(to) }, &operator);
+    let seconds = |time: Timestamp| (time.nanos() - NEW_YEAR * SECOND) as f64 / SECOND as f64;
+    let row = |sample: Sample| (seconds(sample.time), numbers(&sample.value), sample.alarm.severity as i64);
+    answer.into_iter().map(row).collect()
+}
+
+#[test]
+fn straight_lines_need_times_that_differ_as_floats() {
+    let close = [(0, 5.0, 0), (1, 7.0, 0), (40 * SECOND, 47.0, 0)];
+    assert_eq!(answered(&close, "linear_60", 0, 59)[0].1, [5.0]);
+    let apart = [(0, 5.0, 0), (20 * SECOND, 25.0, 0), (40 * SECOND, 47.0, 0)];
+    assert_eq!(answered(&apart, "linear_60", 0, 59)[0].1, [36.0]);
+    let up_to_the_centre = [(0, 5.0, 0), (20 * SECOND, f64::NAN, 0), (30 * SECOND, 47.0, 0)];
+    assert!(answered(&up_to_the_centre, "linear_60", 0, 59)[0].1[0].is_nan());
+}
+
+#[test]
+fn moments_of_equal_symmetric_and_single_numbers_are_those_of_commons_math() {
+    let at = |numbers: &[f64]| -> Vec<(i64, f64, i64)> {
+        numbers.iter().zip(1..).map(|(number, second)| (second * SECOND, *number, 0)).collect()
+    };
+    assert!(answered(&at(&[3.0; 5]), "skewness_60", 0, 59)[0].1[0].is_nan());
+    assert!(answered(&at(&[3.0; 5]), "kurtosis_60", 0, 59)[0].1[0].is_nan());
+    assert_eq!(answered(&at(&[0.0, 1.0, 3.0, 2.0, 4.0]), "skewness_60", 0, 59)[0].1, [0.0]);
+    assert_eq!(answered(&at(&[f64::INFINITY]), "popvariance_60", 0, 59)[0].1, [0.0]);
+}
+
+#[test]
+fn bins_between_statistics_with_the_last_sample_have_it_alone() {
+    let mut samples = vec![(-3, 9.0, 2), (5, 1.0, 0), (6, 3.0, 0), (25, f64::NAN, 1), (75, 8.0, 1)];
+    samples.splice(4..4, (41..47).map(|second| (second, 4.0, 3)));
+    let samples: Vec<_> = samples.into_iter().map(|(second, number, alarm)| (second * SECOND, number, alarm)).collect();
+    let alone = |last: f64| vec![last, 0.0, last, last, 0.0, last];
+    let fours = vec![4.0, 0.0, 4.0, 4.0, 6.0, 4.0];
+    let expected = [
+        (-5.0, vec![9.0, 0.0, 9.0, 9.0, 1.0, 9.0], 0),
+        (5.0, vec![2.0, 2f64.sqrt(), 1.0, 3.0, 2.0, 3.0], 0),
+        (15.0, alone(3.0), 1),
+        (25.0, vec![f64::NAN, f64::NAN, f64::NAN, f64::NAN, 0.0, 3.0], 1),
+        (35.0, alone(3.0), 3),
+        (45.0, fours.clone(), 3),
+        (55.0, fours.clone(), 3),
+        (65.0, fours.clone(), 3),
+        (75.0, vec![8.0, 0.0, 8.0, 8.0, 1.0, 8.0], 1),
+        (85.0, alone(8.0), 1),
+        (95.0, alone(8.0), 1),
+    ];
+    // There are more samples than points, so bins have 10 s.
+    assert_eq!(format!("{:?}", answered(&samples, "optimLastSample_9", 0, 90)), format!("{expected:?}"));
+    let behind = [samples.as_slice(), &[(94 * SECOND, f64::NAN, 0)]].concat();
+    let found = answered(&behind, "optimLastSample_9", 0, 98);
+    assert_eq!(found[9], (85.0, alone(8.0), 0), "before a last bin without numbers");
+    assert_eq!(answered(&samples, "optimLastSample_9", 200, 260), []);
+    assert_eq!(answered(&samples, "optimized_9", 200, 260).len(), 1);
+}
+
+#[test]
+fn the_sample_before_counts_in_the_first_bin_of_a_plot_if_it_lies_there() {
+    let samples = [(2 * SECOND, 9.0, 0), (6 * SECOND, 1.0, 0), (7 * SECOND, 3.0, 2), (15 * SECOND, 4.0, 0)];
+    let found = answered(&samples, "caplotbinning_10", 5, 16);
+    assert_eq!(found, [(5.0, vec![9.0], 2), (7.0, vec![3.0], 2), (15.0, vec![4.0], 0)]);
+    let found = answered(&samples, "caplotbinning_10", 12, 16);
+    assert_eq!(found, [(7.0, vec![3.0], 0), (15.0, vec![4.0], 0)]);
+    assert_eq!(answered(&samples, "caplotbinning_10", 20, 60), []);
+}
+
 /// Whether a store answers whole minutes by rows of a level, without which nothing would be compared.
 fn has_rows(store: &Store, pv: PvId, expected: bool) {
     let minutes = (NEW_YEAR / 60 - 5..NEW_YEAR / 60 + 5).map(|minute| Timestamp::from_seconds(minute * 60, 0));

@@ -14,14 +14,18 @@ const ACCURACY: f64 = 1e-12;
 /// outside.
 pub(super) fn smoothed_at(points: &[(f64, f64)], at: f64) -> Option<f64> {
     let is_sound = points.iter().all(|(x, y)| x.is_finite() && y.is_finite());
-    let rises = points.windows(2).all(|pair| matches!(pair, [(a, _), (b, _)] if a < b));
     let width = (BANDWIDTH * points.len() as f64) as usize;
     let (first, last) = (points.first()?.0, points.last()?.0);
-    if !is_sound || !rises || width < 2 || at < first || at > last {
+    if !is_sound || !rises(points) || width < 2 || at < first || at > last {
         return None;
     }
     let smooth = smooth(points, width);
     Some(spline_at(points, &smooth, at))
+}
+
+/// Whether each point is later than the one before it.
+pub(super) fn rises(points: &[(f64, f64)]) -> bool {
+    points.windows(2).all(|pair| matches!(pair, [(a, _), (b, _)] if a < b))
 }
 
 /// The smoothed value of every point.

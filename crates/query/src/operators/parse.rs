@@ -232,7 +232,7 @@ impl Operator {
             Kind::Optimized(statistic) if statistic.is_in_summaries() => {
                 let points = self.points();
                 let bins = Work::Statistics(Optimized::bins(points, statistic, self.fill, span));
-                (bins, Optimized::seconds(points, span), points as u64 + 1)
+                (bins, Optimized::seconds(points, statistic, span), points as u64 + 1)
             }
             Kind::Counted => (self.work(span), i64::MAX, 0),
             _ => return None,

@@ -70,7 +70,9 @@ impl Picks {
 
     fn fill_before(&mut self, index: i64, out: &mut Vec<Sample>) {
         let Some((given, sample)) = self.given.clone() else { return };
-        out.extend((given + 1..index).map(|empty| Sample { time: self.centre(empty), ..sample.clone() }));
+        // The one bin before the span will do: what was before that nobody sees.
+        let first = (given + 1).max(self.span.bin(self.span.from, self.seconds) - 1);
+        out.extend((first..index).map(|empty| Sample { time: self.centre(empty), ..sample.clone() }));
         self.given = Some((given.max(index - 1), sample));
     }
 
@@ -81,7 +83,7 @@ impl Picks {
 }
 
 /// The millisecond of a time, which is how the Appliance compares where it takes or counts single samples.
-fn whole_millis(time: Timestamp) -> Timestamp {
+pub(super) fn whole_millis(time: Timestamp) -> Timestamp {
     Timestamp::from_nanos(time.nanos().div_euclid(1_000_000).saturating_mul(1_000_000))
 }
 
@@ -157,5 +159,20 @@ impl DeadBand {
             self.last = Some((number, severity, since));
             out.push(sample.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_of_long_ago_fills_no_bins_before_the_span() {
+        let at = |second| Timestamp::from_seconds(second, 0);
+        let mut picks = Picks::new(Pick::Last, Moment::Centre, 1, Span { from: at(1_000_000), to: at(1_000_009) });
+        let mut out = Vec::new();
+        picks.take(&made(at(0), Value::F64(1.0), sample::Severity::None, Since::Nothing), &mut out);
+        picks.finish(&mut out);
+        assert_eq!(out.len(), 1 + 1 + 10);
     }
 }

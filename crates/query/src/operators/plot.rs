@@ -4,6 +4,7 @@ use sample::{Sample, Severity, Timestamp, Value};
 
 use super::{
     Since, Span, made, number,
+    picks::whole_millis,
     statistics::{Fill, Statistic, Statistics},
 };
 
@@ -16,15 +17,19 @@ pub(super) struct Optimized {
 }
 
 impl Optimized {
-    /// How long its bins are.
-    pub(super) fn seconds(points: usize, span: Span) -> i64 {
-        let length = span.to.seconds_and_nanos().0.saturating_sub(span.from.seconds_and_nanos().0);
+    /// How long its bins are. One of the two operators counts the seconds from end to end, the other those that began between.
+    pub(super) fn seconds(points: usize, statistic: Statistic, span: Span) -> i64 {
+        let length = if statistic == Statistic::StatsWithLast {
+            whole_millis(span.to).nanos().saturating_sub(whole_millis(span.from).nanos()) / 1_000_000_000
+        } else {
+            span.to.seconds_and_nanos().0.saturating_sub(span.from.seconds_and_nanos().0)
+        };
         (length / i64::try_from(points).unwrap_or(i64::MAX)).max(1)
     }
 
     /// The bins that it makes of many samples.
     pub(super) fn bins(points: usize, statistic: Statistic, fill: Fill, span: Span) -> Statistics {
-        Statistics::new(statistic, Optimized::seconds(points, span), fill, span)
+        Statistics::new(statistic, Optimized::seconds(points, statistic, span), fill, span)
     }
 
     pub(super) fn new(points: usize, statistic: Statistic, fill: Fill, span: Span) -> Optimized {
@@ -46,16 +51,21 @@ impl Optimized {
 
     pub(super) fn finish(&mut self, out: &mut Vec<Sample>) {
         match self.waiting.take() {
-            Some(few) => out.extend(few.into_iter().map(|(sample, _)| sample)),
+            Some(few) if few.iter().any(|(sample, _)| self.bins.begins_with(sample)) => {
+                out.extend(few.into_iter().map(|(sample, _)| sample));
+            }
+            Some(_) => {}
             None => self.bins.finish(out),
         }
     }
 }
 
-/// Up to four samples a bin: first, least, greatest, last, at its quarters.
+/// Up to four samples a bin: first, least, greatest, last, at its quarters. The sample before the span counts in the first bin
+/// if it lies there, and otherwise comes before it if there is any other.
 pub(super) struct PlotBins {
     seconds: i64,
     span: Span,
+    before: Option<(f64, Timestamp)>,
     current: Option<(i64, Bin)>,
 }
 
@@ -71,15 +81,20 @@ struct Bin {
 
 impl PlotBins {
     pub(super) fn new(seconds: i64, span: Span) -> PlotBins {
-        PlotBins { seconds, span, current: None }
+        PlotBins { seconds, span, before: None, current: None }
     }
 
     pub(super) fn take(&mut self, sample: &Sample, since: Since, out: &mut Vec<Sample>) {
         let Some(number) = number(&sample.value) else { return };
-        if sample.time < self.span.from {
+        let index = self.span.bin(sample.time, self.seconds);
+        if index < self.span.bin(self.span.from, self.seconds) {
+            self.before = Some((number, sample.time));
             return;
         }
-        let index = self.span.bin(sample.time, self.seconds);
+        if let Some((number, time)) = self.before.take() {
+            let whole = Timestamp::from_seconds(time.seconds_and_nanos().0, 0);
+            out.push(made(whole, Value::F64(number), Severity::default(), Since::Nothing));
+        }
         if self.current.as_ref().is_none_or(|(current, _)| *current != index) {
             self.finish(out);
         }

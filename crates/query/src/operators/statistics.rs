@@ -1,12 +1,20 @@
 //! Statistics of bins: one number, or a few, at the centre of each. Bins without samples repeat the one before.
 
-use sample::{Sample, Severity, Timestamp, Value};
+use sample::{Column, Sample, Severity, Timestamp, Value};
 use store::Summary;
 
-use super::{Since, Span, floats, loess::smoothed_at, made, moments::Moments, number};
+use super::{
+    Since, Span, floats,
+    loess::{rises, smoothed_at},
+    made,
+    moments::{Moments, kurtosis, skewness},
+    number,
+};
 
 /// So many samples of a bin are smoothed at most: the work grows with their square.
 pub(crate) const SMOOTHED_MAX: usize = 10_000;
+/// Of so many numbers of a bin third and fourth powers are summed in a second pass, as exactly as in the Appliance.
+const EXACT_MAX: usize = 100_000;
 
 /// What is made of the numbers of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +68,6 @@ struct Bin {
     moments: Moments,
     /// Second and number of each sample, for statistics that need all of them.
     all: Vec<(f64, f64)>,
-    last: f64,
     severity: Severity,
     since: Since,
 }
@@ -76,6 +83,8 @@ pub(super) struct Statistics {
     /// The bin that was given out last.
     given: Option<i64>,
     last_time: Option<Timestamp>,
+    /// The last number, of whatever bin.
+    last: f64,
 }
 
 impl Statistic {
@@ -89,25 +98,23 @@ impl Statistic {
 impl Statistics {
     pub(super) fn new(statistic: Statistic, seconds: i64, fill: Fill, span: Span) -> Statistics {
         let (current, previous, given, last_time) = (None, None, None, None);
-        Statistics { statistic, seconds, fill, span, current, previous, given, last_time }
+        Statistics { statistic, seconds, fill, span, current, previous, given, last_time, last: 0.0 }
     }
 
     pub(super) fn take(&mut self, sample: &Sample, since: Since, out: &mut Vec<Sample>) {
         let Some(number) = number(&sample.value) else { return };
-        // With the last sample among the statistics, the one before the span counts in the bin in which it lies.
-        if sample.time < self.span.from && self.statistic != Statistic::StatsWithLast {
+        let (index, first) = (self.span.bin(sample.time, self.seconds), self.span.bin(self.span.from, self.seconds));
+        // With the last sample among the statistics, the one before the span counts in the first bin if it lies there.
+        if sample.time < self.span.from && (index < first || self.statistic != Statistic::StatsWithLast) {
             let mut bin = Bin::default();
             self.add(&mut bin, sample.time, number);
-            self.give(self.span.bin(self.span.from, self.seconds) - 1, &bin, out);
+            self.give(first - 1, &bin, out);
             return;
         }
         if self.last_time.replace(sample.time) == Some(sample.time) {
             return;
         }
-        let index = self.span.bin(sample.time, self.seconds);
-        if self.current.as_ref().is_some_and(|(current, _)| *current != index) {
-            self.close(out);
-        }
+        self.close_other_than(index, out);
         let (_, mut bin) = self.current.take().unwrap_or_default();
         self.add(&mut bin, sample.time, number);
         bin.severity = bin.severity.max(sample.alarm.severity);
@@ -118,9 +125,7 @@ impl Statistics {
     /// Many samples of one bin that lie in the span.
     pub(super) fn take_summary(&mut self, summary: &Summary, since: Since, out: &mut Vec<Sample>) {
         let index = self.span.bin(summary.t0, self.seconds);
-        if self.current.as_ref().is_some_and(|(current, _)| *current != index) {
-            self.close(out);
-        }
+        self.close_other_than(index, out);
         let (_, bin) = self.current.get_or_insert_with(|| (index, Bin::default()));
         bin.moments.add_summary(summary);
         bin.severity = bin.severity.max(summary.severity_max);
@@ -129,14 +134,31 @@ impl Statistics {
     }
 
     pub(super) fn finish(&mut self, out: &mut Vec<Sample>) {
-        self.close(out);
+        if let Some((index, bin)) = self.current.take() {
+            let is_first = self.previous.is_none();
+            // As in the Appliance the bins before the last one that has numbers repeat all of the statistics.
+            if bin.moments.count() == 0.0 {
+                self.repeat_last(&bin);
+            }
+            self.close(index, &bin, out);
+            if bin.moments.count() > 0.0 || !is_first {
+                self.repeat_last(&bin);
+            }
+        }
         self.fill_before(self.span.bin(self.span.to, self.seconds) + 1, out);
     }
 
-    fn add(&self, bin: &mut Bin, time: Timestamp, number: f64) {
+    /// Whether a sample alone makes an answer: with the last sample among the statistics, one that lies before all bins does not.
+    pub(super) fn begins_with(&self, sample: &Sample) -> bool {
+        let bin = |time| self.span.bin(time, self.seconds);
+        self.statistic != Statistic::StatsWithLast || bin(sample.time) >= bin(self.span.from)
+    }
+
+    fn add(&mut self, bin: &mut Bin, time: Timestamp, number: f64) {
         let (holds_nan, holds_others) = match self.statistic {
             Statistic::Linear | Statistic::Loess => (true, true),
             Statistic::Median => (false, true),
+            Statistic::Skewness | Statistic::Kurtosis => (false, bin.all.len() <= EXACT_MAX),
             _ => (false, false),
         };
         if if number.is_nan() { holds_nan } else { holds_others } {
@@ -144,14 +166,31 @@ impl Statistics {
         }
         if !number.is_nan() {
             bin.moments.add(number);
-            bin.last = number;
+            self.last = number;
         }
     }
 
-    fn close(&mut self, out: &mut Vec<Sample>) {
-        if let Some((index, bin)) = self.current.take() {
-            self.fill_before(index, out);
-            self.give(index, &bin, out);
+    fn close_other_than(&mut self, index: i64, out: &mut Vec<Sample>) {
+        if let Some((current, bin)) = self.current.take_if(|(current, _)| *current != index) {
+            self.repeat_last(&bin);
+            self.close(current, &bin, out);
+        }
+    }
+
+    fn close(&mut self, index: i64, bin: &Bin, out: &mut Vec<Sample>) {
+        self.fill_before(index, out);
+        self.give(index, bin, out);
+    }
+
+    /// With the last sample among the statistics, empty bins have it alone, and the severity of the bin behind them.
+    fn repeat_last(&mut self, behind: &Bin) {
+        if self.statistic == Statistic::StatsWithLast
+            && let Some((value, severity, since)) = &mut self.previous
+            && let Value::Array(Column::F64(numbers)) = value
+            && let Some(last) = numbers.last().copied()
+        {
+            *value = floats(&[last, 0.0, last, last, 0.0, last]);
+            (*severity, *since) = (behind.severity, behind.since);
         }
     }
 
@@ -160,7 +199,8 @@ impl Statistics {
         // Nothing has no severity: where a count is repeated as 0, the alarm is not.
         let is_count = self.statistic == Statistic::Count;
         let (severity, since) = if is_count { Default::default() } else { (bin.severity, bin.since) };
-        self.previous = Some((self.repeated(bin, &value), severity, since));
+        let repeated = if is_count { Value::F64(0.0) } else { value.clone() };
+        self.previous = Some((repeated, severity, since));
         self.given = Some(index);
         out.push(made(centre(index, self.seconds), value, bin.severity, bin.since));
     }
@@ -174,14 +214,6 @@ impl Statistics {
         let centres = (given + 1..index).map(|empty| centre(empty, self.seconds));
         out.extend(centres.map(|time| made(time, value.clone(), *severity, *since)));
         self.given = Some(given.max(index - 1));
-    }
-
-    fn repeated(&self, bin: &Bin, value: &Value) -> Value {
-        match self.statistic {
-            Statistic::Count => Value::F64(0.0),
-            Statistic::StatsWithLast => floats(&[bin.last, 0.0, bin.last, bin.last, 0.0, bin.last]),
-            _ => value.clone(),
-        }
     }
 
     /// Where in a bin curves are read off, which is at a whole second.
@@ -207,7 +239,9 @@ impl Statistics {
             Statistic::Jitter => moments.deviation() / moments.mean(),
             Statistic::Variance => moments.variance(),
             Statistic::PopVariance => moments.population_variance(),
+            Statistic::Skewness if bin.all.len() <= EXACT_MAX => skewness(&bin.all),
             Statistic::Skewness => moments.skewness(),
+            Statistic::Kurtosis if bin.all.len() <= EXACT_MAX => kurtosis(&bin.all, moments),
             Statistic::Kurtosis => moments.kurtosis(),
             Statistic::Median => median(&bin.all),
             Statistic::Linear => on_line(&bin.all, self.middle(index)),
@@ -217,7 +251,7 @@ impl Statistics {
             }
             Statistic::ErrorBar => return floats(&[moments.mean(), moments.deviation()]),
             Statistic::Stats => return floats(&five),
-            Statistic::StatsWithLast => return floats(&[five.as_slice(), &[bin.last]].concat()),
+            Statistic::StatsWithLast => return floats(&[five.as_slice(), &[self.last]].concat()),
         })
     }
 }
@@ -239,13 +273,13 @@ fn median(all: &[(f64, f64)]) -> f64 {
     }
 }
 
-/// The first number where the centre lies outside of the samples.
+/// The first number where the centre lies outside of the samples, or two of them are too close to tell their times as floats.
 fn on_line(all: &[(f64, f64)], at: f64) -> f64 {
     let Some((_, first)) = all.first() else { return f64::NAN };
-    let after = all.partition_point(|(second, _)| *second <= at);
-    match (after.checked_sub(1).and_then(|before| all.get(before)), all.get(after)) {
-        (Some((x0, y0)), Some((x1, y1))) => y0 + (y1 - y0) / (x1 - x0) * (at - x0),
-        (Some((x0, y0)), None) if *x0 == at => *y0,
+    // At the very last sample the line to it counts, not the sample.
+    let piece = all.partition_point(|(second, _)| *second <= at).min(all.len() - 1).saturating_sub(1);
+    match all[piece..] {
+        [(x0, y0), (x1, y1), ..] if rises(all) && x0 <= at && at <= x1 => y0 + (y1 - y0) / (x1 - x0) * (at - x0),
         _ => *first,
     }
 }
