@@ -59,8 +59,8 @@ impl<E, C: Iterator<Item = Result<Bytes, E>> + Send + 'static> Chunks<E> for Fro
     }
 }
 
-/// Chunks, the first of which is made now: what fails at once is still a proper refusal. What fails later breaks the
-/// connection off, so that nobody takes a part for the whole.
+/// Chunks, the first of which are made now: what fails at once is still a proper refusal, and a short answer is whole. What fails later
+/// breaks the connection off, so that nobody takes a part for the whole.
 pub(crate) fn chunks<C, E>(content_type: &'static str, chunks: C) -> Answer
 where
     C: Iterator<Item = Result<Bytes, E>> + Send + 'static,
@@ -76,16 +76,23 @@ where
     C: Chunks<E>,
     E: Display + Into<Refusal> + Send + 'static,
 {
-    match chunks.next() {
-        None => Ok(whole(content_type, Body::empty())),
-        Some(Err(error)) => Err(error.into()),
-        Some(Ok(first)) => {
-            let mut answer = whole(content_type, Body::from_stream(polled(first, chunks)));
-            answer.extensions_mut().insert(MadeAsRead);
-            Ok(answer)
-        }
+    let (mut first, mut len) = (VecDeque::new(), 0);
+    while len < SHORT_BYTES_MAX && first.len() < SHORT_CHUNKS_MAX {
+        let Some(chunk) = chunks.next().transpose().map_err(Into::into)? else {
+            return Ok(whole(content_type, Vec::from(first).concat()));
+        };
+        len += chunk.len();
+        first.push_back(chunk);
     }
+    let mut answer = whole(content_type, Body::from_stream(polled(first, chunks)));
+    answer.extensions_mut().insert(MadeAsRead);
+    Ok(answer)
 }
+
+/// What is made before the first byte is sent. A short answer that is whole goes from thread to thread once less, each of which waits
+/// for a core when all are busy.
+const SHORT_BYTES_MAX: usize = 32 << 10;
+const SHORT_CHUNKS_MAX: usize = 8;
 
 /// Marks answers of which what has not come yet is being made; of others it has not happened yet.
 #[derive(Clone, Copy)]
@@ -166,10 +173,9 @@ struct Sending<C, E> {
 }
 
 impl<C: Chunks<E>, E: Display + Send + 'static> Sending<C, E> {
-    fn new(first: Bytes, chunks: C) -> Sending<C, E> {
+    fn new(made: VecDeque<Bytes>, chunks: C) -> Sending<C, E> {
         let _under_way = UnderWay::new();
-        let mut sending =
-            Sending { made: [first].into(), next: Next::Nothing, ahead_bytes: AHEAD_BYTES_MIN, _under_way };
+        let mut sending = Sending { made, next: Next::Nothing, ahead_bytes: AHEAD_BYTES_MIN, _under_way };
         sending.go_on_with(chunks);
         sending
     }
@@ -216,7 +222,7 @@ impl<C: Chunks<E>, E: Display + Send + 'static> Sending<C, E> {
 }
 
 /// The chunks as a stream.
-fn polled<C, E>(first: Bytes, chunks: C) -> impl stream::Stream<Item = Result<Bytes, String>>
+fn polled<C, E>(first: VecDeque<Bytes>, chunks: C) -> impl stream::Stream<Item = Result<Bytes, String>>
 where
     C: Chunks<E>,
     E: Display + Send + 'static,

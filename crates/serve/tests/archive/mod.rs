@@ -12,7 +12,7 @@ use std::{
 
 use acquire::Acquire;
 pub(crate) use client::{Answer, Connection};
-pub(crate) use history::{PVS, fill, time};
+pub(crate) use history::{PVS, Recorded, fill, time};
 use query::Query;
 use sample::{OldArchive, Protocol, Timestamp};
 use serve::{Config, Serve};
