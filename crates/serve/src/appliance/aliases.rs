@@ -38,6 +38,10 @@ pub(crate) fn rename(call: &Call) -> Answer {
         let objection = format!("PV {} is not paused. Please pause it before renaming it.", entry.name);
         return json(&json!({ "status": "error", "validation": objection }));
     }
+    if call.app.reader.find(to.as_str()).is_some() {
+        let objection = format!("PV {} cannot be renamed to {to}, which is taken.", entry.name);
+        return json(&json!({ "status": "error", "validation": objection }));
+    }
     call.app.control.rename(entry.id, &to, OldName::Alias, &call.by())?;
     json(&json!({ "status": "ok", "desc": format!("Successfully renamed PV {} to {to}", entry.name) }))
 }

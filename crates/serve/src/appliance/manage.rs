@@ -80,7 +80,9 @@ fn with_port(url: &str, port: u16) -> String {
 #[derive(Default, Deserialize)]
 pub(super) struct Wanted {
     pub(super) pv: String,
+    #[serde(alias = "samplingPeriod")] // as ChannelFinder writes both
     pub(super) samplingperiod: Option<Loose>,
+    #[serde(alias = "samplingMethod")]
     pub(super) samplingmethod: Option<String>,
     pub(super) policy: Option<String>,
     #[serde(rename = "controllingPV")]
@@ -207,24 +209,47 @@ fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
     Ok(wanted.collect())
 }
 
-/// `GET` and `POST /mgmt/bpl/pauseArchivingPV`
+/// `GET /mgmt/bpl/pauseArchivingPV`
 pub(crate) fn pause(call: &Call) -> Answer {
+    one_or_all(call, paused(call)?)
+}
+
+/// `POST /mgmt/bpl/pauseArchivingPV`: a list always.
+pub(crate) fn pause_listed(call: &Call) -> Answer {
+    json(&paused(call)?)
+}
+
+/// `GET /mgmt/bpl/resumeArchivingPV`
+pub(crate) fn resume(call: &Call) -> Answer {
+    one_or_all(call, resumed(call)?)
+}
+
+/// `POST /mgmt/bpl/resumeArchivingPV`: a list always.
+pub(crate) fn resume_listed(call: &Call) -> Answer {
+    json(&resumed(call)?)
+}
+
+fn paused(call: &Call) -> Result<Vec<Value>, Refusal> {
     for_each(call, "already paused", |pvs| Ok(call.app.control.pause(pvs, &call.by())?))
 }
 
-/// `GET` and `POST /mgmt/bpl/resumeArchivingPV`
-pub(crate) fn resume(call: &Call) -> Answer {
+fn resumed(call: &Call) -> Result<Vec<Value>, Refusal> {
     for_each(call, "not paused", |pvs| Ok(call.app.control.resume(pvs, &call.by())?))
 }
 
-/// Does it to all PVs that the request names, at once. A single name is answered by an object, several by a list of them.
-fn for_each(call: &Call, already: &str, act: impl Fn(&[PvId]) -> Result<Vec<Change>, Refusal>) -> Answer {
-    let names = names_in(call)?;
-    let single = matches!(names.as_slice(), [name] if !is_glob(name));
-    let resolved = resolve(call, &names)?;
-    if single && let [(name, None)] = resolved.as_slice() {
-        return Err(Refusal::unknown_pv(name));
-    }
+/// A single name is answered by an object, several by a list of them.
+fn one_or_all(call: &Call, rows: Vec<Value>) -> Answer {
+    let is_single = matches!(names_in(call)?.as_slice(), [name] if !is_glob(name));
+    if is_single { json(&rows.first()) } else { json(&rows) }
+}
+
+/// Does it to all PVs that the request names, at once.
+fn for_each(
+    call: &Call,
+    already: &str,
+    act: impl Fn(&[PvId]) -> Result<Vec<Change>, Refusal>,
+) -> Result<Vec<Value>, Refusal> {
+    let resolved = resolve_once(call)?;
     let pvs: Vec<PvId> = resolved.iter().filter_map(|(_, found)| Some(found.as_ref()?.id)).collect();
     let mut changes = act(&pvs)?.into_iter();
     let row = |(name, found): &(String, Option<PvEntry>)| {
@@ -235,40 +260,46 @@ fn for_each(call: &Call, already: &str, act: impl Fn(&[PvId]) -> Result<Vec<Chan
         };
         json!({ "pvName": name, "validation": format!("PV {name} is {objection}") })
     };
-    let rows: Vec<Value> = resolved.iter().map(row).collect();
-    if single { json(&rows.first()) } else { json(&rows) }
+    Ok(resolved.iter().map(row).collect())
 }
 
-/// `GET` and `POST /mgmt/bpl/deletePV`: only paused PVs, as the Appliance insists.
+/// `GET` and `POST /mgmt/bpl/deletePV`: only paused PVs, as the Appliance insists; what it objects to is a line each. An unknown name
+/// spoils the whole request.
 pub(crate) fn delete(call: &Call) -> Answer {
-    let names = names_in(call)?;
     let fate = if call.query.switch("deleteData") || form(call).switch("deleteData") {
         DataFate::Delete
     } else {
         DataFate::Keep
     };
-    let mut rows = Vec::with_capacity(names.len());
-    let mut paused = Vec::new();
-    for name in &names {
-        let entry = find(call, name).map_err(|refusal| refusal.with_status(axum::http::StatusCode::BAD_REQUEST))?;
-        if entry.settings.state != PvState::Paused {
-            let objection =
-                format!("We will not stop archiving PV {name} if it is not paused. Please pause recording first.");
-            rows.push(json!({ "validation": objection }));
-            continue;
+    let (mut paused, mut objections) = (BTreeSet::new(), Vec::new());
+    for (name, found) in resolve_once(call)? {
+        let entry = found.ok_or_else(|| Refusal::unknown_pv(&name).with_status(axum::http::StatusCode::BAD_REQUEST))?;
+        if entry.settings.state == PvState::Paused {
+            paused.insert(entry.id);
+        } else {
+            objections.push(format!(
+                "We will not stop archiving PV {name} if it is not paused. Please pause recording first."
+            ));
         }
-        paused.push(entry.id);
-        rows.push(json!({ "validation": "", "status": "ok" }));
     }
     // At once, because the catalogue is synced for each removal.
-    call.app.control.remove(&paused, fate, &call.by())?;
-    if let [row] = rows.as_slice() { json(row) } else { json(&rows) }
+    call.app.control.remove(&Vec::from_iter(paused), fate, &call.by())?;
+    let mut answer = json!({ "validation": objections.join("\n") });
+    if objections.is_empty() {
+        answer["status"] = "ok".into();
+    }
+    json(&answer)
 }
 
 /// `GET /mgmt/bpl/abortArchivingPV`: takes a PV out for which no IOC has answered yet. What its data is worth is not ours to
 /// judge should some arrive meanwhile: it is kept.
 pub(crate) fn abort(call: &Call) -> Answer {
-    let entry = named(call)?;
+    let entry = match named(call) {
+        Err(refusal) if call.query.get("pv").is_some() => {
+            return json(&json!({ "status": "no", "desc": refusal.message() }));
+        }
+        found => found?,
+    };
     let name = &entry.name;
     if !is_never_connected(call, &entry)? {
         return json(
@@ -298,20 +329,40 @@ pub(crate) fn change(call: &Call) -> Answer {
     json(&json!({ "status": "ok", "desc": format!("Successfully changed the archival parameters for {name}") }))
 }
 
-/// The names that a request gives: `pv=a,b` in URL or form, a JSON list, or lines of text.
+/// The names that a request gives, of which there must be some.
 pub(crate) fn names_in(call: &Call) -> Result<Vec<String>, Refusal> {
+    let names = list_in(call)?.filter(|names| !names.is_empty());
+    names.ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))
+}
+
+/// A PV in a list: its name, or an object that has it, as the Appliance's page sends them.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Listed {
+    Name(String),
+    Object { pv: String },
+}
+
+/// `pv=a,b` in URL or form, a JSON list, or lines of text; none where a request gives none of them. Some clients announce a body
+/// that they do not send, others send names without announcing them.
+pub(crate) fn list_in(call: &Call) -> Result<Option<Vec<String>>, Refusal> {
     let content_type = content_type(call);
     let mut names: Vec<String> = call.query.all("pv").flat_map(split).collect();
-    if content_type.contains("json") {
-        let listed: Vec<String> = serde_json::from_slice(&call.body)
+    if content_type.contains("json") && !call.body.is_empty() {
+        let listed: Vec<Listed> = serde_json::from_slice(&call.body)
             .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a list of names: {error}")))?;
-        names.extend(listed);
-    } else if content_type.starts_with("text/") {
+        names.extend(listed.into_iter().map(|listed| match listed {
+            Listed::Name(pv) | Listed::Object { pv } => pv,
+        }));
+        return Ok(Some(names));
+    }
+    let form = form(call);
+    if content_type.starts_with("text/") || (content_type.is_empty() && form.get("pv").is_none()) {
         names.extend(split(&String::from_utf8_lossy(&call.body)));
     } else {
-        names.extend(form(call).all("pv").flat_map(split));
+        names.extend(form.all("pv").flat_map(split));
     }
-    if names.is_empty() { Err(Refusal::new(Code::BadRequest, "pv= is missing")) } else { Ok(names) }
+    Ok(Some(names).filter(|names| !names.is_empty()))
 }
 
 /// The elements of a list. Commas within parentheses belong to the arguments of an operator.
@@ -337,21 +388,43 @@ fn form(call: &Call) -> Params {
     Params::parse(&String::from_utf8_lossy(&call.body))
 }
 
-/// Each name with the PV behind it; a glob stands for all that it fits.
-pub(crate) fn resolve(call: &Call, names: &[String]) -> Result<Vec<(String, Option<PvEntry>)>, Refusal> {
+/// Names, each with the PV behind it.
+pub(crate) type Resolved = Vec<(String, Option<PvEntry>)>;
+
+/// Each name with the PV behind it; a glob stands for all names and aliases that it fits.
+pub(crate) fn resolve(call: &Call, names: &[String]) -> Result<Resolved, Refusal> {
     let mut found = Vec::new();
     for name in names {
         if is_glob(name) {
-            let names = call.app.reader.names();
-            let fitting = Pattern::glob(name)?.among(&names).into_iter();
-            let entries =
-                fitting.filter_map(|named| call.app.reader.entry(named.pv).filter(|pv| pv.name == named.name));
-            found.extend(entries.map(|entry| (entry.name.to_string(), Some(entry))));
+            found.extend(fitting(call, &Pattern::glob(name)?));
         } else {
             found.push((name.clone(), find(call, name).ok()));
         }
     }
     Ok(found)
+}
+
+/// All names and aliases that fit, each with the PV behind it.
+pub(crate) fn fitting(call: &Call, pattern: &Pattern) -> Resolved {
+    let names = call.app.reader.names();
+    let fitting = pattern.among(&names).into_iter();
+    fitting.filter_map(|named| Some((named.name.to_string(), Some(call.app.reader.entry(named.pv)?)))).collect()
+}
+
+/// The PVs that a request names, to each of which something is to be done: where a glob fits a PV's name, its aliases do not count.
+fn resolve_once(call: &Call) -> Result<Resolved, Refusal> {
+    let Some(names) = list_in(call)? else { return Err(Refusal::new(Code::BadRequest, "pv= is missing")) };
+    let mut resolved = resolve(call, &names)?;
+    if names.iter().any(|name| is_glob(name)) {
+        let is_own = |name: &str, found: &PvEntry| found.name.as_str() == name;
+        let own: BTreeSet<PvId> = resolved
+            .iter()
+            .filter_map(|(name, found)| found.as_ref().filter(|found| is_own(name, found)).map(|found| found.id))
+            .collect();
+        resolved
+            .retain(|(name, found)| found.as_ref().is_none_or(|found| is_own(name, found) || !own.contains(&found.id)));
+    }
+    Ok(resolved)
 }
 
 #[cfg(test)]

@@ -39,12 +39,16 @@ pub(crate) fn search_for_pvs_regex(call: &Call) -> Answer {
 
 /// `GET /retrieval/bpl/getMatchingPVs` and `GET /mgmt/bpl/getAllPVs`: by `pv=` (glob) or `regex=`, all without either.
 pub(crate) fn matching_pvs(call: &Call) -> Answer {
-    let pattern = match (call.query.get("regex"), call.query.get("pv")) {
-        (Some(regex), _) => Pattern::whole_regex(regex)?,
-        (None, Some(glob)) => Pattern::glob(glob)?,
-        (None, None) => Pattern::Everything,
-    };
-    json(&names(call, &pattern, call.number("limit")?.unwrap_or(LIMIT_DEFAULT)))
+    json(&names(call, &pattern(call)?, call.number("limit")?.unwrap_or(LIMIT_DEFAULT)))
+}
+
+/// What `regex=` says, or else the glob of `pv=`.
+pub(super) fn pattern(call: &Call) -> Result<Pattern, Refusal> {
+    match (call.query.get("regex"), call.query.get("pv")) {
+        (Some(regex), _) => Pattern::whole_regex(regex),
+        (None, Some(glob)) => Pattern::glob(glob),
+        (None, None) => Ok(Pattern::Everything),
+    }
 }
 
 /// `POST /mgmt/bpl/archivedPVs` and `/retrieval/bpl/filterArchivedPVs`: those of the given names under which a PV is found.

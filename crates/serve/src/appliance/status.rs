@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     details::period_seconds,
-    manage::{names_in, resolve},
+    manage::{fitting, list_in, resolve},
+    reports::limited,
+    search::pattern,
 };
 use crate::{
     answer::{Answer, json},
@@ -15,20 +17,20 @@ use crate::{
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// `GET` and `POST /mgmt/bpl/getPVStatus`: unknown names get an answer too.
+/// `GET` and `POST /mgmt/bpl/getPVStatus`: unknown names get an answer too; where none is given, all that `regex=` fits.
 pub(crate) fn show(call: &Call) -> Answer {
-    let names = names_in(call)?;
-    let rows: Vec<Value> = resolve(call, &names)?
-        .iter()
-        .map(|(name, entry)| match entry {
-            Some(entry) => {
-                let status = call.app.control.status(entry.id);
-                row(call, name, entry, status.as_ref(), || last_sample(call, entry, status.as_ref()))
-            }
-            None => json!({ "pvName": name, "status": "Not being archived" }),
-        })
-        .collect();
-    json(&rows)
+    let found = match list_in(call)? {
+        Some(names) => resolve(call, &names)?,
+        None => fitting(call, &pattern(call)?),
+    };
+    let rows = found.iter().map(|(name, entry)| match entry {
+        Some(entry) => {
+            let status = call.app.control.status(entry.id);
+            row(call, name, entry, status.as_ref(), || last_sample(call, entry, status.as_ref()))
+        }
+        None => json!({ "pvName": name, "status": "Not being archived" }),
+    });
+    json(&limited(call, rows)?)
 }
 
 /// When the newest sample was. What was taken in this run is known without the store: a glob can name 100,000 PVs.

@@ -1,0 +1,114 @@
+//! What the Archiver Appliance's own pages, ChannelFinder and the scripts of facilities send to `/mgmt/bpl`, and what they read.
+
+mod archive;
+
+use archive::{Archive, Connection};
+use serde_json::{Value, json};
+
+/// Four PVs that nobody serves, beside those with history, one of which is also called `N:ALIAS`.
+fn archive() -> Archive {
+    let archive = Archive::with_history();
+    let wanted: Vec<Value> = (0..4).map(|index| json!({ "pv": format!("N:{index}") })).collect();
+    let answer = post(&archive, "/mgmt/bpl/archivePV", &json!(wanted));
+    assert_eq!(answer.as_array().map(Vec::len), Some(4), "{answer}");
+    archive.get("/mgmt/bpl/addAlias?pv=T:DOUBLE&aliasname=N:ALIAS");
+    archive
+}
+
+fn post(archive: &Archive, target: &str, body: &Value) -> Value {
+    let answer = archive.post(target, "application/json", body.to_string().as_bytes());
+    assert_eq!(answer.status, 200, "{target} {body}: {}", answer.text());
+    answer.json()
+}
+
+fn get(archive: &Archive, target: &str) -> Value {
+    let answer = archive.get(target);
+    assert_eq!(answer.status, 200, "{target}: {}", answer.text());
+    answer.json()
+}
+
+/// The texts under one key of all rows.
+fn column<'a>(rows: &'a Value, key: &str) -> Vec<&'a str> {
+    rows.as_array()
+        .unwrap_or_else(|| panic!("{rows} is no list"))
+        .iter()
+        .map(|row| row[key].as_str().unwrap())
+        .collect()
+}
+
+/// The Appliance's page sends every list as objects.
+#[test]
+fn lists_of_objects_name_pvs_as_lists_of_names_do() {
+    let archive = archive();
+    let listed = json!([{ "pv": "N:1" }, "N:2", { "pv": "N:NOSUCH" }]);
+    let status = post(&archive, "/mgmt/bpl/getPVStatus?reporttype=short", &listed);
+    assert_eq!(column(&status, "pvName"), ["N:1", "N:2", "N:NOSUCH"]);
+    assert_eq!(column(&status, "status"), ["Being archived", "Being archived", "Not being archived"]);
+    let paused = post(&archive, "/mgmt/bpl/pauseArchivingPV", &json!([{ "pv": "N:1" }]));
+    assert_eq!(paused[0]["status"], "ok", "an answer to POST is a list always: {paused}");
+    assert_eq!(post(&archive, "/mgmt/bpl/unarchivedPVs", &listed), json!(["N:NOSUCH"]));
+    assert_eq!(post(&archive, "/mgmt/bpl/resumeArchivingPV", &json!([])), json!([]));
+}
+
+/// An older ChannelFinder names the PVs in the URL and sends no body, but says that it is JSON.
+#[test]
+fn an_announced_body_may_be_missing() {
+    let archive = archive();
+    let status = archive.post("/mgmt/bpl/getPVStatus?pv=N:1&pv=N:2", "application/json", b"").json();
+    assert_eq!(column(&status, "pvName"), ["N:1", "N:2"]);
+    // And one client sends a bare list of names that it does not announce.
+    let bare = Connection::to(archive.address).ask("POST", "/mgmt/bpl/pauseArchivingPV", &[], b"N:1,N:2");
+    assert_eq!(column(&bare.json(), "status"), ["ok", "ok"]);
+}
+
+/// ChannelFinder names its settings in another way than the Appliance, and means the same.
+#[test]
+fn settings_of_channel_finder_are_understood() {
+    let archive = archive();
+    let wanted = json!([{ "pv": "pva://N:SLOW", "samplingMethod": "SCAN", "samplingPeriod": "5.0" }]);
+    post(&archive, "/mgmt/bpl/archivePV", &wanted);
+    let status = post(&archive, "/mgmt/bpl/getPVStatus", &json!(["pva://N:SLOW"]));
+    assert_eq!(status[0]["pvName"], "pva://N:SLOW", "it looks its PVs up by the names that it gave");
+    assert_eq!((&status[0]["samplingPeriod"], &status[0]["isMonitored"]), (&"5.0".into(), &"false".into()));
+}
+
+#[test]
+fn the_status_of_all_is_told_if_none_is_named() {
+    let archive = archive();
+    let all = get(&archive, "/mgmt/bpl/getPVStatus");
+    assert_eq!(column(&all, "pvName").len(), 9 + 4 + 1, "PVs and aliases: {all}");
+    assert_eq!(column(&get(&archive, "/mgmt/bpl/getPVStatus?regex=N:[12]"), "pvName"), ["N:1", "N:2"]);
+    assert_eq!(column(&get(&archive, "/mgmt/bpl/getPVStatus?pv=N:*&limit=2"), "pvName"), ["N:0", "N:1"]);
+    let aliases = get(&archive, "/mgmt/bpl/getPVStatus?pv=*ALIAS");
+    assert_eq!((&aliases[0]["pvName"], &aliases[0]["pvNameOnly"]), (&"N:ALIAS".into(), &"T:DOUBLE".into()));
+}
+
+/// What is refused of a single PV stands in `validation`, where pages and scripts look for it.
+#[test]
+fn what_cannot_be_done_to_an_unknown_pv_is_said_in_the_answer() {
+    let archive = archive();
+    for verb in ["pause", "resume"] {
+        let answer = get(&archive, &format!("/mgmt/bpl/{verb}ArchivingPV?pv=N:NOSUCH"));
+        assert!(answer["validation"].as_str().is_some_and(|text| text.contains("N:NOSUCH")), "{answer}");
+    }
+    assert_eq!(get(&archive, "/mgmt/bpl/abortArchivingPV?pv=N:NOSUCH")["status"], "no");
+    get(&archive, "/mgmt/bpl/pauseArchivingPV?pv=N:1");
+    let taken = get(&archive, "/mgmt/bpl/renamePV?pv=N:1&newname=N:2");
+    assert!(taken["validation"].as_str().is_some_and(|text| text.contains("N:2")), "{taken}");
+}
+
+#[test]
+fn many_are_deleted_by_one_request_with_one_answer() {
+    let archive = archive();
+    post(&archive, "/mgmt/bpl/pauseArchivingPV", &json!(["N:1", "N:2", "N:3"]));
+    let some = post(&archive, "/mgmt/bpl/deletePV", &json!([{ "pv": "N:0" }, { "pv": "N:1" }]));
+    assert!(
+        some["status"].is_null() && some["validation"].as_str().unwrap().contains("N:0 if it is not paused"),
+        "{some}"
+    );
+    assert_eq!(get(&archive, "/mgmt/bpl/deletePV?pv=N:2,N:3"), json!({ "validation": "", "status": "ok" }));
+    assert_eq!(get(&archive, "/mgmt/bpl/getAllPVs?pv=N:*"), json!(["N:0", "N:ALIAS"]));
+    get(&archive, "/mgmt/bpl/pauseArchivingPV?pv=N:0");
+    assert_eq!(get(&archive, "/mgmt/bpl/deletePV?pv=N:?")["status"], "ok");
+    assert_eq!(archive.get("/mgmt/bpl/deletePV?pv=N:NOSUCH").status, 400);
+}
