@@ -125,6 +125,28 @@ fn fields_are_read_from_the_samples_that_carry_them() {
     assert_eq!(told.map(|row| row["secs"].as_i64().unwrap()).collect::<Vec<_>>(), [1_767_211_500, 1_767_213_300]);
 }
 
+/// Viewers draw by what the answer says of its values: an operator makes single numbers of arrays, or arrays of numbers.
+#[test]
+fn quick_answers_say_whether_their_values_are_arrays() {
+    let archive = Archive::start(|store| files::load(&folder(), store), |config| config);
+    let ask = |pv: &str, day: u32| {
+        let path =
+            format!("/retrieval/data/getData.qw?pv={pv}&from=2026-01-{day}T00:00:00Z&to=2026-01-{day}T02:00:00Z");
+        let answer = Connection::to(archive.address).ask("GET", &path, &[], b"");
+        let answer: Value = serde_json::from_str(&answer.text().replace("NaN", "null")).unwrap();
+        assert!(!answer[0]["data"].as_array().unwrap().is_empty(), "{path}");
+        answer[0]["meta"]["waveform"].clone()
+    };
+    for single in ["mean_900(REF:WFD)", "errorbar_900(REF:WFD)", "ncount(REF:WFD)", "caplotbinning_900(REF:WFD)"] {
+        assert_eq!(ask(single, 22), false, "{single}");
+    }
+    for array in ["REF:WFD", "firstSample_900(REF:WFD)", "lastFill_900(REF:WFD)", "stats_900(REF:WFD)"] {
+        assert_eq!(ask(array, 22), true, "{array}");
+    }
+    assert_eq!(ask("optimized_10(REF:ENUM)", 20), true);
+    assert_eq!(ask("optimized_1000(REF:ENUM)", 20), false);
+}
+
 /// What is in both, as after an import, comes once.
 #[test]
 fn answers_from_store_and_files_together_mean_the_same() {

@@ -182,7 +182,6 @@ fn fields_in(type_info: &str) -> Option<Vec<String>> {
 struct Found {
     entry: PvEntry,
     name: String,
-    is_reduced: bool,
     has_bars: bool,
     from: Timestamp,
     to: Timestamp,
@@ -208,7 +207,6 @@ impl Found {
             None => sources(call, &entry, &spans, operator.as_ref())?,
         };
         Ok(Found {
-            is_reduced: operator.is_some() || field.is_some(),
             has_bars: operator.as_ref().is_some_and(Operator::has_error_bars),
             from: first.from,
             to: last.to,
@@ -224,11 +222,9 @@ impl Found {
     fn into_json(self, form: Form) -> LinesJson {
         let mut meta = vec![("name".to_owned(), Value::from(self.name))];
         meta.extend(self.facts.into_iter().map(|(name, text)| (name, Value::from(text))));
-        if form == Form::Quick {
-            let waveform = self.metadata.value_type.is_some_and(|value_type| value_type.shape == Shape::Array);
-            meta.push(("waveform".to_owned(), waveform.into()));
-        }
-        LinesJson::new(form, &meta, self.samples, self.carried, self.has_bars)
+        let is_array = self.metadata.value_type.is_some_and(|value_type| value_type.shape == Shape::Array);
+        let waveform = (form == Form::Quick).then_some(is_array);
+        LinesJson::new(form, &meta, waveform, self.samples, self.carried, self.has_bars)
     }
 
     fn into_plot(self) -> LinesJson {
@@ -239,7 +235,7 @@ impl Found {
         let value_type = self.metadata.value_type.unwrap_or(ValueType::scalar(Element::F64));
         let heading = Heading {
             pv_name: self.entry.name.to_string(),
-            element_count: self.metadata.element_count.filter(|_| !self.is_reduced),
+            element_count: self.metadata.element_count.filter(|_| value_type.shape == Shape::Array),
             headers: self.facts.into_iter().map(|(name, val)| FieldValue { name, val }).collect(),
             usual: (value_type, self.from),
         };

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use axum::body::Bytes;
-use sample::{Batch, Column, Timestamp};
+use sample::{Batch, Column, Shape, Timestamp};
 use serde_json::Value;
 
 use super::{
@@ -50,10 +50,28 @@ pub(crate) enum Form {
     Plot,
 }
 
+/// What stands before the samples.
+struct Head {
+    text: Vec<u8>,
+    /// Whether the PV has arrays, where the head is to say whether these samples are some.
+    waveform: Option<bool>,
+    end: &'static [u8],
+}
+
+impl Head {
+    fn put(self, out: &mut Vec<u8>, waveform: Option<bool>) {
+        out.extend_from_slice(&self.text);
+        if let Some(usual) = self.waveform {
+            put_text(out, format_args!(" , \"waveform\": {}", waveform.unwrap_or(usual)));
+        }
+        out.extend_from_slice(self.end);
+    }
+}
+
 /// `{"meta":…,"data":[…]}`, one sample a line: what stands in the list of an answer for one PV.
 pub(crate) struct LinesJson {
     form: Form,
-    head: Option<Vec<u8>>,
+    head: Option<Head>,
     samples: InSpans,
     reconnects: Reconnects,
     has_bars: bool,
@@ -69,15 +87,16 @@ impl LinesJson {
     pub(crate) fn plot(name: &str, samples: InSpans, has_bars: bool) -> LinesJson {
         let mut head = b"{ \"label\": ".to_vec();
         put_json(&mut head, &name);
-        head.extend_from_slice(b", \"data\": [ \n");
         let reconnects = Reconnects::default();
+        let head = Head { text: head, waveform: None, end: b", \"data\": [ \n" };
         LinesJson::headed(Form::Plot, head, samples, reconnects, has_bars)
     }
 
-    /// `meta` are the members of the meta object, in order.
+    /// `meta` are the members of the meta object, in order; `waveform` is whether the PV has arrays, if that is to be among them.
     pub(crate) fn new(
         form: Form,
         meta: &[(String, Value)],
+        waveform: Option<bool>,
         samples: InSpans,
         reconnects: Reconnects,
         has_bars: bool,
@@ -89,11 +108,11 @@ impl LinesJson {
             head.extend_from_slice(b": ");
             put_json(&mut head, value);
         }
-        head.extend_from_slice(b" },\n\"data\": [ \n");
+        let head = Head { text: head, waveform, end: b" },\n\"data\": [ \n" };
         LinesJson::headed(form, head, samples, reconnects, has_bars)
     }
 
-    fn headed(form: Form, head: Vec<u8>, samples: InSpans, reconnects: Reconnects, has_bars: bool) -> LinesJson {
+    fn headed(form: Form, head: Head, samples: InSpans, reconnects: Reconnects, has_bars: bool) -> LinesJson {
         let (head, room) = (Some(head), LineRoom::default());
         LinesJson { form, head, samples, reconnects, has_bars, room, first: true, damage: None, ended: false }
     }
@@ -200,8 +219,16 @@ impl Iterator for LinesJson {
         if self.ended {
             return None;
         }
-        let mut out = self.head.take().unwrap_or_default();
-        match self.samples.next() {
+        let mut out = Vec::new();
+        let next = self.samples.next();
+        let first = next.as_ref().and_then(|batch| batch.as_ref().ok());
+        // Whether there are arrays is seen from the first sample: some operators make single numbers of them, or arrays of numbers.
+        let waits = first.is_some_and(Batch::is_empty) && self.form == Form::Quick;
+        if let Some(head) = self.head.take_if(|_| !waits) {
+            let is_array = |batch: &Batch| batch.value_type().shape == Shape::Array && !self.has_bars;
+            head.put(&mut out, first.map(is_array));
+        }
+        match next {
             Some(Ok(batch)) => self.put_batch(&mut out, batch),
             Some(Err(error)) if error.is_damage() && self.form == Form::Full => self.damage = Some(error),
             Some(Err(error)) => {

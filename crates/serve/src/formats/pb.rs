@@ -24,6 +24,7 @@ const LINE_BYTES: usize = 32;
 /// What the headers say besides type and year.
 pub(crate) struct Heading {
     pub(crate) pv_name: String,
+    /// How many elements the PV's arrays may have, if it has arrays.
     pub(crate) element_count: Option<u64>,
     pub(crate) headers: Vec<FieldValue>,
     /// The type and time to announce where there are no samples.
@@ -89,7 +90,7 @@ impl SamplesPb {
             let (mut next, end) = (rows.start, rows.end);
             while next < end {
                 let (row, time) = (next, batch.times()[next]);
-                let year = self.chunk_for(out, payload_type, time);
+                let year = self.chunk_for(out, payload_type, time, elements(batch.values(), row));
                 let plain = if has_more { 0 } else { self.plain_rows(&batch.times()[next..end]) };
                 if plain > 0 && put_numbers(out, &batch, next..next + plain, year, state) {
                     next += plain;
@@ -125,8 +126,9 @@ impl SamplesPb {
         times.partition_point(|time| *time < until)
     }
 
-    /// Begins a new chunk unless the sample belongs to the present one. Gives the second at which its year begins.
-    fn chunk_for(&mut self, out: &mut Vec<u8>, payload_type: Payload, time: Timestamp) -> i64 {
+    /// Begins a new chunk unless the sample, which has so many elements if it is an array, belongs to the present one. Gives the
+    /// second at which its year begins.
+    fn chunk_for(&mut self, out: &mut Vec<u8>, payload_type: Payload, time: Timestamp, elements: Option<usize>) -> i64 {
         if let Some(chunk) = &self.chunk {
             if chunk.payload_type == payload_type && chunk.year_start <= time && time < chunk.year_end {
                 return chunk.year_second;
@@ -134,11 +136,12 @@ impl SamplesPb {
             out.push(b'\n');
         }
         let (year, year_start) = time.year();
+        let count = elements.map_or(1, |elements| self.heading.element_count.unwrap_or(elements as u64));
         let info = PayloadInfo {
             r#type: payload_type as i32,
             pvname: self.heading.pv_name.clone(),
             year: i32::from(year),
-            element_count: self.heading.element_count.map(|count| i32::try_from(count).unwrap_or(i32::MAX)),
+            element_count: Some(i32::try_from(count).unwrap_or(i32::MAX)),
             headers: self.heading.headers.clone(),
         };
         put_line(out, &info.encode_to_vec());
@@ -146,6 +149,12 @@ impl SamplesPb {
         self.chunk = Some(Chunk { payload_type, year_start, year_second, year_end });
         year_second
     }
+}
+
+/// How many elements an array has.
+fn elements(values: &Column, row: usize) -> Option<usize> {
+    let Column::Array(arrays) = values else { return None };
+    Some(arrays.range(row).len())
 }
 
 /// When the year after the one that begins at `start` begins: 366 days later it is there at most a day old.
@@ -185,7 +194,8 @@ impl Iterator for SamplesPb {
                     return None;
                 }
                 let (value_type, time) = self.heading.usual;
-                self.chunk_for(&mut out, payload_type(value_type), time);
+                let elements = (value_type.shape == Shape::Array).then_some(0);
+                self.chunk_for(&mut out, payload_type(value_type), time, elements);
             }
         }
         Some(Ok(out.into()))

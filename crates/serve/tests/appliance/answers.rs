@@ -1,5 +1,7 @@
 //! Whether two answers mean the same: equal samples, floats to 1e-12, whatever the layout.
 
+use std::collections::BTreeSet;
+
 use sample::Sample;
 use serde_json::Value;
 
@@ -9,6 +11,11 @@ use super::lines;
 pub(crate) fn assert_same_meaning(path: &str, answered: &[u8], expected: &[u8], place: &str) {
     if path.contains(".raw") {
         let samples = |bytes| lines::read(bytes).into_iter().flat_map(|chunk| chunk.samples).collect::<Vec<Sample>>();
+        let kinds = |bytes| {
+            let with_samples = lines::read(bytes).into_iter().filter(|chunk| !chunk.samples.is_empty());
+            with_samples.map(|chunk| (chunk.value_type, chunk.element_count)).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(kinds(answered), kinds(expected), "{place}");
         let (answered, expected) = (samples(answered), samples(expected));
         assert_eq!(answered.len(), expected.len(), "{place}");
         for (answered, expected) in answered.iter().zip(&expected) {

@@ -58,9 +58,11 @@ pub(crate) fn load(folder: &Path, store: &Store) {
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
     for (name, chunks) in chunks {
         let units = (name == "REF:ALARMS").then(|| "mA".to_owned());
+        let element_count = (name == "REF:WFD").then_some(40);
         let pv = writer.register(&[(PvName::new(&name).unwrap(), settings.clone())], now).unwrap()[0].id;
         for chunk in chunks {
-            let metadata = Metadata { value_type: Some(chunk.value_type), units: units.clone(), ..Metadata::default() };
+            let value_type = Some(chunk.value_type);
+            let metadata = Metadata { value_type, element_count, units: units.clone(), ..Metadata::default() };
             let mut batch = Batch::new(chunk.value_type);
             for sample in &chunk.samples {
                 assert!(batch.push(sample), "a chunk holds one type");

@@ -7,6 +7,8 @@ use sample::{Alarm, Column, Element, Sample, Severity, Timestamp, Value, ValueTy
 pub(crate) struct Chunk {
     pub(crate) pv_name: String,
     pub(crate) value_type: ValueType,
+    /// How many elements arrays may have; files do not say it.
+    pub(crate) element_count: i32,
     pub(crate) samples: Vec<Sample>,
 }
 
@@ -18,6 +20,8 @@ struct Info {
     pvname: String,
     #[prost(int32, tag = "3")]
     year: i32,
+    #[prost(int32, tag = "4")]
+    element_count: i32,
 }
 
 /// A sample without its value, which lies in field 3 in a form that depends on the type.
@@ -63,7 +67,8 @@ pub(crate) fn read(bytes: &[u8]) -> Vec<Chunk> {
         }
         let info = Info::decode(line.as_slice()).expect("a chunk begins with its header");
         year_start = Timestamp::parse(&format!("{}-01-01T00:00:00Z", info.year)).expect("it is a year");
-        chunks.push(Chunk { pv_name: info.pvname, value_type: value_type(info.r#type), samples: Vec::new() });
+        let (pv_name, value_type, element_count) = (info.pvname, value_type(info.r#type), info.element_count);
+        chunks.push(Chunk { pv_name, value_type, element_count, samples: Vec::new() });
         in_chunk = true;
     }
     chunks
