@@ -85,14 +85,25 @@ impl Timestamp {
     }
 
     /// Reads ISO 8601 with `Z` or an offset and up to nine digits of fraction. A blank where the offset's `+` should be
-    /// is taken as `+`, because that is what URLs make of it.
+    /// is taken as `+`, because that is what URLs make of it. As in the Archiver Appliance the fraction may have no digits, and
+    /// a day may end at 24:00:00.
     pub fn parse(text: &str) -> Result<Timestamp, TimeError> {
-        let repaired = text.trim().replace(' ', "+");
-        let parsed: Result<jiff::Timestamp, _> = repaired.parse();
-        let moment = parsed.map_err(|e| TimeError::NotATime { text: text.to_owned(), reason: e.to_string() })?;
-        i64::try_from(moment.as_nanosecond())
-            .map(Timestamp)
-            .map_err(|_| TimeError::OutOfReach { text: text.to_owned() })
+        i64::try_from(wide(text)?).map(Timestamp).map_err(|_| TimeError::OutOfReach { text: text.to_owned() })
+    }
+
+    /// Reads the same, and years before Christ, for the ends of a range: what lies out of reach is the first or the last moment.
+    pub fn parse_nearest(text: &str) -> Result<Timestamp, TimeError> {
+        let text = text.trim();
+        // The calendar that reads them does not reach the last days of 9999, nor does it know years below 0 by four digits.
+        let is_time = |far: &str| wide(far).is_ok();
+        if text.strip_prefix('-').is_some_and(is_time) {
+            return Ok(Timestamp::MIN);
+        }
+        if text.strip_prefix('9').is_some_and(|rest| is_time(&format!("2{rest}"))) {
+            return Ok(Timestamp::MAX);
+        }
+        let nanos = wide(text)?.clamp(i64::MIN.into(), i64::MAX.into());
+        Ok(Timestamp(nanos as i64))
     }
 
     /// The calendar year in UTC and the nanosecond at which it begins.
@@ -118,6 +129,19 @@ impl Timestamp {
             .expect("the calendar reaches further than 64 bits of nanoseconds");
         Offset::UTC.to_datetime(moment)
     }
+}
+
+/// Nanoseconds since 1970 of a time as text.
+fn wide(text: &str) -> Result<i128, TimeError> {
+    const DAY: i128 = 86_400_000_000_000;
+    let repaired = text.trim().replace(' ', "+").replace(".Z", "Z");
+    let (repaired, later) = match repaired.split_once("T24:00:00") {
+        Some((day, zone)) => (format!("{day}T00:00:00{zone}"), DAY),
+        None => (repaired, 0),
+    };
+    let parsed: Result<jiff::Timestamp, _> = repaired.parse();
+    let moment = parsed.map_err(|e| TimeError::NotATime { text: text.to_owned(), reason: e.to_string() })?;
+    Ok(moment.as_nanosecond() + later)
 }
 
 impl From<SystemTime> for Timestamp {
@@ -174,6 +198,22 @@ mod tests {
             assert_eq!(Timestamp::parse(text).unwrap(), expected, "{text}");
         }
         assert_eq!(expected.to_string(), "2026-11-20T21:19:00.317861794Z");
+        let midnight = Timestamp::from_seconds(1_795_219_200, 0);
+        for text in
+            ["2026-11-21T00:00:00Z", "2026-11-21T00:00:00.Z", "2026-11-20T24:00:00Z", "2026-11-20T24:00:00.000Z"]
+        {
+            assert_eq!(Timestamp::parse(text).unwrap(), midnight, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_a_range_may_lie_out_of_reach() {
+        let nearest = |text| Timestamp::parse_nearest(text).unwrap();
+        assert_eq!(nearest("0001-01-01T00:00:00Z"), Timestamp::MIN);
+        assert_eq!(nearest("-0001-01-01T00:00:00Z"), Timestamp::MIN);
+        assert_eq!(nearest("9999-12-31T24:00:00Z"), Timestamp::MAX);
+        assert_eq!(nearest("1970-01-01T00:00:01Z"), Timestamp::from_seconds(1, 0));
+        assert!(Timestamp::parse_nearest("-garbage").is_err());
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Call {
     }
 
     pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, Refusal> {
-        Ok(self.query.get(name).map(Timestamp::parse).transpose()?)
+        Ok(self.query.get(name).map(Timestamp::parse_nearest).transpose()?)
     }
 
     /// A number, if it is given.
