@@ -26,7 +26,7 @@ pub(crate) fn spans(call: &Call) -> Result<Vec<Span>, Refusal> {
 }
 
 fn listed(text: &str) -> Result<Vec<Span>, Refusal> {
-    let times = text.split(',').map(|time| Timestamp::parse_nearest(time)).collect::<Result<Vec<_>, _>>()?;
+    let times = text.split(',').map(Timestamp::parse_nearest).collect::<Result<Vec<_>, _>>()?;
     if times.len() % 2 != 0 {
         let message = format!("timeranges holds {} times, expected a beginning and an end for each range", times.len());
         return Err(Refusal::new(Code::BadRange, message));
