@@ -29,7 +29,7 @@ test: setup build ## all tests; what was skipped, and why, is printed after each
 	cargo test --workspace && cargo build --release -p store -p lab --example victim --bins
 	$(PYTEST) clients/python/tests
 	cd ui && npm test
-	$(PYTEST) tests/system
+	$(PYTEST) -n 2 --dist loadfile tests/system
 
 ui: .make/node ## the page with invented data, to look at while working on it
 	cd ui && npm run build && npm run serve
