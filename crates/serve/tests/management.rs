@@ -112,3 +112,43 @@ fn many_are_deleted_by_one_request_with_one_answer() {
     assert_eq!(get(&archive, "/mgmt/bpl/deletePV?pv=N:?")["status"], "ok");
     assert_eq!(archive.get("/mgmt/bpl/deletePV?pv=N:NOSUCH").status, 400);
 }
+
+/// By these it is seen from outside that the Appliance has started.
+#[test]
+fn every_part_tells_that_it_is_there() {
+    let archive = archive();
+    for part in ["mgmt", "engine", "etl", "retrieval"] {
+        assert_eq!(archive.get(&format!("/{part}/bpl/ping")).text(), "pong\n");
+        assert_eq!(get(&archive, &format!("/{part}/bpl/startupState"))["status"], "STARTUP_COMPLETE");
+    }
+    for part in ["engine", "etl", "retrieval"] {
+        assert_eq!(get(&archive, &format!("/{part}/bpl/getVersion")).as_object().unwrap().len(), 1);
+    }
+}
+
+/// A script pauses what has been disconnected for long, and reckons with every row.
+#[test]
+fn every_pv_without_connection_tells_since_when() {
+    let archive = archive();
+    get(&archive, "/mgmt/bpl/resumeArchivingPV?pv=T:DOUBLE");
+    let lost = get(&archive, "/mgmt/bpl/getCurrentlyDisconnectedPVs");
+    assert_eq!(column(&lost, "pvName"), ["T:DOUBLE"], "those that never connected are in another report");
+    let since: i64 = column(&lost, "noConnectionAsOfEpochSecs")[0].parse().unwrap();
+    assert!(since >= archive.started.seconds_and_nanos().0, "{lost}");
+    assert_eq!(column(&lost, "hostName"), ["N/A"]);
+    assert!(column(&lost, "connectionLostAt")[0].ends_with("UTC"));
+}
+
+/// The Appliance's page and those that publish its measures as PVs read these.
+#[test]
+fn measures_have_the_form_in_which_they_are_drawn() {
+    let archive = archive();
+    let chart = get(&archive, "/mgmt/bpl/getProcessMetricsDataForAppliance?appliance=appliance0");
+    let labels = ["system_load (%)", "engine_heap (%)", "etl_heap (%)", "retrieval_heap (%)"];
+    assert_eq!(column(&chart, "label"), labels);
+    assert!(chart[1]["data"][0][0].as_i64() > Some(1_700_000_000_000) && chart[1]["data"][0][1].is_number(), "{chart}");
+    let storage = &get(&archive, "/mgmt/bpl/getStorageMetrics")[0];
+    assert_eq!((&storage["status"], &storage["pvCount"]), (&"Working".into(), &"13".into()), "{storage}");
+    let refused = post(&archive, "/mgmt/bpl/reassignAppliance?appliance=appliance1", &json!(["N:1"]));
+    assert!(refused[0]["validation"].as_str().unwrap().contains("only member"), "{refused}");
+}

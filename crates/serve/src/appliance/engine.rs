@@ -38,9 +38,14 @@ pub(crate) fn last_known(call: &Call) -> Answer {
     json(&json!({ "timestamp": last.time.to_string() }))
 }
 
-/// `GET /mgmt/bpl/webAppReady`, `/mgmt/bpl/startupState`: whoever gets an answer can go on.
+/// `GET /mgmt/bpl/webAppReady`: whoever gets an answer can go on.
 pub(crate) fn ready(_: &Call) -> Answer {
     json(&json!({ "status": "ok" }))
+}
+
+/// `GET /mgmt/bpl/startupState` and the like, by which those who start the Appliance see that a part of it is ready.
+pub(crate) fn startup_state(_: &Call) -> Answer {
+    json(&json!({ "status": "STARTUP_COMPLETE" }))
 }
 
 /// `GET /mgmt/bpl/getApplianceProperties`

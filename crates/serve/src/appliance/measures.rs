@@ -91,7 +91,15 @@ pub(crate) fn aggregated(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getStorageMetrics`: what each place of the archive holds.
 pub(crate) fn storage(call: &Call) -> Answer {
-    let mut row = json!({ "instance": call.identity() });
+    let flow = Flow::of(call);
+    let mut row = json!({
+        "instance": call.identity(),
+        "status": "Working",
+        "pvCount": flow.totals.pvs().to_string(),
+        "eventRate": number(flow.samples_per_second),
+        "dataRateGBPerDay": number(flow.gigabytes_per_day()),
+        "capacityUtilized": "N/A",
+    });
     for place in call.app.reader.health().places {
         row[place_name(call, &place.name)] = place.bytes.to_string().into();
     }
@@ -133,15 +141,28 @@ pub(crate) fn connected(call: &Call) -> Answer {
 pub(crate) fn process(call: &Call) -> Answer {
     let mut metrics = Map::new();
     let now = json!([{
-        "timeInEpochSeconds": now().seconds_and_nanos().0,
-        "systemLoadAverage": process::load_average(),
-        "heapUsedPercent": process::memory_percent(),
+        "timeInEpochSeconds": now().seconds_and_nanos().0.to_string(),
+        "systemLoadAverage": process::load_average().map(|load| load.to_string()),
+        "heapUsedPercent": process::memory_percent().map(|percent| percent.to_string()),
     }]);
     for part in ["MGMT", "ENGINE", "ETL", "RETRIEVAL"] {
         metrics.insert(format!("{part}_uptime"), (seconds_since(call.app.started).max(0.0) as u64).into());
         metrics.insert(format!("{part}_metrics"), now.clone());
     }
     json(&metrics)
+}
+
+/// `GET /mgmt/bpl/getProcessMetricsDataForAppliance`: the same as lines of a chart, of points in milliseconds and percent.
+pub(crate) fn process_chart(_: &Call) -> Answer {
+    let milliseconds = now().nanos().div_euclid(1_000_000);
+    let line = |label: &str, value: Option<f64>| {
+        let points: Vec<Value> = value.map(|value| json!([milliseconds, value])).into_iter().collect();
+        json!({ "label": label, "data": points })
+    };
+    let mut lines = vec![line("system_load (%)", process::load_average())];
+    let memory = process::memory_percent();
+    lines.extend(["engine", "etl", "retrieval"].map(|part| line(&format!("{part}_heap (%)"), memory)));
+    json(&lines)
 }
 
 fn gigabytes(bytes: u64) -> String {

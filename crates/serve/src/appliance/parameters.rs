@@ -6,7 +6,7 @@ use sample::{DataFate, FieldName, PvEntry, PvState, Record, TimeRange};
 use serde_json::{Value, json};
 use store::GapScope;
 
-use super::{details::named, retrieval::find};
+use super::{details::named, manage::names_in, retrieval::find};
 use crate::{
     answer::{Answer, json},
     app::now,
@@ -112,6 +112,15 @@ pub(crate) fn move_member(call: &Call) -> Answer {
     let entry = named(call)?;
     let objection = format!("PV {} belongs to {}, which is the only member.", entry.name, call.identity());
     json(&json!({ "validation": objection }))
+}
+
+/// `POST /mgmt/bpl/reassignAppliance`
+pub(crate) fn move_members(call: &Call) -> Answer {
+    let objection = |name: String| {
+        let why = format!("PV {name} stays with {}, which is the only member.", call.identity());
+        json!({ "pvName": name, "validation": why })
+    };
+    json(&names_in(call)?.into_iter().map(objection).collect::<Vec<_>>())
 }
 
 /// `GET /mgmt/bpl/getMetaGets`, `getExternalArchiverServers`: PVs are archived at once, and no other archiver is asked.

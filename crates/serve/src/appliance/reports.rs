@@ -107,17 +107,16 @@ pub(crate) fn disconnected(call: &Call) -> Answer {
     json(&rows)
 }
 
-/// When the connection was lost is known only if that was in this run.
+/// Of a connection that was lost before this run it is told since when this run has been looking for the PV; scripts reckon with it.
 fn disconnected_row(call: &Call, entry: &PvEntry, status: &Status) -> Map<String, Value> {
     let mut row = Map::new();
     let mut put = |key: &str, text: String| row.insert(key.to_owned(), Value::String(text));
     put("pvName", entry.name.to_string());
     put("instance", call.identity().to_owned());
     put("lastKnownEvent", date(last_sample(call, entry, Some(status))));
-    if status.connection == Connection::Disconnected {
-        put("connectionLostAt", date(Some(status.since)));
-        put("noConnectionAsOfEpochSecs", status.since.seconds_and_nanos().0.to_string());
-    }
+    put("connectionLostAt", date(Some(status.since)));
+    put("noConnectionAsOfEpochSecs", seconds(status.since));
+    put("hostName", status.server.map_or_else(|| "N/A".to_owned(), |server| server.ip().to_string()));
     row
 }
 

@@ -21,6 +21,11 @@ pub(crate) fn ping(_: &Call) -> Answer {
     Ok(whole(TEXT, "Pong"))
 }
 
+/// `GET /mgmt/bpl/ping` and the like, which the Appliance writes otherwise.
+pub(crate) fn pong(_: &Call) -> Answer {
+    Ok(whole(TEXT, "pong\n"))
+}
+
 /// `GET /retrieval/bpl/getVersion`
 pub(crate) fn version(call: &Call) -> Answer {
     json(&json!({ "version": call.app.config.appliance.version }))
