@@ -52,6 +52,9 @@ pub(crate) struct Options {
     /// held against that.
     #[arg(long, value_name = "CORES")]
     ramp: Option<f64>,
+    /// How long each step of it is: in a short one what is too much waits in the queue unseen.
+    #[arg(long, default_value_t = 12.0)]
+    ramp_seconds: f64,
     #[command(flatten)]
     setup: Setup,
 }
@@ -80,8 +83,8 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
         if !row.found.is_steady()? {
             return Err(format!("{load} was too much for a model: something was lost").into());
         }
-        tell(load.trim_start_matches("name=C:,"), "CPU", row.found.archiver.cpu_percent(), "% of a core");
-        tell(load.trim_start_matches("name=C:,"), "RAM", row.found.archiver.memory_gb(), "GB");
+        tell(short(load), "CPU", row.found.archiver.cpu_percent(), "% of a core");
+        tell(short(load), "RAM", row.found.archiver.memory_gb(), "GB");
         rows.push(row);
     }
     let model = model(&rows, &tell);
@@ -92,7 +95,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let Some(cores) = options.ramp else { return Ok(()) };
     let predicted = predicted(&file, cores, options)?;
     tell("ramp", "predicted saturation", predicted * f64::from(RAMP_PVS) * RAMP_RATE, "frames/s");
-    let step = |times: f64| trial::run(&[ramp(times)], options.seconds, &options.setup);
+    let step = |times: f64| trial::run(&[ramp(times)], options.ramp_seconds, &options.setup);
     let (ceiling, faults) = trial::ceiling(predicted / 2.0, 4, step)?;
     let best = ceiling.best.map_or(f64::NAN, |(times, _)| times);
     let measured = (best * ceiling.too_much).sqrt();
@@ -100,6 +103,10 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     tell("ramp", "too much", ceiling.too_much * f64::from(RAMP_PVS) * RAMP_RATE, "frames/s");
     tell("ramp", "prediction beside the measured", 100.0 * (predicted / measured - 1.0), "%");
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ").into()) }
+}
+
+fn short(load: &str) -> &str {
+    load.trim_start_matches("name=C:,")
 }
 
 fn row(load: &str, options: &Options) -> Outcome<Row> {
@@ -129,14 +136,16 @@ fn model(rows: &[Row], tell: &dyn Fn(&str, &str, f64, &str)) -> Value {
     let rates = |row: &Row| [1.0, row.pvs, row.updates, row.frames, row.bytes];
     let names = ["base", "pv", "update", "frame", "byte"];
     let memory = |row: &Row| row.found.archiver.memory_gb() * 1e9 - head(row);
-    let seconds = |row: &Row| row.found.seconds + row.found.connected_after;
-    let received = |row: &Row| row.found.report.value("sent on circuits").unwrap_or(0.0) * 1e6 / seconds(row);
+    let received = |row: &Row| row.found.received_bytes / row.found.seconds;
     let samples = |row: &Row| of_kind(row, row.found.frames.stored as f64);
     let per_pv = |row: &Row| [row.pvs, samples(row)[0], samples(row)[1]];
     let in_head = |row: &Row| [of_kind(row, row.in_head)[0], of_kind(row, row.in_head)[1], row.held];
     let writer = |row: &Row| row.found.archiver.writer_percent() / 100.0;
-    let line = |name: &str, (slopes, error): (Value, f64)| {
-        tell(name, "largest error of the fit", error, "%");
+    let line = |name: &str, (slopes, errors): (Value, Vec<f64>)| {
+        let largest = LOADS.iter().zip(errors).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+        if let Some((load, error)) = largest {
+            tell(name, &format!("largest error of the fit, at {}", short(load)), error, "%");
+        }
         slopes
     };
     json!({
@@ -156,18 +165,18 @@ fn of_kind(row: &Row, samples: f64) -> [f64; 2] {
     if row.held > 0.0 { [0.0, samples] } else { [samples, 0.0] }
 }
 
-/// The slopes of a line by their names, and its largest error in percent.
+/// The slopes of a line by their names, and its errors in percent.
 fn draw<const N: usize>(
     rows: &[Row],
     columns: [&str; N],
     x: impl Fn(&Row) -> [f64; N],
     y: impl Fn(&Row) -> f64,
     least: f64,
-) -> (Value, f64) {
+) -> (Value, Vec<f64>) {
     let rows: Vec<([f64; N], f64)> = rows.iter().map(|row| (x(row), y(row))).collect();
     let slopes = fit::fit(&rows, least);
     let named = columns.iter().zip(slopes).map(|(column, slope)| ((*column).to_owned(), json!(slope)));
-    (Value::Object(named.collect()), fit::worst(&rows, &slopes, least))
+    (Value::Object(named.collect()), fit::errors(&rows, &slopes, least))
 }
 
 /// Bytes of the head at the end.

@@ -53,8 +53,8 @@ pub(crate) struct Options {
     /// How long each step of that is.
     #[arg(long, default_value_t = 3.0)]
     step_seconds: f64,
-    /// How long clients are measured before and after.
-    #[arg(long, default_value_t = 5.0)]
+    /// How long clients are measured before and after: a hundredth of their answers is to be more than one.
+    #[arg(long, default_value_t = 20.0)]
     quiet_seconds: f64,
     #[command(flatten)]
     setup: Setup,

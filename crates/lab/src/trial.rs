@@ -122,6 +122,7 @@ pub(crate) struct Findings {
     pub(crate) seconds: f64,
     /// Stored in these seconds.
     pub(crate) stored: u64,
+    pub(crate) received_bytes: f64,
     pub(crate) farm: Usage,
     pub(crate) archiver: Usage,
     pub(crate) report: FarmReport,
@@ -149,7 +150,8 @@ pub(crate) fn run(groups: &[String], seconds: f64, setup: &Setup) -> Outcome<Fin
     archiver.wait_for("all PVs to connect", CONNECT_PATIENCE, |status| status["pvs"]["connected"] == all)?;
     let connected_after = begun.elapsed().as_secs_f64();
     let settled = (farm::now() - plan.start) as f64 / 1e9 + SETTLING_SECONDS;
-    let before = archiver.stored()?;
+    thread::sleep(Duration::from_secs_f64(SETTLING_SECONDS));
+    let (before, received) = (archiver.stored()?, archiver.received_bytes()?);
     let (mut of_farm, mut of_archiver) = (Usage::watch(farm.id()), Usage::watch(archiver.id()));
     let measured = Instant::now();
     while measured.elapsed().as_secs_f64() < seconds {
@@ -158,6 +160,7 @@ pub(crate) fn run(groups: &[String], seconds: f64, setup: &Setup) -> Outcome<Fin
         of_archiver.look();
     }
     let (seconds, stored) = (measured.elapsed().as_secs_f64(), archiver.stored()? - before);
+    let received_bytes = archiver.received_bytes()? - received;
     let report = farm.end()?;
     let ended = Instant::now();
     archiver.wait_for("the end of all circuits", END_PATIENCE, |status| {
@@ -171,6 +174,7 @@ pub(crate) fn run(groups: &[String], seconds: f64, setup: &Setup) -> Outcome<Fin
         connected_after,
         seconds,
         stored,
+        received_bytes,
         farm: of_farm,
         archiver: of_archiver,
         report,

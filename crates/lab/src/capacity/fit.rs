@@ -32,13 +32,13 @@ pub(super) fn fit<const N: usize>(rows: &[([f64; N], f64)], least: f64) -> [f64;
     std::array::from_fn(|column| slopes[column] / scale[column])
 }
 
-/// The largest error of a fit, in percent of the value.
-pub(super) fn worst<const N: usize>(rows: &[([f64; N], f64)], slopes: &[f64; N], least: f64) -> f64 {
+/// The errors of a fit in each row, in percent of the value.
+pub(super) fn errors<const N: usize>(rows: &[([f64; N], f64)], slopes: &[f64; N], least: f64) -> Vec<f64> {
     let error = |(x, y): &([f64; N], f64)| {
         let found: f64 = x.iter().zip(slopes).map(|(x, slope)| x * slope).sum();
-        100.0 * (found - y).abs() / y.abs().max(least)
+        100.0 * (found - y) / y.abs().max(least)
     };
-    rows.iter().map(error).fold(0.0, f64::max)
+    rows.iter().map(error).collect()
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
         for (slope, expected) in slopes.into_iter().zip([0.5, 2.0, 3e-6]) {
             assert!((slope / expected - 1.0).abs() < 1e-3, "{slope} for {expected}");
         }
-        assert!(worst(&rows, &slopes, 1e-9) < 0.1);
+        assert!(errors(&rows, &slopes, 1e-9).into_iter().all(|error| error.abs() < 0.1));
         let falling: Vec<([f64; 2], f64)> = (1..9).map(|n| ([1.0, f64::from(n)], 10.0 - f64::from(n))).collect();
         assert_eq!(fit(&falling, 1e-9)[1], 0.0);
     }

@@ -101,6 +101,13 @@ impl Archiver {
         Ok(ureq::get(format!("{}/api/v1/status", self.url)).call()?.body_mut().read_json()?)
     }
 
+    /// Bytes that it received from IOCs.
+    pub(crate) fn received_bytes(&self) -> Outcome<f64> {
+        let text = ureq::get(format!("{}/metrics", self.url)).call()?.body_mut().read_to_string()?;
+        let of_both = text.lines().filter(|line| line.starts_with("pvark_client_received_bytes_total"));
+        Ok(of_both.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum())
+    }
+
     /// Where it answers.
     pub(crate) fn url(&self) -> &str {
         &self.url
