@@ -187,6 +187,8 @@ fn moments_of_equal_symmetric_and_single_numbers_are_those_of_commons_math() {
     assert!(answered(&at(&[3.0; 5]), "kurtosis_60", 0, 59)[0].1[0].is_nan());
     assert_eq!(answered(&at(&[0.0, 1.0, 3.0, 2.0, 4.0]), "skewness_60", 0, 59)[0].1, [0.0]);
     assert_eq!(answered(&at(&[f64::INFINITY]), "popvariance_60", 0, 59)[0].1, [0.0]);
+    assert_eq!(answered(&at(&[5.0, 1.0, 3.0]), "median_60", 0, 59)[0].1, [3.0]);
+    assert!(answered(&at(&[f64::INFINITY, 1.0, 3.0]), "median_60", 0, 59)[0].1[0].is_nan());
 }
 
 #[test]

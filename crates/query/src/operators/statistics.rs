@@ -265,11 +265,12 @@ pub(super) fn centre(index: i64, seconds: i64) -> Timestamp {
 fn median(all: &[(f64, f64)]) -> f64 {
     let mut numbers: Vec<f64> = all.iter().map(|(_, number)| *number).collect();
     numbers.sort_by(f64::total_cmp);
-    let middle = numbers.len() / 2;
-    match numbers.len() {
-        0 => f64::NAN,
-        len if len % 2 == 1 => numbers[middle],
-        _ => numbers[middle - 1] + 0.5 * (numbers[middle] - numbers[middle - 1]),
+    let middle = numbers.len().div_ceil(2);
+    match numbers[middle.saturating_sub(1)..] {
+        [] => f64::NAN,
+        [only] => only,
+        // An infinity above the middle makes it no number, as in the Appliance.
+        [lower, upper, ..] => lower + (if numbers.len() % 2 == 1 { 0.0 } else { 0.5 }) * (upper - lower),
     }
 }
 
