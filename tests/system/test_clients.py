@@ -211,7 +211,9 @@ def test_pyarchappl_manages_pvs(server: Pvark, window: tuple[datetime, datetime]
     assert client.get_pv_type_info("NOBODY") is None
     details = client.get_pv_details("N:double")["value"]
     assert details["mgmt", "PV Name"] == details["pv", "Channel Name"] == "N:double"
-    assert details["pv", "Is this PV currently connected?"] == "Yes"
+    for question in ("Is this PV currently connected?", "Is engine currently archiving this?"):
+        assert details["pv", question] == "Yes"
+    assert float(details["pv", "Estimated event rate (events/sec)"]) > 0
     assert client.get_pv_details("NOBODY") is None
     assert len(client.get_stores_for_pv("N:double")) == 1
     assert client.get_pv_status("N:double")["N:double"].status == "Being archived"

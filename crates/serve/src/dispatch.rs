@@ -35,8 +35,8 @@ use crate::{
 /// How long a request's body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where a body may be one sample of the largest size.
-const LARGE_BODIES: &str = "/api/v1/import";
+/// Where a body may be one sample of the largest size, or hold the settings of all PVs.
+const LARGE_BODIES: [&str; 3] = ["/api/v1/import", "/mgmt/bpl/importConfig", "/mgmt/bpl/importConfigForAppliance"];
 /// Such a sample with every byte escaped, and a header before it.
 const LARGE_BODY_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX + (1 << 20);
 
@@ -164,11 +164,11 @@ async fn body_max(
 ) -> Result<(usize, Option<SemaphorePermit<'static>>), Refusal> {
     static LARGE: Semaphore = Semaphore::const_new(1);
     let usual = app.config.body_bytes_max;
-    if route.path != LARGE_BODIES || announced(headers).is_none_or(|length| length <= usual as u64) {
+    if !LARGE_BODIES.contains(&route.path) || announced(headers).is_none_or(|length| length <= usual as u64) {
         return Ok((usual, None));
     }
     let permit = timeout(2 * BODY_TIMEOUT, LARGE.acquire()).await.map_err(|_| {
-        Refusal::new(Code::Conflict, "other imports of large samples are under way")
+        Refusal::new(Code::Conflict, "another large import is under way")
             .with_status(StatusCode::SERVICE_UNAVAILABLE)
             .hint("send it again later")
     })?;

@@ -135,7 +135,7 @@ fn every_pv_without_connection_tells_since_when() {
     assert_eq!(column(&lost, "pvName"), ["T:DOUBLE"], "those that never connected are in another report");
     let since: i64 = column(&lost, "noConnectionAsOfEpochSecs")[0].parse().unwrap();
     assert!(since >= archive.started.seconds_and_nanos().0, "{lost}");
-    assert_eq!(column(&lost, "hostName"), ["N/A"]);
+    assert_eq!((column(&lost, "hostName"), column(&lost, "commandThreadID")), (vec!["N/A"], vec!["0"]));
     assert!(column(&lost, "connectionLostAt")[0].ends_with("UTC"));
 }
 
@@ -151,4 +151,25 @@ fn measures_have_the_form_in_which_they_are_drawn() {
     assert_eq!((&storage["status"], &storage["pvCount"]), (&"Working".into(), &"13".into()), "{storage}");
     let refused = post(&archive, "/mgmt/bpl/reassignAppliance?appliance=appliance1", &json!(["N:1"]));
     assert!(refused[0]["validation"].as_str().unwrap().contains("only member"), "{refused}");
+}
+
+/// A program that publishes reports reads all members of every row.
+#[test]
+fn reports_have_all_members_in_every_row() {
+    let archive = archive();
+    let paused = get(&archive, "/mgmt/bpl/getPausedPVsReport");
+    assert_eq!(column(&paused, "modificationTime").len(), 9);
+    let waiting = get(&archive, "/mgmt/bpl/getNeverConnectedPVs");
+    assert_eq!(column(&waiting, "startOfWorkflow"), column(&waiting, "requestTime"));
+}
+
+/// What an archive of many PVs exports is longer than other bodies may be.
+#[test]
+fn a_long_configuration_comes_in() {
+    let archive = Archive::start(|_| (), |config| serve::Config { body_bytes_max: 1000, ..config });
+    let list: Vec<Value> = (0..100).map(|index| json!({ "pvName": format!("N:{index}"), "paused": "true" })).collect();
+    let imported = post(&archive, "/mgmt/bpl/importConfig", &json!(list));
+    assert!(imported[0]["desc"].as_str().unwrap().contains("Imported 100 PVs"), "{imported}");
+    let refused = archive.post("/mgmt/bpl/deletePV", "application/json", json!(list).to_string().as_bytes());
+    assert_eq!(refused.status, 413, "a list that is no configuration: {}", refused.text());
 }

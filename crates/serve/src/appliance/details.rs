@@ -9,6 +9,7 @@ use sample::{
 use serde_json::{Map, Value, json};
 
 use super::{
+    rates::{bytes_per_sample, rate, storage_rates_of},
     retrieval::{facts, find, java_double},
     rules::DEFAULT,
     status::{date, last_sample},
@@ -194,18 +195,40 @@ pub(crate) fn details(call: &Call) -> Answer {
     rows.push(row("pv", "Channel Name", entry.name.to_string()));
     rows.push(row("pv", "When did we receive the last event?", date(last)));
     rows.extend(status.iter().flat_map(how_it_fares));
+    rows.extend(what_it_takes(call, &entry));
     json(&rows)
+}
+
+/// Rates over this run, and of storage as far as samples are packed already.
+fn what_it_takes(call: &Call, entry: &PvEntry) -> Vec<Value> {
+    let Some(rate) = rate(call, entry) else { return Vec::new() };
+    let mut rows = vec![row("pv", "Estimated event rate (events/sec)", two_digits(rate))];
+    if let Some(size) = call.app.reader.sizes().get(&entry.id) {
+        let bytes = bytes_per_sample(size);
+        rows.push(row("pv", "Average bytes per event", two_digits(bytes)));
+        for (unit, amount) in storage_rates_of(rate * bytes) {
+            rows.push(row("pv", &format!("Estimated storage rate ({unit})"), two_digits(amount)));
+        }
+    }
+    rows
+}
+
+/// Without commas between thousands: clients compare these.
+fn two_digits(number: f64) -> String {
+    format!("{number:.2}")
 }
 
 /// The counts are those of this run.
 fn how_it_fares(status: &Status) -> Vec<Value> {
     let lost = status.counters.dropped_queue + status.counters.dropped_store;
     let mut rows = vec![
+        row("pv", "Is engine currently archiving this?", yes_or_no(status.connection != Connection::Paused)),
         row("pv", "Is this PV currently connected?", yes_or_no(status.connection == Connection::Connected)),
         row("pv", "When did we first establish a connection to this PV?", date(status.first_connected)),
         row("pv", "How many times have we lost and regained the connection to this PV?", status.reconnects.to_string()),
         row("pv", "How many events so far?", status.counters.received.to_string()),
         row("pv", "How many events lost because the sample buffer is full so far?", lost.to_string()),
+        row("pv", "How many events lost totally so far?", lost.to_string()),
     ];
     rows.extend(status.server.map(|server| row("pv", "Host name", server.ip().to_string())));
     rows

@@ -32,14 +32,22 @@ pub(crate) fn storage_rates(call: &Call) -> Answer {
     let mut rates: Vec<(f64, PvEntry)> = active(call).filter_map(rate).collect();
     sort_by_falling(&mut rates);
     let rows = rates.iter().map(|(rate, entry)| {
-        json!({
-            "pvName": entry.name.as_str(),
-            "storageRate_KBperHour": format!("{:?}", rate * SECONDS_OF_HOUR / KILO),
-            "storageRate_MBperDay": format!("{:?}", rate * SECONDS_OF_DAY / KILO.powi(2)),
-            "storageRate_GBperYear": format!("{:?}", rate * SECONDS_OF_YEAR / KILO.powi(3)),
-        })
+        let mut row = json!({ "pvName": entry.name.as_str() });
+        for (unit, amount) in storage_rates_of(*rate) {
+            row[format!("storageRate_{}", unit.replace('/', "per"))] = format!("{amount:?}").into();
+        }
+        row
     });
     json(&limited(call, rows)?)
+}
+
+/// Bytes a second in the Appliance's units.
+pub(super) fn storage_rates_of(bytes_per_second: f64) -> [(&'static str, f64); 3] {
+    [
+        ("KB/hour", bytes_per_second * SECONDS_OF_HOUR / KILO),
+        ("MB/day", bytes_per_second * SECONDS_OF_DAY / KILO.powi(2)),
+        ("GB/year", bytes_per_second * SECONDS_OF_YEAR / KILO.powi(3)),
+    ]
 }
 
 /// `GET /mgmt/bpl/getPVsByStorageConsumed`: bytes in segments, the most first.

@@ -28,16 +28,14 @@ pub(crate) fn expanded_names(call: &Call) -> Answer {
     json(&names.collect::<Vec<_>>())
 }
 
-/// `GET /mgmt/bpl/getPausedPVsReport`: when they were paused is known as far back as the audit is looked at.
+/// `GET /mgmt/bpl/getPausedPVsReport`: when they were changed last is known as far back as the audit is looked at.
 pub(crate) fn paused(call: &Call) -> Answer {
     let (entries, changed) = (call.app.reader.entries(), last_changes(call)?);
     let paused = entries.iter().filter(|entry| entry.settings.state == PvState::Paused);
     let rows = paused.map(|entry| {
-        let mut row = json!({ "pvName": entry.name.as_str(), "instance": call.identity() });
-        if let Some(changed) = changed.get(&entry.id) {
-            row["modificationTime"] = date(Some(*changed)).into();
-        }
-        row
+        let changed = changed.get(&entry.id).copied().unwrap_or(entry.added);
+        let (name, time) = (entry.name.as_str(), date(Some(changed)));
+        json!({ "pvName": name, "instance": call.identity(), "modificationTime": time })
     });
     json(&limited(call, rows)?)
 }
@@ -73,6 +71,7 @@ pub(crate) fn never_connected(call: &Call) -> Answer {
             rows.push(json!({
                 "pvName": entry.name.as_str(),
                 "requestTime": date(Some(entry.added)),
+                "startOfWorkflow": date(Some(entry.added)),
                 "currentState": "METAINFO_REQUESTED",
                 "appliance": call.identity(),
             }));
@@ -117,6 +116,7 @@ fn disconnected_row(call: &Call, entry: &PvEntry, status: &Status) -> Map<String
     put("connectionLostAt", date(Some(status.since)));
     put("noConnectionAsOfEpochSecs", seconds(status.since));
     put("hostName", status.server.map_or_else(|| "N/A".to_owned(), |server| server.ip().to_string()));
+    put("commandThreadID", "0".to_owned()); // a client takes its absence for a fault
     row
 }
 
