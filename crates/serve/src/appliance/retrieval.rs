@@ -310,7 +310,8 @@ impl Asked<'_> {
 /// samples that are not reduced would mislead.
 fn operator(call: &Call, asked: &Asked) -> Result<Option<Operator>, Refusal> {
     let usual = call.query.switch("usereduced").then_some(USUAL_REDUCTION);
-    let named = asked.operator.or(call.query.get("pp")).or(usual);
+    // Clients that want samples as they are say so by either of these names.
+    let named = asked.operator.or(call.query.get("pp")).filter(|name| !["pb", "raw"].contains(name)).or(usual);
     Ok(named.map(|named| Operator::parse(named, &asked.arguments)).transpose()?)
 }
 

@@ -6,6 +6,7 @@
 use sample::Timestamp;
 
 use super::gathered::Gathered;
+use crate::appliance::details::instant;
 
 /// Types of data.
 const INT8: u32 = 1;
@@ -36,7 +37,7 @@ pub(crate) fn file(name: &str, asked: [Timestamp; 2], made: Timestamp, gathered:
     out.resize(TEXT_LEN, b' ');
     out.resize(HEADER_LEN, 0);
     out.extend_from_slice(&[1, 0, b'M', b'I']);
-    let [from, to] = asked.map(|time| time.to_string());
+    let [from, to] = asked.map(instant);
     put_structure(
         &mut out,
         "header",
