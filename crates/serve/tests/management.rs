@@ -61,6 +61,27 @@ fn an_announced_body_may_be_missing() {
     assert_eq!(column(&bare.json(), "status"), ["ok", "ok"]);
 }
 
+/// Lists of PVs for the Appliance name motors as `M1.VAL`, and ask for periods that it does not take.
+#[test]
+fn a_record_is_archived_by_whatever_name_its_value_has() {
+    let archive = archive();
+    let wanted = json!([{ "pv": "pva://N:MOTOR.VAL", "samplingmethod": "SCAN", "samplingperiod": "0" }]);
+    let submitted = post(&archive, "/mgmt/bpl/archivePV", &wanted);
+    assert_eq!(
+        (&submitted[0]["pvName"], &submitted[0]["status"]),
+        (&"N:MOTOR".into(), &"Archive request submitted".into())
+    );
+    assert_eq!(
+        get(&archive, "/mgmt/bpl/getPVTypeInfo?pv=N:MOTOR")["samplingPeriod"],
+        "0.01",
+        "the shortest that there is"
+    );
+    assert_eq!(get(&archive, "/mgmt/bpl/archivePV?pv=N:1.VAL")[0]["status"], "Already submitted");
+    assert_eq!(get(&archive, "/mgmt/bpl/getAllPVs?pv=N:*"), json!(["N:0", "N:1", "N:2", "N:3", "N:ALIAS", "N:MOTOR"]));
+    let unknown = get(&archive, "/mgmt/bpl/changeArchivalParameters?pv=N:NOSUCH&samplingperiod=1");
+    assert!(unknown["validation"].is_string(), "{unknown}");
+}
+
 /// ChannelFinder names its settings in another way than the Appliance, and means the same.
 #[test]
 fn settings_of_channel_finder_are_understood() {

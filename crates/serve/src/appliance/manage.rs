@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use super::{
     details::{named, period_seconds},
     reports::is_never_connected,
-    retrieval::find,
+    retrieval::{bare, find},
     rules::DEFAULT,
 };
 use crate::{
     answer::{Answer, json},
-    api::pvs::{Asked, request},
+    api::pvs::{Asked, PERIOD_MIN, request},
     call::Call,
     names::{Pattern, is_glob},
     refusal::{Code, Refusal},
@@ -99,6 +99,16 @@ pub(super) enum Loose {
 }
 
 impl Wanted {
+    /// As the Appliance takes it: `.VAL` names the record itself, and a period that is too short becomes the shortest.
+    fn as_taken(mut self) -> Wanted {
+        if let Some(record) = self.pv.trim().strip_suffix(".VAL") {
+            self.pv = record.to_owned();
+        }
+        let period = self.samplingperiod.as_ref().and_then(Loose::number);
+        self.samplingperiod = period.map(|period| Loose::Number(period.max(PERIOD_MIN)));
+        self
+    }
+
     /// The PV that switches it on and off.
     pub(super) fn controlling_pv(&self) -> Option<&str> {
         self.controlling_pv.as_deref().map(str::trim).filter(|pv| !pv.is_empty())
@@ -117,7 +127,7 @@ impl Loose {
 /// `GET` and `POST /mgmt/bpl/archivePV`. Appliances are not known here. All PVs of a request are added at once, because the
 /// catalogue is synced for each addition.
 pub(crate) fn archive(call: &Call) -> Answer {
-    let wanted = wanted(call)?;
+    let wanted: Vec<Wanted> = wanted(call)?.into_iter().map(Wanted::as_taken).collect();
     let controlling: BTreeSet<&str> = wanted.iter().filter_map(Wanted::controlling_pv).collect();
     controlling.into_iter().try_for_each(|pv| switch_group(call, pv))?;
     let judged: Vec<(String, Result<AddRequest, Refusal>)> = wanted.iter().map(|wanted| judge(call, wanted)).collect();
@@ -168,7 +178,7 @@ fn group_of(controlling: &str) -> Result<RuleName, Refusal> {
     })
 }
 
-/// The name as it was given, and the request that acquisition understands.
+/// The name without its protocol, and the request that acquisition understands.
 pub(super) fn judge(call: &Call, wanted: &Wanted) -> (String, Result<AddRequest, Refusal>) {
     let name = wanted.pv.trim();
     let method = wanted.samplingmethod.as_deref().map(str::to_ascii_lowercase);
@@ -183,7 +193,7 @@ pub(super) fn judge(call: &Call, wanted: &Wanted) -> (String, Result<AddRequest,
     let request = groups.and_then(|groups| {
         request(call, &Asked { name: name.to_owned(), method, period, policy, groups, ..Asked::default() })
     });
-    (name.to_owned(), request)
+    (bare(name).to_owned(), request)
 }
 
 /// The PVs of a request: JSON objects, or a list of names with settings that hold for all of them.
@@ -312,7 +322,10 @@ pub(crate) fn abort(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/changeArchivalParameters`: what the request leaves open stays as it is.
 pub(crate) fn change(call: &Call) -> Answer {
-    let entry = named(call)?;
+    let entry = match named(call) {
+        Err(refusal) if call.query.get("pv").is_some() => return json(&json!({ "validation": refusal.message() })),
+        found => found?,
+    };
     let period: Option<f64> = call.number("samplingperiod")?;
     let present = match entry.settings.method {
         Method::Monitor => "monitor",

@@ -323,7 +323,7 @@ pub(crate) fn find(call: &Call, name: &str) -> Result<PvEntry, Refusal> {
 }
 
 /// A name without protocol prefix.
-fn bare(name: &str) -> &str {
+pub(super) fn bare(name: &str) -> &str {
     name.strip_prefix("ca://").or_else(|| name.strip_prefix("pva://")).unwrap_or(name)
 }
 
