@@ -104,6 +104,21 @@ fn the_status_of_all_is_told_if_none_is_named() {
     assert_eq!((&aliases[0]["pvName"], &aliases[0]["pvNameOnly"]), (&"N:ALIAS".into(), &"T:DOUBLE".into()));
 }
 
+#[test]
+fn several_globs_find_what_each_of_them_does() {
+    let archive = archive();
+    assert_eq!(
+        get(&archive, "/mgmt/bpl/getAllPVs?pv=N:?,T:D*,T:ENUM"),
+        json!(["N:0", "N:1", "N:2", "N:3", "T:DOUBLE", "T:ENUM"])
+    );
+    assert_eq!(get(&archive, "/retrieval/bpl/getMatchingPVs?pv=N:?,T:D*&limit=2"), json!(["N:0", "N:1"]));
+    let wanted = json!([{ "pv": "N:LED", "controllingPV": "N:SWITCH" }]);
+    post(&archive, "/mgmt/bpl/archivePV", &wanted);
+    let details = get(&archive, "/mgmt/bpl/getPVDetails?pv=N:LED");
+    let row = details.as_array().unwrap().iter().find(|row| row["name"] == "Controlling PV");
+    assert_eq!(row.unwrap()["value"], "N:SWITCH");
+}
+
 /// What is refused of a single PV stands in `validation`, where pages and scripts look for it.
 #[test]
 fn what_cannot_be_done_to_an_unknown_pv_is_said_in_the_answer() {

@@ -178,6 +178,7 @@ pub(crate) fn details(call: &Call) -> Answer {
     ];
     let rules = settings.rules();
     rows.extend(rules.origin.policy.as_ref().map(|policy| row("mgmt", "Policy name:", policy.to_string())));
+    rows.extend(controlling_pv(call, &rules.groups).map(|controlling| row("mgmt", "Controlling PV", controlling)));
     if !rules.fields.is_empty() {
         let fields: Vec<&str> = rules.fields.iter().map(FieldName::as_str).collect();
         rows.push(row("mgmt", "Archive Fields", fields.join(",")));

@@ -100,7 +100,7 @@ pub(super) enum Loose {
 
 impl Wanted {
     /// As the Appliance takes it: `.VAL` names the record itself, and a period that is too short becomes the shortest.
-    fn as_taken(mut self) -> Wanted {
+    fn taken(mut self) -> Wanted {
         if let Some(record) = self.pv.trim().strip_suffix(".VAL") {
             self.pv = record.to_owned();
         }
@@ -127,7 +127,7 @@ impl Loose {
 /// `GET` and `POST /mgmt/bpl/archivePV`. Appliances are not known here. All PVs of a request are added at once, because the
 /// catalogue is synced for each addition.
 pub(crate) fn archive(call: &Call) -> Answer {
-    let wanted: Vec<Wanted> = wanted(call)?.into_iter().map(Wanted::as_taken).collect();
+    let wanted: Vec<Wanted> = wanted(call)?.into_iter().map(Wanted::taken).collect();
     let controlling: BTreeSet<&str> = wanted.iter().filter_map(Wanted::controlling_pv).collect();
     controlling.into_iter().try_for_each(|pv| switch_group(call, pv))?;
     let judged: Vec<(String, Result<AddRequest, Refusal>)> = wanted.iter().map(|wanted| judge(call, wanted)).collect();
@@ -379,7 +379,7 @@ pub(crate) fn list_in(call: &Call) -> Result<Option<Vec<String>>, Refusal> {
 }
 
 /// The elements of a list. Commas within parentheses belong to the arguments of an operator.
-fn split(list: &str) -> Vec<String> {
+pub(super) fn split(list: &str) -> Vec<String> {
     let mut depth = 0_u32;
     let is_border = |character: char| {
         match character {

@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use sample::PvId;
 use serde_json::json;
 
-use super::{manage::names_in, retrieval::find};
+use super::{
+    manage::{names_in, split},
+    retrieval::find,
+};
 use crate::{
     answer::{Answer, TEXT, json, whole},
     call::Call,
@@ -42,18 +45,22 @@ pub(crate) fn search_for_pvs_regex(call: &Call) -> Answer {
     Ok(whole(TEXT, text))
 }
 
-/// `GET /retrieval/bpl/getMatchingPVs` and `GET /mgmt/bpl/getAllPVs`: by `pv=` (glob) or `regex=`, all without either.
+/// `GET /retrieval/bpl/getMatchingPVs` and `GET /mgmt/bpl/getAllPVs`: by `regex=` or `pv=` (globs), all without either.
 pub(crate) fn matching_pvs(call: &Call) -> Answer {
-    json(&names(call, &pattern(call)?, call.number("limit")?.unwrap_or(LIMIT_DEFAULT)))
+    let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT);
+    let globs = call.query.get("pv").filter(|_| call.query.get("regex").is_none());
+    let Some(globs) = globs else { return json(&names(call, &pattern(call)?, limit)) };
+    let mut found = Vec::new();
+    for glob in split(globs) {
+        found.extend(names(call, &Pattern::glob(&glob)?, limit));
+    }
+    found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    json(&found)
 }
 
-/// What `regex=` says, or else the glob of `pv=`.
+/// What `regex=` says, or else everything.
 pub(super) fn pattern(call: &Call) -> Result<Pattern, Refusal> {
-    match (call.query.get("regex"), call.query.get("pv")) {
-        (Some(regex), _) => Pattern::whole_regex(regex),
-        (None, Some(glob)) => Pattern::glob(glob),
-        (None, None) => Ok(Pattern::Everything),
-    }
+    call.query.get("regex").map_or(Ok(Pattern::Everything), Pattern::whole_regex)
 }
 
 /// `POST /mgmt/bpl/archivedPVs` and `/retrieval/bpl/filterArchivedPVs`: those of the given names under which a PV is found.
