@@ -6,7 +6,7 @@ use axum::{
     Router,
     body::{Body, Bytes},
     extract::{RawPathParams, Request, rejection::RawPathParamsRejection},
-    http::{HeaderMap, StatusCode, Uri, header, request::Parts},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header, request::Parts},
     response::{IntoResponse, Response},
     routing::{MethodFilter, on},
 };
@@ -126,13 +126,22 @@ async fn run(
     path: Result<Vec<(String, String)>, RawPathParamsRejection>,
     request: Request,
 ) -> Response {
+    let is_for_a_page = request.headers().contains_key(header::ORIGIN) && may_be_read_elsewhere(route.path);
     let answer = match path {
         Ok(path) => handle(app, route, path, request).await,
         Err(rejection) => Err(Refusal::new(Code::BadRequest, rejection.to_string())),
     };
     let mut response = answer.unwrap_or_else(Refusal::into_response);
     response.extensions_mut().insert(AnsweredBy(route.path));
+    if is_for_a_page {
+        response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    }
     response
+}
+
+/// Whether viewers that another server gave to the browser may see what is answered, as they may see what the Appliance answers.
+fn may_be_read_elsewhere(path: &str) -> bool {
+    path.starts_with("/retrieval/")
 }
 
 async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
@@ -207,6 +216,18 @@ async fn read_body(body: Body, headers: &HeaderMap, bytes_max: usize) -> Result<
 }
 
 fn method_not_allowed(request: &Request) -> Response {
+    // A browser asks first where a page of another site reads with headers that not every page may send.
+    let asks_first =
+        request.method() == "OPTIONS" && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    if asks_first && may_be_read_elsewhere(request.uri().path()) {
+        let says = [
+            (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+            (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST"),
+            (header::ACCESS_CONTROL_ALLOW_HEADERS, "accept, content-type, x-requested-with"),
+            (header::ACCESS_CONTROL_MAX_AGE, "1800"),
+        ];
+        return (StatusCode::NO_CONTENT, says).into_response();
+    }
     let message = format!("{} cannot be done with {}", request.method(), request.uri().path());
     Refusal::new(Code::MethodNotAllowed, message).into_response()
 }

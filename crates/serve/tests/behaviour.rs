@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::{Archive, Connection, PVS, fill, time};
+use archive::{Answer, Archive, Connection, PVS, fill, time};
 use sample::{
     Batch, Group, Method, Protocol, PvName, PvSettings, PvState, Record, RuleName, Sample, Sense, Severity, Sink,
     Switch, Timestamp, Value,
@@ -524,4 +524,28 @@ fn a_head_of_ten_megabytes_is_refused_in_words() {
     assert_eq!(status, 400);
     assert!(headers.contains(&("content-type".to_owned(), "application/json".to_owned())), "{headers:?}");
     assert_eq!(archive.get("/retrieval/ping").text(), "Pong");
+}
+
+/// Viewers of the Appliance often come from another server than it, and ask with a header that browsers want leave for.
+#[test]
+fn pages_of_other_sites_see_what_the_appliances_viewers_read() {
+    let archive = Archive::with_history();
+    let shown_to = |answer: &Answer| answer.header("access-control-allow-origin").map(str::to_owned);
+    let ask = |method: &str, target: &str, more: &[(&str, &str)]| {
+        let headers = [&[("origin", "http://viewer.lab:3000")], more].concat();
+        Connection::to(archive.address).ask(method, target, &headers, b"")
+    };
+    for target in
+        ["/retrieval/data/getData.qw?pv=T:DOUBLE", "/retrieval/data/getData.qw?pv=NO:SUCH", "/retrieval/bpl/getVersion"]
+    {
+        assert_eq!(shown_to(&ask("GET", target, &[])).as_deref(), Some("*"), "{target}");
+        assert_eq!(shown_to(&archive.get(target)), None, "{target}");
+    }
+    let first = [("access-control-request-method", "GET"), ("access-control-request-headers", "content-type")];
+    let leave = ask("OPTIONS", "/retrieval/data/getData.qw?pv=T:DOUBLE", &first);
+    assert_eq!((leave.status, shown_to(&leave).as_deref()), (204, Some("*")));
+    assert!(leave.header("access-control-allow-headers").unwrap().contains("content-type"));
+    let elsewhere = "/mgmt/bpl/getAllPVs";
+    assert_eq!(shown_to(&ask("GET", elsewhere, &[])), None);
+    assert_eq!(ask("OPTIONS", elsewhere, &first).status, 405);
 }
