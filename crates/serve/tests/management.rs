@@ -199,6 +199,14 @@ fn reports_have_all_members_in_every_row() {
     assert_eq!(column(&waiting, "startOfWorkflow"), column(&waiting, "requestTime"));
 }
 
+#[test]
+fn changed_fields_are_listed_in_the_answer() {
+    let archive = archive();
+    let changed =
+        get(&archive, "/mgmt/bpl/modifyMetaFields?pv=N:1&command=add,LOLO,HIHI&command=remove,LOLO&command=add,ADEL");
+    assert_eq!((&changed["pvName"], &changed["fields"]), (&"N:1".into(), &"ADEL,HIHI".into()), "{changed}");
+}
+
 /// What an archive of many PVs exports is longer than other bodies may be.
 #[test]
 fn a_long_configuration_comes_in() {

@@ -39,9 +39,11 @@ pub(crate) fn fields(call: &Call) -> Answer {
     }
     fields.sort();
     fields.dedup();
+    let listed = fields.iter().map(FieldName::as_str).collect::<Vec<_>>().join(",");
     let wishes = Wishes { fields: Some(fields), ..Wishes::default() };
     call.app.control.add(vec![AddRequest { name: entry.name.clone(), policy: None, wishes }])?;
-    done(format!("Successfully modified the fields of PV {}", entry.name))
+    let desc = format!("Successfully modified the fields of PV {}", entry.name);
+    json(&json!({ "status": "ok", "desc": desc, "pvName": entry.name.as_str(), "fields": listed }))
 }
 
 /// `GET /mgmt/bpl/appendAndAliasPV`: the samples of the older PV go to the newer one, beside which it stays as an alias. What was
