@@ -82,7 +82,7 @@ fn a_record_is_archived_by_whatever_name_its_value_has() {
     assert!(unknown["validation"].is_string(), "{unknown}");
 }
 
-/// ChannelFinder names its settings in another way than the Appliance, and means the same.
+/// Older ChannelFinders name their settings in another way than the Appliance, and mean the same.
 #[test]
 fn settings_of_channel_finder_are_understood() {
     let archive = archive();

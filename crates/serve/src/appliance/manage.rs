@@ -80,7 +80,7 @@ fn with_port(url: &str, port: u16) -> String {
 #[derive(Default, Deserialize)]
 pub(super) struct Wanted {
     pub(super) pv: String,
-    #[serde(alias = "samplingPeriod")] // as ChannelFinder writes both
+    #[serde(alias = "samplingPeriod")] // as older ChannelFinders write both
     pub(super) samplingperiod: Option<Loose>,
     #[serde(alias = "samplingMethod")]
     pub(super) samplingmethod: Option<String>,
