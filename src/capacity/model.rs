@@ -10,6 +10,9 @@ use super::list::Load;
 struct Line {
     #[serde(default)]
     base: f64,
+    /// Of threads that wake up.
+    #[serde(default)]
+    wake: f64,
     #[serde(default)]
     pv: f64,
     /// Of scalars.
@@ -32,6 +35,8 @@ pub(super) struct Model {
     /// What they were fitted on.
     #[expect(dead_code, reason = "it is for who reads the file")]
     machine: String,
+    /// Threads wake up for each update, but no more often than this: then one wakes up for several.
+    wakes_max: f64,
     /// Of processor time, in cores.
     cores: Line,
     /// The same of the thread that writes into the store.
@@ -80,6 +85,7 @@ pub(super) struct Limits {
 }
 
 impl Line {
+    /// Besides what it takes that threads wake up.
     fn of(&self, load: &Load) -> f64 {
         let Load { pvs, bytes, held, .. } = *load;
         self.base + self.pv * pvs + self.of_updates(load) + self.byte * bytes + self.held * held
@@ -91,6 +97,11 @@ impl Line {
 }
 
 impl Model {
+    /// What threads take of a core.
+    fn of_threads(&self, line: &Line, load: &Load) -> f64 {
+        line.of(load) + line.wake * load.updates * self.wakes_max / (load.updates + self.wakes_max)
+    }
+
     pub(super) fn need(&self, load: &Load, head: HeadSettings) -> Need {
         let most = head.megabytes * f64::from(1 << 20);
         // Twice where one is filled while the other is written.
@@ -101,14 +112,14 @@ impl Model {
         }) + load.changed * head.flush_after;
         let in_head = if full > most { 2.0 * most } else { full };
         // The arrays of a head are written once more with each, and those that change always.
-        let flushes =
-            (self.head.of_updates(load) + load.changed) / (most - self.head.held * load.held).max(most / 10.0);
+        let of_all = self.head.pv * load.pvs + self.head.held * load.held;
+        let flushes = (self.head.of_updates(load) + load.changed) / (most - of_all).max(most / 10.0);
         let flushes = flushes.max(1.0 / head.flush_after);
         let firsts = load.held * flushes;
         let bytes = |line: &Line| line.of_updates(load) + line.pv * load.pvs * flushes;
         Need {
-            cores: self.cores.of(load),
-            writer: self.writer.of(load),
+            cores: self.of_threads(&self.cores, load),
+            writer: self.of_threads(&self.writer, load),
             memory_gb: (self.memory.of(load) + in_head) / 1e9,
             network_mbits: self.network.of(load) * 8.0 / 1e6,
             disk_mb: (bytes(&self.disk) + 2.0 * (load.changed + firsts)) / 1e6,
