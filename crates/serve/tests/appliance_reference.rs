@@ -109,6 +109,13 @@ fn fields_are_read_from_the_samples_that_carry_them() {
     assert_eq!(values(&plain), [(1_767_212_600, 41.0), (1_767_215_200, 40.0)]);
     assert_eq!(plain["meta"]["name"], "REF:ALARMS.HIHI");
     assert_eq!(ask("getData.json?pv=mean_600(REF:ALARMS.HIHI)")["data"], plain["data"], "fields are never reduced");
+    let behind = Connection::to(archive.address).ask(
+        "GET",
+        "/retrieval/data/getData.csv?pv=REF:ALARMS.HIHI&from=2025-12-31T20:23:21Z&to=2025-12-31T20:24:00Z",
+        &[],
+        b"",
+    );
+    assert_eq!(behind.text(), "1767212600,41.0,0,0,504209182\n\n", "the last sample before the range carries it");
     let raw = ask("getData.json?pv=REF:ALARMS");
     let rows = raw["data"].as_array().unwrap();
     let carrying: Vec<&Value> = rows.iter().filter(|row| row.get("fields").is_some()).collect();

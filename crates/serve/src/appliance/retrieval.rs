@@ -351,7 +351,12 @@ fn carried(
 /// What a field said in each span.
 fn of_field(call: &Call, entry: &PvEntry, spans: &[Span], field: &str) -> Result<Vec<Source>, Refusal> {
     let within = |span: &Span| {
-        let range = TimeRange { t0: span.from, t1: after(span.to) };
+        // As of the PV itself the last sample at or before the range counts, if it carries the field.
+        let range = TimeRange { t0: span.from, t1: span.from };
+        let request = Request { series: entry.id.into(), range, before: Before::Include };
+        let before = call.app.query.samples(&request).next().transpose()?;
+        let t0 = before.and_then(|batch| batch.times().first().copied()).unwrap_or(span.from);
+        let range = TimeRange { t0, t1: after(span.to) };
         Ok(Source::OfField(Box::new(call.app.query.field_samples(entry.id, range, field)?)))
     };
     spans.iter().map(within).collect()
