@@ -57,7 +57,7 @@ def server(module_folder: Path, ioc: Ioc) -> Iterator[Pvark]:
         ("GET", "/pvs/B:0/samples?from=yesterday", 400, "bad_time", "yesterday"),
         ("GET", "/pvs/B:0/gaps?to=2026-13-01T00:00:00Z", 400, "bad_time", "2026-13-01"),
         ("GET", "/pvs/B:0/samples?from=2026-11-21", 400, "bad_time", "2026-11-21"),
-        ("GET", "/pvs/B:0/samples?from=9999-01-01T00:00:00Z", 400, "bad_time", "9999"),
+        ("GET", "/pvs/B:0/samples?from=99999-01-01T00:00:00Z", 400, "bad_time", "99999"),
         ("GET", f"/pvs/B:0/samples?{DAY}&format=xlsx", 400, "unknown_format", "xlsx"),
         ("GET", f"/pvs/B:0/samples?{DAY}&limit=many", 400, "bad_request", "limit"),
         ("GET", f"/pvs/B:0/samples?{DAY}&before=perhaps", 400, "bad_request", "before"),

@@ -254,6 +254,14 @@ fn register_tiers(registry: &mut Registry, health: &Health) {
         registry.register(format!("{name}_segments"), format!("Segments {by}"), segments);
         registry.register(format!("{name}_bytes"), format!("Bytes of segments {by}"), bytes);
     }
+    let (free, total) = (Family::<OwnedLabel, Gauge>::default(), Family::<OwnedLabel, Gauge>::default());
+    for (of, room) in places().filter_map(|of| Some((of, of.room?))) {
+        let label = [("place", of.name.clone())];
+        free.get_or_create(&label).set(clamped(room.free));
+        total.get_or_create(&label).set(clamped(room.total));
+    }
+    registry.register("store_place_free_bytes", "Room left on the disk of the place", free);
+    registry.register("store_place_disk_bytes", "The size of that disk", total);
     let (usable, waiting) = (Family::<OwnedLabel, Gauge>::default(), Family::<OwnedLabel, Gauge>::default());
     for of in places() {
         let label = [("place", of.name.clone())];

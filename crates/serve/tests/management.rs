@@ -183,6 +183,14 @@ fn measures_have_the_form_in_which_they_are_drawn() {
     let labels = ["system_load (%)", "engine_heap (%)", "etl_heap (%)", "retrieval_heap (%)"];
     assert_eq!(column(&chart, "label"), labels);
     assert!(chart[1]["data"][0][0].as_i64() > Some(1_700_000_000_000) && chart[1]["data"][0][1].is_number(), "{chart}");
+    while archive.store.reader().health().places[0].room.is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(1)); // a thread of the store looks as soon as it runs
+    }
+    let place = &get(&archive, "/etl/bpl/getStorageMetricsForAppliance")[0];
+    let of = |key: &str| place[key].as_str().unwrap().replace(',', "").parse::<f64>().unwrap();
+    assert!(of("available_space") > 0.0 && of("available_space") <= of("total_space"), "{place}");
+    let percent = 100.0 * of("available_space") / of("total_space");
+    assert!((of("available_space_percent") - percent).abs() < 1.0, "{place}");
     let storage = &get(&archive, "/mgmt/bpl/getStorageMetrics")[0];
     assert_eq!((&storage["status"], &storage["pvCount"]), (&"Working".into(), &"13".into()), "{storage}");
     let refused = post(&archive, "/mgmt/bpl/reassignAppliance?appliance=appliance1", &json!(["N:1"]));

@@ -23,6 +23,15 @@ pub trait Objects: fmt::Debug + Send + Sync + 'static {
     fn remove(&self, key: &str) -> io::Result<()>;
 }
 
+/// The room on a disk, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// What can still be written.
+    pub free: u64,
+    /// All, of which others may have a part.
+    pub total: u64,
+}
+
 /// Files, folders and what makes them durable. Written bytes are durable after `sync`, names after `sync_folder`.
 pub trait Disk: Objects {
     /// Makes a folder and those above it; no error if it is there.
@@ -36,9 +45,9 @@ pub trait Disk: Objects {
     fn allocate(&self, key: &str, len: u64) -> io::Result<()> {
         self.set_len(key, len)
     }
-    /// How many bytes can still be written, as far as anyone knows.
-    fn free(&self) -> io::Result<u64> {
-        Ok(u64::MAX)
+    /// How much room there is, as far as anyone knows.
+    fn room(&self) -> io::Result<Room> {
+        Ok(Room { free: u64::MAX, total: u64::MAX })
     }
     /// Makes a file's bytes durable. After an error nobody knows which of them are, and trying again proves nothing.
     fn sync(&self, key: &str) -> io::Result<()>;
@@ -166,9 +175,10 @@ impl Disk for RealDisk {
         }
     }
 
-    fn free(&self) -> io::Result<u64> {
+    fn room(&self) -> io::Result<Room> {
         let found = rustix::fs::statvfs(&self.root)?;
-        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+        Ok(Room { free: bytes(found.f_bavail), total: bytes(found.f_blocks) })
     }
 
     fn sync(&self, key: &str) -> io::Result<()> {

@@ -24,7 +24,7 @@ use crate::{
     named::LastNames,
     newest::Newest,
     parts::Memory,
-    places::Places,
+    places::{LastRoom, Places},
     registry::Registry,
     reserve::Reserve,
     segment::Segment,
@@ -41,6 +41,7 @@ pub(crate) struct Engine {
     // fixed after start
     pub(crate) config: Config,
     pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) room: LastRoom,
     /// What `disk` falls back on.
     pub(crate) reserve: Arc<Reserve>,
     /// What `reserve` writes to.
@@ -134,6 +135,7 @@ impl Engine {
             log_files: Mutex::new(LogFiles::new(disk.clone(), &config)),
             config,
             disk,
+            room: LastRoom::default(),
             places,
             reserve,
             watched,

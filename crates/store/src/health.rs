@@ -7,6 +7,8 @@ use std::sync::{
 
 use sample::Timestamp;
 
+use crate::disk::Room;
+
 /// How many samples were ever appended and how many of them are known to be on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermark {
@@ -59,6 +61,8 @@ pub struct PlaceHealth {
     pub name: String,
     /// Why it cannot be used; none while it can.
     pub trouble: Option<String>,
+    /// How much room its disk has, of a few seconds ago; none while that is not known.
+    pub room: Option<Room>,
     /// Segments whose blocks lie there.
     pub segments: u64,
     /// Their bytes.

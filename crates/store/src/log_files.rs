@@ -72,7 +72,7 @@ impl LogFiles {
     /// Takes the room of a whole file beforehand: a sync then has less to do, and what was begun can be written to its end
     /// whatever else fills the disk. Only a help: without it the file grows as it is written.
     fn make_room(&self) {
-        let free = self.disk.free().unwrap_or(0);
+        let free = self.disk.room().map_or(0, |room| room.free);
         if free / ROOM_PART < self.file_bytes_max {
             return;
         }

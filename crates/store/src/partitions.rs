@@ -60,15 +60,16 @@ pub(crate) fn levels(segments: &[Arc<Segment>]) -> Vec<LevelHealth> {
 impl Engine {
     /// The folder of the archive, then the other places.
     pub(crate) fn place_health(&self, segments: &[Arc<Segment>], now: Timestamp) -> Vec<PlaceHealth> {
-        let place = |name: &str, trouble| PlaceHealth {
+        let place = |name: &str, trouble, room| PlaceHealth {
             name: name.to_owned(),
             trouble,
+            room,
             segments: 0,
             bytes: 0,
             moves_waiting: 0,
         };
-        let mut all = vec![place("", None)];
-        all.extend(self.places.iter().map(|found| place(&found.name, found.trouble())));
+        let mut all = vec![place("", None, self.room.get())];
+        all.extend(self.places.iter().map(|found| place(&found.name, found.trouble(), found.room.get())));
         for manifest in segments.iter().map(|segment| &segment.manifest) {
             let at = manifest.place.as_deref().and_then(|name| self.places.find(name)).map_or(0, |(at, _)| at + 1);
             all[at].segments += 1;

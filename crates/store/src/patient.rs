@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::disk::{Disk, Objects};
+use crate::disk::{Disk, Objects, Room};
 
 /// So many calls run at the same time at most.
 const THREADS_MAX: usize = 16;
@@ -229,8 +229,8 @@ impl Disk for Patient {
         self.write(move |disk| disk.allocate(&key, len))
     }
 
-    fn free(&self) -> io::Result<u64> {
-        self.read(|disk| disk.free())
+    fn room(&self) -> io::Result<Room> {
+        self.read(|disk| disk.room())
     }
 
     fn sync(&self, key: &str) -> io::Result<()> {

@@ -19,7 +19,7 @@ use std::{
 
 use crate::{
     config,
-    disk::{Disk, Objects},
+    disk::{Disk, Objects, Room},
     manifest::Manifest,
     patient::Patient,
 };
@@ -48,6 +48,22 @@ pub(crate) struct Place {
     // guarded by lock
     /// Why it cannot be used; it is looked at again and again.
     trouble: Mutex<Option<String>>,
+    pub(crate) room: LastRoom,
+}
+
+/// How much room a disk had when it was looked at last.
+#[derive(Debug, Default)]
+pub(crate) struct LastRoom(Mutex<Option<Room>>);
+
+impl LastRoom {
+    pub(crate) fn look(&self, disk: &dyn Disk) {
+        let room = disk.room().ok();
+        *self.0.lock().expect("no holder of this lock panics") = room;
+    }
+
+    pub(crate) fn get(&self) -> Option<Room> {
+        *self.0.lock().expect("no holder of this lock panics")
+    }
 }
 
 impl Place {
@@ -61,6 +77,7 @@ impl Place {
             patient: Some(patient),
             folder: config.folder.display().to_string(),
             tidied: AtomicBool::new(false),
+            room: LastRoom::default(),
             trouble: Mutex::new(Some(NOT_LOOKED_AT.to_owned())),
         }
     }
@@ -74,6 +91,7 @@ impl Place {
             patient: None,
             folder: String::new(),
             tidied: AtomicBool::new(false),
+            room: LastRoom::default(),
             trouble: Mutex::new(Some(format!(
                 "the place {name:?} holds segments but is not configured; put it back into the configuration"
             ))),
@@ -108,6 +126,11 @@ impl Place {
             Ok(Some(reason)) => Some(format!("the place {:?} ({folder}) is not used: {reason}", self.name)),
             Err(error) => Some(format!("the place {:?} ({folder}) cannot be reached: {error}", self.name)),
         };
+        if trouble.is_none()
+            && let Some(disk) = &self.disk
+        {
+            self.room.look(&**disk);
+        }
         let mut state = self.state();
         if *state != trouble {
             match &trouble {

@@ -12,7 +12,7 @@ use std::{
 
 use sample::Timestamp;
 
-use crate::disk::{Disk, Objects};
+use crate::disk::{Disk, Objects, Room};
 
 /// The file whose only use is its size.
 pub(crate) const KEY: &str = "reserve";
@@ -81,7 +81,7 @@ impl Reserve {
     fn fill(&self) {
         let _changing = self.changing();
         let left = self.state().left;
-        let Ok(free) = self.disk.free() else { return };
+        let Ok(Room { free, .. }) = self.disk.room() else { return };
         let size = self.wanted.min(free.saturating_add(left) / FREE_PART);
         if size < LEAST || size <= left {
             return;
@@ -192,8 +192,8 @@ impl Disk for Reserve {
         self.disk.allocate(key, len)
     }
 
-    fn free(&self) -> io::Result<u64> {
-        self.disk.free()
+    fn room(&self) -> io::Result<Room> {
+        self.disk.room()
     }
 
     fn sync(&self, key: &str) -> io::Result<()> {

@@ -178,8 +178,10 @@ fn flush(engine: &Engine, stop: &Stop) {
 fn compact(engine: &Engine, stop: &Stop) {
     let mut pause = COMPACT_POLL;
     let mut retry = Retry::default();
+    engine.room.look(&*engine.disk);
     while stop.wait(pause) {
         let now = engine.alive();
+        engine.room.look(&*engine.disk);
         let patience = Cell::new(MAKE_WAY);
         let go_on = || {
             // A merge makes way for a flush, unless that does not end: the head that is filled meanwhile is the last one.

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::disk::{Disk, Objects};
+use crate::disk::{Disk, Objects, Room};
 
 /// A sync of a busy disk may take so long; an operator is told of what takes longer.
 const TOLD_FROM: Duration = Duration::from_secs(3);
@@ -105,8 +105,8 @@ impl Disk for Watched {
         self.call("take room for", key, |disk| disk.allocate(key, len))
     }
 
-    fn free(&self) -> io::Result<u64> {
-        self.call("tell", "how much is free", |disk| disk.free())
+    fn room(&self) -> io::Result<Room> {
+        self.call("tell", "how much is free", |disk| disk.room())
     }
 
     fn sync(&self, key: &str) -> io::Result<()> {

@@ -121,6 +121,8 @@ fn place(of: &PlaceHealth) -> Value {
         "segments": of.segments,
         "bytes": of.bytes,
         "moves_waiting": of.moves_waiting,
+        "free_bytes": of.room.map(|room| room.free),
+        "disk_bytes": of.room.map(|room| room.total),
     })
 }
 

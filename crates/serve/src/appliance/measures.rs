@@ -109,14 +109,21 @@ pub(crate) fn storage(call: &Call) -> Answer {
 /// `GET /mgmt/bpl/getStorageMetricsForAppliance` and `/etl/bpl/getStorageMetricsForAppliance`
 pub(crate) fn storage_of_instance(call: &Call) -> Answer {
     let places = call.app.reader.health().places;
-    let row = |place: &store::PlaceHealth| {
-        json!({
-            "name": place_name(call, &place.name),
-            "consumed_space": gigabytes(place.bytes),
-            "segments": place.segments.to_string(),
-        })
-    };
-    json(&places.iter().map(row).collect::<Vec<Value>>())
+    json(&places.iter().map(|place| storage_of_place(call, place)).collect::<Vec<Value>>())
+}
+
+fn storage_of_place(call: &Call, place: &store::PlaceHealth) -> Value {
+    let mut row = json!({
+        "name": place_name(call, &place.name),
+        "consumed_space": gigabytes(place.bytes),
+        "segments": place.segments.to_string(),
+    });
+    if let Some(room) = place.room {
+        row["total_space"] = gigabytes(room.total).into();
+        row["available_space"] = gigabytes(room.free).into();
+        row["available_space_percent"] = number(100.0 * room.free as f64 / room.total.max(1) as f64).into();
+    }
+    row
 }
 
 /// The folder of the archive has no name in the configuration.

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Condvar, Mutex},
 };
 
-use store::disk::{Disk, Objects};
+use store::disk::{Disk, Objects, Room};
 
 use super::Call;
 
@@ -104,8 +104,8 @@ impl Disk for Gate {
         self.pass(Call::SetLen, key).and_then(|()| self.disk.set_len(key, len))
     }
 
-    fn free(&self) -> io::Result<u64> {
-        self.pass(Call::Len, "").and_then(|()| self.disk.free())
+    fn room(&self) -> io::Result<Room> {
+        self.pass(Call::Len, "").and_then(|()| self.disk.room())
     }
 
     fn sync(&self, key: &str) -> io::Result<()> {

@@ -12,7 +12,7 @@ use std::{
     sync::{Mutex, MutexGuard},
 };
 
-use store::disk::{Disk, Objects};
+use store::disk::{Disk, Objects, Room};
 
 /// What a crash leaves of what was not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -401,12 +401,12 @@ impl Disk for SimDisk {
         Ok(())
     }
 
-    fn free(&self) -> io::Result<u64> {
+    fn room(&self) -> io::Result<Room> {
         let state = self.state();
-        if let Some(capacity) = state.capacity {
-            return Ok(capacity.saturating_sub(state.used()));
+        if let Some(total) = state.capacity {
+            return Ok(Room { free: total.saturating_sub(state.used()), total });
         }
-        Ok(1 << 20) // room for small files of the log beforehand, not for those of the usual size
+        Ok(Room { free: 1 << 20, total: u64::MAX }) // room for small files of the log beforehand, not for those of the usual size
     }
 
     fn sync(&self, key: &str) -> io::Result<()> {
