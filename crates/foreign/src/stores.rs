@@ -4,13 +4,16 @@
 
 use crate::carried::{Carried, OldStore};
 
+/// Before a folder whose files lie within others.
+const PACKING: [&str; 4] = ["tar://", "gztar://", "zip://", "jar:file://"];
+
 /// Takes a URL over as a folder of old files. `env` looks up a variable.
 pub(crate) fn carry(carried: &mut Carried, at: (&str, usize), url: &str, env: &dyn Fn(&str) -> Option<String>) {
     let (file, line) = at;
     let Some((scheme, rest)) = url.split_once("://") else {
         return carried.note(file, line, format!("{url:?} is no store URL"));
     };
-    if scheme != "pb" {
+    if !["pb", "parquet"].contains(&scheme) {
         return carried.note(file, line, format!("a store of the kind {scheme}:// is not read here: {url}"));
     }
     let (mut name, mut root, mut others) = ("", None, Vec::new());
@@ -24,7 +27,8 @@ pub(crate) fn carry(carried: &mut Carried, at: (&str, usize), url: &str, env: &d
         }
     }
     let Some(root) = root else { return carried.note(file, line, format!("the store {name} has no rootFolder")) };
-    let (root, unknown) = expanded(root.strip_prefix("tar://").unwrap_or(root), env);
+    let root = PACKING.into_iter().find_map(|scheme| root.strip_prefix(scheme)).unwrap_or(root);
+    let (root, unknown) = expanded(root, env);
     for variable in unknown {
         carried.note(file, line, format!("{variable} is not set: put the folder of the store {name} into its path"));
     }

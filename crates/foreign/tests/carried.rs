@@ -72,7 +72,8 @@ fn the_xml_of_the_channel_archiver_is_read_with_its_groups() {
 const POLICIES: &str = r#"
 import os
 shorttermstore_plugin_url = 'pb://localhost?name=STS&rootFolder=${STS}/sts&partitionGranularity=PARTITION_HOUR&consolidateOnShutdown=true'
-longtermstore_plugin_url = 'pb://localhost?name=LTS&rootFolder=${LTS}&partitionGranularity=PARTITION_YEAR'
+longtermstore_plugin_url = 'pb://localhost?name=LTS&rootFolder=gztar://${LTS}&partitionGranularity=PARTITION_YEAR'
+columns = 'parquet://localhost?name=XLTS&rootFolder=/arch/columns&partitionGranularity=PARTITION_YEAR'
 
 def getPolicyList():
     pvPoliciesDict = {}
@@ -155,15 +156,19 @@ path = "${STS}/sts"
 [[old_archive]] # LTS
 kind = "plainpb"
 path = "/arch/lts"
+
+[[old_archive]] # XLTS
+kind = "plainpb"
+path = "/arch/columns"
 "#;
     assert_eq!(carried.toml(), expected);
     let expected = [
         "policies.py:3 STS is not set: put the folder of the store STS into its path",
         "policies.py:3 consolidateOnShutdown=true of the store STS has no counterpart: segments are sealed by the week, and [[storage]] and [retention] say where they go",
-        "policies.py:12 HIHI, LOLO stand within samples there; here `fields` of a policy records them beside",
-        "policies.py:35 appliance = Text(\"appliance1\") has no counterpart in a policy",
-        "policies.py:43 not understood: doSomething(pvPolicyDict)",
-        "policies.py:36 the condition `pvInfoDict['eventRate'] > 2.0 and pvInfoDict['RTYP'] == 'ai'` does not speak of names alone: give its policy a match",
+        "policies.py:13 HIHI, LOLO stand within samples there; here `fields` of a policy records them beside",
+        "policies.py:36 appliance = Text(\"appliance1\") has no counterpart in a policy",
+        "policies.py:44 not understood: doSomething(pvPolicyDict)",
+        "policies.py:37 the condition `pvInfoDict['eventRate'] > 2.0 and pvInfoDict['RTYP'] == 'ai'` does not speak of names alone: give its policy a match",
     ];
     assert_eq!(notes(&carried), expected);
 }

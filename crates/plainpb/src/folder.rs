@@ -172,10 +172,7 @@ fn members(path: &Path, stem: &str) -> io::Result<Vec<Part>> {
     let tape = Tape::open(&Place::of(path))?;
     let found: Vec<(String, Content)> = match path.extension().is_some_and(|extension| extension == "zip") {
         true => zip::members(&tape)?.into_iter().map(|member| (member.name, member.content)).collect(),
-        false => {
-            let members = tar::members(&tape)?.into_iter();
-            members.map(|member| (member.name, Content::Piece(member.start, member.len))).collect()
-        }
+        false => tar::members(&tape)?.into_iter().map(|member| (member.name, member.content)).collect(),
     };
     let place = |name: &str, content: &Content| {
         // Parquet files within are not read: they must be whole to be found one's way in.

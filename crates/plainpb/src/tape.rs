@@ -8,6 +8,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use flate2::read::MultiGzDecoder;
+
 use crate::{
     packed::{Inflating, Packed, PieceReader},
     parquet_file::ParquetLines,
@@ -38,6 +40,8 @@ pub(crate) enum Content {
     Parquet,
     /// A piece of another file, as its beginning and length.
     Piece(u64, u64),
+    /// Such a piece, in gzip.
+    Gzip(u64, u64),
     /// Such a piece, deflated.
     Deflated { start: u64, len: u64, crc: u32 },
     /// So that it cannot be read, and why.
@@ -65,6 +69,13 @@ impl Tape {
             Content::Unreadable(why) => return Err(io::Error::new(io::ErrorKind::InvalidData, why.to_string())),
             Content::Parquet => {
                 Tape::Packed(Mutex::new(Packed::new(move || Ok(Box::new(ParquetLines::open(file.try_clone()?)?)))))
+            }
+            Content::Gzip(start, len) => {
+                let (file, start, len) = (Arc::new(file), *start, *len);
+                Tape::Packed(Mutex::new(Packed::new(move || {
+                    let piece = PieceReader { file: file.clone(), at: start, end: start.saturating_add(len) };
+                    Ok(Box::new(MultiGzDecoder::new(piece)))
+                })))
             }
             Content::Deflated { start, len, crc } => {
                 let (file, start, len, crc) = (Arc::new(file), *start, *len, *crc);

@@ -1,22 +1,23 @@
 //! Tar files: which files a PV's tar file holds, and where. The Appliance adds members at the end, marks deleted ones by their
-//! name, and writes long names as a member of their own; of equal names the last one counts.
+//! name, and writes long names as a member of their own; of equal names the last one counts. With `gztar` each member is in gzip.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::io;
 
-use crate::tape::Tape;
+use crate::tape::{Content, Tape};
 
 const RECORD: u64 = 512;
 const NAME_BYTES_MAX: u64 = 4096;
 const DELETED: &str = "._del_";
+/// How gzip begins, and a file of samples never does.
+const GZIP: [u8; 3] = [0x1f, 0x8b, 8];
 
 /// A member that is a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) name: String,
-    pub(crate) start: u64,
-    pub(crate) len: u64,
+    pub(crate) content: Content,
 }
 
 /// All members that are files. A torn end leaves out what is not whole.
@@ -45,13 +46,19 @@ pub(crate) fn members(tape: &Tape) -> io::Result<Vec<Member>> {
                 let name = name.rsplit('/').next().unwrap_or(&name).to_owned();
                 members.retain(|member| member.name != name);
                 if !name.starts_with(DELETED) {
-                    members.push(Member { name, start, len });
+                    members.push(Member { name, content: content(tape, start, len)? });
                 }
             }
             _ => long_name = None,
         }
     }
     Ok(members)
+}
+
+fn content(tape: &Tape, start: u64, len: u64) -> io::Result<Content> {
+    let mut first = [0; GZIP.len()];
+    let is_long = len >= GZIP.len() as u64 && tape.read_at(&mut first, start)? == first.len();
+    Ok(if is_long && first == GZIP { Content::Gzip(start, len) } else { Content::Piece(start, len) })
 }
 
 /// Name, length and kind.

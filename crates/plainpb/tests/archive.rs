@@ -3,6 +3,8 @@
 mod archives;
 mod encode;
 
+use std::io::Write;
+
 use archives::{at, names, range, write};
 use encode::{Line, Val, file, header, line};
 use plainpb::PlainPb;
@@ -175,6 +177,38 @@ fn member(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut member = [&head, bytes].concat();
     member.resize(member.len().next_multiple_of(512) + 512, 0);
     member
+}
+
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(bytes).unwrap();
+    gzip.finish().unwrap()
+}
+
+/// Members may be in gzip, and a damaged one costs itself only.
+#[test]
+fn members_of_tar_files_may_be_in_gzip() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = |times: &[i64]| file(&header(6, "LAB:X", 2026), times.iter().map(|time| good(*time)));
+    let days: Vec<i64> = (0..5000).map(|n| 86_400 + n).collect();
+    let mut damaged = gzipped(&part(&[2 * 86_400]));
+    let crc = damaged.len() - 6;
+    damaged[crc] ^= 1;
+    let bytes = [
+        member("X:2026_01_01.pb", &gzipped(&part(&[1, 2]))),
+        member("X:2026_01_02.pb", &gzipped(&part(&days))),
+        member("X:2026_01_04.pb", &part(&[3 * 86_400])),
+    ]
+    .concat();
+    write(folder.path(), "LAB/X.tar", &bytes);
+    let archive = PlainPb::new(folder.path().to_owned(), []);
+    assert_eq!(seconds(&archive, "LAB:X", range(0, 86_000)), [1, 2]);
+    assert_eq!(seconds(&archive, "LAB:X", range(88_000, 88_003)), [88_000, 88_001, 88_002]);
+    assert_eq!(seconds(&archive, "LAB:X", range(0, 31_536_000)).len(), 2 + 5000 + 1);
+    write(folder.path(), "LAB/Y.tar", &member("Y:2026_01_03.pb", &damaged));
+    let archive = PlainPb::new(folder.path().to_owned(), []);
+    let read: Vec<_> = archive.samples(&pv("LAB:Y"), range(0, 31_536_000)).collect();
+    assert!(read.iter().any(Result::is_err) || archive.health().files_bad > 0, "its checksum is wrong");
 }
 
 /// Of equal names the last one counts, deleted ones are not there, and what is torn is left out.
