@@ -15,6 +15,9 @@ struct Line {
     wake: f64,
     #[serde(default)]
     pv: f64,
+    /// Of each PV in a flush.
+    #[serde(default)]
+    flush: f64,
     /// Of scalars.
     #[serde(default)]
     update: f64,
@@ -37,7 +40,7 @@ pub(super) struct Model {
     machine: String,
     /// Threads wake up for each update, but no more often than this: then one wakes up for several.
     wakes_max: f64,
-    /// Of processor time, in cores.
+    /// Of processor time, in cores, with flushes and merges.
     cores: Line,
     /// The same of the thread that writes into the store.
     writer: Line,
@@ -118,7 +121,7 @@ impl Model {
         let firsts = load.held * flushes;
         let bytes = |line: &Line| line.of_updates(load) + line.pv * load.pvs * flushes;
         Need {
-            cores: self.of_threads(&self.cores, load),
+            cores: self.of_threads(&self.cores, load) + self.cores.flush * load.pvs * flushes,
             writer: self.of_threads(&self.writer, load),
             memory_gb: (self.memory.of(load) + in_head) / 1e9,
             network_mbits: self.network.of(load) * 8.0 / 1e6,

@@ -38,6 +38,10 @@ const LOADS: [&str; 11] = [
     "name=C:,count=2000,length=200,type=i32,rate=14,slices=20",
 ];
 
+/// How often there is a flush where they are looked at, in seconds, and how many.
+const FLUSH_AFTER: f64 = 2.0;
+const FLUSHES: f64 = 3.0;
+
 /// Lines go through no fewer.
 const ROWS_MIN: usize = 8;
 
@@ -87,13 +91,16 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let tell = |case: &str, metric: &str, value: f64, unit: &str| {
         measure::print(&Measured { bench: "capacity", case, metric, value, unit }, options.setup.form());
     };
-    let mut rows = Vec::new();
+    let (mut rows, mut flushing) = (Vec::new(), Vec::new());
     for load in LOADS {
-        let row = row(load, options)?;
-        if !row.found.is_steady()? {
+        let flushed = Setup { config: flushing_config(&options.setup), ..options.setup.clone() };
+        let (row, flushed) = (row(load, options.seconds, &options.setup)?, row(load, FLUSHES * FLUSH_AFTER, &flushed)?);
+        if !row.found.is_steady()? || !flushed.found.is_steady()? {
             tell(short(load), "left out of the model, as it was too much", 1.0, "");
             continue;
         }
+        tell(short(load), "CPU with flushes", flushed.found.archiver.cpu_percent(), "% of a core");
+        flushing.push(flushed);
         tell(short(load), "CPU", row.found.archiver.cpu_percent(), "% of a core");
         tell(short(load), "RAM", row.found.archiver.memory_gb(), "GB");
         rows.push(row);
@@ -106,7 +113,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
         )
         .into());
     }
-    let model = model(&rows, &tell);
+    let model = model(&rows, &flushing, &tell);
     let text = serde_json::to_string_pretty(&model)? + "\n";
     let folder = tempfile::tempdir()?;
     let file = options.write.clone().unwrap_or_else(|| folder.path().join("model.json"));
@@ -128,8 +135,14 @@ fn short(load: &str) -> &str {
     load.trim_start_matches("name=C:,")
 }
 
-fn row(load: &'static str, options: &Options) -> Outcome<Row> {
-    let found = trial::run(&[load.to_owned()], options.seconds, &options.setup)?;
+fn flushing_config(setup: &Setup) -> Vec<String> {
+    let mut config = setup.config.clone();
+    config.push(format!("flush_after = \"{FLUSH_AFTER}s\""));
+    config
+}
+
+fn row(load: &'static str, seconds: f64, setup: &Setup) -> Outcome<Row> {
+    let found = trial::run(&[load.to_owned()], seconds, setup)?;
     let plan = Plan::new(vec![load.parse()?], 0);
     let group = plan.group(0);
     let value = f64::from(group.elements()) * group.kind.bytes() as f64;
@@ -151,11 +164,15 @@ fn row(load: &'static str, options: &Options) -> Outcome<Row> {
     })
 }
 
-/// The lines of all resources.
-fn model(rows: &[Row], tell: &dyn Fn(&str, &str, f64, &str)) -> Value {
+/// The lines of all resources: what the processor does for flushes is seen where there are some.
+fn model(rows: &[Row], flushing: &[Row], tell: &dyn Fn(&str, &str, f64, &str)) -> Value {
     let wakes = |updates: f64| updates * WAKES_MAX / (updates + WAKES_MAX);
     let rates = |row: &Row| [1.0, wakes(row.updates + row.frames), row.pvs, row.updates, row.frames, row.bytes];
     let names = ["base", "wake", "pv", "update", "frame", "byte"];
+    let with_flushes =
+        |row: &Row| [1.0, wakes(row.updates + row.frames), row.pvs / FLUSH_AFTER, row.updates, row.frames, row.bytes];
+    let names_with_flushes = ["base", "wake", "flush", "update", "frame", "byte"];
+    let cores = |row: &Row| row.found.archiver.cpu_percent() / 100.0;
     let memory = |row: &Row| row.found.archiver.memory_gb() * 1e9 - head(row);
     let received = |row: &Row| row.found.received_bytes / row.found.seconds;
     let samples = |row: &Row| of_kind(row, row.found.frames.stored as f64);
@@ -173,7 +190,7 @@ fn model(rows: &[Row], tell: &dyn Fn(&str, &str, f64, &str)) -> Value {
     json!({
         "machine": machine(),
         "wakes_max": WAKES_MAX,
-        "cores": line("cores", draw(rows, names, rates, |row| row.found.archiver.cpu_percent() / 100.0, 0.05)),
+        "cores": line("cores", draw(flushing, names_with_flushes, with_flushes, cores, 0.05)),
         "writer": line("writer", draw(rows, names, rates, writer, 0.05)),
         "memory": line("memory", draw(rows, ["base", "pv", "held", "update", "byte"], on_the_way, memory, 5e7)),
         "head": line("head", draw(rows, ["pv", "update", "frame", "held"], in_head, head, 2e7)),
