@@ -49,7 +49,7 @@ const ROWS_MIN: usize = 8;
 /// busy archiver takes less for each.
 const WAKES_MAX: f64 = 1000.0;
 
-/// The load whose saturation is predicted and measured: 2,000 waveforms of 4 kB, so many times a second.
+/// The load whose saturation is predicted and measured: waveforms of 4 kB, of which there are more and more.
 const RAMP_PVS: u32 = 2000;
 const RAMP_RATE: f64 = 14.0;
 
@@ -241,7 +241,7 @@ fn machine() -> String {
 }
 
 fn ramp(times: f64) -> String {
-    format!("name=C:,count={RAMP_PVS},length=1000,type=i32,rate={},slices=20", RAMP_RATE * times)
+    format!("name=C:,count={},length=1000,type=i32,rate={RAMP_RATE},slices=20", (f64::from(RAMP_PVS) * times).round())
 }
 
 /// At how many times the load of the ramp `pvark capacity` says that the processor is exhausted.
