@@ -133,7 +133,7 @@ fn parts(options: &Options) -> Vec<Part> {
         Part {
             name: "capacity",
             title: "The model of capacity",
-            text: "Nine loads, through which straight lines are drawn (what `pvark capacity` predicts by), and a prediction beside a \
+            text: "Eleven loads, each with and without flushes, through which lines are drawn (what `pvark capacity` predicts by), and a prediction beside a \
                    ramp that is raised until something is lost.",
             arguments: [words("capacity"), words(capacity_cores), words("--seconds 3 --ramp 1")].concat(),
         },
