@@ -321,7 +321,12 @@ impl Channel {
             sample.stamp = Some(Stamp { quality: Quality::Backward, other: now });
         }
         let is_processed = sample.stamp.is_none_or(|stamp| stamp.quality != Quality::NeverSet);
-        let is_anew = std::mem::take(&mut self.is_first) && self.was_processed && !is_processed;
+        let is_first = std::mem::take(&mut self.is_first);
+        if is_first && !is_processed {
+            // Its record may have been processed between its answer and our reading of it: that update must not come before.
+            sample.time = self.last_connected.unwrap_or(now);
+        }
+        let is_anew = is_first && self.was_processed && !is_processed;
         let is_known = self.run_is_news || matches!(self.run, Some(Run::Guid(_)));
         if is_anew && !is_known && self.was_at() == self.server {
             self.set_run(Run::Unprocessed(now));
@@ -426,6 +431,14 @@ mod tests {
             user_tag: 0,
             overrun: false,
         })
+    }
+
+    /// The value of a record that was not processed since its IOC started.
+    fn never_set(value: f64) -> Event {
+        match update(0, value) {
+            Event::Updated(reading) => Event::Updated(Reading { seconds: 631_152_000, nanos: 0, ..reading }),
+            other => other,
+        }
     }
 
     fn connected() -> Event {
@@ -572,10 +585,6 @@ mod tests {
 
     #[test]
     fn a_record_that_was_processed_and_is_not_any_more_tells_of_a_restart() {
-        let never_set = |value| match update(2, value) {
-            Event::Updated(reading) => Event::Updated(Reading { seconds: 631_152_000, nanos: 0, ..reading }),
-            other => other,
-        };
         let lost = || Event::Disconnected { reason: "closed".to_owned() };
         let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
         let first = vec![(1, connected()), (2, never_set(0.0)), (3, lost()), (4, connected()), (5, never_set(0.0))];
@@ -583,6 +592,15 @@ mod tests {
         let then = vec![(6, update(6, 1.0)), (7, lost()), (8, connected()), (9, never_set(0.0))];
         assert_eq!(runs(&mut channel, then), [(9, Some(format!("unprocessed:{}", at(9))))]);
         assert_eq!(runs(&mut channel, vec![(10, Event::Restarted)]), [], "that is the same restart");
+    }
+
+    #[test]
+    fn a_value_from_before_the_record_was_processed_comes_before_the_update_that_overtook_its_reading() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let overtaken = vec![(1, connected()), (4, never_set(0.0)), (4, update(3, 1.0)), (5, never_set(2.0))];
+        let expected = ["metadata 4 None", "sample 1 0.0", "sample 3 1.0", "sample 5 2.0"];
+        assert_eq!(run(&mut channel, overtaken), expected, "only the first after a connection has the time of that");
+        assert_eq!(channel.counters.backward, 0);
     }
 
     #[test]

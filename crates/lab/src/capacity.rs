@@ -91,27 +91,24 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let tell = |case: &str, metric: &str, value: f64, unit: &str| {
         measure::print(&Measured { bench: "capacity", case, metric, value, unit }, options.setup.form());
     };
+    let mut with_flushes = options.setup.clone();
+    with_flushes.config.push(format!("flush_after = \"{FLUSH_AFTER}s\""));
     let (mut rows, mut flushing) = (Vec::new(), Vec::new());
     for load in LOADS {
-        let flushed = Setup { config: flushing_config(&options.setup), ..options.setup.clone() };
-        let (row, flushed) = (row(load, options.seconds, &options.setup)?, row(load, FLUSHES * FLUSH_AFTER, &flushed)?);
+        let row_of = |seconds, setup| row(load, seconds, setup);
+        let (row, flushed) = (row_of(options.seconds, &options.setup)?, row_of(FLUSHES * FLUSH_AFTER, &with_flushes)?);
         if !row.found.is_steady()? || !flushed.found.is_steady()? {
             tell(short(load), "left out of the model, as it was too much", 1.0, "");
             continue;
         }
         tell(short(load), "CPU with flushes", flushed.found.archiver.cpu_percent(), "% of a core");
-        flushing.push(flushed);
         tell(short(load), "CPU", row.found.archiver.cpu_percent(), "% of a core");
         tell(short(load), "RAM", row.found.archiver.memory_gb(), "GB");
         rows.push(row);
+        flushing.push(flushed);
     }
     if rows.len() < ROWS_MIN {
-        return Err(format!(
-            "{} loads were too much; there are no lines through {}",
-            LOADS.len() - rows.len(),
-            rows.len()
-        )
-        .into());
+        return Err(format!("all but {} loads were too much for a model", rows.len()).into());
     }
     let model = model(&rows, &flushing, &tell);
     let text = serde_json::to_string_pretty(&model)? + "\n";
@@ -133,12 +130,6 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
 
 fn short(load: &str) -> &str {
     load.trim_start_matches("name=C:,")
-}
-
-fn flushing_config(setup: &Setup) -> Vec<String> {
-    let mut config = setup.config.clone();
-    config.push(format!("flush_after = \"{FLUSH_AFTER}s\""));
-    config
 }
 
 fn row(load: &'static str, seconds: f64, setup: &Setup) -> Outcome<Row> {
@@ -167,11 +158,11 @@ fn row(load: &'static str, seconds: f64, setup: &Setup) -> Outcome<Row> {
 /// The lines of all resources: what the processor does for flushes is seen where there are some.
 fn model(rows: &[Row], flushing: &[Row], tell: &dyn Fn(&str, &str, f64, &str)) -> Value {
     let wakes = |updates: f64| updates * WAKES_MAX / (updates + WAKES_MAX);
-    let rates = |row: &Row| [1.0, wakes(row.updates + row.frames), row.pvs, row.updates, row.frames, row.bytes];
-    let names = ["base", "wake", "pv", "update", "frame", "byte"];
-    let with_flushes =
-        |row: &Row| [1.0, wakes(row.updates + row.frames), row.pvs / FLUSH_AFTER, row.updates, row.frames, row.bytes];
-    let names_with_flushes = ["base", "wake", "flush", "update", "frame", "byte"];
+    let of_threads =
+        |row: &Row, of_pvs| [1.0, wakes(row.updates + row.frames), of_pvs, row.updates, row.frames, row.bytes];
+    let names = |of_pvs| ["base", "wake", of_pvs, "update", "frame", "byte"];
+    let rates = |row: &Row| of_threads(row, row.pvs);
+    let with_flushes = |row: &Row| of_threads(row, row.pvs / FLUSH_AFTER);
     let cores = |row: &Row| row.found.archiver.cpu_percent() / 100.0;
     let memory = |row: &Row| row.found.archiver.memory_gb() * 1e9 - head(row);
     let received = |row: &Row| row.found.received_bytes / row.found.seconds;
@@ -190,8 +181,8 @@ fn model(rows: &[Row], flushing: &[Row], tell: &dyn Fn(&str, &str, f64, &str)) -
     json!({
         "machine": machine(),
         "wakes_max": WAKES_MAX,
-        "cores": line("cores", draw(flushing, names_with_flushes, with_flushes, cores, 0.05)),
-        "writer": line("writer", draw(rows, names, rates, writer, 0.05)),
+        "cores": line("cores", draw(flushing, names("flush"), with_flushes, cores, 0.05)),
+        "writer": line("writer", draw(rows, names("pv"), rates, writer, 0.05)),
         "memory": line("memory", draw(rows, ["base", "pv", "held", "update", "byte"], on_the_way, memory, 5e7)),
         "head": line("head", draw(rows, ["pv", "update", "frame", "held"], in_head, head, 2e7)),
         "network": line("network", draw(rows, ["update", "frame", "byte"], |row| [row.updates, row.frames, row.bytes], received, 1e6)),

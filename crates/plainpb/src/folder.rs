@@ -13,7 +13,7 @@ use sample::{PvName, TimeRange};
 
 use crate::{
     key::{TERMINATOR, key_of, partition_of},
-    tape::{Content, Place, Tape},
+    tape::{Content, Member, Place, Tape},
     tar, zip,
 };
 
@@ -170,9 +170,9 @@ fn packed(name: &str) -> Option<&str> {
 /// The files of a stem within another file, with those that cannot be read, so that they are told when they are wanted.
 fn members(path: &Path, stem: &str) -> io::Result<Vec<Part>> {
     let tape = Tape::open(&Place::of(path))?;
-    let found: Vec<(String, Content)> = match path.extension().is_some_and(|extension| extension == "zip") {
-        true => zip::members(&tape)?.into_iter().map(|member| (member.name, member.content)).collect(),
-        false => tar::members(&tape)?.into_iter().map(|member| (member.name, member.content)).collect(),
+    let found = match path.extension().is_some_and(|extension| extension == "zip") {
+        true => zip::members(&tape)?,
+        false => tar::members(&tape)?,
     };
     let place = |name: &str, content: &Content| {
         // Parquet files within are not read: they must be whole to be found one's way in.
@@ -181,5 +181,5 @@ fn members(path: &Path, stem: &str) -> io::Result<Vec<Part>> {
         let content = if is_parquet { Content::Unreadable(why().into()) } else { content.clone() };
         Place { path: path.to_owned(), content }
     };
-    Ok(found.iter().filter_map(|(name, content)| part(name, stem, || place(name, content))).collect())
+    Ok(found.iter().filter_map(|Member { name, content }| part(name, stem, || place(name, content))).collect())
 }

@@ -48,6 +48,13 @@ pub(crate) enum Content {
     Unreadable(Arc<str>),
 }
 
+/// A file within another one, and how it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) content: Content,
+}
+
 impl Place {
     /// A whole file.
     pub(crate) fn of(path: &Path) -> Place {
@@ -71,18 +78,12 @@ impl Tape {
                 Tape::Packed(Mutex::new(Packed::new(move || Ok(Box::new(ParquetLines::open(file.try_clone()?)?)))))
             }
             Content::Gzip(start, len) => {
-                let (file, start, len) = (Arc::new(file), *start, *len);
-                Tape::Packed(Mutex::new(Packed::new(move || {
-                    let piece = PieceReader { file: file.clone(), at: start, end: start.saturating_add(len) };
-                    Ok(Box::new(MultiGzDecoder::new(piece)))
-                })))
+                let piece = piece(file, *start, *len);
+                Tape::Packed(Mutex::new(Packed::new(move || Ok(Box::new(MultiGzDecoder::new(piece()))))))
             }
             Content::Deflated { start, len, crc } => {
-                let (file, start, len, crc) = (Arc::new(file), *start, *len, *crc);
-                Tape::Packed(Mutex::new(Packed::new(move || {
-                    let piece = PieceReader { file: file.clone(), at: start, end: start.saturating_add(len) };
-                    Ok(Box::new(Inflating::new(piece, crc)))
-                })))
+                let (piece, crc) = (piece(file, *start, *len), *crc);
+                Tape::Packed(Mutex::new(Packed::new(move || Ok(Box::new(Inflating::new(piece(), crc))))))
             }
         })
     }
@@ -122,4 +123,10 @@ impl Tape {
         }
         Ok(filled)
     }
+}
+
+/// Gives readers of a piece, each from its beginning.
+fn piece(file: File, start: u64, len: u64) -> impl Fn() -> PieceReader {
+    let file = Arc::new(file);
+    move || PieceReader { file: file.clone(), at: start, end: start.saturating_add(len) }
 }

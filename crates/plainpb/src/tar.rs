@@ -5,20 +5,13 @@
 
 use std::io;
 
-use crate::tape::{Content, Tape};
+use crate::tape::{Content, Member, Tape};
 
 const RECORD: u64 = 512;
 const NAME_BYTES_MAX: u64 = 4096;
 const DELETED: &str = "._del_";
 /// How gzip begins, and a file of samples never does.
 const GZIP: [u8; 3] = [0x1f, 0x8b, 8];
-
-/// A member that is a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Member {
-    pub(crate) name: String,
-    pub(crate) content: Content,
-}
 
 /// All members that are files. A torn end leaves out what is not whole.
 pub(crate) fn members(tape: &Tape) -> io::Result<Vec<Member>> {

@@ -8,7 +8,7 @@
 
 use std::io;
 
-use crate::tape::{Content, Tape};
+use crate::tape::{Content, Member, Tape};
 
 /// The end without its comment, and the longest comment.
 const END_BYTES: u64 = 22;
@@ -16,13 +16,6 @@ const COMMENT_BYTES_MAX: u64 = 65_535;
 const DIRECTORY_BYTES_MAX: u64 = 64 << 20;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
-
-/// A file within, and how it is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Member {
-    pub(crate) name: String,
-    pub(crate) content: Content,
-}
 
 /// All files within, with those that are damaged, encrypted or packed in another way as what cannot be read; an error where the
 /// directory is missing or has not as many entries as the end says.

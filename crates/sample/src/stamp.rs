@@ -8,7 +8,7 @@ use crate::{Runs, Timestamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Quality {
-    /// The IOC never set a stamp. The sample has the time of its arrival.
+    /// The IOC never set a stamp. The sample has the time of its arrival; the first after a connection, that of the connection.
     NeverSet = 1,
     /// The stamp lies so far ahead that it cannot be right. The sample has the time of its arrival.
     Ahead = 2,

@@ -178,7 +178,6 @@ fn flush(engine: &Engine, stop: &Stop) {
 fn compact(engine: &Engine, stop: &Stop) {
     let mut pause = COMPACT_POLL;
     let mut retry = Retry::default();
-    engine.room.look(&*engine.disk);
     while stop.wait(pause) {
         let now = engine.alive();
         engine.room.look(&*engine.disk);
