@@ -13,9 +13,12 @@ use axum::{
 };
 use futures_util::stream;
 use serde::Serialize;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::JoinHandle;
 
-use crate::refusal::{Code, Refusal};
+use crate::{
+    refusal::{Code, Refusal},
+    work,
+};
 
 /// What the Appliance's clients compare with `==`: no charset may follow.
 pub(crate) const JSON: &str = "application/json";
@@ -193,7 +196,7 @@ impl<C: Chunks<E>, E: Display + Send + 'static> Sending<C, E> {
     fn making(&mut self, chunks: C) -> Next<C, E> {
         let bytes = if is_crowded() { 1 } else { self.ahead_bytes };
         self.ahead_bytes = AHEAD_BYTES_MAX.min(2 * self.ahead_bytes);
-        Next::Making(spawn_blocking(move || made(chunks, bytes)))
+        Next::Making(work::begun(move || made(chunks, bytes)))
     }
 
     async fn chunk(&mut self) -> Result<Option<Bytes>, String> {
@@ -209,7 +212,7 @@ impl<C: Chunks<E>, E: Display + Send + 'static> Sending<C, E> {
                     self.next = self.making(chunks);
                     continue;
                 }
-                Next::Making(making) => making.await.map_err(|error| broken_off(&error))?,
+                Next::Making(making) => work::finished(making).await.map_err(|panicked| broken_off(&panicked))?,
             };
             self.made = made.chunks;
             match made.rest {

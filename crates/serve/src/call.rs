@@ -1,11 +1,6 @@
 //! A call: one request as its handler sees it, with the readings of parameters that many handlers need.
 
-use std::{
-    net::SocketAddr,
-    str::FromStr,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use axum::{body::Bytes, http::HeaderMap};
 use query::Series;
@@ -13,6 +8,7 @@ use sample::{By, Metadata, PvEntry, PvId, TimeRange, Timestamp};
 
 use crate::{
     app::{App, now},
+    dispatch::Peer,
     refusal::{Code, Refusal},
     url::Params,
 };
@@ -32,10 +28,8 @@ pub(crate) struct Call {
     pub(crate) query: Params,
     pub(crate) headers: HeaderMap,
     /// From where the request came.
-    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) peer: Option<Peer>,
     pub(crate) body: Bytes,
-    /// Lives as long as the client waits for the answer.
-    pub(crate) waiting: Weak<()>,
 }
 
 impl Call {
@@ -88,7 +82,8 @@ impl Call {
 
     /// Who orders what the call does: what the client says of itself, and from where it comes.
     pub(crate) fn by(&self) -> By {
-        let address = self.peer.map_or_else(|| "the archiver".to_owned(), |peer| peer.ip().to_string());
+        let address =
+            self.peer.as_ref().map_or_else(|| "the archiver".to_owned(), |peer| peer.address.ip().to_string());
         let said = self.query.get("by").map(|who| who.chars().filter(|c| !c.is_control()).take(WHO_CHARS_MAX));
         match said.map(String::from_iter).filter(|who| !who.is_empty()) {
             Some(who) => By::new(format!("{who} at {address}"), now()),
@@ -129,7 +124,7 @@ impl Call {
 
     /// Whether the client has gone, so that further work on the answer is for nobody.
     pub(crate) fn is_abandoned(&self) -> bool {
-        self.waiting.strong_count() == 0
+        self.peer.as_ref().is_some_and(Peer::has_gone)
     }
 
     /// The metadata in force at the end of `range`, and since when.

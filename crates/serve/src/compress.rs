@@ -11,7 +11,8 @@ use axum::{
 };
 use flate2::{Compression, write::GzEncoder};
 use futures_util::{StreamExt, stream};
-use tokio::task::spawn_blocking;
+
+use crate::work;
 
 /// Shorter answers fit into one packet anyway.
 const BYTES_MIN: u64 = 1400;
@@ -88,7 +89,7 @@ fn encoded(body: Body, encoder: Encoder) -> impl stream::Stream<Item = Result<By
             Some(Err(error)) => return Some((Err(error.to_string()), (pieces, None))),
             None => None,
         };
-        let made = spawn_blocking(move || encoder.encode(piece.as_deref())).await;
+        let made = work::done(move || encoder.encode(piece.as_deref())).await;
         match made {
             Ok(Ok((bytes, encoder))) => Some((Ok(bytes), (pieces, encoder))),
             Ok(Err(error)) => Some((Err(error.to_string()), (pieces, None))),

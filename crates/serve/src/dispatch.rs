@@ -1,6 +1,12 @@
 //! From a request to the handler of its route: limits, rights, body, and a thread that may block.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    mem::MaybeUninit,
+    net::SocketAddr,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -12,9 +18,10 @@ use axum::{
 };
 use futures_util::StreamExt;
 use sample::VALUE_BYTES_MAX;
+use socket2::SockRef;
 use tokio::{
+    net::TcpStream,
     sync::{Semaphore, SemaphorePermit},
-    task::spawn_blocking,
     time::{Instant, timeout},
 };
 use tower_service::Service;
@@ -30,6 +37,7 @@ use crate::{
     routes::{Method, ROUTES, Right, Route, allowed},
     ui,
     url::{Params, tidy},
+    work,
 };
 
 /// How long a request's body may take to arrive.
@@ -48,8 +56,24 @@ pub(crate) struct Dispatch {
 }
 
 /// From where a request came.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    /// Nothing once the connection is broken off.
+    pub(crate) stream: Weak<TcpStream>,
+}
+
+impl Peer {
+    /// Whether it waits for no answer any more.
+    pub(crate) fn has_gone(&self) -> bool {
+        let Some(stream) = self.stream.upgrade() else { return true };
+        let mut byte = [MaybeUninit::uninit()];
+        match SockRef::from(&stream).peek(&mut byte) {
+            Ok(bytes) => bytes == 0,
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+}
 
 /// Which row of the table answered; for the counters.
 #[derive(Clone, Copy)]
@@ -149,19 +173,17 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     allowed(&parts, route.right)?;
     let (bytes_max, _one_at_a_time) = body_max(&app, route, &parts.headers).await?;
     let body = read_body(body, &parts.headers, bytes_max).await?;
-    let waiting = Arc::new(());
-    let call = call(app, path, parts, body, &waiting);
+    let call = call(app, path, parts, body);
     parameters::check(route, &call.query)?;
-    let answer = spawn_blocking(move || (route.handler)(&call)).await;
-    drop(waiting);
-    answer.unwrap_or_else(|panic| Err(Refusal::new(Code::Internal, format!("{} failed: {panic}", route.path))))
+    let answer = work::done(move || (route.handler)(&call)).await;
+    answer.unwrap_or_else(|panicked| Err(Refusal::new(Code::Internal, format!("{} {panicked}", route.path))))
 }
 
-fn call(app: Arc<App>, path: Vec<(String, String)>, parts: Parts, body: Bytes, waiting: &Arc<()>) -> Call {
+fn call(app: Arc<App>, path: Vec<(String, String)>, parts: Parts, body: Bytes) -> Call {
     let query = Params::parse(parts.uri.query().unwrap_or(""));
     let url_path = parts.uri.path().to_owned();
-    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
-    Call { app, path, url_path, query, headers: parts.headers, peer, body, waiting: Arc::downgrade(waiting) }
+    let peer = parts.extensions.get::<Peer>().cloned();
+    Call { app, path, url_path, query, headers: parts.headers, peer, body }
 }
 
 /// How long a body may be. An import may bring a sample as large as the store takes, with every byte of it escaped, but only one such

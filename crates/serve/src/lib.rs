@@ -6,11 +6,12 @@
 //!   call       a request as handlers see it          refusal, answer   what they return
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
 //!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
+//!   work       on which thread an answer is made
 //!   compress   answers in gzip or zstd, for clients that ask for it
 //!   metrics    /metrics         ui           the web page
 //! ```
 //!
-//! Handlers are plain functions on a thread that may block. Long answers are iterators of chunks: the next chunk is made when
+//! Handlers are plain functions that may block. Long answers are iterators of chunks: the next chunk is made when
 //! the client has taken the one before, so a client that stops reading costs one chunk of memory and no thread.
 
 #![deny(missing_docs)]
@@ -38,6 +39,7 @@ mod server;
 mod socket;
 mod ui;
 mod url;
+mod work;
 
 pub use policy_source::{FileRules, PolicySource};
 pub use server::{Appliance, Config, Error, Ports, Serve};

@@ -244,7 +244,7 @@ async fn accept(listeners: Vec<TcpListener>, app: Arc<App>) {
                 }
                 Ok((stream, peer)) => {
                     let activity = Arc::new(Activity::new());
-                    let task = connection(stream, Peer(peer), &activity, dispatch.clone(), &graceful, &app);
+                    let task = connection(stream, peer, &activity, dispatch.clone(), &graceful, &app);
                     let task = connections.spawn(task);
                     open.insert(task.id(), (task, activity));
                 }
@@ -333,16 +333,18 @@ fn turn_away(stream: &TcpStream) {
 /// One connection to its end. What goes wrong on it is the client's affair.
 fn connection(
     stream: TcpStream,
-    peer: Peer,
+    address: SocketAddr,
     activity: &Arc<Activity>,
     dispatch: Dispatch,
     graceful: &GracefulShutdown,
     app: &App,
 ) -> impl Future<Output = ()> + Send + 'static {
     let at_work = Arc::clone(activity);
+    let stream = Arc::new(stream);
+    let peer = Peer { address, stream: Arc::downgrade(&stream) };
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         let (dispatch, at_work) = (dispatch.clone(), Arc::clone(&at_work));
-        request.extensions_mut().insert(peer);
+        request.extensions_mut().insert(peer.clone());
         async move {
             at_work.set_answering(true);
             let answer = dispatch.answer(request.map(Body::new)).await;
@@ -359,7 +361,6 @@ fn connection(
     let set_up = (stream.set_nodelay(true))
         .and_then(|()| socket.set_tcp_user_timeout(Some(write_timeout)))
         .and_then(|()| socket.set_tcp_notsent_lowat(UNSENT_BYTES));
-    let stream = Arc::new(stream);
     let socket = Socket::new(Arc::clone(&stream), Arc::clone(activity), app.config.write_timeout);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

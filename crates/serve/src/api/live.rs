@@ -10,7 +10,7 @@ use axum::{
 };
 use futures_util::stream;
 use sample::{Batch, PvEntry, TimeRange, Timestamp};
-use tokio::{task::spawn_blocking, time::Instant};
+use tokio::time::Instant;
 
 use crate::{
     answer::{Answer, whole},
@@ -18,6 +18,7 @@ use crate::{
     call::Call,
     formats::{json::put_columns, value::put_json},
     refusal::{Code, Refusal},
+    work,
 };
 
 const PVS_MAX: usize = 50;
@@ -72,7 +73,7 @@ impl Feed {
             }
             let mut live = self.live.take().filter(|live| !live.failed)?;
             let app = Arc::clone(&live.app);
-            let (news, live) = spawn_blocking(move || (live.news(), live)).await.ok()?;
+            let (news, live) = work::done(move || (live.news(), live)).await.ok()?;
             let silent = news.is_empty();
             self.waiting.extend(news);
             self.live = Some(live);
