@@ -206,7 +206,7 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/mgmt/bpl/exportConfig", "Type and settings of all PVs", configuration::export),
     get("/mgmt/bpl/exportConfigForAppliance", "Type and settings of all PVs", configuration::export),
     post("/mgmt/bpl/importConfig", Operate, "Archive the PVs of an export", configuration::import),
-    post("/mgmt/bpl/importConfigForAppliance", Operate, "Archive the PVs of an export", configuration::import),
+    post("/mgmt/bpl/importConfigForAppliance", Operate, "Archive the PVs of an export", configuration::import_here),
     post("/mgmt/bpl/putPVTypeInfo", Operate, "Set how a PV is archived", configuration::put_type_info),
     command("/mgmt/bpl/consolidateDataForPV", Operate, "Nothing, samples are in one place", configuration::consolidate),
     get("/mgmt/bpl/getRecentlyModifiedPVs", "PVs by their last change, the newest first", reports::recently_modified),

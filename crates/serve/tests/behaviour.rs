@@ -356,14 +356,26 @@ fn a_configuration_goes_out_and_comes_in_again() {
     let taken = put("/mgmt/bpl/putPVTypeInfo?pv=T:NEW&override=true", info).json();
     let expected = ["false", "SCAN", "2.5", "true"];
     assert_eq!(["paused", "samplingMethod", "samplingPeriod", "usePVAccess"].map(|member| &taken[member]), expected);
+    let fields_after = |fields: &str| {
+        let info = format!(r#"{{"pvName":"T:NEW",{fields}{}"#, &info[r#"{"pvName":"T:NEW","#.len()..]);
+        put("/mgmt/bpl/putPVTypeInfo?pv=T:NEW&override=true", &info).json()["archiveFields"].clone()
+    };
+    let two = serde_json::json!(["HIHI", "LOLO"]);
+    assert_eq!(fields_after(r#""archiveFields":["HIHI","no field","LOLO"],"#), two);
+    assert_eq!(fields_after(""), two, "nothing is said of them");
+    assert_eq!(fields_after(r#""archiveFields":[],"#), serde_json::json!([]));
+    assert_eq!(fields_after(r#""archiveFields":["HIHI","LOLO"],"#), two);
 
     let exported = archive.get("/mgmt/bpl/exportConfig").text();
     told("/mgmt/bpl/pauseArchivingPV?pv=T:NEW");
     told("/mgmt/bpl/deletePV?pv=T:NEW");
     assert_eq!(archive.get("/mgmt/bpl/getPVTypeInfo?pv=T:NEW").status, 404);
     let imported = put("/mgmt/bpl/importConfig", &exported).json();
-    assert_eq!(imported[0]["desc"], "Imported 10 PVs, 9 of them paused");
+    assert_eq!(imported[0]["desc"], "Imported 12 PVs, 9 of them paused", "two of them are fields");
+    assert_eq!((&imported[0]["appliance"], &imported[0]["errorPVs"]), (&"appliance0".into(), &serde_json::json!([])));
+    assert_eq!(put("/mgmt/bpl/importConfigForAppliance", &exported).json()["appliance"], "appliance0");
     let back = told("/mgmt/bpl/getPVTypeInfo?pv=T:NEW");
+    assert_eq!(back["archiveFields"], two);
     assert_eq!((&back["samplingPeriod"], &back["paused"]), (&"2.5".into(), &"false".into()));
 }
 

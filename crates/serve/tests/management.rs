@@ -117,6 +117,8 @@ fn several_globs_find_what_each_of_them_does() {
     let details = get(&archive, "/mgmt/bpl/getPVDetails?pv=N:LED");
     let row = details.as_array().unwrap().iter().find(|row| row["name"] == "Controlling PV");
     assert_eq!(row.unwrap()["value"], "N:SWITCH");
+    let changed = details.as_array().unwrap().iter().any(|row| row["name"] == "Archival params modification time:");
+    assert!(changed, "{details}");
 }
 
 /// What is refused of a single PV stands in `validation`, where pages and scripts look for it.

@@ -1,9 +1,9 @@
 //! The Archiver Appliance's configuration as it goes out and comes in: a type info for each PV, in JSON.
 
 use acquire::AddRequest;
-use sample::{PvId, PvState};
+use sample::{FieldName, PvId, PvState};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     details::{metadata, type_info_of},
@@ -26,6 +26,7 @@ struct TypeInfo {
     paused: Switch,
     #[serde(rename = "controllingPV")]
     controlling_pv: Option<String>,
+    archive_fields: Option<Vec<String>>,
     #[serde(default, rename = "usePVAccess")]
     use_pv_access: Switch,
 }
@@ -58,11 +59,20 @@ impl TypeInfo {
             samplingperiod: self.sampling_period,
             samplingmethod: self.sampling_method,
             controlling_pv: self.controlling_pv,
+            fields: self.archive_fields.and_then(|named| fields(call, &self.pv_name, named)),
             ..Wanted::default()
         };
         let switched = wanted.controlling_pv().map_or(Ok(()), |pv| switch_group(call, pv));
         (self.pv_name, self.paused.is_on(), switched.and_then(|()| judge(call, &wanted).1))
     }
+}
+
+/// The fields that a type info names, but those that no record can have. None where none are named and none are archived: a policy that
+/// is applied later may give it some.
+fn fields(call: &Call, pv: &str, mut named: Vec<String>) -> Option<Vec<String>> {
+    named.retain(|field| FieldName::new(field).is_ok());
+    let has_some = || call.app.reader.find(pv).is_some_and(|entry| !entry.settings.rules().fields.is_empty());
+    (!named.is_empty() || has_some()).then_some(named)
 }
 
 /// `GET /mgmt/bpl/exportConfig`: the type infos of all PVs, a line each.
@@ -80,9 +90,18 @@ pub(crate) fn export(call: &Call) -> Answer {
     Ok(whole(JSON, text))
 }
 
-/// `POST /mgmt/bpl/importConfig`: archives the PVs of an export as they are set there, those that were paused paused. All are
-/// taken or, if one is not right, none.
+/// `POST /mgmt/bpl/importConfig`: what each member of the Appliance has to say of it, in a list.
 pub(crate) fn import(call: &Call) -> Answer {
+    json(&[imported(call)?])
+}
+
+/// `POST /mgmt/bpl/importConfigForAppliance`: what this one has.
+pub(crate) fn import_here(call: &Call) -> Answer {
+    json(&imported(call)?)
+}
+
+/// Archives the PVs of an export as they are set there, those that were paused paused. All are taken or, if one is not right, none.
+fn imported(call: &Call) -> Result<Value, Refusal> {
     let infos: Vec<TypeInfo> = serde_json::from_slice(&call.body)
         .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a list of type infos: {error}")))?;
     let mut requests = Vec::with_capacity(infos.len());
@@ -100,7 +119,7 @@ pub(crate) fn import(call: &Call) -> Answer {
         added.iter().zip(are_paused).filter_map(|((entry, _), is_paused)| is_paused.then_some(entry.id)).collect();
     call.app.control.pause(&paused, &call.by())?;
     let desc = format!("Imported {} PVs, {} of them paused", added.len(), paused.len());
-    json(&[json!({ "status": "ok", "desc": desc })])
+    Ok(json!({ "appliance": call.identity(), "errorPVs": [], "status": "ok", "desc": desc }))
 }
 
 /// `POST /mgmt/bpl/putPVTypeInfo`: changes a PV with `override=true`, adds one with `createnew=true`, which is paused at first.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     rates::{bytes_per_sample, rate, storage_rates_of},
+    reports::last_changes,
     retrieval::{facts, find, java_double},
     rules::DEFAULT,
     status::{date, last_sample},
@@ -167,10 +168,12 @@ pub(crate) fn details(call: &Call) -> Answer {
     let status = call.app.control.status(entry.id);
     let last = last_sample(call, &entry, status.as_ref());
     let settings = &entry.settings;
+    let changed = last_changes(call)?.get(&entry.id).copied().unwrap_or(entry.added);
     let mut rows = vec![
         row("mgmt", "PV Name", entry.name.to_string()),
         row("mgmt", "Instance archiving PV", call.identity().to_owned()),
         row("mgmt", "Archival params creation time:", date(Some(entry.added))),
+        row("mgmt", "Archival params modification time:", date(Some(changed))),
         row("mgmt", "Is this PV paused:", yes_or_no(settings.state == PvState::Paused)),
         row("mgmt", "Sampling method:", method_name(settings.method).to_owned()),
         row("mgmt", "Sampling period:", format!("{:?}", period_seconds(settings.method))),

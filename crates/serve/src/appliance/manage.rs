@@ -88,6 +88,9 @@ pub(super) struct Wanted {
     #[serde(rename = "controllingPV")]
     pub(super) controlling_pv: Option<String>,
     pub(super) alias: Option<String>,
+    /// Of its record, archived with it; those of its policy if nothing is said. Only a type info says it.
+    #[serde(skip)]
+    pub(super) fields: Option<Vec<String>>,
 }
 
 /// A number, or a text that holds one: clients send either.
@@ -191,7 +194,8 @@ pub(super) fn judge(call: &Call, wanted: &Wanted) -> (String, Result<AddRequest,
     let policy = wanted.policy.clone().filter(|policy| !policy.is_empty() && !is_default(policy));
     let groups = wanted.controlling_pv().map(|pv| group_of(pv).map(|name| vec![name.to_string()])).transpose();
     let request = groups.and_then(|groups| {
-        request(call, &Asked { name: name.to_owned(), method, period, policy, groups, ..Asked::default() })
+        let fields = wanted.fields.clone();
+        request(call, &Asked { name: name.to_owned(), method, period, policy, groups, fields, ..Asked::default() })
     });
     (bare(name).to_owned(), request)
 }
@@ -215,6 +219,7 @@ fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
         policy: policy.clone(),
         controlling_pv: controlling_pv.clone(),
         alias: None,
+        fields: None,
     });
     Ok(wanted.collect())
 }

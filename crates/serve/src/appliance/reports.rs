@@ -203,7 +203,7 @@ pub(crate) fn recently_modified(call: &Call) -> Answer {
 }
 
 /// When the settings of each PV were changed last, as far back as the audit is looked at.
-fn last_changes(call: &Call) -> Result<HashMap<PvId, Timestamp>, Refusal> {
+pub(super) fn last_changes(call: &Call) -> Result<HashMap<PvId, Timestamp>, Refusal> {
     const SETTINGS: [Action; 6] =
         [Action::Renamed, Action::AliasAdded, Action::AliasRemoved, Action::Restored, Action::Paused, Action::Resumed];
     let mut changed = HashMap::new();
