@@ -14,10 +14,11 @@ use crate::channel::Fact;
 /// What a fact costs besides the bytes of its value.
 const FACT_BYTES: usize = size_of::<(PvId, Fact)>();
 
-/// What is handed to the store at once, about a millisecond's work. When the writer is behind the queue may hold much more: then
+/// What is handed to the store at once, about a tenth of a millisecond's work: in an overload whoever asks waits for that, and with four
+/// times as much for twice as long. When the writer is behind the queue may hold much more: then
 /// there is room again after each portion, who asks the store meanwhile has his turn, and it sees in time that its head is full; and
 /// nobody who reads a batch has to take more at once.
-pub(crate) const PORTION_BYTES: usize = 1 << 20;
+pub(crate) const PORTION_BYTES: usize = 1 << 18;
 
 /// The memory of so many portions is used again.
 const SPARES_MAX: usize = 4;
