@@ -99,7 +99,7 @@ export class Plot {
     const options: uPlot.Options = {
       width: Math.max(this.root.clientWidth, 100),
       height: Math.max(this.root.clientHeight, 100),
-      padding: [12, scene.scales.length > 1 ? 0 : 28, 0, scene.scales.length > 0 ? 0 : 102],
+      padding: [12, scene.scales.length > 1 ? 0 : 40, 0, scene.scales.length > 0 ? 0 : 102],
       legend: { show: false },
       cursor: {
         y: false,

@@ -14,11 +14,14 @@ use crate::channel::Fact;
 /// What a fact costs besides the bytes of its value.
 const FACT_BYTES: usize = size_of::<(PvId, Fact)>();
 
-/// What is handed to the store at once, about a tenth of a millisecond's work: in an overload whoever asks waits for that, and with four
-/// times as much for twice as long. When the writer is behind the queue may hold much more: then
-/// there is room again after each portion, who asks the store meanwhile has his turn, and it sees in time that its head is full; and
-/// nobody who reads a batch has to take more at once.
-pub(crate) const PORTION_BYTES: usize = 1 << 18;
+/// What is handed to the store at once, about two milliseconds' work of single numbers. When the writer is behind the queue may hold much
+/// more: then there is room again after each portion, who asks the store meanwhile has his turn, and it sees in time that its head is
+/// full; and nobody who reads a batch has to take more at once.
+pub(crate) const PORTION_BYTES: usize = 1 << 20;
+/// Of arrays, and of whatever else takes so many bytes, no more than so many at once, a tenth of a millisecond's work: with more than the
+/// archiver can take of them, whoever asks waits for that. Less of single numbers at once would cost more for each.
+const PORTION_ARRAYS: usize = 64;
+const ARRAY_BYTES_MIN: usize = 256;
 
 /// The memory of so many portions is used again.
 const SPARES_MAX: usize = 4;
@@ -79,7 +82,14 @@ struct Portion {
     /// When the first of them came.
     since: Timestamp,
     bytes: usize,
+    arrays: usize,
     facts: Vec<(PvId, Fact)>,
+}
+
+impl Portion {
+    fn is_full(&self) -> bool {
+        self.bytes >= PORTION_BYTES || self.arrays >= PORTION_ARRAYS
+    }
 }
 
 /// What the writer takes out at once.
@@ -94,6 +104,8 @@ pub(crate) struct Drained {
     pub(crate) left: Option<Timestamp>,
     /// When the first of those losses came that are still to be told; none if all are.
     pub(crate) owed: Option<Timestamp>,
+    /// More than an eighth of the room is taken.
+    pub(crate) behind: bool,
     /// Nothing more will come.
     pub(crate) closed: bool,
 }
@@ -164,15 +176,17 @@ impl Buffer {
 
     fn take(&self, queue: &mut Queue, fact: (PvId, Fact), size: usize, now: Timestamp) {
         queue.bytes += size;
+        let arrays = usize::from(size >= FACT_BYTES + ARRAY_BYTES_MIN);
         match queue.portions.back_mut() {
-            Some(last) if last.bytes < PORTION_BYTES => {
+            Some(last) if !last.is_full() => {
                 last.bytes += size;
+                last.arrays += arrays;
                 last.facts.push(fact);
             }
             _ => {
                 let mut facts = queue.spares.pop().unwrap_or_default();
                 facts.push(fact);
-                queue.portions.push_back(Portion { since: now, bytes: size, facts });
+                queue.portions.push_back(Portion { since: now, bytes: size, arrays, facts });
                 if queue.portions.len() == 1 {
                     self.filled.notify_one();
                 }
@@ -200,6 +214,7 @@ impl Buffer {
             queue.known.extend(lost.iter().map(|(key, gap)| (*key, *gap)));
             drained.losses = lost.into_iter().map(|((pv, _), gap)| (pv, gap)).collect();
         }
+        drained.behind = queue.bytes > self.bytes_max / 8;
         drained.owed = [queue.owed, queue.late.since].into_iter().flatten().min();
         drained
     }
@@ -389,6 +404,21 @@ mod tests {
         let drained = buffer.drain(Duration::ZERO);
         let lost: Vec<_> = drained.losses.iter().map(|(_, gap)| (gap.cause, gap.lost)).collect();
         assert_eq!((drained.facts.len(), lost), (1, vec![(GapCause::StoreRefused, 1)]));
+    }
+
+    #[test]
+    fn few_arrays_are_a_portion_and_many_numbers() {
+        let buffer = Buffer::new(usize::MAX);
+        let facts_at_once = |fact: fn() -> Fact| {
+            for n in 0..4 * PORTION_BYTES / FACT_BYTES {
+                buffer.offer(PvId(1), fact(), Timestamp::from_nanos(n as i64));
+            }
+            let first = buffer.drain(Duration::ZERO).facts.len();
+            while buffer.drain(Duration::ZERO).left.is_some() {}
+            first
+        };
+        assert_eq!(facts_at_once(|| image(ARRAY_BYTES_MIN)), PORTION_ARRAYS);
+        assert_eq!(facts_at_once(|| image(0)), PORTION_BYTES.div_ceil(FACT_BYTES));
     }
 
     #[test]

@@ -23,6 +23,9 @@ const SCAN_TICK: Duration = Duration::from_millis(50);
 /// How soon a store that refused is asked again.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
+/// So many portions are written before others have their turn, when so much waits that it may become too much.
+const PORTIONS_BEHIND: u32 = 4;
+
 /// How often it is asked again when the archiver is to end.
 const RETRIES_AT_END: usize = 4;
 
@@ -38,10 +41,10 @@ const KEPT_BYTES_MIN: usize = 16 << 10;
 /// Runs until the buffer is closed and empty.
 pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
     let mut scanned = Instant::now();
-    let (mut groups, mut hope, mut losses_told) = (Groups::default(), Hope::Left, false);
+    let (mut groups, mut hope, mut losses_told, mut since_turn) = (Groups::default(), Hope::Left, false, 0);
     loop {
         let before = now();
-        let Drained { mut facts, bytes, losses, left, owed, closed } = shared.buffer.drain(GATHER_MAX);
+        let Drained { mut facts, bytes, losses, left, owed, behind, closed } = shared.buffer.drain(GATHER_MAX);
         // Of what is left, or lost and not told yet, some came before now.
         let before = [left, owed].into_iter().flatten().fold(before, Timestamp::min);
         let nothing = facts.is_empty() && losses.is_empty();
@@ -53,7 +56,11 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
             hope = write(shared, (losses, 0), before, hope);
             // Those who wait for an answer come first: a thread that never sleeps is put aside at the kernel's next tick only, up to 4 ms
             // later, and with more load than the machine can take a question waits for several such ticks.
-            std::thread::yield_now();
+            since_turn += 1;
+            if since_turn >= if behind { PORTIONS_BEHIND } else { 1 } {
+                since_turn = 0;
+                std::thread::yield_now();
+            }
         } else if closed {
             return;
         }

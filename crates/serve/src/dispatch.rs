@@ -267,3 +267,43 @@ fn unknown_url(uri: &Uri) -> Refusal {
     Refusal::new(Code::UnknownUrl, format!("nothing is found at {}", uri.path()))
         .hint("GET /api/v1/openapi.json describes every URL")
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncWriteExt, net::TcpListener};
+
+    use super::*;
+
+    /// Whether it has gone, once that has come over the network.
+    async fn goes(peer: &Peer) -> bool {
+        for _ in 0..1000 {
+            if peer.has_gone() {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        false
+    }
+
+    #[tokio::test]
+    async fn a_peer_has_gone_when_it_closes_or_its_connection_is_given_up_and_not_when_it_asks_for_more() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        for closes in [true, false] {
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let (stream, address) = listener.accept().await.unwrap();
+            let stream = Arc::new(stream);
+            let peer = Peer { address, stream: Arc::downgrade(&stream) };
+            assert!(!peer.has_gone());
+            if closes {
+                drop(client);
+                assert!(goes(&peer).await);
+                continue;
+            }
+            client.write_all(b"GET").await.unwrap();
+            stream.readable().await.unwrap();
+            assert!(!peer.has_gone());
+            drop(stream);
+            assert!(peer.has_gone());
+        }
+    }
+}
