@@ -3,7 +3,10 @@
 use std::{
     collections::{HashMap, VecDeque},
     mem,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -43,6 +46,10 @@ pub(crate) struct Buffer {
     queue: Mutex<Queue>,
     filled: Condvar,
     bytes_max: usize,
+    /// What is told of it to those who only look, beside the lock: the thread that holds it may be put aside, as by whoever looks.
+    fill: AtomicUsize,
+    /// How many gaps and metadata lost their place to another, ever.
+    merged: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -72,8 +79,6 @@ struct Late {
     since: Option<Timestamp>,
     gaps: HashMap<(PvId, GapCause), Gap>,
     metadata: HashMap<PvId, (Timestamp, Arc<Metadata>)>,
-    /// How many lost their place to another, ever.
-    merged: u64,
 }
 
 /// Facts that go to the store at once.
@@ -119,7 +124,13 @@ pub(crate) enum Offered {
 
 impl Buffer {
     pub(crate) fn new(bytes_max: usize) -> Buffer {
-        Buffer { queue: Mutex::default(), filled: Condvar::new(), bytes_max }
+        Buffer {
+            queue: Mutex::default(),
+            filled: Condvar::new(),
+            fill: AtomicUsize::new(0),
+            merged: AtomicU64::new(0),
+            bytes_max,
+        }
     }
 
     /// Takes a fact, or counts a lost sample. Gaps and metadata are always taken, some of them together.
@@ -148,7 +159,8 @@ impl Buffer {
         }
         let more = if matches!(fact, Fact::Sample(_)) { 0 } else { FACTS_MORE_BYTES };
         if queue.bytes + size > self.bytes_max + more {
-            queue.late.add(pv, fact, now);
+            let took_a_place = queue.late.add(pv, fact, now);
+            self.merged.fetch_add(u64::from(took_a_place), Relaxed);
             return Offered::Taken;
         }
         if let Fact::Gap(gap) = &fact
@@ -176,6 +188,7 @@ impl Buffer {
 
     fn take(&self, queue: &mut Queue, fact: (PvId, Fact), size: usize, now: Timestamp) {
         queue.bytes += size;
+        self.fill.store(queue.bytes, Relaxed);
         let arrays = usize::from(size >= FACT_BYTES + ARRAY_BYTES_MIN);
         match queue.portions.back_mut() {
             Some(last) if !last.is_full() => {
@@ -238,6 +251,7 @@ impl Buffer {
     pub(crate) fn release(&self, bytes: usize) {
         let mut queue = self.lock();
         queue.bytes -= bytes;
+        self.fill.store(queue.bytes, Relaxed);
         queue.refused = false;
     }
 
@@ -266,12 +280,12 @@ impl Buffer {
 
     /// How many gaps and metadata were put together with others.
     pub(crate) fn merged(&self) -> u64 {
-        self.lock().late.merged
+        self.merged.load(Relaxed)
     }
 
     /// Bytes that wait, and the most that may.
     pub(crate) fn fill(&self) -> (usize, usize) {
-        (self.lock().bytes, self.bytes_max)
+        (self.fill.load(Relaxed), self.bytes_max)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -280,9 +294,10 @@ impl Buffer {
 }
 
 impl Late {
-    fn add(&mut self, pv: PvId, fact: Fact, now: Timestamp) {
+    /// Takes one, and says whether another lost its place to it.
+    fn add(&mut self, pv: PvId, fact: Fact, now: Timestamp) -> bool {
         self.since.get_or_insert(now);
-        let took_a_place = match fact {
+        match fact {
             Fact::Gap(gap) => {
                 let before = self.gaps.remove(&(pv, gap.cause)).filter(|before| before.from != gap.from);
                 // In between nothing was taken: the queue was full.
@@ -295,8 +310,7 @@ impl Late {
             Fact::Sample(_) | Fact::Own(_) => {
                 unreachable!("samples are counted, and rows are taken whatever there is room for")
             }
-        };
-        self.merged += u64::from(took_a_place);
+        }
     }
 
     fn take(&mut self) -> Vec<(PvId, Fact)> {

@@ -61,11 +61,12 @@ impl Watched {
     }
 
     fn call<T>(&self, doing: &'static str, key: &str, run: impl FnOnce(&dyn Disk) -> T) -> T {
+        let call = Call { since: Instant::now(), doing, key: key.to_owned() };
         let number = {
             let mut calls = self.calls();
             calls.next += 1;
             let number = calls.next;
-            calls.running.insert(number, Call { since: Instant::now(), doing, key: key.to_owned() });
+            calls.running.insert(number, call);
             number
         };
         let result = run(&*self.disk);
