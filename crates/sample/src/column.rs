@@ -462,11 +462,14 @@ fn extend_arrays(arrays: &mut Arrays, other: &Arrays, range: std::ops::Range<usi
     if arrays.elements.value_type() != other.elements.value_type() {
         return false;
     }
-    for index in range {
-        let fits = arrays.elements.extend_from(&other.elements, other.range(index));
-        assert!(fits, "the element types were compared above");
-        arrays.ends.push(arrays.elements.len());
+    if range.is_empty() {
+        return true;
     }
+    let (before, first) = (arrays.elements.len(), other.range(range.start).start);
+    let elements = first..other.range(range.end - 1).end;
+    let fits = arrays.elements.extend_from(&other.elements, elements);
+    assert!(fits, "the element types were compared above");
+    arrays.ends.extend(other.ends[range].iter().map(|end| before + (end - first)));
     true
 }
 

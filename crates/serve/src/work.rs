@@ -83,18 +83,15 @@ mod tests {
 
     use super::*;
 
+    // One test, as what is at work is counted for the whole process.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_little_is_done_here_and_more_elsewhere_until_it_is_done() {
+    async fn a_little_is_done_here_and_more_elsewhere_and_a_panic_is_told_of_and_counts_no_more() {
         let asked = thread::current().id();
         assert_eq!(done(|| thread::current().id()).await.unwrap(), asked);
         let held: Vec<_> = (0..LITTLE).map(|_| AtWork::new()).collect();
         assert_ne!(done(|| thread::current().id()).await.unwrap(), asked);
         drop(held);
-        assert_eq!(done(|| thread::current().id()).await.unwrap(), asked);
-    }
 
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn work_that_panics_is_told_of_and_counts_no_more() {
         let words = |result: Result<(), Panicked>| result.unwrap_err().to_string();
         for number in 0..2 * LITTLE {
             assert_eq!(words(done(|| panic!("here")).await), "panicked: here");
@@ -103,7 +100,6 @@ mod tests {
                 format!("panicked: there {number}")
             );
         }
-        let asked = thread::current().id();
         assert_eq!(done(|| thread::current().id()).await.unwrap(), asked);
     }
 }

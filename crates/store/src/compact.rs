@@ -8,14 +8,14 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use sample::{Batch, PvId, Shape, TimeRange, Timestamp};
+use sample::{Batch, PvId, Shape, TimeRange, Timestamp, ValueType};
 
 use crate::{
     AuditRecord, Error, Samples,
-    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, frames_bytes_max},
+    block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, FRAMES_BYTES_MAX, frames_bytes_max},
     codec::Effort,
     engine::Engine,
-    flush::write_blocks,
+    flush::{emptied, write_blocks},
     gather::{Gathering, Unwritten, follow},
     health::Work,
     manifest::{Level, Manifest},
@@ -138,7 +138,7 @@ impl Engine {
         };
         let mut sources: Vec<_> = plan.run.iter().map(|segment| Source::new(ahead(segment), plan.run.len())).collect();
         let bytes_total = plan.run.iter().map(|segment| segment.manifest.bytes).sum();
-        let (mut pieces, mut gathering, mut told) = (Vec::new(), Gathering::default(), None);
+        let (mut pieces, mut gathering, mut room, mut told) = (Vec::new(), Gathering::default(), Room::default(), None);
         loop {
             let mut next = None;
             for source in &mut sources {
@@ -160,7 +160,7 @@ impl Engine {
                 source.add_pieces(&mut pieces, number, &record)?;
             }
             if !(plan.leave_out)(pv) {
-                self.write_pieces(output.writer()?, pv, &pieces, &mut sources, &mut gathering)?;
+                self.write_pieces(output.writer()?, pv, &pieces, &mut sources, (&mut gathering, &mut room))?;
             }
         }
         output.finish()?;
@@ -174,7 +174,7 @@ impl Engine {
         pv: PvId,
         pieces: &[Piece],
         sources: &mut [Source],
-        gathering: &mut Gathering,
+        (gathering, room): (&mut Gathering, &mut Room),
     ) -> Result<(), Error> {
         if follow(pieces) && !self.registry().has_deletions(pv) {
             return match gathering.write(writer, pv, pieces, sources) {
@@ -193,7 +193,7 @@ impl Engine {
                 let entries = pieces.iter().map(|piece| piece.entry).collect();
                 Part::blocks(self.lookup(pv, &sources[pieces[0].source]), entries, order as u64)
             };
-            write_run(writer, pv, of_one.filter_map(part).collect())?;
+            write_run(writer, pv, run[0].entry.value_type, of_one.filter_map(part).collect(), room)?;
         }
         Ok(())
     }
@@ -395,30 +395,56 @@ fn refused(writer: &SegmentWriter, source: io::Error) -> Error {
     Error::Io { doing: "write the segment", path: writer.key().to_owned(), source }
 }
 
+/// Memory for what is merged sample by sample, used for one run after the other: asked of the system anew for each block of arrays it
+/// came with pages to be cleared, which took longer than all else of a merge, and whoever wanted memory meanwhile waited.
+#[derive(Default)]
+struct Room {
+    whole: Option<Batch>,
+    block: Option<Batch>,
+}
+
+/// No more is kept of either: a value may be larger than any block should be.
+const ROOM_BYTES_MAX: usize = 2 * FRAMES_BYTES_MAX;
+
+impl Room {
+    /// Gives back what one very large value took.
+    fn bound(&mut self) {
+        for room in [&mut self.whole, &mut self.block] {
+            room.take_if(|batch| batch.memory() > ROOM_BYTES_MAX);
+        }
+    }
+}
+
 /// Merges blocks of one type and writes them as full ones.
-fn write_run(writer: &mut SegmentWriter, pv: PvId, run: Vec<Part>) -> Result<(), Error> {
+fn write_run(
+    writer: &mut SegmentWriter,
+    pv: PvId,
+    value_type: ValueType,
+    run: Vec<Part>,
+    room: &mut Room,
+) -> Result<(), Error> {
     let path = writer.key().to_owned();
     let io = |source| Error::Io { doing: "write the segment", path: path.clone(), source };
-    let mut gathered: Option<Batch> = None;
     let bytes_max = |batch: &Batch| match batch.value_type().shape {
         Shape::Array if !batch.is_empty() => frames_bytes_max(batch.values().byte_size_at(0)),
         _ => 4 * BLOCK_BYTES_MAX,
     };
+    let whole = emptied(&mut room.whole, value_type);
     for batch in Samples::new(TimeRange::ALL, run) {
         let batch = batch?;
-        let whole = gathered.get_or_insert_with(|| Batch::new(batch.value_type()));
         let fits = whole.extend_from(&batch, 0..batch.len());
         assert!(fits, "a run has one type");
         if whole.len() >= BLOCK_ROWS_MAX && whole.value_type().is_numeric_scalar() {
             let rest = whole.slice(BLOCK_ROWS_MAX..whole.len());
             let full = whole.slice(0..BLOCK_ROWS_MAX);
-            gathered = Some(rest).filter(|rest| !rest.is_empty());
-            write_blocks(writer, pv, &full, Effort::Merge).map_err(io)?;
-        } else if whole.byte_size() >= bytes_max(whole)
-            && let Some(whole) = gathered.take()
-        {
-            write_blocks(writer, pv, &whole, Effort::Merge).map_err(io)?;
+            *whole = rest;
+            write_blocks(writer, pv, &full, Effort::Merge, &mut room.block).map_err(io)?;
+        } else if whole.byte_size() >= bytes_max(whole) {
+            write_blocks(writer, pv, whole, Effort::Merge, &mut room.block).map_err(io)?;
+            whole.clear();
         }
     }
-    gathered.map_or(Ok(()), |rest| write_blocks(writer, pv, &rest, Effort::Merge).map_err(io))
+    write_blocks(writer, pv, whole, Effort::Merge, &mut room.block).map_err(io)?;
+    room.bound();
+    Ok(())
 }

@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use sample::{Batch, Column, PvId, Timestamp};
+use sample::{Batch, Column, PvId, Timestamp, ValueType};
 
 use crate::{
     Error,
@@ -206,7 +206,7 @@ impl Engine {
     /// Writes the samples of a PV, each run of one type for itself, so that samples of equal time stay in their order.
     /// Frames and large values are not put together with others: what overlaps them has blocks of its own.
     fn write_pv(&self, writer: &mut SegmentWriter, pv: PvId, chunks: Vec<Chunk>) -> io::Result<()> {
-        let mut chunks = chunks.into_iter().peekable();
+        let (mut chunks, mut room) = (chunks.into_iter().peekable(), None);
         while let Some(first) = chunks.next() {
             let first = match first {
                 Chunk::Frames(frames) => {
@@ -227,7 +227,7 @@ impl Engine {
             let is_next = |run: &Batch, next: &Chunk| matches!(next, Chunk::Rows(next) if may_grow(run, next));
             let is_alone = !chunks.peek().is_some_and(|next| is_next(&first, next));
             if is_alone && first.times().is_sorted_by(|earlier, later| earlier < later) {
-                write_blocks(writer, pv, &first, Effort::Flush)?;
+                write_blocks(writer, pv, &first, Effort::Flush, &mut room)?;
                 continue;
             }
             let mut run = Arc::unwrap_or_clone(first);
@@ -237,14 +237,20 @@ impl Engine {
             }
             let (run, repeats) = without_repeats(run.sorted());
             self.counters.repeats_dropped.fetch_add(repeats, Relaxed);
-            write_blocks(writer, pv, &run, Effort::Flush)?;
+            write_blocks(writer, pv, &run, Effort::Flush, &mut room)?;
         }
         Ok(())
     }
 }
 
-/// Writes a sorted batch as blocks.
-pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: &Batch, effort: Effort) -> io::Result<()> {
+/// Writes a sorted batch as blocks; `room` is memory for a part of it, which may be used again.
+pub(crate) fn write_blocks(
+    writer: &mut SegmentWriter,
+    pv: PvId,
+    batch: &Batch,
+    effort: Effort,
+    room: &mut Option<Batch>,
+) -> io::Result<()> {
     writer.expect_rows(batch.len());
     let mut start = 0;
     while start < batch.len() {
@@ -252,10 +258,21 @@ pub(crate) fn write_blocks(writer: &mut SegmentWriter, pv: PvId, batch: &Batch, 
         if rows == batch.len() {
             return writer.add(pv, batch, effort);
         }
-        writer.add(pv, &batch.slice(start..start + rows), effort)?;
+        let block = emptied(room, batch.value_type());
+        let fits = block.extend_from(batch, start..start + rows);
+        assert!(fits, "a part has the type of the whole");
+        writer.add(pv, block, effort)?;
         start += rows;
     }
     Ok(())
+}
+
+/// An empty batch of a type, in the memory of the last one if that was of the same.
+pub(crate) fn emptied(room: &mut Option<Batch>, value_type: ValueType) -> &mut Batch {
+    let last = room.take_if(|last| last.value_type() == value_type);
+    let batch = room.insert(last.unwrap_or_else(|| Batch::new(value_type)));
+    batch.clear();
+    batch
 }
 
 /// How many rows from `start` go into one block.

@@ -258,8 +258,9 @@ impl Import {
         let write = || -> io::Result<Option<Manifest>> {
             engine.disk.create_folder(folder)?;
             let mut writer = SegmentWriter::new(engine.disk.clone(), unfinished.clone(), sequence, now);
+            let mut room = None;
             for (pv, batch) in batches {
-                write_blocks(&mut writer, pv, &batch, Effort::Flush)?;
+                write_blocks(&mut writer, pv, &batch, Effort::Flush, &mut room)?;
             }
             let Some(manifest) = writer.finish(&|pv| engine.named(pv))? else { return Ok(None) };
             engine.disk.rename(&unfinished, &key)?;
