@@ -21,6 +21,7 @@ mod progress;
 mod repair;
 mod signals;
 mod table;
+mod turns;
 
 use std::{process::ExitCode, time::Duration};
 
@@ -100,11 +101,11 @@ fn without_huge_pages() {
 /// many wait for a slow disk.
 const BLOCKING_THREADS_MAX: usize = 64;
 
-fn runtime(threads: &'static str) -> std::io::Result<tokio::runtime::Runtime> {
+fn runtime(threads: &'static str, begin: fn()) -> std::io::Result<tokio::runtime::Runtime> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.max_blocking_threads(BLOCKING_THREADS_MAX);
     // What a thread keeps of the memory that an answer took goes back when it ends.
-    runtime.thread_keep_alive(IDLE_THREAD_MAX).thread_name(threads).enable_all().build()
+    runtime.thread_keep_alive(IDLE_THREAD_MAX).thread_name(threads).on_thread_start(begin).enable_all().build()
 }
 
 /// Archives until told to stop. `wanted` are PVs to add at the start, besides those that the archive knows.
@@ -114,7 +115,7 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
     // Clients never take the files that the store and the circuits need.
     config.serve.connections_max = config.serve.connections_max.min(signals::open_files_max() / 2);
     // Threads of their own for clients: those of the network may be busy all the time, and a question waits behind none of them.
-    let (network, answers) = (runtime("network")?, runtime("answers")?);
+    let (network, answers) = (runtime("network", || {})?, runtime("answers", turns::short)?);
     let _tasks_run_here = network.enter();
     let stop = Stop::on_signals()?;
 
