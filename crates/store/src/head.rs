@@ -27,7 +27,12 @@ use sample::{Batch, Gap, GapCause, Metadata, PvId, Record, Sample, TimeRange, Ti
 use lanes::{Lanes, Taken};
 pub(crate) use pages::Pool;
 
-use crate::{frames::Frames, log_arrays::Differences, merge::rows_within, repeats::without_repeats};
+use crate::{
+    frames::{self, Frames},
+    log_arrays::Differences,
+    merge::rows_within,
+    repeats::without_repeats,
+};
 
 /// What a gap or metadata takes.
 const FACT_BYTES: usize = 400;
@@ -167,9 +172,20 @@ impl Head {
         differences.clear();
         for some in records.chunks(RECORDS_AT_ONCE) {
             let mut taken = Taken::default();
-            let mut lanes = self.numbers.lanes();
+            let mut numbers = None;
             for (pv, record) in some {
-                if let Some(bare) = record.bare()
+                let bare = record.bare();
+                if bare.is_none() && frames::are(record) {
+                    // Where arrays follow one another, who asks for numbers finds them free.
+                    numbers = None;
+                    let mut arrays = self.arrays.lanes();
+                    if arrays.has(*pv) {
+                        arrays.take(*pv, record, &mut taken, differences);
+                        continue;
+                    }
+                }
+                let lanes = numbers.get_or_insert_with(|| self.numbers.lanes());
+                if let Some(bare) = bare
                     && lanes.push_bare(*pv, bare, &mut taken)
                 {
                     continue;
@@ -185,14 +201,13 @@ impl Head {
                         taken.bytes += FACT_BYTES as isize;
                     }
                     samples if lanes.leave_to_arrays(*pv, samples, &mut taken) => {
-                        drop(lanes);
+                        numbers = None;
                         self.arrays.lanes().take(*pv, samples, &mut taken, differences);
-                        lanes = self.numbers.lanes();
                     }
                     samples => lanes.take(*pv, samples, &mut taken, differences),
                 }
             }
-            drop(lanes);
+            drop(numbers);
             self.bytes.fetch_add(taken.bytes as usize, Relaxed); // less than nothing wraps around, and so adds up
             self.samples.fetch_add(taken.samples, Relaxed);
             self.repeats.fetch_add(taken.repeats, Relaxed);

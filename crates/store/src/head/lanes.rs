@@ -101,6 +101,11 @@ impl Lanes {
         self.plain.get(pv.0 as usize).is_some_and(|lane| lane.open == Open::Elsewhere)
     }
 
+    /// Whether a PV has samples here.
+    pub(super) fn has(&self, pv: PvId) -> bool {
+        self.plain.get(pv.0 as usize).is_some_and(|lane| lane.open != Open::Nowhere) || self.other.contains_key(&pv)
+    }
+
     /// Takes the samples of a record.
     pub(super) fn take(&mut self, pv: PvId, record: &Record, taken: &mut Taken, differences: &mut Differences) {
         match record {
