@@ -30,7 +30,7 @@ use super::{
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What was made into messages is sent at the end, in so much time.
-const FLUSH: Duration = Duration::from_secs(5);
+pub(super) const FLUSH: Duration = Duration::from_secs(5);
 
 /// A part of the PVs of a farm, as one server serves them.
 struct Part {

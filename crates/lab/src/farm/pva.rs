@@ -18,7 +18,7 @@ use epics::{
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    ca::Behaviour,
+    ca::{Behaviour, FLUSH},
     chaos::{Chaos, Disturbance},
     pacer::Pacer,
     plan::Plan,
@@ -133,6 +133,11 @@ impl Farm {
             while Instant::now() < end && waiting(&served) > 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
+            // What has left the queues is counted as sent, and goes with its circuit if the system has not taken it.
+            let end = Instant::now() + FLUSH;
+            while Instant::now() < end && unsent(&served) > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
             tally.waiting = waiting(&served);
             served.iter().for_each(|one| tally.counts += one.server.with(|hub| hub.counts()));
             Ok(tally)
@@ -142,6 +147,10 @@ impl Farm {
 
 fn waiting(served: &[Served]) -> u64 {
     served.iter().map(|one| one.server.with(|hub| hub.waiting())).sum()
+}
+
+fn unsent(served: &[Served]) -> usize {
+    served.iter().map(|one| one.server.with(|hub| hub.unsent())).sum()
 }
 
 /// One update of some PVs.

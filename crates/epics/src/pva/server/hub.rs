@@ -218,6 +218,11 @@ impl Hub {
         self.monitors.iter().map(|monitor| monitor.len() as u64).sum()
     }
 
+    /// Bytes of updates and replies that the system has not taken yet.
+    pub fn unsent(&self) -> usize {
+        self.sessions.iter().map(|session| session.waiting()).sum()
+    }
+
     /// Sends any bytes on every circuit.
     pub fn inject(&mut self, bytes: &[u8]) {
         for id in self.live.clone() {
