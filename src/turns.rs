@@ -2,7 +2,7 @@
 //!
 //! Linux gives the processor to the thread whose turn would end first, and takes it from one whose turn ends later. Whoever asks for short
 //! turns so begins soon and is not put aside for a long one, and has no more of the processor than before (Linux 6.12 and later;
-//! others take no notice). With 150 % of what the archiver can take, an answer waits for turns of others of 0.7 ms half as often.
+//! others take no notice).
 
 #![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "no library has this call in a safe form"))]
 

@@ -1,7 +1,7 @@
 //! Compaction: many small segments become few large ones, so that a query opens few files and blocks are full.
 //!
-//! `policy.rs` says what and when. Peak memory is that of one PV's blocks, one from each segment of the run, and of the tables of
-//! the segment that is written. A damaged segment is left where it is; the others are merged without it.
+//! `policy.rs` says what and when. Peak memory is that of one PV's blocks, one from each segment of the run, of a block of each type
+//! that is merged, and of the tables of the segment that is written. A damaged segment is left where it is; the others are merged without it.
 
 use std::{
     io,
@@ -138,7 +138,7 @@ impl Engine {
         };
         let mut sources: Vec<_> = plan.run.iter().map(|segment| Source::new(ahead(segment), plan.run.len())).collect();
         let bytes_total = plan.run.iter().map(|segment| segment.manifest.bytes).sum();
-        let (mut pieces, mut gathering, mut room, mut told) = (Vec::new(), Gathering::default(), Room::default(), None);
+        let (mut pieces, mut room, mut told) = (Vec::new(), Room::default(), None);
         loop {
             let mut next = None;
             for source in &mut sources {
@@ -160,7 +160,7 @@ impl Engine {
                 source.add_pieces(&mut pieces, number, &record)?;
             }
             if !(plan.leave_out)(pv) {
-                self.write_pieces(output.writer()?, pv, &pieces, &mut sources, (&mut gathering, &mut room))?;
+                self.write_pieces(output.writer()?, pv, &pieces, &mut sources, &mut room)?;
             }
         }
         output.finish()?;
@@ -174,10 +174,10 @@ impl Engine {
         pv: PvId,
         pieces: &[Piece],
         sources: &mut [Source],
-        (gathering, room): (&mut Gathering, &mut Room),
+        room: &mut Room,
     ) -> Result<(), Error> {
         if follow(pieces) && !self.registry().has_deletions(pv) {
-            return match gathering.write(writer, pv, pieces, sources) {
+            return match room.gathering.write(writer, pv, pieces, sources) {
                 Ok(()) => Ok(()),
                 Err(Unwritten::Refused(source)) => Err(refused(writer, source)),
                 Err(Unwritten::Unread(unread)) => {
@@ -395,15 +395,17 @@ fn refused(writer: &SegmentWriter, source: io::Error) -> Error {
     Error::Io { doing: "write the segment", path: writer.key().to_owned(), source }
 }
 
-/// Memory for what is merged sample by sample, used for one run after the other: asked of the system anew for each block of arrays it
-/// came with pages to be cleared, which took longer than all else of a merge, and whoever wanted memory meanwhile waited.
+/// The memory of a merge, used for one PV after the other: asked of the system anew for each block of arrays it came with pages to be
+/// cleared, which took longer than all else of a merge, and whoever wanted memory meanwhile waited.
 #[derive(Default)]
 struct Room {
+    gathering: Gathering,
+    /// What is merged sample by sample, and the block of it that is written.
     whole: Option<Batch>,
     block: Option<Batch>,
 }
 
-/// No more is kept of either: a value may be larger than any block should be.
+/// No more is kept of a batch: a value may be larger than any block should be.
 const ROOM_BYTES_MAX: usize = 2 * FRAMES_BYTES_MAX;
 
 impl Room {
