@@ -30,6 +30,7 @@ use clap::Parser;
 use cli::{Cli, Command};
 use config::Config;
 use query::Query;
+use sample::By;
 use serve::Serve;
 use signals::{Stop, now};
 use store::Store;
@@ -129,7 +130,7 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
         Serve::start(config.serve, query, acquire.control(), store.reader())? // query → HTTP, browser
     };
 
-    acquire.control().add(wanted.to_vec())?;
+    acquire.control().add(wanted.to_vec(), &By::new("the command line", started))?;
     let listing = old::Listing::start(old, acquire.control(), store.reader())?; // their PVs → the list
     tracing::info!("pvark {} listens on http://{}/", env!("CARGO_PKG_VERSION"), serve.address());
     while !stop.wait_a_second() {

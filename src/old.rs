@@ -15,12 +15,13 @@ use std::{
 
 use acquire::Control;
 use plainpb::{PlainPb, TypeInfo};
-use sample::{OldArchive, PvName};
+use sample::{By, OldArchive, PvName};
 use store::{Reader, Writer};
 
 use crate::{
     Failure,
     config::{self, OldKind},
+    signals::now,
 };
 
 /// Names are entered so many at a time: each time is a transaction.
@@ -152,7 +153,9 @@ fn enter(
 ) -> Result<usize, Failure> {
     let removed: std::collections::HashSet<PvName> = reader.removed().into_iter().map(|pv| pv.entry.name).collect();
     let (mut waiting, mut news, mut failure) = (Vec::new(), 0, None);
-    let mut flush = |waiting: &mut Vec<PvName>| match control.enter_paused(std::mem::take(waiting)) {
+    let mut flush = |waiting: &mut Vec<PvName>| match control
+        .enter_paused(std::mem::take(waiting), &By::new("the archiver", now()))
+    {
         Ok(count) => {
             news += count;
             ControlFlow::Continue(())

@@ -12,7 +12,7 @@ use sample::{
 };
 
 use crate::{
-    acquire::{Shared, lock, now},
+    acquire::{Shared, lock},
     channel::Channel,
     fields::{fields_of, with_fields},
     groups::{GroupStatus, Groups, Keeper},
@@ -90,13 +90,12 @@ impl<S: Roster> Control<S> {
     }
 
     /// Archives PVs, and the fields that belong to them; durable when it returns. The answers come in the order of the requests.
-    pub fn add(&self, requests: Vec<AddRequest>) -> Result<Vec<(PvEntry, Added)>, S::Error> {
+    pub fn add(&self, requests: Vec<AddRequest>, by: &By) -> Result<Vec<(PvEntry, Added)>, S::Error> {
         let _command = lock(&self.shared.commands);
         let wanted: Vec<(PvName, PvSettings)> = requests.into_iter().map(|request| self.judge(request)).collect();
         let asked = wanted.len();
-        let now = now();
-        let entries = self.shared.sink.register(&with_fields(wanted, |name| self.find(name)), now)?;
-        let mut answers = self.install(entries, now);
+        let entries = self.shared.sink.register(&with_fields(wanted, |name| self.find(name)), by)?;
+        let mut answers = self.install(entries, by.at);
         answers.truncate(asked);
         Ok(answers)
     }
@@ -193,7 +192,7 @@ impl<S: Roster> Control<S> {
 
     /// Enters PVs that were archived elsewhere into the list, paused, and says how many are new. Those that are there stay as
     /// they are.
-    pub fn enter_paused(&self, names: Vec<PvName>) -> Result<usize, S::Error> {
+    pub fn enter_paused(&self, names: Vec<PvName>, by: &By) -> Result<usize, S::Error> {
         let _command = lock(&self.shared.commands);
         let settings = PvSettings::plain(self.shared.default_protocol, Method::Monitor, PvState::Paused);
         let news = names.into_iter().filter(|name| self.shared.sink.find(name.as_str()).is_none());
@@ -201,10 +200,9 @@ impl<S: Roster> Control<S> {
         if wanted.is_empty() {
             return Ok(0);
         }
-        let now = now();
-        let entries = self.shared.sink.register(&wanted, now)?;
+        let entries = self.shared.sink.register(&wanted, by)?;
         let count = entries.len();
-        entries.into_iter().for_each(|entry| self.shared.install(entry, now));
+        entries.into_iter().for_each(|entry| self.shared.install(entry, by.at));
         Ok(count)
     }
 

@@ -72,14 +72,15 @@ impl Roster for ListSink {
         lock(&self.entries).clone()
     }
 
-    fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Refused> {
+    fn register(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Refused> {
         self.changes.fetch_add(1, Ordering::SeqCst);
         let mut entries = lock(&self.entries);
         let mut answers = Vec::new();
         for (name, settings) in pvs {
             let known = entries.iter().position(|entry| entry.name == *name);
             let index = known.unwrap_or(entries.len());
-            let entry = PvEntry { id: PvId(index as u32), name: name.clone(), settings: settings.clone(), added: now };
+            let entry =
+                PvEntry { id: PvId(index as u32), name: name.clone(), settings: settings.clone(), added: by.at };
             if known.is_some() {
                 entries[index] = entry.clone();
             } else {
@@ -91,11 +92,11 @@ impl Roster for ListSink {
     }
 
     fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Refused> {
-        self.register(pvs, by.at)
+        self.register(pvs, by)
     }
 
     fn adopt(&self, pvs: &[(PvName, PvSettings)], by: &By, _: &str) -> Result<Vec<PvEntry>, Refused> {
-        self.register(pvs, by.at)
+        self.register(pvs, by)
     }
 
     fn groups(&self) -> Vec<Group> {
@@ -193,7 +194,7 @@ fn request(name: &str, method: Option<Method>) -> AddRequest {
 
 pub(crate) fn add(control: &Control<ListSink>, name: &str, method: Option<Method>) -> (PvId, Added) {
     let request = request(name, method);
-    let (entry, added) = control.add(vec![request]).unwrap().remove(0);
+    let (entry, added) = control.add(vec![request], &by()).unwrap().remove(0);
     (entry.id, added)
 }
 
@@ -307,7 +308,7 @@ async fn a_pv_named_twice_in_a_request_is_acquired_as_the_store_has_it() {
     let acquire = start(&sink, 1 << 20);
     let method = Method::Scan { period: Duration::from_secs(5) };
     let named = |method| request("A", method);
-    let added = acquire.control().add(vec![named(None), named(Some(method)), named(Some(method))]).unwrap();
+    let added = acquire.control().add(vec![named(None), named(Some(method)), named(Some(method))], &by()).unwrap();
     let kinds: Vec<Added> = added.iter().map(|(_, added)| *added).collect();
     assert_eq!(kinds, [Added::New, Added::Changed, Added::Already]);
     let acquired = acquire.shared().with_channel(added[0].0.id, |channel| channel.entry.settings.clone()).unwrap();
@@ -348,7 +349,7 @@ async fn many_pvs_are_paused_and_removed_in_one_change() {
     let acquire = start(&sink, 1 << 20);
     let control = acquire.control();
     let names = ["A", "B", "C"].map(|name| request(name, None));
-    let pvs: Vec<PvId> = control.add(names.to_vec()).unwrap().iter().map(|(entry, _)| entry.id).collect();
+    let pvs: Vec<PvId> = control.add(names.to_vec(), &by()).unwrap().iter().map(|(entry, _)| entry.id).collect();
     control.pause(&pvs[..1], &by()).unwrap();
     let before = sink.changes.load(Ordering::SeqCst);
     assert_eq!(

@@ -11,7 +11,7 @@ use std::{
 };
 
 use clap::Args;
-use sample::{Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink, Timestamp};
+use sample::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink, Timestamp};
 use store::{Config, Store};
 
 use crate::{
@@ -185,7 +185,7 @@ pub(crate) fn register(store: &Store, count: usize) -> Outcome<Vec<PvId>> {
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
     let names: Result<Vec<_>, _> = (0..count).map(|i| PvName::new(&format!("LAB:{i:07}"))).collect();
     let pvs: Vec<_> = names?.into_iter().map(|name| (name, settings.clone())).collect();
-    let entries = store.writer().register(&pvs, now())?;
+    let entries = store.writer().register(&pvs, &By::new("the lab", now()))?;
     Ok(entries.iter().map(|entry| entry.id).collect())
 }
 

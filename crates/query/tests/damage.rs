@@ -7,7 +7,8 @@ use std::{
 
 use query::{Before, Cut, Query, Request};
 use sample::{
-    Alarm, Batch, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Runs, Sink, TimeRange, Timestamp,
+    Alarm, Batch, By, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Runs, Sink, TimeRange,
+    Timestamp,
 };
 use store::{Config, Store};
 
@@ -26,7 +27,7 @@ fn record(folder: &Path) -> PvId {
         let store = open(folder);
         pv = store
             .writer()
-            .register(&[(name.clone(), settings.clone())], Timestamp::from_nanos(0))
+            .register(&[(name.clone(), settings.clone())], &By::new("test", Timestamp::from_nanos(0)))
             .expect("it registers")[0]
             .id;
         let rows = half * ROWS..(half + 1) * ROWS;

@@ -46,7 +46,7 @@ impl Archive {
         let store = Store::open(Config::new(folder.path()), at(0)).expect("the store opens");
         let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
         let name = PvName::new("TEST:PV").expect("it is a name");
-        let pv = store.writer().register(&[(name, settings)], at(0)).expect("it registers")[0].id;
+        let pv = store.writer().register(&[(name, settings)], &By::new("test", at(0))).expect("it registers")[0].id;
         let random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut archive = Archive { store, pv, samples: Vec::new(), random, odd, folder };
         for part in 0..8 {

@@ -4,7 +4,7 @@
 
 use query::{Operator, Query, Span};
 use sample::{
-    Alarm, Batch, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Severity, Sink,
+    Alarm, Batch, By, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Severity, Sink,
     TimeRange, Timestamp, Value,
 };
 use store::{Config, Store, Stretch};
@@ -86,7 +86,7 @@ fn write(store: &Store, batches: &[Batch]) -> PvId {
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
     let name = PvName::new("TEST:PV").expect("it is a name");
     let now = Timestamp::from_nanos(0);
-    let pv = store.writer().register(&[(name, settings)], now).expect("it registers")[0].id;
+    let pv = store.writer().register(&[(name, settings)], &By::new("test", now)).expect("it registers")[0].id;
     for batch in batches {
         store.writer().append(&[(pv, Record::Samples(batch.clone()))], now).expect("the store takes it");
     }

@@ -45,9 +45,9 @@ pub trait Roster: Sink {
     /// All PVs that are to be archived.
     fn entries(&self) -> Vec<PvEntry>;
 
-    /// Adds PVs, or changes the settings of those that are there. Gives their entries in order. What was removed with its data
-    /// kept comes back, with a gap for the time in between.
-    fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Self::Error>;
+    /// Adds PVs, or changes the settings of those that are there, which the audit tells of. Gives their entries in order. What was
+    /// removed with its data kept comes back, with a gap for the time in between.
+    fn register(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Self::Error>;
 
     /// Pauses PVs or takes them up again, which the audit tells of.
     fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Self::Error>;

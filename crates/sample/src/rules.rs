@@ -112,6 +112,12 @@ impl RateCap {
     }
 }
 
+impl fmt::Display for RateCap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at most {}/s, {} at once", self.per_second, self.burst)
+    }
+}
+
 /// Which changes of its value an IOC is asked for. Changes of alarm always are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Changes {
@@ -159,6 +165,15 @@ pub enum Keep {
     Forever,
     /// For so long.
     For(Duration),
+}
+
+impl fmt::Display for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Keep::Forever => f.write_str("kept for ever"),
+            Keep::For(time) => write!(f, "kept for {} days", time.as_secs_f64() / 86_400.0),
+        }
+    }
 }
 
 /// The name of a field of a record, as in `HIHI`: capital letters, digits and `_`.

@@ -13,7 +13,7 @@ use sample::Timestamp;
 use store::{Reader, Writer};
 use tokio::sync::watch;
 
-use crate::{metrics::Metrics, server::Config};
+use crate::{appliance::changes::LastChanges, metrics::Metrics, server::Config};
 
 pub(crate) struct App {
     pub(crate) config: Config,
@@ -25,6 +25,8 @@ pub(crate) struct App {
     pub(crate) metrics: Metrics,
     /// What the Appliance's scripts have set.
     pub(crate) flags: Mutex<BTreeMap<String, bool>>,
+    /// What the audit says of the last change of each PV.
+    pub(crate) last_changes: Mutex<LastChanges>,
     /// Becomes true when the server is to end; answers that would go on for ever end then.
     pub(crate) stopping: watch::Receiver<bool>,
 }

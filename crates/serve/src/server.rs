@@ -193,8 +193,9 @@ impl Serve {
         }
         let (stop, stopping) = watch::channel(false);
         let metrics = Metrics::new();
-        let flags = Mutex::default();
-        let app = App { config, address, started: now(), query, reader, control, metrics, flags, stopping };
+        let (flags, last_changes) = (Mutex::default(), Mutex::default());
+        let app =
+            App { config, address, started: now(), query, reader, control, metrics, flags, last_changes, stopping };
         let task = tokio::spawn(accept(listeners, Arc::new(app)));
         Ok(Serve { address, stop, task })
     }

@@ -9,7 +9,7 @@ use std::{
 
 use archive::{Answer, Archive, Connection, PVS, fill, time};
 use sample::{
-    Batch, Group, Method, Protocol, PvName, PvSettings, PvState, Record, RuleName, Sample, Sense, Severity, Sink,
+    Batch, By, Group, Method, Protocol, PvName, PvSettings, PvState, Record, RuleName, Sample, Sense, Severity, Sink,
     Switch, Timestamp, Value,
 };
 use store::Store;
@@ -32,7 +32,7 @@ fn fill_much(store: &Store) {
     const ROWS: i64 = 8000;
     let writer = store.writer();
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
-    let pv = writer.register(&[(PvName::new("T:MUCH").unwrap(), settings)], time(0.0)).unwrap()[0].id;
+    let pv = writer.register(&[(PvName::new("T:MUCH").unwrap(), settings)], &By::new("test", time(0.0))).unwrap()[0].id;
     for batch in 0..BATCHES {
         let times = (0..ROWS).map(|row| Timestamp::from_nanos(time(0.0).nanos() + (batch * ROWS + row) * 1000));
         let times: Vec<Timestamp> = times.collect();

@@ -9,7 +9,7 @@ use std::{
 };
 
 use archive::{Answer, Archive, Connection, time};
-use sample::{Alarm, Batch, Column, Method, Protocol, PvName, PvSettings, PvState, Record, Runs, Sink, Timestamp};
+use sample::{Alarm, Batch, By, Column, Method, Protocol, PvName, PvSettings, PvState, Record, Runs, Sink, Timestamp};
 use store::Store;
 
 const BLOCK: i64 = 8192;
@@ -20,7 +20,8 @@ const RANGE: &str = "from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z";
 fn fill(store: &Store) {
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
     let writer = store.writer();
-    let pv = writer.register(&[(PvName::new("T:BROKEN").unwrap(), settings)], time(0.0)).unwrap()[0].id;
+    let pv =
+        writer.register(&[(PvName::new("T:BROKEN").unwrap(), settings)], &By::new("test", time(0.0))).unwrap()[0].id;
     for block in 0..BLOCKS {
         let rows = block * BLOCK..(block + 1) * BLOCK;
         let (mut alarms, mut pulses) = (Runs::default(), Runs::default());

@@ -3,6 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use serde_json::Value;
+use store::Action;
 
 fn testdata() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
@@ -10,6 +11,21 @@ fn testdata() -> PathBuf {
 
 fn description() -> Value {
     serde_json::from_str(&fs::read_to_string(testdata().join("openapi.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn every_action_of_the_audit_is_described() {
+    fn actions(description: &Value) -> Option<Vec<&str>> {
+        let named = description.get("enum").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let named: Vec<&str> = named.collect();
+        let inner = || match description {
+            Value::Object(members) => members.values().find_map(actions),
+            Value::Array(members) => members.iter().find_map(actions),
+            _ => None,
+        };
+        if named.contains(&Action::PurgeOrdered.name()) { Some(named) } else { inner() }
+    }
+    assert_eq!(actions(&description()).unwrap(), Action::ALL.map(Action::name));
 }
 
 #[test]

@@ -199,6 +199,21 @@ fn measures_have_the_form_in_which_they_are_drawn() {
     assert!(refused[0]["validation"].as_str().unwrap().contains("only member"), "{refused}");
 }
 
+#[test]
+fn a_change_of_sampling_is_told_with_who_ordered_it_and_when() {
+    let archive = archive();
+    let info = || get(&archive, "/mgmt/bpl/getPVTypeInfo?pv=N:1");
+    assert_eq!(info()["modificationTime"], info()["creationTime"]);
+    let change = "/mgmt/bpl/changeArchivalParameters?pv=N:1&samplingperiod=2&samplingmethod=SCAN&by=ann";
+    assert_eq!(get(&archive, change)["status"], "ok");
+    assert_ne!(info()["modificationTime"], info()["creationTime"]);
+    assert_eq!(get(&archive, "/mgmt/bpl/getRecentlyModifiedPVs?limit=1")[0]["pvName"], "N:1");
+    let line = &get(&archive, "/api/v1/audit")["audit"][0];
+    assert_eq!((&line["action"], &line["name"]), (&"changed".into(), &"N:1".into()), "{line}");
+    assert_eq!(line["detail"], "ca, monitor → ca, scan 2s");
+    assert!(line["by"].as_str().unwrap().starts_with("ann at "), "{line}");
+}
+
 /// A program that publishes reports reads all members of every row.
 #[test]
 fn reports_have_all_members_in_every_row() {

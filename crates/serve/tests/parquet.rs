@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use axum::body::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use sample::{Alarm, Batch, Column, Method, Protocol, PvName, PvSettings, PvState, Record, Runs, Sink, Timestamp};
+use sample::{Alarm, Batch, By, Column, Method, Protocol, PvName, PvSettings, PvState, Record, Runs, Sink, Timestamp};
 use store::Store;
 
 const RANGE: &str = "from=2025-12-31T23:59:59Z&to=2026-01-02T00:00:00Z";
@@ -62,7 +62,7 @@ fn fill_much(store: &Store) {
     const ROWS: i64 = 300_000;
     let writer = store.writer();
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
-    let pv = writer.register(&[(PvName::new("T:MUCH").unwrap(), settings)], time(0.0)).unwrap()[0].id;
+    let pv = writer.register(&[(PvName::new("T:MUCH").unwrap(), settings)], &By::new("test", time(0.0))).unwrap()[0].id;
     let times = (0..ROWS).map(|row| Timestamp::from_nanos(time(0.0).nanos() + row * 1000)).collect();
     let values = Column::F64((0..ROWS).map(|row| (row as f64).sqrt()).collect());
     let (mut alarms, mut pulses) = (Runs::default(), Runs::default());

@@ -40,11 +40,13 @@ pub enum Action {
     GroupSet,
     /// A group, whose name stands in `detail`, has no switches any more.
     GroupRemoved,
+    /// A PV is archived in another way, which stands in `detail` behind the way of before.
+    Changed,
 }
 
 impl Action {
     /// All actions, in the order of their numbers on disk.
-    pub const ALL: [Action; 17] = [
+    pub const ALL: [Action; 18] = [
         Action::Renamed,
         Action::AliasAdded,
         Action::AliasRemoved,
@@ -62,6 +64,7 @@ impl Action {
         Action::PoliciesApplied,
         Action::GroupSet,
         Action::GroupRemoved,
+        Action::Changed,
     ];
 
     /// The name used in answers.
@@ -84,6 +87,7 @@ impl Action {
             Action::PoliciesApplied => "policies_applied",
             Action::GroupSet => "group_set",
             Action::GroupRemoved => "group_removed",
+            Action::Changed => "changed",
         }
     }
 }

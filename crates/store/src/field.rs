@@ -105,7 +105,7 @@ pub(crate) fn paths(structure: &[u8]) -> Vec<(String, ValueType)> {
 
 #[cfg(test)]
 mod tests {
-    use sample::{Blobs, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink, TimeRange, Timestamp};
+    use sample::{Blobs, By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink, TimeRange, Timestamp};
 
     use super::*;
     use crate::structure::example;
@@ -163,7 +163,8 @@ mod tests {
         let open = || Store::open(Config::new(folder.path()), now).unwrap();
         let settings = PvSettings::plain(Protocol::Pva, Method::Monitor, PvState::Active);
         let mut store = open();
-        let pv = store.writer().register(&[(PvName::new("S").unwrap(), settings)], now).unwrap()[0].id;
+        let pv =
+            store.writer().register(&[(PvName::new("S").unwrap(), settings)], &By::new("test", now)).unwrap()[0].id;
         // Blocks apart, blocks kept whole because some lack the field, and two that overlap in time; at last a head.
         for (from, count, period) in [(0, 300, 10), (4001, 200, 10), (8000, 400, 10), (9000, 300, 10), (20_000, 50, 1)]
         {

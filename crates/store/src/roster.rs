@@ -36,18 +36,17 @@ impl Engine {
 
 impl Writer {
     /// Adds PVs, or changes the settings of those that are there; see `Roster`.
-    pub fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Error> {
-        self.engine.change(|registry, change| Ok(enter(registry, change, pvs, now)))
+    pub fn register(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Error> {
+        self.engine.change(|registry, change| {
+            tell_changes(registry, change, pvs, by);
+            Ok(enter(registry, change, pvs, by.at))
+        })
     }
 
     /// Pauses PVs or takes them up again; see `Roster`.
     pub fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Error> {
         self.engine.change(|registry, change| {
-            for (name, settings) in pvs {
-                let before = registry.find(name.as_str()).filter(|before| before.settings.state != settings.state);
-                let action = if settings.state == PvState::Paused { Action::Paused } else { Action::Resumed };
-                change.audit.extend(before.map(|entry| line(action, by, entry, "")));
-            }
+            tell_changes(registry, change, pvs, by);
             Ok(enter(registry, change, pvs, by.at))
         })
     }
@@ -208,8 +207,8 @@ impl Roster for Writer {
         self.engine.registry().entries()
     }
 
-    fn register(&self, pvs: &[(PvName, PvSettings)], now: Timestamp) -> Result<Vec<PvEntry>, Error> {
-        Writer::register(self, pvs, now)
+    fn register(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Error> {
+        Writer::register(self, pvs, by)
     }
 
     fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Error> {
@@ -255,6 +254,23 @@ impl Roster for Writer {
 
     fn flushes_begun(&self) -> u64 {
         self.engine.flushes_begun.load(Relaxed)
+    }
+}
+
+/// Adds lines of the audit to a change: which PVs of those that are there stop, go on, or are archived in another way. Of those that
+/// were added in the same go there is nothing to tell.
+fn tell_changes(registry: &Registry, change: &mut Change, pvs: &[(PvName, PvSettings)], by: &By) {
+    for (name, settings) in pvs {
+        let differs = |entry: &&PvEntry| entry.settings != *settings && entry.added != by.at;
+        let Some(entry) = registry.find(name.as_str()).filter(differs) else { continue };
+        if entry.settings.state != settings.state {
+            let action = if settings.state == PvState::Paused { Action::Paused } else { Action::Resumed };
+            change.audit.push(line(action, by, entry, ""));
+        }
+        let (before, after) = (entry.settings.to_string(), settings.to_string());
+        if before != after {
+            change.audit.push(line(Action::Changed, by, entry, &format!("{before} → {after}")));
+        }
     }
 }
 

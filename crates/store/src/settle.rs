@@ -70,7 +70,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use sample::{
-        Alarm, Method, Protocol, PvName, PvSettings, PvState, Record, Sample, Sink, TimeRange, Timestamp, Value,
+        Alarm, By, Method, Protocol, PvName, PvSettings, PvState, Record, Sample, Sink, TimeRange, Timestamp, Value,
     };
 
     use crate::{Config, Store};
@@ -81,7 +81,8 @@ mod tests {
         let now = Timestamp::from_nanos(0);
         let store = Store::open(Config::new(folder.path()), now).unwrap();
         let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
-        let pv = store.writer().register(&[(PvName::new("S").unwrap(), settings)], now).unwrap()[0].id;
+        let pv =
+            store.writer().register(&[(PvName::new("S").unwrap(), settings)], &By::new("test", now)).unwrap()[0].id;
         let sample = Sample { time: now, value: Value::F64(1.0), alarm: Alarm::default(), pulse: 0, stamp: None };
         store.writer().append(&[(pv, Record::Sample(sample))], now).unwrap();
         let engine = &store.engine;

@@ -5,8 +5,8 @@ mod common;
 use std::time::Duration;
 
 use common::{at, register, settings, wait_until};
-use sample::{Gap, GapCause, Metadata, Method, Protocol, PvName, PvSettings, PvState, Record, Sink, TimeRange};
-use store::{Config, GapScope, Store};
+use sample::{By, Gap, GapCause, Metadata, Method, Protocol, PvName, PvSettings, PvState, Record, Sink, TimeRange};
+use store::{Action, Config, GapScope, Store};
 
 fn open(folder: &tempfile::TempDir, now: i64) -> Store {
     Store::open(Config::new(folder.path()), at(now)).unwrap()
@@ -97,8 +97,14 @@ fn settings_and_numbers_of_pvs_survive_and_names_are_sorted() {
     assert_eq!(pvs[0], pvs[2], "one name is one PV");
     let method = Method::Scan { period: Duration::from_millis(1500) };
     let paused = PvSettings::plain(Protocol::Pva, method, PvState::Paused);
-    let changed = store.writer().register(&[(PvName::new("A").unwrap(), paused.clone())], at(9)).unwrap();
+    let changed =
+        store.writer().register(&[(PvName::new("A").unwrap(), paused.clone())], &By::new("test", at(9))).unwrap();
     assert_eq!((changed[0].id, changed[0].added), (pvs[1], at(0)));
+    store.writer().register(&[(PvName::new("A").unwrap(), paused.clone())], &By::new("nobody", at(9))).unwrap();
+    let told: Vec<_> = store.reader().audit(u64::MAX, 10).unwrap();
+    let told: Vec<_> = told.iter().map(|line| (line.action, &*line.by.who, &*line.name, &*line.detail)).collect();
+    let expected = [(Action::Changed, "test", "A", "ca, monitor → pva, scan 1.5s"), (Action::Paused, "test", "A", "")];
+    assert_eq!(told, expected);
     drop(store); // durable when register returns
     let store = open(&folder, 10);
     let entries = store.reader().entries();
@@ -113,7 +119,7 @@ fn a_hundred_thousand_pvs_are_added_in_one_go() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder, 0);
     let pvs: Vec<_> = (0..100_000).map(|i| (PvName::new(&format!("PV:{i:06}")).unwrap(), settings())).collect();
-    assert_eq!(store.writer().register(&pvs, at(1)).unwrap().len(), 100_000);
+    assert_eq!(store.writer().register(&pvs, &By::new("test", at(1))).unwrap().len(), 100_000);
     drop(store);
     let store = open(&folder, 2);
     assert_eq!(store.reader().entries().len(), 100_000);

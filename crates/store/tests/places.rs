@@ -9,7 +9,7 @@ use std::{
 };
 
 use common::{append, at, by, name, read, register, sample, settings, wait_until};
-use sample::{DataFate, Keep, LedgerScale, PvId, PvName, PvSettings, Rules, Sample, TimeRange, Value};
+use sample::{By, DataFate, Keep, LedgerScale, PvId, PvName, PvSettings, Rules, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk, folder::Folder};
 use store::{Config, Durable, Place, Retention, Rule, Store, Stretch, WeekState, disk::Disk};
 
@@ -301,7 +301,14 @@ fn a_removed_pv_that_can_come_back_is_kept_as_long_as_it_was_said_of_it() {
     let rules = Rules { keep: Some(Keep::Forever), ..Rules::default() };
     let for_ever = PvSettings { rules: rules.shared(), ..settings() };
     let wanted = [(name("FOREVER"), for_ever), (name("A"), settings())];
-    let pvs: Vec<_> = archive.store.writer().register(&wanted, at(0)).unwrap().iter().map(|entry| entry.id).collect();
+    let pvs: Vec<_> = archive
+        .store
+        .writer()
+        .register(&wanted, &By::new("test", at(0)))
+        .unwrap()
+        .iter()
+        .map(|entry| entry.id)
+        .collect();
     archive.record(&pvs, 5);
     let before = read(&archive.store, pvs[0], TimeRange::ALL);
     archive.store.writer().remove(&pvs[..1], DataFate::Keep, &by(6 * DAY)).unwrap();

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use sample::{
-    Alarm, Batch, Column, Gap, GapCause, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink,
+    Alarm, Batch, By, Column, Gap, GapCause, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink,
     TimeRange, Timestamp, Value,
 };
 use store::{Config, GapScope, Store, Stretch, Watermark};
@@ -27,7 +27,7 @@ fn open(folder: &std::path::Path) -> Store {
 fn register(store: &Store, names: &[&str]) -> Vec<PvId> {
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
     let pvs: Vec<_> = names.iter().map(|name| (PvName::new(name).unwrap(), settings.clone())).collect();
-    store.writer().register(&pvs, at(0)).unwrap().iter().map(|entry| entry.id).collect()
+    store.writer().register(&pvs, &By::new("test", at(0))).unwrap().iter().map(|entry| entry.id).collect()
 }
 
 fn append(store: &Store, pv: PvId, samples: &[Sample]) {

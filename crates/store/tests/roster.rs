@@ -4,7 +4,7 @@
 mod common;
 
 use common::{append, at, by, name, read, register, sample, settings};
-use sample::{DataFate, Gap, GapCause, OldName, PvId, Record, Sink, TimeRange, Value};
+use sample::{By, DataFate, Gap, GapCause, OldName, PvId, Record, Sink, TimeRange, Value};
 use store::{Action, Config, Error, GapScope, Store};
 
 fn open(folder: &tempfile::TempDir, now: i64) -> Store {
@@ -136,7 +136,8 @@ fn a_name_that_is_registered_again_brings_back_what_was_kept_with_a_gap_but_not_
     store.close(at(50)).unwrap();
     let store = open(&folder, 60);
     let again = [(name("KEPT"), settings()), (name("DELETED"), settings())];
-    let again: Vec<PvId> = store.writer().register(&again, at(70)).unwrap().iter().map(|entry| entry.id).collect();
+    let again: Vec<PvId> =
+        store.writer().register(&again, &By::new("test", at(70))).unwrap().iter().map(|entry| entry.id).collect();
     assert_eq!((again[0], again[1]), (pvs[0], PvId(2)));
     let own = |pv| -> Vec<Gap> {
         let gaps = store.reader().gaps(pv, TimeRange::ALL).unwrap();

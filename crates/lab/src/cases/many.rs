@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, time::Instant};
 
-use sample::{Method, Protocol, PvId, PvName, PvSettings, PvState, Record, TimeRange};
+use sample::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, TimeRange};
 
 use crate::{
     measure::{memory_mib, peak_memory_mib},
@@ -43,7 +43,7 @@ pub(super) fn million_write(bench: &Bench) -> Outcome<()> {
         let name = |number| PvName::new(&format!("SR{:02}:{}:{number:07}:RBV", number % 48, number % 977));
         let names: Result<Vec<PvName>, _> = (first..count.min(first + 50_000)).map(name).collect();
         let pvs: Vec<_> = names?.into_iter().map(|name| (name, settings.clone())).collect();
-        let entries = store.writer().register(&pvs, now())?;
+        let entries = store.writer().register(&pvs, &By::new("the lab", now()))?;
         for entry in entries.iter().step_by(1000) {
             let batch = Signal::new(Kind::Adc, Pace::Late100us, u64::from(entry.id.0)).batch(100);
             append(&store, &[(entry.id, Record::Samples(batch))])?;

@@ -3,7 +3,8 @@
 use std::{fs, path::Path};
 
 use sample::{
-    Alarm, Arrays, Batch, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Runs, Sink, Timestamp,
+    Alarm, Arrays, Batch, By, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Runs, Sink,
+    Timestamp,
 };
 use store::{Config, Durable, Store};
 
@@ -88,7 +89,9 @@ pub(super) fn make(folder: &Path, numbers: &[&Numbers], frames: &[Frames]) -> Ou
 /// Paused, so that the archiver looks for it nowhere.
 fn register(store: &Store, name: &str) -> Outcome<PvId> {
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
-    let entries = store.writer().register(&[(PvName::new(name)?, settings)], Timestamp::from_nanos(START))?;
+    let entries = store
+        .writer()
+        .register(&[(PvName::new(name)?, settings)], &By::new("the lab", Timestamp::from_nanos(START)))?;
     Ok(entries.first().ok_or("the store did not take the PV")?.id)
 }
 

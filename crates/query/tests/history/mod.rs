@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sample::{
-    Alarm, Batch, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Severity, Sink,
+    Alarm, Batch, By, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Severity, Sink,
     TimeRange, Timestamp, Value,
 };
 use store::{Config, Reader, Store};
@@ -30,7 +30,11 @@ impl History {
         let mut store = open();
         let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
         let name = PvName::new("TEST:PV").expect("it is a name");
-        let pv = store.writer().register(&[(name, settings)], Timestamp::from_nanos(0)).expect("it registers")[0].id;
+        let pv = store
+            .writer()
+            .register(&[(name, settings)], &By::new("test", Timestamp::from_nanos(0)))
+            .expect("it registers")[0]
+            .id;
         let mut samples = Vec::new();
         let mut time = 0;
         for _ in 0..random.below(12) {

@@ -69,7 +69,7 @@ fn enter(call: &Call, chunks: &[Chunk]) -> Result<(HashMap<String, PvId>, Vec<St
         }
     }
     refused.dedup();
-    call.app.control.enter_paused(names.values().cloned().collect())?;
+    call.app.control.enter_paused(names.values().cloned().collect(), &call.by())?;
     let found = names.into_keys().filter_map(|name| Some((name.clone(), call.app.reader.find(&name)?.id)));
     Ok((found.collect(), refused))
 }
@@ -196,13 +196,14 @@ pub(crate) fn type_infos(call: &Call) -> Answer {
     let infos = TypeInfo::read_all(text).map_err(|wrong| Refusal::new(Code::BadRequest, wrong))?;
     let control = &call.app.control;
     let part = format!("type infos {:016x}", hash(text));
-    let mut import = control.roster().import(name, &call.by());
+    let by = call.by();
+    let mut import = control.roster().import(name, &by);
     if import.part(&part)?.is_some() {
         // What was changed by hand since then stays.
         return json(&json!({ "status": "already_imported", "pvs": infos.len(), "new": 0, "activated": 0 }));
     }
-    let news = control.enter_paused(infos.iter().map(|info| info.name.clone()).collect())?;
-    let added = control.add(infos.iter().map(request).collect())?;
+    let news = control.enter_paused(infos.iter().map(|info| info.name.clone()).collect(), &by)?;
+    let added = control.add(infos.iter().map(request).collect(), &by)?;
     let mut wanted = Vec::new();
     for (info, (entry, _)) in infos.iter().zip(&added) {
         let is_new = call.app.reader.metadata(entry.id, TimeRange::ALL)?.is_empty();

@@ -1,7 +1,7 @@
 //! `/api/v1/policies`: how PVs are archived by their names, and what applying the file's policies anew would change.
 
 use acquire::{Manual, Plan, Planned, Policy, Wishes};
-use sample::{Changes, FieldName, Keep, Method, Pipeline, PvSettings, RateCap, RuleName};
+use sample::{FieldName, Keep, Pipeline, PvSettings, RateCap, RuleName};
 use serde_json::{Value, json};
 
 use crate::{
@@ -72,39 +72,17 @@ fn planned(planned: &Planned) -> Value {
     json!({
         "name": planned.entry.name.as_str(),
         "policy": planned.to.rules().origin.policy.as_ref().map(RuleName::as_str),
-        "from": settings_text(&planned.entry.settings),
-        "to": settings_text(&planned.to),
+        "from": planned.entry.settings.to_string(),
+        "to": planned.to.to_string(),
     })
-}
-
-/// All that settings say, as text to be compared: what differs is what changes.
-pub(crate) fn settings_text(settings: &PvSettings) -> String {
-    let rules = settings.rules();
-    let policy = rules.origin.policy.as_ref().map(|policy| format!("by {policy}"));
-    let wishes = Wishes {
-        protocol: Some(settings.protocol),
-        method: Some(settings.method),
-        deadband: rules.deadband,
-        rate_cap: rules.rate_cap,
-        changes: (rules.changes != Changes::default()).then_some(rules.changes),
-        pipeline: (rules.pipeline != Pipeline::default()).then_some(rules.pipeline),
-        fields: (!rules.fields.is_empty()).then(|| rules.fields.clone()),
-        groups: (!rules.groups.is_empty()).then(|| rules.groups.clone()),
-        keep: rules.keep,
-    };
-    let text = wishes_text(&wishes);
-    policy.map_or_else(|| text.clone(), |policy| format!("{text}, {policy}"))
 }
 
 pub(crate) fn wishes_text(wishes: &Wishes) -> String {
     let parts = [
         wishes.protocol.map(|protocol| protocol.name().to_owned()),
-        wishes.method.map(|method| match method {
-            Method::Monitor => "monitor".to_owned(),
-            Method::Scan { period } => format!("scan {}s", period.as_secs_f64()),
-        }),
+        wishes.method.map(|method| method.to_string()),
         wishes.deadband.map(|deadband| format!("deadband {deadband}")),
-        wishes.rate_cap.map(|cap| format!("at most {}/s, {} at once", cap.per_second(), cap.burst())),
+        wishes.rate_cap.map(|cap| cap.to_string()),
         wishes.changes.map(|changes| format!("changes {}", changes.name())),
         wishes.pipeline.map(|pipeline| format!("pipeline {}", if pipeline == Pipeline::On { "on" } else { "off" })),
         wishes
@@ -115,10 +93,7 @@ pub(crate) fn wishes_text(wishes: &Wishes) -> String {
             .groups
             .as_ref()
             .map(|groups| format!("groups {}", groups.iter().map(RuleName::as_str).collect::<Vec<_>>().join(" "))),
-        wishes.keep.map(|keep| match keep {
-            Keep::Forever => "kept for ever".to_owned(),
-            Keep::For(time) => format!("kept for {} days", time.as_secs_f64() / 86_400.0),
-        }),
+        wishes.keep.map(|keep| keep.to_string()),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

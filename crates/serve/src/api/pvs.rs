@@ -224,7 +224,7 @@ fn add_all(call: &Call) -> Answer {
         let (name, judgement) = judge(call, wanted);
         judged.push((name, judgement.map(|request| granted.push(request)).err()));
     }
-    let mut added = call.app.control.add(granted)?.into_iter();
+    let mut added = call.app.control.add(granted, &call.by())?.into_iter();
     let told = |(name, refusal): (String, Option<Refusal>)| {
         if let Some(refusal) = refusal {
             return Told::refused(name, refusal.message());

@@ -82,7 +82,7 @@ pub(crate) fn export(call: &Call) -> Answer {
         if index > 0 {
             text.extend_from_slice(b",\n");
         }
-        let info = type_info_of(call, entry, &metadata(call, entry)?);
+        let info = type_info_of(call, entry, &metadata(call, entry)?)?;
         serde_json::to_writer(&mut text, &info)
             .map_err(|error| Refusal::new(Code::Internal, format!("a type info cannot be written: {error}")))?;
     }
@@ -114,7 +114,7 @@ fn imported(call: &Call) -> Result<Value, Refusal> {
         requests.push(request);
         are_paused.push(is_paused);
     }
-    let added = call.app.control.add(requests)?;
+    let added = call.app.control.add(requests, &call.by())?;
     let paused: Vec<PvId> =
         added.iter().zip(are_paused).filter_map(|((entry, _), is_paused)| is_paused.then_some(entry.id)).collect();
     call.app.control.pause(&paused, &call.by())?;
@@ -141,7 +141,7 @@ pub(crate) fn put_type_info(call: &Call) -> Answer {
         return Err(refusal.hint(format!("{permission}=true allows it all the same")));
     }
     let (_, is_paused, request) = info.request(call);
-    let added = call.app.control.add(vec![request?])?;
+    let added = call.app.control.add(vec![request?], &call.by())?;
     let Some((entry, _)) = added.first() else {
         return Err(Refusal::new(Code::Internal, format!("{name} was taken and is not there")));
     };
@@ -150,7 +150,7 @@ pub(crate) fn put_type_info(call: &Call) -> Answer {
         (Some(_), false) => call.app.control.resume(&[entry.id], &call.by())?,
     };
     let entry = call.app.reader.entry(entry.id).unwrap_or_else(|| entry.clone());
-    json(&type_info_of(call, &entry, &metadata(call, &entry)?))
+    json(&type_info_of(call, &entry, &metadata(call, &entry)?)?)
 }
 
 /// `GET /mgmt/bpl/consolidateDataForPV` and `/etl/bpl/consolidateDataForPV`: there is nothing to do, for samples are packed

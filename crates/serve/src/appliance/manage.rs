@@ -135,7 +135,7 @@ pub(crate) fn archive(call: &Call) -> Answer {
     controlling.into_iter().try_for_each(|pv| switch_group(call, pv))?;
     let judged: Vec<(String, Result<AddRequest, Refusal>)> = wanted.iter().map(|wanted| judge(call, wanted)).collect();
     let granted = judged.iter().filter_map(|(_, judgement)| judgement.as_ref().ok().cloned()).collect();
-    let mut added = call.app.control.add(granted)?.into_iter();
+    let mut added = call.app.control.add(granted, &call.by())?.into_iter();
     let refused = |name: &str, why: &str| json!({ "pvName": name, "status": "Exception occured", "validation": why });
     let row = |((name, judgement), wanted): ((String, Result<AddRequest, Refusal>), &Wanted)| {
         let (entry, added) = match judgement.map(|_| added.next()) {
@@ -343,7 +343,7 @@ pub(crate) fn change(call: &Call) -> Answer {
         ..Wanted::default()
     };
     let (name, request) = judge(call, &wanted);
-    call.app.control.add(vec![request?])?;
+    call.app.control.add(vec![request?], &call.by())?;
     json(&json!({ "status": "ok", "desc": format!("Successfully changed the archival parameters for {name}") }))
 }
 

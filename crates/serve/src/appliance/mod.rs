@@ -2,6 +2,7 @@
 //! where it would guess.
 
 pub(crate) mod aliases;
+pub(crate) mod changes;
 pub(crate) mod configuration;
 pub(crate) mod details;
 pub(crate) mod engine;

@@ -1,13 +1,11 @@
 //! The Archiver Appliance's lists of PVs in a certain state: paused, without connection, new.
 
-use std::collections::HashMap;
-
 use acquire::{Connection, Status};
-use sample::{PvEntry, PvId, PvState, Shape, TimeRange, Timestamp};
+use sample::{PvEntry, PvState, Shape, TimeRange, Timestamp};
 use serde_json::{Map, Value, json};
-use store::Action;
 
 use super::{
+    changes::last_changes,
     details::{dbr_type, method_name, period_seconds},
     status::{date, last_sample},
 };
@@ -17,9 +15,6 @@ use crate::{
     names::Pattern,
     refusal::Refusal,
 };
-
-/// So far back the audit is looked at for the last change of each PV.
-const AUDIT_LINES_MAX: usize = 100_000;
 
 /// `GET /mgmt/bpl/getAllExpandedPVNames`: every name and alias, and the other one under which its PV is found.
 pub(crate) fn expanded_names(call: &Call) -> Answer {
@@ -33,7 +28,7 @@ pub(crate) fn paused(call: &Call) -> Answer {
     let (entries, changed) = (call.app.reader.entries(), last_changes(call)?);
     let paused = entries.iter().filter(|entry| entry.settings.state == PvState::Paused);
     let rows = paused.map(|entry| {
-        let changed = changed.get(&entry.id).copied().unwrap_or(entry.added);
+        let changed = changed.of(entry);
         let (name, time) = (entry.name.as_str(), date(Some(changed)));
         json!({ "pvName": name, "instance": call.identity(), "modificationTime": time })
     });
@@ -188,31 +183,13 @@ fn fitting(call: &Call) -> Result<Vec<PvEntry>, Refusal> {
 /// `GET /mgmt/bpl/getRecentlyModifiedPVs`: those that were added, paused, resumed, renamed or restored, the newest change first.
 pub(crate) fn recently_modified(call: &Call) -> Answer {
     let changed = last_changes(call)?;
-    let mut newest: Vec<(Timestamp, PvEntry)> = call
-        .app
-        .reader
-        .entries()
-        .into_iter()
-        .map(|entry| (changed.get(&entry.id).copied().unwrap_or(entry.added), entry))
-        .collect();
+    let mut newest: Vec<(Timestamp, PvEntry)> =
+        call.app.reader.entries().into_iter().map(|entry| (changed.of(&entry), entry)).collect();
     newest.sort_by_key(|(changed, _)| std::cmp::Reverse(*changed));
     let rows = newest.into_iter().map(|(changed, entry)| {
         json!({ "pvName": entry.name.as_str(), "instance": call.identity(), "modificationTime": date(Some(changed)) })
     });
     json(&limited(call, rows)?)
-}
-
-/// When the settings of each PV were changed last, as far back as the audit is looked at.
-pub(super) fn last_changes(call: &Call) -> Result<HashMap<PvId, Timestamp>, Refusal> {
-    const SETTINGS: [Action; 6] =
-        [Action::Renamed, Action::AliasAdded, Action::AliasRemoved, Action::Restored, Action::Paused, Action::Resumed];
-    let mut changed = HashMap::new();
-    for record in call.app.reader.audit(u64::MAX, AUDIT_LINES_MAX)? {
-        if let (true, Some(pv)) = (SETTINGS.contains(&record.action), record.pv) {
-            changed.entry(pv).or_insert(record.by.at);
-        }
-    }
-    Ok(changed)
 }
 
 fn seconds(time: Timestamp) -> String {

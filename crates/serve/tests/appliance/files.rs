@@ -9,7 +9,7 @@ use std::{
 };
 
 use plainpb::{PlainPb, TypeInfo};
-use sample::{Batch, Metadata, Method, OldArchive, Protocol, PvName, PvSettings, PvState, Record, Sink, Timestamp};
+use sample::{Batch, By, Metadata, Method, OldArchive, Protocol, PvName, PvSettings, PvState, Record, Sink, Timestamp};
 use store::Store;
 
 use super::lines;
@@ -36,7 +36,7 @@ pub(crate) fn register(old: &[Arc<dyn OldArchive>], store: &Store) {
         };
         archive.pvs(&mut see).unwrap();
         assert!(!names.is_empty());
-        store.writer().register(&names, Timestamp::from_nanos(0)).unwrap();
+        store.writer().register(&names, &By::new("test", Timestamp::from_nanos(0))).unwrap();
     }
 }
 
@@ -59,7 +59,8 @@ pub(crate) fn load(folder: &Path, store: &Store) {
     for (name, chunks) in chunks {
         let units = (name == "REF:ALARMS").then(|| "mA".to_owned());
         let element_count = (name == "REF:WFD").then_some(40);
-        let pv = writer.register(&[(PvName::new(&name).unwrap(), settings.clone())], now).unwrap()[0].id;
+        let pv =
+            writer.register(&[(PvName::new(&name).unwrap(), settings.clone())], &By::new("test", now)).unwrap()[0].id;
         for chunk in chunks {
             let value_type = Some(chunk.value_type);
             let metadata = Metadata { value_type, element_count, units: units.clone(), ..Metadata::default() };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pvdata::{Data, Scalar, Tree, Type, wire};
 use sample::{
-    Alarm, Batch, Column, Element, Gap, GapCause, Limits, Metadata, Method, Protocol, PvName, PvSettings, PvState,
+    Alarm, Batch, By, Column, Element, Gap, GapCause, Limits, Metadata, Method, Protocol, PvName, PvSettings, PvState,
     Record, Sample, Severity, Sink, Timestamp, Value, ValueType,
 };
 use store::Store;
@@ -43,7 +43,7 @@ pub(crate) fn fill(store: &Store, pvs: &[Recorded]) {
     for recorded in pvs {
         let settings = PvSettings::plain(recorded.protocol, Method::Monitor, PvState::Paused);
         let name = PvName::new(recorded.name).expect("it is a name");
-        let pv = writer.register(&[(name, settings)], added).expect("it registers")[0].id;
+        let pv = writer.register(&[(name, settings)], &By::new("test", added)).expect("it registers")[0].id;
         let mut records = vec![(pv, Record::Metadata(time(-3600.0), (recorded.metadata)().into()))];
         for (seconds, value, severity) in (recorded.samples)() {
             let status = if severity == Severity::None { 0 } else { 3 };

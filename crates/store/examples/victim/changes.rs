@@ -64,7 +64,7 @@ impl Stage {
         match (step, entry) {
             (1, None) => {
                 let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
-                writer.register(&[(PvName::new(&x)?, settings)], by.at)?;
+                writer.register(&[(PvName::new(&x)?, settings)], &by)?;
                 self.import(store, "1", FIRST)
             }
             (1, Some(_)) => self.import(store, "1", FIRST),

@@ -124,7 +124,7 @@ fn register(store: &Store, names: &[String]) -> Result<Vec<PvId>, Failure> {
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
     let pvs: Result<Vec<_>, _> =
         names.iter().map(|name| Ok::<_, Failure>((PvName::new(name)?, settings.clone()))).collect();
-    let entries = store.writer().register(&pvs?, workload::clock(0))?;
+    let entries = store.writer().register(&pvs?, &By::new("the victim", workload::clock(0)))?;
     Ok(entries.iter().map(|entry| entry.id).collect())
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn by(nanos: i64) -> By {
 
 pub(crate) fn register(store: &Store, names: &[&str]) -> Result<Vec<PvId>, Error> {
     let pvs: Vec<_> = names.iter().map(|name| (PvName::new(name).unwrap(), settings())).collect();
-    Ok(store.writer().register(&pvs, at(0))?.iter().map(|entry| entry.id).collect())
+    Ok(store.writer().register(&pvs, &By::new("test", at(0)))?.iter().map(|entry| entry.id).collect())
 }
 
 pub(crate) fn append(store: &Store, pv: PvId, samples: &[Sample]) -> Result<(), Error> {

@@ -1,0 +1,56 @@
+//! When each PV was changed last: read from the audit once, and from then on what is new there.
+
+use std::{collections::HashMap, sync::MutexGuard};
+
+use sample::{PvEntry, PvId, Timestamp};
+use store::{Action, Error, Reader};
+
+use crate::call::Call;
+
+/// So far back the audit is looked at.
+const LINES_MAX: usize = 100_000;
+
+/// What counts as a change.
+const SETTINGS: [Action; 7] = [
+    Action::Renamed,
+    Action::AliasAdded,
+    Action::AliasRemoved,
+    Action::Restored,
+    Action::Paused,
+    Action::Resumed,
+    Action::Changed,
+];
+
+/// The last change of each PV that was changed since it was added.
+#[derive(Default)]
+pub(crate) struct LastChanges {
+    changed: HashMap<PvId, Timestamp>,
+    /// The first line of the audit that is not in it.
+    next: u64,
+}
+
+impl LastChanges {
+    /// When a PV was changed last, or added.
+    pub(super) fn of(&self, entry: &PvEntry) -> Timestamp {
+        self.changed.get(&entry.id).map_or(entry.added, |changed| *changed.max(&entry.added))
+    }
+
+    fn catch_up(&mut self, reader: &Reader) -> Result<(), Error> {
+        let end = reader.audit(u64::MAX, 1)?.first().map_or(0, |last| last.number + 1);
+        let new = usize::try_from(end - self.next).unwrap_or(usize::MAX).min(LINES_MAX);
+        if new > 0 {
+            let lines = reader.audit(end, new)?.into_iter().rev();
+            let changes = lines.filter(|line| SETTINGS.contains(&line.action));
+            self.changed.extend(changes.filter_map(|line| Some((line.pv?, line.by.at))));
+            self.next = end;
+        }
+        Ok(())
+    }
+}
+
+/// As it is now.
+pub(super) fn last_changes<'a>(call: &'a Call) -> Result<MutexGuard<'a, LastChanges>, Error> {
+    let mut changes = call.app.last_changes.lock().expect("no holder of this lock panics");
+    changes.catch_up(&call.app.reader)?;
+    Ok(changes)
+}
