@@ -353,7 +353,7 @@ impl<S: Roster> Control<S> {
         let fields = self.fields_of(pvs).into_iter().filter(|field| field.settings.state != state);
         wanted.extend(fields.map(|field| (field.name, PvSettings { state, ..field.settings })));
         if !wanted.is_empty() {
-            for entry in self.shared.sink.switch(&wanted, by)? {
+            for entry in self.shared.sink.register(&wanted, by)? {
                 self.shared.install(entry, by.at);
             }
         }

@@ -91,10 +91,6 @@ impl Roster for ListSink {
         Ok(answers)
     }
 
-    fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Refused> {
-        self.register(pvs, by)
-    }
-
     fn adopt(&self, pvs: &[(PvName, PvSettings)], by: &By, _: &str) -> Result<Vec<PvEntry>, Refused> {
         self.register(pvs, by)
     }

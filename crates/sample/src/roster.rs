@@ -45,12 +45,9 @@ pub trait Roster: Sink {
     /// All PVs that are to be archived.
     fn entries(&self) -> Vec<PvEntry>;
 
-    /// Adds PVs, or changes the settings of those that are there, which the audit tells of. Gives their entries in order. What was
-    /// removed with its data kept comes back, with a gap for the time in between.
+    /// Adds PVs, or changes the settings of those that are there, pauses them or takes them up again, which the audit tells of. Gives
+    /// their entries in order. What was removed with its data kept comes back, with a gap for the time in between.
     fn register(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Self::Error>;
-
-    /// Pauses PVs or takes them up again, which the audit tells of.
-    fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Self::Error>;
 
     /// Gives PVs the settings that policies have for them, with one line of the audit for all, in which `detail` stands.
     fn adopt(&self, pvs: &[(PvName, PvSettings)], by: &By, detail: &str) -> Result<Vec<PvEntry>, Self::Error>;

@@ -1,7 +1,8 @@
 //! Compaction: many small segments become few large ones, so that a query opens few files and blocks are full.
 //!
 //! `policy.rs` says what and when. Peak memory is that of one PV's blocks, one from each segment of the run, of a block of each type
-//! that is merged, and of the tables of the segment that is written. A damaged segment is left where it is; the others are merged without it.
+//! that is merged, and of the tables of the segment that is written. A damaged segment is left where it is; the others are merged
+//! without it.
 
 use std::{
     io,

@@ -43,14 +43,6 @@ impl Writer {
         })
     }
 
-    /// Pauses PVs or takes them up again; see `Roster`.
-    pub fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Error> {
-        self.engine.change(|registry, change| {
-            tell_changes(registry, change, pvs, by);
-            Ok(enter(registry, change, pvs, by.at))
-        })
-    }
-
     /// Gives PVs the settings that policies have for them; see `Roster`.
     pub fn adopt(&self, pvs: &[(PvName, PvSettings)], by: &By, detail: &str) -> Result<Vec<PvEntry>, Error> {
         self.engine.change(|registry, change| {
@@ -209,10 +201,6 @@ impl Roster for Writer {
 
     fn register(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Error> {
         Writer::register(self, pvs, by)
-    }
-
-    fn switch(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Error> {
-        Writer::switch(self, pvs, by)
     }
 
     fn adopt(&self, pvs: &[(PvName, PvSettings)], by: &By, detail: &str) -> Result<Vec<PvEntry>, Error> {
