@@ -53,7 +53,7 @@ ess: setup build ## measure acquisition beside the storage study of ESS and writ
 	cargo run --release -p lab -- study --python $(PYTHON) --seconds $(or $(SECONDS),4) $(addprefix --scenario ,$(SCENARIO))
 
 retrieval: build ## measure answers over HTTP beside the retrieval study of ESS and write docs/retrieval.md (AGAINST=URL: another server too)
-	ulimit -n 25000; cargo run --release -p lab -- retrieval --page docs/retrieval.md $(if $(AGAINST),--against $(AGAINST))
+	ulimit -n "$$(ulimit -Hn)"; cargo run --release -p lab -- retrieval --page docs/retrieval.md $(if $(AGAINST),--against $(AGAINST))
 
 clean: ## remove what was built and installed here
 	rm -rf .make .venv ui/node_modules ui/dist target

@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use acquire::{AddRequest, Wishes};
-use sample::PvName;
+use acquire::AddRequest;
+use sample::{PvName, Wishes};
 
 use crate::{
     Failure,

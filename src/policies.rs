@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use acquire::{Fits, Policies, Policy, Wishes};
+use acquire::{Fits, Policies, Policy};
 use sample::{
     Changes, Deadband, FieldName, Group, Keep, Method, Pipeline, Protocol, PvName, RateCap, RuleName, Sense, Switch,
+    Wishes,
 };
 use serde::Deserialize;
 use toml::Spanned;

@@ -8,7 +8,7 @@ use std::{
 
 use sample::{
     By, DataFate, Group, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Roster, RuleName, Rules,
-    Timestamp,
+    Timestamp, Wishes,
 };
 
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     ledger::Account,
     names::Alias,
     plan::{Manual, Plan},
-    policy::{Policies, Wishes},
+    policy::Policies,
     status::{Status, Totals},
 };
 

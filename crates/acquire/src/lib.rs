@@ -38,5 +38,5 @@ pub use groups::{GroupStatus, Keeper};
 pub use ledger::{Account, BrokenRow, Origin, RowHead, account_in, encode_row};
 pub use names::Alias;
 pub use plan::{Manual, Plan, Planned, Reach};
-pub use policy::{Fits, Policies, Policy, PolicyError, Wishes, glob_as_regex};
+pub use policy::{Fits, Policies, Policy, PolicyError, glob_as_regex};
 pub use status::{Connection, Counters, Status, Totals};

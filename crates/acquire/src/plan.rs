@@ -108,10 +108,10 @@ fn settings(entry: &PvEntry, policies: &Policies, default_protocol: Protocol, ma
 mod tests {
     use std::time::Duration;
 
-    use sample::{PvId, PvName, PvState, RuleName, Timestamp};
+    use sample::{PvId, PvName, PvState, RuleName, Timestamp, Wishes};
 
     use super::*;
-    use crate::policy::{Fits, Policy, Wishes};
+    use crate::policy::{Fits, Policy};
 
     fn scan(seconds: u64) -> Method {
         Method::Scan { period: Duration::from_secs(seconds) }

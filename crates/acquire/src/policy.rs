@@ -3,65 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use regex::{Regex, RegexBuilder};
-use sample::{
-    Changes, Deadband, FieldName, Keep, Method, Origin, Pipeline, Protocol, PvSettings, PvState, RateCap, RuleName,
-    Rules,
-};
+use sample::{Method, Origin, Protocol, PvSettings, PvState, RuleName, Rules, Wishes};
 
 /// The most memory that a compiled pattern may take; a pattern of a thousand alternatives still fits.
 const REGEX_BYTES_MAX: usize = 1 << 20;
-
-/// What somebody wants of the way in which a PV is archived. What is left open comes from elsewhere.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wishes {
-    /// By which protocol.
-    pub protocol: Option<Protocol>,
-    /// When samples are taken.
-    pub method: Option<Method>,
-    /// How far the value must move.
-    pub deadband: Option<Deadband>,
-    /// The most samples that are taken.
-    pub rate_cap: Option<RateCap>,
-    /// Which changes the IOC is asked for.
-    pub changes: Option<Changes>,
-    /// Whether a pvAccess server waits to be told.
-    pub pipeline: Option<Pipeline>,
-    /// Fields that have a history of their own.
-    pub fields: Option<Vec<FieldName>>,
-    /// The groups that it is in.
-    pub groups: Option<Vec<RuleName>>,
-    /// How long it is kept.
-    pub keep: Option<Keep>,
-}
-
-impl Wishes {
-    /// Whether anything is said besides the protocol.
-    pub fn says_sampling(&self) -> bool {
-        *self != Wishes { protocol: self.protocol, ..Wishes::default() }
-    }
-
-    /// These over what is there.
-    pub(crate) fn over(&self, settings: &PvSettings) -> PvSettings {
-        let base = settings.rules();
-        let rules = Rules {
-            deadband: self.deadband.or(base.deadband),
-            rate_cap: self.rate_cap.or(base.rate_cap),
-            changes: self.changes.unwrap_or(base.changes),
-            pipeline: self.pipeline.unwrap_or(base.pipeline),
-            fields: self.fields.clone().unwrap_or_else(|| base.fields.clone()),
-            groups: self.groups.clone().unwrap_or_else(|| base.groups.clone()),
-            keep: self.keep.or(base.keep),
-            is_field: base.is_field,
-            origin: base.origin.clone(),
-        };
-        PvSettings {
-            protocol: self.protocol.unwrap_or(settings.protocol),
-            method: self.method.unwrap_or(settings.method),
-            state: settings.state,
-            rules: rules.shared(),
-        }
-    }
-}
 
 /// Which names a policy is for.
 #[derive(Clone, Debug)]

@@ -11,11 +11,11 @@ use std::{
 use epics::{Event, Key, Reading};
 use sample::{
     By, DataFate, GapCause, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Roster,
-    RuleName, Sink, Timestamp, Unfinished,
+    RuleName, Sink, Timestamp, Unfinished, Wishes,
 };
 
 use crate::{
-    Acquire, AddRequest, Added, Change, Config, Connection, Control, Policies, Wishes,
+    Acquire, AddRequest, Added, Change, Config, Connection, Control, Policies,
     acquire::{lock, now},
 };
 

@@ -9,6 +9,7 @@
 //!   Metadata, Gap                what the numbers mean, and where there are none
 //!   Record, Bare, Sink           the facts that acquisition hands to the store
 //!   Rules, Group                 what is asked of sampling beyond the method, and PVs that switch others
+//!   Wishes                       what of all that somebody says, and what is left open
 //!   OldArchive                   an archive of another archiver, read where it lies
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   LedgerScale, Unfinished      where the archive writes down what became of every update
@@ -33,6 +34,7 @@ mod sink;
 mod stamp;
 mod time;
 mod value;
+mod wishes;
 
 pub use alarm::{Alarm, Severity};
 pub use batch::{Batch, Runs, Sample};
@@ -49,3 +51,4 @@ pub use sink::{Bare, Record, Sink, VALUE_BYTES_MAX};
 pub use stamp::{Quality, Stamp, Stamps};
 pub use time::{TimeError, TimeRange, Timestamp};
 pub use value::{Element, Shape, Value, ValueType};
+pub use wishes::Wishes;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Changes, FieldName, Pipeline, RuleName, Rules, Timestamp};
+use crate::{Rules, Timestamp, Wishes};
 
 /// The longest name that is accepted, in bytes. Records end at 61, but pvAccess and gateways allow more.
 const NAME_BYTES_MAX: usize = 255;
@@ -189,39 +189,12 @@ impl PvSettings {
 /// All that they say but the state, as text to be compared: what differs is what changes.
 impl fmt::Display for PvSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Rules { deadband, rate_cap, changes, pipeline, fields, groups, keep, is_field: _, origin } = self.rules();
-        write!(f, "{}, {}", self.protocol.name(), self.method)?;
-        if let Some(deadband) = deadband {
-            write!(f, ", deadband {deadband}")?;
-        }
-        if let Some(cap) = rate_cap {
-            write!(f, ", {cap}")?;
-        }
-        if *changes != Changes::default() {
-            write!(f, ", changes {}", changes.name())?;
-        }
-        if *pipeline == Pipeline::On {
-            f.write_str(", pipeline on")?;
-        }
-        write_names(f, ", fields", fields.iter().map(FieldName::as_str))?;
-        write_names(f, ", groups", groups.iter().map(RuleName::as_str))?;
-        if let Some(keep) = keep {
-            write!(f, ", {keep}")?;
-        }
-        match &origin.policy {
+        write!(f, "{}", Wishes::from(self))?;
+        match &self.rules().origin.policy {
             Some(policy) => write!(f, ", by {policy}"),
             None => Ok(()),
         }
     }
-}
-
-/// Writes names behind what they are the names of, or nothing if there are none.
-fn write_names<'a>(f: &mut fmt::Formatter<'_>, of: &str, names: impl Iterator<Item = &'a str>) -> fmt::Result {
-    let mut names = names.peekable();
-    if names.peek().is_some() {
-        f.write_str(of)?;
-    }
-    names.try_for_each(|name| write!(f, " {name}"))
 }
 
 /// A PV that the archive knows.

@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use acquire::{AddRequest, Wishes};
+use acquire::AddRequest;
 use plainpb::{Chunk, TypeInfo, loss, metadata_of, read_chunks};
-use sample::{Batch, FieldName, Metadata, PvId, PvName, PvState, Record, Sample, TimeRange, Timestamp};
+use sample::{Batch, FieldName, Metadata, PvId, PvName, PvState, Record, Sample, TimeRange, Timestamp, Wishes};
 use serde_json::json;
 use store::Import;
 

@@ -1,6 +1,6 @@
 //! `/api/v1/policies`: how PVs are archived by their names, and what applying the file's policies anew would change.
 
-use acquire::{Manual, Plan, Planned, Policy, Wishes};
+use acquire::{Manual, Plan, Planned, Policy};
 use sample::{FieldName, Keep, Pipeline, PvSettings, RateCap, RuleName};
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(crate) fn list(call: &Call) -> Answer {
         json!({
             "name": policy.name.as_str(),
             "match": policy.fits.iter().map(|fits| fits.as_str()).collect::<Vec<_>>(),
-            "settings": wishes_text(&policy.wishes),
+            "settings": policy.wishes.to_string(),
             "pvs": plan.policies.get(policy.name.as_str()).map_or(0, |reach| reach.pvs),
         })
     };
@@ -75,27 +75,6 @@ fn planned(planned: &Planned) -> Value {
         "from": planned.entry.settings.to_string(),
         "to": planned.to.to_string(),
     })
-}
-
-pub(crate) fn wishes_text(wishes: &Wishes) -> String {
-    let parts = [
-        wishes.protocol.map(|protocol| protocol.name().to_owned()),
-        wishes.method.map(|method| method.to_string()),
-        wishes.deadband.map(|deadband| format!("deadband {deadband}")),
-        wishes.rate_cap.map(|cap| cap.to_string()),
-        wishes.changes.map(|changes| format!("changes {}", changes.name())),
-        wishes.pipeline.map(|pipeline| format!("pipeline {}", if pipeline == Pipeline::On { "on" } else { "off" })),
-        wishes
-            .fields
-            .as_ref()
-            .map(|fields| format!("fields {}", fields.iter().map(FieldName::as_str).collect::<Vec<_>>().join(" "))),
-        wishes
-            .groups
-            .as_ref()
-            .map(|groups| format!("groups {}", groups.iter().map(RuleName::as_str).collect::<Vec<_>>().join(" "))),
-        wishes.keep.map(|keep| keep.to_string()),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// What is asked of the sampling of a PV, member by member.

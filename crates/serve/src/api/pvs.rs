@@ -2,10 +2,10 @@
 
 use std::{panic::resume_unwind, thread, time::Duration};
 
-use acquire::{AddRequest, Added, Change, Connection, Status, Wishes};
+use acquire::{AddRequest, Added, Change, Connection, Status};
 use sample::{
     Changes, Deadband, FieldName, Keep, Method, Pipeline, Protocol, PvEntry, PvName, PvState, RateCap, RuleError,
-    RuleName, TimeRange, Timestamp, Value,
+    RuleName, TimeRange, Timestamp, Value, Wishes,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};

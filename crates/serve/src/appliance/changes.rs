@@ -48,7 +48,12 @@ impl LastChanges {
     }
 }
 
-/// As it is now.
+/// When a PV was changed last, or added.
+pub(super) fn last_change(call: &Call, entry: &PvEntry) -> Result<Timestamp, Error> {
+    Ok(last_changes(call)?.of(entry))
+}
+
+/// Those of all PVs, as they are now.
 pub(super) fn last_changes<'a>(call: &'a Call) -> Result<MutexGuard<'a, LastChanges>, Error> {
     let mut changes = call.app.last_changes.lock().expect("no holder of this lock panics");
     changes.catch_up(&call.app.reader)?;

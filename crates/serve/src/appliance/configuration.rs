@@ -1,11 +1,12 @@
 //! The Archiver Appliance's configuration as it goes out and comes in: a type info for each PV, in JSON.
 
 use acquire::AddRequest;
-use sample::{FieldName, PvId, PvState};
+use sample::{FieldName, PvId, PvState, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
+    changes::{last_change, last_changes},
     details::{metadata, type_info_of},
     manage::{Loose, Wanted, judge, switch_group},
 };
@@ -77,12 +78,17 @@ fn fields(call: &Call, pv: &str, mut named: Vec<String>) -> Option<Vec<String>> 
 
 /// `GET /mgmt/bpl/exportConfig`: the type infos of all PVs, a line each.
 pub(crate) fn export(call: &Call) -> Answer {
+    let entries = call.app.reader.entries();
+    let changes: Vec<Timestamp> = {
+        let changes = last_changes(call)?;
+        entries.iter().map(|entry| changes.of(entry)).collect()
+    };
     let mut text = b"[\n".to_vec();
-    for (index, entry) in call.app.reader.entries().iter().enumerate() {
+    for (index, (entry, changed)) in entries.iter().zip(changes).enumerate() {
         if index > 0 {
             text.extend_from_slice(b",\n");
         }
-        let info = type_info_of(call, entry, &metadata(call, entry)?)?;
+        let info = type_info_of(call, entry, &metadata(call, entry)?, changed);
         serde_json::to_writer(&mut text, &info)
             .map_err(|error| Refusal::new(Code::Internal, format!("a type info cannot be written: {error}")))?;
     }
@@ -150,7 +156,7 @@ pub(crate) fn put_type_info(call: &Call) -> Answer {
         (Some(_), false) => call.app.control.resume(&[entry.id], &call.by())?,
     };
     let entry = call.app.reader.entry(entry.id).unwrap_or_else(|| entry.clone());
-    json(&type_info_of(call, &entry, &metadata(call, &entry)?)?)
+    json(&type_info_of(call, &entry, &metadata(call, &entry)?, last_change(call, &entry)?))
 }
 
 /// `GET /mgmt/bpl/consolidateDataForPV` and `/etl/bpl/consolidateDataForPV`: there is nothing to do, for samples are packed

@@ -9,7 +9,7 @@ use sample::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    changes::last_changes,
+    changes::last_change,
     rates::{bytes_per_sample, rate, storage_rates_of},
     retrieval::{facts, find, java_double},
     rules::DEFAULT,
@@ -35,14 +35,14 @@ pub(crate) fn named(call: &Call) -> Result<PvEntry, Refusal> {
 pub(crate) fn type_info(call: &Call) -> Answer {
     let entry = named(call)?;
     let metadata = metadata(call, &entry)?;
-    json(&type_info_of(call, &entry, &metadata)?)
+    json(&type_info_of(call, &entry, &metadata, last_change(call, &entry)?))
 }
 
 /// `GET /retrieval/bpl/getMetadata`: the same, and the fields of the record.
 pub(crate) fn all_metadata(call: &Call) -> Answer {
     let entry = named(call)?;
     let metadata = metadata(call, &entry)?;
-    let mut all = type_info_of(call, &entry, &metadata)?;
+    let mut all = type_info_of(call, &entry, &metadata, last_change(call, &entry)?);
     all.extend(facts(&metadata, true).into_iter().map(|(name, text)| (name, Value::from(text))));
     all.extend(metadata.element_count.map(|count| ("NELM".to_owned(), Value::from(count.to_string()))));
     json(&all)
@@ -87,13 +87,18 @@ pub(super) fn metadata(call: &Call, entry: &PvEntry) -> Result<Metadata, Refusal
     Ok(call.metadata_at_end(entry.id, TimeRange::ALL)?.map(|(_, metadata)| metadata).unwrap_or_default())
 }
 
-pub(super) fn type_info_of(call: &Call, entry: &PvEntry, metadata: &Metadata) -> Result<Map<String, Value>, Refusal> {
+pub(super) fn type_info_of(
+    call: &Call,
+    entry: &PvEntry,
+    metadata: &Metadata,
+    changed: Timestamp,
+) -> Map<String, Value> {
     let mut info = Map::new();
     let mut put = |key: &str, text: String| info.insert(key.to_owned(), Value::String(text));
     put("pvName", entry.name.to_string());
     put("applianceIdentity", call.identity().to_owned());
     put("creationTime", instant(entry.added));
-    put("modificationTime", instant(last_changes(call)?.of(entry)));
+    put("modificationTime", instant(changed));
     put("paused", (entry.settings.state == PvState::Paused).to_string());
     put("samplingMethod", method_name(entry.settings.method).to_owned());
     put("samplingPeriod", format!("{:?}", period_seconds(entry.settings.method)));
@@ -135,7 +140,7 @@ pub(super) fn type_info_of(call: &Call, entry: &PvEntry, metadata: &Metadata) ->
     info.insert("archiveFields".to_owned(), fields.into());
     info.insert("dataStores".to_owned(), data_stores(&Map::new()).into());
     info.insert("chunkKey".to_owned(), format!("{}:", entry.name.as_str().replace([':', '-'], "/")).into());
-    Ok(with_configuration(info, entry, configuration(call, entry)))
+    with_configuration(info, entry, configuration(call, entry))
 }
 
 /// The PV that switches the PVs of a group that has its name.
@@ -169,7 +174,7 @@ pub(crate) fn details(call: &Call) -> Answer {
     let status = call.app.control.status(entry.id);
     let last = last_sample(call, &entry, status.as_ref());
     let settings = &entry.settings;
-    let changed = last_changes(call)?.of(&entry);
+    let changed = last_change(call, &entry)?;
     let mut rows = vec![
         row("mgmt", "PV Name", entry.name.to_string()),
         row("mgmt", "Instance archiving PV", call.identity().to_owned()),

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use crate::{
     answer::{Answer, TEXT, json, whole},
-    api::policies::wishes_text,
     call::Call,
 };
 
@@ -34,5 +33,5 @@ pub(crate) fn text(call: &Call) -> Answer {
 
 fn said(policy: &Policy) -> String {
     let patterns: Vec<&str> = policy.fits.iter().map(|fits| fits.as_str()).collect();
-    format!("{}: {}", patterns.join(", "), wishes_text(&policy.wishes))
+    format!("{}: {}", patterns.join(", "), policy.wishes)
 }
