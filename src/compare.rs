@@ -118,7 +118,7 @@ impl Comparison<'_> {
     /// Looks at what is new again and again, until it is told to stop or the time is over; gives the range that is to be compared then,
     /// from its beginning, because either may have been late.
     fn follow(&self) -> Result<TimeRange, Failure> {
-        let runtime = crate::runtime("signals", || {})?;
+        let runtime = crate::runtime("signals", |_| {})?;
         let _tasks_run_here = runtime.enter();
         let stop = Stop::on_signals()?;
         let begun = now();

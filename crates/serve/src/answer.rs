@@ -1,10 +1,6 @@
 //! Answers: a JSON value, a text, or chunks that are made as fast as the client takes them.
 
-use std::{
-    collections::VecDeque,
-    fmt::Display,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-};
+use std::{collections::VecDeque, fmt::Display};
 
 use axum::{
     body::{Body, Bytes},
@@ -13,11 +9,12 @@ use axum::{
 };
 use futures_util::stream;
 use serde::Serialize;
-use tokio::task::JoinHandle;
+use tokio::task::yield_now;
 
 use crate::{
+    crowd::{UnderWay, is_crowded},
     refusal::{Code, Refusal},
-    work,
+    work::{self, Begun},
 };
 
 /// What the Appliance's clients compare with `==`: no charset may follow.
@@ -101,32 +98,6 @@ const SHORT_CHUNKS_MAX: usize = 8;
 #[derive(Clone, Copy)]
 pub(crate) struct MadeAsRead;
 
-/// More answers than this at a time are a crowd.
-const FEW: usize = 16;
-static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
-
-/// Whether so many answers are under way that none is made ahead: there is enough to do for all processors, and who does not read
-/// holds less.
-pub(crate) fn is_crowded() -> bool {
-    UNDER_WAY.load(Relaxed) > FEW
-}
-
-/// Counts an answer as long as it is under way.
-struct UnderWay;
-
-impl UnderWay {
-    fn new() -> UnderWay {
-        UNDER_WAY.fetch_add(1, Relaxed);
-        UnderWay
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        UNDER_WAY.fetch_sub(1, Relaxed);
-    }
-}
-
 /// So many bytes are made at a time when few answers are under way: at first, and at last, as each time is for twice as many as that
 /// before. To go from thread to thread for less took more of the processor than to decode what was made.
 const AHEAD_BYTES_MIN: usize = 64 << 10;
@@ -137,7 +108,7 @@ enum Next<C, E> {
     AtHand(C),
     /// To be made when it is asked for.
     Later(C),
-    Making(JoinHandle<Made<C, E>>),
+    Making(Begun<Made<C, E>>),
     Failed(E),
     Nothing,
 }
@@ -207,7 +178,11 @@ impl<C: Chunks<E>, E: Display + Send + 'static> Sending<C, E> {
             let made = match std::mem::replace(&mut self.next, Next::Nothing) {
                 Next::Nothing => return Ok(None),
                 Next::Failed(error) => return Err(broken_off(&error)),
-                Next::AtHand(chunks) => made(chunks, 1),
+                Next::AtHand(chunks) => {
+                    // A socket takes megabytes: others that have something to send, or to ask, come in between.
+                    yield_now().await;
+                    made(chunks, 1)
+                }
                 Next::Later(chunks) => {
                     self.next = self.making(chunks);
                     continue;

@@ -22,6 +22,7 @@ mod app;
 mod appliance;
 mod call;
 mod compress;
+mod crowd;
 mod dispatch;
 mod explain;
 mod formats;

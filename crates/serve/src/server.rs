@@ -34,8 +34,9 @@ use tokio::{
 };
 
 use crate::{
-    answer::{MadeAsRead, is_crowded},
+    answer::MadeAsRead,
     app::{App, now},
+    crowd::is_crowded,
     dispatch::{Dispatch, Peer},
     metrics::Metrics,
     policy_source::PolicySource,

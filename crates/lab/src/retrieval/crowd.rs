@@ -89,23 +89,26 @@ pub(super) fn crowd(clients: usize, setup: &Setup, report: &mut Report) -> Outco
     let mut usage = Usage::watch(recording.archiver.id());
     let mut connections = (0..clients).map(|_| Connection::open(recording.address)).collect::<Outcome<Vec<_>>>()?;
     let until = Instant::now() + Duration::from_secs_f64(CROWD_SECONDS);
-    let (mut first, mut failed) = (Vec::new(), 0u64);
+    let (mut first, mut failed, mut bytes, mut fewest) = (Vec::new(), 0u64, 0u64, usize::MAX);
     thread::scope(|scope| -> Outcome<()> {
         let mut threads = Vec::new();
         for (client, connection) in connections.iter_mut().enumerate() {
             let ask = move || {
-                let (mut first, mut failed) = (Vec::new(), 0u64);
+                let (mut first, mut failed, mut bytes) = (Vec::new(), 0u64, 0u64);
                 let path = question(client);
                 while Instant::now() < until {
                     match connection.get(&path, |_| {}) {
-                        Ok(answer) if answer.status == 200 => first.push(answer.first_byte),
+                        Ok(answer) if answer.status == 200 => {
+                            first.push(answer.first_byte);
+                            bytes += answer.bytes;
+                        }
                         _ => {
                             failed += 1;
                             break;
                         }
                     }
                 }
-                (first, failed)
+                (first, failed, bytes)
             };
             threads.push(thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, ask)?);
         }
@@ -114,9 +117,11 @@ pub(super) fn crowd(clients: usize, setup: &Setup, report: &mut Report) -> Outco
             thread::sleep(Duration::from_millis(100));
         }
         for thread in threads {
-            let (more, broken) = thread.join().map_err(|_| "a client failed")?;
+            let (more, broken, taken) = thread.join().map_err(|_| "a client failed")?;
+            fewest = fewest.min(more.len());
             first.extend(more);
             failed += broken;
+            bytes += taken;
         }
         Ok(())
     })?;
@@ -126,6 +131,8 @@ pub(super) fn crowd(clients: usize, setup: &Setup, report: &mut Report) -> Outco
     let answers = first.len() as f64;
     let slow = 1e3 * percentile(&mut first, 99);
     report.tell(OURS, &case, "answers", answers / CROWD_SECONDS, "/s");
+    report.tell(OURS, &case, "the fewest of a client", fewest as f64, "");
+    report.tell(OURS, &case, "rate", bytes as f64 / 1e6 / CROWD_SECONDS, "MB/s");
     report.tell(OURS, &case, "first byte, half within", 1e3 * percentile(&mut first, 50), "ms");
     report.tell(OURS, &case, "first byte, 99 % within", slow, "ms");
     report.tell(OURS, &case, "without an answer", failed as f64, "");

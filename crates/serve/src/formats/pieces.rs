@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use sample::Batch;
 
-use crate::answer::is_crowded;
+use crate::crowd::is_crowded;
 
 /// So many rows are 45 to 200 kB of lines.
 const ROWS_MAX: usize = 2048;
