@@ -34,6 +34,9 @@ static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 /// So many threads have something to do for all processors, though some of them wait a little now and then.
 static ENOUGH: LazyLock<usize> = LazyLock::new(|| 2 * available_parallelism().map_or(2, usize::from));
 
+/// And so many are the most, however many of them wait for a disk that does not answer.
+const MOST: usize = 64;
+
 /// A thread that has been at one piece of work for so long may wait for a disk, and another takes its turn.
 const SLOW: Duration = Duration::from_millis(25);
 
@@ -70,15 +73,16 @@ impl Queue {
         self.threads.iter().filter(|thread| !thread.is_slow(now)).count() >= *ENOUGH
     }
 
-    /// Sends for one more thread if something waits and too few are at work. The runtime sets how many there can be at most.
-    fn send_for_thread(&mut self) {
+    /// One thread more if something waits and too few are at work.
+    fn thread_more(&mut self) -> Option<Thread> {
         let since = Instant::now();
-        if !self.waiting.is_empty() && !self.has_enough_threads(since) {
-            let thread = Thread(self.next);
+        let is_one_more = !self.waiting.is_empty() && self.threads.len() < MOST && !self.has_enough_threads(since);
+        is_one_more.then(|| {
+            let number = self.next;
             self.next += 1;
-            self.threads.push(Busy { number: thread.0, since });
-            spawn_blocking(move || while thread.works() {});
-        }
+            self.threads.push(Busy { number, since });
+            Thread(number)
+        })
     }
 
     /// The next piece for a thread; none if it is not needed any more, and then it is not counted on from here on.
@@ -100,6 +104,15 @@ impl Queue {
 struct Thread(u64);
 
 impl Thread {
+    /// Sends for one more if it is needed.
+    fn send_for_more() {
+        // The queue is free by then: a runtime that is ending gives no thread, and this one is out of the list at once.
+        let thread = Queue::lock().thread_more();
+        if let Some(thread) = thread {
+            spawn_blocking(move || while thread.works() {});
+        }
+    }
+
     /// Does one piece of work, if there is one for it.
     fn works(&self) -> bool {
         let piece = Queue::lock().next(self.0);
@@ -173,9 +186,8 @@ pub(crate) fn begun<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
         // Nobody may want it any more.
         let _ = sender.send(result);
     };
-    let mut queue = Queue::lock();
-    queue.waiting.push_back(Box::new(piece));
-    queue.send_for_thread();
+    Queue::lock().waiting.push_back(Box::new(piece));
+    Thread::send_for_more();
     Begun(receiver)
 }
 
@@ -185,7 +197,7 @@ pub(crate) async fn finished<T>(mut begun: Begun<T>) -> Result<T, Panicked> {
         match timeout(SLOW, &mut begun.0).await {
             Ok(Ok(result)) => return result,
             Ok(Err(_)) => return Err(Panicked("was given up".to_owned())),
-            Err(_) => Queue::lock().send_for_thread(),
+            Err(_) => Thread::send_for_more(),
         }
     }
 }
@@ -194,7 +206,20 @@ pub(crate) async fn finished<T>(mut begun: Begun<T>) -> Result<T, Panicked> {
 mod tests {
     use std::{sync::mpsc, thread};
 
+    use tokio::task::JoinHandle;
+
     use super::*;
+
+    /// Pieces of work that wait as long as the disk is held, and what they find in the end.
+    fn waiting_for_disk(pieces: usize) -> (Vec<mpsc::Sender<()>>, Vec<JoinHandle<bool>>) {
+        (0..pieces)
+            .map(|_| {
+                let (disk, answer) = mpsc::channel();
+                let work = begun(move || answer.recv().is_err());
+                (disk, tokio::spawn(async { finished(work).await.unwrap() }))
+            })
+            .unzip()
+    }
 
     // One test, as what is at work is counted for the whole process.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -215,31 +240,35 @@ mod tests {
         }
 
         // All threads that are enough wait for a disk: what comes then is done all the same.
-        let (answers, waits): (Vec<_>, Vec<_>) = (0..*ENOUGH)
-            .map(|_| {
-                let (answer, disk) = mpsc::channel::<()>();
-                (answer, begun(move || disk.recv().is_err()))
-            })
-            .unzip();
+        let (disk, waits) = waiting_for_disk(*ENOUGH);
         assert_eq!(finished(begun(|| 1)).await.unwrap(), 1);
-        drop(answers);
+        drop(disk);
         for wait in waits {
-            assert!(finished(wait).await.unwrap());
-        }
-        while !Queue::lock().threads.is_empty() {
-            thread::sleep(Duration::from_millis(1));
+            assert!(wait.await.unwrap());
         }
 
-        // They are no more than enough when what comes is done at once.
-        let most: usize = {
-            let pieces: Vec<_> = (0..100 * *ENOUGH).map(|_| begun(|| Queue::lock().threads.len())).collect();
-            let mut most = 0;
-            for piece in pieces {
-                most = most.max(finished(piece).await.unwrap());
-            }
-            most
-        };
-        assert!((1..=*ENOUGH).contains(&most), "{most} threads");
+        // There is an end to it, and what has waited for that long is done in the end.
+        let (disk, waits) = waiting_for_disk(MOST + 2 * *ENOUGH);
+        while Queue::lock().threads.len() < MOST {
+            tokio::time::sleep(SLOW).await;
+        }
+        tokio::time::sleep(4 * SLOW).await;
+        assert_eq!(Queue::lock().threads.len(), MOST);
+        drop(disk);
+        for wait in waits {
+            assert!(wait.await.unwrap());
+        }
+        while !Queue::lock().threads.is_empty() {
+            tokio::time::sleep(SLOW).await;
+        }
+
+        // They are few when what comes is done at once, though the machine may be at something else now and then.
+        let pieces: Vec<_> = (0..100 * *ENOUGH).map(|_| begun(|| Queue::lock().threads.len())).collect();
+        let mut most = 0;
+        for piece in pieces {
+            most = most.max(finished(piece).await.unwrap());
+        }
+        assert!((1..=2 * *ENOUGH).contains(&most), "{most} threads");
         assert_eq!(done(|| thread::current().id()).await.unwrap(), asked);
     }
 }
