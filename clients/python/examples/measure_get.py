@@ -1,4 +1,4 @@
-"""How fast samples become numpy columns: `python measure_get.py URL PV [PV …]`, all that is recorded of each or a range."""
+"""How fast samples become numpy columns: `python measure_get.py URL PV [PV …]`, all recorded or a range of it."""
 
 from __future__ import annotations
 
