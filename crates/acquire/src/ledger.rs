@@ -1,12 +1,12 @@
 //! The ledger: what became of every update, written down for each PV and minute, and again for each hour.
 //!
 //! ```text
-//!   channels count ──► at the end of a minute, when a flush begins, and when losses are over: one row for each share of PVs
+//!   channels count ──► at the end of a minute, and when losses are over: one row for each share of PVs
 //!                      ──► the same queue as samples ──► writer ──► store
 //! ```
 //! A channel counts an update when it offers the sample to the queue, and rows go through the same queue behind them: a row that
-//! is in the log has all the samples before it that it counts as stored. What the log has behind the last row is counted when it
-//! is replayed, and becomes a row too. What was lost is not in the log: its row is written as soon as all that it came between is
+//! is stored has all the samples before it that it counts as stored. The store counts what comes behind the last row; when it is
+//! opened after a kill, that becomes a row too. What was lost is not in the store: its row is written as soon as all that it came between is
 //! stored. So there is a row for each minute, or a gap that says why not.
 
 mod account;
@@ -36,8 +36,6 @@ const SCALES: [LedgerScale; 2] = [LedgerScale::Minute, LedgerScale::Hour];
 #[derive(Debug)]
 pub(crate) struct Ledger {
     pages: [Page; 2],
-    /// How many flushes had begun when rows were last written.
-    flushes: u64,
 }
 
 /// The rows of one scale.
@@ -65,7 +63,7 @@ impl Ledger {
         let page =
             |(scale, pvs): (LedgerScale, &[PvId])| Page { scale, pvs: pvs.to_vec(), from: since, departed: Vec::new() };
         let (minutes, hours) = pvs.split_at(LEDGER_SHARES);
-        Ok(Ledger { pages: [(SCALES[0], minutes), (SCALES[1], hours)].map(page), flushes: sink.flushes_begun() })
+        Ok(Ledger { pages: [(SCALES[0], minutes), (SCALES[1], hours)].map(page) })
     }
 
     /// Rows for what the store found at its opening.
@@ -96,8 +94,7 @@ fn rebuilt(share: &UnfinishedShare, of: &Unfinished, alive: Timestamp) -> Option
     if share.samples.is_empty() && (until.is_none() || alive <= from) {
         return None;
     }
-    let is_whole = share.row_in_log || until.is_some_and(|until| Some(until) >= of.emptied);
-    let origin = if is_whole { Origin::Rebuilt } else { Origin::RebuiltInPart };
+    let origin = if share.is_whole { Origin::Rebuilt } else { Origin::RebuiltInPart };
     let accounts: Vec<_> = share.samples.iter().map(|(pv, samples)| (*pv, Account::usual(*samples))).collect();
     Some(row(RowHead { until: alive.max(from), origin }, from, &accounts))
 }
@@ -165,7 +162,7 @@ impl Channel {
 /// Why rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occasion {
-    /// It is looked whether a minute or an hour is over, or a flush has begun.
+    /// It is looked whether a minute or an hour is over.
     Look,
     /// Losses were told, and nothing waits behind them.
     Losses,
@@ -177,13 +174,10 @@ impl<S: Roster> Shared<S> {
     /// Writes rows if it is time to.
     pub(crate) fn keep_ledger(&self, now: Timestamp, occasion: Occasion) {
         let mut ledger = lock(&self.ledger);
-        let flushes = self.sink.flushes_begun();
-        let flushed = std::mem::replace(&mut ledger.flushes, flushes) != flushes;
         for index in 0..SCALES.len() {
             let page = &ledger.pages[index];
-            // What is in blocks is not replayed at a restart, nor is what was lost: its rows must be in the log.
-            let not_replayed = flushed || occasion == Occasion::Losses;
-            let due = not_replayed && page.scale == LedgerScale::Minute;
+            // What was lost is not counted anew at a restart.
+            let due = occasion == Occasion::Losses && page.scale == LedgerScale::Minute;
             if due || page.is_over(now) || occasion == Occasion::End {
                 self.write_rows(&mut ledger.pages[index], index, now);
             }

@@ -30,8 +30,6 @@ pub(crate) struct ListSink {
     changes: Arc<AtomicUsize>,
     /// The latest time that came with records.
     alive: Arc<Mutex<Option<Timestamp>>>,
-    /// How many flushes had begun, if it were a store.
-    pub(crate) flushes: Arc<AtomicUsize>,
 }
 
 /// From here on are the PVs that a sink keeps for itself.
@@ -133,10 +131,6 @@ impl Roster for ListSink {
 
     fn unfinished(&self) -> Unfinished {
         Unfinished::default()
-    }
-
-    fn flushes_begun(&self) -> u64 {
-        self.flushes.load(Ordering::SeqCst) as u64
     }
 }
 

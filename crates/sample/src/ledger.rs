@@ -47,10 +47,8 @@ pub fn ledger_share(pv: PvId) -> usize {
 pub struct Unfinished {
     /// The last sign of life.
     pub alive: Option<Timestamp>,
-    /// Not before this moment began what the log has: the archiver was started then, or the log was emptied.
+    /// When the archiver was started that ended so.
     pub began: Option<Timestamp>,
-    /// The last sign of life before the log was last emptied; none if it never was.
-    pub emptied: Option<Timestamp>,
     /// One for each share.
     pub shares: Vec<UnfinishedShare>,
 }
@@ -60,8 +58,8 @@ pub struct Unfinished {
 pub struct UnfinishedShare {
     /// The last row of minutes.
     pub last_row: Option<Sample>,
-    /// Whether the log has that row, or any: all samples behind it are in the log too.
-    pub row_in_log: bool,
-    /// How many samples the log has behind that row.
+    /// Whether all samples behind that row are counted. Older programs did not note how many of them were in blocks.
+    pub is_whole: bool,
+    /// How many samples there are behind that row.
     pub samples: BTreeMap<PvId, u64>,
 }

@@ -76,8 +76,4 @@ pub trait Roster: Sink {
 
     /// What was found at the opening that the ledger does not tell of.
     fn unfinished(&self) -> Unfinished;
-
-    /// How often samples were taken out of the log on their way into blocks. The ledger writes its rows when this has changed,
-    /// so that what it does not tell of yet is always in the log.
-    fn flushes_begun(&self) -> u64;
 }

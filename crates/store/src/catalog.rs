@@ -24,7 +24,7 @@ use mend::{repair, replace};
 pub(crate) use pvs_wire::{archived_bytes, own_bytes, removed_bytes};
 pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
 
-use crate::{AuditRecord, Error, disk::Disk, head::Facts, manifest::Manifest};
+use crate::{AuditRecord, Error, disk::Disk, head::Facts, manifest::Manifest, unfinished::Untold};
 
 /// The key of the catalogue, and the mark of an archive.
 pub(crate) const CATALOGUE: &str = "catalogue.redb";
@@ -45,6 +45,10 @@ const ARCHIVER_GAPS: TableDefinition<(i64, u8), (i64, u64)> = TableDefinition::n
 /// (sequence, part) → manifest
 const SEGMENTS: TableDefinition<(u64, u32), &[u8]> = TableDefinition::new("segments");
 
+/// "untold" → what came behind the last rows of the ledger
+const LEDGER: TableDefinition<&str, &[u8]> = TableDefinition::new("ledger");
+const UNTOLD: &str = "untold";
+
 /// Name of a place that was used → its folder, for programs that have no configuration
 const PLACES: TableDefinition<&str, &str> = TableDefinition::new("places");
 
@@ -57,6 +61,8 @@ pub(crate) struct Position {
     pub(crate) appended: u64,
     /// When the archiver was last known to be alive; none in an archive that never was.
     pub(crate) alive: Option<Timestamp>,
+    /// When the archiver was last started; none in an archive that never was.
+    pub(crate) began: Option<Timestamp>,
     /// The number of the next segment.
     pub(crate) next_segment: u64,
 }
@@ -164,18 +170,30 @@ impl Catalog {
 
     pub(crate) fn position(&self) -> Result<Position, Error> {
         self.read(|tables| {
+            let time = |nanos| Timestamp::from_nanos(nanos as i64);
             Ok(Position {
                 frame: tables.meta("frame")?.unwrap_or(0),
                 appended: tables.meta("appended")?.unwrap_or(0),
-                alive: tables.meta("alive")?.map(|nanos| Timestamp::from_nanos(nanos as i64)),
+                alive: tables.meta("alive")?.map(time),
+                began: tables.meta("began")?.or(tables.meta("alive")?).map(time),
                 next_segment: tables.meta("next_segment")?.unwrap_or(0),
             })
         })
     }
 
-    /// The last sign of life when the log was last emptied; none if it never was.
-    pub(crate) fn emptied(&self) -> Result<Option<Timestamp>, Error> {
-        self.read(|tables| Ok(tables.meta("emptied")?.map(|nanos| Timestamp::from_nanos(nanos as i64))))
+    /// What came behind the last rows of the ledger, up to where the log is in segments.
+    pub(crate) fn untold(&self, position: Position, pvs: u32) -> Result<Untold, Error> {
+        self.read(|tables| {
+            let bytes = match tables.0.open_table(LEDGER) {
+                Ok(table) => table.get(UNTOLD)?.map(|row| row.value().to_owned()),
+                Err(redb::TableError::TableDoesNotExist(_)) => None,
+                Err(error) => return Err(error.into()),
+            };
+            // Older programs do not know of it, and leave it as it was when they flush. A log from which nothing was ever taken has
+            // everything.
+            let known = bytes.and_then(|bytes| wire::untold(&bytes, position.frame, pvs));
+            Ok(known.unwrap_or(Untold::new(position.frame == 0)))
+        })
     }
 
     /// The segments in the order of their writing.
@@ -196,6 +214,7 @@ impl Catalog {
         segment: Option<&Manifest>,
         facts: &Facts,
         position: Position,
+        untold: &Untold,
     ) -> Result<(), Error> {
         self.write(|transaction| {
             if let Some(manifest) = segment {
@@ -203,6 +222,8 @@ impl Catalog {
                 transaction.open_table(SEGMENTS)?.insert(manifest.id(), bytes.as_slice())?;
             }
             put_facts(transaction, facts)?;
+            let untold = wire::untold_bytes(untold, position.frame);
+            transaction.open_table(LEDGER)?.insert(UNTOLD, untold.as_slice())?;
             put_position(transaction, position)
         })
     }
@@ -279,7 +300,9 @@ impl Catalog {
                     transaction.open_table(ARCHIVER_GAPS)?.insert(key, (now.nanos(), 0))?;
                 }
             }
-            transaction.open_table(META)?.insert("alive", now.nanos() as u64)?;
+            let mut meta = transaction.open_table(META)?;
+            meta.insert("alive", now.nanos() as u64)?;
+            meta.insert("began", now.nanos() as u64)?;
             Ok(())
         })
     }
@@ -350,7 +373,6 @@ fn put_position(transaction: &WriteTransaction, position: Position) -> Result<()
     meta.insert("next_segment", position.next_segment)?;
     if let Some(alive) = position.alive {
         meta.insert("alive", alive.nanos() as u64)?;
-        meta.insert("emptied", alive.nanos() as u64)?;
     }
     Ok(())
 }
@@ -402,6 +424,8 @@ pub(crate) fn create_from(
         for manifest in segments {
             table.insert(manifest.id(), wire::manifest_bytes(manifest).as_slice())?;
         }
+        let unknown = wire::untold_bytes(&Untold::new(false), position.frame);
+        transaction.open_table(LEDGER)?.insert(UNTOLD, unknown.as_slice())?;
         put_position(transaction, position)
     })
 }
@@ -424,6 +448,7 @@ fn create(disk: &Arc<dyn Disk>, fill: impl FnOnce(&WriteTransaction) -> Result<(
         transaction.open_table(ARCHIVER_GAPS)?;
         transaction.open_table(SEGMENTS)?;
         transaction.open_table(PLACES)?;
+        transaction.open_table(LEDGER)?;
         fill(&transaction)?;
         Ok(transaction.commit()?)
     };

@@ -28,6 +28,7 @@ use crate::{
     registry::Registry,
     reserve::Reserve,
     segment::Segment,
+    unfinished::Tail,
     watched::Watched,
 };
 
@@ -82,8 +83,6 @@ pub(crate) struct Engine {
     alive: AtomicI64,
     /// The number of the segment that a flush is about, which lets readers see it; `u64::MAX` for none.
     pub(crate) flushing_segment: AtomicU64,
-    /// How many heads were taken from the writers.
-    pub(crate) flushes_begun: AtomicU64,
 }
 
 /// What is written to.
@@ -94,6 +93,8 @@ pub(crate) struct Ingest {
     pub(crate) differences: Differences,
     /// The last of the snapshot's.
     pub(crate) head: Arc<Head>,
+    /// Counts what the ledger does not tell of.
+    pub(crate) tail: Tail,
     /// Memory of heads that were flushed, for those that come.
     pub(crate) pages: Arc<Pool>,
     /// When the oldest record in the head was appended.
@@ -157,7 +158,6 @@ impl Engine {
             flush_wanted: AtomicBool::new(false),
             alive: AtomicI64::new(alive.nanos()),
             flushing_segment: AtomicU64::new(u64::MAX),
-            flushes_begun: AtomicU64::new(0),
         }
     }
 
@@ -218,8 +218,9 @@ impl Engine {
         let records = news.as_deref().unwrap_or(records);
         let mut ingest = self.with_room()?;
         let was_waiting = ingest.log.is_waiting();
-        let Ingest { log, head, differences, .. } = &mut *ingest;
+        let Ingest { log, head, differences, tail, .. } = &mut *ingest;
         head.append(records, differences);
+        tail.note(records);
         log.append(records, differences, self.counters.appended.load(Relaxed), now);
         if ingest.log.is_full() || !was_waiting {
             self.log_waiting.notify_one();

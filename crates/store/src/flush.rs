@@ -33,6 +33,7 @@ use crate::{
     repeats::without_repeats,
     segment::{Segment, SegmentWriter},
     structure::Layout,
+    unfinished::Untold,
     week,
 };
 
@@ -56,6 +57,8 @@ pub(crate) struct Pending {
     alive: Timestamp,
     /// The first file of the log that has none of its frames.
     log_file: u64,
+    /// What came behind the last rows of the ledger, up to that frame.
+    untold: Untold,
     /// The log had failed: with this head in a segment, nothing depends on it any more.
     refused: bool,
 }
@@ -94,9 +97,9 @@ impl Engine {
             since: ingest.head_since.unwrap_or(self.alive()),
             alive: self.alive(),
             log_file: ingest.log.rotate(),
+            untold: ingest.tail.untold().clone(),
             refused: ingest.refusal.is_some(),
         };
-        self.flushes_begun.fetch_add(1, Relaxed);
         ingest.head_since = None;
         let pages = ingest.pages.clone();
         ingest.head = Arc::new(Head::new(&pages));
@@ -120,10 +123,11 @@ impl Engine {
             frame: pending.frame,
             appended: pending.appended,
             alive: Some(pending.alive),
+            began: None, // it stays as it is
             next_segment: flushing.next_segment,
         };
         let facts = pending.head.facts().clone().without(|pv| self.registry().is_purged(pv));
-        self.catalog.commit_flush(manifest.as_ref(), &facts, position)?;
+        self.catalog.commit_flush(manifest.as_ref(), &facts, position, &pending.untold)?;
         self.counters.flushed_bytes.fetch_add(manifest.as_ref().map_or(0, |manifest| manifest.bytes), Relaxed);
         self.change_snapshot(|snapshot| {
             snapshot.heads.retain(|head| !Arc::ptr_eq(head, &pending.head));

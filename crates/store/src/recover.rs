@@ -113,9 +113,8 @@ fn replay_frame(
     let whole = log_scan::records(bytes).is_ok_and(|records| {
         let mut differences = Differences::default();
         let mut give = |pv, record| {
-            let record = [(pv, record)];
-            recovered.tail.note(&record);
-            recovered.head.append(&record, &mut differences);
+            recovered.tail.note_replayed(pv, &record);
+            recovered.head.append(&[(pv, record)], &mut differences);
         };
         let restored = records.into_iter().map(|record| arrays.restore(frame.number, record, &mut give));
         restored.filter(Result::is_err).count() == 0

@@ -1,10 +1,7 @@
 //! What can be done to the list of PVs: each is one transaction of the catalogue, with its line in the audit, and is seen by
 //! everybody when it returns.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::atomic::Ordering::Relaxed,
-};
+use std::collections::{HashMap, HashSet};
 
 use sample::{
     By, DataFate, Gap, GapCause, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Roster,
@@ -174,7 +171,7 @@ impl Writer {
     /// The numbers of PVs that the archive keeps for itself; see `Roster`.
     pub fn own(&self, names: &[PvName], now: Timestamp) -> Result<Vec<PvId>, Error> {
         let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
-        self.engine.change(|registry, change| {
+        let numbers = self.engine.change(|registry, change| {
             let known: HashMap<&PvName, PvId> = registry.own().iter().map(|(pv, entry)| (&entry.name, *pv)).collect();
             let mut next = registry.next();
             let numbers = names.iter().map(|name| {
@@ -186,7 +183,9 @@ impl Writer {
                 })
             });
             Ok(numbers.collect())
-        })
+        })?;
+        self.engine.ingest().tail.learn(&self.engine.registry());
+        Ok(numbers)
     }
 }
 
@@ -238,10 +237,6 @@ impl Roster for Writer {
     fn unfinished(&self) -> Unfinished {
         let reader = Reader::new(self.engine.clone());
         self.engine.unfinished(|pv| reader.last_before(pv, Timestamp::MAX).ok().flatten())
-    }
-
-    fn flushes_begun(&self) -> u64 {
-        self.engine.flushes_begun.load(Relaxed)
     }
 }
 

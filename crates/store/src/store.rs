@@ -86,7 +86,8 @@ impl Store {
         let manifests = catalog.segments()?;
         let mut problems = recover::set_orphans_aside(&*disk, &manifests)?;
         let pages = Arc::new(Pool::new(config.head_bytes_max));
-        let recovered = recover::replay(&disk, position, &pages, Tail::new(&registry, position, catalog.emptied()?))?;
+        let tail = Tail::new(&registry, catalog.untold(position, registry.next())?);
+        let recovered = recover::replay(&disk, position, &pages, tail)?;
         problems.extend(recovered.problems);
         catalog.commit_restart(recovered.alive, now)?;
 
@@ -99,10 +100,12 @@ impl Store {
         let full = recovered.head.bytes() >= config.head_bytes_max;
         let head = Arc::new(recovered.head);
         let snapshot = Snapshot { heads: vec![head.clone()], segments: Arc::new(segments) };
+        let unfinished = recovered.tail.unfinished(position, recovered.alive);
         let ingest = Ingest {
             log,
             differences: Differences::default(),
             head,
+            tail: recovered.tail,
             pages,
             head_since: has_samples.then_some(now),
             refusal: None,
@@ -121,7 +124,7 @@ impl Store {
         engine.counters.durable.store(recovered.appended, Relaxed);
         engine.counters.log_bytes.store(log_files::bytes(&*engine.disk), Relaxed);
         engine.flush_wanted.store(full, Relaxed);
-        *engine.unfinished.lock().expect("no holder of this lock panics") = recovered.tail.finish(recovered.alive);
+        *engine.unfinished.lock().expect("no holder of this lock panics") = unfinished;
         problems.into_iter().for_each(|problem| engine.counters.problem(problem));
         let engine = Arc::new(engine);
         let threads = Threads::start(&engine);

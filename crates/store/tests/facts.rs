@@ -4,8 +4,11 @@ mod common;
 
 use std::time::Duration;
 
-use common::{at, register, settings, wait_until};
-use sample::{By, Gap, GapCause, Metadata, Method, Protocol, PvName, PvSettings, PvState, Record, Sink, TimeRange};
+use common::{append, at, register, sample, settings, wait_until};
+use sample::{
+    By, Gap, GapCause, LedgerScale, Metadata, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Roster,
+    Sink, TimeRange, Value, ledger_share,
+};
 use store::{Action, Config, GapScope, Store};
 
 fn open(folder: &tempfile::TempDir, now: i64) -> Store {
@@ -62,6 +65,56 @@ fn a_gap_that_a_crash_left_open_ends_there_after_a_second_crash_too() {
         let gaps = store.reader().gaps(pv, TimeRange::ALL).unwrap();
         assert_eq!(gaps[0], (GapScope::Pv, gap(100, Some(at(150)))), "opened at {opened}");
         drop(store);
+    }
+}
+
+/// Whatever a flush takes out of the log, before or behind a row of the ledger: after a kill the samples behind the row are counted.
+#[test]
+fn what_came_behind_the_last_row_of_the_ledger_is_counted_wherever_flushes_fall() {
+    for flushes in 0..16 {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder, 0);
+        let pvs = register(&store, &["A", "B"]).unwrap();
+        let names: Vec<PvName> = LedgerScale::Minute.names().map(|name| PvName::new(&name).unwrap()).collect();
+        let own = store.writer().own(&names, at(0)).unwrap();
+        let flush = |step: u32, now: i64| {
+            if flushes & 1 << step != 0 {
+                let before = store.reader().health().flushes;
+                store.tick(at(now * 3_600_000_000_000));
+                wait_until("it is flushed", || store.reader().health().flushes > before);
+            }
+        };
+        let samples = |pv: PvId, times: std::ops::Range<i64>| {
+            append(&store, pv, &times.map(|time| sample(time, Value::I32(7))).collect::<Vec<_>>()).unwrap();
+        };
+        samples(pvs[0], 1..11);
+        samples(pvs[1], 1..11);
+        flush(0, 1);
+        samples(pvs[0], 11..16);
+        let row = sample(0, Value::Array(sample::Column::U8(vec![1])));
+        store.writer().append(&[(own[ledger_share(pvs[0])], Record::Own(row.clone()))], at(16)).unwrap();
+        flush(1, 2);
+        samples(pvs[0], 20..23);
+        flush(2, 3);
+        samples(pvs[0], 30..34);
+        flush(3, 4);
+        samples(pvs[1], 40..41);
+        drop(store);
+
+        let store = open(&folder, 50 * 3_600_000_000_000);
+        for _ in 0..2 {
+            let unfinished = store.writer().unfinished();
+            let share = |pv: PvId| &unfinished.shares[ledger_share(pv)];
+            assert_eq!(share(pvs[0]).samples.clone().into_iter().collect::<Vec<_>>(), [(pvs[0], 7)], "{flushes:b}");
+            assert_eq!(share(pvs[1]).samples.clone().into_iter().collect::<Vec<_>>(), [(pvs[1], 11)], "{flushes:b}");
+            assert!(unfinished.shares.iter().all(|share| share.is_whole), "{flushes:b}");
+            assert_eq!((share(pvs[0]).last_row.as_ref(), share(pvs[1]).last_row.as_ref()), (Some(&row), None));
+            assert_eq!(unfinished.began, Some(at(0)));
+        }
+        drop(store);
+        let again = open(&folder, 60 * 3_600_000_000_000).writer().unfinished();
+        let samples = |pv: &PvId| again.shares[ledger_share(*pv)].samples[pv];
+        assert_eq!(pvs.iter().map(samples).collect::<Vec<_>>(), [7, 11], "it was killed before a row was written");
     }
 }
 

@@ -204,14 +204,14 @@ async fn what_a_pv_counted_that_left_the_archive_is_told_and_also_when_it_came_b
 }
 
 #[tokio::test]
-async fn rows_follow_each_other_without_a_break_and_are_written_when_a_flush_begins() {
+async fn rows_follow_each_other_without_a_break() {
     let sink = ListSink::default();
     let acquire = start(&sink, 1 << 20);
     let (pv, _) = add(&acquire.control(), "A", None);
-    for flush in 1..=3 {
+    for minute in 1..=3 {
         send(&acquire, pv, update(0, false));
-        sink.flushes.fetch_add(1, Ordering::SeqCst);
-        wait_until("there is a row", || rows(&sink, 0, pv).len() >= flush);
+        acquire.shared().keep_ledger(now(), Occasion::End); // as at the end of a minute
+        wait_until("there is a row", || rows(&sink, 0, pv).len() >= minute);
     }
     let stopped = acquire.finish();
     let rows = rows(&sink, 0, pv);
@@ -281,32 +281,24 @@ fn what_the_log_had_behind_the_last_row_becomes_a_row() {
     let last = super::row(RowHead { until: at(1000), origin: Origin::Counted }, at(500), &[]);
     let super::Fact::Own(last) = last else { panic!("a row is what it is") };
     assert!(matches!(last.value, Value::Array(_)));
-    let share = |last: Option<&sample::Sample>, row_in_log| sample::UnfinishedShare {
+    let share = |last: Option<&sample::Sample>, is_whole| sample::UnfinishedShare {
         last_row: last.cloned(),
-        row_in_log,
+        is_whole,
         samples: samples.clone(),
     };
     let told = Some(Account::usual(9));
-    let unfinished = |began, emptied| sample::Unfinished {
-        began: Some(at(began)),
-        emptied: Some(at(emptied)),
-        ..Default::default()
-    };
-    let of =
-        |share: &sample::UnfinishedShare, emptied| super::rebuilt(share, &unfinished(300, emptied), at(1500)).map(row);
-    // The log has the last row; or it was emptied when that was written.
-    for (in_log, emptied) in [(true, 1200), (false, 1000)] {
-        assert_eq!(of(&share(Some(&last), in_log), emptied), Some((at(1000), at(1500), Origin::Rebuilt, told)));
-    }
+    let unfinished = |began| sample::Unfinished { began: Some(at(began)), ..Default::default() };
+    let of = |share: &sample::UnfinishedShare| super::rebuilt(share, &unfinished(300), at(1500)).map(row);
+    assert_eq!(of(&share(Some(&last), true)), Some((at(1000), at(1500), Origin::Rebuilt, told)));
     let part = Some((at(1000), at(1500), Origin::RebuiltInPart, told));
-    assert_eq!(of(&share(Some(&last), false), 1001), part, "some left the log behind the last row");
-    assert_eq!(of(&share(None, true), 400), Some((at(300), at(1500), Origin::Rebuilt, told)), "there never was a row");
-    let started = super::rebuilt(&share(Some(&last), false), &unfinished(1200, 1000), at(1500)).map(row);
+    assert_eq!(of(&share(Some(&last), false)), part, "some were not counted");
+    assert_eq!(of(&share(None, true)), Some((at(300), at(1500), Origin::Rebuilt, told)), "there never was a row");
+    let started = super::rebuilt(&share(Some(&last), true), &unfinished(1200), at(1500)).map(row);
     assert_eq!(started, Some((at(1200), at(1500), Origin::Rebuilt, told)), "it was started after the last row");
     // An orderly end leaves nothing to tell.
     let nothing = sample::UnfinishedShare { samples: BTreeMap::new(), ..share(Some(&last), true) };
-    assert!(super::rebuilt(&nothing, &unfinished(300, 400), at(1000)).is_none());
-    assert!(super::rebuilt(&nothing, &unfinished(300, 400), at(1500)).is_some(), "a silent minute is told of too");
+    assert!(super::rebuilt(&nothing, &unfinished(300), at(1000)).is_none());
+    assert!(super::rebuilt(&nothing, &unfinished(300), at(1500)).is_some(), "a silent minute is told of too");
 }
 
 fn stored(sink: &ListSink, pv: PvId) -> u64 {

@@ -4,7 +4,10 @@
 use minicbor::{Decode, Encode};
 use sample::{Element, Gap, GapCause, Limits, Metadata, PvId, Timestamp, ValueType};
 
-use crate::manifest::{Level, Manifest};
+use crate::{
+    manifest::{Level, Manifest},
+    unfinished::Untold,
+};
 
 #[derive(Encode, Decode)]
 #[cbor(map)]
@@ -72,6 +75,18 @@ struct Meta {
     server_run: Option<String>,
 }
 
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct UntoldSamples {
+    /// The first frame of the log of which nothing is counted.
+    #[n(0)]
+    frame: u64,
+    #[n(1)]
+    whole: u64,
+    #[n(2)]
+    numbers: Vec<u32>,
+}
+
 fn bytes_of<T: Encode<()>>(value: &T) -> Vec<u8> {
     minicbor::to_vec(value).expect("writing to memory cannot fail")
 }
@@ -116,6 +131,17 @@ pub(super) fn manifest((sequence, part): (u64, u32), bytes: &[u8]) -> Option<Man
         place: segment.place,
         trimmed: segment.trimmed,
     })
+}
+
+pub(super) fn untold_bytes(untold: &Untold, frame: u64) -> Vec<u8> {
+    let (whole, numbers) = untold.numbers();
+    bytes_of(&UntoldSamples { frame, whole, numbers })
+}
+
+/// None if it is not about the frames before `frame`, or cannot be of so many PVs.
+pub(super) fn untold(bytes: &[u8], frame: u64, pvs: u32) -> Option<Untold> {
+    let untold: UntoldSamples = minicbor::decode(bytes).ok()?;
+    Untold::of_numbers((untold.whole, &untold.numbers), pvs).filter(|_| untold.frame == frame)
 }
 
 /// Also the form of metadata in the log.
