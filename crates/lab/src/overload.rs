@@ -118,23 +118,24 @@ fn overload(load: &str, options: &Options) -> Outcome<Findings> {
     let mut archiver = setup.archiver(folder.path(), &servers)?;
     archiver.add((0..quiet_plan.len()).map(|pv| quiet_plan.name(pv)))?;
     let url = archiver.url().to_owned();
+    let clients = (url.as_str(), setup.archiver_cores.as_deref());
     let mut usage = Usage::watch(archiver.id());
     connected(&mut archiver, quiet_plan.len())?;
     thread::sleep(Duration::from_secs(1));
-    let (idle, ()) = beside::ask(&url, "Q:0", || watch(options.quiet_seconds, &mut usage));
+    let (idle, ()) = beside::ask(clients, "Q:0", || watch(options.quiet_seconds, &mut usage));
 
     let much = setup.farm(&[load.to_owned()], &["--port", &port.to_string()])?;
     let much_plan = plan(load, &much)?;
     archiver.add((0..much_plan.len()).map(|pv| much_plan.name(pv)))?;
     connected(&mut archiver, quiet_plan.len() + much_plan.len())?;
-    let (overload, ()) = beside::ask(&url, "Q:0", || watch(options.seconds, &mut usage));
+    let (overload, ()) = beside::ask(clients, "Q:0", || watch(options.seconds, &mut usage));
     let much = much.end()?;
     let (ended, end) = (Instant::now(), farm::now());
     archiver.wait_for("the queue to be empty", PATIENCE, |status| {
         status["queue"]["bytes"].as_u64().is_some_and(|bytes| bytes < 1 << 20)
     })?;
     let recovered_after = ended.elapsed().as_secs_f64();
-    let (after, ()) = beside::ask(&url, "Q:0", || watch(options.quiet_seconds, &mut usage));
+    let (after, ()) = beside::ask(clients, "Q:0", || watch(options.quiet_seconds, &mut usage));
 
     let quiet = quiet.end()?;
     archiver.wait_for("the end of all circuits", PATIENCE, |status| {
