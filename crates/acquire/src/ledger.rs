@@ -6,8 +6,8 @@
 //! ```
 //! A channel counts an update when it offers the sample to the queue, and rows go through the same queue behind them: a row that
 //! is stored has all the samples before it that it counts as stored. The store counts what comes behind the last row; when it is
-//! opened after a kill, that becomes a row too. What was lost is not in the store: its row is written as soon as all that it came between is
-//! stored. So there is a row for each minute, or a gap that says why not.
+//! opened after a kill, that becomes a row too. What was lost is not in the store: its row is written as soon as all that it came
+//! between is stored. So there is a row for each minute, or a gap that says why not.
 
 mod account;
 mod row;

@@ -61,8 +61,6 @@ pub(crate) struct Position {
     pub(crate) appended: u64,
     /// When the archiver was last known to be alive; none in an archive that never was.
     pub(crate) alive: Option<Timestamp>,
-    /// When the archiver was last started; none in an archive that never was.
-    pub(crate) began: Option<Timestamp>,
     /// The number of the next segment.
     pub(crate) next_segment: u64,
 }
@@ -170,14 +168,20 @@ impl Catalog {
 
     pub(crate) fn position(&self) -> Result<Position, Error> {
         self.read(|tables| {
-            let time = |nanos| Timestamp::from_nanos(nanos as i64);
             Ok(Position {
                 frame: tables.meta("frame")?.unwrap_or(0),
                 appended: tables.meta("appended")?.unwrap_or(0),
-                alive: tables.meta("alive")?.map(time),
-                began: tables.meta("began")?.or(tables.meta("alive")?).map(time),
+                alive: tables.meta("alive")?.map(|nanos| Timestamp::from_nanos(nanos as i64)),
                 next_segment: tables.meta("next_segment")?.unwrap_or(0),
             })
+        })
+    }
+
+    /// When the archiver was last started, or in an older archive was last known to be alive at a flush; none if it never was.
+    pub(crate) fn began(&self) -> Result<Option<Timestamp>, Error> {
+        self.read(|tables| {
+            let nanos = tables.meta("began")?.or(tables.meta("alive")?);
+            Ok(nanos.map(|nanos| Timestamp::from_nanos(nanos as i64)))
         })
     }
 

@@ -123,7 +123,6 @@ impl Engine {
             frame: pending.frame,
             appended: pending.appended,
             alive: Some(pending.alive),
-            began: None, // it stays as it is
             next_segment: flushing.next_segment,
         };
         let facts = pending.head.facts().clone().without(|pv| self.registry().is_purged(pv));

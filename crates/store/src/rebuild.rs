@@ -125,7 +125,7 @@ impl Found {
     pub(crate) fn position(&self) -> Position {
         let next_segment = self.segments.iter().map(|manifest| manifest.last + 1).max().unwrap_or(0);
         let samples = self.segments.iter().map(|manifest| manifest.samples).sum();
-        Position { frame: 0, appended: self.appended.max(samples), alive: None, began: None, next_segment }
+        Position { frame: 0, appended: self.appended.max(samples), alive: None, next_segment }
     }
 }
 

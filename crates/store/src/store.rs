@@ -89,6 +89,7 @@ impl Store {
         let tail = Tail::new(&registry, catalog.untold(position, registry.next())?);
         let recovered = recover::replay(&disk, position, &pages, tail)?;
         problems.extend(recovered.problems);
+        let began = catalog.began()?;
         catalog.commit_restart(recovered.alive, now)?;
 
         let places = Places::new(&config.places, places, &manifests);
@@ -100,7 +101,7 @@ impl Store {
         let full = recovered.head.bytes() >= config.head_bytes_max;
         let head = Arc::new(recovered.head);
         let snapshot = Snapshot { heads: vec![head.clone()], segments: Arc::new(segments) };
-        let unfinished = recovered.tail.unfinished(position, recovered.alive);
+        let unfinished = recovered.tail.unfinished(began, recovered.alive);
         let ingest = Ingest {
             log,
             differences: Differences::default(),

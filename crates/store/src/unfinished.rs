@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use sample::{LEDGER_SHARES, LedgerScale, PvId, Record, Sample, Timestamp, Unfinished, UnfinishedShare, ledger_share};
 
-use crate::{catalog::Position, engine::Engine, registry::Registry};
+use crate::{engine::Engine, registry::Registry};
 
 /// How many samples came behind the last row of the minutes, by PV.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -120,8 +120,8 @@ impl Tail {
         &self.untold
     }
 
-    /// What has been counted up to the opening.
-    pub(crate) fn unfinished(&self, position: Position, alive: Option<Timestamp>) -> Unfinished {
+    /// What has been counted up to the opening, of an archiver that lived from one moment to the other.
+    pub(crate) fn unfinished(&self, began: Option<Timestamp>, alive: Option<Timestamp>) -> Unfinished {
         let is_whole = |share| self.untold.whole & 1_u64 << share != 0;
         let share = |share| UnfinishedShare { is_whole: is_whole(share), ..UnfinishedShare::default() };
         let mut shares: Vec<UnfinishedShare> = (0..LEDGER_SHARES).map(share).collect();
@@ -129,7 +129,7 @@ impl Tail {
             let pv = PvId(place as u32);
             shares[ledger_share(pv)].samples.insert(pv, u64::from(*count));
         }
-        Unfinished { alive, began: position.began, shares }
+        Unfinished { alive, began, shares }
     }
 }
 

@@ -112,7 +112,6 @@ fn open_copy(bytes: &[u8]) -> Result<Copy, redb::Error> {
         frame: number("frame")?.unwrap_or(0),
         appended: number("appended")?.unwrap_or(0),
         alive: number("alive")?.map(|nanos| Timestamp::from_nanos(nanos as i64)),
-        began: None, // a copy is not started
         next_segment: number("next_segment")?.unwrap_or(0),
     };
     Ok(copy)
