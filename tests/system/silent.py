@@ -49,7 +49,11 @@ class Way:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
-                far = socket.create_connection(self.far)
+                try:
+                    far = socket.create_connection(self.far)
+                except ConnectionRefusedError:
+                    near.close()
+                    continue
                 with self._lock:
                     self.opened += 1
                     self._all += [near, far]
@@ -58,12 +62,16 @@ class Way:
                 self._start(self._pass, near, far)
                 self._start(self._pass, far, near)
 
+    def hear(self, source: socket.socket, data: bytes) -> None:
+        """What came from a side, before it is passed on."""
+
     def _pass(self, source: socket.socket, sink: socket.socket) -> None:
         """A side that is dead is neither read nor closed: that is what a broken network looks like."""
         try:
             while data := source.recv(65536):
                 if source in self._dead:
                     return
+                self.hear(source, data)
                 sink.sendall(data)
         except OSError:
             pass
