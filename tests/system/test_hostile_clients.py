@@ -75,7 +75,7 @@ def test_hostile_clients_hinder_nobody_and_cost_no_sample(server: Pvark) -> None
     slow, deaf = connected(server, SLOW), connected(server, DEAF)
     for client in deaf:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.sendall(f"GET /api/v1/samples?match=H:*&from={ALWAYS} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        client.sendall(f"GET /api/v1/samples?match=H:*&from={ALWAYS} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     over = threading.Event()
 
     def dawdle() -> None:
@@ -115,7 +115,7 @@ def test_hostile_clients_hinder_nobody_and_cost_no_sample(server: Pvark) -> None
 def test_ten_megabytes_of_url_are_refused_in_words(server: Pvark, where: str) -> None:
     before = memory(server)
     long = where.replace("%s", "x" * 10_000_000)
-    status, body = answer_of(server, f"GET {long} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    status, body = answer_of(server, f"GET {long} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert status in (414, 431)
     assert json.loads(body)["error"]["code"] == "too_large"
     assert memory(server) - before < 20_000_000

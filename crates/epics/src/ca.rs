@@ -39,6 +39,8 @@ pub struct Config {
     /// The longest wait between two searches for a name (`EPICS_CA_MAX_SEARCH_PERIOD`, default 300 s,
     /// at least 60 s).
     pub search_period_max: Duration,
+    /// What large messages of all servers may take while they arrive and are taken apart: twice the largest there can be.
+    pub messages_bytes_max: usize,
     /// Who the client says it is, for access security (`USER`).
     pub user: String,
     /// The host the client says it runs on, for access security (`HOSTNAME`).
@@ -55,6 +57,7 @@ impl Default for Config {
             name_servers: Vec::new(),
             silence_max: Duration::from_secs(30),
             search_period_max: Duration::from_secs(300),
+            messages_bytes_max: 512 << 20,
             user: "pvark".to_owned(),
             host: "localhost".to_owned(),
         }

@@ -9,6 +9,7 @@ use std::{
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use tokio::net::{TcpStream, UdpSocket};
 
+mod arriving;
 mod backlog;
 pub(crate) mod ca;
 #[cfg(feature = "server")]

@@ -4,6 +4,7 @@
 //!   client, config, counters     what a user holds: subscribe, unsubscribe
 //!   search                       which server has a PV: datagrams out, answers in
 //!   circuit, frames, channels    one TCP connection: messages, channels, monitors, retries, echoes
+//!   keep                         what the last values of all monitors may take together
 //!   plan, normative, describe    updates of the Normative Types -> Event
 //!   message                      each message that a client sends or gets
 //!   server                       the other side, for simulations and tests; with the feature of that name
@@ -20,6 +21,7 @@ mod counters;
 mod describe;
 mod error;
 mod frames;
+mod keep;
 pub mod message;
 mod normative;
 mod plan;
@@ -37,8 +39,9 @@ pub use client::{Client, Monitor};
 pub use config::Config;
 pub use counters::Counters;
 pub use error::Error;
-pub use frames::MESSAGE_BYTES_MAX;
+pub use frames::{MESSAGE_BYTES_MAX, Unfinished};
+pub use keep::Keep;
 pub use message::Account;
 pub use pvdata::{
-    Data, Extent, Field, Registry, Scalar, Selected, Structure, Tree, Type, decode_structure, types, value,
+    Data, Extent, Fewer, Field, Registry, Scalar, Selected, Structure, Tree, Type, decode_structure, types, value,
 };

@@ -5,7 +5,7 @@
 use crate::{
     Error,
     types::{Extent, Scalar},
-    wire::{Order, Reader, Writer},
+    wire::{Order, Reader, TEXT_BYTES, Writer},
 };
 
 /// The elements of an array value.
@@ -48,11 +48,31 @@ impl Array {
         }
     }
 
+    /// What its elements take in memory, in bytes.
+    pub fn memory(&self) -> usize {
+        match self {
+            Array::Bool(all) => all.len(),
+            Array::I8(all) => all.len(),
+            Array::U8(all) => all.len(),
+            Array::I16(all) => 2 * all.len(),
+            Array::U16(all) => 2 * all.len(),
+            Array::I32(all) | Array::Enum(all) => 4 * all.len(),
+            Array::U32(all) => 4 * all.len(),
+            Array::F32(all) => 4 * all.len(),
+            Array::I64(all) => 8 * all.len(),
+            Array::U64(all) => 8 * all.len(),
+            Array::F64(all) => 8 * all.len(),
+            Array::String(all) => all.iter().map(|text| TEXT_BYTES + text.len()).sum(),
+        }
+    }
+
     /// Reads elements; what is allocated is bounded by the bytes that are there.
     pub fn decode(scalar: Scalar, extent: Extent, r: &mut Reader) -> Result<Array, Error> {
         let count = count(extent, scalar.bytes_min(), r)?;
         if scalar == Scalar::String {
-            let mut texts = Vec::with_capacity(count.min(1024));
+            // Refused before the first one is read, and never moved while they come.
+            count_fits(count, TEXT_BYTES, r)?;
+            let mut texts = Vec::with_capacity(count);
             for _ in 0..count {
                 texts.push(r.string(WHAT)?);
             }
@@ -60,6 +80,7 @@ impl Array {
         }
         let order = r.order();
         let bytes = r.take(count * scalar.bytes_min(), WHAT)?;
+        r.charge(bytes.len(), WHAT)?;
         Ok(match scalar {
             Scalar::Bool => Array::Bool(bytes.iter().map(|byte| *byte != 0).collect()),
             Scalar::I8 => Array::I8(bytes.iter().map(|byte| *byte as i8).collect()),
@@ -110,6 +131,12 @@ pub(crate) fn count(extent: Extent, bytes_each: usize, r: &mut Reader) -> Result
         Some(bytes) if bytes <= r.rest().len() => Ok(count),
         _ => Err(Error::Truncated { what: WHAT }),
     }
+}
+
+/// Whether there is memory for so many elements of which each takes at least `bytes_each`.
+pub(crate) fn count_fits(count: usize, bytes_each: usize, r: &Reader) -> Result<(), Error> {
+    let mut trial = *r;
+    trial.charge(count.saturating_mul(bytes_each), WHAT)
 }
 
 /// Writes how many elements follow; refused where the extent does not allow so many.

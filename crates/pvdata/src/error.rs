@@ -20,6 +20,15 @@ pub enum Error {
         /// The largest accepted.
         limit: u64,
     },
+    /// What is made of a message would take more memory than one message may.
+    NoRoom {
+        /// What is made.
+        what: &'static str,
+        /// What it takes, in bytes.
+        bytes: u64,
+        /// What the message may still take.
+        left: u64,
+    },
     /// A size is negative or missing where one must stand.
     BadSize {
         /// Of what.
@@ -58,6 +67,9 @@ impl fmt::Display for Error {
             Error::Truncated { what } => write!(f, "the bytes end within {what}"),
             Error::TooLarge { what, size, limit } => {
                 write!(f, "{what} has a size of {size}, more than the {limit} that this client accepts")
+            }
+            Error::NoRoom { what, bytes, left } => {
+                write!(f, "{what} would take {bytes} bytes of memory, of which the message has {left} left")
             }
             Error::BadSize { what } => write!(f, "{what} has no or a negative size"),
             Error::BadTypeCode { code } => write!(f, "{code:#04x} is no type code of pvAccess"),

@@ -4,6 +4,7 @@
 //!   value, array                 values of any type
 //!   types, registry              descriptions of types
 //!   bits                         which fields of a structure have changed
+//!   fewer                        structures without some of their fields
 //!   wire                         the alphabet of all these: integers, sizes, strings
 //! ```
 
@@ -12,6 +13,7 @@
 mod array;
 mod bits;
 mod error;
+mod fewer;
 mod registry;
 pub mod types;
 pub mod value;
@@ -20,6 +22,7 @@ pub mod wire;
 pub use array::Array;
 pub use bits::BitSet;
 pub use error::Error;
+pub use fewer::Fewer;
 pub use registry::Registry;
 pub use types::{Extent, Field, Scalar, Structure, Type};
 pub use value::{Data, Decoder, Selected, Tree, decode_structure};

@@ -13,6 +13,9 @@ use crate::{
     wire::Reader,
 };
 
+/// What the types may take that one circuit remembers, in bytes of memory. A hundred thousand fields have room.
+const REMEMBERED_BYTES_MAX: usize = 16 << 20;
+
 /// The largest fixed array that is accepted; nobody has been seen to use any.
 const FIXED_MAX: usize = 65_536;
 
@@ -23,7 +26,9 @@ const REMEMBERED: u8 = 0xfe;
 /// The types that the other side has described on one circuit, by its numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    types: HashMap<u16, Type>,
+    /// With the memory that each takes.
+    types: HashMap<u16, (Type, usize)>,
+    bytes: usize,
 }
 
 impl Registry {
@@ -39,16 +44,26 @@ impl Registry {
             NOTHING => Ok(None),
             REMEMBERED => {
                 let id = r.u16("a type number")?;
-                self.types.get(&id).cloned().map(Some).ok_or(Error::UnknownType { id })
+                self.types.get(&id).map(|(ty, _)| Some(ty.clone())).ok_or(Error::UnknownType { id })
             }
             REMEMBER => {
                 let id = r.u16("a type number")?;
+                let room = r.room();
                 let ty = self.must(r, depth + 1)?;
-                self.types.insert(id, ty.clone());
+                self.remember(id, ty.clone(), room - r.room())?;
                 Ok(Some(ty))
             }
             code => self.decode_code(code, r, depth).map(Some),
         }
+    }
+
+    fn remember(&mut self, id: u16, ty: Type, bytes: usize) -> Result<(), Error> {
+        let before = self.types.get(&id).map_or(0, |(_, bytes)| *bytes);
+        let size = self.bytes - before + bytes;
+        check("what a circuit remembers of types", size, REMEMBERED_BYTES_MAX)?;
+        self.bytes = size;
+        self.types.insert(id, (ty, bytes));
+        Ok(())
     }
 
     fn must(&mut self, r: &mut Reader, depth: usize) -> Result<Type, Error> {
@@ -96,6 +111,7 @@ impl Registry {
         let id = r.string("the id of a structure")?;
         let count = r.count("the fields of a structure")?;
         check("a structure", count, FIELDS_MAX)?;
+        r.charge(size_of::<Structure>() + count * size_of::<Field>(), "the fields of a structure")?;
         let mut fields = Vec::with_capacity(count.min(64));
         for _ in 0..count {
             let name = r.string("a field name")?.into_boxed_str();

@@ -14,7 +14,7 @@
 use crate::{
     Array, BitSet, Error, array,
     registry::Registry,
-    types::{DEPTH_MAX, Extent, Scalar, Structure, Type},
+    types::{DEPTH_MAX, Extent, Field, Scalar, Structure, Type},
     wire::{Order, Reader, Writer},
 };
 
@@ -68,9 +68,13 @@ pub struct Data {
     pub value: Tree,
 }
 
+/// What may be made of a structure that was kept whole: of the largest, of texts of a few letters.
+const STORED_BYTES_MAX: usize = 4 << 30;
+
 /// Reads the bytes of a structure that was kept whole: a whole type description and the whole value, little-endian.
 pub fn decode_structure(bytes: &[u8]) -> Result<Data, Error> {
-    let mut reader = Reader::new(bytes, Order::Little);
+    // What was once taken into an archive stays readable, whatever the network may bring today.
+    let mut reader = Reader::new(bytes, Order::Little).with_room(STORED_BYTES_MAX);
     let data = read(&mut reader, &mut Registry::default())?;
     match reader.rest().len() {
         0 => Ok(data),
@@ -92,6 +96,11 @@ impl Data {
         self.value.encode(&self.ty, w)
     }
 
+    /// What the value takes in memory together with its type, in bytes.
+    fn memory(&self) -> usize {
+        size_of::<Data>() + self.ty.field_numbers() * size_of::<Field>() + self.value.memory()
+    }
+
     /// The fields of a structure with their names and types; nothing for all else.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Type, &Tree)> {
         let (fields, trees) = match (&self.ty, &self.value) {
@@ -102,7 +111,7 @@ impl Data {
     }
 }
 
-/// Reads values, within limits: what it allocates is bounded by the bytes that it reads.
+/// Reads values, within limits: what it allocates is bounded by the bytes that it reads, and by the room of its reader.
 pub struct Decoder<'r, 'a> {
     reader: &'r mut Reader<'a>,
     registry: &'r mut Registry,
@@ -122,6 +131,7 @@ impl<'r, 'a> Decoder<'r, 'a> {
     pub fn tree(&mut self, ty: &Type) -> Result<Tree, Error> {
         let what = "the fields of a value";
         self.trees = self.trees.checked_sub(1).ok_or(Error::BadSize { what })?;
+        self.reader.charge(size_of::<Tree>(), what)?;
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             let (size, limit) = (self.depth as u64, DEPTH_MAX as u64);
@@ -143,6 +153,7 @@ impl<'r, 'a> Decoder<'r, 'a> {
             Type::StructureArray(s, extent) => Tree::Structures(self.many(*extent, |d| d.structure(s))?),
             Type::UnionArray(s, extent) => Tree::Unions(self.many(*extent, |d| d.union(s).map(Tree::Union))?),
             Type::AnyArray(extent) => {
+                // Made in place: an element that is missing and one without a type are the same.
                 let anys = self.many(*extent, Self::any)?;
                 Tree::Anys(anys.into_iter().map(Option::flatten).collect())
             }
@@ -150,7 +161,11 @@ impl<'r, 'a> Decoder<'r, 'a> {
     }
 
     fn structure(&mut self, s: &Structure) -> Result<Vec<Tree>, Error> {
-        s.fields().iter().map(|field| self.tree(&field.ty)).collect()
+        let mut trees = Vec::with_capacity(s.fields().len());
+        for field in s.fields() {
+            trees.push(self.tree(&field.ty)?);
+        }
+        Ok(trees)
     }
 
     fn union(&mut self, s: &Structure) -> Result<Option<Box<Selected>>, Error> {
@@ -170,10 +185,11 @@ impl<'r, 'a> Decoder<'r, 'a> {
         extent: Extent,
         mut one: impl FnMut(&mut Self) -> Result<T, Error>,
     ) -> Result<Vec<Option<T>>, Error> {
+        let what = "the elements of a value";
         let count = array::count(extent, 1, self.reader)?;
-        let mut all = Vec::with_capacity(count.min(256));
+        self.reader.charge(count.saturating_mul(size_of::<Option<T>>()), what)?;
+        let mut all = Vec::with_capacity(count);
         for _ in 0..count {
-            let what = "the elements of a value";
             self.trees = self.trees.checked_sub(1).ok_or(Error::BadSize { what })?;
             let present = self.reader.u8(what)? != 0;
             all.push(if present { Some(one(self)?) } else { None });
@@ -197,6 +213,10 @@ impl<'r, 'a> Decoder<'r, 'a> {
         }
         Ok(after)
     }
+}
+
+fn many_or_none<T>(all: &[Option<T>], one: impl Fn(&T) -> usize) -> usize {
+    all.len() * size_of::<Option<T>>() + all.iter().flatten().map(one).sum::<usize>()
 }
 
 fn decode_scalar(scalar: Scalar, r: &mut Reader) -> Result<Tree, Error> {
@@ -241,6 +261,26 @@ impl Tree {
             Type::Any => Tree::Any(None),
             Type::AnyArray(_) => Tree::Anys(Vec::new()),
         }
+    }
+
+    /// What it takes in memory, in bytes.
+    pub fn memory(&self) -> usize {
+        let many = |trees: &[Tree]| trees.iter().map(Tree::memory).sum::<usize>();
+        size_of::<Tree>()
+            + match self {
+                Tree::String(text) => text.capacity(),
+                Tree::Array(elements) => elements.memory(),
+                Tree::Structure(trees) => many(trees),
+                Tree::Structures(all) => {
+                    all.len() * size_of::<Option<Vec<Tree>>>()
+                        + all.iter().flatten().map(|trees| many(trees)).sum::<usize>()
+                }
+                Tree::Union(selected) => selected.as_ref().map_or(0, |selected| selected.value.memory()),
+                Tree::Unions(all) => many_or_none(all, Tree::memory),
+                Tree::Any(data) => data.as_ref().map_or(0, |data| data.memory()),
+                Tree::Anys(all) => many_or_none(all, Data::memory),
+                _ => 0,
+            }
     }
 
     /// Its number, where it is one.

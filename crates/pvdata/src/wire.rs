@@ -5,13 +5,20 @@
 //!   string := size utf8*size
 //! ```
 //!
-//! A [`Reader`] never allocates more than the bytes it was given can hold.
+//! A [`Reader`] never allocates more than the bytes it was given can hold, and what is made of them has a bound of its own: one byte
+//! on the wire can be a hundred in memory.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::borrow::Cow;
 
 use crate::Error;
+
+/// What may be made of the bytes of one message, in bytes of memory: as much as the largest message has on the wire.
+pub const DECODED_BYTES_MAX: usize = 256 << 20;
+
+/// What a text takes besides its bytes: its length and place, and what the allocator keeps with it.
+pub(crate) const TEXT_BYTES: usize = size_of::<String>() + 8;
 
 /// In which order the bytes of a number stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,12 +34,31 @@ pub enum Order {
 pub struct Reader<'a> {
     rest: &'a [u8],
     order: Order,
+    /// How many more bytes of memory may be taken for what is read.
+    room: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// Begins at the front of `bytes`.
+    /// Begins at the front of `bytes`, of which at most [`DECODED_BYTES_MAX`] may be made.
     pub fn new(bytes: &'a [u8], order: Order) -> Reader<'a> {
-        Reader { rest: bytes, order }
+        Reader { rest: bytes, order, room: DECODED_BYTES_MAX }
+    }
+
+    /// The same with another bound.
+    pub fn with_room(self, room: usize) -> Reader<'a> {
+        Reader { room, ..self }
+    }
+
+    /// To be called before so much memory is taken for what is read; refused beyond the bound.
+    pub fn charge(&mut self, bytes: usize, what: &'static str) -> Result<(), Error> {
+        let beyond = Error::NoRoom { what, bytes: bytes as u64, left: self.room as u64 };
+        self.room = self.room.checked_sub(bytes).ok_or(beyond)?;
+        Ok(())
+    }
+
+    /// How much memory may still be taken.
+    pub fn room(&self) -> usize {
+        self.room
     }
 
     /// What has not been read yet.
@@ -127,7 +153,9 @@ impl<'a> Reader<'a> {
 
     /// A string.
     pub fn string(&mut self, what: &'static str) -> Result<String, Error> {
-        self.string_bytes(what).map(|bytes| text(bytes).into_owned())
+        let bytes = self.string_bytes(what)?;
+        self.charge(TEXT_BYTES + bytes.len(), what)?;
+        Ok(text(bytes).into_owned())
     }
 }
 

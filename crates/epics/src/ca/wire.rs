@@ -117,22 +117,30 @@ pub struct Message<'a> {
 
 /// Takes the first message off `bytes` and returns it with what follows; none if it has not arrived whole.
 pub fn next_message(bytes: &[u8]) -> Result<Option<(Message<'_>, &[u8])>, Malformed> {
-    let Some((mut header, mut rest)) = short_header(bytes) else {
-        return Ok(None);
-    };
-    if header.size == 0xFFFF && header.count == 0 {
-        let Some((extension, after)) = rest.split_first_chunk::<8>() else {
-            return Ok(None);
-        };
-        header.size = u32_at(extension, 0);
-        header.count = u32_at(extension, 4);
-        rest = after;
-    }
+    let Some((header, rest)) = whole_header(bytes) else { return Ok(None) };
     let size = header.size as usize;
     if size > MESSAGE_BYTES_MAX {
         return Err(Malformed::TooLarge { size: u64::from(header.size) });
     }
     Ok(rest.split_at_checked(size).map(|(payload, rest)| (Message { header, payload }, rest)))
+}
+
+/// What the message at the front of `bytes` takes when it has arrived whole, as its header says; none if that has not arrived.
+pub fn announced(bytes: &[u8]) -> Option<usize> {
+    let (header, rest) = whole_header(bytes)?;
+    Some(bytes.len() - rest.len() + header.size as usize)
+}
+
+/// The header in either form, and what follows it.
+fn whole_header(bytes: &[u8]) -> Option<(Header, &[u8])> {
+    let (mut header, rest) = short_header(bytes)?;
+    if header.size != 0xFFFF || header.count != 0 {
+        return Some((header, rest));
+    }
+    let (extension, rest) = rest.split_first_chunk::<8>()?;
+    header.size = u32_at(extension, 0);
+    header.count = u32_at(extension, 4);
+    Some((header, rest))
 }
 
 fn short_header(bytes: &[u8]) -> Option<(Header, &[u8])> {

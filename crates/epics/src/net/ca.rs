@@ -15,7 +15,7 @@ use std::{
 
 use tokio::{net::UdpSocket, sync::mpsc, time::sleep_until};
 
-use super::{broadcast_addresses, local_address, search_socket};
+use super::{arriving::Arriving, broadcast_addresses, local_address, search_socket};
 use crate::{
     Event, Key,
     ca::{
@@ -131,6 +131,8 @@ struct Hub<H> {
     circuits: HashMap<SocketAddr, Circuit>,
     restarts: Restarts,
     next_link: u64,
+    /// What all circuits share.
+    arriving: Arriving,
 }
 
 struct Subscription {
@@ -173,6 +175,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         targets.sort();
         targets.dedup();
         let (reports, report_queue) = mpsc::unbounded_channel();
+        let arriving = Arriving::new(config.messages_bytes_max);
         Hub {
             search: Search::new(config.search_period_max, Instant::now()),
             config,
@@ -186,6 +189,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             circuits: HashMap::new(),
             restarts: Restarts::default(),
             next_link: 0,
+            arriving,
         }
     }
 
@@ -419,6 +423,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             reports: self.reports.clone(),
             cells: Arc::clone(&self.cells),
             backlog: None,
+            arriving: self.arriving.clone(),
             #[cfg(feature = "put")]
             puts: puts::Puts::default(),
         };

@@ -30,10 +30,11 @@ use self::{
     circuit::{Command, Link, Notice},
     udp::{Datagram, Udp},
 };
+use super::arriving::Arriving;
 use crate::{
     Event, Key,
     pva::{
-        Account, Config, Counters, Monitor, Wish,
+        Account, Config, Counters, Keep, Monitor, Wish,
         message::{Guid, SearchReply},
         search::{Duplicate, Found, Search},
     },
@@ -42,6 +43,9 @@ use crate::{
 /// The pause before a server that could not be reached is tried again; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The part of the memory of messages that is for the last values of all monitors; the rest is for messages that arrive.
+const KEPT_PART: usize = 3;
 
 /// The counters, which circuits add to and the client shows.
 pub(super) type Shared = Arc<Mutex<Counters>>;
@@ -58,6 +62,8 @@ where
     let udp = Udp::open(&config)?;
     let (wishes, inbox) = unbounded_channel();
     let (notices, noticed) = unbounded_channel();
+    let kept = config.messages_bytes_max / KEPT_PART;
+    let (arriving, keep) = (Arriving::new(config.messages_bytes_max - kept), Keep::new(kept));
     let hub = Hub {
         config,
         handler,
@@ -67,6 +73,8 @@ where
         subscriptions: HashMap::new(),
         circuits: HashMap::new(),
         circuits_made: 0,
+        arriving,
+        keep,
         penalties: HashMap::new(),
     };
     tokio::spawn(hub.run(udp, inbox, noticed));
@@ -85,6 +93,9 @@ struct Hub<H> {
     subscriptions: HashMap<Key, Subscription>,
     circuits: HashMap<SocketAddr, Link>,
     circuits_made: u64,
+    /// What all circuits share.
+    arriving: Arriving,
+    keep: Keep,
     penalties: HashMap<SocketAddr, Penalty>,
 }
 
@@ -215,6 +226,8 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             account: Account { user: self.config.user.clone(), host: self.config.host.clone() },
             silence_max: self.config.silence_max,
             counters: Arc::clone(&self.counters),
+            arriving: self.arriving.clone(),
+            keep: self.keep.clone(),
             notices: self.notices.clone(),
             handler: self.handler.clone(),
         };

@@ -25,6 +25,7 @@ use pvdata::Registry;
 use super::{
     client::Monitor,
     counters::Counters,
+    keep::Keep,
     message::{self, Guid, Status},
     normative::{Last, Words},
     plan::Plan,
@@ -44,8 +45,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Types of which the meaning is kept; more different ones on one circuit would be a server gone mad.
+/// Types of which the meaning is kept, and the fields of all of them; more on one circuit would be a server gone mad.
 const PLANS_MAX: usize = 10_000;
+const PLANNED_FIELDS_MAX: usize = 200_000;
 
 /// The pause before a channel that the server refused or took away is searched again.
 const REFUSED_PAUSE: Duration = Duration::from_secs(10);
@@ -84,7 +86,9 @@ pub(crate) struct Channels {
     pub(super) out: Writer,
     pub(super) counters: Counters,
     pub(super) registry: Registry,
+    pub(super) keep: Keep,
     plans: HashMap<Type, Arc<Plan>>,
+    planned_fields: usize,
     words: Words,
     #[cfg(feature = "put")]
     puts: super::put::Puts,
@@ -159,7 +163,9 @@ impl Channels {
             out: Writer::new(Order::Little),
             counters: Counters::default(),
             registry: Registry::default(),
+            keep: Keep::default(),
             plans: HashMap::new(),
+            planned_fields: 0,
             words: Words::default(),
             #[cfg(feature = "put")]
             puts: super::put::Puts::default(),
@@ -292,7 +298,7 @@ impl Channels {
         let plan = self.plan(ty);
         let Some(channel) = self.monitors.get_mut(ioid).and_then(|cid| self.channels.get_mut(*cid)) else { return };
         let State::Opening { sid, .. } = channel.state else { return };
-        let last = Box::new(Last::new(&plan));
+        let last = Box::new(Last::new(&plan, &self.keep));
         channel.state = State::Running { sid, ioid, plan, last, taken: 0 };
         self.outstanding -= 1;
         message::monitor_start(&mut self.out, sid, ioid);
@@ -308,8 +314,10 @@ impl Channels {
             return plan.clone();
         }
         let plan = Arc::new(Plan::new(ty.clone()));
-        if self.plans.len() >= PLANS_MAX {
+        self.planned_fields += ty.field_numbers();
+        if self.plans.len() >= PLANS_MAX || self.planned_fields > PLANNED_FIELDS_MAX {
             self.plans.clear();
+            self.planned_fields = ty.field_numbers();
         }
         self.plans.insert(ty, plan.clone());
         plan

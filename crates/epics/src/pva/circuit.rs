@@ -16,7 +16,8 @@ use super::{
     channels::{Channels, Returned},
     client::Monitor,
     counters::Counters,
-    frames::Frames,
+    frames::{Frames, Unfinished},
+    keep::Keep,
     message::{self, Account, Guid, Message, SearchReply, Wanted},
     wire::{Error, Header},
 };
@@ -76,6 +77,21 @@ impl Circuit {
     /// The server has said in its answer to a search which run of it this is.
     pub fn identify(&mut self, run: Guid) {
         self.talk.channels.run = Some(run);
+    }
+
+    /// What its monitors keep of last values counts with those of other circuits.
+    pub fn share(&mut self, keep: Keep) {
+        self.talk.channels.keep = keep;
+    }
+
+    /// The message that is on its way.
+    pub fn unfinished(&self) -> Option<Unfinished> {
+        self.frames.unfinished()
+    }
+
+    /// There is memory for the message that is on its way.
+    pub fn make_room(&mut self) {
+        self.frames.make_room();
     }
 
     /// Asks for a PV and for all its updates.

@@ -19,6 +19,9 @@ pub struct Config {
     pub name_servers: Vec<SocketAddr>,
     /// How long a server may be silent (`EPICS_PVA_CONN_TMO`).
     pub silence_max: Duration,
+    /// What large messages of all servers may take: two thirds of it while they arrive, so that none can be larger, and a third of it
+    /// the last values of all monitors.
+    pub messages_bytes_max: usize,
     /// Who the client says it is, for access security (`USER`).
     pub user: String,
     /// The host the client says it runs on, for access security (`HOSTNAME`).
@@ -34,6 +37,7 @@ impl Default for Config {
             server_port: 5075,
             name_servers: Vec::new(),
             silence_max: Duration::from_secs(30),
+            messages_bytes_max: 512 << 20,
             user: "pvark".to_owned(),
             host: "localhost".to_owned(),
         }

@@ -5,6 +5,11 @@
 use super::value::Tree;
 use crate::{Array, Description, Limits};
 
+/// Units, descriptions and labels are a few words. A server that sends megabytes of them must not fill the memory and the catalogue.
+const TEXT_BYTES_MAX: usize = 4096;
+const LABELS_MAX: usize = 4096;
+const LABEL_BYTES_MAX: usize = 256;
+
 /// A part of a description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -28,7 +33,11 @@ impl Part {
     /// Writes the part into the description; returns whether that changed it.
     pub(crate) fn note(self, tree: Tree, d: &mut Description) -> bool {
         match (self, tree) {
-            (Part::Labels, Tree::Array(Array::String(labels))) => set(&mut d.labels, labels),
+            (Part::Labels, Tree::Array(Array::String(mut labels))) => {
+                labels.truncate(LABELS_MAX);
+                labels.shrink_to_fit();
+                set(&mut d.labels, labels.into_iter().map(|label| cut(label, LABEL_BYTES_MAX)).collect())
+            }
             // a descriptor and display.description say the same thing; the one that is filled in counts
             (Part::Text, Tree::String(text)) if text.is_empty() && d.description.is_some() => false,
             (Part::Text, Tree::String(text)) => set(&mut d.description, filled(text)),
@@ -51,7 +60,14 @@ impl Part {
 }
 
 fn filled(text: String) -> Option<String> {
-    Some(text).filter(|text| !text.is_empty())
+    Some(cut(text, TEXT_BYTES_MAX)).filter(|text| !text.is_empty())
+}
+
+/// A text as far as it is kept.
+fn cut(mut text: String, bytes_max: usize) -> String {
+    text.truncate(text.floor_char_boundary(bytes_max));
+    text.shrink_to_fit();
+    text
 }
 
 fn digits_after_point(format: &str) -> Option<i32> {
@@ -93,6 +109,17 @@ mod tests {
         for (format, digits) in [("%.3f", Some(3)), ("%5.2lf", Some(2)), ("%d", None), ("", None), ("%.f", None)] {
             assert_eq!(digits_after_point(format), digits, "{format}");
         }
+    }
+
+    #[test]
+    fn words_without_end_are_cut_between_two_letters() {
+        let mut description = Description::default();
+        Part::Units.note(Tree::String(format!("x{}", "µ".repeat(TEXT_BYTES_MAX))), &mut description);
+        assert_eq!(description.units.as_deref().map(str::len), Some(TEXT_BYTES_MAX - 1));
+        let labels = vec!["y".repeat(LABEL_BYTES_MAX + 1); LABELS_MAX + 1];
+        assert!(Part::Labels.note(Tree::Array(Array::String(labels.clone())), &mut description));
+        assert_eq!((description.labels.len(), description.labels[0].len()), (LABELS_MAX, LABEL_BYTES_MAX));
+        assert!(!Part::Labels.note(Tree::Array(Array::String(labels)), &mut description), "the same as before");
     }
 
     #[test]

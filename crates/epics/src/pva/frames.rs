@@ -17,7 +17,38 @@ pub(crate) struct Frames {
     segments: Option<(Header, Vec<u8>)>,
 }
 
+/// A message of which the head is here and not yet the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// What it takes until it is whole, as far as is known: of a message in segments those that have begun.
+    pub bytes: usize,
+    /// How many more bytes may make it whole.
+    pub missing: usize,
+}
+
 impl Frames {
+    /// The message that is on its way.
+    pub(crate) fn unfinished(&self) -> Option<Unfinished> {
+        let joined = self.segments.as_ref().map_or(0, |(_, whole)| whole.len());
+        let partial = self.partial.len();
+        let size = match self.partial.split_at_checked(HEADER_BYTES).map(|(head, _)| Header::decode(head)) {
+            Some(Ok(header)) => HEADER_BYTES + header.payload_bytes(),
+            _ => partial,
+        };
+        // Segments are copied behind those before, whose memory doubles when it is full.
+        let bytes = size + 2 * joined;
+        (bytes > 0).then_some(Unfinished { bytes, missing: size.saturating_sub(partial).max(1) })
+    }
+
+    /// There is memory for the message that is on its way: it is taken at once, as doubling it again and again would take twice as much.
+    pub(crate) fn make_room(&mut self) {
+        if self.segments.is_none()
+            && let Some(Unfinished { bytes, .. }) = self.unfinished()
+        {
+            self.partial.reserve_exact(bytes.saturating_sub(self.partial.len()));
+        }
+    }
+
     /// Takes what arrived and passes on each message that is whole. The buffer grows only with what arrives.
     pub(crate) fn feed(
         &mut self,
@@ -32,8 +63,8 @@ impl Frames {
         self.partial.extend_from_slice(bytes);
         let rest = split(&self.partial, &mut self.segments, &mut message)?.len();
         self.partial.drain(..self.partial.len() - rest);
-        if self.partial.is_empty() && self.partial.capacity() > KEPT_BYTES_MAX {
-            self.partial = Vec::new();
+        if self.partial.len() < KEPT_BYTES_MAX && self.partial.capacity() > KEPT_BYTES_MAX {
+            self.partial.shrink_to(self.unfinished().map_or(0, |message| message.bytes).min(KEPT_BYTES_MAX));
         }
         Ok(())
     }

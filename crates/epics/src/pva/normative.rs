@@ -9,6 +9,7 @@ use std::{collections::HashSet, sync::Arc};
 use pvdata::{Array, Error, Registry};
 
 use super::{
+    keep::{Fits, Keep, Part},
     plan::{Kind, Place, Plan, Role},
     types::{Extent, Type},
     value::{Decoder, Tree},
@@ -34,9 +35,28 @@ pub(crate) struct Last {
 #[derive(Debug)]
 enum Kept {
     Scalar(Value),
-    Array { order: Order, bytes: Vec<u8> },
-    Whole(Box<Tree>),
+    Array {
+        order: Order,
+        bytes: Vec<u8>,
+        part: Part,
+    },
+    Whole {
+        tree: Box<Tree>,
+        part: Part,
+    },
+    /// There was no room for it: an update that does not bring the whole value cannot be read.
+    Nothing {
+        part: Part,
+    },
 }
+
+/// A value that is much smaller than the memory of the one before gives that back.
+const SPARE_BYTES_MAX: usize = 64 << 10;
+
+/// Why an update cannot be read. The monitor is asked for anew then, which brings the whole value.
+const NOT_KEPT: Error = Error::Mismatch {
+    what: "a change of a value that was too large to be kept beside those of other PVs (messages_megabytes_max)",
+};
 
 /// What an update changed.
 #[derive(Default)]
@@ -67,14 +87,14 @@ impl Words {
 
 impl Last {
     /// Before the first update: everything zero, as the protocol says.
-    pub(crate) fn new(plan: &Plan) -> Last {
+    pub(crate) fn new(plan: &Plan, keep: &Keep) -> Last {
         let value = match plan.kind {
             Kind::Enum => Kept::Scalar(Value::Enum(0)),
             Kind::Scalar => {
                 Kept::Scalar(plan.value_type().map_or(Value::Bool(false), |ty| scalar(Tree::default_of(ty))))
             }
-            Kind::Array => Kept::Array { order: Order::Little, bytes: Vec::new() },
-            Kind::Whole => Kept::Whole(Box::new(Tree::default_of(&plan.ty))),
+            Kind::Array => Kept::Array { order: Order::Little, bytes: Vec::new(), part: keep.part() },
+            Kind::Whole => Kept::Whole { tree: Box::new(Tree::default_of(&plan.ty)), part: keep.part() },
         };
         let element_count = match (plan.kind, plan.value_type()) {
             (Kind::Array, Some(Type::Array(_, Extent::Bounded(count) | Extent::Fixed(count)))) => {
@@ -134,6 +154,7 @@ impl Plan {
             }));
         }
         last.begun = true;
+        last.settle();
         Ok(overrun)
     }
 
@@ -180,7 +201,14 @@ impl Plan {
         (registry, words): (&mut Registry, &mut Words),
     ) -> Result<(Changed, Option<Value>), Error> {
         let mut changed = Changed { reading: !bits.is_empty(), description: false };
-        let Kept::Whole(tree) = &mut last.value else { return Ok((changed, None)) };
+        if bits.contains(0) {
+            last.begin_whole(&self.ty);
+        }
+        let tree = match &mut last.value {
+            Kept::Whole { tree, .. } => tree,
+            Kept::Nothing { .. } => return Err(NOT_KEPT),
+            Kept::Scalar(_) | Kept::Array { .. } => return Ok((changed, None)),
+        };
         Decoder::new(r, registry).merge(&self.ty, tree, bits, 0)?;
         let noted: Vec<(Role, Tree)> =
             self.places.iter().filter_map(|(role, place)| Some((*role, field_at(tree, *place)?.clone()))).collect();
@@ -196,14 +224,15 @@ impl Plan {
     fn last_value(&self, last: &Last) -> Result<Value, Error> {
         match &last.value {
             Kept::Scalar(value) => Ok(value.clone()),
-            Kept::Array { order, bytes } => match self.value_type() {
+            Kept::Array { order, bytes, .. } => match self.value_type() {
                 Some(Type::Array(scalar, _)) if bytes.is_empty() => Ok(Value::Array(Array::empty(*scalar))),
                 Some(Type::Array(scalar, extent)) => {
                     Array::decode(*scalar, *extent, &mut Reader::new(bytes, *order)).map(Value::Array)
                 }
                 _ => Err(Error::Mismatch { what: "an array" }),
             },
-            Kept::Whole(tree) => {
+            Kept::Nothing { .. } => Err(NOT_KEPT),
+            Kept::Whole { tree, .. } => {
                 let mut writer = Writer::new(Order::Little);
                 writer.put(&self.encoded);
                 tree.encode(&self.ty, &mut writer)?;
@@ -241,12 +270,40 @@ impl Last {
         let before = r.rest();
         let elements = Array::decode(*scalar, *extent, r)?;
         let taken = before.len() - r.rest().len();
-        if let (Kept::Array { order, bytes }, Some(whole)) = (&mut self.value, before.get(..taken)) {
+        if let Kept::Nothing { part } = &self.value {
+            self.value = Kept::Array { order: r.order(), bytes: Vec::new(), part: part.another() };
+        }
+        if let (Kept::Array { order, bytes, part }, Some(whole)) = (&mut self.value, before.get(..taken)) {
             *order = r.order();
             bytes.clear();
-            bytes.extend_from_slice(whole);
+            if bytes.capacity() > whole.len() + SPARE_BYTES_MAX {
+                *bytes = Vec::new();
+            }
+            match part.resize(bytes.capacity().max(whole.len())) {
+                Fits::Yes => {
+                    bytes.reserve_exact(whole.len());
+                    bytes.extend_from_slice(whole);
+                }
+                Fits::No => self.value = Kept::Nothing { part: part.another() },
+            }
         }
         Ok(Value::Array(elements))
+    }
+
+    /// A structure comes whole: what was there before is in nobody's way.
+    fn begin_whole(&mut self, ty: &Type) {
+        if let Kept::Whole { part, .. } | Kept::Nothing { part } = &self.value {
+            self.value = Kept::Whole { tree: Box::new(Tree::default_of(ty)), part: part.another() };
+        }
+    }
+
+    /// Counts what a structure takes, and gives it up where there is no room for it.
+    fn settle(&mut self) {
+        if let Kept::Whole { tree, part } = &mut self.value
+            && part.resize(tree.memory()) == Fits::No
+        {
+            self.value = Kept::Nothing { part: part.another() };
+        }
     }
 
     fn note(&mut self, role: Role, tree: Tree, changed: &mut Changed) {
@@ -260,7 +317,7 @@ impl Last {
             Role::Value => match &mut self.value {
                 Kept::Scalar(Value::Enum(index)) => *index = whole(&tree) as i32,
                 Kept::Scalar(value) => *value = scalar(tree),
-                Kept::Array { .. } | Kept::Whole(_) => {}
+                Kept::Array { .. } | Kept::Whole { .. } | Kept::Nothing { .. } => {}
             },
             Role::Severity => self.severity = whole(&tree) as i32,
             Role::Status => self.status = whole(&tree) as i32,

@@ -17,13 +17,20 @@ use tokio::{
     time::{sleep, sleep_until},
 };
 
-use super::{super::backlog::Backlog, cells::Cells};
+use super::{
+    super::{
+        arriving::{Arriving, Held, LARGE_BYTES},
+        backlog::Backlog,
+    },
+    cells::Cells,
+};
 use crate::{
     Event, Key,
     ca::{
         Monitor,
         circuit::{Circuit, Identity},
         search::Answer,
+        wire,
     },
 };
 
@@ -84,6 +91,7 @@ pub(super) struct Link<H> {
     pub(super) reports: mpsc::UnboundedSender<Report>,
     pub(super) cells: Arc<Cells>,
     pub(super) backlog: Option<Backlog>,
+    pub(super) arriving: Arriving,
     #[cfg(feature = "put")]
     pub(super) puts: super::puts::Puts,
 }
@@ -137,7 +145,9 @@ impl<H: Fn(Key, Event)> Link<H> {
         let mut pacing = Pacing { last_read: None, is_gathering: false };
         let mut gather = pin!(sleep(GATHER));
         let mut timer = pin!(sleep_until(Instant::now().into()));
+        let mut lease = None;
         loop {
+            let before = input.len();
             let is_writing = !circuit.transmit().is_empty();
             let interest = if is_writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
             let progress = tokio::select! {
@@ -169,6 +179,12 @@ impl<H: Fn(Key, Event)> Link<H> {
             };
             match progress {
                 Ok(size) => {
+                    if input.len() < before + size {
+                        lease = None; // the next message waits for its own behind those of others
+                    }
+                    if let Err(reason) = self.hold(&mut input, &mut lease).await {
+                        return End::Lost(format!("circuit to {} ended: {reason}", self.server));
+                    }
                     if let Some(until) = pacing.after(size, Instant::now()) {
                         gather.as_mut().reset(until.into());
                     }
@@ -182,10 +198,28 @@ impl<H: Fn(Key, Event)> Link<H> {
         }
     }
 
+    /// Takes or gives back the memory of the message that is on its way: for its bytes, and for what is made of them.
+    async fn hold(&self, input: &mut Vec<u8>, lease: &mut Held) -> Result<(), String> {
+        let whole = wire::announced(input).filter(|whole| *whole > input.len());
+        if whole.is_none() && lease.is_none() {
+            return Ok(());
+        }
+        self.arriving.hold(lease, whole.map(|whole| 2 * whole)).await?;
+        if let (Some(lease), Some(whole)) = (lease, whole) {
+            input.reserve_exact(whole - input.len());
+            lease.check(Instant::now())?;
+        }
+        Ok(())
+    }
+
     /// Reads once, if there is something to read: how many bytes.
     fn read(&mut self, stream: &TcpStream, input: &mut Vec<u8>, circuit: &mut Circuit) -> Result<usize, String> {
         if input.capacity() - input.len() < READ_BYTES_LEAST {
-            input.reserve(READ_BYTES);
+            match input.len() {
+                // Doubling a large message's memory would take twice as much as it was given.
+                LARGE_BYTES.. => input.reserve_exact(READ_BYTES),
+                _ => input.reserve(READ_BYTES),
+            }
         }
         let size = match stream.try_read_buf(input) {
             Ok(0) => return Err("the server closed it".to_owned()),

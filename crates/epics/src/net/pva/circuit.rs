@@ -13,11 +13,17 @@ use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
 };
 
-use super::{super::backlog::Backlog, Shared, add};
+use super::{
+    super::{
+        arriving::{Arriving, Held, Lease},
+        backlog::Backlog,
+    },
+    Shared, add,
+};
 use crate::{
     Event, Key,
     pva::{
-        Counters, Monitor, Returned,
+        Counters, Keep, Monitor, Returned,
         circuit::Circuit,
         message::{Account, Guid, SearchReply},
         search::Request,
@@ -81,6 +87,8 @@ pub(super) struct Task<H> {
     pub(super) account: Account,
     pub(super) silence_max: Duration,
     pub(super) counters: Shared,
+    pub(super) arriving: Arriving,
+    pub(super) keep: Keep,
     pub(super) notices: UnboundedSender<Notice>,
     pub(super) handler: H,
 }
@@ -95,6 +103,7 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
 
     async fn run(self, mut commands: UnboundedReceiver<Command>) {
         let mut circuit = Circuit::new(self.server, self.account.clone(), self.silence_max, Instant::now());
+        circuit.share(self.keep.clone());
         if let Some(run) = self.run {
             circuit.identify(run);
         }
@@ -148,7 +157,9 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
         let mut buffer = vec![0; READ_BYTES];
         let mut used = Instant::now();
         let mut obey = Obey::default();
+        let mut lease = None;
         loop {
+            let wake = lease.iter().map(Lease::ends).chain([circuit.deadline()]).min().unwrap_or(used);
             let step = tokio::select! {
                 read = reader.read(&mut buffer) => match read {
                     Ok(0) => return "the server closed the circuit".to_owned(),
@@ -156,7 +167,13 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
                         if let Some(duration) = backlog.look(reader.as_ref(), count, Instant::now()) {
                             circuit.crowded(duration, &mut emit);
                         }
+                        let ends = circuit.unfinished().is_some_and(|message| message.missing <= count);
+                        let turn = if lease.is_some() && ends { Some(self.arriving.turn().await) } else { None };
                         let step = circuit.receive(&buffer[..count], Instant::now(), &mut emit);
+                        if turn.is_some() {
+                            lease = None; // the next message waits for its own behind the others
+                        }
+                        drop(turn);
                         if count == buffer.len() && count < READ_BYTES_MAX {
                             buffer.resize(2 * count, 0);
                         }
@@ -172,10 +189,13 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
                     }
                     Ok(())
                 }
-                () = tokio::time::sleep_until(circuit.deadline().into()) => circuit.tick(Instant::now(), &mut emit),
+                () = tokio::time::sleep_until(wake.into()) => circuit.tick(Instant::now(), &mut emit),
             };
             if let Err(error) = step {
                 return error.to_string();
+            }
+            if let Err(reason) = self.hold(circuit, &mut lease).await {
+                return reason;
             }
             self.report(circuit);
             #[cfg(feature = "put")]
@@ -190,6 +210,18 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
                 return "nothing is subscribed".to_owned();
             }
         }
+    }
+
+    /// Takes or gives back the memory of the message that is on its way.
+    async fn hold(&self, circuit: &mut Circuit, lease: &mut Held) -> Result<(), String> {
+        let bytes = circuit.unfinished().map(|message| message.bytes);
+        if bytes.is_none() && lease.is_none() {
+            return Ok(());
+        }
+        self.arriving.hold(lease, bytes).await?;
+        let Some(lease) = lease else { return Ok(()) };
+        circuit.make_room();
+        lease.check(Instant::now())
     }
 
     fn report(&self, circuit: &mut Circuit) {
