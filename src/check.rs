@@ -1,12 +1,18 @@
 //! `pvark check`: reads a whole archive and says what is wrong with it.
 
-use std::fmt;
+use std::{fmt, path::Path};
 
 use crate::{Failure, cli::Check, client::print_line, progress::Told};
 
 /// The archive was read, and is damaged: told by an exit code of its own.
 #[derive(Debug)]
 pub(crate) struct Damaged(String);
+
+impl Damaged {
+    pub(crate) fn in_folder(folder: &Path) -> Damaged {
+        Damaged(folder.display().to_string())
+    }
+}
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,5 +34,5 @@ pub(crate) fn run(command: &Check) -> Result<(), Failure> {
     if report.is_clean() {
         return Ok(print_line("every checksum is right")?);
     }
-    Err(Damaged(command.data.display().to_string()).into())
+    Err(Damaged::in_folder(&command.data).into())
 }

@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Repair(Repair),
     /// Copy an archive, beside a running archiver if need be; a second time only what is new
     Backup(Backup),
+    /// Make a backup an archive of its own, in which an archiver may record
+    TakeOver(TakeOver),
     /// Say what a list of PVs will need of a machine, and which of its resources is exhausted first
     Capacity(Capacity),
     /// Start a real EPICS IOC with a hundred lively PVs and archive them
@@ -115,6 +117,9 @@ pub(crate) struct Add {
     /// Fields that get a history of their own: HIHI,EGU
     #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
+    /// Fields of structures that alone are recorded: value.rms,peaks
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
     /// Groups that the PVs are in
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
     pub(crate) groups: Vec<String>,
@@ -532,6 +537,16 @@ pub(crate) struct Backup {
     /// Folder of the backup: new, empty, or an earlier backup of the same archive
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,
+    /// Read again what earlier backups have copied, verify every checksum of it, and copy anew what is damaged
+    #[arg(long)]
+    pub(crate) verify: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TakeOver {
+    /// Folder of the backup
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
 }
 
 #[derive(Args, Debug)]

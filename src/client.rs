@@ -61,6 +61,7 @@ fn wanted_pv(command: &Add, name: &str) -> Value {
     put("deadband", command.deadband.clone().map(Value::from));
     put("rate_cap", command.rate_cap.map(Value::from));
     put("fields", (!command.fields.is_empty()).then(|| command.fields.clone().into()));
+    put("only", (!command.only.is_empty()).then(|| command.only.clone().into()));
     put("groups", (!command.groups.is_empty()).then(|| command.groups.clone().into()));
     pv
 }

@@ -21,7 +21,7 @@ use std::{
 
 use sample::{Metadata, PvId, TimeRange, Timestamp};
 use serde_json::{Value, json};
-use store::Store;
+use store::{Purpose, Store};
 
 use self::{
     journal::{Earlier, Journal},
@@ -96,7 +96,8 @@ pub(crate) fn run(command: &Compare) -> Result<(), Failure> {
             if !folder.is_dir() {
                 return Err(format!("{} is no folder", folder.display()).into());
             }
-            Ours::Folder(Box::new(Store::open(Config::load(&options, |_| None)?.store, now())?))
+            let config = store::Config { purpose: Purpose::Read, ..Config::load(&options, |_| None)?.store };
+            Ours::Folder(Box::new(Store::open(config, now())?))
         }
     };
     let accepted = Kind::ALL.into_iter().filter(|kind| command.accept.iter().any(|name| name == kind.name())).collect();

@@ -73,6 +73,7 @@ fn main() -> ExitCode {
         Command::Check(command) => check::run(&command),
         Command::Repair(command) => repair::run(&command),
         Command::Backup(command) => backup::run(&command),
+        Command::TakeOver(command) => backup::take_over(&command),
         Command::Capacity(command) => capacity::run(&command),
         Command::Demo(command) => demo::run(&command),
     };
@@ -150,8 +151,16 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
     drop(listing);
     answers.block_on(serve.finish()); // stop answering,
     answers.shutdown_timeout(old::ENDS_WITHIN); // but do not wait for disks that do not answer,
+    let control = acquire.control();
+    let before = control.totals().counters.dropped_store;
     let stopped = acquire.finish(); // stop listening and write what has arrived,
-    store.close(stopped)?; // then make the last sample safe
+    let lost = control.totals().counters.dropped_store - before;
+    let closed = store.close(stopped); // then make the last sample safe
+    if lost > 0 {
+        let told = format!("{lost} samples that waited at the end found no room and are lost");
+        return Err(closed.err().map_or(told.clone(), |error| format!("{error}; {told}")).into());
+    }
+    closed?;
     tracing::info!("every sample is safe; good bye");
     Ok(())
 }

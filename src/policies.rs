@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use acquire::{Fits, Policies, Policy};
 use sample::{
-    Changes, Deadband, FieldName, Group, Keep, Method, Pipeline, Protocol, PvName, RateCap, RuleName, Sense, Switch,
-    Wishes,
+    Changes, Deadband, FieldName, FieldPath, Group, Keep, Method, Pipeline, Protocol, PvName, RateCap, RuleName, Sense,
+    Switch, Wishes,
 };
 use serde::Deserialize;
 use toml::Spanned;
@@ -54,6 +54,7 @@ pub(crate) struct PolicyFile {
     changes: Option<String>,
     pipeline: Option<bool>,
     fields: Option<Vec<String>>,
+    only: Option<Vec<String>>,
     groups: Option<Vec<String>>,
     /// A time, or `forever`.
     keep: Option<String>,
@@ -154,6 +155,10 @@ impl PolicyFile {
             fields: self
                 .fields
                 .map(|names| names.iter().map(|name| FieldName::new(name).map_err(said)).collect())
+                .transpose()?,
+            only: self
+                .only
+                .map(|paths| paths.iter().map(|path| FieldPath::new(path).map_err(said)).collect())
                 .transpose()?,
             groups: self
                 .groups
@@ -282,6 +287,7 @@ mod tests {
             changes = "any"
             pipeline = true
             fields = ["HIHI", ".EGU"]
+            only = ["value.rms", "peaks"]
             groups = ["beam"]
             keep = "90d"
             [[policy]]
@@ -306,6 +312,7 @@ mod tests {
             changes: Some(Changes::Any),
             pipeline: Some(Pipeline::On),
             fields: Some(vec![FieldName::new("HIHI").unwrap(), FieldName::new("EGU").unwrap()]),
+            only: Some(vec![FieldPath::new("value.rms").unwrap(), FieldPath::new("peaks").unwrap()]),
             groups: Some(vec![rule("beam")]),
             keep: Some(Keep::For(Duration::from_secs(90 * 86_400))),
         };
@@ -328,6 +335,7 @@ mod tests {
             (with("deadband = -1"), "line 1", "more than 0"),
             (with("rate_cap = \"often\""), "line 1", "10/s"),
             (with("fields = [\"VAL\"]"), "line 1", "no field of a record"),
+            (with("only = [\"value.*\"]"), "line 1", "no path of a field"),
             (with("keep = \"long\""), "line 1", "forever"),
             (with("storage = \"fast\""), "line 4", "unknown field `storage`"),
             (with("") + "[[policy]]\nname = \"b\"\nmatch = \"~(\"\n", "line 5", "unclosed group"),

@@ -3,13 +3,13 @@
 
 use std::{
     fs::File,
-    hash::{DefaultHasher, Hash, Hasher},
     io::{BufRead, BufReader},
     path::Path,
     time::{Duration, Instant},
 };
 
 use serde_json::Value;
+use store::{old_text_hash, part_hash};
 
 use crate::{
     Failure,
@@ -64,13 +64,13 @@ fn import_file(command: &Csv, file: &Path, total: &mut Total) -> Result<(), Fail
 }
 
 fn send(command: &Csv, file: &Path, line: u64, part: &str, total: &mut Total) -> Result<(), Failure> {
-    let mut hasher = DefaultHasher::new();
-    part.hash(&mut hasher);
     let file = file.file_name().unwrap_or_default().to_string_lossy();
-    let name = encoded(&format!("{} {file} line {line} {:016x}", pv(command), hasher.finish()));
+    let name = |hash: String| encoded(&format!("{} {file} line {line} {hash}", pv(command)));
+    let known_as = name(format!("{:016x}", old_text_hash(part)));
+    let name = name(format!("xxh3-{:016x}", part_hash(part.as_bytes())));
     let (pv, import, value_type) = (encoded(pv(command)), encoded(&command.name), &command.value_type);
     let url = format!(
-        "{}/api/v1/pvs/{pv}/import?import={import}&part={name}&type={value_type}&line={line}&by={}",
+        "{}/api/v1/pvs/{pv}/import?import={import}&part={name}&known_as={known_as}&type={value_type}&line={line}&by={}",
         command.server.url,
         by()
     );

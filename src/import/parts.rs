@@ -1,11 +1,9 @@
 //! Parts of an import of lines: gathered until there are enough, named by what they hold, sent if the archiver does not have them yet.
 
-use std::{
-    hash::{DefaultHasher, Hasher},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use store::{old_part_hash, part_hash};
 
 use crate::{
     Failure,
@@ -73,11 +71,9 @@ impl<'a> Parts<'a> {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        let mut hasher = DefaultHasher::new();
-        hasher.write(&self.waiting);
-        let part = format!("{} {:016x} {}", self.label, hasher.finish(), self.waiting.len());
-        let answer = match self.ask(&part, &[])? {
-            answer if answer["status"] == "unknown" => self.ask(&part, &self.waiting)?,
+        let names = names(&self.label, &self.waiting);
+        let answer = match self.ask(&names, &[])? {
+            answer if answer["status"] == "unknown" => self.ask(&names, &self.waiting)?,
             known => known,
         };
         let count = |key: &str| answer[key].as_u64().unwrap_or(0);
@@ -102,9 +98,10 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    fn ask(&self, part: &str, body: &[u8]) -> Result<Value, Failure> {
-        let (import, part) = (encoded(self.import), encoded(part));
-        let url = format!("{}/api/v1/import?import={import}&part={part}&by={}", self.server, by());
+    fn ask(&self, [part, known_as]: &[String; 2], body: &[u8]) -> Result<Value, Failure> {
+        let (import, part, known_as) = (encoded(self.import), encoded(part), encoded(known_as));
+        let names = format!("import={import}&part={part}&known_as={known_as}");
+        let url = format!("{}/api/v1/import?{names}&by={}", self.server, by());
         let sent = agent().post(&url).header("content-type", "application/x-protobuf").send(body);
         Ok(checked(sent, self.server)?.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?)
     }
@@ -116,5 +113,23 @@ impl<'a> Parts<'a> {
             let megabytes = self.total.bytes as f64 / 1e6;
             eprintln!("{}: {megabytes:.0} MB in all, {:.0} MB/s", self.label, megabytes / seconds);
         }
+    }
+}
+
+/// The name of a part, and what older programs called it.
+fn names(label: &str, part: &[u8]) -> [String; 2] {
+    let name = |hash: String| format!("{label} {hash} {}", part.len());
+    [name(format!("xxh3-{:016x}", part_hash(part))), name(format!("{:016x}", old_part_hash(part)))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Written down in catalogues: a program that names parts otherwise imports them once more.
+    #[test]
+    fn a_part_has_the_name_that_it_always_had() {
+        let expected = ["week of 2026-01-05 xxh3-2d06800538d394c2 0", "week of 2026-01-05 d1fba762150c532c 0"];
+        assert_eq!(names("week of 2026-01-05", b""), expected);
     }
 }

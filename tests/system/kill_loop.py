@@ -6,6 +6,8 @@ The folder remembers seed, cycle and what was promised; a loop that was interrup
 starts `victim` (crates/store/examples/victim), which verifies the archive, then appends under load, renames, deletes,
 imports, purges and removes PVs while weeks are sealed and move to another folder, and kills it
 after 0 to 0.6 s, one time in five while it still opens. Every 25th cycle verifies every sample, the others the newest.
+In every 10th cycle a backup and a check work on the archive meanwhile, and are killed with it every other time; what
+the backup copied is then verified, and with the next backup it is whole.
 After 100 cycles a new archive is begun. The last archive is kept; that of a failure is kept for whoever wants to look.
 """
 
@@ -26,6 +28,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 ARCHIVE_CYCLES = 100
 FULL_CYCLES = 25
+BESIDE_CYCLES = 10
+BESIDE_SECONDS = 120
 # So many PVs that are changed step by step are remembered.
 STAGES_MAX = 12
 
@@ -34,6 +38,12 @@ def victim() -> Path:
     """Where it is: named by the environment, or where cargo puts it."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
     return Path(os.environ.get("PVARK_VICTIM") or target / "release" / "examples" / "victim")
+
+
+def program() -> Path:
+    """The program whose backup and check are tried: named by the environment, or where cargo puts it."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
+    return Path(os.environ.get("PVARK") or target / "release" / "pvark")
 
 
 @dataclass
@@ -88,6 +98,35 @@ def load(folder: Path, seed: int | None) -> State:
     return State(time.time_ns() % 1_000_000 if seed is None else seed)
 
 
+class Beside:
+    """A backup and a check of the archive, while somebody writes it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.copy = folder / "archive-copy"
+        words = [["backup", "--data", str(folder / "archive"), "--to", str(self.copy)]]
+        words += [["check", "--data", str(folder / "archive")]]
+        self.running = [self._start(each) for each in words]
+
+    @staticmethod
+    def _start(words: list[str]) -> subprocess.Popen[str]:
+        command = [str(program()), *words]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def end(self, killed: bool) -> str | None:
+        """What is wrong, if anything is."""
+        for process in self.running:
+            if killed:
+                process.kill()
+            said, _ = process.communicate(timeout=BESIDE_SECONDS)
+            if not killed and process.returncode != 0:
+                return f"{process.args} ended with {process.returncode}:\n{said[-3000:]}"
+        if killed:
+            return None
+        check = self._start(["check", "--data", str(self.copy)])
+        said, _ = check.communicate(timeout=BESIDE_SECONDS)
+        return None if check.returncode == 0 else f"the backup is not whole:\n{said[-3000:]}"
+
+
 def cycle(folder: Path, state: State) -> None:
     """One life and its end."""
     luck = random.Random(f"{state.seed}/{state.cycle}")
@@ -98,6 +137,7 @@ def cycle(folder: Path, state: State) -> None:
     if age == 0:
         shutil.rmtree(archive, ignore_errors=True)
         shutil.rmtree(folder / "archive-far", ignore_errors=True)
+        shutil.rmtree(folder / "archive-copy", ignore_errors=True)
         state.samples += state.durable
         state.durable = state.tried = 0
         state.present, state.absent, state.stages = [], [], {}
@@ -129,6 +169,8 @@ def cycle(folder: Path, state: State) -> None:
     if not opening:
         while not opened.wait(0.05) and process.poll() is None:
             pass
+    # An archive that is being made has no catalogue yet that could be copied.
+    beside = Beside(folder) if age % BESIDE_CYCLES == BESIDE_CYCLES // 2 and opened.is_set() else None
     time.sleep(moment)  # the load itself
     ended = process.poll()
     process.kill()
@@ -142,6 +184,9 @@ def cycle(folder: Path, state: State) -> None:
             f"seed {state.seed}, cycle {state.cycle}: the victim ended by itself with {ended}:\n"
             f"{words_of_victim[-3000:]}\nits archive is {archive}, its words were {' '.join(words)}"
         )
+    trouble = beside.end(killed=luck.random() < 0.5) if beside else None
+    if trouble:
+        raise SystemExit(f"seed {state.seed}, cycle {state.cycle}: beside a victim that was killed, {trouble}")
     for line in lines:
         state.learn(line)
     state.cycle += 1
@@ -172,4 +217,6 @@ if __name__ == "__main__":
     options = parser.parse_args()
     if not victim().exists():
         sys.exit(f"there is no {victim()}: run `cargo build --release -p store --example victim` first")
+    if not program().exists():
+        sys.exit(f"there is no {program()}: run `make build` first")
     run(options.folder, options.cycles, options.seed)

@@ -267,7 +267,9 @@ def test_a_folder_that_does_not_answer_does_not_hold_up_the_end(
     archiver = beside(root)
     archiver.archive.add("ca://REF:DEAD")
     with socket.create_connection(("127.0.0.1", archiver.port)) as waiting:
-        waiting.sendall(b"GET /api/v1/pvs/REF:DEAD/samples?from=2026-01-01T00:00:00Z HTTP/1.1\r\nHost: x\r\n\r\n")
+        waiting.sendall(
+            b"GET /api/v1/pvs/REF:DEAD/samples?from=2026-01-01T00:00:00Z HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        )
         time.sleep(1)
         begun = time.monotonic()
         assert archiver.terminate() == 0

@@ -9,6 +9,7 @@ use crate::{
     convert::{self, Run},
     lag::Lag,
     ledger::Marks,
+    only::Only,
     sampling::{Decision, Passed, Sampler},
     status::{Connection, Counters, Status},
 };
@@ -31,6 +32,8 @@ pub(crate) struct Channel {
     /// How far the ledger has told what was counted; none before there was anything to tell.
     pub(crate) marks: Option<Box<Marks>>,
     sampler: Sampler,
+    /// What is recorded of its structures, if not all of them.
+    only: Option<Box<Only>>,
     lag: Lag,
     connection: Connection,
     since: Timestamp,
@@ -72,6 +75,7 @@ impl Channel {
     pub(crate) fn new(entry: PvEntry, now: Timestamp) -> Channel {
         Channel {
             sampler: Sampler::new(&entry.settings),
+            only: Only::of(entry.settings.rules()),
             lag: Lag::default(),
             entry,
             counters: Counters::default(),
@@ -109,6 +113,7 @@ impl Channel {
     pub(crate) fn begin(&mut self, entry: PvEntry, now: Timestamp, record: &mut dyn FnMut(Fact)) {
         self.take_waiting(record);
         self.sampler = Sampler::new(&entry.settings);
+        self.only = Only::of(entry.settings.rules());
         self.entry = entry;
         (self.server, self.run) = (None, None);
         self.refusal = None;
@@ -131,6 +136,7 @@ impl Channel {
             let at_server = same_band && self.sampler.band_at_server().unwrap_or(false);
             self.sampler = Sampler::new(&entry.settings);
             self.sampler.set_band_at_server(at_server);
+            self.only = Only::of(entry.settings.rules());
         }
         self.entry = entry;
     }
@@ -239,6 +245,7 @@ impl Channel {
             refusal: self.refusal.clone(),
             disabled: self.disabled,
             deadband_at_server: self.sampler.band_at_server(),
+            lacking: self.only.as_ref().map(|only| only.lacking().to_vec()).unwrap_or_default(),
         }
     }
 
@@ -317,6 +324,9 @@ impl Channel {
             self.close_gap(now, record);
         }
         let mut sample = convert::sample(reading, now);
+        if let Some(only) = &mut self.only {
+            only.apply(&mut sample.value);
+        }
         if sample.stamp.is_none() && self.last_sample.is_some_and(|last| sample.time < last) {
             sample.stamp = Some(Stamp { quality: Quality::Backward, other: now });
         }
@@ -368,16 +378,13 @@ impl Channel {
                 (convert::metadata(*described), since.unwrap_or(now))
             }
         };
-        if self.recorded.is_none() && said == Metadata::default() {
+        if !said.is_described() {
             self.undescribed = Some(now);
         }
         self.run_is_news = false;
         let (server, server_run) = convert::served(self.server, self.run);
         let metadata = Metadata { value_type: Some(value_type), server, server_run, ..said };
-        // As words: limits that are not numbers differ from themselves.
-        let is_known =
-            self.recorded.as_ref().is_some_and(|recorded| format!("{recorded:?}") == format!("{metadata:?}"));
-        if !is_known {
+        if self.recorded.as_deref() != Some(&metadata) {
             let metadata = Arc::new(metadata);
             self.recorded = Some(metadata.clone());
             record(Fact::Metadata(since, metadata));
@@ -609,6 +616,25 @@ mod tests {
         let events = vec![(1, connected()), (2, update(2, 1.0)), (3, described("mA")), (4, described("A"))];
         let expected = ["metadata 2 None", "sample 2 1.0", "metadata 2 Some(\"mA\")", "metadata 4 Some(\"A\")"];
         assert_eq!(run(&mut channel, events), expected);
+    }
+
+    #[test]
+    fn a_restart_that_is_told_before_the_description_does_not_take_its_place() {
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let events = vec![(1, connected()), (2, update(2, 1.0)), (3, Event::Restarted), (4, described("mA"))];
+        let expected = ["metadata 2 None", "sample 2 1.0", "metadata 3 None", "metadata 3 Some(\"mA\")"];
+        assert_eq!(run(&mut channel, events), expected);
+    }
+
+    #[test]
+    fn limits_that_are_not_set_are_no_news_when_they_are_told_again() {
+        let unset = || {
+            let limits = Some(epics::Limits { low: f64::NAN, high: f64::NAN });
+            Event::Described(Box::new(Description { display: limits, alarm: limits, ..Description::default() }))
+        };
+        let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
+        let events = vec![(1, connected()), (1, unset()), (2, update(2, 1.0)), (3, unset()), (4, unset())];
+        assert_eq!(run(&mut channel, events), ["metadata 2 None", "sample 2 1.0"]);
     }
 
     #[test]

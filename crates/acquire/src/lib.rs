@@ -23,6 +23,7 @@ mod groups;
 mod lag;
 mod ledger;
 mod names;
+mod only;
 mod plan;
 mod policy;
 mod sampling;

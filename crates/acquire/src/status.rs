@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 
-use sample::{Quality, Timestamp};
+use sample::{FieldPath, Quality, Timestamp};
 
 use crate::ledger::Account;
 
@@ -193,6 +193,8 @@ pub struct Status {
     pub disabled: bool,
     /// If it has a dead band: whether the server applies it, or else the archiver.
     pub deadband_at_server: Option<bool>,
+    /// Fields that alone are to be recorded, and that its newest value does not have.
+    pub lacking: Vec<FieldPath>,
 }
 
 /// How all PVs fare.

@@ -41,8 +41,7 @@ pub fn metadata_of(fields: &[FieldValue], metadata: &mut Metadata) -> bool {
             name => label(name, value, &mut metadata.labels),
         }
     }
-    // NaN is unlike itself, but a text of it says nothing new.
-    format!("{before:?}") != format!("{metadata:?}")
+    before != *metadata
 }
 
 fn find<'f>(fields: &'f [FieldValue], name: &str) -> Option<&'f str> {

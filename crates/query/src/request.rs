@@ -310,10 +310,13 @@ impl Query {
         Ok(FieldSamples::new(name, self.fields(pv, range, Some(name)), own))
     }
 
-    /// The gaps of a PV and of the archiver that overlap `range`, by beginning.
-    pub fn gaps(&self, pv: PvId, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Error> {
-        let mut gaps = self.reader.gaps(pv, range)?;
-        let old = self.old.gaps(&self.reader, pv, range)?;
+    /// The gaps of a PV, or of a field of it, and of the archiver that overlap `range`, by beginning.
+    pub fn gaps(&self, series: &Series, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Error> {
+        let mut gaps = match &series.field {
+            Some(path) => self.reader.gaps_of_field(series.pv, path, range)?,
+            None => self.reader.gaps(series.pv, range)?,
+        };
+        let old = self.old.gaps(&self.reader, series.pv, range)?;
         if !old.is_empty() {
             gaps.extend(old.into_iter().map(|gap| (GapScope::Pv, gap)));
             gaps.sort_by_key(|(_, gap)| gap.from);

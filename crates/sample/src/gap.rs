@@ -24,11 +24,13 @@ pub enum GapCause {
     NotArchived,
     /// All groups of the PV were disabled.
     Disabled,
+    /// It was recorded, and the time for which it is kept is over; `lost` samples had it.
+    Expired,
 }
 
 impl GapCause {
     /// All causes, in the order of their numbers on disk.
-    pub const ALL: [GapCause; 9] = [
+    pub const ALL: [GapCause; 10] = [
         GapCause::NeverConnected,
         GapCause::Disconnected,
         GapCause::Paused,
@@ -38,6 +40,7 @@ impl GapCause {
         GapCause::ServerError,
         GapCause::NotArchived,
         GapCause::Disabled,
+        GapCause::Expired,
     ];
 
     /// The name used in answers and metrics.
@@ -52,6 +55,7 @@ impl GapCause {
             GapCause::ServerError => "server_error",
             GapCause::NotArchived => "not_archived",
             GapCause::Disabled => "disabled",
+            GapCause::Expired => "expired",
         }
     }
 }

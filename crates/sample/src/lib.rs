@@ -46,7 +46,7 @@ pub use meta::{Limits, Metadata};
 pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples};
 pub use pv::{Method, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 pub use roster::{By, DataFate, OldName, Roster};
-pub use rules::{Changes, Deadband, FieldName, Keep, Origin, Pipeline, RateCap, RuleError, RuleName, Rules};
+pub use rules::{Changes, Deadband, FieldName, FieldPath, Keep, Origin, Pipeline, RateCap, RuleError, RuleName, Rules};
 pub use sink::{Bare, Record, Sink, VALUE_BYTES_MAX};
 pub use stamp::{Quality, Stamp, Stamps};
 pub use time::{TimeError, TimeRange, Timestamp};

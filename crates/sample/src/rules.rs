@@ -201,6 +201,35 @@ impl FieldName {
     }
 }
 
+/// The names of the fields that lead to a field of a structure, with points between them: `value.rms`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FieldPath(Arc<str>);
+
+/// The longest path. Names of fields are words, and structures in structures go a few deep.
+const PATH_BYTES_MAX: usize = 256;
+
+impl FieldPath {
+    /// Checks a path.
+    pub fn new(path: &str) -> Result<FieldPath, RuleError> {
+        let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if path.len() > PATH_BYTES_MAX || !path.split('.').all(is_name) {
+            let message = format!("{path:?} is no path of a field of a structure, expected one like value.rms");
+            return Err(RuleError::new(message));
+        }
+        Ok(FieldPath(path.into()))
+    }
+
+    /// The path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the field at the end of another path is this one, or lies in it.
+    pub fn holds(&self, path: &str) -> bool {
+        path.strip_prefix(&*self.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
 /// The name of a policy or of a group: 1 to 64 letters, digits and `_.:-`, so that it can stand in a URL and a metric.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleName(Arc<str>);
@@ -259,6 +288,8 @@ pub struct Rules {
     pub pipeline: Pipeline,
     /// Fields of the record that have a history of their own.
     pub fields: Vec<FieldName>,
+    /// The fields that are recorded of structures, besides alarm and time stamp; none for all of them.
+    pub only: Vec<FieldPath>,
     /// The groups that it is in. It is sampled while one of them is enabled, or if it is in none.
     pub groups: Vec<RuleName>,
     /// How long it is kept, if not as long as the archive says.
@@ -296,6 +327,9 @@ mod tests {
         assert!(RateCap::new(0.5, 3).is_ok());
         assert_eq!(FieldName::new(".HIHI").unwrap().as_str(), "HIHI");
         assert!([".", "", "A.B", "VAL", "A B"].into_iter().all(|name| FieldName::new(name).is_err()));
+        assert!(["", ".", "a.", ".a", "a..b", "a b", "value.*"].into_iter().all(|path| FieldPath::new(path).is_err()));
+        let value = FieldPath::new("value").unwrap();
+        assert!(value.holds("value") && value.holds("value.rms") && !value.holds("values") && !value.holds("val"));
         assert!(RuleName::new("slow-1").is_ok());
         assert!(["", "a b", "a/b", "ä"].into_iter().all(|name| RuleName::new(name).is_err()));
     }

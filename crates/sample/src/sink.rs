@@ -63,7 +63,7 @@ pub trait Sink: Send + Sync + 'static {
     type Error: Error + Send + Sync + 'static;
 
     /// Takes records in order. When it returns they are readable; they are durable when the sink's watermark has passed them.
-    /// An error means that none of them was taken: the caller keeps them and may offer them again. Metadata equal to what is in
-    /// force already is not recorded again.
+    /// An error means that none of them was taken: the caller keeps them and may offer them again. Metadata that adds nothing
+    /// to what is in force is not recorded again.
     fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Self::Error>;
 }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::{Changes, Deadband, FieldName, Keep, Method, Pipeline, Protocol, PvSettings, RateCap, RuleName, Rules};
+use crate::{
+    Changes, Deadband, FieldName, FieldPath, Keep, Method, Pipeline, Protocol, PvSettings, RateCap, RuleName, Rules,
+};
 
 /// What somebody wants of the way in which a PV is archived. What is left open comes from elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub struct Wishes {
     pub pipeline: Option<Pipeline>,
     /// Fields that have a history of their own.
     pub fields: Option<Vec<FieldName>>,
+    /// The fields that are recorded of structures.
+    pub only: Option<Vec<FieldPath>>,
     /// The groups that it is in.
     pub groups: Option<Vec<RuleName>>,
     /// How long it is kept.
@@ -42,6 +46,7 @@ impl Wishes {
             changes: self.changes.unwrap_or(base.changes),
             pipeline: self.pipeline.unwrap_or(base.pipeline),
             fields: self.fields.clone().unwrap_or_else(|| base.fields.clone()),
+            only: self.only.clone().unwrap_or_else(|| base.only.clone()),
             groups: self.groups.clone().unwrap_or_else(|| base.groups.clone()),
             keep: self.keep.or(base.keep),
             is_field: base.is_field,
@@ -68,6 +73,7 @@ impl From<&PvSettings> for Wishes {
             changes: (rules.changes != Changes::default()).then_some(rules.changes),
             pipeline: (rules.pipeline != Pipeline::default()).then_some(rules.pipeline),
             fields: (!rules.fields.is_empty()).then(|| rules.fields.clone()),
+            only: (!rules.only.is_empty()).then(|| rules.only.clone()),
             groups: (!rules.groups.is_empty()).then(|| rules.groups.clone()),
             keep: rules.keep,
         }
@@ -76,7 +82,7 @@ impl From<&PvSettings> for Wishes {
 
 impl fmt::Display for Wishes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Wishes { protocol, method, deadband, rate_cap, changes, pipeline, fields, groups, keep } = self;
+        let Wishes { protocol, method, deadband, rate_cap, changes, pipeline, fields, only, groups, keep } = self;
         let names =
             |of: &str, names: &mut dyn Iterator<Item = &str>| names.fold(of.to_owned(), |all, name| all + " " + name);
         let parts = [
@@ -87,6 +93,7 @@ impl fmt::Display for Wishes {
             changes.map(|changes| format!("changes {}", changes.name())),
             pipeline.map(|pipeline| format!("pipeline {}", if pipeline == Pipeline::On { "on" } else { "off" })),
             fields.as_ref().map(|fields| names("fields", &mut fields.iter().map(FieldName::as_str))),
+            only.as_ref().map(|only| names("only", &mut only.iter().map(FieldPath::as_str))),
             groups.as_ref().map(|groups| names("groups", &mut groups.iter().map(RuleName::as_str))),
             keep.map(|keep| keep.to_string()),
         ];

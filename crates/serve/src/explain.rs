@@ -69,10 +69,14 @@ impl Reason {
 pub(crate) fn explain(
     app: &App,
     entry: &PvEntry,
+    field: Option<&str>,
     range: TimeRange,
     counter: Option<Counter>,
 ) -> Result<Value, Refusal> {
-    let gaps = app.reader.gaps(entry.id, range)?;
+    let gaps = match field {
+        Some(path) => app.reader.gaps_of_field(entry.id, path, range)?,
+        None => app.reader.gaps(entry.id, range)?,
+    };
     let open = app.control.open_account(entry.id);
     let until = open.map_or(Timestamp::MAX, |(since, _)| since);
     let mut told = Ledger { reader: &app.reader, pv: entry.id, until }.account(range)?;
@@ -80,12 +84,13 @@ pub(crate) fn explain(
         told.account += open;
         told.covered += (range.t1.nanos() - since.max(range.t0).nanos()).max(0);
     }
-    let samples = count(app, entry, range)?;
+    let samples = count(app, entry, field, range)?;
     let proof = prove(&app.reader, entry.id, range, counter.unwrap_or(Counter::Pulse))?;
     // Pulse ids that nobody has asked for say something only where they have no break.
     let proof = proof.filter(|proof| counter.is_some() || proof.is_complete());
     let mut reasons = gap_reasons(app, entry, range, &gaps)?;
     reasons.extend(roster_reasons(app, entry, range));
+    reasons.extend(expired_fields(app, entry, field, range)?);
     reasons.extend(server_reasons(&app.reader.metadata(entry.id, range)?, &gaps, range));
     reasons.extend(ledger_reasons(range, &told));
     reasons.extend(proof.iter().flat_map(proof_reasons));
@@ -119,9 +124,14 @@ pub(crate) fn explain(
     }))
 }
 
-fn count(app: &App, entry: &PvEntry, range: TimeRange) -> Result<u64, Refusal> {
+fn count(app: &App, entry: &PvEntry, field: Option<&str>, range: TimeRange) -> Result<u64, Refusal> {
     let mut count = 0;
-    for batch in app.reader.samples(entry.id, range) {
+    let whole = app.reader.samples(entry.id, range);
+    let samples = match field {
+        Some(path) => whole.of_field(path),
+        None => whole,
+    };
+    for batch in samples {
         count += batch?.len() as u64;
         if count >= COUNT_MAX {
             break;
@@ -172,6 +182,7 @@ fn gap_reasons(app: &App, entry: &PvEntry, range: TimeRange, gaps: &[(GapScope, 
             GapCause::ServerError => "The IOC answered with an error instead of values.".to_owned(),
             GapCause::NotArchived => "The PV was out of the archive.".to_owned(),
             GapCause::Disabled => "All groups of the PV were disabled.".to_owned(),
+            GapCause::Expired => format!("It was recorded, and retention took it out of {} samples.", gap.lost),
             other => format!("There is a gap: {}.", other.name()),
         };
         let text = if *scope == GapScope::Archiver { format!("{text} This concerns all PVs.") } else { text };
@@ -198,6 +209,22 @@ fn roster_reasons(app: &App, entry: &PvEntry, range: TimeRange) -> Vec<Reason> {
         }
     }
     reasons
+}
+
+/// Where the structures of a PV lack fields because retention took them. Of the field that is asked for its gaps tell.
+fn expired_fields(app: &App, entry: &PvEntry, field: Option<&str>, range: TimeRange) -> Result<Vec<Reason>, Refusal> {
+    let mut reasons = Vec::new();
+    for path in if field.is_some() { Vec::new() } else { app.reader.expired_fields(entry.id)? } {
+        for (_, gap) in app.reader.gaps_of_field(entry.id, &path, range)? {
+            if gap.cause == GapCause::Expired {
+                let (from, to) = (gap.from.max(range.t0), gap.to.unwrap_or(range.t1).min(range.t1));
+                let text =
+                    format!("The structures have no {path} any more: retention took it out of {} samples.", gap.lost);
+                reasons.push(Reason { kind: gap.cause.name(), from, to, lost: 0, text });
+            }
+        }
+    }
+    Ok(reasons)
 }
 
 /// Where the PV came back from another IOC, or from another run of the same: what the metadata says of who served it. Where it

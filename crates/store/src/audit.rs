@@ -42,11 +42,15 @@ pub enum Action {
     GroupRemoved,
     /// A PV is archived in another way, which stands in `detail` behind the way of before.
     Changed,
+    /// Rows of the catalogue that say nothing were dropped; which and how many stands in `detail`.
+    Tidied,
+    /// A backup became an archive of its own; of what it was the backup stands in `detail`.
+    TakenOver,
 }
 
 impl Action {
     /// All actions, in the order of their numbers on disk.
-    pub const ALL: [Action; 18] = [
+    pub const ALL: [Action; 20] = [
         Action::Renamed,
         Action::AliasAdded,
         Action::AliasRemoved,
@@ -65,6 +69,8 @@ impl Action {
         Action::GroupSet,
         Action::GroupRemoved,
         Action::Changed,
+        Action::Tidied,
+        Action::TakenOver,
     ];
 
     /// The name used in answers.
@@ -88,6 +94,8 @@ impl Action {
             Action::GroupSet => "group_set",
             Action::GroupRemoved => "group_removed",
             Action::Changed => "changed",
+            Action::Tidied => "tidied",
+            Action::TakenOver => "taken_over",
         }
     }
 }

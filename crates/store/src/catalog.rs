@@ -5,7 +5,9 @@
 
 pub(crate) mod copy;
 mod doubt;
+mod field_gaps;
 mod mend;
+mod metadata_rows;
 mod pvs;
 mod pvs_wire;
 mod rules_wire;
@@ -13,14 +15,19 @@ mod wire;
 
 use std::{
     fmt, io,
-    sync::{Arc, Mutex, RwLock, RwLockReadGuard},
+    sync::{
+        Arc, Mutex, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
 use sample::{Gap, GapCause, Metadata, PvId, Timestamp};
 
 use doubt::Doubt;
+pub(crate) use field_gaps::FieldGap;
 use mend::{repair, replace};
+pub(crate) use metadata_rows::Tidying;
 pub(crate) use pvs_wire::{archived_bytes, own_bytes, removed_bytes};
 pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
 
@@ -65,6 +72,13 @@ pub(crate) struct Position {
     pub(crate) next_segment: u64,
 }
 
+/// What is written down of the reason why segments take the place of others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told<'a> {
+    pub(crate) audit: &'a [AuditRecord],
+    pub(crate) field_gaps: &'a [FieldGap],
+}
+
 /// The open catalogue.
 #[derive(Debug)]
 pub(crate) struct Catalog {
@@ -74,6 +88,10 @@ pub(crate) struct Catalog {
     opened: RwLock<Opened>,
     /// Held by whoever writes.
     doubt: Mutex<Doubt>,
+    /// The number of the last change.
+    transactions: AtomicU64,
+    /// The number of one that may hold or not; 0 if there is none.
+    unsure: AtomicU64,
 }
 
 /// What somebody wants of the catalogue.
@@ -89,6 +107,8 @@ struct Opened {
     database: Option<Database>,
     /// It is a copy that cannot be written to the disk, for those who read.
     in_memory: bool,
+    /// Whether the file is still the one that was opened; if not, what has it open does not get to it any more.
+    is_ours: Arc<AtomicBool>,
     /// How often it was opened, so that nobody gives up another than the one that failed.
     times: u64,
 }
@@ -101,12 +121,34 @@ impl Catalog {
             Err(error) if error.kind() == io::ErrorKind::NotFound => create(&disk, |_| Ok(()))?,
             Err(source) => return Err(Error::Io { doing: "open", path: CATALOGUE.to_owned(), source }),
         }
-        let catalog = Catalog { disk, opened: RwLock::default(), doubt: Mutex::default() };
+        let (opened, doubt) = (RwLock::default(), Mutex::default());
+        let catalog = Catalog { disk, opened, doubt, transactions: AtomicU64::new(0), unsure: AtomicU64::new(0) };
         let version = catalog.read(|tables| tables.meta("version"))?.unwrap_or(0) as u16;
         if version > VERSION {
             return Err(Error::TooNew { path: CATALOGUE.to_owned(), version, supported: VERSION });
         }
+        let made = catalog.read(|tables| tables.meta("transactions"))?;
+        catalog.transactions.store(made.unwrap_or(0), Relaxed);
         Ok(catalog)
+    }
+
+    /// The number of the last change, and of one besides that may hold or not. Never waits for the disk.
+    pub(crate) fn last_changes(&self) -> [u64; 2] {
+        let last = self.transactions.load(Relaxed);
+        let unsure = self.unsure.load(Relaxed);
+        [last, if unsure == 0 { last } else { unsure }]
+    }
+
+    /// The folder is another one that has the same catalogue: it is opened anew when it is needed.
+    pub(crate) fn reopen(&self) {
+        let mut opened = self.opened.write().expect("no holder of this lock panics");
+        opened.is_ours.store(false, Relaxed);
+        opened.database = None;
+    }
+
+    /// An error while the folder is away. redb would take one of the disk for its end.
+    fn at_home(&self) -> Result<(), Error> {
+        self.disk.at_home().map_err(|error| Error::Away { reason: error.to_string() })
     }
 
     fn read<T>(&self, read: impl FnOnce(&Tables) -> Result<T, redb::Error>) -> Result<T, Error> {
@@ -147,6 +189,7 @@ impl Catalog {
         let failed = |error: redb::Error| Error::Catalogue { doing: "repair", source: error.into() };
         opened.in_memory = false;
         if opened.times > 0 {
+            self.at_home()?; // or another catalogue would be taken for this one
             opened.database = None;
             let repaired = repair(&self.disk)?;
             if let Err(error) = replace(&self.disk, &repaired) {
@@ -160,7 +203,8 @@ impl Catalog {
             }
         }
         if !opened.in_memory {
-            opened.database = Some(open_database(&self.disk, CATALOGUE)?);
+            opened.is_ours = Arc::new(AtomicBool::new(true));
+            opened.database = Some(open_database(&self.disk, CATALOGUE, opened.is_ours.clone())?);
         }
         opened.times += 1;
         Ok(())
@@ -233,14 +277,10 @@ impl Catalog {
     }
 
     /// The end of a merge, a move or a removal: some segments take the place of others.
-    pub(crate) fn replace_segments(
-        &self,
-        old: &[(u64, u32)],
-        new: &[Manifest],
-        audit: &[AuditRecord],
-    ) -> Result<(), Error> {
+    pub(crate) fn replace_segments(&self, old: &[(u64, u32)], new: &[Manifest], told: Told) -> Result<(), Error> {
         self.write(|transaction| {
-            pvs::put_audit(transaction, audit)?;
+            pvs::put_audit(transaction, told.audit)?;
+            field_gaps::put(transaction, told.field_gaps)?;
             for id in old {
                 transaction.open_table(SEGMENTS)?.remove(id)?;
             }
@@ -248,31 +288,22 @@ impl Catalog {
         })
     }
 
-    /// Says of segments that were in other places that they lie in the folder of the archive.
-    pub(crate) fn bring_home(&self, segments: &[Manifest]) -> Result<(), Error> {
-        let away = segments.iter().filter(|manifest| manifest.place.is_some());
-        let home: Vec<Manifest> = away.map(|manifest| Manifest { place: None, ..manifest.clone() }).collect();
-        self.replace_segments(&[], &home, &[])
+    /// The number of the archive, which its folder and its places carry; none in one that an older program or a repair made.
+    pub(crate) fn archive(&self) -> Result<Option<u64>, Error> {
+        self.read(|tables| tables.meta("archive"))
     }
 
-    /// The number of the archive, which its places carry, and whether a place was never used. The number is made when it is first
-    /// asked for, from the time.
-    pub(crate) fn place(&self, name: &str, now: Timestamp) -> Result<(u64, bool), Error> {
-        let known = self.read(|tables| {
-            let known = tables.0.open_table(PLACES)?.get(name)?.is_some();
-            Ok((tables.meta("archive")?, known))
-        })?;
-        let archive = match known.0 {
-            Some(archive) => archive,
-            None => {
-                let archive = xxhash_rust::xxh3::xxh3_64(&now.nanos().to_le_bytes());
-                self.write(|transaction| {
-                    transaction.open_table(META)?.insert("archive", archive)?;
-                    Ok(archive)
-                })?
-            }
-        };
-        Ok((archive, !known.1))
+    /// Gives the archive its number.
+    pub(crate) fn put_archive(&self, archive: u64) -> Result<u64, Error> {
+        self.write(|transaction| {
+            transaction.open_table(META)?.insert("archive", archive)?;
+            Ok(archive)
+        })
+    }
+
+    /// Whether a place was never used.
+    pub(crate) fn is_new_place(&self, name: &str) -> Result<bool, Error> {
+        self.read(|tables| Ok(tables.0.open_table(PLACES)?.get(name)?.is_none()))
     }
 
     /// A place is in use, in a folder.
@@ -288,7 +319,7 @@ impl Catalog {
         })
     }
 
-    /// Ends the gaps that are still open at `alive`, and records that the archiver was not running from then to `now`.
+    /// Gives the archive its number if it has none, ends the gaps that are still open at `alive`, and records that the archiver was not running from then to `now`.
     pub(crate) fn commit_restart(&self, alive: Option<Timestamp>, now: Timestamp) -> Result<(), Error> {
         self.write(|transaction| {
             if let Some(alive) = alive {
@@ -390,10 +421,7 @@ fn put_segments(transaction: &WriteTransaction, manifests: &[Manifest]) -> Resul
 }
 
 fn put_facts(transaction: &WriteTransaction, facts: &Facts) -> Result<(), redb::Error> {
-    let mut metadata = transaction.open_table(METADATA)?;
-    for ((pv, since), change) in &facts.metadata {
-        metadata.insert((pv.0, since.nanos()), wire::metadata_bytes(change).as_slice())?;
-    }
+    metadata_rows::put(transaction, facts)?;
     let mut gaps = transaction.open_table(GAPS)?;
     let mut open = transaction.open_table(OPEN_GAPS)?;
     for ((pv, from, cause), gap) in &facts.gaps {
@@ -440,10 +468,11 @@ fn create(disk: &Arc<dyn Disk>, fill: impl FnOnce(&WriteTransaction) -> Result<(
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io("replace a half-made", error)),
         _ => {}
     }
-    let database = open_database(disk, NEW_KEY)?;
+    let database = open_database(disk, NEW_KEY, Arc::new(AtomicBool::new(true)))?;
     let run = || -> Result<(), redb::Error> {
         let transaction = database.begin_write()?;
         transaction.open_table(META)?.insert("version", u64::from(VERSION))?;
+        transaction.open_table(META)?.insert(metadata_rows::TIDIED, 1)?;
         transaction.open_table(PVS)?;
         pvs::create(&transaction)?;
         transaction.open_table(METADATA)?;
@@ -459,14 +488,23 @@ fn create(disk: &Arc<dyn Disk>, fill: impl FnOnce(&WriteTransaction) -> Result<(
     run().map_err(|error| Error::Catalogue { doing: "create", source: error.into() })?;
     drop(database);
     disk.sync(NEW_KEY).map_err(|error| io("sync", error))?;
+    lock_new(disk).map_err(|error| io("lock", error))?;
     disk.rename(NEW_KEY, CATALOGUE).map_err(|error| io("create", error))?;
     disk.sync_folder("").map_err(|error| io("make durable the name of", error))
 }
 
-fn open_database(disk: &Arc<dyn Disk>, key: &'static str) -> Result<Database, Error> {
+/// Locks a catalogue before it has its name.
+fn lock_new(disk: &Arc<dyn Disk>) -> io::Result<()> {
+    match disk.lock(NEW_KEY)? {
+        true => Ok(()),
+        false => Err(io::Error::other("another process makes one, too")),
+    }
+}
+
+fn open_database(disk: &Arc<dyn Disk>, key: &'static str, is_ours: Arc<AtomicBool>) -> Result<Database, Error> {
     Database::builder()
         .set_cache_size(CACHE_BYTES)
-        .create_with_backend(CatalogueFile { disk: disk.clone(), key })
+        .create_with_backend(CatalogueFile { disk: disk.clone(), key, is_ours })
         .map_err(|error| Error::Catalogue { doing: "open", source: redb::Error::from(error).into() })
 }
 
@@ -478,6 +516,16 @@ fn unreadable(what: &str) -> redb::Error {
 struct CatalogueFile {
     disk: Arc<dyn Disk>,
     key: &'static str,
+    is_ours: Arc<AtomicBool>,
+}
+
+impl CatalogueFile {
+    fn ours(&self) -> io::Result<&dyn Disk> {
+        match self.is_ours.load(Relaxed) {
+            true => Ok(&*self.disk),
+            false => Err(io::Error::other("its folder was replaced by another")),
+        }
+    }
 }
 
 impl fmt::Debug for CatalogueFile {
@@ -500,15 +548,15 @@ impl StorageBackend for CatalogueFile {
     }
 
     fn set_len(&self, len: u64) -> Result<(), io::Error> {
-        self.disk.set_len(self.key, len)
+        self.ours()?.set_len(self.key, len)
     }
 
     fn sync_data(&self) -> Result<(), io::Error> {
-        self.disk.sync(self.key)
+        self.ours()?.sync(self.key)
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> Result<(), io::Error> {
-        self.disk.write_at(self.key, offset, data)
+        self.ours()?.write_at(self.key, offset, data)
     }
 }
 

@@ -131,6 +131,37 @@ pub(crate) fn segment(disk: &Arc<dyn Disk>, key: &str, progress: impl FnMut(Prog
     Ok(check.report)
 }
 
+/// What is wrong with a file that is to be the segment of a manifest, in sentences that call it by the manifest's key.
+pub(crate) fn findings(
+    disk: &Arc<dyn Disk>,
+    key: &str,
+    wanted: &Manifest,
+    names: &HashMap<PvId, PvName>,
+) -> Result<Vec<String>, Error> {
+    let (report, progress) = (Report::default(), |_| {});
+    let mut check = Check { disk: disk.clone(), names: HashMap::new(), report, bytes_total: 0, progress };
+    check.segment(key)?;
+    let Report { bad_blocks, problems, .. } = check.report;
+    if let Some(newer) = problems.iter().find(|problem| problem.contains("use the newer program")) {
+        return Err(Error::CannotDo { doing: "verify a segment", reason: newer.clone() });
+    }
+    let named = |bad: BadBlock| BadBlock { file: wanted.key.clone(), name: names.get(&bad.pv).cloned(), ..bad };
+    let blocks = bad_blocks.into_iter().map(|bad| named(bad).to_string());
+    let mut found: Vec<String> =
+        problems.into_iter().map(|problem| problem.replace(key, &wanted.key)).chain(blocks).collect();
+    if found.is_empty() && !is_segment(disk, key, wanted) {
+        found.push(format!("{} is another file than the catalogue names", wanted.key));
+    }
+    Ok(found)
+}
+
+/// Whether a file can be the segment of a manifest: its length and its end are those.
+pub(crate) fn is_segment(disk: &Arc<dyn Disk>, key: &str, wanted: &Manifest) -> bool {
+    let identity = |of: &Manifest| (of.sequence, of.bytes, of.tables_at, of.blocks, of.samples, of.t0, of.t1);
+    disk.len(key).is_ok_and(|bytes| bytes == wanted.bytes)
+        && Segment::of_file(disk.clone(), key).is_ok_and(|found| identity(&found.manifest) == identity(wanted))
+}
+
 /// A check under way.
 struct Check<P> {
     disk: Arc<dyn Disk>,

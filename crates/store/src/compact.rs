@@ -12,8 +12,9 @@ use std::{
 use sample::{Batch, PvId, Shape, TimeRange, Timestamp, ValueType};
 
 use crate::{
-    AuditRecord, Error, Samples,
+    Error, Samples,
     block_format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, FRAMES_BYTES_MAX, frames_bytes_max},
+    catalog::Told,
     codec::Effort,
     engine::Engine,
     flush::{emptied, write_blocks},
@@ -27,6 +28,7 @@ use crate::{
     read_ahead::ReadAhead,
     segment::{Segment, SegmentWriter},
     sources::{Piece, Source},
+    trim::Trimmings,
 };
 
 /// How a merge ended.
@@ -47,6 +49,8 @@ pub(crate) struct Plan<'a> {
     /// Rules of retention by which PVs are left out, as a number; they are chosen by `leave_out`.
     pub(crate) trimmed: u64,
     pub(crate) leave_out: &'a dyn Fn(PvId) -> bool,
+    /// PVs of which only some fields are left out.
+    pub(crate) trimmings: &'a Trimmings,
 }
 
 impl Engine {
@@ -77,7 +81,9 @@ impl Engine {
     ) -> Result<Compaction, Error> {
         let is_purged = |pv| self.registry().is_purged(pv);
         let trimmed = run.iter().map(|segment| segment.manifest.trimmed).min().unwrap_or(0);
-        match self.rewrite(&Plan { run, level, trimmed, leave_out: &is_purged }, go_on) {
+        match self
+            .rewrite(&Plan { run, level, trimmed, leave_out: &is_purged, trimmings: &Trimmings::default() }, go_on)
+        {
             // It is told by the reader that found it, and left out from now on.
             Err(Error::CorruptBlock { path, .. } | Error::CorruptSegment { path, .. })
                 if run.iter().any(|segment| segment.manifest.key == path) =>
@@ -110,7 +116,7 @@ impl Engine {
     fn rewrite(&self, plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
         let Some(written) = self.write_plan(plan, go_on)? else { return Ok(Compaction::Stopped) };
         let bytes = written.iter().map(|manifest| manifest.bytes).sum();
-        let entered = self.enter(plan.run, written, &[])?;
+        let entered = self.enter(plan.run, written, Told::default())?;
         if entered == Compaction::Done {
             self.counters.merged_segments.fetch_add(plan.run.len() as u64, Relaxed);
             self.counters.merged_bytes.fetch_add(bytes, Relaxed);
@@ -160,7 +166,13 @@ impl Engine {
                 let Some(record) = source.take_record(pv) else { continue };
                 source.add_pieces(&mut pieces, number, &record)?;
             }
-            if !(plan.leave_out)(pv) {
+            if (plan.leave_out)(pv) {
+                continue;
+            }
+            if plan.trimmings.contains(pv) {
+                let left = |batch| plan.trimmings.trimmed(pv, batch);
+                self.write_samples(output.writer()?, pv, &pieces, &sources, &mut room, &left)?;
+            } else {
                 self.write_pieces(output.writer()?, pv, &pieces, &mut sources, &mut room)?;
             }
         }
@@ -187,6 +199,19 @@ impl Engine {
                 }
             };
         }
+        self.write_samples(writer, pv, pieces, sources, room, &Some)
+    }
+
+    /// Writes what is left of the samples of a PV, merged one by one.
+    fn write_samples(
+        &self,
+        writer: &mut SegmentWriter,
+        pv: PvId,
+        pieces: &[Piece],
+        sources: &[Source],
+        room: &mut Room,
+        left: &dyn Fn(Batch) -> Option<Batch>,
+    ) -> Result<(), Error> {
         // Like a flush: each run of one type for itself, so that samples of equal time stay in their order.
         for run in pieces.chunk_by(|a, b| a.entry.value_type == b.entry.value_type) {
             let of_one = run.chunk_by(|a, b| a.source == b.source).enumerate();
@@ -194,7 +219,9 @@ impl Engine {
                 let entries = pieces.iter().map(|piece| piece.entry).collect();
                 Part::blocks(self.lookup(pv, &sources[pieces[0].source]), entries, order as u64)
             };
-            write_run(writer, pv, run[0].entry.value_type, of_one.filter_map(part).collect(), room)?;
+            let samples = Samples::new(TimeRange::ALL, of_one.filter_map(part).collect());
+            let left = samples.filter_map(|batch| batch.map(left).transpose());
+            write_run(writer, pv, run[0].entry.value_type, left, room)?;
         }
         Ok(())
     }
@@ -206,12 +233,7 @@ impl Engine {
     }
 
     /// Names what was written and puts it in place of a run: on disk, in the catalogue, for readers.
-    pub(crate) fn enter(
-        &self,
-        run: &[Arc<Segment>],
-        written: Vec<Manifest>,
-        audit: &[AuditRecord],
-    ) -> Result<Compaction, Error> {
+    pub(crate) fn enter(&self, run: &[Arc<Segment>], written: Vec<Manifest>, told: Told) -> Result<Compaction, Error> {
         let name = || -> io::Result<()> {
             for manifest in &written {
                 self.disk.rename(&unfinished(&manifest.key), &manifest.key)?;
@@ -220,7 +242,7 @@ impl Engine {
         };
         name().map_err(|source| Error::Io { doing: "name the segment", path: run[0].manifest.key.clone(), source })?;
         let keys: Vec<String> = written.iter().map(|manifest| manifest.key.clone()).collect();
-        let entered = self.replace_segments(run, written, audit)?;
+        let entered = self.replace_segments(run, written, told)?;
         if entered != Compaction::Done {
             keys.iter().for_each(|key| self.remove_unfinished(key));
         }
@@ -230,7 +252,7 @@ impl Engine {
     /// Marks segments as sealed: their files stay as they are.
     fn seal(&self, segments: &[Arc<Segment>]) -> Result<Compaction, Error> {
         let sealed = |segment: &Arc<Segment>| Manifest { level: Level::Week, ..segment.manifest.clone() };
-        self.replace_segments(segments, segments.iter().map(sealed).collect(), &[])
+        self.replace_segments(segments, segments.iter().map(sealed).collect(), Told::default())
     }
 
     /// Puts segments in the place of others: in the catalogue, then for readers. Files that are no longer named go when nobody
@@ -239,7 +261,7 @@ impl Engine {
         &self,
         old: &[Arc<Segment>],
         new: Vec<Manifest>,
-        audit: &[AuditRecord],
+        told: Told,
     ) -> Result<Compaction, Error> {
         let _arranging = self.settled(|| self.arranging.lock().expect("no holder of this lock panics"))?;
         let snapshot = self.snapshot();
@@ -248,7 +270,7 @@ impl Engine {
             return Ok(Compaction::Stopped);
         }
         let ids: Vec<(u64, u32)> = old.iter().map(|segment| segment.manifest.id()).collect();
-        self.catalog.replace_segments(&ids, &new, audit)?;
+        self.catalog.replace_segments(&ids, &new, told)?;
         self.take_over(old, new);
         Ok(Compaction::Done)
     }
@@ -358,7 +380,7 @@ impl<'a> Output<'a> {
             let key = format!("{folder}/{sequence:012}-{last:012}-{generation}-{part:03}.seg");
             match self.engine.disk.len(&key) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let create = self.engine.disk.create_folder(folder);
+                    let create = self.engine.make_week(folder);
                     create.map_err(|source| Error::Io { doing: "create the folder of", path: key.clone(), source })?;
                     self.manifest.key = key;
                     return Ok(());
@@ -423,7 +445,7 @@ fn write_run(
     writer: &mut SegmentWriter,
     pv: PvId,
     value_type: ValueType,
-    run: Vec<Part>,
+    run: impl Iterator<Item = Result<Batch, Error>>,
     room: &mut Room,
 ) -> Result<(), Error> {
     let path = writer.key().to_owned();
@@ -433,7 +455,7 @@ fn write_run(
         _ => 4 * BLOCK_BYTES_MAX,
     };
     let whole = emptied(&mut room.whole, value_type);
-    for batch in Samples::new(TimeRange::ALL, run) {
+    for batch in run {
         let batch = batch?;
         let fits = whole.extend_from(&batch, 0..batch.len());
         assert!(fits, "a run has one type");

@@ -22,11 +22,22 @@ pub enum Scrub {
     Pass(Duration),
 }
 
+/// What an archive is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Samples are to be recorded in it. A backup is refused: the next one would remove them.
+    Record,
+    /// Somebody wants to read what it has.
+    Read,
+}
+
 /// The settings of a store.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where everything lies.
     pub folder: PathBuf,
+    /// What it is opened for.
+    pub purpose: Purpose,
     /// How soon samples are safe.
     pub durable: Durable,
     /// How large the head may grow before it is flushed to blocks, in bytes of memory.
@@ -86,11 +97,12 @@ pub struct Rule {
 }
 
 impl Config {
-    /// The defaults: synced each second, 256 MiB of head, flushed at latest after ten minutes, nothing scrubbed, nothing purged
+    /// The defaults: to record, synced each second, 256 MiB of head, flushed at latest after ten minutes, nothing scrubbed, nothing purged
     /// unasked.
     pub fn new(folder: impl Into<PathBuf>) -> Config {
         Config {
             folder: folder.into(),
+            purpose: Purpose::Record,
             durable: Durable::Every(Duration::from_secs(1)),
             head_bytes_max: 256 << 20,
             log_file_bytes: 64 << 20,

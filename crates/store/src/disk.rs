@@ -3,15 +3,9 @@
 //! Files are named by keys: relative paths with `/`, as in `2026-W47/00000007.seg`. A key is all that anything above knows, so
 //! that segments could as well lie in an object store.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    fs::{self, File, OpenOptions},
-    io,
-    os::unix::fs::FileExt,
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{fmt, io, sync::Arc};
+
+pub use crate::real_disk::RealDisk;
 
 /// Files that are whole: all that a segment asks for, and what an object store has as well.
 pub trait Objects: fmt::Debug + Send + Sync + 'static {
@@ -30,6 +24,24 @@ pub struct Room {
     pub free: u64,
     /// All, of which others may have a part.
     pub total: u64,
+}
+
+/// Which file or folder something is, whatever its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// The file system.
+    pub device: u64,
+    /// Its number there.
+    pub number: u64,
+}
+
+/// How a file or folder is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// In the folder that the disk has open, wherever that lies by now.
+    Within,
+    /// By the path with which the disk was opened, which may lead elsewhere by now.
+    ByPath,
 }
 
 /// Files, folders and what makes them durable. Written bytes are durable after `sync`, names after `sync_folder`.
@@ -57,215 +69,30 @@ pub trait Disk: Objects {
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, folder: &str) -> io::Result<()>;
-    /// Locks a file against all other processes; false if one of them has it.
+    /// Locks a file, or the folder of the disk with an empty key, against all other processes; false if one of them has it. The
+    /// lock goes with the file when it is renamed.
     fn lock(&self, key: &str) -> io::Result<bool>;
     /// Gives the lock back.
     fn unlock(&self, key: &str);
-}
-
-/// So many files stay open. A year of segments is more than a process may have.
-const OPEN_FILES_MAX: usize = 256;
-
-/// The files of a folder.
-#[derive(Debug)]
-pub struct RealDisk {
-    root: PathBuf,
-    open: Mutex<OpenFiles>,
-}
-
-#[derive(Debug, Default)]
-struct OpenFiles {
-    files: HashMap<String, OpenFile>,
-    clock: u64,
-}
-
-#[derive(Debug)]
-struct OpenFile {
-    file: Arc<File>,
-    used: u64,
-    /// Written since the last sync, or locked: such a file stays open, because errors of writing back are told to it alone.
-    pinned: bool,
-}
-
-impl RealDisk {
-    /// The files below `root`, which need not exist yet.
-    pub fn new(root: impl Into<PathBuf>) -> RealDisk {
-        RealDisk { root: root.into(), open: Mutex::default() }
+    /// The process of this machine that has a file locked, as far as the system tells.
+    fn locked_by(&self, _key: &str) -> Option<u32> {
+        None
     }
-
-    fn path(&self, key: &str) -> PathBuf {
-        self.root.join(key)
+    /// Which file a key leads to; the empty key is the folder of the disk. All are alike on a disk that cannot be moved.
+    fn identity(&self, _key: &str, _found: Found) -> io::Result<Identity> {
+        Ok(Identity::default())
     }
-
-    fn open_files(&self) -> std::sync::MutexGuard<'_, OpenFiles> {
-        self.open.lock().expect("no holder of this lock panics")
+    /// A disk of what the path of this one leads to now.
+    fn afresh(&self) -> io::Result<Arc<dyn Disk>> {
+        Err(io::ErrorKind::Unsupported.into())
     }
-
-    fn file(&self, key: &str, how: How) -> io::Result<Arc<File>> {
-        let mut open = self.open_files();
-        open.clock += 1;
-        let now = open.clock;
-        if let Some(entry) = open.files.get_mut(key) {
-            entry.used = now;
-            entry.pinned |= how == How::Write;
-            return Ok(entry.file.clone());
-        }
-        let writable = OpenOptions::new().read(true).write(true).create(how == How::Write).open(self.path(key));
-        let file = match writable {
-            Err(error) if how == How::Read && error.kind() != io::ErrorKind::NotFound => File::open(self.path(key))?,
-            file => file?,
-        };
-        let file = Arc::new(file);
-        if open.files.len() >= OPEN_FILES_MAX {
-            let idle = open.files.iter().filter(|(_, entry)| !entry.pinned);
-            if let Some(oldest) = idle.min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone()) {
-                open.files.remove(&oldest);
-            }
-        }
-        let entry = OpenFile { file: file.clone(), used: now, pinned: how == How::Write };
-        open.files.insert(key.to_owned(), entry);
-        Ok(file)
+    /// Goes on with what the path leads to now, if that is something else than before, and takes the locks there. Files that were
+    /// written and not synced take nothing any more before they are begun anew: nobody knows what became of them.
+    fn renew(&self) -> io::Result<()> {
+        Ok(())
     }
-
-    fn forget(&self, key: &str) {
-        self.open_files().files.remove(key);
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
-    Read,
-    Write,
-}
-
-impl Objects for RealDisk {
-    fn len(&self, key: &str) -> io::Result<u64> {
-        fs::metadata(self.path(key)).map(|metadata| metadata.len())
-    }
-
-    fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
-        self.file(key, How::Read)?.read_exact_at(bytes, offset)
-    }
-
-    fn remove(&self, key: &str) -> io::Result<()> {
-        self.forget(key);
-        fs::remove_file(self.path(key))
-    }
-}
-
-impl Disk for RealDisk {
-    fn create_folder(&self, folder: &str) -> io::Result<()> {
-        fs::create_dir_all(self.path(folder))
-    }
-
-    fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.file(key, How::Write)?.write_all_at(bytes, offset)
-    }
-
-    fn set_len(&self, key: &str, len: u64) -> io::Result<()> {
-        self.file(key, How::Write)?.set_len(len)
-    }
-
-    fn allocate(&self, key: &str, len: u64) -> io::Result<()> {
-        let file = self.file(key, How::Write)?;
-        match rustix::fs::fallocate(&*file, rustix::fs::FallocateFlags::empty(), 0, len) {
-            // Some file systems cannot take room beforehand; zeros can.
-            Err(rustix::io::Errno::OPNOTSUPP) => write_zeros(&file, len),
-            result => result.map_err(io::Error::from),
-        }
-    }
-
-    fn room(&self) -> io::Result<Room> {
-        let found = rustix::fs::statvfs(&self.root)?;
-        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
-        Ok(Room { free: bytes(found.f_bavail), total: bytes(found.f_blocks) })
-    }
-
-    fn sync(&self, key: &str) -> io::Result<()> {
-        let file = self.file(key, How::Read)?;
-        let result = file.sync_data();
-        let mut open = self.open_files();
-        match (open.files.get_mut(key), &result) {
-            (Some(entry), Ok(())) if Arc::ptr_eq(&entry.file, &file) => entry.pinned = false,
-            _ => _ = open.files.remove(key),
-        }
-        result
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "this is the one place, and callers sync the folder behind it")]
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.forget(from);
-        self.forget(to);
-        fs::rename(self.path(from), self.path(to))
-    }
-
-    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
-        let names = fs::read_dir(self.path(folder))?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-        names.collect()
-    }
-
-    fn sync_folder(&self, folder: &str) -> io::Result<()> {
-        File::open(self.path(folder))?.sync_all()
-    }
-
-    fn lock(&self, key: &str) -> io::Result<bool> {
-        match self.file(key, How::Write)?.try_lock() {
-            Ok(()) => Ok(true),
-            Err(fs::TryLockError::WouldBlock) => {
-                self.forget(key);
-                Ok(false)
-            }
-            Err(fs::TryLockError::Error(error)) => Err(error),
-        }
-    }
-
-    fn unlock(&self, key: &str) {
-        self.forget(key);
-    }
-}
-
-/// Extends a file to `len` with zeros that take room.
-fn write_zeros(file: &File, len: u64) -> io::Result<()> {
-    let zeros = [0; 1 << 16];
-    let mut at = file.metadata()?.len();
-    while at < len {
-        let some = zeros.len().min((len - at) as usize);
-        file.write_all_at(&zeros[..some], at)?;
-        at += some as u64;
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn more_files_than_may_be_open_are_all_written_and_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let disk = RealDisk::new(folder.path());
-        disk.create_folder("a/b").unwrap();
-        let keys: Vec<String> = (0..OPEN_FILES_MAX + 20).map(|i| format!("a/b/{i}")).collect();
-        for key in &keys {
-            disk.write_at(key, 3, key.as_bytes()).unwrap();
-            disk.sync(key).unwrap();
-        }
-        assert!(disk.open_files().files.len() <= OPEN_FILES_MAX);
-        for key in &keys {
-            let mut bytes = vec![0; key.len()];
-            disk.read_at(key, 3, &mut bytes).unwrap();
-            assert_eq!(bytes, key.as_bytes());
-        }
-        assert_eq!(disk.list("a/b").unwrap().len(), keys.len());
-    }
-
-    #[test]
-    fn a_lock_excludes_others_until_it_is_given_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let (one, other) = (RealDisk::new(folder.path()), RealDisk::new(folder.path()));
-        assert!(one.lock("lock").unwrap());
-        assert!(!other.lock("lock").unwrap());
-        one.unlock("lock");
-        assert!(other.lock("lock").unwrap());
+    /// Whether the path leads to what is written; if not, nothing is written, and the error says why.
+    fn at_home(&self) -> io::Result<()> {
+        Ok(())
     }
 }

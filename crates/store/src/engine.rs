@@ -18,6 +18,7 @@ use crate::{
     flush::Pending,
     head::{Head, Pool},
     health::Counters,
+    home::Home,
     log::Log,
     log_arrays::Differences,
     log_files::LogFiles,
@@ -47,6 +48,8 @@ pub(crate) struct Engine {
     pub(crate) reserve: Arc<Reserve>,
     /// What `reserve` writes to.
     pub(crate) watched: Arc<Watched>,
+    /// What `watched` writes to.
+    pub(crate) home: Arc<Home>,
     pub(crate) catalog: Catalog,
     pub(crate) places: Places,
     // guarded by lock
@@ -85,6 +88,16 @@ pub(crate) struct Engine {
     pub(crate) flushing_segment: AtomicU64,
 }
 
+/// Where the archive lies, each in front of the next.
+#[derive(Debug)]
+pub(crate) struct Disks {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) places: Places,
+    pub(crate) reserve: Arc<Reserve>,
+    pub(crate) watched: Arc<Watched>,
+    pub(crate) home: Arc<Home>,
+}
+
 /// What is written to.
 #[derive(Debug)]
 pub(crate) struct Ingest {
@@ -101,6 +114,8 @@ pub(crate) struct Ingest {
     pub(crate) head_since: Option<Timestamp>,
     /// Why nothing is taken: a write or sync of the log failed, or the store is closed.
     pub(crate) refusal: Option<String>,
+    /// What is appended goes into the head alone: the folder is away.
+    pub(crate) unlogged: bool,
     pub(crate) closed: bool,
 }
 
@@ -124,7 +139,7 @@ pub(crate) struct Snapshot {
 impl Engine {
     pub(crate) fn new(
         config: Config,
-        (disk, places, reserve, watched): (Arc<dyn Disk>, Places, Arc<Reserve>, Arc<Watched>),
+        Disks { disk, places, reserve, watched, home }: Disks,
         catalog: Catalog,
         registry: Registry,
         snapshot: Snapshot,
@@ -140,6 +155,7 @@ impl Engine {
             places,
             reserve,
             watched,
+            home,
             arranging: Mutex::default(),
             ingest: Mutex::new(ingest),
             flushing: Mutex::new(Flushing { pending: None, next_segment }),
@@ -218,12 +234,14 @@ impl Engine {
         let records = news.as_deref().unwrap_or(records);
         let mut ingest = self.with_room()?;
         let was_waiting = ingest.log.is_waiting();
-        let Ingest { log, head, differences, tail, .. } = &mut *ingest;
+        let Ingest { log, head, differences, tail, unlogged, .. } = &mut *ingest;
         head.append(records, differences);
         tail.note(records);
-        log.append(records, differences, self.counters.appended.load(Relaxed), now);
-        if ingest.log.is_full() || !was_waiting {
-            self.log_waiting.notify_one();
+        if !*unlogged {
+            log.append(records, differences, self.counters.appended.load(Relaxed), now);
+            if log.is_full() || !was_waiting {
+                self.log_waiting.notify_one();
+            }
         }
         self.is_alive(now);
         ingest.head_since.get_or_insert(now);
@@ -251,22 +269,24 @@ impl Engine {
         Ok(Survey { has_metadata, samples })
     }
 
-    /// The records without the metadata that is in force already; none if all of them are news, as nearly always.
+    /// The records without the metadata that adds nothing to what is in force; none if all of them are news, as nearly always.
     fn without_known_metadata(&self, records: &[(PvId, Record)]) -> Result<Option<Vec<(PvId, Record)>>, Error> {
         let mut known = HashSet::new();
-        let mut newest: HashMap<PvId, &Metadata> = HashMap::new(); // of these records
+        let mut in_force: HashMap<PvId, Arc<Metadata>> = HashMap::new(); // behind the records that were looked at
         for (index, (pv, record)) in records.iter().enumerate() {
             let Record::Metadata(since, metadata) = record else { continue };
-            let is_known = match newest.insert(*pv, metadata) {
-                Some(before) => *before == **metadata,
+            let before = match in_force.remove(pv) {
+                Some(before) => Some(before),
                 None => {
-                    let in_force = self.metadata(*pv, TimeRange { t0: *since, t1: *since })?;
-                    in_force.last().is_some_and(|(_, before)| *before == **metadata)
+                    self.metadata(*pv, TimeRange { t0: *since, t1: *since })?.pop().map(|(_, before)| before.into())
                 }
             };
-            if is_known {
+            // What adds nothing leaves in force what was, with which the next one is compared.
+            let kept = before.filter(|before| metadata.adds_nothing_to(before));
+            if kept.is_some() {
                 known.insert(index);
             }
+            in_force.insert(*pv, kept.unwrap_or_else(|| metadata.clone()));
         }
         let news =
             || records.iter().enumerate().filter(|(index, _)| !known.contains(index)).map(|(_, news)| news.clone());
@@ -297,14 +317,16 @@ impl Engine {
             }
             // What waits for the log counts as if it were in the head too, so that two heads are all that there ever is.
             let (bytes_max, unwritten) = (self.config.head_bytes_max, ingest.log.unwritten());
-            let head_full = ingest.head.bytes() + unwritten >= bytes_max && self.snapshot().heads.len() > 1;
+            let is_last = ingest.unlogged || self.snapshot().heads.len() > 1;
+            let head_full = ingest.head.bytes() + unwritten >= bytes_max && is_last;
             let full = head_full || unwritten >= bytes_max / 2;
             if !full {
                 return Ok(ingest);
             }
             let left = deadline.saturating_duration_since(std::time::Instant::now());
             if left.is_zero() {
-                return Err(Error::Busy);
+                let problem = self.home.problem().filter(|_| ingest.unlogged);
+                return Err(problem.map_or(Error::Busy, |reason| Error::Refused { reason }));
             }
             ingest = self.head_room.wait_timeout(ingest, left).expect("no holder of this lock panics").0;
         }
@@ -322,13 +344,17 @@ impl Engine {
             if let Some(reason) = &ingest.refusal {
                 return Err(Error::Refused { reason: reason.clone() });
             }
+            if ingest.unlogged {
+                return Err(Error::Away { reason: self.home.problem().unwrap_or_default() });
+            }
             (ingest.log.take_pieces(), self.counters.appended.load(Relaxed))
         };
         let result = files.write(&pieces);
         let mut ingest = self.ingest();
         self.head_room.notify_all();
         ingest.log.reuse(pieces);
-        result.map_err(|error| self.refuse(&mut ingest, format!("the log cannot be written: {error}")))?;
+        drop(ingest);
+        result.or_else(|error| self.log_failed(format!("the log cannot be written: {error}")))?;
         Ok(appended)
     }
 
@@ -336,8 +362,14 @@ impl Engine {
         self.log_files.lock().expect("no holder of this lock panics")
     }
 
+    /// What cannot be written because the folder is away waits in the heads; all else is refused.
+    pub(crate) fn log_failed(&self, reason: String) -> Result<(), Error> {
+        self.at_home()?;
+        Err(self.refuse(&mut self.ingest(), reason))
+    }
+
     /// Takes nothing any more, and says why. The file of the log is given up.
-    pub(crate) fn refuse(&self, ingest: &mut Ingest, reason: String) -> Error {
+    fn refuse(&self, ingest: &mut Ingest, reason: String) -> Error {
         ingest.log.give_up();
         if ingest.refusal.is_none() {
             tracing::error!("the store takes no more samples: {reason}");

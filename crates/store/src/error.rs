@@ -21,6 +21,20 @@ pub enum Error {
     Locked {
         /// The folder.
         folder: PathBuf,
+        /// Which, as far as known.
+        holder: String,
+    },
+    /// The folder of the archive is not where it was.
+    Away {
+        /// What became of it.
+        reason: String,
+    },
+    /// The folder of the archive was not back when the archive was closed.
+    Lost {
+        /// What became of it.
+        reason: String,
+        /// So many samples waited for it in memory, or are in it and nobody knows whether they are safe.
+        samples: u64,
     },
     /// The folder holds something else.
     NotAStore {
@@ -116,9 +130,15 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io { doing, path, source } => write!(f, "cannot {doing} {path}: {source}"),
-            Error::Locked { folder } => {
-                write!(f, "the archive in {} is in use by another process; stop that one first", folder.display())
+            Error::Locked { folder, holder } => {
+                write!(f, "the archive in {} is in use by {holder}; stop that one first", folder.display())
             }
+            Error::Away { reason } => write!(f, "{reason}; nothing is written before it is back"),
+            Error::Lost { reason, samples } => write!(
+                f,
+                "{reason}, and was not back at the end: of the last samples {samples} were not known to be safe; what was not \
+                 written before is lost"
+            ),
             Error::NotAStore { folder, found } => {
                 write!(f, "{} is not an archive of pvark: {found}; choose an empty folder", folder.display())
             }

@@ -67,6 +67,7 @@ impl Engine {
     /// Flushes what is in the heads. With `now` goes the folder of the week.
     pub(crate) fn flush(&self, now: Timestamp) -> Result<(), Error> {
         let mut flushing = self.flushing.lock().expect("no holder of this lock panics");
+        self.at_home()?;
         let started = std::time::Instant::now();
         self.flush_wanted.store(false, Relaxed);
         if flushing.pending.is_some() {
@@ -85,6 +86,7 @@ impl Engine {
     /// Puts a new head and a new log file in place of those that are written to; none if there is nothing to flush.
     fn take_head(&self, sequence: u64) -> Option<Pending> {
         let mut ingest = self.ingest();
+        self.end_holding_back(&mut ingest);
         let head = ingest.head.clone();
         if head.samples() == 0 && head.facts().is_empty() && ingest.refusal.is_none() {
             return None;
@@ -141,7 +143,10 @@ impl Engine {
         if sequence + 1 < flushing.next_segment {
             self.newest.forget(); // an import came between a try that failed and this one
         }
-        self.counters.durable.fetch_max(pending.appended, Relaxed);
+        // Told only if it is where it will be looked for. If not, the next flush tells of it.
+        if self.at_home().is_ok() {
+            self.counters.durable.fetch_max(pending.appended, Relaxed);
+        }
         self.counters.flushes.fetch_add(1, Relaxed);
         self.remove_log_files(pending.log_file);
         if pending.refused {
@@ -166,7 +171,8 @@ impl Engine {
     /// Removes the files of the log before `first`. One that cannot be removed costs space, nothing else.
     fn remove_log_files(&self, first: u64) {
         let _syncing = self.syncing.lock().expect("no holder of this lock panics");
-        let _files = self.log_files(); // what is still to be written would make them anew, without their beginning
+        let mut files = self.log_files(); // what is still to be written would make them anew, without their beginning
+        files.forget_before(first);
         self.ingest().log.forget_before(first);
         let result = log_files::files(&*self.disk).and_then(|numbers| {
             let mut old = numbers.into_iter().filter(|number| *number < first);
@@ -178,6 +184,21 @@ impl Engine {
         self.counters.log_bytes.store(log_files::bytes(&*self.disk), Relaxed);
     }
 
+    /// Makes the folder of a week, if need be. One that holds segments and is not there was taken away: made anew, the week would lie in
+    /// two folders.
+    pub(crate) fn make_week(&self, folder: &str) -> io::Result<()> {
+        let snapshot = self.snapshot();
+        let mut near = snapshot.segments.iter().filter(|segment| segment.manifest.place.is_none());
+        let is_used = near.any(|segment| segment.manifest.folder() == folder);
+        if is_used && self.disk.list(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            let told = format!(
+                "the folder {folder}, which holds segments, is gone; put it back, or end the archiver and run `pvark repair`"
+            );
+            return Err(io::Error::other(told));
+        }
+        self.disk.create_folder(folder)
+    }
+
     /// Writes a head as a segment under its final key; none if it has no samples.
     fn write_segment(&self, head: &Head, sequence: u64, now: Timestamp) -> Result<Option<Manifest>, Error> {
         if head.samples() == 0 {
@@ -187,7 +208,7 @@ impl Engine {
         let key = format!("{folder}/{sequence:012}.seg");
         let unfinished = format!("{key}.tmp");
         let write = || -> io::Result<Option<Manifest>> {
-            self.disk.create_folder(&folder)?;
+            self.make_week(&folder)?;
             let mut writer = SegmentWriter::new(self.disk.clone(), unfinished.clone(), sequence, now);
             for pv in head.pvs() {
                 if !self.registry().is_purged(pv) {

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Mutex,
-    atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
 use sample::Timestamp;
@@ -179,6 +179,8 @@ pub(crate) struct Counters {
     pub(crate) expired_segments: AtomicU64,
     pub(crate) expired_samples: AtomicU64,
     pub(crate) expired_bytes: AtomicU64,
+    /// The folder of the archive is away: what cannot be read meanwhile is no problem of its own.
+    pub(crate) away: AtomicBool,
     /// What is done in the background, each kind once.
     pub(crate) work: Mutex<Vec<Work>>,
     pub(crate) repeats_dropped: AtomicU64,
@@ -214,7 +216,8 @@ impl Counters {
     pub(crate) fn problem(&self, sentence: String) {
         tracing::error!("{sentence}");
         let mut problems = self.problems.lock().expect("no holder of this lock panics");
-        if problems.len() < PROBLEMS_MAX && !problems.contains(&sentence) {
+        let is_news = !self.away.load(Relaxed) && problems.len() < PROBLEMS_MAX;
+        if is_news && !problems.contains(&sentence) {
             problems.push(sentence);
         }
     }

@@ -256,7 +256,7 @@ impl Import {
         let key = format!("{folder}/{sequence:012}-{sequence:012}-0-000.seg");
         let unfinished = format!("{key}.tmp");
         let write = || -> io::Result<Option<Manifest>> {
-            engine.disk.create_folder(folder)?;
+            engine.make_week(folder)?;
             let mut writer = SegmentWriter::new(engine.disk.clone(), unfinished.clone(), sequence, now);
             let mut room = None;
             for (pv, batch) in batches {

@@ -13,6 +13,7 @@
 #![deny(missing_docs)]
 
 mod audit;
+mod away;
 mod backup;
 #[doc(hidden)]
 pub mod bench;
@@ -30,6 +31,7 @@ pub mod disk;
 mod engine;
 mod error;
 mod field;
+mod field_rules;
 mod flush;
 mod frames;
 #[doc(hidden)]
@@ -39,7 +41,10 @@ mod gather;
 mod golden;
 mod head;
 mod health;
+mod home;
+mod idle_rules;
 mod import;
+mod locks;
 mod log;
 mod log_arrays;
 mod log_files;
@@ -48,11 +53,13 @@ mod log_format;
 mod log_golden;
 mod log_scan;
 mod manifest;
+mod mark;
 mod merge;
 mod moving;
 mod named;
 mod names;
 mod newest;
+mod part_hash;
 mod partitions;
 mod parts;
 mod patient;
@@ -62,6 +69,7 @@ mod policy;
 mod purge;
 mod read_ahead;
 mod reader;
+mod real_disk;
 mod rebuild;
 mod recover;
 mod registry;
@@ -83,15 +91,16 @@ mod store;
 mod structure;
 mod summary;
 mod threads;
+mod trim;
 mod unfinished;
 mod watched;
 mod week;
 mod writer;
 
 pub use audit::{Action, AuditRecord};
-pub use backup::{Backup, backup};
+pub use backup::{Backup, Kept, backup, take_over};
 pub use check::{BadBlock, Progress, Report, check};
-pub use config::{Config, Durable, Place, Retention, Rule, Scrub};
+pub use config::{Config, Durable, Place, Purpose, Retention, Rule, Scrub};
 pub use deletion::Deletion;
 pub use error::Error;
 pub use field::field_of;
@@ -99,6 +108,7 @@ pub use health::{Health, LevelHealth, PlaceHealth, ScrubHealth, Watermark, Work}
 pub use import::{Import, ImportedPart};
 pub use merge::{Samples, Stretch, Stretches};
 pub use names::{NameChunk, Named, Names};
+pub use part_hash::{old_part_hash, old_text_hash, part_hash};
 pub use partitions::{Partition, WeekState};
 pub use purge::{Purge, Purged};
 pub use reader::{GapScope, Reader};

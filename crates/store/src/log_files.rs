@@ -91,19 +91,20 @@ impl LogFiles {
         }
     }
 
+    /// Files before this one are about to be removed: what they held is in blocks.
+    pub(crate) fn forget_before(&mut self, first: u64) {
+        self.unsynced.retain(|file| *file >= first);
+    }
+
     /// The files written since the last time.
     pub(crate) fn take_unsynced(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.unsynced)
     }
 }
 
-/// Syncs a file, unless a flush has removed it: what it held is in blocks.
+/// Syncs a file. One that is not there was removed by somebody else: those that a flush removes are forgotten before.
 pub(crate) fn sync(disk: &dyn Disk, file: u64) -> io::Result<()> {
-    let key = key(file);
-    match disk.len(&key) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        _ => disk.sync(&key),
-    }
+    disk.sync(&key(file))
 }
 
 /// The numbers of the files in the folder of the log, ascending.

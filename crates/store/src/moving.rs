@@ -17,6 +17,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
     Error,
+    catalog::Told,
     compact::Compaction,
     disk::Disk,
     engine::Engine,
@@ -47,8 +48,8 @@ impl Engine {
     /// Looks at each place.
     pub(crate) fn look_at_places(&self) -> Result<(), Error> {
         for place in self.places.iter() {
-            let (archive, first_use) = self.catalog.place(&place.name, self.alive())?;
-            place.look(archive, first_use);
+            let first_use = self.catalog.is_new_place(&place.name)?;
+            place.look(self.home.archive(), first_use);
             if place.is_untidied() {
                 self.catalog.put_place(&place.name, &place.folder)?;
                 if let Err(error) = self.tidy(place) {
@@ -85,7 +86,7 @@ impl Engine {
         }
         let manifest = Manifest { place: Some(to.name.clone()), ..segment.manifest.clone() };
         let bytes = manifest.bytes;
-        let entered = self.replace_segments(std::slice::from_ref(segment), vec![manifest], &[])?;
+        let entered = self.replace_segments(std::slice::from_ref(segment), vec![manifest], Told::default())?;
         if entered == Compaction::Done {
             tracing::info!("{key} lies in the place {:?} now", to.name);
             self.counters.moved_segments.fetch_add(1, Relaxed);
@@ -205,7 +206,7 @@ impl Engine {
         let Manifest { key, bytes, tables_at, .. } = manifest;
         let tables = tables_key(key);
         let unfinished = format!("{tables}.tmp");
-        self.disk.create_folder(manifest.folder())?;
+        self.make_week(manifest.folder())?;
         self.disk.set_len(&unfinished, 0)?;
         let mut at = *tables_at;
         while at < *bytes {

@@ -260,6 +260,10 @@ impl Disk for Patient {
     fn unlock(&self, key: &str) {
         self.disk.unlock(key);
     }
+
+    fn renew(&self) -> io::Result<()> {
+        self.read(|disk| disk.renew())
+    }
 }
 
 #[cfg(test)]

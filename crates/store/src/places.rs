@@ -21,11 +21,10 @@ use crate::{
     config,
     disk::{Disk, Objects, Room},
     manifest::Manifest,
+    mark,
     patient::Patient,
 };
 
-/// The mark of a place.
-const MARK: &str = "pvark-place";
 /// The trouble of a place in the first moment.
 const NOT_LOOKED_AT: &str = "it has not been looked at yet";
 
@@ -147,32 +146,17 @@ impl Place {
     }
 
     fn look_at_mark(&self, archive: u64, first_use: bool) -> io::Result<Option<String>> {
-        let mark = format!("a place of the pvark archive {archive:016x}\n");
         let disk = self.disk()?;
-        let found = disk.len(MARK).and_then(|len| {
-            let mut bytes = vec![0; len.min(200) as usize];
-            disk.read_at(MARK, 0, &mut bytes).map(|()| bytes)
-        });
-        match found {
-            Ok(bytes) if bytes == mark.as_bytes() => Ok(None),
-            // Half of a mark: the power went while it was made.
-            Ok(bytes) if first_use && mark.as_bytes().starts_with(&bytes) => self.put_mark(&mark),
-            Ok(_) => Ok(Some(format!("its file {MARK} says that it belongs to another archive"))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && first_use => self.put_mark(&mark),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Some(format!("its file {MARK} is missing; is everything mounted?")))
+        let which = if first_use { mark::Use::First } else { mark::Use::Later };
+        // Another file system may be mounted there by now.
+        match disk.renew() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && which == mark::Use::Later => {
+                return Ok(Some("there is no such folder; is everything mounted?".to_owned()));
             }
-            Err(error) => Err(error),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
-    }
-
-    fn put_mark(&self, mark: &str) -> io::Result<Option<String>> {
-        let disk = self.disk()?;
-        disk.create_folder("")?;
-        disk.write_at(MARK, 0, mark.as_bytes())?;
-        disk.sync(MARK)?;
-        disk.sync_folder("")?;
-        Ok(None)
+        mark::look(&**disk, mark::PLACE, &mark::of_place(archive), which)
     }
 
     /// Something failed there.

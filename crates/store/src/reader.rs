@@ -102,34 +102,7 @@ impl Reader {
     ///
     /// A block that is damaged gives an error in its place and is counted in `health`; the next call goes on behind it.
     pub fn samples(&self, pv: PvId, range: TimeRange) -> Samples {
-        self.merged(pv, range, Summaries::Unread)
-    }
-
-    fn merged(&self, pv: PvId, range: TimeRange, summaries: Summaries) -> Samples {
-        let Some((snapshot, deletions)) = self.moment(pv) else { return Samples::new(range, Vec::new()) };
-        let mut parts = Vec::new();
-        for segment in &*snapshot.segments {
-            let manifest = &segment.manifest;
-            if manifest.may_hold(pv) && overlap(manifest.t0, manifest.t1, range) {
-                let counters = self.engine.counters.clone();
-                let hidden = deletions.hidden_in(manifest);
-                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries: summaries.clone(), hidden };
-                parts.push(Part::segment(lookup, parts.len() as u64));
-            }
-        }
-        for head in &snapshot.heads {
-            for piece in head.pieces(pv, range) {
-                parts.extend(Part::rows(piece, parts.len() as u64));
-            }
-        }
-        Samples::new(range, parts)
-    }
-
-    /// What there is of a PV at one moment, and what of it is hidden; none if all of it is.
-    fn moment(&self, pv: PvId) -> Option<(Arc<Snapshot>, Deletions)> {
-        // A purge changes the segments first and then forgets the deletion: what is deleted is never seen in between.
-        let registry = self.engine.registry();
-        (!registry.is_deleted(pv)).then(|| (self.engine.snapshot(), registry.deletions_of(pv)))
+        self.engine.merged(pv, range, Summaries::Unread)
     }
 
     /// Tells an operator of a damaged segment.
@@ -141,20 +114,7 @@ impl Reader {
     /// The newest sample at or before `time`; of equal times the one that arrived last. A damaged block or segment is passed
     /// over, and told in `health`.
     pub fn last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Error> {
-        let imports = self.engine.newest.imports();
-        let Some((snapshot, deletions)) = self.moment(pv) else { return Ok(None) };
-        // What is in the heads arrived after all that is in segments.
-        let heads = snapshot.heads.iter().filter_map(|head| head.last_before(pv, time));
-        let in_heads = heads.max_by_key(|sample| sample.time);
-        let (newest, counters) = (&self.engine.newest, &self.engine.counters);
-        let hidden = (!deletions.is_empty()).then_some(&deletions);
-        let in_segments = newest
-            .last_before(pv, time, &snapshot.segments, imports, hidden, counters)
-            .map_err(|error| self.note(error))?;
-        Ok(match (in_segments, in_heads) {
-            (Some(earlier), Some(later)) => Some(if later.time >= earlier.time { later } else { earlier }),
-            (one, other) => other.or(one),
-        })
+        self.engine.last_before(pv, time).map_err(|error| self.note(error))
     }
 
     /// The fields that the structure last recorded at or before `time` has, and the types of their samples; none if there is no
@@ -171,7 +131,7 @@ impl Reader {
     pub fn stretches(&self, pv: PvId, range: TimeRange, edges: Arc<[Timestamp]>) -> Stretches {
         let (width, memory) = (common_width(&edges, range), self.engine.memory.clone());
         let summaries = Summaries::Read(Binned { edges: edges.clone(), width, memory });
-        Stretches::new(self.merged(pv, range, summaries), edges)
+        Stretches::new(self.engine.merged(pv, range, summaries), edges)
     }
 
     /// The gaps of a PV and of the archiver that overlap `range`, by beginning.
@@ -195,6 +155,23 @@ impl Reader {
         Ok(gaps)
     }
 
+    /// The same of one field of a PV, and where retention took it out of structures.
+    pub fn gaps_of_field(&self, pv: PvId, path: &str, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Error> {
+        let mut gaps = self.gaps(pv, range)?;
+        let taken = self.engine.catalog.field_gaps(pv, Some(path))?;
+        gaps.extend(taken.iter().map(|taken| (GapScope::Pv, taken.gap())).filter(|(_, gap)| gap.overlaps(range)));
+        gaps.sort_by_key(|(_, gap)| gap.from);
+        Ok(gaps)
+    }
+
+    /// The paths of the fields that retention took out of structures of a PV.
+    pub fn expired_fields(&self, pv: PvId) -> Result<Vec<String>, Error> {
+        let mut paths: Vec<String> =
+            self.engine.catalog.field_gaps(pv, None)?.into_iter().map(|taken| taken.path).collect();
+        paths.dedup();
+        Ok(paths)
+    }
+
     /// The metadata in force at the beginning of `range`, then each change within it.
     pub fn metadata(&self, pv: PvId, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, Error> {
         self.engine.metadata(pv, range)
@@ -203,7 +180,7 @@ impl Reader {
     /// The first and last time of a PV's samples and their number, in which repeats may be counted. A segment that cannot be
     /// read is left out, and told in `health`.
     pub fn extent(&self, pv: PvId) -> Option<(Timestamp, Timestamp, u64)> {
-        let (snapshot, deletions) = self.moment(pv)?;
+        let (snapshot, deletions) = self.engine.moment(pv)?;
         let records =
             snapshot.segments.iter().filter_map(|segment| match self.engine.extent_in(segment, pv, &deletions) {
                 Ok(extent) => extent,
@@ -232,6 +209,7 @@ impl Reader {
         Health {
             problems: (counted.problems.iter().cloned())
                 .chain(troubles)
+                .chain(self.engine.home.problem())
                 .chain(self.engine.reserve.problem())
                 .chain(self.engine.watched.problem())
                 .collect(),
@@ -249,6 +227,51 @@ impl Reader {
             purging: self.engine.purges_pending(),
             ..counted
         }
+    }
+}
+
+impl Engine {
+    pub(crate) fn last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Error> {
+        let imports = self.newest.imports();
+        let Some((snapshot, deletions)) = self.moment(pv) else { return Ok(None) };
+        // What is in the heads arrived after all that is in segments.
+        let heads = snapshot.heads.iter().filter_map(|head| head.last_before(pv, time));
+        let in_heads = heads.max_by_key(|sample| sample.time);
+        let (newest, counters) = (&self.newest, &self.counters);
+        let hidden = (!deletions.is_empty()).then_some(&deletions);
+        let in_segments = newest.last_before(pv, time, &snapshot.segments, imports, hidden, counters)?;
+        Ok(match (in_segments, in_heads) {
+            (Some(earlier), Some(later)) => Some(if later.time >= earlier.time { later } else { earlier }),
+            (one, other) => other.or(one),
+        })
+    }
+
+    /// The samples of a PV, with the summaries that are wanted.
+    pub(crate) fn merged(&self, pv: PvId, range: TimeRange, summaries: Summaries) -> Samples {
+        let Some((snapshot, deletions)) = self.moment(pv) else { return Samples::new(range, Vec::new()) };
+        let mut parts = Vec::new();
+        for segment in &*snapshot.segments {
+            let manifest = &segment.manifest;
+            if manifest.may_hold(pv) && overlap(manifest.t0, manifest.t1, range) {
+                let counters = self.counters.clone();
+                let hidden = deletions.hidden_in(manifest);
+                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries: summaries.clone(), hidden };
+                parts.push(Part::segment(lookup, parts.len() as u64));
+            }
+        }
+        for head in &snapshot.heads {
+            for piece in head.pieces(pv, range) {
+                parts.extend(Part::rows(piece, parts.len() as u64));
+            }
+        }
+        Samples::new(range, parts)
+    }
+
+    /// What there is of a PV at one moment, and what of it is hidden; none if all of it is.
+    fn moment(&self, pv: PvId) -> Option<(Arc<Snapshot>, Deletions)> {
+        // A purge changes the segments first and then forgets the deletion: what is deleted is never seen in between.
+        let registry = self.registry();
+        (!registry.is_deleted(pv)).then(|| (self.snapshot(), registry.deletions_of(pv)))
     }
 }
 

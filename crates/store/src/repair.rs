@@ -23,12 +23,13 @@ use crate::{
     Error, Progress, block,
     block_format::BLOCK_HEADER_LEN,
     catalog::{
-        self, CATALOGUE, Catalog,
+        self, CATALOGUE, Catalog, Told,
         copy::{self, Copy},
     },
     check,
     codec::Effort,
     disk::{Disk, RealDisk},
+    locks,
     manifest::{Level, Manifest},
     places::tables_key,
     rebuild,
@@ -38,7 +39,6 @@ use crate::{
     week,
 };
 
-const LOCK: &str = "lock";
 /// What cannot be read is skipped in pieces of this size.
 const READ_BYTES: usize = 64 << 10;
 
@@ -78,9 +78,7 @@ pub fn repair(
         let found = format!("it holds neither {CATALOGUE} nor segments");
         return Err(Error::NotAStore { folder: folder.to_owned(), found });
     }
-    if !disk.lock(LOCK).map_err(io)? {
-        return Err(Error::Locked { folder: folder.to_owned() });
-    }
+    locks::take(&*disk, &folder.display().to_string(), Some(now))?;
     let mut work = Work {
         disk: disk.clone(),
         how,
@@ -91,7 +89,7 @@ pub fn repair(
         salvaged: BTreeSet::new(),
     };
     let result = work.run(&names);
-    disk.unlock(LOCK);
+    locks::give_back(&*disk);
     result.map(|()| work.done)
 }
 
@@ -157,7 +155,7 @@ impl Work<'_> {
                 ));
                 self.done.lost_blocks += manifest.blocks;
                 if let Some(catalog) = &catalog {
-                    catalog.replace_segments(&[manifest.id()], &[], &[])?;
+                    catalog.replace_segments(&[manifest.id()], &[], Told::default())?;
                 }
                 continue;
             }
@@ -180,7 +178,7 @@ impl Work<'_> {
         let names = |pv: PvId| copy.named(pv);
         let new = self.salvage(disk, manifest, &reason, manifest.blocks, &names)?;
         if let Some(catalog) = catalog {
-            catalog.replace_segments(&[manifest.id()], new.as_slice(), &[])?;
+            catalog.replace_segments(&[manifest.id()], new.as_slice(), Told::default())?;
             set_aside(&**disk, key)?;
         }
         Ok(true)
@@ -382,7 +380,7 @@ fn read_with_holes(disk: &dyn Disk, key: &str) -> Result<Vec<u8>, Error> {
 }
 
 /// Puts a file where it is in nobody's way.
-fn set_aside(disk: &dyn Disk, key: &str) -> Result<(), Error> {
+pub(crate) fn set_aside(disk: &dyn Disk, key: &str) -> Result<(), Error> {
     let stem = format!("{QUARANTINE}/{}", key.replace('/', "-"));
     let taken = |name: &String| disk.len(name).is_ok();
     let aside = std::iter::once(stem.clone()).chain((2..).map(|i| format!("{stem}-{i}"))).find(|name| !taken(name));

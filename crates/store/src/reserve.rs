@@ -12,7 +12,7 @@ use std::{
 
 use sample::Timestamp;
 
-use crate::disk::{Disk, Objects, Room};
+use crate::disk::{Disk, Found, Identity, Objects, Room};
 
 /// The file whose only use is its size.
 pub(crate) const KEY: &str = "reserve";
@@ -218,5 +218,17 @@ impl Disk for Reserve {
 
     fn unlock(&self, key: &str) {
         self.disk.unlock(key);
+    }
+
+    fn locked_by(&self, key: &str) -> Option<u32> {
+        self.disk.locked_by(key)
+    }
+
+    fn identity(&self, key: &str, found: Found) -> io::Result<Identity> {
+        self.disk.identity(key, found)
+    }
+
+    fn at_home(&self) -> io::Result<()> {
+        self.disk.at_home()
     }
 }

@@ -1,8 +1,9 @@
 //! Retention: what was recorded is taken away when its time has come, if there are rules that say so.
 //!
 //! A sample's time has come when the week to which its segment belongs has been over for as long as its PV is kept. When it has
-//! come for all PVs of a segment, the segment goes as a whole; when for some of them, the segment is written anew without them. Each
-//! removal is one transaction of the catalogue, with a line of the audit.
+//! come for all PVs of a segment, the segment goes as a whole; when for some of them, or for some fields of structures, the segment
+//! is written anew without them. Each removal is one transaction of the catalogue, with a line of the audit; one of fields enters
+//! gaps besides, as nothing else would say why structures lack them.
 //!
 //! What the archive keeps for itself is meant by no rule that does not name it: it tells of other PVs, and goes when the last of
 //! these has gone.
@@ -13,19 +14,29 @@ use std::{
     time::Duration,
 };
 
-use sample::{By, Keep, LEDGER_PREFIX, PvId, Timestamp};
+use sample::{By, Element, Keep, LEDGER_PREFIX, PvId, TimeRange, Timestamp, ValueType};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
     AuditRecord, Error,
     audit::Action,
+    catalog::{FieldGap, Told},
     compact::{Compaction, Plan},
     config::{Retention, Rule},
     engine::Engine,
+    field_rules::{FieldRules, PvOver, names_fields},
     manifest::{Level, Manifest},
-    segment::Segment,
+    parts::Summaries,
+    segment::{Record, Segment, Stream},
+    trim::{Trimming, Trimmings},
     week,
 };
+
+/// Where structures are is looked up in the tables of a segment, of which so many bytes are read at once.
+const TABLES_BYTES: usize = 1 << 20;
+
+/// So many fields are named in a line of the audit.
+const FIELDS_TOLD: usize = 20;
 
 /// How long PVs are kept of which that is said one by one, and which they are.
 type Own = BTreeMap<Keep, Vec<PvId>>;
@@ -69,6 +80,9 @@ impl Expired {
         for (rule, over) in retention.rules.iter().zip(&self.rules) {
             hash.update(format!("{:?} {over}\n", rule.pvs).as_bytes());
         }
+        if retention.rules.iter().any(names_fields) {
+            hash.update(b"fields\n"); // programs that knew no rules for fields have passed over them
+        }
         hash.update(self.others.to_string().as_bytes());
         for (keep, pvs) in own {
             hash.update(format!("{keep:?} {:?} {}\n", self.own.get(keep), pvs.len()).as_bytes());
@@ -79,7 +93,7 @@ impl Expired {
 }
 
 /// Whether a name fits a pattern with `*` and `?`.
-fn fits(pattern: &[u8], name: &[u8]) -> bool {
+pub(crate) fn fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n, mut star) = (0, 0, None);
     while n < name.len() {
         match pattern.get(p) {
@@ -113,6 +127,33 @@ fn rule_of_own(rules: &[Rule], name: &str) -> Option<usize> {
     rules.iter().position(|rule| rule.pvs.starts_with(LEDGER_PREFIX) && fits(rule.pvs.as_bytes(), name.as_bytes()))
 }
 
+/// What is taken out of a segment.
+#[derive(Debug, Default)]
+struct Taken {
+    /// Whole samples.
+    samples: u64,
+    /// The names of fields.
+    fields: Vec<String>,
+    /// Where readers of these fields see that they were taken.
+    gaps: Vec<FieldGap>,
+}
+
+impl Taken {
+    fn samples(samples: u64) -> Taken {
+        Taken { samples, ..Taken::default() }
+    }
+
+    /// The fields, as they are told behind the key of a segment.
+    fn fields_told(&self) -> String {
+        let told = self.fields.iter().take(FIELDS_TOLD).map(String::as_str).collect::<Vec<&str>>().join(", ");
+        match self.fields.len() {
+            0 => String::new(),
+            few if few <= FIELDS_TOLD => format!(", the fields {told}"),
+            many => format!(", the fields {told} and {} more", many - FIELDS_TOLD),
+        }
+    }
+}
+
 impl Engine {
     /// Takes away what one segment has too much, if there is one.
     pub(crate) fn expire(&self, now: Timestamp, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
@@ -138,7 +179,7 @@ impl Engine {
                 continue;
             }
             if expired.is_all() {
-                return self.take_away(segment, Vec::new(), manifest.samples, now);
+                return self.take_away(segment, Vec::new(), &Taken::samples(manifest.samples), now);
             }
             if manifest.trimmed != *number && !segment.is_kept() {
                 return self.trim_whole(segment, expired, *number, now, go_on);
@@ -176,25 +217,106 @@ impl Engine {
         now: Timestamp,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Compaction, Error> {
-        let leave_out = |pv| self.is_expired(pv, expired);
-        let (mut stays, mut goes) = (0, 0);
+        let (mut stays, mut goes, mut trimmings) = (0, 0, Trimmings::default());
+        let mut tables = Stream::new(TABLES_BYTES);
         for record in segment.records()? {
-            *(if leave_out(record.pv) { &mut goes } else { &mut stays }) += record.samples;
+            if !go_on() {
+                return Ok(Compaction::Stopped);
+            }
+            if let Some(trimming) = self.trimming(segment, &record, &mut tables, expired)? {
+                trimmings.insert(record.pv, trimming);
+            } else {
+                *(if self.is_expired(record.pv, expired) { &mut goes } else { &mut stays }) += record.samples;
+            }
         }
         match (stays, goes) {
-            (_, 0) => {
+            (_, 0) if trimmings.is_empty() => {
                 let trimmed = Manifest { trimmed: number, ..segment.manifest.clone() };
-                self.replace_segments(std::slice::from_ref(segment), vec![trimmed], &[])
+                self.replace_segments(std::slice::from_ref(segment), vec![trimmed], Told::default())
             }
-            (0, _) => self.take_away(segment, Vec::new(), goes, now),
+            (0, _) if trimmings.is_empty() => self.take_away(segment, Vec::new(), &Taken::samples(goes), now),
             _ => {
-                let run = std::slice::from_ref(segment);
-                let level = segment.manifest.level;
-                let plan = Plan { run, level, trimmed: number, leave_out: &leave_out };
+                let leave_out = |pv| !trimmings.contains(pv) && self.is_expired(pv, expired);
+                let (run, level) = (std::slice::from_ref(segment), segment.manifest.level);
+                let plan = Plan { run, level, trimmed: number, leave_out: &leave_out, trimmings: &trimmings };
                 let Some(written) = self.write_plan(&plan, go_on)? else { return Ok(Compaction::Stopped) };
-                self.take_away(segment, written, goes, now)
+                let taken = self.taken(goes, trimmings)?;
+                self.take_away(segment, written, &taken, now)
             }
         }
+    }
+
+    /// How the structures of a PV are trimmed, if a rule for fields makes a difference in this segment.
+    fn trimming(
+        &self,
+        segment: &Segment,
+        record: &Record,
+        tables: &mut Stream,
+        expired: &Expired,
+    ) -> Result<Option<Trimming>, Error> {
+        let rules = &self.config.retention.rules;
+        let is_apart = || {
+            let registry = self.registry();
+            registry.own().contains_key(&record.pv) || registry.keep_of(record.pv).is_some()
+        };
+        if !rules.iter().any(names_fields) || is_apart() {
+            return Ok(None);
+        }
+        let Some(named) = self.named(record.pv) else { return Ok(None) };
+        let pv_over = if self.is_expired(record.pv, expired) { PvOver::Yes } else { PvOver::No };
+        let Some(of_pv) = FieldRules::of(rules, &expired.rules, named.name.as_str(), pv_over) else { return Ok(None) };
+        let mut trimming = Trimming::new(of_pv);
+        let structures = ValueType::scalar(Element::Structure);
+        let entries = match segment.only(record)? {
+            Some(only) => vec![only],
+            None => segment.index_by(record, tables)?,
+        };
+        for entry in entries.iter().filter(|entry| entry.value_type == structures) {
+            if trimming.matters(&segment.read(record.pv, entry)?) {
+                return Ok(Some(trimming));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What was taken besides the samples of whole PVs.
+    fn taken(&self, samples: u64, trimmings: Trimmings) -> Result<Taken, Error> {
+        let mut taken = Taken::samples(samples);
+        for (pv, trimming) in trimmings.into_inner() {
+            taken.samples += trimming.gone;
+            let name = self.named(pv).map_or_else(String::new, |named| named.name.to_string());
+            for (path, of) in trimming.taken {
+                taken.fields.push(format!("{name}.{path}"));
+                let to = of.t1.saturating_add(Duration::from_nanos(1));
+                let gap = FieldGap { pv, path, from: of.t0, to, samples: of.samples };
+                taken.gaps.push(self.joined(gap)?);
+            }
+        }
+        Ok(taken)
+    }
+
+    /// A gap of a field together with those that nothing parts from it: week after week goes, and is told as one.
+    fn joined(&self, gap: FieldGap) -> Result<FieldGap, Error> {
+        let known = self.catalog.field_gaps(gap.pv, Some(&gap.path))?;
+        let is_empty = |t0, t1| match TimeRange::new(t0, t1) {
+            Ok(between) => self.merged(gap.pv, between, Summaries::Unread).next().is_none(),
+            Err(_) => true, // they overlap
+        };
+        let (before, behind) = known.split_at(known.partition_point(|other| other.from <= gap.from));
+        let mut whole = gap.clone();
+        for other in before.iter().rev() {
+            if !is_empty(other.to, whole.from) {
+                break;
+            }
+            whole.join(other);
+        }
+        for other in behind {
+            if !is_empty(whole.to, other.from) {
+                break;
+            }
+            whole.join(other);
+        }
+        Ok(whole)
     }
 
     fn is_expired(&self, pv: PvId, expired: &Expired) -> bool {
@@ -215,16 +337,19 @@ impl Engine {
         &self,
         segment: &Arc<Segment>,
         left: Vec<Manifest>,
-        samples: u64,
+        taken: &Taken,
         now: Timestamp,
     ) -> Result<Compaction, Error> {
-        let Manifest { key, bytes, .. } = &segment.manifest;
+        let (Manifest { key, bytes, .. }, samples) = (&segment.manifest, taken.samples);
         let bytes = bytes.saturating_sub(left.iter().map(|manifest| manifest.bytes).sum());
         let by = By::new("retention", now);
-        let audit = AuditRecord { detail: key.clone(), samples, bytes, ..AuditRecord::new(Action::Expired, &by) };
-        let done = self.enter(std::slice::from_ref(segment), left, &[audit])?;
+        let detail = format!("{key}{}", taken.fields_told());
+        let audit = AuditRecord { detail, samples, bytes, ..AuditRecord::new(Action::Expired, &by) };
+        let told = Told { audit: &[audit], field_gaps: &taken.gaps };
+        let done = self.enter(std::slice::from_ref(segment), left, told)?;
         if done == Compaction::Done {
-            tracing::info!("retention has taken {samples} samples and {bytes} bytes from {key}");
+            let fields = taken.fields_told();
+            tracing::info!("retention has taken {samples} samples and {bytes} bytes from {key}{fields}");
             self.counters.expired_segments.fetch_add(1, Relaxed);
             self.counters.expired_samples.fetch_add(samples, Relaxed);
             self.counters.expired_bytes.fetch_add(bytes, Relaxed);

@@ -31,7 +31,11 @@ pub(crate) fn run(engine: &Engine, stop: &Stop) {
     let mut pass = Pass { engine, stop, health: remembered(engine), owed: Duration::ZERO };
     pass.publish();
     while stop.wait(Duration::ZERO) {
-        pass.next();
+        if engine.home.is_away() {
+            stop.wait(IDLE);
+        } else {
+            pass.next();
+        }
     }
 }
 
@@ -118,6 +122,9 @@ impl Pass<'_> {
     }
 
     fn finding(&mut self, finding: &str) {
+        if self.engine.is_away() {
+            return; // it is the folder that is damaged, if anything
+        }
         self.health.findings += 1;
         self.engine.counters.problem(format!("found while scrubbing: {finding}; run `pvark check`"));
     }

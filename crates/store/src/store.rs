@@ -9,15 +9,19 @@ use std::{
 use sample::Timestamp;
 
 use crate::{
-    Config, Error, Reader, Writer,
+    Config, Error, Purpose, Reader, Writer,
+    backup::backup_of,
     catalog::{CATALOGUE, Catalog},
     disk::{Disk, RealDisk},
-    engine::{Engine, Ingest, Snapshot},
+    engine::{Disks, Engine, Ingest, Snapshot},
     head::Pool,
+    home::Home,
+    locks::{self, LOCK},
     log::Log,
     log_arrays::Differences,
     log_files, log_format,
     manifest::Manifest,
+    mark,
     places::Places,
     recover,
     reserve::{self, Reserve},
@@ -27,8 +31,6 @@ use crate::{
     watched::Watched,
     week,
 };
-
-const LOCK: &str = "lock";
 
 /// An open archive. One process at a time can have it open. Dropped without `close` it leaves what a crash would.
 #[derive(Debug)]
@@ -63,10 +65,11 @@ impl Store {
         now: Timestamp,
     ) -> Result<Store, Error> {
         let folder = config.folder.clone();
-        take_folder(&*disk, &folder)?;
-        let opened = Store::open_locked(disk.clone(), places, config, now);
+        take_folder(&*disk, &folder, now)?;
+        let opened = refuse_backup(&*disk, &config);
+        let opened = opened.and_then(|()| Store::open_locked(disk.clone(), places, config, now));
         if opened.is_err() {
-            disk.unlock(LOCK);
+            locks::give_back(&*disk);
         }
         opened
     }
@@ -77,10 +80,12 @@ impl Store {
         config: Config,
         now: Timestamp,
     ) -> Result<Store, Error> {
-        let watched = Arc::new(Watched::new(disk));
+        let home = Arc::new(Home::new(disk, config.folder.display().to_string()));
+        let watched = Arc::new(Watched::new(home.clone()));
         let reserve = Arc::new(Reserve::open(watched.clone(), config.reserve_bytes, now));
         let disk: Arc<dyn Disk> = reserve.clone();
         let catalog = Catalog::open(disk.clone())?;
+        let archive = mark::settle(&*disk, &catalog, now)?;
         let registry = catalog.registry()?;
         let position = catalog.position()?;
         let manifests = catalog.segments()?;
@@ -110,11 +115,12 @@ impl Store {
             pages,
             head_since: has_samples.then_some(now),
             refusal: None,
+            unlogged: false,
             closed: false,
         };
         let engine = Engine::new(
             config,
-            (disk, places, reserve, watched),
+            Disks { disk, places, reserve, watched, home },
             catalog,
             registry,
             snapshot,
@@ -127,6 +133,12 @@ impl Store {
         engine.flush_wanted.store(full, Relaxed);
         *engine.unfinished.lock().expect("no holder of this lock panics") = unfinished;
         problems.into_iter().for_each(|problem| engine.counters.problem(problem));
+        let settled = engine.home.settle(archive);
+        settled.map_err(|source| Error::Io {
+            doing: "look for",
+            path: engine.config.folder.display().to_string(),
+            source,
+        })?;
         let engine = Arc::new(engine);
         let threads = Threads::start(&engine);
         let threads = threads.map_err(|source| Error::Io { doing: "start", path: "a thread".into(), source })?;
@@ -157,22 +169,27 @@ impl Store {
         let old = ingest.head_since.is_some_and(|since| now >= since.saturating_add(self.engine.config.flush_after));
         // A segment lies in the folder of the week in which all of it was appended, or in the one that had just begun.
         let week_over = ingest.head_since.is_some_and(|since| week::folder(since) != week::folder(now));
-        if old || week_over || ingest.refusal.is_some() {
+        if old || week_over || ingest.refusal.is_some() || ingest.unlogged {
             self.engine.flush_wanted.store(true, Relaxed);
         }
-        if ingest.refusal.is_none() {
+        if ingest.refusal.is_none() && !ingest.unlogged {
             ingest.log.append(&[], &Differences::default(), self.engine.counters.appended.load(Relaxed), heard);
             self.engine.log_waiting.notify_one();
         }
     }
 
-    /// Puts everything into blocks, syncs, and records that the archiver was alive until now.
+    /// Puts everything into blocks, syncs, and records that the archiver was alive until now. A folder that is away is waited for, but
+    /// not for long.
     pub fn close(mut self, now: Timestamp) -> Result<(), Error> {
         self.tick(now);
         self.threads = None; // they end here
+        self.engine.wait_for_folder();
         let flushed = self.engine.flush_and_tell(now);
         let synced = self.engine.sync_log();
-        flushed.and(synced)
+        match flushed.and(synced) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.engine.lost_with_folder().unwrap_or(error)),
+        }
     }
 }
 
@@ -181,7 +198,7 @@ impl Drop for Store {
         self.threads = None;
         match self.engine.write_log() {
             Ok(()) => self.engine.log_files().give_back_room(),
-            Err(Error::Refused { .. }) => {}
+            Err(Error::Refused { .. } | Error::Away { .. }) => {}
             Err(error) => tracing::error!("the last samples cannot be written to the log: {error}"),
         }
         // A change of the catalogue that has begun ends before the lock is given up.
@@ -189,17 +206,30 @@ impl Drop for Store {
         let mut ingest = self.engine.ingest();
         ingest.closed = true;
         ingest.refusal = Some("the archive is closed".to_owned());
-        self.engine.disk.unlock(LOCK);
+        locks::give_back(&*self.engine.disk);
     }
 }
 
+/// What is recorded in a backup the next one into its folder removes. Looked at under the lock, which a backup takes too.
+fn refuse_backup(disk: &dyn Disk, config: &Config) -> Result<(), Error> {
+    let of = if config.purpose == Purpose::Record { backup_of(disk)? } else { None };
+    let Some(of) = of else { return Ok(()) };
+    let folder = config.folder.display();
+    let reason = format!(
+        "{folder} is a backup of {of}, and the next backup would remove what is recorded in it; run `pvark take-over --data \
+         {folder}` first"
+    );
+    Err(Error::CannotDo { doing: "record there", reason })
+}
+
 /// Makes the folder if need be, makes sure that it is an archive or empty, and locks it.
-fn take_folder(disk: &dyn Disk, folder: &Path) -> Result<(), Error> {
+fn take_folder(disk: &dyn Disk, folder: &Path, now: Timestamp) -> Result<(), Error> {
     let failed = |doing| move |source: io::Error| Error::Io { doing, path: folder.display().to_string(), source };
     disk.create_folder("").map_err(failed("create the folder"))?;
     let names = disk.list("").map_err(failed("read the folder"))?;
-    let ours =
-        |name: &str| [LOCK, "catalogue.new", reserve::KEY, log_format::FOLDER].contains(&name) || name == "lost+found";
+    let ours = |name: &str| {
+        [LOCK, "catalogue.new", reserve::KEY, log_format::FOLDER, mark::ARCHIVE].contains(&name) || name == "lost+found"
+    };
     let foreign = names.iter().find(|name| !ours(name) && !name.starts_with('.'));
     if let Some(foreign) = foreign
         && !names.iter().any(|name| name == CATALOGUE)
@@ -207,12 +237,10 @@ fn take_folder(disk: &dyn Disk, folder: &Path) -> Result<(), Error> {
         let found = format!("it holds {foreign} but no {CATALOGUE}");
         return Err(Error::NotAStore { folder: folder.to_owned(), found });
     }
-    if !disk.lock(LOCK).map_err(failed("write into the folder"))? {
-        return Err(Error::Locked { folder: folder.to_owned() });
-    }
+    locks::take(disk, &folder.display().to_string(), Some(now))?;
     let log = disk.create_folder(log_format::FOLDER).and_then(|()| disk.sync_folder(""));
     log.map_err(|error| {
-        disk.unlock(LOCK);
+        locks::give_back(disk);
         failed("write into the folder")(error)
     })
 }

@@ -1,5 +1,5 @@
 //! The threads of an open store: one writes the log, one syncs it, one flushes heads, one merges segments, and one moves them if
-//! there is somewhere to go.
+//! there is somewhere to go. In an archive of an older program one tidies the catalogue, and ends.
 
 use std::{
     cell::Cell,
@@ -16,15 +16,18 @@ use sample::Timestamp;
 
 use crate::{
     Durable, Error,
+    catalog::Tidying,
     compact::Compaction,
     engine::{Engine, Ingest},
-    log_files, log_format, scrub,
+    log_files, log_format, scrub, week,
 };
 
 /// So long frames wait in the buffer at most: what a dying process, not a dying machine, can take with it.
 const WRITE_DELAY: Duration = Duration::from_millis(10);
 /// How often the flushing thread looks whether it is wanted.
 const FLUSH_POLL: Duration = Duration::from_millis(50);
+/// How often it is looked whether the folder of the archive is where it was.
+const FOLDER_POLL: Duration = Duration::from_secs(1);
 
 /// How often the compacting thread looks whether there is something to merge.
 const COMPACT_POLL: Duration = Duration::from_millis(250);
@@ -39,6 +42,9 @@ const GIVE_WAY: i32 = 10;
 /// So long a merge waits for flushes in all, and looks whether it still must.
 const MAKE_WAY: Duration = Duration::from_secs(30);
 const MAKE_WAY_POLL: Duration = Duration::from_millis(5);
+
+/// Between two steps in the catalogue, so that whoever else writes there has his turn.
+const TIDY_PAUSE: Duration = Duration::from_millis(50);
 
 /// How often the moving thread looks whether something is due; and at places, when they are well and when they are not.
 const MOVE_POLL: Duration = Duration::from_millis(250);
@@ -91,8 +97,12 @@ impl Threads {
         let mut threads = Threads { stop: Arc::default(), engine: engine.clone(), running: Vec::new() };
         threads.spawn("log-write", write_log)?;
         threads.spawn("flush", flush)?;
+        threads.spawn("folder", watch_folder)?;
         threads.spawn("compact", giving_way(compact))?;
         threads.spawn("scrub", giving_way(scrub::run))?;
+        if !matches!(engine.catalog.tidying(), Ok(Tidying::Done)) {
+            threads.spawn("tidy", giving_way(tidy))?;
+        }
         if !engine.places.is_empty() {
             threads.spawn("move", giving_way(move_segments))?;
         }
@@ -162,9 +172,18 @@ fn sync_log(engine: &Engine, stop: &Stop, interval: Duration) {
     }
 }
 
+fn watch_folder(engine: &Engine, stop: &Stop) {
+    while stop.wait(FOLDER_POLL) {
+        engine.look_home();
+    }
+}
+
 fn flush(engine: &Engine, stop: &Stop) {
     let mut failed: Option<Instant> = None;
     while stop.wait(FLUSH_POLL) {
+        if engine.home.is_away() {
+            continue;
+        }
         engine.reserve.look();
         let patient = failed.is_none_or(|at| at.elapsed() > Duration::from_secs(1));
         if !engine.flush_wanted.load(Relaxed) || !patient {
@@ -175,12 +194,42 @@ fn flush(engine: &Engine, stop: &Stop) {
     }
 }
 
+/// Drops what older programs wrote into the catalogue with each start, a step at a time.
+fn tidy(engine: &Engine, stop: &Stop) {
+    let mut retry = Retry::default();
+    let mut at = engine.catalog.tidying();
+    loop {
+        let pause = match at {
+            Ok(Tidying::Done) => return,
+            Ok(Tidying::From(_)) => TIDY_PAUSE,
+            Err(ref error) => {
+                tracing::warn!("rows of metadata that say nothing cannot be dropped: {error}");
+                retry.failed()
+            }
+        };
+        if !stop.wait(pause) {
+            return;
+        }
+        at = at.or_else(|_| engine.catalog.tidying()).and_then(|at| engine.catalog.tidy_metadata(at, engine.alive()));
+    }
+}
+
 fn compact(engine: &Engine, stop: &Stop) {
     let mut pause = COMPACT_POLL;
     let mut retry = Retry::default();
+    let mut rules_looked_at = None;
     while stop.wait(pause) {
+        if engine.home.is_away() {
+            pause = RETRY_FIRST;
+            continue;
+        }
         let now = engine.alive();
         engine.room.look(&*engine.disk);
+        let today = Some(week::day(now));
+        if rules_looked_at != today {
+            rules_looked_at = today;
+            engine.idle_rules().into_iter().for_each(|sentence| engine.counters.problem(sentence));
+        }
         let patience = Cell::new(MAKE_WAY);
         let go_on = || {
             // A merge makes way for a flush, unless that does not end: the head that is filled meanwhile is the last one.
@@ -214,6 +263,9 @@ fn move_segments(engine: &Engine, stop: &Stop) {
     let mut retry = Retry::default();
     while stop.wait(pause) {
         pause = MOVE_POLL;
+        if engine.home.is_away() {
+            continue;
+        }
         let patience = if engine.places.iter().all(|place| place.is_usable()) { LOOK_EACH } else { LOOK_AGAIN };
         if looked.is_none_or(|at| at.elapsed() >= patience) {
             looked = Some(Instant::now());
@@ -252,9 +304,8 @@ impl Engine {
             files.into_iter().try_for_each(|file| log_files::sync(&*self.disk, file))?;
             self.disk.sync_folder(log_format::FOLDER)
         };
-        if let Err(error) = sync() {
-            return Err(self.refuse(&mut self.ingest(), format!("the log cannot be synced: {error}")));
-        }
+        sync().or_else(|error| self.log_failed(format!("the log cannot be synced: {error}")))?;
+        self.at_home()?; // or what is synced may be in a folder that nobody will open
         self.counters.syncs.fetch_add(1, Relaxed);
         self.counters.last_sync_micros.store(started.elapsed().as_micros() as u64, Relaxed);
         self.counters.durable.fetch_max(appended, Relaxed);
@@ -268,7 +319,9 @@ impl Engine {
             tracing::error!("cannot flush: {error}");
             self.flush_wanted.store(true, Relaxed);
         }
-        let trouble = result.as_ref().err().map(|error| format!("samples stay in memory and in the log: {error}"));
+        let is_own = |error: &&Error| !matches!(error, Error::Away { .. }) && !self.home.is_away();
+        let trouble =
+            result.as_ref().err().filter(is_own).map(|error| format!("samples stay in memory and in the log: {error}"));
         *self.counters.flush_trouble.lock().expect("no holder of this lock panics") = trouble;
         result
     }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::disk::{Disk, Objects, Room};
+use crate::disk::{Disk, Found, Identity, Objects, Room};
 
 /// A sync of a busy disk may take so long; an operator is told of what takes longer.
 const TOLD_FROM: Duration = Duration::from_secs(3);
@@ -58,6 +58,11 @@ impl Watched {
                 seconds.as_secs()
             )
         })
+    }
+
+    /// Runs what looks for the folder of the archive.
+    pub(crate) fn looking<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.call("look for", "the folder of the archive", |_| run())
     }
 
     fn call<T>(&self, doing: &'static str, key: &str, run: impl FnOnce(&dyn Disk) -> T) -> T {
@@ -132,5 +137,17 @@ impl Disk for Watched {
 
     fn unlock(&self, key: &str) {
         self.disk.unlock(key);
+    }
+
+    fn locked_by(&self, key: &str) -> Option<u32> {
+        self.disk.locked_by(key)
+    }
+
+    fn identity(&self, key: &str, found: Found) -> io::Result<Identity> {
+        self.call("look for", key, |disk| disk.identity(key, found))
+    }
+
+    fn at_home(&self) -> io::Result<()> {
+        self.call("look for", "the folder of the archive", |disk| disk.at_home())
     }
 }

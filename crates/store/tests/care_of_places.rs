@@ -8,7 +8,7 @@ use std::{fs, path::Path, time::Duration};
 use common::{append, at, read, register, sample, wait_until};
 use sample::{PvId, Sample, TimeRange, Value};
 use store::{
-    Config, Durable, Place, Repairing, Store,
+    Config, Durable, Kept, Place, Purpose, Repairing, Store,
     disk::{Disk, RealDisk},
 };
 use tempfile::TempDir;
@@ -84,7 +84,8 @@ fn segment_in(folder: &Path) -> std::path::PathBuf {
 fn expect_whole(backup: &Path, archive: &Archive) {
     let report = store::check(backup, |_| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
-    let store = Store::open(Config { reserve_bytes: 0, ..Config::new(backup) }, at(29 * DAY)).unwrap();
+    let store =
+        Store::open(Config { reserve_bytes: 0, purpose: Purpose::Read, ..Config::new(backup) }, at(29 * DAY)).unwrap();
     assert_eq!(store.reader().health().problems, Vec::<String>::new());
     assert_eq!(read(&store, PvId(0), TimeRange::ALL).len() as i64, 3 * archive.count + 1);
 }
@@ -94,12 +95,12 @@ fn a_backup_holds_what_lies_in_all_places() {
     let (archive, backup) = (Archive::new(None, COUNT), tempfile::tempdir().unwrap());
     let store = archive.filled();
     wait_until("two weeks are moved", || segments(&store) == [1, 1, 1]);
-    let first = store::backup(archive.near.path(), backup.path(), |_| {}).unwrap();
+    let first = store::backup(archive.near.path(), backup.path(), Kept::Trusted, |_| {}).unwrap();
     assert_eq!((first.copied, first.kept), (3, 0));
     expect_whole(backup.path(), &archive);
     store.tick(at(40 * DAY));
     wait_until("more is moved", || segments(&store) == [1, 1, 2]);
-    let second = store::backup(archive.near.path(), backup.path(), |_| {}).unwrap();
+    let second = store::backup(archive.near.path(), backup.path(), Kept::Trusted, |_| {}).unwrap();
     assert!(second.kept >= 2 && second.copied <= 1, "where a segment lies makes no difference: {second:?}");
     expect_whole(backup.path(), &archive);
     assert!(store::check(archive.near.path(), |_| {}).unwrap().is_clean());
@@ -116,14 +117,14 @@ fn a_backup_is_whole_while_segments_move() {
         while segments(&store) != places {
             let works = || store.reader().health().work.iter().any(|work| work.doing == "moving");
             let mut moved = works();
-            store::backup(archive.near.path(), backup.path(), |_| moved |= works()).unwrap();
+            store::backup(archive.near.path(), backup.path(), Kept::Trusted, |_| moved |= works()).unwrap();
             under_way += usize::from(moved);
             expect_whole(backup.path(), &archive);
             fs::remove_dir_all(backup.path()).unwrap(); // so that everything is copied again, from wherever it lies by now
         }
     }
     assert!(under_way > 0, "no backup was taken while a segment moved");
-    store::backup(archive.near.path(), backup.path(), |_| {}).unwrap();
+    store::backup(archive.near.path(), backup.path(), Kept::Trusted, |_| {}).unwrap();
     expect_whole(backup.path(), &archive);
 }
 
@@ -175,8 +176,15 @@ fn a_place_that_is_not_there_is_told_and_left_alone() {
     let done = store::repair(archive.near.path(), Repairing::Do, at(29 * DAY), |_| {}).unwrap();
     assert!(done.steps.len() == 1 && done.steps[0].contains("is it mounted?"), "{done:?}");
     let backup = tempfile::tempdir().unwrap();
-    let refused = store::backup(archive.near.path(), backup.path(), |_| {}).unwrap_err().to_string();
+    let back_up = || store::backup(archive.near.path(), backup.path(), Kept::Trusted, |_| {});
+    let refused = back_up().unwrap_err().to_string();
     assert!(refused.contains("\"long\"") && refused.contains("mount it"), "{refused}");
+    all.rename(&away, &there).unwrap();
+    back_up().unwrap();
+    all.rename(&there, &away).unwrap();
+    let kept = back_up().unwrap();
+    assert_eq!((kept.copied, kept.kept, &*kept.damage), (0, 3, &[][..]), "the backup has what is away");
+    assert!(store::check(backup.path(), |_| {}).unwrap().is_clean());
     all.rename(&away, &there).unwrap();
     assert!(store::check(archive.near.path(), |_| {}).unwrap().is_clean());
 

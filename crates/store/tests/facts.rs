@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use common::{append, at, register, sample, settings, wait_until};
 use sample::{
-    By, Gap, GapCause, LedgerScale, Metadata, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Roster,
-    Sink, TimeRange, Value, ledger_share,
+    By, Gap, GapCause, LedgerScale, Limits, Metadata, Method, Protocol, PvId, PvName, PvSettings, PvState, Record,
+    Roster, Sink, TimeRange, Value, ledger_share,
 };
 use store::{Action, Config, GapScope, Store};
 
@@ -140,6 +140,54 @@ fn metadata_is_kept_when_it_changes_and_only_then() {
     assert_eq!(of(55, 60), [(50, "A".to_owned())]);
     assert_eq!(of(0, 9), []);
     assert_eq!(of(0, 11), [(10, "mA".to_owned())]);
+}
+
+/// By Channel Access the first value tells type and server, and what the IOC says of the PV comes after it, for the same time.
+#[test]
+fn starts_add_no_metadata_while_the_ioc_says_the_same_and_one_row_when_it_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let unset = Some(Limits { low: f64::NAN, high: f64::NAN });
+    let bare = Metadata { server: Some("127.0.0.1:5064".to_owned()), ..Metadata::default() };
+    let full = |text| Metadata { display: unset, warning: unset, server: bare.server.clone(), ..units(text) };
+    let moved = |of: &Metadata| Metadata { server: Some("127.0.0.1:5065".to_owned()), ..of.clone() };
+    let rows = |store: &Store, pv: PvId| -> Vec<(i64, Metadata)> {
+        let rows = store.reader().metadata(pv, TimeRange::ALL).unwrap();
+        rows.into_iter().map(|(since, row)| (since.nanos(), row)).collect()
+    };
+    let mut expected = Vec::new();
+    let says = [full("mA"), full("mA"), full("A"), full("A"), moved(&full("A")), moved(&full("A"))];
+    for (start, said) in (1..).zip(&says) {
+        for together in [true, false] {
+            let now = if together { start * 100 } else { start * 100 + 10 };
+            let store = open(&folder, now);
+            let pv = register(&store, &["A"]).unwrap()[0];
+            let server = said.server.clone();
+            let first = Metadata { server: server.clone(), ..bare.clone() };
+            let records = [first, said.clone()].map(|told| (pv, Record::Metadata(at(now), told.into())));
+            if expected.last().is_none_or(|(_, last)| last != said) {
+                expected.push((now, said.clone()));
+            }
+            match together {
+                true => store.writer().append(&records, at(now)).unwrap(),
+                // A flush may come in between, and the archiver may end before the IOC has said anything.
+                false => {
+                    store.writer().append(&records[..1], at(now)).unwrap();
+                    store.close(at(now + 1)).unwrap();
+                    let store = open(&folder, now + 2);
+                    store.writer().append(&records, at(now + 3)).unwrap();
+                    assert_eq!(rows(&store, pv), expected, "start {start}");
+                    drop(store); // as a crash ends it
+                    continue;
+                }
+            }
+            assert_eq!(rows(&store, pv), expected, "start {start}");
+            store.close(at(now + 1)).unwrap();
+        }
+    }
+    let store = open(&folder, 9_000);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    assert_eq!(rows(&store, pv), expected);
+    assert_eq!(expected.len(), 3, "the first, other units, another server");
 }
 
 #[test]

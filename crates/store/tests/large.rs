@@ -15,7 +15,7 @@ use pvdata::{
     wire::{Order, Writer},
 };
 use sample::{Batch, Column, PvId, Record, Sample, Sink, TimeRange, VALUE_BYTES_MAX, Value};
-use store::{Config, Durable, Error, Repairing, Store, Stretch};
+use store::{Config, Durable, Error, Kept, Repairing, Store, Stretch};
 
 const WEEK: i64 = 7 * 86_400_000_000_000;
 const MIB: usize = 1 << 20;
@@ -200,7 +200,7 @@ fn one_of_100_megabytes_goes_all_the_way() {
     });
     assert_eq!(rows.sum::<usize>(), 2);
     drop(store);
-    store::backup(folder.path(), copy.path(), |_| {}).unwrap();
+    store::backup(folder.path(), copy.path(), Kept::Trusted, |_| {}).unwrap();
     store::repair(copy.path(), Repairing::Look, at(4 * WEEK), |_| {}).unwrap();
     for folder in [folder.path(), copy.path()] {
         assert_whole(folder);

@@ -69,6 +69,7 @@ BY_CODE: dict[str, type[Refused]] = {
     "unknown_format": BadRequest,
     "unknown_operator": BadRequest,
     "unknown_url": BadRequest,
+    "unknown_host": BadRequest,
     "method_not_allowed": BadRequest,
     "unknown_pv": UnknownPv,
     "too_large": TooLarge,

@@ -157,7 +157,7 @@ pub(super) fn hostile(clients: usize, setup: &Setup, report: &mut Report) -> Out
     let mut slow_ones = connect(slow)?;
     let deaf_ones = connect(deaf)?;
     let all = format!(
-        "GET /retrieval/data/getData.csv?pv={}&from={}&to={} HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /retrieval/data/getData.csv?pv={}&from={}&to={} HTTP/1.1\r\nHost: localhost\r\n\r\n",
         FEW.name,
         time(START),
         time(FEW.end())

@@ -13,7 +13,12 @@ use crate::{
 
 /// `DELETE /pvs/{pv}/samples`: both ends must be given, because what is not meant would be hidden.
 pub(crate) fn delete(call: &Call) -> Answer {
-    let entry = call.pv()?;
+    let (entry, series) = call.pv_or_field()?;
+    if let Some(path) = series.field {
+        let message = format!("samples of {} can only be deleted whole, not those of its field {path}", entry.name);
+        let hint = "a rule of [retention] for a field takes it out of structures that are old enough";
+        return Err(Refusal::new(Code::BadRequest, message).hint(hint));
+    }
     let missing =
         || Refusal::new(Code::BadRequest, "from= and to= must both be given, so that nothing else is deleted");
     let t0 = call.time("from")?.ok_or_else(missing)?;

@@ -12,8 +12,8 @@ use crate::{
 
 /// `GET /pvs/{pv}/gaps`
 pub(crate) fn list(call: &Call) -> Answer {
-    let (entry, range) = (call.pv()?, call.range()?);
-    let gaps = call.app.query.gaps(entry.id, range)?;
+    let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
+    let gaps = call.app.query.gaps(&series, range)?;
     let rows: Vec<Value> = gaps.iter().map(|(scope, gap)| row(*scope, gap)).collect();
     json(&json!({ "pv": entry.name.as_str(), "gaps": rows }))
 }

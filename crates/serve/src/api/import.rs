@@ -2,6 +2,7 @@
 
 use sample::{Alarm, Batch, Record, Sample, Severity, Timestamp, Value};
 use serde_json::json;
+use store::{Import, ImportedPart};
 
 use crate::{
     answer::{Answer, json},
@@ -20,12 +21,13 @@ pub(crate) fn import(call: &Call) -> Answer {
         given.ok_or_else(|| Refusal::new(Code::BadRequest, format!("{name}= is missing")))
     };
     // The same name means another part for another PV.
-    let (name, part) = (needed("import")?, &format!("{} of PV {}", needed("part")?, entry.id.0));
+    let of_this_pv = |part: &str| format!("{part} of PV {}", entry.id.0);
+    let (name, part) = (needed("import")?, &of_this_pv(needed("part")?));
     let value_type = call.word("type", &TYPES, Code::BadRequest)?;
     let first_line = call.number("line")?.unwrap_or(1usize);
     let by = call.by();
     let mut import = call.app.control.roster().import(name, &by);
-    if let Some(known) = import.part(part)? {
+    if let Some(known) = known(&import, part, call.query.get("known_as").map(of_this_pv).as_deref())? {
         return json(&json!({ "status": "already_imported", "samples": known.samples, "bytes": known.bytes }));
     }
     let text = std::str::from_utf8(&call.body);
@@ -40,6 +42,14 @@ pub(crate) fn import(call: &Call) -> Answer {
     }
     let imported = import.finish_part(part)?;
     json(&json!({ "status": "imported", "samples": imported.samples, "bytes": imported.bytes }))
+}
+
+/// What a part brought that was entered before, by its name or by another one that an older program gave it.
+pub(super) fn known(import: &Import, part: &str, known_as: Option<&str>) -> Result<Option<ImportedPart>, store::Error> {
+    match (import.part(part)?, known_as) {
+        (None, Some(other)) => import.part(other),
+        (found, _) => Ok(found),
+    }
 }
 
 /// `time,value,severity,status`, the last two of which may be left out. A text that holds a comma stands in quotes.

@@ -8,8 +8,9 @@ use acquire::AddRequest;
 use plainpb::{Chunk, TypeInfo, loss, metadata_of, read_chunks};
 use sample::{Batch, FieldName, Metadata, PvId, PvName, PvState, Record, Sample, TimeRange, Timestamp, Wishes};
 use serde_json::json;
-use store::Import;
+use store::{Import, old_text_hash, part_hash};
 
+use super::import::known;
 use crate::{
     answer::{Answer, json},
     call::Call,
@@ -20,7 +21,7 @@ use crate::{
 pub(crate) fn import(call: &Call) -> Answer {
     let (name, part) = (needed(call, "import")?, needed(call, "part")?);
     let mut import = call.app.control.roster().import(name, &call.by());
-    if let Some(known) = import.part(part)? {
+    if let Some(known) = known(&import, part, call.query.get("known_as"))? {
         return json(&json!({ "status": "already_imported", "samples": known.samples, "bytes": known.bytes }));
     }
     if call.body.is_empty() {
@@ -83,8 +84,7 @@ fn append(call: &Call, import: &mut Import, pv: PvId, chunk: &Chunk) -> Result<(
     metadata.value_type = Some(chunk.header.payload.value_type());
     metadata.element_count = chunk.header.element_count.or(metadata.element_count);
     metadata_of(&chunk.header.fields, &mut metadata);
-    // NaN is unlike itself; what is written alike is alike.
-    if known.is_none_or(|(_, known)| format!("{known:?}") != format!("{metadata:?}")) {
+    if known.is_none_or(|(_, known)| known != metadata) {
         import.append(&[(pv, Record::Metadata(first, metadata.clone().into()))])?;
     }
     for (time, fields) in &chunk.fields {
@@ -195,10 +195,11 @@ pub(crate) fn type_infos(call: &Call) -> Answer {
     let text = text.map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not UTF-8: {error}")))?;
     let infos = TypeInfo::read_all(text).map_err(|wrong| Refusal::new(Code::BadRequest, wrong))?;
     let control = &call.app.control;
-    let part = format!("type infos {:016x}", hash(text));
+    let part = format!("type infos xxh3-{:016x}", part_hash(text.as_bytes()));
+    let known_as = format!("type infos {:016x}", old_text_hash(text));
     let by = call.by();
     let mut import = control.roster().import(name, &by);
-    if import.part(&part)?.is_some() {
+    if known(&import, &part, Some(&known_as))?.is_some() {
         // What was changed by hand since then stays.
         return json(&json!({ "status": "already_imported", "pvs": infos.len(), "new": 0, "activated": 0 }));
     }
@@ -228,11 +229,4 @@ fn request(info: &TypeInfo) -> AddRequest {
         ..Wishes::default()
     };
     AddRequest { wishes, ..AddRequest::new(info.name.clone()) }
-}
-
-fn hash(text: &str) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
 }

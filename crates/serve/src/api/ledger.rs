@@ -108,12 +108,12 @@ pub(crate) fn account(account: &Account) -> Value {
 
 /// `GET /pvs/{pv}/explain`
 pub(crate) fn explain(call: &Call) -> Answer {
-    let (entry, range) = (call.pv()?, call.range()?);
+    let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
     let range = TimeRange { t0: range.t0, t1: range.t1.min(now()).max(range.t0) };
     let counter = match call.word("proof", &["auto", "counter", "pulse"], Code::BadRequest)? {
         "counter" => Some(Counter::Value),
         "pulse" => Some(Counter::Pulse),
         _ => None,
     };
-    json(&explain::explain(&call.app, &entry, range, counter)?)
+    json(&explain::explain(&call.app, &entry, series.field.as_deref(), range, counter)?)
 }

@@ -1,7 +1,7 @@
 //! `/api/v1/policies`: how PVs are archived by their names, and what applying the file's policies anew would change.
 
 use acquire::{Manual, Plan, Planned, Policy};
-use sample::{FieldName, Keep, Pipeline, PvSettings, RateCap, RuleName};
+use sample::{FieldName, FieldPath, Keep, Pipeline, PvSettings, RateCap, RuleName};
 use serde_json::{Value, json};
 
 use crate::{
@@ -89,6 +89,7 @@ pub(crate) fn sampling(settings: &PvSettings, deadband_at_server: Option<bool>) 
         "changes": rules.changes.name(),
         "pipeline": rules.pipeline == Pipeline::On,
         "fields": rules.fields.iter().map(FieldName::as_str).collect::<Vec<_>>(),
+        "only": rules.only.iter().map(FieldPath::as_str).collect::<Vec<_>>(),
         "groups": rules.groups.iter().map(RuleName::as_str).collect::<Vec<_>>(),
         "keep_seconds": rules.keep.and_then(|keep| match keep {
             Keep::Forever => None,

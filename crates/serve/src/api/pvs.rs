@@ -4,8 +4,8 @@ use std::{panic::resume_unwind, thread, time::Duration};
 
 use acquire::{AddRequest, Added, Change, Connection, Status};
 use sample::{
-    Changes, Deadband, FieldName, Keep, Method, Pipeline, Protocol, PvEntry, PvName, PvState, RateCap, RuleError,
-    RuleName, TimeRange, Timestamp, Value, Wishes,
+    Changes, Deadband, FieldName, FieldPath, Keep, Method, Pipeline, Protocol, PvEntry, PvName, PvState, RateCap,
+    RuleError, RuleName, TimeRange, Timestamp, Value, Wishes,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
@@ -88,6 +88,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         ("refusal".to_owned(), status.refusal.into()),
         ("sampling".to_owned(), sampling(&entry.settings, status.deadband_at_server)),
         ("disabled".to_owned(), status.disabled.into()),
+        ("lacking".to_owned(), status.lacking.iter().map(FieldPath::as_str).collect::<Vec<_>>().into()),
     ]);
     if object["type"] == "structure" {
         let fields = reader.fields(entry.id, Timestamp::MAX)?;
@@ -157,6 +158,7 @@ fn status(call: &Call, entry: &PvEntry) -> Status {
         refusal: None,
         disabled: false,
         deadband_at_server: None,
+        lacking: Vec::new(),
     })
 }
 
@@ -189,6 +191,7 @@ pub(crate) struct Asked {
     pub(crate) changes: Option<String>,
     pub(crate) pipeline: Option<bool>,
     pub(crate) fields: Option<Vec<String>>,
+    pub(crate) only: Option<Vec<String>>,
     pub(crate) groups: Option<Vec<String>>,
     /// 0 is for ever.
     pub(crate) keep_seconds: Option<u64>,
@@ -315,6 +318,7 @@ fn wishes(asked: &Asked) -> Result<Wishes, Refusal> {
         Changes::from_name(name).ok_or_else(|| refused(format!("changes is {name:?}, {expected}")))
     });
     let fields = asked.fields.as_ref().map(|names| names.iter().map(|name| FieldName::new(name)).collect());
+    let only = asked.only.as_ref().map(|paths| paths.iter().map(|path| FieldPath::new(path)).collect());
     let groups = asked.groups.as_ref().map(|names| names.iter().map(|name| RuleName::new(name)).collect());
     Ok(Wishes {
         protocol: protocol.transpose()?,
@@ -324,6 +328,7 @@ fn wishes(asked: &Asked) -> Result<Wishes, Refusal> {
         changes: changes.transpose()?,
         pipeline: asked.pipeline.map(|is_on| if is_on { Pipeline::On } else { Pipeline::Off }),
         fields: fields.transpose().map_err(wrong)?,
+        only: only.transpose().map_err(wrong)?,
         groups: groups.transpose().map_err(wrong)?,
         keep: asked.keep_seconds.map(|seconds| match seconds {
             0 => Keep::Forever,

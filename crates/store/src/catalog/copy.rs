@@ -5,7 +5,7 @@ use std::{collections::HashMap, io, thread, time::Duration};
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend};
 use sample::{PvId, PvName, Timestamp};
 
-use super::{CATALOGUE, META, PLACES, PVS, Position, SEGMENTS, pvs_wire, unreadable, wire};
+use super::{CATALOGUE, META, PLACES, PVS, Position, SEGMENTS, mend::Memory, put_segments, pvs_wire, unreadable, wire};
 use crate::{Error, disk::Disk, manifest::Manifest, segment::Named};
 
 /// So often a copy is taken of a catalogue that a running archiver changes meanwhile, and so long it waits in between.
@@ -22,11 +22,21 @@ pub(crate) struct Copy {
     /// In the order of their writing.
     pub(crate) segments: Vec<Manifest>,
     pub(crate) position: Position,
+    /// How many changes were made.
+    pub(crate) transactions: u64,
+    /// The number of the archive.
+    pub(crate) archive: Option<u64>,
     /// Where sealed segments lie besides the folder of the archive, by the names of these places.
     pub(crate) places: HashMap<String, String>,
 }
 
 impl Copy {
+    /// The segments that lie elsewhere, as if they lay in the folder of the archive.
+    pub(crate) fn at_home(&self) -> Vec<Manifest> {
+        let away = self.segments.iter().filter(|manifest| manifest.place.is_some());
+        away.map(|manifest| Manifest { place: None, ..manifest.clone() }).collect()
+    }
+
     /// What a segment is to keep of a PV.
     pub(crate) fn named(&self, pv: PvId) -> Option<Named> {
         Some(Named { pv, name: self.names.get(&pv)?.clone(), row: self.rows.get(&pv)?.clone() })
@@ -50,6 +60,22 @@ pub(crate) fn read_copy(disk: &dyn Disk) -> Result<Result<Copy, String>, Error> 
         thread::sleep(COPY_PAUSE);
     }
     Ok(Err("it changes all the time; try again when fewer PVs are added".to_owned()))
+}
+
+/// The bytes of a copied catalogue in which all segments lie in the folder of the archive, as they do in a backup.
+pub(crate) fn at_home(copy: &Copy) -> Result<Vec<u8>, Error> {
+    if copy.segments.iter().all(|manifest| manifest.place.is_none()) {
+        return Ok(copy.bytes.clone());
+    }
+    let memory = Memory::new(copy.bytes.clone());
+    let write = || -> Result<(), redb::Error> {
+        let database = Database::builder().create_with_backend(memory.clone())?;
+        let transaction = database.begin_write()?;
+        put_segments(&transaction, &copy.at_home())?;
+        Ok(transaction.commit()?)
+    };
+    write().map_err(|error| Error::Catalogue { doing: "copy", source: error.into() })?;
+    Ok(memory.bytes().clone())
 }
 
 /// The bytes of the catalogue; none if a transaction ended meanwhile, which changes its first page.
@@ -108,6 +134,8 @@ fn open_copy(bytes: &[u8]) -> Result<Copy, redb::Error> {
     }
     let meta = transaction.open_table(META)?;
     let number = |name| Ok::<_, redb::Error>(meta.get(name)?.map(|value| value.value()));
+    copy.transactions = number("transactions")?.unwrap_or(0);
+    copy.archive = number("archive")?;
     copy.position = Position {
         frame: number("frame")?.unwrap_or(0),
         appended: number("appended")?.unwrap_or(0),

@@ -4,6 +4,8 @@
 //! what is found durable, and the number tells whether it holds: then nothing has failed. While even that cannot be done nobody
 //! knows; whoever wanted it is told so, and nothing else is written before it is known.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use redb::{ReadableDatabase, ReadableTable, WriteTransaction};
 
 use super::{Catalog, META, Tables, Use};
@@ -22,6 +24,7 @@ impl Catalog {
     /// Runs one transaction: all of it or nothing, durable when this returns.
     pub(super) fn write<T>(&self, write: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>) -> Result<T, Error> {
         let mut doubt = self.doubt.lock().expect("no holder of this lock panics");
+        self.at_home()?;
         self.look(&mut doubt)?;
         let mut ended = None;
         let result = self.with_database(Use::Write, |database| {
@@ -31,11 +34,15 @@ impl Catalog {
             Ok(transaction.commit()?)
         });
         match (result, ended) {
-            (Ok(()), Some((_, made))) => Ok(made),
+            (Ok(()), Some((number, made))) => {
+                self.transactions.store(number, Relaxed);
+                Ok(made)
+            }
             (Ok(()), None) => unreachable!("a transaction that was committed has a number"),
             (Err(error), None) => Err(error),
             (Err(error), Some((number, made))) => {
                 doubt.unsure = Some(number);
+                self.unsure.store(number, Relaxed);
                 match self.holds(&mut doubt) {
                     Ok(true) => Ok(made),
                     Ok(false) => Err(error),
@@ -73,6 +80,8 @@ impl Catalog {
         let Some(number) = doubt.unsure else { return Ok(false) };
         let last = self.with_database(Use::Write, |database| Tables(database.begin_read()?).meta("transactions"))?;
         doubt.unsure = None;
+        self.unsure.store(0, Relaxed);
+        self.transactions.store(last.unwrap_or(0), Relaxed);
         Ok(last == Some(number))
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use redb::{Database, StorageBackend};
 
-use super::{CATALOGUE, NEW_KEY};
+use super::{CATALOGUE, NEW_KEY, lock_new};
 use crate::{Error, disk::Disk};
 
 /// What can be read of a catalogue that failed, repaired in memory.
@@ -37,6 +37,7 @@ pub(super) fn replace(disk: &Arc<dyn Disk>, copy: &Memory) -> Result<(), Error> 
         }
         disk.write_at(NEW_KEY, 0, &copy.bytes())?;
         disk.sync(NEW_KEY)?;
+        lock_new(disk)?;
         disk.rename(NEW_KEY, CATALOGUE)?;
         disk.sync_folder("")
     };
@@ -50,7 +51,11 @@ pub(super) fn replace(disk: &Arc<dyn Disk>, copy: &Memory) -> Result<(), Error> 
 pub(super) struct Memory(Arc<Mutex<Vec<u8>>>);
 
 impl Memory {
-    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+    pub(super) fn new(bytes: Vec<u8>) -> Memory {
+        Memory(Arc::new(Mutex::new(bytes)))
+    }
+
+    pub(super) fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().expect("no holder of this lock panics")
     }
 }

@@ -6,7 +6,8 @@ use redb::{ReadableTable, TableDefinition, WriteTransaction};
 use sample::{PvId, PvName};
 
 use super::{
-    Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, put_facts, put_segments, pvs_wire as wire, rules_wire, unreadable,
+    Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, field_gaps, put_facts, put_segments, pvs_wire as wire, rules_wire,
+    unreadable,
 };
 use crate::{
     AuditRecord, Error, ImportedPart,
@@ -217,7 +218,7 @@ fn forget(transaction: &WriteTransaction, pv: PvId) -> Result<(), redb::Error> {
     transaction.open_table(METADATA)?.retain_in((pv.0, i64::MIN)..=(pv.0, i64::MAX), |_, _| false)?;
     transaction.open_table(GAPS)?.retain_in(all.clone(), |_, _| false)?;
     transaction.open_table(OPEN_GAPS)?.retain_in(all, |_, _| false)?;
-    Ok(())
+    field_gaps::forget(transaction, pv)
 }
 
 fn put_deletions(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {

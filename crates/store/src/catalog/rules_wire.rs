@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use minicbor::{Decode, Encode};
 use sample::{
-    Changes, Deadband, FieldName, Group, Keep, Origin, Pipeline, Protocol, PvName, RateCap, RuleName, Rules, Sense,
-    Switch,
+    Changes, Deadband, FieldName, FieldPath, Group, Keep, Origin, Pipeline, Protocol, PvName, RateCap, RuleName, Rules,
+    Sense, Switch,
 };
 
 /// Bits of `flags`.
@@ -39,6 +39,8 @@ pub(super) struct RulesRow {
     policy: Option<String>,
     #[n(9)]
     flags: Option<u32>,
+    #[n(10)]
+    only: Option<Vec<String>>,
 }
 
 #[derive(Encode, Decode)]
@@ -88,6 +90,7 @@ pub(super) fn rules_row(rules: &Rules) -> RulesRow {
         }),
         policy: rules.origin.policy.as_ref().map(ToString::to_string),
         flags: (flags != 0).then_some(flags),
+        only: texts(rules.only.iter().map(FieldPath::as_str).collect()),
     }
 }
 
@@ -105,12 +108,14 @@ pub(super) fn rules(row: RulesRow) -> Option<Arc<Rules>> {
     };
     let fields = row.fields.unwrap_or_default();
     let groups = row.groups.unwrap_or_default();
+    let only = row.only.unwrap_or_default();
     Some(Arc::new(Rules {
         deadband,
         rate_cap,
         changes: row.changes.map_or(Some(Changes::default()), |name| Changes::from_name(&name))?,
         pipeline: if flags & PIPELINE == 0 { Pipeline::Off } else { Pipeline::On },
         fields: fields.iter().map(|name| FieldName::new(name).ok()).collect::<Option<_>>()?,
+        only: only.iter().map(|path| FieldPath::new(path).ok()).collect::<Option<_>>()?,
         groups: groups.iter().map(|name| RuleName::new(name).ok()).collect::<Option<_>>()?,
         keep: row.keep.map(|seconds| match seconds {
             0 => Keep::Forever,
@@ -173,6 +178,7 @@ mod tests {
             changes: Changes::Any,
             pipeline: Pipeline::On,
             fields: vec![FieldName::new("HIHI").unwrap(), FieldName::new("EGU").unwrap()],
+            only: vec![FieldPath::new("value.rms").unwrap()],
             groups: vec![name("beam"), name("rf")],
             keep: Some(Keep::For(Duration::from_secs(86_400))),
             is_field: true,

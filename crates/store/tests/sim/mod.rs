@@ -346,6 +346,7 @@ impl Objects for SimDisk {
         state.file(key)?;
         state.change()?;
         state.names.remove(key);
+        state.locked.remove(key);
         Ok(())
     }
 }
@@ -436,6 +437,9 @@ impl Disk for SimDisk {
         state.change()?;
         let file = state.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
         state.names.insert(to.to_owned(), file);
+        if state.locked.remove(from) {
+            state.locked.insert(to.to_owned());
+        }
         Ok(())
     }
 
@@ -464,7 +468,9 @@ impl Disk for SimDisk {
 
     fn lock(&self, key: &str) -> io::Result<bool> {
         let mut state = self.state();
-        state.file_or_new(key)?;
+        if !key.is_empty() {
+            state.file_or_new(key)?;
+        }
         Ok(state.locked.insert(key.to_owned()))
     }
 
