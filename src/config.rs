@@ -36,6 +36,7 @@ pub(crate) enum ConfigError {
     Address(AddrError),
     Listen { text: String },
     Storage { name: String, wrong: &'static str },
+    Retention { wrong: String },
 }
 
 impl fmt::Display for ConfigError {
@@ -54,6 +55,7 @@ impl fmt::Display for ConfigError {
             ConfigError::Storage { name, wrong } => {
                 write!(f, "the place {name:?} of [[storage]] is not right: {wrong}")
             }
+            ConfigError::Retention { wrong } => write!(f, "[retention] is not right: {wrong}"),
             ConfigError::Listen { text } => write!(f, "listen is {text:?}, expected ADDR:PORT like 127.0.0.1:17665"),
         }
     }
@@ -73,6 +75,8 @@ impl From<AddrError> for ConfigError {
 struct File {
     /// Where to listen for clients. Loopback unless told otherwise: there are no passwords.
     listen: Listen,
+    /// By which names clients come, besides addresses, `localhost` and the names of this machine; others are refused.
+    hosts: Vec<Host>,
     /// Folder of the archive.
     data: PathBuf,
     /// How long samples may be in memory only: a time, or "off" to leave it to the operating system.
@@ -87,6 +91,9 @@ struct File {
     queue_megabytes_max: Megabytes,
     /// Megabytes of recent samples in memory before they are packed into blocks.
     head_megabytes_max: Megabytes,
+    /// Megabytes that large messages of all IOCs may take while they arrive, and the last values of pvAccess, of which only changes come;
+    /// for each of the two protocols.
+    messages_megabytes_max: Megabytes,
     /// Megabytes of disk kept back, so that recording goes on for a while when the disk is full.
     reserve_megabytes: Megabytes,
     /// The longest time until recent samples are packed into blocks.
@@ -115,6 +122,7 @@ impl Default for File {
     fn default() -> File {
         File {
             listen: Listen(SocketAddr::from(([127, 0, 0, 1], 17665))),
+            hosts: Vec::new(),
             data: PathBuf::from("pvark-data"),
             durable: Durable(store::Durable::Every(Duration::from_secs(1))),
             default_protocol: ProtocolName(Protocol::Ca),
@@ -122,6 +130,7 @@ impl Default for File {
             log_format: LogFormatName(LogFormat::Text),
             queue_megabytes_max: Megabytes(256),
             head_megabytes_max: Megabytes(256),
+            messages_megabytes_max: Megabytes(512),
             reserve_megabytes: Megabytes(256),
             flush_after: Span(Duration::from_secs(3600)),
             scrub: Scrub(store::Scrub::Pass(Duration::from_secs(30 * 86_400))),
@@ -173,7 +182,7 @@ impl Default for Retention {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeepRule {
-    /// Names of PVs, with `*` and `?`.
+    /// Names of PVs, or of fields of structures behind a point, with `*` and `?`.
     pvs: String,
     /// How long they are kept.
     keep: Keep,
@@ -282,10 +291,12 @@ impl Config {
         };
         let folder = options.data.clone().unwrap_or_else(|| file.data.clone());
         let places = places(&folder, &file.storage)?;
+        let messages_bytes_max = file.messages_megabytes_max.bytes();
         Ok(Config {
             serve: serve::Config {
                 policies: policies_of(options.config.clone()),
                 appliance: file.appliance.told(),
+                hosts: file.hosts.into_iter().map(|host| host.0).collect(),
                 ..serve::Config::new(listen)
             },
             log_format: options.log_format.unwrap_or(file.log_format.0),
@@ -297,7 +308,7 @@ impl Config {
                 scrub: file.scrub.0,
                 places,
                 purge_after: file.retention.purge_after.as_ref().map(|span| span.0),
-                retention: file.retention.checked(),
+                retention: file.retention.checked()?,
                 ..store::Config::new(folder)
             },
             acquire: acquire::Config {
@@ -306,8 +317,8 @@ impl Config {
                 queue_bytes_max: file.queue_megabytes_max.bytes(),
                 policies,
                 groups,
-                ca: file.ca.over(epics::ca::Config::from_env(&env)?)?,
-                pva: file.pva.over(epics::pva::Config::from_env(&env)?)?,
+                ca: epics::ca::Config { messages_bytes_max, ..file.ca.over(epics::ca::Config::from_env(&env)?)? },
+                pva: epics::pva::Config { messages_bytes_max, ..file.pva.over(epics::pva::Config::from_env(&env)?)? },
             },
             old_archives: file.old_archive,
         })
@@ -368,9 +379,13 @@ fn places(data: &Path, storage: &[Storage]) -> Result<Vec<store::Place>, ConfigE
 }
 
 impl Retention {
-    fn checked(self) -> store::Retention {
+    fn checked(self) -> Result<store::Retention, ConfigError> {
         let rule = |rule: KeepRule| store::Rule { pvs: rule.pvs, keep: rule.keep.0 };
-        store::Retention { keep: self.keep.0, rules: self.rules.into_iter().map(rule).collect() }
+        let retention = store::Retention { keep: self.keep.0, rules: self.rules.into_iter().map(rule).collect() };
+        match retention.mistake() {
+            Some(wrong) => Err(ConfigError::Retention { wrong }),
+            None => Ok(retention),
+        }
     }
 }
 
@@ -439,6 +454,11 @@ macro_rules! checked_text {
 }
 
 checked_text!(Listen(SocketAddr), "ADDR:PORT like \"127.0.0.1:17665\"", |text| text.parse().ok());
+checked_text!(
+    Host(serve::HostName),
+    "a name like \"archiver.lab.example\", without http:// and without a port",
+    serve::HostName::new
+);
 checked_text!(Span(Duration), "a time like \"10min\", \"90s\" or \"1h\"", parse_span);
 checked_text!(Keep(Option<Duration>), "a time like \"90d\" or \"10y\", or \"forever\"", |text| match text {
     "forever" => Some(None),
@@ -576,6 +596,16 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_for_a_field_that_could_never_decide_is_refused() {
+        let rules = |rules: &str| load(&format!("[retention]\nrules = [{rules}]\n"));
+        let field = "{ pvs = \"X.value.wave\", keep = \"1w\" }";
+        let error = rules(&format!("{{ pvs = \"X\", keep = \"forever\" }}, {field}")).unwrap_err().to_string();
+        assert!(error.contains("[retention]") && error.contains("\"X\" stands before it"), "{error}");
+        let whole = rules(&format!("{field}, {{ pvs = \"X\", keep = \"forever\" }}")).unwrap().store.retention;
+        assert_eq!(whole.rules[0].pvs, "X.value.wave");
+    }
+
+    #[test]
     fn places_that_cannot_be_gone_through_in_order_are_refused() {
         let place = |name: &str, folder: &str, after: &str| {
             format!("[[storage]]\nname = \"{name}\"\nfolder = \"{folder}\"\nafter = \"{after}\"\n")
@@ -600,6 +630,7 @@ mod tests {
             ("\n\ndefault_protocol = \"http\"\n", ["line 3", "default_protocol", "\"pva\""]),
             ("scrub = \"often\"\n", ["line 1", "scrub", "MB/s"]),
             ("head_megabytes_max = 0\n", ["line 1", "head_megabytes_max", "from 1 to"]),
+            ("hosts = [\"archiver:17665\"]\n", ["line 1", "hosts", "without a port"]),
             ("[ca]\nadress_list = []\n", ["line 2", "adress_list", "address_list"]),
             ("[ca]\naddress_list = [\"127.0.0.1\", \"127.0.0.1:c\"]\n", ["line 2", "127.0.0.1:c", "HOST:PORT"]),
         ];

@@ -1,11 +1,11 @@
 //! Embeds the web page: writes a table of the files in `ui/dist`, or of one plain page where the page was not built.
 
 use std::{
-    env, fs,
-    hash::{DefaultHasher, Hash, Hasher},
-    io,
+    env, fs, io,
     path::{Path, PathBuf},
 };
+
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What is served until somebody builds the page; the API works without it.
 const PLAIN_PAGE: &str = r#"<!doctype html>
@@ -59,9 +59,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, PathBuf)>) -> io
 fn table(files: &[(String, PathBuf)]) -> io::Result<String> {
     let mut rows = String::new();
     for (name, path) in files {
-        let mut hasher = DefaultHasher::new();
-        fs::read(path)?.hash(&mut hasher);
-        let etag = format!("\"{:016x}\"", hasher.finish());
+        let etag = format!("\"{:016x}\"", xxh3_64(&fs::read(path)?));
         let gzip = PathBuf::from(format!("{}.gz", path.display()));
         let gzip = if gzip.exists() { format!("Some(include_bytes!({gzip:?}))") } else { "None".to_owned() };
         rows.push_str(&format!(

@@ -42,6 +42,9 @@ def test_the_page_is_in_the_program_and_asks_nobody_else(start_pvark: Callable[.
     status, headers, body = server.request("GET", "/")
     assert status == 200
     assert headers["content-type"].startswith("text/html")
+    assert f'"{headers["content-security-policy"]}"' in (UI / "test" / "server.ts").read_text(), (
+        "pages are tested under it"
+    )
     page = body.decode()
     assert "<script" in page
     for attribute in ('src="http', 'href="http', 'src="//', 'href="//'):

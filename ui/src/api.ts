@@ -47,6 +47,7 @@ export interface PvDetail extends Pv {
   metadata?: Metadata | null;
   extent?: { first: string; last: string; samples: number } | null;
   refusal?: string | null;
+  lacking?: string[];
 }
 
 export interface Status {
@@ -178,10 +179,13 @@ export class ApiError extends Error {
 
 const ROOT = "api/v1";
 
+/** What no page of another site can send: by it the archiver knows its own page, through any proxy. */
+const OURS = { "X-Pvark": "1" };
+
 async function request<T>(path: string, init: RequestInit = {}): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(`${ROOT}${path}`, init);
+    response = await fetch(`${ROOT}${path}`, { ...init, headers: { ...OURS, ...init.headers } });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError("unreachable", "the archiver does not answer", null);

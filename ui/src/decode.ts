@@ -152,6 +152,7 @@ export function causeText(cause: string): string {
     server_error: "IOC answered with an error",
     not_archived: "taken out of the archive for a while",
     disabled: "disabled by its groups",
+    expired: "no longer kept",
   };
   return texts[cause] ?? cause.replace(/_/g, " ");
 }

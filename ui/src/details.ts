@@ -108,6 +108,7 @@ function facts(detail: PvDetail, zone: Zone): HTMLElement {
   const rows: [string, string | null | undefined][] = [
     ["State", `${detail.state}${moment(detail.since) ? ` since ${moment(detail.since)}` : ""}`],
     ["Refusal", detail.refusal],
+    ["Fields that are not there", detail.lacking?.join(", ")],
     ["Description", metadata?.description],
     ["Archived by", `${method}, ${detail.protocol === "pva" ? "pvAccess" : "Channel Access"}`],
     ["Server", detail.server ?? metadata?.server],

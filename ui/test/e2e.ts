@@ -15,6 +15,10 @@ try {
   page.setDefaultTimeout(30_000);
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
+  // What the browser refuses to load or run by the archiver's rules is told here.
+  page.on("console", (message) => {
+    if (message.type() === "error") faults.push(message.text());
+  });
 
   await page.goto(base);
   await page.getByText("Archiver connected").waitFor();
@@ -57,7 +61,7 @@ try {
     .getByText(/now .* a second/)
     .waitFor();
   await page.keyboard.press("Escape");
-  assert.deepEqual(faults, [], "no script may fail");
+  assert.deepEqual(faults, [], "no script may fail, and the browser may refuse nothing");
   if (process.env.PVARK_SHOT) await page.screenshot({ path: process.env.PVARK_SHOT });
   console.log(`${name} is found, drawn and followed live at ${base}`);
 } finally {

@@ -29,6 +29,9 @@ beforeEach(async () => {
   page.setDefaultTimeout(15_000);
   faults = [];
   page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => {
+    if (message.text().includes("Content Security Policy")) faults.push(message.text());
+  });
 });
 
 afterEach(async () => {
@@ -252,10 +255,17 @@ test("a spike of one sample is seen in ten days", async () => {
 
 /** Waits until samples that came live cover three seconds, and says how many the last minute has then. */
 async function countAfterAWhile(): Promise<number> {
-  const seconds = `(() => { const [h, m, s] = document.querySelector("#legend tbody .time").textContent.split(":").map(Number);
-    return h * 3600 + m * 60 + s; })()`;
-  const first = await page.evaluate<number>(seconds);
-  await page.waitForFunction(`(${seconds} - ${first} + 86400) % 86400 > 3`, undefined, { timeout: 8000 });
+  const secondsOf = (text: string) => {
+    const [h, m, s] = text.split(":").map(Number);
+    return h! * 3600 + m! * 60 + s!;
+  };
+  const seconds = async () => secondsOf(await page.locator("#legend tbody .time").first().innerText());
+  const first = await seconds();
+  const deadline = Date.now() + 8000;
+  while (((await seconds()) - first + 86400) % 86400 <= 3) {
+    assert.ok(Date.now() < deadline, "the live samples do not go on");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
   return Number(await page.locator("#legend tbody .count").innerText());
 }
 

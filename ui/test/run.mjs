@@ -1,4 +1,4 @@
-// Runs what it is told to: `unit`, `browser`, `e2e` or `serve`. TypeScript is bundled first; Node runs the result.
+// Runs what it is told to: `unit`, `browser`, or a file like `e2e` or `serve`. TypeScript is bundled first; Node runs the result.
 import { build } from "esbuild";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

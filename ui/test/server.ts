@@ -14,6 +14,9 @@ import { FIRST, fixturePvs, type FixtureGap, type FixturePv } from "./pvs.ts";
 /** The server steps over samples of a range that has more than this, to answer for years in no time. */
 const STEPS_MAX = 400_000;
 const SEVERITIES = ["NO_ALARM", "MINOR", "MAJOR", "INVALID", "UNDEFINED"];
+/** What the archiver tells browsers of every answer; a test of the program compares it. */
+const POLICY =
+  "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
 const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 
 class Refusal extends Error {
@@ -90,7 +93,12 @@ export class TestServer {
     const name = path === "/" ? "index.html" : normalize(path).replace(/^(\.\.[/\\])+/, "");
     const bytes = await readFile(join(this.dist, name)).catch(() => null);
     if (!bytes) throw new Refusal(404, "unknown_url", `there is no ${path}`);
-    response.writeHead(200, { "Content-Type": TYPES[extname(name)] ?? "application/octet-stream" });
+    response.writeHead(200, {
+      "Content-Type": TYPES[extname(name)] ?? "application/octet-stream",
+      "Content-Security-Policy": POLICY,
+      "Referrer-Policy": "same-origin",
+      "X-Content-Type-Options": "nosniff",
+    });
     response.end(bytes);
   }
 

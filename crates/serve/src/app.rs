@@ -13,11 +13,13 @@ use sample::Timestamp;
 use store::{Reader, Writer};
 use tokio::sync::watch;
 
-use crate::{appliance::changes::LastChanges, metrics::Metrics, server::Config};
+use crate::{appliance::changes::LastChanges, host::Hosts, metrics::Metrics, server::Config};
 
 pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) address: SocketAddr,
+    /// By which names it may be asked for.
+    pub(crate) hosts: Hosts,
     pub(crate) started: Timestamp,
     pub(crate) query: Query,
     pub(crate) reader: Reader,

@@ -61,10 +61,13 @@ impl Call {
         };
         let Some(path) = field.or(path) else { return Ok((entry.clone(), entry.id.into())) };
         let fields = self.app.reader.fields(entry.id, Timestamp::MAX)?;
-        if fields.is_empty() && field.is_none() {
+        let is_there = fields.iter().any(|(known, _)| known == path);
+        // Of one that retention has taken from all structures there are the gaps.
+        let is_expired = !is_there && self.app.reader.expired_fields(entry.id)?.iter().any(|known| known == path);
+        if fields.is_empty() && field.is_none() && !is_expired {
             return Err(unknown(name));
         }
-        if !fields.iter().any(|(known, _)| known == path) {
+        if !is_there && !is_expired {
             let message = format!("{} has no field called {path:?}", entry.name);
             return Err(Refusal::new(Code::UnknownPv, message).hint(match fields.is_empty() {
                 true => "its newest value is no structure".to_owned(),

@@ -29,6 +29,7 @@ use tower_service::Service;
 use crate::{
     answer::Answer,
     app::App,
+    browser,
     call::Call,
     compress::{Coding, coded},
     metrics::measured,
@@ -110,14 +111,25 @@ impl Dispatch {
     pub(crate) async fn answer(self, mut request: Request) -> Response {
         let begun = Instant::now();
         let coding = Coding::asked(request.method(), request.headers());
-        let response = match self.tidied(&mut request) {
+        let admitted = self.for_us(&mut request).and_then(|()| self.tidied(&mut request));
+        let mut response = match admitted {
             Ok(()) => {
                 let mut router = self.router;
                 router.call(request).await.unwrap_or_else(|never| match never {})
             }
             Err(refusal) => refusal.into_response(),
         };
+        browser::tell(response.headers_mut());
         measured(self.app, begun, coded(coding, response))
+    }
+
+    /// Checks that it is this archiver who is asked, and keeps under which name.
+    fn for_us(&self, request: &mut Request) -> Result<(), Refusal> {
+        let ours = self.app.hosts.check(request.version(), request.uri(), request.headers())?;
+        if let Some(ours) = ours {
+            request.extensions_mut().insert(ours);
+        }
+        Ok(())
     }
 
     /// Checks the length of the URL and takes needless parts out of its path.

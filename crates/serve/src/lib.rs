@@ -3,6 +3,7 @@
 //! ```text
 //!   server     connections, their limits and their end
 //!   routes     every URL in one table: method, path, right, summary, handler
+//!   host       by which names it may be asked for      browser        what pages of other sites may not
 //!   call       a request as handlers see it          refusal, answer   what they return
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
 //!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
@@ -20,6 +21,7 @@ mod answer;
 mod api;
 mod app;
 mod appliance;
+mod browser;
 mod call;
 mod compress;
 mod crowd;
@@ -27,6 +29,7 @@ mod dispatch;
 mod explain;
 mod formats;
 mod glob;
+mod host;
 mod ledger;
 mod metrics;
 mod names;
@@ -42,5 +45,6 @@ mod ui;
 mod url;
 mod work;
 
+pub use host::HostName;
 pub use policy_source::{FileRules, PolicySource};
 pub use server::{Appliance, Config, Error, Ports, Serve};

@@ -17,6 +17,7 @@ pub(crate) enum Code {
     UnknownFormat,
     UnknownOperator,
     UnknownUrl,
+    UnknownHost,
     MethodNotAllowed,
     TooLarge,
     Forbidden,
@@ -35,6 +36,7 @@ impl Code {
             Code::UnknownFormat => "unknown_format",
             Code::UnknownOperator => "unknown_operator",
             Code::UnknownUrl => "unknown_url",
+            Code::UnknownHost => "unknown_host",
             Code::MethodNotAllowed => "method_not_allowed",
             Code::TooLarge => "too_large",
             Code::Forbidden => "forbidden",
@@ -50,6 +52,7 @@ impl Code {
                 StatusCode::BAD_REQUEST
             }
             Code::UnknownPv | Code::UnknownUrl => StatusCode::NOT_FOUND,
+            Code::UnknownHost => StatusCode::MISDIRECTED_REQUEST,
             Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Code::Forbidden => StatusCode::FORBIDDEN,
@@ -124,7 +127,7 @@ impl From<NameError> for Refusal {
 impl From<store::Error> for Refusal {
     fn from(error: store::Error) -> Refusal {
         let code = match error {
-            store::Error::Refused { .. } | store::Error::Busy => Code::StoreRefused,
+            store::Error::Refused { .. } | store::Error::Away { .. } | store::Error::Busy => Code::StoreRefused,
             store::Error::NameTaken { .. } => Code::Conflict,
             store::Error::NothingThere { .. } | store::Error::UnknownPv { .. } => Code::UnknownPv,
             _ => Code::Internal,

@@ -36,8 +36,10 @@ use tokio::{
 use crate::{
     answer::MadeAsRead,
     app::{App, now},
+    browser,
     crowd::is_crowded,
     dispatch::{Dispatch, Peer},
+    host::{HostName, Hosts},
     metrics::Metrics,
     policy_source::PolicySource,
     socket::{Activity, Socket, linger},
@@ -102,6 +104,8 @@ pub enum Ports {
 pub struct Config {
     /// Where it listens. Port 0 takes any free one; `Serve::address` tells which.
     pub listen: SocketAddr,
+    /// By which names clients come, besides addresses, `localhost` and the names of the machine. None.
+    pub hosts: Vec<HostName>,
     /// How long a connection may take to send the head of its next request before it is closed. 30 s.
     pub head_timeout: Duration,
     /// The longest body of a request. 16 MiB: 100,000 PVs with settings.
@@ -126,6 +130,7 @@ impl Config {
     pub fn new(listen: SocketAddr) -> Config {
         Config {
             listen,
+            hosts: Vec::new(),
             head_timeout: Duration::from_secs(30),
             body_bytes_max: 16 << 20,
             url_bytes_max: 16 << 10,
@@ -195,8 +200,9 @@ impl Serve {
         let (stop, stopping) = watch::channel(false);
         let metrics = Metrics::new();
         let (flags, last_changes) = (Mutex::default(), Mutex::default());
+        let (hosts, started) = (Hosts::new(&config), now());
         let app =
-            App { config, address, started: now(), query, reader, control, metrics, flags, last_changes, stopping };
+            App { config, address, hosts, started, query, reader, control, metrics, flags, last_changes, stopping };
         let task = tokio::spawn(accept(listeners, Arc::new(app)));
         Ok(Serve { address, stop, task })
     }
@@ -326,7 +332,7 @@ fn turn_away(stream: &TcpStream) {
     const BODY: &str = r#"{"error":{"code":"too_many","message":"too many clients are being answered","hint":"try again in a second"}}"#;
     let head =
         "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-type: application/json";
-    let answer = format!("{head}\r\ncontent-length: {}\r\n\r\n{BODY}", BODY.len());
+    let answer = format!("{head}\r\n{}content-length: {}\r\n\r\n{BODY}", browser::lines(), BODY.len());
     if let Err(error) = stream.try_write(answer.as_bytes()) {
         tracing::debug!("a client was turned away without a word: {error}");
     }

@@ -21,6 +21,8 @@ use tokio::{
     time::{Instant, Sleep, sleep, timeout},
 };
 
+use crate::browser;
+
 /// So long, and so many bytes, a client may still send whose connection is over: whoever hangs up with unread bytes takes the
 /// answer back that was sent before.
 const LINGER: Duration = Duration::from_secs(2);
@@ -163,7 +165,8 @@ fn instead_of(head: &[u8]) -> Option<Vec<u8>> {
     }
     let body = serde_json::json!({ "error": { "code": code, "message": message } }).to_string();
     let head = "connection: close\r\ncontent-type: application/json";
-    Some(format!("HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes())
+    let head = format!("HTTP/1.1 {status}\r\n{head}\r\n{}", browser::lines());
+    Some(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes())
 }
 
 impl AsyncRead for Socket {

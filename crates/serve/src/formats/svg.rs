@@ -32,7 +32,7 @@ pub(crate) fn drawing(name: &str, gathered: &Gathered) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}px\" height=\"{HEIGHT}px\">\n\
          <title>{title}: {low} to {high}</title>\n\
-         <path style=\"fill:none;stroke:red;stroke-width:1.0\" d=\"{}\"/>\n</svg>\n",
+         <path fill=\"none\" stroke=\"red\" stroke-width=\"1.0\" d=\"{}\"/>\n</svg>\n",
         path.trim_end()
     )
 }

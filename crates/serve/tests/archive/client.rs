@@ -8,6 +8,8 @@ use std::{
 
 /// Longer than any answer takes on a busy machine; a test that waits so long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The name by which the archiver is asked for.
+pub(crate) const HOST: &str = "archive.test";
 
 pub(crate) struct Connection {
     pub(crate) stream: BufReader<TcpStream>,
@@ -46,13 +48,17 @@ impl Connection {
 
     pub(crate) fn ask(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         self.send(method, target, headers, body);
+        self.read_answer(method)
+    }
+
+    pub(crate) fn read_answer(&mut self, method: &str) -> Answer {
         let (status, headers) = self.read_head();
         let (body, whole) = self.read_body(method, status, &headers);
         Answer { status, headers, body, whole }
     }
 
     pub(crate) fn send(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) {
-        let mut head = format!("{method} {target} HTTP/1.1\r\nhost: archive.test\r\n");
+        let mut head = format!("{method} {target} HTTP/1.1\r\nhost: {HOST}\r\n");
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }

@@ -15,7 +15,7 @@ pub(crate) use client::{Answer, Connection};
 pub(crate) use history::{PVS, Recorded, fill, time};
 use query::Query;
 use sample::{OldArchive, Protocol, Timestamp};
-use serve::{Config, Serve};
+use serve::{Config, HostName, Serve};
 use store::{Store, Writer};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -66,7 +66,8 @@ impl Archive {
             pva: epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() },
         };
         let acquire = Acquire::start(acquire, store.writer(), started).expect("acquisition starts");
-        let config = change(Config::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))));
+        let usual = Config::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+        let config = change(Config { hosts: HostName::new(client::HOST).into_iter().collect(), ..usual });
         let query = Query::over(store.reader()).with_old(old);
         let serve = Serve::start(config, query, acquire.control(), store.reader()).expect("the server starts");
         drop(entered);
