@@ -136,7 +136,7 @@ impl fmt::Display for Error {
             Error::Away { reason } => write!(f, "{reason}; nothing is written before it is back"),
             Error::Lost { reason, samples } => write!(
                 f,
-                "{reason}, and was not back at the end: of the last samples {samples} were not known to be safe; what was not \
+                "{reason}, and was not back at the end: the last {samples} samples were not known to be safe; what was not \
                  written before is lost"
             ),
             Error::NotAStore { folder, found } => {
