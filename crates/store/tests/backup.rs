@@ -343,7 +343,8 @@ fn nobody_records_in_a_backup_before_it_is_taken_over_and_then_none_is_made_ther
     fs::rename(&away, segment).unwrap();
 
     let of = store::take_over(copy.path(), &by(5)).unwrap();
-    assert_eq!(Path::new(&of), archive.path().canonicalize().unwrap());
+    // As text: a mark with a slash at its end would not be the one that programs of before wrote, whose backups would be refused.
+    assert_eq!(of, archive.path().canonicalize().unwrap().display().to_string());
     let again = store::take_over(copy.path(), &by(6)).unwrap_err().to_string();
     assert!(again.contains("is no backup"), "{again}");
     let own = Store::open(config(copy.path()), at(20_000)).unwrap();

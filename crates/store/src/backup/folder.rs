@@ -65,11 +65,12 @@ fn refused(reason: String) -> Error {
     Error::CannotDo { doing: "back up", reason }
 }
 
-/// The path of a folder without links. It may not be there yet.
+/// The path of a folder without links, and without a slash at its end. It may not be there yet.
 fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let known = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
-    known.and_then(|(above, known)| Some(known.join(path.strip_prefix(above).ok()?))).unwrap_or(path)
+    let real = known.and_then(|(above, known)| Some(known.join(path.strip_prefix(above).ok()?))).unwrap_or(path);
+    real.components().collect()
 }
 
 fn refuse_foreign(target: &dyn Disk, to: &Path, mark: &str) -> Result<(), Error> {
