@@ -20,6 +20,8 @@ use crate::{
 const STATE: &str = "scrub.state";
 /// So long it waits when there is nothing to read, or a segment cannot be reached.
 const IDLE: Duration = Duration::from_secs(10);
+/// It holds a segment that was replaced no longer than this.
+const LET_GO: Duration = Duration::from_millis(500);
 /// Shorter waits are gathered.
 const WAIT_MIN: Duration = Duration::from_millis(20);
 
@@ -59,7 +61,7 @@ impl Pass<'_> {
         match next {
             Some(segment) => {
                 if self.engine.places.reach(&segment.manifest) && !self.segment(&segment) {
-                    return; // stopped: the segment is read again after the next start
+                    return; // stopped, or another one took its place: what is there now is read from its beginning
                 }
                 self.health.position.clone_from(&segment.manifest.key);
                 self.health.bytes += segment.manifest.bytes;
@@ -80,7 +82,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Reads and verifies all of a segment, and makes anew what was made of its samples; false if it was stopped before the end.
+    /// Reads and verifies all of a segment, and makes anew what was made of its samples; false if it did not come to the end.
     fn segment(&mut self, segment: &Arc<Segment>) -> bool {
         let found = segment.check_header().and_then(|()| {
             segment.names()?;
@@ -104,7 +106,7 @@ impl Pass<'_> {
                     }
                     None => levels = None, // what it held is not known, and so neither what the rows should be
                 }
-                if !self.wait_for(u64::from(entry.len)) {
+                if !self.wait_for(u64::from(entry.len), segment) {
                     return false;
                 }
             }
@@ -140,18 +142,26 @@ impl Pass<'_> {
         }
     }
 
-    /// Waits as long as so many bytes may take; false if it was told to stop.
-    fn wait_for(&mut self, bytes: u64) -> bool {
+    /// Waits as long as so many bytes may take; false if it was told to stop, or the segment was replaced, whose room is not free before
+    /// this lets go of it.
+    fn wait_for(&mut self, bytes: u64, segment: &Segment) -> bool {
         let per_byte = match self.engine.config.scrub {
             Scrub::Off => 0.0,
             Scrub::Rate(bytes_per_second) => 1.0 / bytes_per_second.max(1) as f64,
             Scrub::Pass(time) => time.as_secs_f64() / self.health.bytes_total.max(1) as f64,
         };
         self.owed += Duration::from_secs_f64(per_byte * bytes as f64);
-        if self.owed < WAIT_MIN {
-            return self.stop.wait(Duration::ZERO);
+        let mut left = if self.owed < WAIT_MIN { Duration::ZERO } else { std::mem::take(&mut self.owed) };
+        loop {
+            let wait = left.min(LET_GO);
+            if !self.stop.wait(wait) || segment.is_replaced() {
+                return false;
+            }
+            left -= wait;
+            if left.is_zero() {
+                return true;
+            }
         }
-        self.stop.wait(std::mem::take(&mut self.owed))
     }
 
     fn publish(&self) {

@@ -68,3 +68,16 @@ fn a_pass_goes_on_where_it_was_after_a_restart() {
     assert_eq!((health.problems.len(), health.scrub.findings), (0, 0), "{health:?}");
     assert!(health.scrubbed_segments >= 2, "{health:?}");
 }
+
+#[test]
+fn a_pass_that_takes_a_month_does_not_hold_the_room_of_what_was_merged() {
+    let disk = Arc::new(SimDisk::default());
+    fill(&disk);
+    let before = segments(&disk);
+    assert_eq!(before.len(), 3);
+    let store = open(&disk, Scrub::Pass(Duration::from_secs(1_000_000)));
+    std::thread::sleep(Duration::from_millis(200)); // it begins with the first of them at once
+    store.tick(at(20 * 86_400 * 1_000_000_000));
+    wait_until("the week is one segment", || store.reader().partitions().iter().all(|week| week.segments == 1));
+    wait_until("what was merged is gone", || segments(&disk).len() == 1);
+}

@@ -114,6 +114,11 @@ impl Segment {
         self.replaced.store(true, Relaxed);
     }
 
+    /// Whether others have taken its place.
+    pub(crate) fn is_replaced(&self) -> bool {
+        self.replaced.load(Relaxed)
+    }
+
     /// It is damaged and is not to be merged.
     pub(crate) fn keep(&self) {
         self.kept.store(true, Relaxed);
