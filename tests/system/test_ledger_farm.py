@@ -191,6 +191,20 @@ def test_what_a_server_threw_away_is_suspected_by_channel_access_and_counted_by_
         counts = [int(value[0]) for value in each.values]
         missing += sum(after - before - 1 for before, after in zip(counts, counts[1:], strict=False))
     assert missing == replaced, (missing, replaced)
+    # Whoever looks at the archiver as a whole is told, also after a restart.
+    for restart in (False, True):
+        if restart:
+            assert server.terminate() == 0
+            server.start()
+        (hole,) = wait_for("the hole to be told", lambda: holes(server), 70)
+        assert hole.startswith("In the last 6 hours ") and f" {COUNT} PVs may be missing" in hole, hole
+        trouble = server.json("/api/v1/status")["trouble"]
+        assert trouble["suspected_pvs"] == COUNT and trouble["suspected_seconds_max"] > 1 and trouble["last"], trouble
+
+
+def holes(server: Pvark) -> list[str]:
+    """What is told as a problem of updates that may be missing."""
+    return [problem for problem in server.archive.status().problems if "may be missing" in problem]
 
 
 @pytest.mark.parametrize("protocol", ["ca", "pva"])

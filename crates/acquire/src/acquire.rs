@@ -22,7 +22,7 @@ use crate::{
     control::Control,
     convert,
     groups::{Groups, Keeper},
-    ledger::{Ledger, Occasion},
+    ledger::{Ledger, Occasion, Recent},
     names::{Alias, Asking, Names},
     policy::Policies,
     slots::Slots,
@@ -79,6 +79,8 @@ pub(crate) struct Shared<S> {
     /// The records' own names, as far as they are asked for. Held for a look only, also while a channel is.
     names: Mutex<Names>,
     pub(crate) ledger: Mutex<Ledger>,
+    /// What the ledger has lost of late. Held for a look only, also while the ledger is.
+    pub(crate) recent: Mutex<Recent>,
 }
 
 #[derive(Debug)]
@@ -163,6 +165,7 @@ impl<S: Roster> Acquire<S> {
             groups: Mutex::default(),
             names: Mutex::default(),
             ledger: Mutex::new(ledger),
+            recent: Mutex::new(Recent::default()),
         });
         for (pv, row) in lock(&shared.ledger).rebuilt(&shared.sink.unfinished()) {
             shared.buffer.insist(pv, row, since);

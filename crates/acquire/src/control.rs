@@ -16,7 +16,7 @@ use crate::{
     channel::Channel,
     fields::{fields_of, with_fields},
     groups::{GroupStatus, Groups, Keeper},
-    ledger::Account,
+    ledger::{Account, Trouble},
     names::Alias,
     plan::{Manual, Plan},
     policy::Policies,
@@ -286,6 +286,16 @@ impl<S: Roster> Control<S> {
             drop(ledger);
             thread::sleep(ROWS_LOOK);
         }
+    }
+
+    /// What was lost or is suspected to be in the last hours, by the rows of the ledger that were written.
+    pub fn trouble(&self, now: Timestamp) -> Trouble {
+        lock(&self.shared.recent).told(now)
+    }
+
+    /// Adds what a row of the ledger says that was written before this start.
+    pub fn recall(&self, until: Timestamp, trouble: Trouble) {
+        lock(&self.shared.recent).add(until, trouble);
     }
 
     /// How all of them fare.

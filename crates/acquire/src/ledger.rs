@@ -10,6 +10,7 @@
 //! between is stored. So there is a row for each minute, or a gap that says why not.
 
 mod account;
+mod recent;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,9 @@ use sample::{
 };
 
 pub use account::Account;
-pub use row::{BrokenRow, Origin, RowHead, account_in, encode as encode_row};
+pub(crate) use recent::Recent;
+pub use recent::{RECENT, Trouble};
+pub use row::{BrokenRow, Origin, RowHead, account_in, encode as encode_row, trouble_in};
 
 use crate::{
     acquire::{Shared, lock},
@@ -190,6 +193,7 @@ impl<S: Sink> Shared<S> {
         let from = page.from.min(now);
         let head = RowHead { until: now, origin: Origin::Counted };
         let mut shares = self.slots_by_share();
+        let mut trouble = Trouble::default();
         for (share, slots) in shares.iter_mut().enumerate() {
             let departed = page.take_departed(share);
             if slots.is_empty() && departed.is_empty() {
@@ -213,7 +217,11 @@ impl<S: Sink> Shared<S> {
                 accounts.into_iter().chain(departed).for_each(|(pv, account)| *sums.entry(pv).or_default() += account);
                 accounts = sums.into_iter().filter(|(_, account)| !account.is_empty()).collect();
             }
+            accounts.iter().for_each(|(_, account)| trouble.add(account));
             self.buffer.insist(page.pvs[share], row(head, from, &accounts), now);
+        }
+        if page.scale == LedgerScale::Minute {
+            lock(&self.recent).add(now, trouble);
         }
         page.from = now;
     }

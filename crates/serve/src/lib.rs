@@ -4,6 +4,7 @@
 //!   server     connections, their limits and their end
 //!   routes     every URL in one table: method, path, right, summary, handler
 //!   host       by which names it may be asked for      browser        what pages of other sites may not
+//!   losses     what was lost of late, as a sentence
 //!   call       a request as handlers see it          refusal, answer   what they return
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
 //!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
@@ -31,6 +32,7 @@ mod formats;
 mod glob;
 mod host;
 mod ledger;
+mod losses;
 mod metrics;
 mod names;
 mod parameters;

@@ -40,6 +40,7 @@ use crate::{
     crowd::is_crowded,
     dispatch::{Dispatch, Peer},
     host::{HostName, Hosts},
+    losses,
     metrics::Metrics,
     policy_source::PolicySource,
     socket::{Activity, Socket, linger},
@@ -203,7 +204,9 @@ impl Serve {
         let (hosts, started) = (Hosts::new(&config), now());
         let app =
             App { config, address, hosts, started, query, reader, control, metrics, flags, last_changes, stopping };
-        let task = tokio::spawn(accept(listeners, Arc::new(app)));
+        let app = Arc::new(app);
+        losses::recall(&app);
+        let task = tokio::spawn(accept(listeners, app));
         Ok(Serve { address, stop, task })
     }
 

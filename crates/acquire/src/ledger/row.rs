@@ -15,7 +15,10 @@ use std::time::Duration;
 
 use sample::{LEDGER_SHARES, PvId, Timestamp};
 
-use super::account::{Account, PARTS};
+use super::{
+    account::{Account, PARTS},
+    recent::Trouble,
+};
 
 const VERSION: u8 = 1;
 const REBUILT: u8 = 1;
@@ -128,6 +131,22 @@ pub fn account_in(row: &[u8], from: Timestamp, pv: PvId) -> Result<(RowHead, Opt
         }
     }
     Ok((head, Some(Account::usual(received))))
+}
+
+/// What a row says that went wrong, of all its PVs.
+pub fn trouble_in(row: &[u8], from: Timestamp) -> Result<(RowHead, Trouble), BrokenRow> {
+    let mut bytes = row;
+    let head = take_head(&mut bytes, from)?;
+    let (_, listed) = take_runs(&mut bytes, u64::MAX)?;
+    for _ in 0..listed {
+        take(&mut bytes)?;
+    }
+    let mut trouble = Trouble { last: head.until, ..Trouble::default() };
+    for _ in 0..take(&mut bytes)? {
+        take(&mut bytes)?; // how many are passed over
+        trouble.add(&take_exception(&mut bytes, 0)?);
+    }
+    Ok((head, trouble))
 }
 
 fn take_head(bytes: &mut &[u8], from: Timestamp) -> Result<RowHead, BrokenRow> {
@@ -248,6 +267,25 @@ mod tests {
     }
 
     #[test]
+    fn what_went_wrong_is_summed_over_all_pvs_of_a_row() {
+        let from = Timestamp::from_nanos(5);
+        let told = encode(head(60, Origin::Counted), from, &accounts());
+        let expected = Trouble {
+            queue_full: 90,
+            store_refused: 6,
+            rate_capped: 4,
+            overruns: 301,
+            suspected_ms: 60_000,
+            lossy_pvs: 2,
+            suspected_pvs: 1,
+            last: Timestamp::from_nanos(60),
+        };
+        assert_eq!(trouble_in(&told, from), Ok((head(60, Origin::Counted), expected)));
+        let usual = encode(head(60, Origin::Counted), from, &[(pv(3), Account::usual(9))]);
+        assert!(!trouble_in(&usual, from).unwrap().1.is_any());
+    }
+
+    #[test]
     fn a_row_of_a_thousand_usual_pvs_takes_two_bytes_for_each() {
         let accounts: Vec<_> = (0..1000).map(|place| (pv(place), Account::usual(600))).collect();
         let row = encode(head(60_000_000_000, Origin::Counted), Timestamp::default(), &accounts);
@@ -261,12 +299,13 @@ mod tests {
         let last = accounts().last().unwrap().0;
         for len in 0..row.len() {
             assert_eq!(account_in(&row[..len], from, last), Err(BrokenRow), "cut to {len}");
+            assert_eq!(trouble_in(&row[..len], from), Err(BrokenRow), "cut to {len}");
         }
         for at in 0..row.len() {
             for bit in 0..8 {
                 let mut row = row.clone();
                 row[at] ^= 1 << bit;
-                let _ = account_in(&row, from, last); // must not panic, and not take long
+                let _ = (account_in(&row, from, last), trouble_in(&row, from)); // must not panic, and not take long
             }
         }
     }

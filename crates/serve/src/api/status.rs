@@ -1,6 +1,6 @@
 //! `GET /api/v1/status`: how the archiver fares, with sentences for an operator where something is wrong.
 
-use acquire::{Counters, Totals};
+use acquire::{Counters, Totals, Trouble};
 use sample::OldHealth;
 use serde_json::{Value, json};
 use store::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Watermark, WeekState, Work};
@@ -9,6 +9,7 @@ use crate::{
     answer::{Answer, json},
     app::now,
     call::Call,
+    losses,
 };
 
 /// Unsynced samples beyond this many are a problem: ten seconds of a very large machine.
@@ -19,6 +20,7 @@ const WEEKS_SHOWN: usize = 8;
 pub(crate) fn show(call: &Call) -> Answer {
     let app = &call.app;
     let (totals, health, watermark) = (app.control.totals(), app.reader.health(), app.reader.watermark());
+    let trouble = app.control.trouble(now());
     json(&json!({
         "version": env!("CARGO_PKG_VERSION"),
         "started": app.started.to_string(),
@@ -36,10 +38,11 @@ pub(crate) fn show(call: &Call) -> Answer {
             "paused": totals.paused,
         },
         "samples": counters(&totals.counters),
+        "trouble": losses::trouble(&trouble),
         "queue": { "bytes": totals.queue_bytes, "bytes_max": totals.queue_bytes_max },
         "store": store(&health, &app.reader.partitions()),
         "old_archives": app.query.old_health().iter().map(old_archive).collect::<Vec<_>>(),
-        "problems": problems(&totals, &health, watermark),
+        "problems": problems(&totals, &health, watermark, &trouble),
     }))
 }
 
@@ -155,7 +158,7 @@ fn weeks(partitions: &[Partition]) -> Vec<Value> {
     partitions.iter().enumerate().filter(shown).map(week).collect()
 }
 
-fn problems(totals: &Totals, health: &Health, watermark: Watermark) -> Vec<String> {
+fn problems(totals: &Totals, health: &Health, watermark: Watermark, trouble: &Trouble) -> Vec<String> {
     let mut problems = health.problems.clone();
     if let Some(refusal) = &health.refusal {
         problems.push(format!("The store takes no samples: {refusal}."));
@@ -174,6 +177,7 @@ fn problems(totals: &Totals, health: &Health, watermark: Watermark) -> Vec<Strin
     if dropped_store > 0 {
         problems.push(format!("{dropped_store} samples were lost since the start because the store refused them."));
     }
+    problems.extend(losses::sentence(trouble));
     if totals.disconnected > 0 {
         problems.push(format!("{} PVs have lost their IOC.", totals.disconnected));
     }
@@ -187,7 +191,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_and_nothing_else() {
         let watermark = Watermark { appended: 5, durable: 5 };
-        assert!(problems(&Totals::default(), &Health::default(), watermark).is_empty());
+        assert!(problems(&Totals::default(), &Health::default(), watermark, &Trouble::default()).is_empty());
         let totals = Totals { disconnected: 2, ..Totals::default() };
         let mut health = Health::default();
         health.refusal = Some("the disk is full".to_owned());
@@ -197,6 +201,9 @@ mod tests {
             "3000000 samples are not on disk yet: the disk does not keep up.",
             "2 PVs have lost their IOC.",
         ];
-        assert_eq!(problems(&totals, &health, behind), expected);
+        assert_eq!(problems(&totals, &health, behind, &Trouble::default()), expected);
+        let trouble = Trouble { suspected_ms: 13_600, suspected_pvs: 5000, ..Trouble::default() };
+        let told = problems(&totals, &health, behind, &trouble);
+        assert!(told[2].contains("5000 PVs may be missing"), "{told:?}");
     }
 }

@@ -1,0 +1,161 @@
+//! What the ledger of the last hours has lost or suspects, of all PVs together: for whoever looks at the archiver as a whole.
+
+use std::{collections::VecDeque, time::Duration};
+
+use sample::Timestamp;
+
+use super::account::Account;
+
+/// What lies further back is told by the ledger of each PV.
+pub const RECENT: Duration = Duration::from_secs(6 * 3600);
+
+/// Minutes that are held apart at most; more than the stretch has, whatever the clock did.
+const MINUTES_MAX: usize = 400;
+
+/// What went wrong in some stretch of time, of all PVs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// Samples lost because the queue was full.
+    pub queue_full: u64,
+    /// Samples lost because the queue was full while the store refused to write, or because they were too large.
+    pub store_refused: u64,
+    /// Samples left out because they came faster than the limits of their PVs allow.
+    pub rate_capped: u64,
+    /// Updates before which a server said that it had thrown others away.
+    pub overruns: u64,
+    /// The longest time of one PV and minute in which updates may have been lost on their way, in milliseconds.
+    pub suspected_ms: u64,
+    /// PVs of which samples were lost; of several minutes the most in one.
+    pub lossy_pvs: u64,
+    /// PVs of which updates may be missing; of several minutes the most in one.
+    pub suspected_pvs: u64,
+    /// The end of the last minute with trouble.
+    pub last: Timestamp,
+}
+
+impl Trouble {
+    /// Whether something is to be told.
+    pub fn is_any(&self) -> bool {
+        self.lossy_pvs > 0 || self.suspected_pvs > 0
+    }
+
+    /// Counts one PV.
+    pub(crate) fn add(&mut self, account: &Account) {
+        let Account { queue_full, store_refused, rate_capped, overruns, suspected_ms, .. } = *account;
+        let lossy_pvs = u64::from(account.lost() > 0 || overruns > 0);
+        let suspected_pvs = u64::from(suspected_ms > 0);
+        let last = self.last;
+        self.sum(&Trouble {
+            queue_full,
+            store_refused,
+            rate_capped,
+            overruns,
+            suspected_ms,
+            lossy_pvs,
+            suspected_pvs,
+            last,
+        });
+    }
+
+    /// Adds what happened to other PVs in the same minute.
+    fn sum(&mut self, other: &Trouble) {
+        let lossy_pvs = self.lossy_pvs.saturating_add(other.lossy_pvs);
+        let suspected_pvs = self.suspected_pvs.saturating_add(other.suspected_pvs);
+        self.then(other);
+        (self.lossy_pvs, self.suspected_pvs) = (lossy_pvs, suspected_pvs);
+    }
+
+    /// Adds what happened in another minute.
+    fn then(&mut self, other: &Trouble) {
+        for (sum, more) in [
+            (&mut self.queue_full, other.queue_full),
+            (&mut self.store_refused, other.store_refused),
+            (&mut self.rate_capped, other.rate_capped),
+            (&mut self.overruns, other.overruns),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        self.suspected_ms = self.suspected_ms.max(other.suspected_ms);
+        self.lossy_pvs = self.lossy_pvs.max(other.lossy_pvs);
+        self.suspected_pvs = self.suspected_pvs.max(other.suspected_pvs);
+        self.last = self.last.max(other.last);
+    }
+}
+
+/// The minutes with trouble, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Recent(VecDeque<(i64, Trouble)>);
+
+impl Recent {
+    /// Keeps what rows say that end at `until`; several of one minute become one.
+    pub(crate) fn add(&mut self, until: Timestamp, trouble: Trouble) {
+        if !trouble.is_any() {
+            return;
+        }
+        let trouble = Trouble { last: until, ..trouble };
+        let minute = until.nanos().saturating_sub(1).div_euclid(60_000_000_000);
+        let at = self.0.partition_point(|(other, _)| *other < minute);
+        match self.0.get_mut(at) {
+            Some((other, known)) if *other == minute => known.sum(&trouble),
+            _ => self.0.insert(at, (minute, trouble)),
+        }
+        while self.0.len() > MINUTES_MAX {
+            self.0.pop_front();
+        }
+    }
+
+    /// What happened in the hours before `now`.
+    pub(crate) fn told(&self, now: Timestamp) -> Trouble {
+        let since = now.saturating_sub(RECENT);
+        let mut sum = Trouble::default();
+        self.0.iter().filter(|(_, one)| one.last > since).for_each(|(_, one)| sum.then(one));
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: i64 = 60_000_000_000;
+
+    fn trouble(queue_full: u64, suspected_ms: u64) -> Trouble {
+        let mut trouble = Trouble::default();
+        trouble.add(&Account { queue_full, suspected_ms, ..Account::default() });
+        trouble
+    }
+
+    #[test]
+    fn what_was_lost_in_the_last_hours_is_summed_and_what_lies_before_is_not() {
+        let mut recent = Recent::default();
+        let at = |minute: i64| Timestamp::from_nanos(minute * MINUTE);
+        recent.add(at(1), trouble(1000, 0));
+        recent.add(at(500), trouble(0, 0));
+        recent.add(at(500), trouble(7, 0));
+        recent.add(at(500), trouble(5, 300));
+        recent.add(at(502), trouble(0, 13_600));
+        let told = recent.told(at(510));
+        assert_eq!((told.queue_full, told.suspected_ms), (12, 13_600));
+        assert_eq!((told.lossy_pvs, told.suspected_pvs, told.last), (2, 1, at(502)));
+        assert!(!recent.told(at(1000)).is_any());
+        recent.add(at(300), trouble(1, 0)); // a minute of before the restart, read later
+        assert_eq!(recent.told(at(510)).queue_full, 13);
+    }
+
+    #[test]
+    fn updates_that_were_stored_or_not_to_be_sampled_are_no_trouble() {
+        let mut trouble = Trouble::default();
+        trouble.add(&Account { received: 5, stored: 2, skipped: 3, never_set: 1, ..Account::default() });
+        assert!(!trouble.is_any());
+        trouble.add(&Account { received: 5, stored: 4, rate_capped: 1, ..Account::default() });
+        trouble.add(&Account { overruns: 1, ..Account::default() });
+        assert_eq!((trouble.lossy_pvs, trouble.rate_capped, trouble.overruns), (2, 1, 1));
+    }
+
+    #[test]
+    fn the_minutes_that_are_kept_have_a_bound() {
+        let mut recent = Recent::default();
+        (0..10_000).for_each(|minute| recent.add(Timestamp::from_nanos(minute * MINUTE), trouble(1, 0)));
+        assert_eq!(recent.0.len(), MINUTES_MAX);
+    }
+}

@@ -1,0 +1,119 @@
+//! What was lost or is suspected to be in the last hours, as one sentence for an operator.
+
+use std::sync::Arc;
+
+use acquire::{RECENT, Trouble, trouble_in};
+use sample::{Column, LedgerScale, TimeRange, Timestamp, Value};
+use serde_json::json;
+
+use crate::app::App;
+
+/// Reads what the ledger says of the hours before this start, of which nothing is in memory.
+pub(crate) fn recall(app: &Arc<App>) {
+    let range = TimeRange { t0: app.started.saturating_sub(RECENT), t1: app.started };
+    let app = Arc::clone(app);
+    let recall = move || {
+        if let Err(error) = recall_within(&app, range) {
+            tracing::warn!("what was lost before the start is not known: {error}");
+        }
+    };
+    // Nobody waits for it: it is told as soon as it is known.
+    if let Err(error) = std::thread::Builder::new().name("losses".to_owned()).spawn(recall) {
+        tracing::warn!("what was lost before the start is not looked for: {error}");
+    }
+}
+
+fn recall_within(app: &App, range: TimeRange) -> Result<(), store::Error> {
+    for name in LedgerScale::Minute.names() {
+        let Some(rows) = app.reader.own(&name) else { continue };
+        for batch in app.reader.samples(rows, range) {
+            let batch = batch?;
+            for row in 0..batch.len() {
+                let sample = batch.get(row);
+                let Value::Array(Column::U8(bytes)) = &sample.value else { continue };
+                // Damaged rows are passed over: the store tells of them. What was written since the start is known.
+                if let Ok((head, trouble)) = trouble_in(bytes, sample.time)
+                    && head.until <= app.started
+                {
+                    app.control.recall(head.until, trouble);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// It as JSON.
+pub(crate) fn trouble(of: &Trouble) -> serde_json::Value {
+    json!({
+        "hours": RECENT.as_secs() / 3600,
+        "lost": {
+            "queue_full": of.queue_full,
+            "store_refused": of.store_refused,
+            "rate_capped": of.rate_capped,
+            "overrun": of.overruns,
+        },
+        "lossy_pvs": of.lossy_pvs,
+        "suspected_pvs": of.suspected_pvs,
+        "suspected_seconds_max": of.suspected_ms as f64 / 1000.0,
+        "last": of.is_any().then(|| of.last.to_string()),
+    })
+}
+
+/// The sentence; none if nothing was lost and nothing is suspected.
+pub(crate) fn sentence(of: &Trouble) -> Option<String> {
+    let lost = [
+        (of.queue_full, "because the queue was full"),
+        (of.store_refused, "because the store took none"),
+        (of.rate_capped, "by the rate limits of their PVs"),
+    ];
+    let lost: Vec<String> =
+        lost.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}")).collect();
+    let mut parts = Vec::new();
+    if !lost.is_empty() {
+        parts.push(format!("samples of {} were lost, {}", pvs(of.lossy_pvs), lost.join(", ")));
+    }
+    if of.overruns > 0 {
+        parts.push(format!("servers threw updates away, at least {}", of.overruns));
+    }
+    if of.suspected_pvs > 0 {
+        let seconds = of.suspected_ms as f64 / 1000.0;
+        parts.push(format!("updates of {} may be missing, of up to {seconds:.1} s in a minute", pvs(of.suspected_pvs)));
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    let (hours, last) = (RECENT.as_secs() / 3600, minute(of.last));
+    Some(format!(
+        "In the last {hours} hours {}; the last of it by {last} UTC. The ledger of each PV has the minutes.",
+        parts.join("; ")
+    ))
+}
+
+fn pvs(count: u64) -> String {
+    format!("{count} PV{}", if count == 1 { "" } else { "s" })
+}
+
+/// A time to the minute, as `2026-11-24 03:07`.
+fn minute(at: Timestamp) -> String {
+    at.to_string().replace('T', " ").chars().take(16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_one_sentence_and_none_are_none() {
+        assert_eq!(sentence(&Trouble::default()), None);
+        let last = Timestamp::from_seconds(1_795_489_620, 0);
+        let hole = Trouble { suspected_ms: 13_600, suspected_pvs: 5000, last, ..Trouble::default() };
+        let expected = "In the last 6 hours updates of 5000 PVs may be missing, of up to 13.6 s in a minute; the last of it by \
+                        2026-11-24 03:07 UTC. The ledger of each PV has the minutes.";
+        assert_eq!(sentence(&hole).as_deref(), Some(expected));
+        let both = Trouble { queue_full: 7, rate_capped: 2, overruns: 1, lossy_pvs: 1, ..hole };
+        let expected = "In the last 6 hours samples of 1 PV were lost, 7 because the queue was full, 2 by the rate limits of their \
+                        PVs; servers threw updates away, at least 1; updates of 5000 PVs may be missing";
+        assert!(sentence(&both).unwrap().starts_with(expected), "{:?}", sentence(&both));
+    }
+}
