@@ -119,7 +119,7 @@ class Beside:
                 process.kill()
             said, _ = process.communicate(timeout=BESIDE_SECONDS)
             if not killed and process.returncode != 0:
-                return f"{process.args} ended with {process.returncode}:\n{said[-3000:]}"
+                return f"{process.args!r} ended with {process.returncode}:\n{said[-3000:]}"
         if killed:
             return None
         check = self._start(["check", "--data", str(self.copy)])

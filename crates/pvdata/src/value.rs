@@ -216,7 +216,7 @@ impl<'r, 'a> Decoder<'r, 'a> {
 }
 
 fn many_or_none<T>(all: &[Option<T>], one: impl Fn(&T) -> usize) -> usize {
-    all.len() * size_of::<Option<T>>() + all.iter().flatten().map(one).sum::<usize>()
+    size_of_val(all) + all.iter().flatten().map(one).sum::<usize>()
 }
 
 fn decode_scalar(scalar: Scalar, r: &mut Reader) -> Result<Tree, Error> {

@@ -118,7 +118,10 @@ mod tests {
         assert_eq!(description.units.as_deref().map(str::len), Some(TEXT_BYTES_MAX - 1));
         let labels = vec!["y".repeat(LABEL_BYTES_MAX + 1); LABELS_MAX + 1];
         assert!(Part::Labels.note(Tree::Array(Array::String(labels.clone())), &mut description));
-        assert_eq!((description.labels.len(), description.labels[0].len()), (LABELS_MAX, LABEL_BYTES_MAX));
+        assert_eq!(
+            (description.labels.len(), description.labels.first().map_or(0, String::len)),
+            (LABELS_MAX, LABEL_BYTES_MAX)
+        );
         assert!(!Part::Labels.note(Tree::Array(Array::String(labels)), &mut description), "the same as before");
     }
 
