@@ -153,6 +153,7 @@ export function causeText(cause: string): string {
     not_archived: "taken out of the archive for a while",
     disabled: "disabled by its groups",
     expired: "no longer kept",
+    damaged: "its file is missing or damaged",
   };
   return texts[cause] ?? cause.replace(/_/g, " ");
 }

@@ -26,11 +26,13 @@ pub enum GapCause {
     Disabled,
     /// It was recorded, and the time for which it is kept is over; `lost` samples had it.
     Expired,
+    /// It was recorded, and the file of the archive that held it is missing or damaged.
+    Damaged,
 }
 
 impl GapCause {
     /// All causes, in the order of their numbers on disk.
-    pub const ALL: [GapCause; 10] = [
+    pub const ALL: [GapCause; 11] = [
         GapCause::NeverConnected,
         GapCause::Disconnected,
         GapCause::Paused,
@@ -41,6 +43,7 @@ impl GapCause {
         GapCause::NotArchived,
         GapCause::Disabled,
         GapCause::Expired,
+        GapCause::Damaged,
     ];
 
     /// The name used in answers and metrics.
@@ -56,6 +59,7 @@ impl GapCause {
             GapCause::NotArchived => "not_archived",
             GapCause::Disabled => "disabled",
             GapCause::Expired => "expired",
+            GapCause::Damaged => "damaged",
         }
     }
 }

@@ -183,6 +183,9 @@ fn gap_reasons(app: &App, entry: &PvEntry, range: TimeRange, gaps: &[(GapScope, 
             GapCause::NotArchived => "The PV was out of the archive.".to_owned(),
             GapCause::Disabled => "All groups of the PV were disabled.".to_owned(),
             GapCause::Expired => format!("It was recorded, and retention took it out of {} samples.", gap.lost),
+            GapCause::Damaged => {
+                "A file of the archive is missing or damaged: what it held of the PV cannot be read. The status names it.".to_owned()
+            }
             other => format!("There is a gap: {}.", other.name()),
         };
         let text = if *scope == GapScope::Archiver { format!("{text} This concerns all PVs.") } else { text };

@@ -18,7 +18,12 @@ mod log;
 mod segment;
 mod state;
 
-use std::{collections::HashSet, io, path::Path, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    io,
+    path::Path,
+    sync::Arc,
+};
 
 pub(crate) use folder::backup_of;
 pub use folder::take_over;
@@ -29,7 +34,7 @@ use crate::{
         CATALOGUE,
         copy::{self, Copy},
     },
-    disk::{Disk, RealDisk},
+    disk::{Disk, RealDisk, fault_of_file},
     locks, log_files, log_format,
     repair::set_aside,
     week,
@@ -93,6 +98,7 @@ pub fn backup(from: &Path, to: &Path, kept: Kept, progress: impl FnMut(Progress)
             state,
             done,
             is_lossy: false,
+            given_up: BTreeMap::new(),
             bytes: 0,
             bytes_total: 0,
             progress,
@@ -108,6 +114,8 @@ pub fn backup(from: &Path, to: &Path, kept: Kept, progress: impl FnMut(Progress)
 enum Unfinished {
     /// A file has gone: the catalogue knows better by now.
     Changed(String),
+    /// A file cannot be read, and why.
+    Lost(String, &'static str),
     Failed(Error),
 }
 
@@ -126,6 +134,8 @@ struct Run<'a, P> {
     done: Backup,
     /// Of a segment there is no whole file, neither in the archive nor in the backup.
     is_lossy: bool,
+    /// Segments that the archive does not have though it names them, and why.
+    given_up: BTreeMap<String, &'static str>,
     /// Bytes that were copied or verified, of so many.
     bytes: u64,
     bytes_total: u64,
@@ -134,17 +144,24 @@ struct Run<'a, P> {
 
 impl<P: FnMut(Progress)> Run<'_, P> {
     fn attempts(&mut self) -> Result<(), Error> {
-        let mut gone = String::new();
-        for _ in 0..ATTEMPTS_MAX {
+        let (mut gone, mut attempts) = (String::new(), 0);
+        while attempts < ATTEMPTS_MAX {
             self.done.damage.clear();
             match self.attempt() {
                 Ok(()) => return Ok(()),
-                Err(Unfinished::Changed(key)) => gone = key,
+                // A newer catalogue names it, too: it was not merged.
+                Err(Unfinished::Changed(key)) if key == gone && key.ends_with(".seg") => {
+                    self.given_up.insert(key, "it is in the catalogue, but there is no such file");
+                }
+                Err(Unfinished::Changed(key)) => {
+                    gone = key;
+                    attempts += 1;
+                }
+                Err(Unfinished::Lost(key, reason)) => _ = self.given_up.insert(key, reason),
                 Err(Unfinished::Failed(error)) => return Err(error),
             }
         }
-        let reason =
-            format!("{gone} is in the catalogue, but there is no such file; run `pvark check`, then `pvark repair`");
+        let reason = format!("{gone} vanishes again and again; run `pvark check`, then `pvark repair`");
         Err(Error::CannotDo { doing: "back up", reason })
     }
 
@@ -163,6 +180,10 @@ impl<P: FnMut(Progress)> Run<'_, P> {
         let mut missing = Vec::new();
         (self.done.kept, self.done.bytes) = (0, 0);
         for manifest in &copy.segments {
+            if let Some(reason) = self.given_up.get(&manifest.key).copied() {
+                self.go_without(manifest, reason, &copy)?;
+                continue;
+            }
             self.done.bytes += manifest.bytes;
             match self.origin(&copy, manifest) {
                 Ok(source) if self.is_there(&source, manifest, &copy)? => self.done.kept += 1,
@@ -253,9 +274,10 @@ fn has_gone(error: &io::Error) -> bool {
 }
 
 fn unread(key: &str, source: io::Error) -> Unfinished {
-    match has_gone(&source) {
-        true => Unfinished::Changed(key.to_owned()),
-        false => Unfinished::Failed(Error::Io { doing: "read", path: key.to_owned(), source }),
+    match fault_of_file(&source) {
+        _ if has_gone(&source) => Unfinished::Changed(key.to_owned()),
+        Some(reason) if key.ends_with(".seg") => Unfinished::Lost(key.to_owned(), reason),
+        _ => Unfinished::Failed(Error::Io { doing: "read", path: key.to_owned(), source }),
     }
 }
 

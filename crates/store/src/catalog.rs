@@ -6,6 +6,7 @@
 pub(crate) mod copy;
 mod doubt;
 mod field_gaps;
+mod lost;
 mod mend;
 mod metadata_rows;
 mod pvs;
@@ -77,6 +78,8 @@ pub(crate) struct Position {
 pub(crate) struct Told<'a> {
     pub(crate) audit: &'a [AuditRecord],
     pub(crate) field_gaps: &'a [FieldGap],
+    /// Segments of which not all samples are in those that take their places.
+    pub(crate) lost: &'a [Manifest],
 }
 
 /// The open catalogue.
@@ -281,6 +284,7 @@ impl Catalog {
         self.write(|transaction| {
             pvs::put_audit(transaction, told.audit)?;
             field_gaps::put(transaction, told.field_gaps)?;
+            lost::put(transaction, told.lost)?;
             for id in old {
                 transaction.open_table(SEGMENTS)?.remove(id)?;
             }

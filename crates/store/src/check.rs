@@ -12,12 +12,14 @@ use crate::{
     },
     disk::{Disk, RealDisk},
     log_arrays::Lasts,
-    log_files, log_format, log_scan,
+    log_files::{self, Stranger},
+    log_format, log_scan,
     manifest::Manifest,
     places::tables_key,
     segment::{Entry, LevelsCheck, Record, Segment, Table},
     segment_format::HEADER_LEN,
     week,
+    whose::Whose,
 };
 
 /// How far a check has come.
@@ -95,40 +97,69 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
         Ok(copy) => (copy, None),
         Err(reason) => (Copy::default(), Some(reason)),
     };
-    let mut segments = Vec::new();
+    let (mut segments, mut unlisted) = (Vec::new(), Vec::new());
     for week in names.iter().filter(|name| week::is_folder(name)) {
-        let files = disk.list(week).map_err(failed)?;
-        segments.extend(files.iter().filter(|name| name.ends_with(".seg")).map(|name| format!("{week}/{name}")));
+        match disk.list(week) {
+            Ok(files) => {
+                segments.extend(files.iter().filter(|of| of.ends_with(".seg")).map(|of| format!("{week}/{of}")))
+            }
+            Err(error) => unlisted.push(format!("{week} cannot be listed: {error}")),
+        }
     }
     segments.sort_unstable();
-    let logs: Vec<String> = log_files::files(&*disk).map_err(failed)?.into_iter().map(log_format::key).collect();
+    let numbers = log_files::files(&*disk).unwrap_or_else(|error| {
+        unlisted.push(format!("{} cannot be listed, and nothing in it was read: {error}", log_format::FOLDER));
+        Vec::new()
+    });
+    let strangers = log_files::strangers(&*disk).unwrap_or_default();
+    let is_file = |key: &String| {
+        let is_folder = |(name, is): &(String, Stranger)| *is == Stranger::Folder && key.ends_with(name);
+        !strangers.iter().any(is_folder)
+    };
+    let logs: Vec<String> = numbers.into_iter().map(log_format::key).filter(is_file).collect();
     let far: u64 = copy.segments.iter().filter(|of| of.place.is_some()).map(|of| of.bytes).sum();
     let bytes_total = segments.iter().chain(&logs).map(|key| disk.len(key).unwrap_or(0)).sum::<u64>() + far;
-    let mut check = Check { disk, names: copy.names, report: Report::default(), bytes_total, progress };
+    let rows = copy.segments.iter().map(|of| (of.key.clone(), of.clone())).collect();
+    let Copy { archive, names, places, segments: known, .. } = copy;
+    let mut check = Check { disk, names, archive, rows, report: Report::default(), bytes_total, progress };
+    unlisted.into_iter().for_each(|problem| check.problem(problem));
     if let Some(reason) = unreadable {
         check.problem(format!("{CATALOGUE} cannot be read, PVs are told by their numbers: {reason}"));
     }
-    for moved in copy.segments.iter().filter(|of| of.place.is_some()) {
-        check.moved(moved, &copy.places)?;
+    for moved in known.iter().filter(|of| of.place.is_some()) {
+        check.moved(moved, &places);
     }
-    for missing in copy.segments.iter().filter(|of| of.place.is_none() && !segments.contains(&of.key)) {
-        check.problem(format!("{} is in the catalogue, but there is no such file", missing.key));
+    for missing in known.iter().filter(|of| of.place.is_none() && !segments.contains(&of.key)) {
+        let Manifest { key, samples, t0, t1, .. } = missing;
+        check.problem(format!(
+            "{key} is in the catalogue, but there is no such file; it held {samples} samples of {t0} to {t1}"
+        ));
     }
     for key in &segments {
-        check.segment(key)?;
+        check.segment(key);
     }
+    check.names_of_log(&strangers);
     for key in &logs {
-        check.log(key, Some(key) == logs.last())?;
+        if let Err(error) = check.log(key, Some(key) == logs.last()) {
+            check.problem(error.to_string());
+        }
     }
     Ok(check.report)
 }
 
-/// Reads one segment and says what is wrong with it.
-pub(crate) fn segment(disk: &Arc<dyn Disk>, key: &str, progress: impl FnMut(Progress)) -> Result<Report, Error> {
+/// Reads one segment and says what is wrong with it. `wanted` is what the catalogue says of it, if there is one.
+pub(crate) fn segment(
+    disk: &Arc<dyn Disk>,
+    key: &str,
+    (archive, wanted): (Option<u64>, Option<&Manifest>),
+    progress: impl FnMut(Progress),
+) -> Report {
     let (names, bytes_total) = (HashMap::new(), disk.len(key).unwrap_or(0));
-    let mut check = Check { disk: disk.clone(), names, report: Report::default(), bytes_total, progress };
-    check.segment(key)?;
-    Ok(check.report)
+    let rows = wanted.map(|of| (key.to_owned(), of.clone())).into_iter().collect();
+    let mut check =
+        Check { disk: disk.clone(), names, archive, rows, report: Report::default(), bytes_total, progress };
+    check.segment(key);
+    check.report
 }
 
 /// What is wrong with a file that is to be the segment of a manifest, in sentences that call it by the manifest's key.
@@ -136,36 +167,31 @@ pub(crate) fn findings(
     disk: &Arc<dyn Disk>,
     key: &str,
     wanted: &Manifest,
-    names: &HashMap<PvId, PvName>,
+    Copy { names, archive, .. }: &Copy,
 ) -> Result<Vec<String>, Error> {
-    let (report, progress) = (Report::default(), |_| {});
-    let mut check = Check { disk: disk.clone(), names: HashMap::new(), report, bytes_total: 0, progress };
-    check.segment(key)?;
-    let Report { bad_blocks, problems, .. } = check.report;
+    let Report { bad_blocks, problems, .. } = segment(disk, key, (*archive, Some(wanted)), |_| {});
     if let Some(newer) = problems.iter().find(|problem| problem.contains("use the newer program")) {
         return Err(Error::CannotDo { doing: "verify a segment", reason: newer.clone() });
     }
     let named = |bad: BadBlock| BadBlock { file: wanted.key.clone(), name: names.get(&bad.pv).cloned(), ..bad };
     let blocks = bad_blocks.into_iter().map(|bad| named(bad).to_string());
-    let mut found: Vec<String> =
-        problems.into_iter().map(|problem| problem.replace(key, &wanted.key)).chain(blocks).collect();
-    if found.is_empty() && !is_segment(disk, key, wanted) {
-        found.push(format!("{} is another file than the catalogue names", wanted.key));
-    }
-    Ok(found)
+    Ok(problems.into_iter().map(|problem| problem.replace(key, &wanted.key)).chain(blocks).collect())
 }
 
 /// Whether a file can be the segment of a manifest: its length and its end are those.
 pub(crate) fn is_segment(disk: &Arc<dyn Disk>, key: &str, wanted: &Manifest) -> bool {
-    let identity = |of: &Manifest| (of.sequence, of.bytes, of.tables_at, of.blocks, of.samples, of.t0, of.t1);
     disk.len(key).is_ok_and(|bytes| bytes == wanted.bytes)
-        && Segment::of_file(disk.clone(), key).is_ok_and(|found| identity(&found.manifest) == identity(wanted))
+        && Segment::of_file(disk.clone(), key).is_ok_and(|found| wanted.differs(&found.manifest).is_none())
 }
 
 /// A check under way.
 struct Check<P> {
     disk: Arc<dyn Disk>,
     names: HashMap<PvId, PvName>,
+    /// The number of the archive, if it has one.
+    archive: Option<u64>,
+    /// What the catalogue says of each segment, by where it is looked for.
+    rows: HashMap<String, Manifest>,
     report: Report,
     bytes_total: u64,
     progress: P,
@@ -182,38 +208,75 @@ impl<P: FnMut(Progress)> Check<P> {
     }
 
     /// Checks a segment whose blocks lie in another place, and what of it is kept near.
-    fn moved(&mut self, manifest: &Manifest, places: &HashMap<String, String>) -> Result<(), Error> {
+    fn moved(&mut self, manifest: &Manifest, places: &HashMap<String, String>) {
         let Manifest { key, bytes, tables_at, .. } = manifest;
         let name = manifest.place.as_deref().unwrap_or_default();
         let Some(folder) = places.get(name) else {
             self.problem(format!("{key} lies in the place {name:?}, and nobody knows where that is"));
-            return Ok(());
+            return;
         };
         let far: Arc<dyn Disk> = Arc::new(RealDisk::new(folder));
         if far.len(key).ok() != Some(*bytes) {
             self.problem(format!("{key} is not in the place {name:?} ({folder}), or not whole; is it mounted?"));
-            return Ok(());
+            return;
         }
         let mut tables = vec![0; bytes.saturating_sub(*tables_at) as usize];
-        let near = read_file(&*self.disk, &tables_key(key))?;
+        let near = read_file(&*self.disk, &tables_key(key)).unwrap_or_default();
         if far.read_at(key, *tables_at, &mut tables).is_ok() && near.is_none_or(|near| near != tables) {
             self.problem(format!("{} is not what it is in the place {name:?} ({folder})", tables_key(key)));
         }
-        self.segment_on(&far, key)
+        self.segment_on(&far, key);
     }
 
-    fn segment(&mut self, key: &str) -> Result<(), Error> {
-        self.segment_on(&self.disk.clone(), key)
+    fn segment(&mut self, key: &str) {
+        self.segment_on(&self.disk.clone(), key);
     }
 
-    fn segment_on(&mut self, disk: &Arc<dyn Disk>, key: &str) -> Result<(), Error> {
+    fn segment_on(&mut self, disk: &Arc<dyn Disk>, key: &str) {
         self.report.segments += 1;
-        match Segment::of_file(disk.clone(), key).and_then(|segment| self.segment_content(&segment)) {
-            Err(error @ (Error::CorruptSegment { .. } | Error::TooNew { .. })) => self.problem(error.to_string()),
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-            other => return other,
+        let read = Segment::of_file(disk.clone(), key).and_then(|segment| {
+            self.identity(&segment)?;
+            self.segment_content(&segment)
+        });
+        let Err(error) = read else { return };
+        // One that is merged meanwhile vanishes, and is no finding.
+        let has_gone = disk.len(key).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        if !has_gone {
+            self.problem(error.to_string());
+        }
+    }
+
+    /// Looks whether a segment is the one that belongs there.
+    fn identity(&mut self, segment: &Segment) -> Result<(), Error> {
+        let key = &segment.manifest.key;
+        let wanted = self.rows.get(key).cloned();
+        let right = wanted.as_ref().map_or(key.as_str(), |wanted| wanted.key.as_str());
+        let whose = Whose::of(segment, right, self.archive, self.rows.keys().map(String::as_str))?;
+        let differs = || wanted.as_ref()?.differs(&segment.manifest);
+        let differs = || Some(format!("is another segment than the catalogue means by {}", differs()?));
+        if let Some(finding) = whose.finding().or_else(differs) {
+            self.problem(format!("{key} {finding}"));
         }
         Ok(())
+    }
+
+    /// Looks for files of the log that somebody has renamed.
+    fn names_of_log(&mut self, strangers: &[(String, Stranger)]) {
+        for (name, is) in strangers {
+            let folder = log_format::FOLDER;
+            self.problem(match is {
+                Stranger::Number(number) => {
+                    format!(
+                        "{folder}/{name} says that it is {}; the next start gives it that name",
+                        log_format::key(*number)
+                    )
+                }
+                Stranger::Folder => format!("{folder}/{name} is a folder, in the place of a file of the log"),
+                Stranger::Nothing => {
+                    format!("{folder}/{name} is no file of the log, though its name is like that of one")
+                }
+            });
+        }
     }
 
     /// Reads everything in a segment and looks whether its parts fit together.

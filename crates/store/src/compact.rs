@@ -366,7 +366,9 @@ impl<'a> Output<'a> {
             self.name_next()?;
         }
         let (disk, key) = (self.engine.disk.clone(), unfinished(&self.manifest.key));
-        Ok(self.writer.get_or_insert_with(|| SegmentWriter::new(disk, key, self.manifest.sequence, self.now)))
+        let (sequence, now, archive) = (self.manifest.sequence, self.now, self.engine.home.archive());
+        let begin = || SegmentWriter::new(disk, key, sequence, now).identified(archive, &self.manifest.key);
+        Ok(self.writer.get_or_insert_with(begin))
     }
 
     /// Finds a key that no file has: that of a segment that was replaced may still be read, and goes when its reader is done.

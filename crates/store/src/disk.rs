@@ -7,6 +7,18 @@ use std::{fmt, io, sync::Arc};
 
 pub use crate::real_disk::RealDisk;
 
+/// Why a file cannot be read although its disk answers; none where the disk itself may be at fault, or is away.
+pub(crate) fn fault_of_file(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        io::ErrorKind::NotFound => Some("there is no such file"),
+        io::ErrorKind::IsADirectory => Some("a folder lies in its place"),
+        io::ErrorKind::NotADirectory => Some("a file lies in the place of its folder"),
+        io::ErrorKind::PermissionDenied => Some("this program is not permitted to read it"),
+        io::ErrorKind::UnexpectedEof => Some("it is shorter than it was when it was written"),
+        _ => None,
+    }
+}
+
 /// Files that are whole: all that a segment asks for, and what an object store has as well.
 pub trait Objects: fmt::Debug + Send + Sync + 'static {
     /// How long a file is.

@@ -22,6 +22,7 @@ use crate::{
     log::Log,
     log_arrays::Differences,
     log_files::LogFiles,
+    manifest::Manifest,
     named::LastNames,
     newest::Newest,
     parts::Memory,
@@ -42,6 +43,8 @@ const ROOM_WAIT: Duration = Duration::from_millis(200);
 pub(crate) struct Engine {
     // fixed after start
     pub(crate) config: Config,
+    /// Segments that a repair gave up.
+    pub(crate) lost: Vec<Manifest>,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) room: LastRoom,
     /// What `disk` falls back on.
@@ -164,6 +167,7 @@ impl Engine {
             unentered: Mutex::default(),
             registry: RwLock::new(registry),
             snapshot: RwLock::new(Arc::new(snapshot)),
+            lost: Vec::new(),
             newest: Newest::default(),
             memory: Arc::default(),
             last_names: LastNames::default(),

@@ -209,7 +209,8 @@ impl Engine {
         let unfinished = format!("{key}.tmp");
         let write = || -> io::Result<Option<Manifest>> {
             self.make_week(&folder)?;
-            let mut writer = SegmentWriter::new(self.disk.clone(), unfinished.clone(), sequence, now);
+            let writer = SegmentWriter::new(self.disk.clone(), unfinished.clone(), sequence, now);
+            let mut writer = writer.identified(self.home.archive(), &key);
             for pv in head.pvs() {
                 if !self.registry().is_purged(pv) {
                     self.write_pv(&mut writer, pv, head.chunks(pv))?;

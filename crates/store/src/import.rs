@@ -257,7 +257,8 @@ impl Import {
         let unfinished = format!("{key}.tmp");
         let write = || -> io::Result<Option<Manifest>> {
             engine.make_week(folder)?;
-            let mut writer = SegmentWriter::new(engine.disk.clone(), unfinished.clone(), sequence, now);
+            let writer = SegmentWriter::new(engine.disk.clone(), unfinished.clone(), sequence, now);
+            let mut writer = writer.identified(engine.home.archive(), &key);
             let mut room = None;
             for (pv, batch) in batches {
                 write_blocks(&mut writer, pv, &batch, Effort::Flush, &mut room)?;

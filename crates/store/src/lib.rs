@@ -67,6 +67,7 @@ mod places;
 mod plain;
 mod policy;
 mod purge;
+mod quarantine;
 mod read_ahead;
 mod reader;
 mod real_disk;
@@ -95,6 +96,7 @@ mod trim;
 mod unfinished;
 mod watched;
 mod week;
+mod whose;
 mod writer;
 
 pub use audit::{Action, AuditRecord};

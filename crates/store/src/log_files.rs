@@ -1,13 +1,17 @@
 //! The files of the log: written and synced by threads that nobody who appends waits for.
 
-use std::{io, sync::Arc};
+use std::{collections::BTreeMap, io, sync::Arc};
 
 use crate::{
     Config, Durable,
     disk::Disk,
     log::Piece,
-    log_format::{FOLDER, key, number},
+    log_format::{FOLDER, HEADER_LEN, key, number, number_in},
+    quarantine::set_aside,
 };
+
+/// On its way to the name that it had.
+const RENAMED: &str = "renamed";
 
 /// A file is given its room when it is begun, unless that is more than this part of what is free.
 const ROOM_PART: u64 = 16;
@@ -112,6 +116,77 @@ pub(crate) fn files(disk: &dyn Disk) -> io::Result<Vec<u64>> {
     let mut numbers: Vec<u64> = disk.list(FOLDER)?.iter().filter_map(|name| number(name)).collect();
     numbers.sort_unstable();
     Ok(numbers)
+}
+
+/// Gives files that somebody has renamed their names back, by the numbers that they say they have, and sets aside what cannot be read as
+/// a file of the log. Says what was done, in sentences.
+pub(crate) fn settle_names(disk: &dyn Disk) -> io::Result<Vec<String>> {
+    let mut told = Vec::new();
+    let mut renamed = BTreeMap::new();
+    for (name, is) in strangers(disk)? {
+        match is {
+            Stranger::Number(number) if !renamed.contains_key(&number) => _ = renamed.insert(number, name),
+            Stranger::Number(number) => told.push(format!(
+                "{FOLDER}/{name} is left out: it says that it is {}, of which there is another",
+                key(number)
+            )),
+            Stranger::Folder | Stranger::Nothing => {
+                let aside = set_aside(disk, &format!("{FOLDER}/{name}"))?;
+                told.push(format!("{FOLDER}/{name} is no file of the log, and was set aside as {aside}"));
+            }
+        }
+    }
+    // All of them first: two may have swapped their names.
+    for (number, name) in &renamed {
+        disk.rename(&format!("{FOLDER}/{name}"), &format!("{}.{RENAMED}", key(*number)))?;
+    }
+    for (number, name) in &renamed {
+        let (right, was) = (key(*number), format!("{FOLDER}/{name}"));
+        let unfinished = format!("{right}.{RENAMED}");
+        if disk.len(&right).is_ok() {
+            let aside = set_aside(disk, &unfinished)?;
+            told.push(format!("{was} says that it is {right}, which is there: it was set aside as {aside}"));
+        } else {
+            disk.rename(&unfinished, &right)?;
+            told.push(format!("{was} is {right}, and has that name again"));
+        }
+    }
+    if !told.is_empty() {
+        disk.sync_folder(FOLDER)?;
+    }
+    Ok(told)
+}
+
+/// What lies in the folder of the log under a name that is not its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stranger {
+    /// A file of the log that says it has this number.
+    Number(u64),
+    /// A folder.
+    Folder,
+    /// A file with the name of one of the log that begins as none.
+    Nothing,
+}
+
+/// What does not belong under the name that it has, by name. A file that was only just begun says nothing yet.
+pub(crate) fn strangers(disk: &dyn Disk) -> io::Result<Vec<(String, Stranger)>> {
+    let mut found = Vec::new();
+    // Files of an interrupted backup wait for their names under these.
+    for name in disk.list(FOLDER)?.into_iter().filter(|name| !name.ends_with(".new")) {
+        let mut header = [0; HEADER_LEN];
+        let read = disk.read_at(&format!("{FOLDER}/{name}"), 0, &mut header);
+        let is_folder = read.is_err_and(|error| error.kind() == io::ErrorKind::IsADirectory);
+        let (says, named) = (number_in(&header), number(&name));
+        let is = match (says, named) {
+            _ if is_folder => Stranger::Folder,
+            (Some(says), named) if named != Some(says) => Stranger::Number(says),
+            (None, None) if name.ends_with(".log") => Stranger::Nothing,
+            _ => continue,
+        };
+        found.push((name, is));
+    }
+    found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(found)
 }
 
 /// How many bytes the files take.

@@ -61,6 +61,8 @@ pub(crate) struct Manifest {
     pub(crate) place: Option<String>,
     /// Which rules of retention it was last written by.
     pub(crate) trimmed: u64,
+    /// The checksum of its footer; none in a row that an older program wrote.
+    pub(crate) digest: Option<u64>,
 }
 
 impl Manifest {
@@ -85,7 +87,35 @@ impl Manifest {
             written: (nothing, nothing),
             place: None,
             trimmed: 0,
+            digest: None,
         }
+    }
+
+    /// In what a file that says of itself what `found` does differs from what is meant; nothing if it is that segment.
+    pub(crate) fn differs(&self, found: &Manifest) -> Option<String> {
+        let numbers = |of: &Manifest| {
+            [
+                ("number", of.sequence),
+                ("bytes", of.bytes),
+                ("bytes of blocks", of.tables_at),
+                ("blocks", of.blocks),
+                ("samples", of.samples),
+                ("first PV", u64::from(of.first_pv.0)),
+                ("last PV", u64::from(of.last_pv.0)),
+            ]
+        };
+        let mut pairs = numbers(self).into_iter().zip(numbers(found));
+        if let Some(((what, wanted), (_, is))) = pairs.find(|((_, wanted), (_, is))| wanted != is) {
+            return Some(format!("its {what}: {is}, in the catalogue {wanted}"));
+        }
+        if (self.t0, self.t1) != (found.t0, found.t1) {
+            return Some(format!(
+                "its times: {} to {}, in the catalogue {} to {}",
+                found.t0, found.t1, self.t0, self.t1
+            ));
+        }
+        let other = self.digest.is_some() && found.digest.is_some() && self.digest != found.digest;
+        other.then(|| "its checksum is not the one in the catalogue".to_owned())
     }
 
     /// The folder of the week to which it belongs.

@@ -1,11 +1,11 @@
 //! The mark of a folder: a small file that says of which archive it is. An empty folder to which nothing is mounted, or the folder of
 //! another archive, is not taken for it.
 
-use std::io;
+use std::{io, sync::Arc};
 
 use sample::Timestamp;
 
-use crate::{Error, catalog::Catalog, disk::Disk};
+use crate::{Error, catalog::Catalog, disk::Disk, whose};
 
 /// The mark of the folder of an archive.
 pub(crate) const ARCHIVE: &str = "pvark-archive";
@@ -63,22 +63,26 @@ fn put(disk: &dyn Disk, key: &str, mark: &str) -> io::Result<Option<String>> {
 }
 
 /// The number that the folder of an archive says.
-fn number(disk: &dyn Disk) -> io::Result<Option<u64>> {
+pub(crate) fn number(disk: &dyn Disk) -> io::Result<Option<u64>> {
     let text = read(disk, ARCHIVE)?.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let number = text.trim_end().rsplit(' ').next().and_then(|word| u64::from_str_radix(word, 16).ok());
     Ok(number.filter(|number| text == of_archive(*number)))
 }
 
 /// Makes sure that the folder is that of the archive which the catalogue describes, and gives its number. One without a mark is given
-/// it; a catalogue without a number, as a repair makes it, takes that of the mark.
-pub(crate) fn settle(disk: &dyn Disk, catalog: &Catalog, now: Timestamp) -> Result<u64, Error> {
+/// it; a catalogue without a number, as a repair makes it, takes that of the mark, or else the one that its segments carry.
+pub(crate) fn settle(disk: &Arc<dyn Disk>, catalog: &Catalog, now: Timestamp) -> Result<u64, Error> {
     let io = |source| Error::Io { doing: "read and write the mark of the archive", path: ARCHIVE.to_owned(), source };
-    let found = number(disk).map_err(io)?;
+    let found = number(&**disk).map_err(io)?;
     let archive = match (catalog.archive()?, found) {
         (Some(archive), _) => archive,
-        (None, found) => catalog.put_archive(found.unwrap_or_else(|| new_number(now)))?,
+        (None, found) => {
+            let keys: Vec<String> = catalog.segments()?.into_iter().map(|manifest| manifest.key).collect();
+            let found = found.or_else(|| whose::carried(disk, &keys));
+            catalog.put_archive(found.unwrap_or_else(|| new_number(now)))?
+        }
     };
-    match look(disk, ARCHIVE, &of_archive(archive), Use::First).map_err(io)? {
+    match look(&**disk, ARCHIVE, &of_archive(archive), Use::First).map_err(io)? {
         None => Ok(archive),
         Some(reason) => Err(Error::CannotDo {
             doing: "open the archive",

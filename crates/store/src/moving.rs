@@ -19,7 +19,7 @@ use crate::{
     Error,
     catalog::Told,
     compact::Compaction,
-    disk::Disk,
+    disk::{Disk, fault_of_file},
     engine::Engine,
     health::Work,
     manifest::{Level, Manifest},
@@ -65,7 +65,8 @@ impl Engine {
         let segments = self.snapshot().segments.clone();
         let due = segments.iter().find_map(|segment| {
             let to = self.destination(&segment.manifest, now)?;
-            (to.is_usable() && self.places.reach(&segment.manifest)).then_some((segment, to))
+            let may = to.is_usable() && self.places.reach(&segment.manifest) && !segment.stays();
+            may.then_some((segment, to))
         });
         let Some((segment, to)) = due else { return Ok(Compaction::Nothing) };
         let key = &segment.manifest.key;
@@ -74,6 +75,13 @@ impl Engine {
         match moved {
             Ok(()) => {}
             Err(Broken::Stopped) => return Ok(Compaction::Stopped),
+            // The others go on.
+            Err(Broken::Near(error)) if !self.is_away() && self.lacks(segment) => {
+                segment.stay();
+                self.counters
+                    .problem(format!("{key} cannot be moved to the place {:?}: {error}; run `pvark check`", to.name));
+                return Ok(Compaction::Done);
+            }
             Err(Broken::Near(source)) => return Err(Error::Io { doing: "move", path: key.clone(), source }),
             Err(Broken::Far(error)) => {
                 to.fail(&format!("copy {key}"), &error);
@@ -98,6 +106,15 @@ impl Engine {
             removed.unwrap_or_else(|error| to.fail(&format!("remove {key}"), &error));
         }
         Ok(entered)
+    }
+
+    /// Whether a segment has no file that can be read from its first byte to its last.
+    fn lacks(&self, segment: &Segment) -> bool {
+        let Manifest { key, bytes, .. } = &segment.manifest;
+        let source = self.places.of(&segment.manifest).map_or(Ok(&self.disk), |place| place.disk());
+        let mut last = [0];
+        let read = source.and_then(|disk| disk.read_at(key, bytes.saturating_sub(1), &mut last));
+        read.is_err_and(|error| fault_of_file(&error).is_some())
     }
 
     /// The last place whose time has come, if the segment is not there or farther yet.

@@ -247,6 +247,10 @@ impl Moved {
                 }
                 io::Error::new(error.kind(), format!("the place {name:?} at {folder} does not answer: {error}"))
             }
+            // A place that is not there has no file, and that is no fault of the file.
+            _ if !self.far.is_usable() => {
+                io::Error::other(format!("it lies in the place {name:?}, which is not in use, and says: {error}"))
+            }
             kind => io::Error::new(kind, format!("it lies in the place {name:?}, which says: {error}")),
         })
     }

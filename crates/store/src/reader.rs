@@ -1,6 +1,6 @@
 //! The reader: what was recorded, from one snapshot of heads and segments.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use sample::{Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, TimeRange, Timestamp, Value, ValueType};
 
@@ -10,6 +10,7 @@ use crate::{
     deletion::Deletions,
     engine::{Engine, Snapshot},
     field,
+    manifest::Manifest,
     merge::overlap,
     partitions,
     parts::{Binned, Lookup, Part, Summaries},
@@ -147,6 +148,7 @@ impl Reader {
             let gaps = facts.gaps.range(every).take_while(|((owner, ..), _)| *owner == pv);
             own.extend(gaps.map(|((_, from, cause), gap)| ((*from, *cause), *gap)));
         }
+        own.extend(self.engine.damaged(&snapshot, pv, range).map(|gap| ((gap.from, gap.cause), gap)));
         let mut gaps: Vec<(GapScope, Gap)> = own.into_values().map(|gap| (GapScope::Pv, gap)).collect();
         let archiver = self.engine.catalog.archiver_gaps(range.t1)?;
         gaps.extend(archiver.into_iter().map(|gap| (GapScope::Archiver, gap)));
@@ -265,6 +267,20 @@ impl Engine {
             }
         }
         Samples::new(range, parts)
+    }
+
+    /// Gaps where a segment that may hold samples of the PV is missing or damaged as a whole, or was given up by a repair. Of single
+    /// blocks whoever reads them is told.
+    fn damaged(&self, snapshot: &Snapshot, pv: PvId, range: TimeRange) -> impl Iterator<Item = Gap> {
+        let concerns = |of: &Manifest| of.may_hold(pv) && overlap(of.t0, of.t1, range);
+        let given_up = self.lost.iter().filter(|of| concerns(of)).cloned();
+        let unread = snapshot.segments.iter().filter(|of| concerns(&of.manifest));
+        let unread = unread.filter(|segment| matches!(segment.footer(), Err(Error::CorruptSegment { .. })));
+        let unread: Vec<Manifest> = unread.map(|segment| segment.manifest.clone()).chain(given_up).collect();
+        unread.into_iter().map(|of| {
+            let to = of.t1.saturating_add(Duration::from_nanos(1));
+            Gap { from: of.t0, to: Some(to), cause: GapCause::Damaged, lost: 0 }
+        })
     }
 
     /// What there is of a PV at one moment, and what of it is hidden; none if all of it is.

@@ -102,6 +102,9 @@ impl RealDisk {
             }
             file => file?,
         };
+        if how == How::Read && file.metadata()?.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into()); // and is not kept open: a file may take its place
+        }
         let file = Arc::new(file);
         if open.files.len() >= OPEN_FILES_MAX {
             let idle = open.files.iter().filter(|(_, entry)| !entry.pinned);

@@ -14,11 +14,10 @@ use crate::{
     log_scan::{self, Frame, Part, Parts},
     manifest::Manifest,
     places,
+    quarantine::QUARANTINE,
     unfinished::Tail,
     week,
 };
-
-pub(crate) const QUARANTINE: &str = "quarantine";
 
 /// What the log had beyond the position in the catalogue.
 #[derive(Debug)]
@@ -56,6 +55,12 @@ pub(crate) fn replay(
         closed_gaps: Vec::new(),
         tail,
     };
+    let settled = log_files::settle_names(&**disk);
+    recovered.problems = settled.map_err(|source| Error::Io {
+        doing: "name files of the log in",
+        path: log_format::FOLDER.into(),
+        source,
+    })?;
     let numbers = log_files::files(&**disk).map_err(io)?;
     for number in &numbers {
         replay_file(&**disk, *number, Some(number) == numbers.last(), &mut recovered)?;

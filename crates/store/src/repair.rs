@@ -2,8 +2,11 @@
 //! deleted: what was damaged goes to `quarantine/`.
 //!
 //! ```text
+//!   misplaced segment ► under the key for which it was written, as its header says
+//!   foreign segment   ► aside: it was written for another archive
 //!   damaged segment   ► its readable blocks in a new segment ► the catalogue names that ► the old file aside
-//!   missing segment   ► the catalogue forgets it
+//!   missing segment   ► the catalogue keeps it as lost: readers see a gap
+//!   renamed log       ► under its name
 //!   moved segment     ► as a damaged one, from the place in which it lies; its near tables are copied anew
 //!   no catalogue      ► one from the segments: their footers and names; all of the log is replayed at the next start
 //! ```
@@ -30,13 +33,17 @@ use crate::{
     codec::Effort,
     disk::{Disk, RealDisk},
     locks,
+    log_files::{self, Stranger},
+    log_format,
     manifest::{Level, Manifest},
+    mark,
     places::tables_key,
+    quarantine::{self, QUARANTINE},
     rebuild,
-    recover::QUARANTINE,
     segment::{Named, Segment, SegmentWriter},
     segment_format::HEADER_LEN,
     week,
+    whose::{self, Whose},
 };
 
 /// What cannot be read is skipped in pieces of this size.
@@ -87,6 +94,8 @@ pub fn repair(
         progress: &mut progress,
         read: (0, 0),
         salvaged: BTreeSet::new(),
+        archive: None,
+        unseen: BTreeSet::new(),
     };
     let result = work.run(&names);
     locks::give_back(&*disk);
@@ -104,20 +113,124 @@ struct Work<'a> {
     read: (u64, u64),
     /// PVs whose blocks were salvaged.
     salvaged: BTreeSet<PvId>,
+    /// The number of the archive, if it is known.
+    archive: Option<u64>,
+    /// Keys of segments that would get their names back: they are not looked at before they have.
+    unseen: BTreeSet<String>,
 }
 
 impl Work<'_> {
     fn run(&mut self, names: &[String]) -> Result<(), Error> {
-        let files = self.files(names)?;
+        self.names_of_log()?;
+        let mut files = self.files(names)?;
         self.read.1 = files.iter().map(|key| self.disk.len(key).unwrap_or(0)).sum();
         let known = match names.iter().any(|name| name == CATALOGUE) {
             true => copy::read_copy(&*self.disk)?,
             false => Err("there is none".to_owned()),
         };
+        let archive = match &known {
+            Ok(copy) => copy.archive,
+            Err(_) => None,
+        };
+        let marked = || mark::number(&*self.disk).unwrap_or_default();
+        self.archive = archive.or_else(marked).or_else(|| whose::carried(&self.disk, &files));
         match known {
-            Ok(copy) => self.segments(&copy, &files),
-            Err(reason) => self.catalogue(&reason, files),
+            Ok(copy) => {
+                let named: Vec<String> = copy.segments.iter().map(|manifest| manifest.key.clone()).collect();
+                self.misplaced(&named, &mut files)?;
+                self.segments(&copy, &files)
+            }
+            Err(reason) => {
+                self.misplaced(&files.clone(), &mut files)?;
+                self.catalogue(&reason, files)
+            }
         }
+    }
+
+    /// Files of the log that were renamed get their names back, and what is none goes aside.
+    fn names_of_log(&mut self) -> Result<(), Error> {
+        let io = |source| Error::Io { doing: "look into", path: log_format::FOLDER.to_owned(), source };
+        let strangers = match log_files::strangers(&*self.disk) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            strangers => strangers.map_err(io)?,
+        };
+        if self.how == Repairing::Do && !strangers.is_empty() {
+            let told = log_files::settle_names(&*self.disk).map_err(io)?;
+            told.into_iter().for_each(|step| self.step(step));
+            return Ok(());
+        }
+        for (name, is) in strangers {
+            let folder = log_format::FOLDER;
+            self.step(match is {
+                Stranger::Number(number) => {
+                    format!("{folder}/{name} says that it is {}: it gets that name", log_format::key(number))
+                }
+                Stranger::Folder | Stranger::Nothing => {
+                    format!("{folder}/{name} is no file of the log: it goes to {QUARANTINE}/")
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Segments that lie under the key of another get the keys for which they were written; those of another archive, and folders in
+    /// the place of a file, go aside. What lies nowhere then is missing.
+    fn misplaced(&mut self, named: &[String], files: &mut Vec<String>) -> Result<(), Error> {
+        let (mut moves, mut aside) = (Vec::new(), Vec::new());
+        let keys = || named.iter().map(String::as_str);
+        for key in files.iter() {
+            let segment = Segment::of_file(self.disk.clone(), key);
+            let whose = segment.and_then(|segment| Whose::of(&segment, key, self.archive, keys()));
+            match whose {
+                Ok(Whose::Misplaced(Some(right))) => moves.push((key.clone(), right)),
+                // What the catalogue does not name is nobody's: the next start deals with it.
+                Ok(Whose::Foreign(_) | Whose::Misplaced(None)) if keys().any(|named| named == key) => {
+                    let finding = whose.ok().and_then(|whose| whose.finding()).unwrap_or_default();
+                    self.step(format!("{key} {finding}: it goes to {QUARANTINE}/"));
+                    aside.push(key.clone());
+                }
+                Err(Error::CorruptSegment { reason, .. }) if self.is_folder(key) => {
+                    self.step(format!("{key}: {reason}, which goes to {QUARANTINE}/"));
+                    aside.push(key.clone());
+                }
+                _ => {}
+            }
+        }
+        for (key, right) in &moves {
+            self.step(format!("{key} is the segment that belongs to {right}: it gets that name"));
+        }
+        files.retain(|key| !aside.contains(key) && !moves.iter().any(|(from, _)| from == key));
+        // Where one is to come, what lies there now is not it.
+        files.retain(|key| !moves.iter().any(|(_, right)| right == key));
+        files.extend(moves.iter().map(|(_, right)| right.clone()));
+        files.sort_unstable();
+        files.dedup();
+        if self.how == Repairing::Look {
+            self.unseen = moves.into_iter().map(|(_, right)| right).collect();
+            return Ok(());
+        }
+        aside.iter().try_for_each(|key| set_aside(&*self.disk, key))?;
+        let io = |key: &str| {
+            let path = key.to_owned();
+            move |source| Error::Io { doing: "rename", path, source }
+        };
+        for (key, right) in &moves {
+            self.disk.rename(key, &format!("{right}.misplaced")).map_err(io(key))?;
+        }
+        for (_, right) in &moves {
+            if self.disk.len(right).is_ok() {
+                set_aside(&*self.disk, right)?;
+            }
+            let folder = right.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let named = self.disk.rename(&format!("{right}.misplaced"), right);
+            named.and_then(|()| self.disk.sync_folder(folder)).map_err(io(right))?;
+        }
+        Ok(())
+    }
+
+    fn is_folder(&self, key: &str) -> bool {
+        let mut byte = [0];
+        self.disk.read_at(key, 0, &mut byte).is_err_and(|error| error.kind() == io::ErrorKind::IsADirectory)
     }
 
     fn files(&self, names: &[String]) -> Result<Vec<String>, Error> {
@@ -150,13 +263,17 @@ impl Work<'_> {
             if !files.contains(key) {
                 self.step(format!(
                     "{key} is in the catalogue, but there is no such file: its {} samples of {} to {} are lost, unless you put \
-                     it back from a backup before you repair; the catalogue forgets it",
+                     it back from a backup before you repair; a gap tells of them",
                     manifest.samples, manifest.t0, manifest.t1
                 ));
                 self.done.lost_blocks += manifest.blocks;
                 if let Some(catalog) = &catalog {
-                    catalog.replace_segments(&[manifest.id()], &[], Told::default())?;
+                    let told = Told { lost: std::slice::from_ref(manifest), ..Told::default() };
+                    catalog.replace_segments(&[manifest.id()], &[], told)?;
                 }
+                continue;
+            }
+            if self.unseen.contains(key) {
                 continue;
             }
             let disk = self.disk.clone();
@@ -174,11 +291,13 @@ impl Work<'_> {
         catalog: Option<&Catalog>,
     ) -> Result<bool, Error> {
         let key = &manifest.key;
-        let Some(reason) = self.damage(disk, key)? else { return Ok(false) };
+        let Some(reason) = self.damage(disk, key, Some(manifest))? else { return Ok(false) };
         let names = |pv: PvId| copy.named(pv);
+        let lost_before = self.done.lost_blocks;
         let new = self.salvage(disk, manifest, &reason, manifest.blocks, &names)?;
         if let Some(catalog) = catalog {
-            catalog.replace_segments(&[manifest.id()], new.as_slice(), Told::default())?;
+            let lost = if self.done.lost_blocks > lost_before { std::slice::from_ref(manifest) } else { &[] };
+            catalog.replace_segments(&[manifest.id()], new.as_slice(), Told { lost, ..Told::default() })?;
             set_aside(&**disk, key)?;
         }
         Ok(true)
@@ -225,16 +344,12 @@ impl Work<'_> {
     }
 
     /// Why a segment is to be written anew; none if it is whole.
-    fn damage(&mut self, disk: &Arc<dyn Disk>, key: &str) -> Result<Option<String>, Error> {
+    fn damage(&mut self, disk: &Arc<dyn Disk>, key: &str, wanted: Option<&Manifest>) -> Result<Option<String>, Error> {
         let (before, all) = self.read;
         let mut progress = |progress: Progress| {
             (self.progress)(Progress { bytes: before + progress.bytes, bytes_total: all });
         };
-        let report = match check::segment(disk, key, &mut progress) {
-            Ok(report) => report,
-            Err(error @ Error::TooNew { .. }) => return Err(error),
-            Err(error) => return Ok(Some(error.to_string())),
-        };
+        let report = check::segment(disk, key, (self.archive, wanted), &mut progress);
         self.read.0 += disk.len(key).unwrap_or(0);
         if let Some(newer) = report.problems.iter().find(|problem| problem.contains("use the newer program")) {
             return Err(Error::CannotDo { doing: "repair", reason: newer.clone() });
@@ -275,7 +390,11 @@ impl Work<'_> {
         let io = |source| Error::Io { doing: "write the segment", path: key.clone(), source };
         let unfinished = format!("{key}.tmp");
         self.disk.create_folder(manifest.folder()).map_err(io)?;
-        let mut writer = SegmentWriter::new(self.disk.clone(), unfinished.clone(), manifest.sequence, self.now);
+        let writer = SegmentWriter::new(self.disk.clone(), unfinished.clone(), manifest.sequence, self.now);
+        let mut writer = match self.archive {
+            Some(archive) => writer.identified(archive, &key),
+            None => writer,
+        };
         for (pv, at, len) in blocks {
             let (_, batch) = block::take(&bytes[at..at + len]).expect("it was taken before");
             writer.add(pv, &batch, Effort::Merge).map_err(io)?;
@@ -325,7 +444,10 @@ impl Work<'_> {
             let mut names =
                 Segment::of_file(self.disk.clone(), &key).and_then(|segment| segment.names()).unwrap_or_default();
             let disk = self.disk.clone();
-            let damage = self.damage(&disk, &key)?;
+            if self.unseen.contains(&key) {
+                continue;
+            }
+            let damage = self.damage(&disk, &key, None)?;
             if let Some(reason) = &damage {
                 let counted = manifest.blocks;
                 let new = self.salvage(&disk, &manifest, reason, counted, &|_| None)?;
@@ -381,18 +503,8 @@ fn read_with_holes(disk: &dyn Disk, key: &str) -> Result<Vec<u8>, Error> {
 
 /// Puts a file where it is in nobody's way.
 pub(crate) fn set_aside(disk: &dyn Disk, key: &str) -> Result<(), Error> {
-    let stem = format!("{QUARANTINE}/{}", key.replace('/', "-"));
-    let taken = |name: &String| disk.len(name).is_ok();
-    let aside = std::iter::once(stem.clone()).chain((2..).map(|i| format!("{stem}-{i}"))).find(|name| !taken(name));
-    let aside = aside.expect("numbers do not end");
-    let run = || -> io::Result<()> {
-        disk.create_folder(QUARANTINE)?;
-        disk.sync_folder("")?;
-        disk.rename(key, &aside)?;
-        disk.sync_folder(QUARANTINE)?;
-        disk.sync_folder(key.rsplit_once('/').map_or("", |(folder, _)| folder))
-    };
-    run().map_err(|source| Error::Io { doing: "set aside", path: key.to_owned(), source })
+    let aside = quarantine::set_aside(disk, key);
+    aside.map(|_| ()).map_err(|source| Error::Io { doing: "set aside", path: key.to_owned(), source })
 }
 
 /// Where the readable blocks are among the bytes up to `end`: PV, place and length, by PV and place.

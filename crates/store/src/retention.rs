@@ -345,7 +345,7 @@ impl Engine {
         let by = By::new("retention", now);
         let detail = format!("{key}{}", taken.fields_told());
         let audit = AuditRecord { detail, samples, bytes, ..AuditRecord::new(Action::Expired, &by) };
-        let told = Told { audit: &[audit], field_gaps: &taken.gaps };
+        let told = Told { audit: &[audit], field_gaps: &taken.gaps, ..Told::default() };
         let done = self.enter(std::slice::from_ref(segment), left, told)?;
         if done == Compaction::Done {
             let fields = taken.fields_told();

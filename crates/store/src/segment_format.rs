@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   segment := header block* table* page* names footer tail
-//!   header  := "PVARKSEG" version:u16 0:u8[6] sequence:u64 written:i64 0:u8[24] check:u64
+//!   header  := "PVARKSEG" version:u16 0:u8[6] sequence:u64 written:i64 archive:u64 key:u64 0:u8[8] check:u64
 //!   table   := rows:varint column*                        column := len:varint bytes[len], encoded as in a block
 //!   page    := check:u64 record*                          up to 46 PVs by number, 88 bytes each; check of the records
 //!   record  := pv:u32 blocks:u32 samples:u64 t0:i64 t1:i64 blocks_at:u64 tables_at:u64 (len:u32)[3] only:u32 (check:u64)[3]
@@ -14,6 +14,9 @@
 //! A PV with a single block of less than 16 MiB has no index: `only` is the length of that block and its type, as
 //! `len + 2^24 * element + 2^31 * shape`; 0 where there is an index.
 //!
+//! `archive` is the number of the archive for which the file was written, and `key` the xxh3-64 of the key under which; both are 0 in
+//! files of older programs.
+//!
 //! The blocks of a PV lie one behind the other, and so do its tables: index, summaries, levels. Whoever looks for one PV reads
 //! the footer once, then one page, the tables that he wants, and the blocks that he needs. All that is not blocks lies behind
 //! them, so that it can be kept near when the blocks are far away.
@@ -24,6 +27,8 @@ pub(crate) const TAIL_MAGIC: [u8; 8] = *b"GESKRAVP";
 pub(crate) const VERSION: u16 = 3;
 
 pub(crate) const HEADER_LEN: usize = 64;
+/// Where in the header archive and key stand.
+pub(crate) const IDENTITY_AT: usize = 32;
 pub(crate) const TAIL_LEN: usize = 16;
 pub(crate) const RECORD_LEN: usize = 88;
 pub(crate) const FOOTER_FIXED_LEN: usize = 88;
@@ -34,3 +39,8 @@ pub(crate) const PAGE_LEN: usize = 8 + PAGE_RECORDS * RECORD_LEN;
 
 /// The tables of a PV, in the order in which they lie.
 pub(crate) const TABLES: usize = 3;
+
+/// What stands in the header of the key under which a file is written.
+pub(crate) fn key_number(key: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(key.as_bytes())
+}

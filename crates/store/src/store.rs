@@ -85,7 +85,7 @@ impl Store {
         let reserve = Arc::new(Reserve::open(watched.clone(), config.reserve_bytes, now));
         let disk: Arc<dyn Disk> = reserve.clone();
         let catalog = Catalog::open(disk.clone())?;
-        let archive = mark::settle(&*disk, &catalog, now)?;
+        let archive = mark::settle(&disk, &catalog, now)?;
         let registry = catalog.registry()?;
         let position = catalog.position()?;
         let manifests = catalog.segments()?;
@@ -118,7 +118,8 @@ impl Store {
             unlogged: false,
             closed: false,
         };
-        let engine = Engine::new(
+        let lost = catalog.lost()?;
+        let mut engine = Engine::new(
             config,
             Disks { disk, places, reserve, watched, home },
             catalog,
@@ -127,6 +128,7 @@ impl Store {
             ingest,
             (position.next_segment, now),
         );
+        engine.lost = lost;
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);
         engine.counters.log_bytes.store(log_files::bytes(&*engine.disk), Relaxed);

@@ -77,7 +77,7 @@ impl<P: FnMut(Progress)> Run<'_, P> {
         if self.state.is_verified(key) {
             return Ok(true);
         }
-        let is_whole = check::findings(&self.target, key, manifest, &copy.names)?.is_empty();
+        let is_whole = check::findings(&self.target, key, manifest, copy)?.is_empty();
         self.told(manifest.bytes);
         if is_whole {
             self.state.add(&*self.target, key).map_err(|error| unwritten(key, error))?;
@@ -106,7 +106,7 @@ impl<P: FnMut(Progress)> Run<'_, P> {
                 tracing::warn!("{part} is not what was copied to it; it is copied anew");
                 continue;
             }
-            let found = check::findings(&self.target, &part, manifest, &copy.names)?;
+            let found = check::findings(&self.target, &part, manifest, copy)?;
             if found.is_empty() {
                 self.take(&part, manifest)?;
                 self.state.add(&*self.target, key).map_err(|error| unwritten(key, error))?;
@@ -138,7 +138,7 @@ impl<P: FnMut(Progress)> Run<'_, P> {
     fn damaged(&mut self, part: &str, manifest: &Manifest, copy: &Copy, found: Vec<String>) -> Result<(), Error> {
         let key = &manifest.key;
         let here = match check::is_segment(&self.target, key, manifest) {
-            true => Some(check::findings(&self.target, key, manifest, &copy.names)?),
+            true => Some(check::findings(&self.target, key, manifest, copy)?),
             false => None,
         };
         let is_better = here.as_ref().is_none_or(|here| found.len() < here.len());
@@ -159,6 +159,20 @@ impl<P: FnMut(Progress)> Run<'_, P> {
         }
         self.done.kept += 1;
         self.target.remove(part).map_err(|error| unwritten(part, error))
+    }
+
+    /// The archive has no file for a segment, or one that nobody can read: the backup keeps what it has.
+    pub(super) fn go_without(&mut self, manifest: &Manifest, reason: &str, copy: &Copy) -> Result<(), Error> {
+        let key = &manifest.key;
+        let has = if check::is_segment(&self.target, key, manifest) && self.is_whole(manifest, copy)? {
+            self.done.kept += 1;
+            "the backup has it whole, as it was"
+        } else {
+            self.is_lossy = true;
+            "the backup does not have it whole either"
+        };
+        self.done.damage.push(format!("{key}: {reason}; {has}"));
+        Ok(())
     }
 
     /// Writes what the target does not have of a file, and gives the check of the whole file as it was read. What the disk does not

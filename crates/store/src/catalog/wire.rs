@@ -43,6 +43,8 @@ struct Segment {
     place: Option<String>,
     #[n(13)]
     trimmed: u64,
+    #[n(14)]
+    digest: Option<u64>,
 }
 
 #[derive(Encode, Decode)]
@@ -107,6 +109,7 @@ pub(super) fn manifest_bytes(manifest: &Manifest) -> Vec<u8> {
         written: (manifest.written.0.nanos(), manifest.written.1.nanos()),
         place: manifest.place.clone(),
         trimmed: manifest.trimmed,
+        digest: manifest.digest,
     })
 }
 
@@ -130,6 +133,7 @@ pub(super) fn manifest((sequence, part): (u64, u32), bytes: &[u8]) -> Option<Man
         written: (Timestamp::from_nanos(segment.written.0), Timestamp::from_nanos(segment.written.1)),
         place: segment.place,
         trimmed: segment.trimmed,
+        digest: segment.digest,
     })
 }
 

@@ -125,6 +125,8 @@ pub(crate) struct Footer {
     pub(crate) names_check: u64,
     pub(crate) first_pvs: Vec<u32>,
     pub(crate) last_pv: u32,
+    /// Its checksum, once it is written or read.
+    pub(crate) check: u64,
 }
 
 impl Footer {
@@ -140,6 +142,7 @@ impl Footer {
             t1: self.t1,
             first_pv: PvId(self.first_pvs.first().copied().unwrap_or(u32::MAX)),
             last_pv: PvId(self.last_pv),
+            digest: Some(self.check),
             ..Manifest::unknown(key, bytes)
         }
     }
@@ -252,7 +255,7 @@ pub(super) fn footer(bytes: &[u8]) -> Result<Footer, BadFooter> {
     let mut cursor = Cursor::new(bytes);
     cursor.u64()?;
     match cursor.u16()? {
-        1..=VERSION => Ok(take_footer(&mut cursor)?),
+        1..=VERSION => Ok(Footer { check, ..take_footer(&mut cursor)? }),
         version if version > VERSION => Err(BadFooter::Newer(version)),
         _ => Err(Malformed("its version is unknown").into()),
     }
@@ -274,6 +277,7 @@ pub(crate) fn take_footer(cursor: &mut Cursor) -> Result<Footer, Malformed> {
         names_check: cursor.u64()?,
         first_pvs: Vec::new(),
         last_pv: 0,
+        check: 0,
     };
     let pages = (footer.pvs as usize).div_ceil(PAGE_RECORDS);
     if cursor.len() != (pages + 1) * 4 {

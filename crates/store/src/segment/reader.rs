@@ -29,9 +29,11 @@ use crate::{
     block::{self, Columns},
     bytes::{Cursor, Malformed},
     codec::time,
-    disk::Objects,
+    disk::{Objects, fault_of_file},
     remembered::{Place, Remember, Remembered},
-    segment_format::{HEADER_LEN, MAGIC, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN, TAIL_MAGIC, VERSION},
+    segment_format::{
+        HEADER_LEN, IDENTITY_AT, MAGIC, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN, TAIL_MAGIC, VERSION,
+    },
     spare,
 };
 
@@ -60,6 +62,7 @@ pub(crate) struct Segment {
     // atomic
     replaced: AtomicBool,
     kept: AtomicBool,
+    stays: AtomicBool,
 }
 
 /// The records of a page of a directory, as they were verified.
@@ -95,6 +98,7 @@ impl Segment {
             footer: OnceLock::new(),
             replaced: AtomicBool::new(false),
             kept: AtomicBool::new(false),
+            stays: AtomicBool::new(false),
         }
     }
 
@@ -128,14 +132,23 @@ impl Segment {
         self.kept.load(Relaxed)
     }
 
+    /// Its file is missing or cannot be read: it is not to be moved.
+    pub(crate) fn stay(&self) {
+        self.stays.store(true, Relaxed);
+    }
+
+    pub(crate) fn stays(&self) -> bool {
+        self.stays.load(Relaxed)
+    }
+
     pub(crate) fn footer(&self) -> Result<&Footer, Error> {
         if let Some(footer) = self.footer.get() {
             return Ok(footer);
         }
-        let Manifest { key, bytes, tables_at, sequence, .. } = &self.manifest;
+        let Manifest { key, bytes, tables_at, .. } = &self.manifest;
         let footer = read_footer(&*self.disk, key, *bytes, *tables_at)?;
-        if (footer.tables_at, footer.sequence) != (*tables_at, *sequence) {
-            return Err(self.corrupt("it is another segment than the catalogue means".to_owned()));
+        if let Some(reason) = self.manifest.differs(&footer.manifest(key.clone(), *bytes)) {
+            return Err(self.corrupt(format!("it is another segment than the catalogue means by {reason}")));
         }
         Ok(self.footer.get_or_init(|| footer))
     }
@@ -360,7 +373,7 @@ impl Segment {
         let Manifest { key, bytes: file_len, .. } = &self.manifest;
         let read = within(key, *file_len, offset, len as u64).and_then(|()| {
             bytes.resize(len, 0);
-            self.disk.read_at(key, offset, bytes).map_err(|error| read_error(key, error))
+            self.disk.read_at(key, offset, bytes).map_err(|error| io_error(key, error))
         });
         read.inspect_err(|_| bytes.clear())
     }
@@ -411,6 +424,12 @@ impl Segment {
         if whole() == Ok(true) { Ok(()) } else { Err(self.corrupt("its header is damaged".to_owned())) }
     }
 
+    /// For which archive and under which key it was written; none in a file of an older program.
+    pub(crate) fn identity(&self) -> Result<Option<Identity>, Error> {
+        let bytes = self.read_bytes(0, HEADER_LEN as u64)?;
+        take_identity(&bytes).map_err(|Malformed(reason)| self.corrupt(format!("its header: {reason}")))
+    }
+
     /// Reads what lies within the file; a place beyond it is damage, not a reason to take memory.
     fn read_bytes(&self, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
         read_bytes(&*self.disk, &self.manifest.key, self.manifest.bytes, offset, len)
@@ -430,6 +449,22 @@ impl Segment {
             reason: reason.to_owned(),
         }
     }
+}
+
+/// For which archive a segment was written, and under which key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) archive: u64,
+    /// As `key_number` makes it.
+    pub(crate) key: u64,
+}
+
+/// What a header, whose checksum is verified elsewhere, says of that.
+pub(crate) fn take_identity(header: &[u8]) -> Result<Option<Identity>, Malformed> {
+    let mut cursor = Cursor::new(header);
+    cursor.take(IDENTITY_AT)?;
+    let identity = Identity { archive: cursor.u64()?, key: cursor.u64()? };
+    Ok((identity.archive != 0).then_some(identity))
 }
 
 /// Tables of one PV that were read together.
@@ -519,7 +554,7 @@ fn read_footer(disk: &dyn Objects, key: &str, bytes: u64, tables_at: u64) -> Res
 fn read_bytes(disk: &dyn Objects, key: &str, file_len: u64, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
     within(key, file_len, offset, len)?;
     let mut bytes = vec![0; len as usize];
-    disk.read_at(key, offset, &mut bytes).map_err(|error| read_error(key, error))?;
+    disk.read_at(key, offset, &mut bytes).map_err(|error| io_error(key, error))?;
     Ok(bytes)
 }
 
@@ -530,17 +565,14 @@ fn within(key: &str, file_len: u64, offset: u64, len: u64) -> Result<(), Error> 
     }
 }
 
-fn read_error(key: &str, error: io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => corrupt(key, "it is shorter than it was when it was written".to_owned()),
-        _ => io_error(key, error),
-    }
-}
-
 fn corrupt(key: &str, reason: String) -> Error {
     Error::CorruptSegment { path: key.to_owned(), reason }
 }
 
+/// A file that is missing or cannot be read costs what is in it, and nothing else.
 fn io_error(key: &str, source: io::Error) -> Error {
-    Error::Io { doing: "read", path: key.to_owned(), source }
+    match fault_of_file(&source) {
+        Some(reason) => corrupt(key, reason.to_owned()),
+        None => Error::Io { doing: "read", path: key.to_owned(), source },
+    }
 }

@@ -17,7 +17,7 @@ use crate::{
     codec::Effort,
     disk::Disk,
     frames::Frames,
-    segment_format::{HEADER_LEN, MAGIC, PAGE_RECORDS, TABLES, TAIL_MAGIC, VERSION},
+    segment_format::{HEADER_LEN, IDENTITY_AT, MAGIC, PAGE_RECORDS, TABLES, TAIL_MAGIC, VERSION, key_number},
 };
 
 /// Bytes are handed to the disk in pieces of about this size: small enough to be still in the processor's cache.
@@ -109,6 +109,18 @@ impl SegmentWriter {
         };
         let (records, tables) = (Vec::new(), Vec::new());
         SegmentWriter { disk, key, sequence, buffer, written: 0, current, many: false, records, tables }
+    }
+
+    /// Writes into the header for which archive and under which key it is written, before the first block comes.
+    pub(crate) fn identified(mut self, archive: u64, key: &str) -> SegmentWriter {
+        let check_at = HEADER_LEN - 8;
+        self.buffer.truncate(IDENTITY_AT);
+        self.buffer.extend_from_slice(&archive.to_le_bytes());
+        self.buffer.extend_from_slice(&key_number(key).to_le_bytes());
+        self.buffer.resize(check_at, 0);
+        let check = xxh3_64(&self.buffer);
+        self.buffer.extend_from_slice(&check.to_le_bytes());
+        self
     }
 
     /// So many samples come in the next blocks.
@@ -226,6 +238,7 @@ impl SegmentWriter {
         footer.names_check = xxh3_64(&names);
         self.buffer.extend_from_slice(&names);
         let bytes = footer_bytes(&footer);
+        footer.check = bytes.first_chunk().map_or(0, |check| u64::from_le_bytes(*check));
         self.buffer.extend_from_slice(&bytes);
         self.buffer.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
         self.buffer.extend_from_slice(&[0; 4]);
