@@ -119,6 +119,7 @@ fn a_field_goes_after_its_week_and_all_else_of_its_structures_stays() {
     store.tick(at(17 * DAY));
     wait_until("the first week is sealed", || store.reader().health().weeks_pending == 0);
     assert_eq!((field(&store, pvs[0], "value.wave").len(), expired_lines(&store)), (1500, vec![]), "it is too early");
+    wait_until("what was merged is gone", || bytes(folder.path()) == store.reader().health().block_bytes);
     let whole = bytes(folder.path());
 
     store.tick(at(18 * DAY + DAY / 2)); // the first week has been over for a week
@@ -133,6 +134,7 @@ fn a_field_goes_after_its_week_and_all_else_of_its_structures_stays() {
     assert_eq!(paths(&store, pvs[0], 7 * DAY), ["value.rms", "alarm.severity"]);
     assert_eq!(paths(&store, pvs[0], 13 * DAY), ["value.rms", "value.wave", "alarm.severity"]);
     wait_until("the old file is removed", || bytes(folder.path()) < whole - 1000 * 600);
+    wait_until("what was trimmed is gone", || bytes(folder.path()) == store.reader().health().block_bytes);
     let freed = whole - bytes(folder.path());
     let lines = expired_lines(&store);
     assert_eq!(lines.len(), 1, "{lines:?}");
