@@ -94,6 +94,8 @@ struct File {
     /// Megabytes that large messages of all IOCs may take while they arrive, and the last values of pvAccess, of which only changes come;
     /// for each of the two protocols.
     messages_megabytes_max: Megabytes,
+    /// Megabytes that requests and answers of all clients together may take.
+    answers_megabytes_max: Megabytes,
     /// Megabytes of disk kept back, so that recording goes on for a while when the disk is full.
     reserve_megabytes: Megabytes,
     /// The longest time until recent samples are packed into blocks.
@@ -131,6 +133,7 @@ impl Default for File {
             queue_megabytes_max: Megabytes(256),
             head_megabytes_max: Megabytes(256),
             messages_megabytes_max: Megabytes(512),
+            answers_megabytes_max: Megabytes(256),
             reserve_megabytes: Megabytes(256),
             flush_after: Span(Duration::from_secs(3600)),
             scrub: Scrub(store::Scrub::Pass(Duration::from_secs(30 * 86_400))),
@@ -296,6 +299,7 @@ impl Config {
             serve: serve::Config {
                 policies: policies_of(options.config.clone()),
                 appliance: file.appliance.told(),
+                answers_bytes_max: file.answers_megabytes_max.bytes(),
                 hosts: file.hosts.into_iter().map(|host| host.0).collect(),
                 ..serve::Config::new(listen)
             },

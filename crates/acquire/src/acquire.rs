@@ -183,9 +183,7 @@ impl<S: Roster> Acquire<S> {
             let shared = shared.clone();
             std::thread::Builder::new().name("writer".to_owned()).spawn(move || writer::run(&shared))?
         };
-        for (group, keeper) in shared.known_groups(config.groups) {
-            shared.set_group(&group, keeper);
-        }
+        shared.set_groups(&shared.known_groups(config.groups));
         for entry in entries {
             shared.install(entry, since);
         }
@@ -313,22 +311,26 @@ impl<S: Sink> Shared<S> {
         }
     }
 
-    /// Puts a group in the place of the one of its name, and hears its switches.
-    pub(crate) fn set_group(&self, group: &Group, keeper: Keeper) {
-        let (new, gone) = lock(&self.groups).set(group, keeper);
-        gone.into_iter().for_each(|number| self.unsubscribe(SWITCHES, number));
-        for listening in new {
-            let protocol = listening.protocol.unwrap_or(self.default_protocol);
-            let settings = PvSettings::plain(protocol, Method::Monitor, PvState::Active);
-            self.subscribe(SWITCHES, listening.number, &settings, listening.pv.as_str());
+    /// Puts groups in the places of those of their names, and hears their switches.
+    pub(crate) fn set_groups(&self, groups: &[(Group, Keeper)]) {
+        for (group, keeper) in groups {
+            let (new, gone) = lock(&self.groups).set(group, *keeper);
+            gone.into_iter().for_each(|number| self.unsubscribe(SWITCHES, number));
+            for listening in new {
+                let protocol = listening.protocol.unwrap_or(self.default_protocol);
+                let settings = PvSettings::plain(protocol, Method::Monitor, PvState::Active);
+                self.subscribe(SWITCHES, listening.number, &settings, listening.pv.as_str());
+            }
         }
         self.follow_all_groups(now());
     }
 
-    /// Takes a group out.
-    pub(crate) fn remove_group(&self, name: &RuleName) {
-        let gone = lock(&self.groups).remove(name);
-        gone.into_iter().for_each(|number| self.unsubscribe(SWITCHES, number));
+    /// Takes groups out.
+    pub(crate) fn remove_groups(&self, names: &[RuleName]) {
+        for name in names {
+            let gone = lock(&self.groups).remove(name);
+            gone.into_iter().for_each(|number| self.unsubscribe(SWITCHES, number));
+        }
         self.follow_all_groups(now());
     }
 

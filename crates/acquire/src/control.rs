@@ -146,6 +146,11 @@ impl<S: Roster> Control<S> {
         self.shared.with_groups(Groups::status)
     }
 
+    /// A group that has switches, and how it stands.
+    pub fn group(&self, name: &RuleName) -> Option<GroupStatus> {
+        self.shared.with_groups(|groups| groups.status_of(name))
+    }
+
     /// The groups of the config file whose switches would be others by these: those that are new, changed or gone.
     pub fn groups_that_differ(&self, of_file: &[Group]) -> Vec<RuleName> {
         let present: Vec<Group> =
@@ -159,12 +164,11 @@ impl<S: Roster> Control<S> {
     pub fn apply_groups(&self, of_file: &[Group]) -> Vec<RuleName> {
         let _command = lock(&self.shared.commands);
         let differing = self.groups_that_differ(of_file);
-        for name in &differing {
-            match of_file.iter().find(|group| group.name == *name) {
-                Some(group) => self.shared.set_group(group, Keeper::Config),
-                None => self.shared.remove_group(name),
-            }
-        }
+        let of_file = |name: &RuleName| of_file.iter().find(|group| group.name == *name);
+        let set = differing.iter().filter_map(of_file).map(|group| (group.clone(), Keeper::Config));
+        self.shared.set_groups(&set.collect::<Vec<_>>());
+        let gone = differing.iter().filter(|name| of_file(name).is_none()).cloned();
+        self.shared.remove_groups(&gone.collect::<Vec<_>>());
         differing
     }
 
@@ -174,9 +178,21 @@ impl<S: Roster> Control<S> {
         if self.shared.with_groups(|groups| groups.keeper(&group.name)) == Some(Keeper::Config) {
             return Ok(None);
         }
-        self.shared.sink.set_group(group, by)?;
-        self.shared.set_group(group, Keeper::Archive);
-        Ok(Some(()))
+        self.set_in_archive(vec![group.clone()], by).map(Some)
+    }
+
+    /// Gives their switches to those of the groups that there are not yet, all in one change.
+    pub fn make_groups(&self, mut groups: Vec<Group>, by: &By) -> Result<(), S::Error> {
+        let _command = lock(&self.shared.commands);
+        self.shared.with_groups(|known| groups.retain(|group| known.keeper(&group.name).is_none()));
+        if groups.is_empty() { Ok(()) } else { self.set_in_archive(groups, by) }
+    }
+
+    fn set_in_archive(&self, groups: Vec<Group>, by: &By) -> Result<(), S::Error> {
+        self.shared.sink.set_groups(&groups, by)?;
+        let groups = groups.into_iter().map(|group| (group, Keeper::Archive));
+        self.shared.set_groups(&groups.collect::<Vec<_>>());
+        Ok(())
     }
 
     /// Takes its switches from a group, which is enabled from then on.
@@ -186,7 +202,7 @@ impl<S: Roster> Control<S> {
             return Ok(None);
         }
         let was_there = self.shared.sink.remove_group(name, by)?;
-        self.shared.remove_group(name);
+        self.shared.remove_groups(std::slice::from_ref(name));
         Ok(Some(if was_there { Change::Done } else { Change::Unknown }))
     }
 

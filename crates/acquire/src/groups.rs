@@ -3,7 +3,7 @@
 //! A switch is heard by a subscription of its own, whether or not its PV is archived. One that has not been heard says
 //! nothing, and one whose IOC has gone goes on saying what it said last: a PV is rather recorded than not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use sample::{Group, Protocol, PvEntry, PvName, RuleName, Sense, Switch, Value};
 
@@ -49,6 +49,8 @@ struct Heard {
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     by_name: BTreeMap<RuleName, (Keeper, Vec<Heard>)>,
+    /// Which group a switch belongs to, by its number.
+    by_switch: HashMap<u32, RuleName>,
     next_number: u32,
 }
 
@@ -65,28 +67,34 @@ impl Groups {
             }
             let number = self.next_number;
             self.next_number += 1;
+            self.by_switch.insert(number, group.name.clone());
             new.push(Listening { number, pv: switch.pv.clone(), protocol: switch.protocol });
             all.push(Heard { number, switch: switch.clone(), disables: None });
         }
         self.by_name.insert(group.name.clone(), (keeper, all));
-        (new, former.into_iter().map(|heard| heard.number).collect())
+        (new, self.forget(former))
     }
 
     /// Takes a group out, which is then always enabled. Gives the numbers of its switches.
     pub(crate) fn remove(&mut self, name: &RuleName) -> Vec<u32> {
         let heard = self.by_name.remove(name).map(|(_, heard)| heard).unwrap_or_default();
-        heard.into_iter().map(|heard| heard.number).collect()
+        self.forget(heard)
+    }
+
+    fn forget(&mut self, switches: Vec<Heard>) -> Vec<u32> {
+        let numbers: Vec<u32> = switches.into_iter().map(|heard| heard.number).collect();
+        numbers.iter().for_each(|number| _ = self.by_switch.remove(number));
+        numbers
     }
 
     /// A switch has a value. Gives whether its group stands otherwise now.
     pub(crate) fn hear(&mut self, number: u32, value: &Value) -> bool {
-        for (_, all) in self.by_name.values_mut() {
-            let Some(index) = all.iter().position(|heard| heard.number == number) else { continue };
-            let before = all.iter().any(|heard| heard.disables == Some(true));
-            all[index].disables = Some(disables(all[index].switch.sense, value));
-            return before != all.iter().any(|heard| heard.disables == Some(true));
-        }
-        false
+        let group = self.by_switch.get(&number).and_then(|name| self.by_name.get_mut(name));
+        let Some((_, all)) = group else { return false };
+        let Some(index) = all.iter().position(|heard| heard.number == number) else { return false };
+        let before = all.iter().any(|heard| heard.disables == Some(true));
+        all[index].disables = Some(disables(all[index].switch.sense, value));
+        before != all.iter().any(|heard| heard.disables == Some(true))
     }
 
     /// Whether a PV is disabled: it is in groups, all of them are disabled, and it is no switch of one of them.
@@ -106,20 +114,22 @@ impl Groups {
     }
 
     pub(crate) fn status(&self) -> Vec<GroupStatus> {
-        let of = |(name, (keeper, all)): (&RuleName, &(Keeper, Vec<Heard>))| {
-            let names = |disables: Option<bool>| {
-                let those = all.iter().filter(|heard| heard.disables == disables);
-                those.map(|heard| heard.switch.pv.clone()).collect()
-            };
-            let switches = all.iter().map(|heard| heard.switch.clone()).collect();
-            GroupStatus {
-                group: Group { name: name.clone(), switches },
-                keeper: *keeper,
-                disabled_by: names(Some(true)),
-                unheard: names(None),
-            }
+        self.by_name.keys().filter_map(|name| self.status_of(name)).collect()
+    }
+
+    pub(crate) fn status_of(&self, name: &RuleName) -> Option<GroupStatus> {
+        let (keeper, all) = self.by_name.get(name)?;
+        let names = |disables: Option<bool>| {
+            let those = all.iter().filter(|heard| heard.disables == disables);
+            those.map(|heard| heard.switch.pv.clone()).collect()
         };
-        self.by_name.iter().map(of).collect()
+        let switches = all.iter().map(|heard| heard.switch.clone()).collect();
+        Some(GroupStatus {
+            group: Group { name: name.clone(), switches },
+            keeper: *keeper,
+            disabled_by: names(Some(true)),
+            unheard: names(None),
+        })
     }
 }
 

@@ -61,7 +61,7 @@ impl Ledger {
     /// Begins at `since`, the moment up to which the store tells why nothing was recorded.
     pub(crate) fn begin<S: Roster>(sink: &S, since: Timestamp) -> Result<Ledger, S::Error> {
         let names = SCALES.iter().flat_map(|scale| scale.names());
-        let names: Vec<PvName> = names.map(|name| PvName::new(&name).expect("the names have no blanks")).collect();
+        let names: Vec<PvName> = names.map(|name| PvName::recorded(&name).expect("the names have no blanks")).collect();
         let pvs = sink.own(&names, since)?;
         let page =
             |(scale, pvs): (LedgerScale, &[PvId])| Page { scale, pvs: pvs.to_vec(), from: since, departed: Vec::new() };

@@ -97,9 +97,11 @@ impl Roster for ListSink {
         lock(&self.groups).clone()
     }
 
-    fn set_group(&self, group: &Group, by: &By) -> Result<(), Refused> {
-        self.remove_group(&group.name, by)?;
-        lock(&self.groups).push(group.clone());
+    fn set_groups(&self, groups: &[Group], by: &By) -> Result<(), Refused> {
+        for group in groups {
+            self.remove_group(&group.name, by)?;
+            lock(&self.groups).push(group.clone());
+        }
         Ok(())
     }
 

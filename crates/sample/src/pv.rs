@@ -6,12 +6,13 @@ use std::{
     time::Duration,
 };
 
-use crate::{Rules, Timestamp, Wishes};
+use crate::{LEDGER_PREFIX, Rules, Timestamp, Wishes};
 
 /// The longest name that is accepted, in bytes. Records end at 61, but pvAccess and gateways allow more.
-const NAME_BYTES_MAX: usize = 255;
+pub const NAME_BYTES_MAX: usize = 255;
 
-/// A PV's name without protocol prefix: 1 to 255 bytes, no blanks, no control characters.
+/// A PV's name without protocol prefix: 1 to 255 bytes, no blanks, no control characters, neither `.` nor `..`, which mean folders
+/// in URLs, and none that the archive gives to PVs of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PvName(Arc<str>);
 
@@ -32,6 +33,13 @@ pub enum NameError {
         /// Where, in bytes from the start.
         offset: usize,
     },
+    /// `.` or `..`, which no URL can hold as a name.
+    OnlyDots,
+    /// One of those that the archive gives to PVs of its own.
+    Ours {
+        /// How all of them begin.
+        prefix: &'static str,
+    },
 }
 
 impl fmt::Display for NameError {
@@ -44,6 +52,10 @@ impl fmt::Display for NameError {
             NameError::BadCharacter { character, offset } => {
                 write!(f, "a PV name has no blanks or control characters, found {character:?} at byte {offset}")
             }
+            NameError::OnlyDots => write!(f, "a PV cannot be called . or .., which mean folders in a URL"),
+            NameError::Ours { prefix } => {
+                write!(f, "a PV name cannot begin with {prefix}, as those of the archive's own accounts do")
+            }
         }
     }
 }
@@ -51,8 +63,19 @@ impl fmt::Display for NameError {
 impl std::error::Error for NameError {}
 
 impl PvName {
-    /// Checks a name. Takes it as it is: no prefix is cut off, nothing is trimmed.
+    /// Checks a name that somebody gives to a PV. Takes it as it is: no prefix is cut off, nothing is trimmed.
     pub fn new(name: &str) -> Result<PvName, NameError> {
+        if name == "." || name == ".." {
+            return Err(NameError::OnlyDots);
+        }
+        if name.starts_with(LEDGER_PREFIX) {
+            return Err(NameError::Ours { prefix: LEDGER_PREFIX });
+        }
+        PvName::recorded(name)
+    }
+
+    /// A name that an archive has written down: its own are among them, and those that were given before they were refused.
+    pub fn recorded(name: &str) -> Result<PvName, NameError> {
         if name.is_empty() {
             return Err(NameError::Empty);
         }
@@ -226,5 +249,20 @@ mod tests {
         assert_eq!(PvName::new("a b"), Err(NameError::BadCharacter { character: ' ', offset: 1 }));
         assert_eq!(PvName::new(&"x".repeat(256)), Err(NameError::TooLong { bytes: 256 }));
         assert!(PvName::parse("ca://").is_err());
+    }
+
+    #[test]
+    fn names_that_cannot_stand_in_a_url_or_are_ours_are_refused_and_can_be_read_back() {
+        for name in [".", "..", "ledger:minute:00", "ledger:hour:63"] {
+            assert!(PvName::new(name).is_err(), "{name}");
+            assert!(PvName::parse(&format!("pva://{name}")).is_err(), "{name}");
+            assert_eq!(PvName::recorded(name).unwrap().as_str(), name);
+        }
+        for name in ["...", ".A", "A..", "LEDGER:minute:00", "A:ledger:minute:00"] {
+            assert_eq!(PvName::new(name).unwrap().as_str(), name);
+        }
+        for name in ["", "a\nb", "a\0", "\u{85}"] {
+            assert!(PvName::new(name).is_err() && PvName::recorded(name).is_err(), "{name:?}");
+        }
     }
 }

@@ -55,8 +55,8 @@ pub trait Roster: Sink {
     /// The groups that have switches, by name.
     fn groups(&self) -> Vec<Group>;
 
-    /// Gives a group its switches.
-    fn set_group(&self, group: &Group, by: &By) -> Result<(), Self::Error>;
+    /// Gives groups their switches, all of them in one change.
+    fn set_groups(&self, groups: &[Group], by: &By) -> Result<(), Self::Error>;
 
     /// Takes its switches from a group: from then on it is always enabled. Whether there was such a group.
     fn remove_group(&self, name: &RuleName, by: &By) -> Result<bool, Self::Error>;

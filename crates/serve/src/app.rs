@@ -3,17 +3,17 @@
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
-    sync::{Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard},
     time::SystemTime,
 };
 
 use acquire::Control;
 use query::Query;
-use sample::Timestamp;
+use sample::{PvEntry, Timestamp};
 use store::{Reader, Writer};
 use tokio::sync::watch;
 
-use crate::{appliance::changes::LastChanges, host::Hosts, metrics::Metrics, server::Config};
+use crate::{appliance::changes::LastChanges, budget::Budget, host::Hosts, metrics::Metrics, server::Config};
 
 pub(crate) struct App {
     pub(crate) config: Config,
@@ -21,6 +21,8 @@ pub(crate) struct App {
     /// By which names it may be asked for.
     pub(crate) hosts: Hosts,
     pub(crate) started: Timestamp,
+    /// What all requests and answers together may take of memory.
+    pub(crate) budget: Arc<Budget>,
     pub(crate) query: Query,
     pub(crate) reader: Reader,
     pub(crate) control: Control<Writer>,
@@ -36,6 +38,11 @@ pub(crate) struct App {
 impl App {
     pub(crate) fn flags(&self) -> MutexGuard<'_, BTreeMap<String, bool>> {
         self.flags.lock().expect("no holder of this lock panics")
+    }
+
+    /// When a PV was changed last, or added, as far as the audit was looked at.
+    pub(crate) fn last_change(&self, entry: &PvEntry) -> Timestamp {
+        self.last_changes.lock().expect("no holder of this lock panics").of(entry)
     }
 
     /// Waits until the server is to end.

@@ -4,12 +4,13 @@ use std::{str::FromStr, sync::Arc, time::Duration};
 
 use axum::{body::Bytes, http::HeaderMap};
 use query::Series;
-use sample::{By, Metadata, PvEntry, PvId, TimeRange, Timestamp};
+use sample::{By, Metadata, NAME_BYTES_MAX, PvEntry, PvId, TimeRange, Timestamp};
 
 use crate::{
     app::{App, now},
+    budget::Lease,
     dispatch::Peer,
-    refusal::{Code, Refusal},
+    refusal::{Code, Refusal, shortened},
     url::Params,
 };
 
@@ -30,12 +31,33 @@ pub(crate) struct Call {
     /// From where the request came.
     pub(crate) peer: Option<Peer>,
     pub(crate) body: Bytes,
+    /// What the request and its answer take of the budget.
+    pub(crate) lease: Arc<Lease>,
 }
 
 impl Call {
     /// The part of the path that stands for `{name}` in the table of routes.
     pub(crate) fn path_part(&self, name: &str) -> &str {
         self.path.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value)
+    }
+
+    /// The same call without its body, for an answer that is made while it is sent.
+    pub(crate) fn without_body(&self) -> Call {
+        Call {
+            app: Arc::clone(&self.app),
+            path: self.path.clone(),
+            url_path: self.url_path.clone(),
+            query: self.query.clone(),
+            headers: HeaderMap::new(),
+            peer: self.peer.clone(),
+            body: Bytes::new(),
+            lease: Arc::clone(&self.lease),
+        }
+    }
+
+    /// Refuses to go on for a client that has gone.
+    pub(crate) fn go_on(&self) -> Result<(), Refusal> {
+        if self.is_abandoned() { Err(Refusal::new(Code::BadRequest, "the client has gone")) } else { Ok(()) }
     }
 
     /// The PV that the path names.
@@ -54,7 +76,8 @@ impl Call {
         let (entry, path) = match self.app.reader.find(name) {
             Some(entry) => (entry, None),
             None => {
-                let parts = name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]));
+                let dots = name.match_indices('.').map(|(dot, _)| dot).take_while(|dot| *dot <= NAME_BYTES_MAX);
+                let parts = dots.map(|dot| (&name[..dot], &name[dot + 1..]));
                 let mut owners = parts.filter_map(|(pv, path)| Some((self.app.reader.find(pv)?, Some(path))));
                 owners.next().ok_or_else(|| unknown(name))?
             }
@@ -68,7 +91,7 @@ impl Call {
             return Err(unknown(name));
         }
         if !is_there && !is_expired {
-            let message = format!("{} has no field called {path:?}", entry.name);
+            let message = format!("{} has no field called {:?}", entry.name, shortened(path));
             return Err(Refusal::new(Code::UnknownPv, message).hint(match fields.is_empty() {
                 true => "its newest value is no structure".to_owned(),
                 false => format!("GET /api/v1/pvs/{} lists its fields", entry.name),

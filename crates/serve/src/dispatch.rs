@@ -30,6 +30,7 @@ use crate::{
     answer::Answer,
     app::App,
     browser,
+    budget::{Lease, bytes_when_read, leased},
     call::Call,
     compress::{Coding, coded},
     metrics::measured,
@@ -45,7 +46,9 @@ use crate::{
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where a body may be one sample of the largest size, or hold the settings of all PVs.
-const LARGE_BODIES: [&str; 3] = ["/api/v1/import", "/mgmt/bpl/importConfig", "/mgmt/bpl/importConfigForAppliance"];
+const LARGE_BODIES: [&str; 3] = [SAMPLES, "/mgmt/bpl/importConfig", "/mgmt/bpl/importConfigForAppliance"];
+/// Where samples come.
+const SAMPLES: &str = "/api/v1/import";
 /// Such a sample with every byte escaped, and a header before it.
 const LARGE_BODY_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX + (1 << 20);
 
@@ -183,39 +186,52 @@ fn may_be_read_elsewhere(path: &str) -> bool {
 async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
     allowed(&parts, route.right)?;
-    let (bytes_max, _one_at_a_time) = body_max(&app, route, &parts.headers).await?;
-    let body = read_body(body, &parts.headers, bytes_max).await?;
-    let call = call(app, path, parts, body);
+    let lease = Arc::new(app.budget.lease());
+    let (room, _one_at_a_time) = body_room(&app, route, &parts.headers).await?;
+    let body = read_body(body, &parts.headers, room, &lease).await?;
+    if !LARGE_BODIES.contains(&route.path) {
+        lease.grow(bytes_when_read(&body).saturating_sub(body.len()))?;
+    }
+    lease.grow(bytes_when_read(parts.uri.query().unwrap_or("").as_bytes()))?;
+    let call = call(app, path, parts, body, Arc::clone(&lease));
     parameters::check(route, &call.query)?;
     let answer = work::done(move || (route.handler)(&call)).await;
-    answer.unwrap_or_else(|panicked| Err(Refusal::new(Code::Internal, format!("{} {panicked}", route.path))))
+    let answer =
+        answer.unwrap_or_else(|panicked| Err(Refusal::new(Code::Internal, format!("{} {panicked}", route.path))))?;
+    Ok(leased(lease, answer))
 }
 
-fn call(app: Arc<App>, path: Vec<(String, String)>, parts: Parts, body: Bytes) -> Call {
+fn call(app: Arc<App>, path: Vec<(String, String)>, parts: Parts, body: Bytes, lease: Arc<Lease>) -> Call {
     let query = Params::parse(parts.uri.query().unwrap_or(""));
     let url_path = parts.uri.path().to_owned();
     let peer = parts.extensions.get::<Peer>().cloned();
-    Call { app, path, url_path, query, headers: parts.headers, peer, body }
+    Call { app, path, url_path, query, headers: parts.headers, peer, body, lease }
 }
 
-/// How long a body may be. An import may bring a sample as large as the store takes, with every byte of it escaped, but only one such
+/// How long a body may be, and whether the budget has room for it.
+#[derive(Clone, Copy)]
+struct Room {
+    bytes_max: usize,
+    is_charged: bool,
+}
+
+/// An import may bring a sample as large as the store takes, with every byte of it escaped, but only one such
 /// body is in memory at a time, and nobody waits for another's for ever; who announces no length is held to the usual.
-async fn body_max(
+async fn body_room(
     app: &App,
     route: &Route,
     headers: &HeaderMap,
-) -> Result<(usize, Option<SemaphorePermit<'static>>), Refusal> {
+) -> Result<(Room, Option<SemaphorePermit<'static>>), Refusal> {
     static LARGE: Semaphore = Semaphore::const_new(1);
     let usual = app.config.body_bytes_max;
     if !LARGE_BODIES.contains(&route.path) || announced(headers).is_none_or(|length| length <= usual as u64) {
-        return Ok((usual, None));
+        return Ok((Room { bytes_max: usual, is_charged: true }, None));
     }
-    let permit = timeout(2 * BODY_TIMEOUT, LARGE.acquire()).await.map_err(|_| {
-        Refusal::new(Code::Conflict, "another large import is under way")
-            .with_status(StatusCode::SERVICE_UNAVAILABLE)
-            .hint("send it again later")
-    })?;
-    Ok((usual.max(LARGE_BODY_BYTES_MAX), permit.ok()))
+    let permit = timeout(2 * BODY_TIMEOUT, LARGE.acquire())
+        .await
+        .map_err(|_| Refusal::busy("another large import is under way").hint("send it again later"))?;
+    // The largest sample finds no room in the budget, and is the one thing that need not.
+    Ok((Room { bytes_max: usual.max(LARGE_BODY_BYTES_MAX), is_charged: route.path != SAMPLES }, permit.ok()))
 }
 
 fn announced(headers: &HeaderMap) -> Option<u64> {
@@ -223,7 +239,8 @@ fn announced(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// The whole body, unless it is too long or too slow.
-async fn read_body(body: Body, headers: &HeaderMap, bytes_max: usize) -> Result<Bytes, Refusal> {
+async fn read_body(body: Body, headers: &HeaderMap, room: Room, lease: &Lease) -> Result<Bytes, Refusal> {
+    let bytes_max = room.bytes_max;
     let too_large = || {
         let message = format!("the body is too long, at most {bytes_max} bytes are possible");
         Refusal::new(Code::TooLarge, message)
@@ -232,13 +249,17 @@ async fn read_body(body: Body, headers: &HeaderMap, bytes_max: usize) -> Result<
         return Err(too_large());
     }
     let mut pieces = body.into_data_stream();
-    let mut whole = Vec::new();
+    // Room is kept for what is announced and charged as it comes: who announces much and sends nothing takes nothing.
+    let mut whole = Vec::with_capacity(announced(headers).map_or(0, |length| length as usize));
     let read = async {
         while let Some(piece) = pieces.next().await {
             let piece =
                 piece.map_err(|error| Refusal::new(Code::BadRequest, format!("the body broke off: {error}")))?;
             if whole.len() + piece.len() > bytes_max {
                 return Err(too_large());
+            }
+            if room.is_charged {
+                lease.grow(piece.len())?;
             }
             whole.extend_from_slice(&piece);
         }

@@ -9,6 +9,7 @@
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
 //!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
 //!   work       on which thread an answer is made
+//!   budget     how much memory all answers together may take     lists   what a list of names and globs means
 //!   compress   answers in gzip or zstd, for clients that ask for it
 //!   metrics    /metrics         ui           the web page
 //! ```
@@ -23,6 +24,7 @@ mod api;
 mod app;
 mod appliance;
 mod browser;
+mod budget;
 mod call;
 mod compress;
 mod crowd;
@@ -32,6 +34,7 @@ mod formats;
 mod glob;
 mod host;
 mod ledger;
+mod lists;
 mod losses;
 mod metrics;
 mod names;

@@ -1,7 +1,7 @@
 //! A refusal: why a request gets no answer, in a form that both programs and people can use.
 
 use axum::{
-    http::{StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use sample::{NameError, TimeError};
@@ -23,6 +23,7 @@ pub(crate) enum Code {
     Forbidden,
     Conflict,
     StoreRefused,
+    Busy,
     Internal,
 }
 
@@ -42,6 +43,7 @@ impl Code {
             Code::Forbidden => "forbidden",
             Code::Conflict => "conflict",
             Code::StoreRefused => "store_refused",
+            Code::Busy => "busy",
             Code::Internal => "internal",
         }
     }
@@ -57,7 +59,7 @@ impl Code {
             Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Code::Forbidden => StatusCode::FORBIDDEN,
             Code::Conflict => StatusCode::CONFLICT,
-            Code::StoreRefused => StatusCode::SERVICE_UNAVAILABLE,
+            Code::StoreRefused | Code::Busy => StatusCode::SERVICE_UNAVAILABLE,
             Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -87,8 +89,18 @@ impl Refusal {
         Refusal { status, ..self }
     }
 
+    /// There is no room or time for it now: it may come again.
+    pub(crate) fn busy(message: impl Into<String>) -> Refusal {
+        Refusal::new(Code::Busy, message)
+    }
+
     pub(crate) fn unknown_pv(name: &str) -> Refusal {
-        Refusal::new(Code::UnknownPv, format!("no PV of this archive is called {name:?}"))
+        Refusal::new(Code::UnknownPv, format!("no PV of this archive is called {:?}", shortened(name)))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
     }
 
     /// The message alone, for answers that have their own form.
@@ -107,7 +119,22 @@ impl IntoResponse for Refusal {
             error["hint"] = hint.into();
         }
         let body = json!({ "error": error }).to_string();
-        (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+        let mut response = (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+        if self.code == Code::Busy {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+/// So much of what a client has written is told to it again.
+const TOLD_BYTES_MAX: usize = 1000;
+
+/// What a client has written, as far as it is told to it again.
+pub(crate) fn shortened(text: &str) -> &str {
+    match text.char_indices().find(|(at, character)| at + character.len_utf8() > TOLD_BYTES_MAX) {
+        Some((at, _)) => &text[..at],
+        None => text,
     }
 }
 

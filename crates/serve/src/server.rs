@@ -37,6 +37,7 @@ use crate::{
     answer::MadeAsRead,
     app::{App, now},
     browser,
+    budget::Budget,
     crowd::is_crowded,
     dispatch::{Dispatch, Peer},
     host::{HostName, Hosts},
@@ -113,6 +114,8 @@ pub struct Config {
     pub body_bytes_max: usize,
     /// The longest path with query. 16 KiB: clients send lists of a hundred PVs.
     pub url_bytes_max: usize,
+    /// What all requests and answers together may take of memory, besides what every connection has. 256 MiB.
+    pub answers_bytes_max: usize,
     /// How long a client may take nothing of its answer before its connection is closed. 60 s.
     pub write_timeout: Duration,
     /// The most connections at a time, 12,000: one takes some 10 kB while nothing is asked. Where there are so many, those on which
@@ -135,6 +138,7 @@ impl Config {
             head_timeout: Duration::from_secs(30),
             body_bytes_max: 16 << 20,
             url_bytes_max: 16 << 10,
+            answers_bytes_max: 256 << 20,
             write_timeout: Duration::from_secs(60),
             connections_max: 12_000,
             finish_within: Duration::from_secs(3),
@@ -202,8 +206,21 @@ impl Serve {
         let metrics = Metrics::new();
         let (flags, last_changes) = (Mutex::default(), Mutex::default());
         let (hosts, started) = (Hosts::new(&config), now());
-        let app =
-            App { config, address, hosts, started, query, reader, control, metrics, flags, last_changes, stopping };
+        let budget = Budget::new(config.answers_bytes_max);
+        let app = App {
+            config,
+            budget,
+            address,
+            hosts,
+            started,
+            query,
+            reader,
+            control,
+            metrics,
+            flags,
+            last_changes,
+            stopping,
+        };
         let app = Arc::new(app);
         losses::recall(&app);
         let task = tokio::spawn(accept(listeners, app));

@@ -131,7 +131,7 @@ impl Found {
 
 fn unknown_row(pv: PvId, name: &str) -> Option<(PvId, Vec<u8>)> {
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
-    let entry = PvEntry { id: pv, name: PvName::new(name).ok()?, settings, added: Timestamp::default() };
+    let entry = PvEntry { id: pv, name: PvName::recorded(name).ok()?, settings, added: Timestamp::default() };
     Some((pv, catalog::archived_bytes(&entry)))
 }
 

@@ -49,10 +49,10 @@ impl Writer {
         })
     }
 
-    /// Gives a group its switches; see `Roster`.
-    pub fn set_group(&self, group: &Group, by: &By) -> Result<(), Error> {
+    /// Gives groups their switches; see `Roster`.
+    pub fn set_groups(&self, groups: &[Group], by: &By) -> Result<(), Error> {
         self.engine.change(|registry, change| {
-            if registry.groups().get(&group.name) != Some(group) {
+            for group in groups.iter().filter(|group| registry.groups().get(&group.name) != Some(*group)) {
                 let detail = group.name.to_string();
                 change.audit.push(AuditRecord { detail, ..AuditRecord::new(Action::GroupSet, by) });
                 change.groups_set.push(group.clone());
@@ -97,15 +97,26 @@ impl Writer {
 
     /// Gives a PV one more name, under which it is found everywhere.
     pub fn add_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), Error> {
+        let mut each = self.add_aliases(&[(pv, alias.clone())], by)?;
+        each.pop().unwrap_or(Ok(()))
+    }
+
+    /// Gives PVs one more name each, those that are free in one change, and says of each what became of it.
+    pub fn add_aliases(&self, wanted: &[(PvId, PvName)], by: &By) -> Result<Vec<Result<(), Error>>, Error> {
         self.engine.change(|registry, change| {
-            let entry = registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
-            match registry.find(alias.as_str()) {
-                Some(owner) if owner.id == pv && owner.name != *alias => return Ok(()), // it has it already
-                Some(owner) => return Err(taken(alias, owner)),
-                None => change.aliases_added.push((alias.clone(), pv)),
-            }
-            change.audit.push(line(Action::AliasAdded, by, entry, alias.as_str()));
-            Ok(())
+            let mut added: HashMap<&PvName, &PvEntry> = HashMap::new();
+            let mut add = |pv: PvId, alias| {
+                let entry = registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
+                match registry.find(PvName::as_str(alias)).or_else(|| added.get(alias).copied()) {
+                    Some(owner) if owner.id == pv && owner.name != *alias => return Ok(()), // it has it already
+                    Some(owner) => return Err(taken(alias, owner)),
+                    None => added.insert(alias, entry),
+                };
+                change.aliases_added.push((alias.clone(), pv));
+                change.audit.push(line(Action::AliasAdded, by, entry, alias.as_str()));
+                Ok(())
+            };
+            Ok(wanted.iter().map(|(pv, alias)| add(*pv, alias)).collect())
         })
     }
 
@@ -210,8 +221,8 @@ impl Roster for Writer {
         self.engine.registry().groups().values().cloned().collect()
     }
 
-    fn set_group(&self, group: &Group, by: &By) -> Result<(), Error> {
-        Writer::set_group(self, group, by)
+    fn set_groups(&self, groups: &[Group], by: &By) -> Result<(), Error> {
+        Writer::set_groups(self, groups, by)
     }
 
     fn remove_group(&self, name: &RuleName, by: &By) -> Result<bool, Error> {

@@ -9,7 +9,7 @@ use crate::{
     call::Call,
     formats::{
         arrow,
-        at_time::{AtArrow, AtCsv, AtJson, Values, Wanted},
+        at_time::{AtArrow, AtCsv, AtJson, Values, WANTED_BYTES, Wanted},
     },
     refusal::Code,
 };
@@ -18,7 +18,9 @@ use crate::{
 pub(crate) fn show(call: &Call) -> Answer {
     let time = call.time("time")?.unwrap_or_else(now);
     let format = call.word("format", &super::samples::FORMATS, Code::UnknownFormat)?;
-    let wanted = names(call)?.into_iter().map(|name| {
+    let names = names(call)?;
+    call.lease.grow_by(names.len(), WANTED_BYTES)?;
+    let wanted = names.into_iter().map(|name| {
         let series = call.named(&name, None).ok().map(|(_, series)| series);
         Wanted { name, series }
     });

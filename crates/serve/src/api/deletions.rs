@@ -1,13 +1,16 @@
 //! `/api/v1/pvs/{pv}/samples` (DELETE), `/deletions`, `/purge`: what was recorded is hidden, comes back, or goes for good.
 
-use sample::{PvId, TimeRange};
-use serde_json::{Value, json};
+use std::collections::HashMap;
+
+use sample::{PvId, PvName, TimeRange};
+use serde_json::{Map, Value, json};
 use store::{Deletion, Purge, Purged};
 
 use crate::{
     answer::{Answer, json},
     app::now,
     call::Call,
+    formats::list::{Frame, json_rows},
     refusal::{Code, Refusal},
 };
 
@@ -24,13 +27,17 @@ pub(crate) fn delete(call: &Call) -> Answer {
     let t0 = call.time("from")?.ok_or_else(missing)?;
     let t1 = call.time("to")?.ok_or_else(missing)?;
     let deletion = call.app.control.roster().delete_range(entry.id, TimeRange::new(t0, t1)?, &call.by())?;
-    json(&row(call, &deletion))
+    json(&row(call, &names_of_removed(call)?, &deletion))
 }
 
 /// `GET /deletions`
 pub(crate) fn list(call: &Call) -> Answer {
-    let rows: Vec<Value> = call.app.reader.deletions().iter().map(|deletion| row(call, deletion)).collect();
-    json(&json!({ "deletions": rows }))
+    let deletions = call.app.reader.deletions();
+    call.lease.grow_by(deletions.len(), ROW_BYTES)?;
+    let names = names_of_removed(call)?;
+    let asked = call.without_body();
+    let rows = deletions.into_iter().map(move |deletion| Ok(Some(row(&asked, &names, &deletion))));
+    json_rows(call, Frame::member("deletions", &Map::new())?, rows)
 }
 
 /// `POST /deletions/{number}/undo`
@@ -40,18 +47,29 @@ pub(crate) fn undo(call: &Call) -> Answer {
     let parsed =
         parsed.map_err(|_| Refusal::new(Code::BadRequest, format!("{number:?} is no number of a deletion")))?;
     let deletion = call.app.control.roster().restore_range(parsed, &call.by())?;
-    json(&row(call, &deletion))
+    json(&row(call, &names_of_removed(call)?, &deletion))
 }
 
-fn row(call: &Call, deletion: &Deletion) -> Value {
-    let removed = || {
-        let removed = call.app.reader.removed().into_iter();
-        removed.map(|removed| removed.entry).find(|entry| entry.id == deletion.pv)
-    };
-    let entry = call.app.reader.entry(deletion.pv).or_else(removed);
+/// The names of PVs that were removed, by their numbers.
+type RemovedNames = HashMap<PvId, PvName>;
+
+/// What a deletion or a removed PV takes until it is sent.
+const ROW_BYTES: usize = 400;
+/// And what it does as a value of JSON.
+const SAID_BYTES: usize = 2000;
+
+fn names_of_removed(call: &Call) -> Result<RemovedNames, Refusal> {
+    let removed = call.app.reader.removed();
+    call.lease.grow_by(removed.len(), ROW_BYTES)?;
+    Ok(removed.into_iter().map(|removed| (removed.entry.id, removed.entry.name)).collect())
+}
+
+fn row(call: &Call, removed: &RemovedNames, deletion: &Deletion) -> Value {
+    let entry = call.app.reader.entry(deletion.pv);
+    let name = entry.as_ref().map(|entry| &entry.name).or_else(|| removed.get(&deletion.pv));
     json!({
         "number": deletion.number,
-        "name": entry.map(|entry| entry.name.to_string()),
+        "name": name.map(PvName::as_str),
         "from": deletion.range.t0.to_string(),
         "to": deletion.range.t1.to_string(),
         "deleted": deletion.by.at.to_string(),
@@ -63,7 +81,7 @@ fn row(call: &Call, deletion: &Deletion) -> Value {
 /// `GET /purge`: what would go.
 pub(crate) fn preview(call: &Call) -> Answer {
     let purged = call.app.control.roster().purgeable(asked(call)?)?;
-    json(&said(call, &purged, "not_ordered"))
+    said(call, &purged, "not_ordered")
 }
 
 /// `POST /purge`: what goes, if it is confirmed.
@@ -75,7 +93,7 @@ pub(crate) fn purge(call: &Call) -> Answer {
         return Err(Refusal::new(Code::Conflict, message).hint("GET /api/v1/purge lists them; add confirm=true"));
     }
     let purged = call.app.control.roster().purge(asked, &call.by())?;
-    json(&said(call, &purged, "ordered"))
+    said(call, &purged, "ordered")
 }
 
 /// What was deleted before `before=`, of the PV `pv=` alone if it is given: a name that it has or had, or `#` and its number.
@@ -99,12 +117,14 @@ fn named(call: &Call, name: &str) -> Result<PvId, Refusal> {
     })
 }
 
-fn said(call: &Call, purged: &Purged, status: &str) -> Value {
-    json!({
+fn said(call: &Call, purged: &Purged, status: &str) -> Answer {
+    call.lease.grow_by(purged.pvs.len() + purged.ranges.len(), SAID_BYTES)?;
+    let names = names_of_removed(call)?;
+    json(&json!({
         "status": status,
         "pvs": purged.pvs.iter().map(|removed| removed.entry.name.as_str()).collect::<Vec<_>>(),
-        "ranges": purged.ranges.iter().map(|range| row(call, range)).collect::<Vec<_>>(),
+        "ranges": purged.ranges.iter().map(|range| row(call, &names, range)).collect::<Vec<_>>(),
         "samples": purged.samples,
         "bytes": purged.bytes,
-    })
+    }))
 }

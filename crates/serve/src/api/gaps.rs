@@ -1,21 +1,29 @@
 //! `GET /api/v1/pvs/{pv}/gaps` and `…/metadata`: where there are no samples and why, and what the numbers mean.
 
-use sample::{Gap, Timestamp};
-use serde_json::{Value, json};
+use sample::{Gap, PvEntry, Timestamp};
+use serde_json::{Map, Value, json};
 use store::GapScope;
 
 use crate::{
-    answer::{Answer, json},
+    answer::Answer,
     call::Call,
-    formats::metadata::as_json,
+    formats::{
+        list::{Frame, json_rows},
+        metadata::as_json,
+    },
 };
+
+/// What a gap takes until it is sent, and what metadata does.
+const GAP_BYTES: usize = 128;
+const METADATA_BYTES: usize = 1024;
 
 /// `GET /pvs/{pv}/gaps`
 pub(crate) fn list(call: &Call) -> Answer {
     let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
     let gaps = call.app.query.gaps(&series, range)?;
-    let rows: Vec<Value> = gaps.iter().map(|(scope, gap)| row(*scope, gap)).collect();
-    json(&json!({ "pv": entry.name.as_str(), "gaps": rows }))
+    call.lease.grow_by(gaps.len(), GAP_BYTES)?;
+    let rows = gaps.into_iter().map(|(scope, gap)| Ok(Some(row(scope, &gap))));
+    json_rows(call, Frame::member("gaps", &of(&entry))?, rows)
 }
 
 fn row(scope: GapScope, gap: &Gap) -> Value {
@@ -37,6 +45,11 @@ fn row(scope: GapScope, gap: &Gap) -> Value {
 pub(crate) fn metadata(call: &Call) -> Answer {
     let (entry, range) = (call.pv()?, call.range()?);
     let history = call.app.query.metadata(entry.id, range)?;
-    let rows: Vec<Value> = history.iter().map(|(since, metadata)| as_json(*since, metadata)).collect();
-    json(&json!({ "pv": entry.name.as_str(), "metadata": rows }))
+    call.lease.grow_by(history.len(), METADATA_BYTES)?;
+    let rows = history.into_iter().map(|(since, metadata)| Ok(Some(as_json(since, &metadata))));
+    json_rows(call, Frame::member("metadata", &of(&entry))?, rows)
+}
+
+fn of(entry: &PvEntry) -> Map<String, Value> {
+    Map::from_iter([("pv".to_owned(), entry.name.as_str().into())])
 }

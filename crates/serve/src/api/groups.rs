@@ -3,15 +3,20 @@
 use std::collections::BTreeMap;
 
 use acquire::{Change, GroupStatus, Keeper};
-use sample::{Group, PvName, Roster, RuleName, Sense, Switch};
+use sample::{Group, PvName, RuleName, Sense, Switch};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     answer::{Answer, json},
     call::Call,
+    formats::list::{Frame, json_rows},
+    lists::all_pvs,
     refusal::{Code, Refusal},
 };
+
+/// What a switch takes until it is sent.
+const SWITCH_BYTES: usize = 400;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,19 +30,25 @@ struct GroupBody {
 /// `GET /groups`: those that have switches, and those that PVs are in without.
 pub(crate) fn list(call: &Call) -> Answer {
     let mut pvs: BTreeMap<RuleName, u64> = BTreeMap::new();
-    for entry in call.app.control.roster().entries() {
+    for (index, entry) in all_pvs(&call.app.reader).enumerate() {
+        if index % 1024 == 0 {
+            call.go_on()?;
+        }
         entry.settings.rules().groups.iter().for_each(|name| *pvs.entry(name.clone()).or_default() += 1);
     }
     let known = call.app.control.groups();
-    let mut rows: Vec<Value> = known.iter().map(|of| row(of, pvs.remove(&of.group.name).unwrap_or(0))).collect();
-    rows.extend(pvs.into_iter().map(|(name, pvs)| {
+    call.lease.grow_by(known.iter().map(|of| of.group.switches.len() + 1).sum(), SWITCH_BYTES)?;
+    let known: Vec<(GroupStatus, u64)> =
+        known.into_iter().map(|of| (pvs.remove(&of.group.name).unwrap_or(0), of)).map(|(pvs, of)| (of, pvs)).collect();
+    let with_switches = known.into_iter().map(|(of, pvs)| row(&of, pvs));
+    let without = pvs.into_iter().map(|(name, pvs)| {
         let nothing: [&str; 0] = [];
         json!({
             "name": name.as_str(), "enabled": true, "pvs": pvs, "kept_by": null,
             "enabled_by": nothing, "disabled_by": nothing, "disabled_now_by": nothing, "unheard": nothing,
         })
-    }));
-    json(&json!({ "groups": rows }))
+    });
+    json_rows(call, Frame::member("groups", &Map::new())?, with_switches.chain(without).map(|row| Ok(Some(row))))
 }
 
 fn row(of: &GroupStatus, pvs: u64) -> Value {

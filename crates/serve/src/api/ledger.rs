@@ -11,12 +11,16 @@ use crate::{
     app::now,
     call::Call,
     explain,
+    formats::list::{Frame, json_rows},
     ledger::{Ledger, Step},
     proof::Counter,
     refusal::{Code, Refusal},
 };
 
 const MINUTE: u64 = 60;
+
+/// What a step takes until it is sent.
+const STEP_BYTES: usize = 256;
 
 /// More steps are not answered.
 const STEPS_MAX: i64 = 100_000;
@@ -34,27 +38,29 @@ pub(crate) fn show(call: &Call) -> Answer {
         let message = format!("the range has {count} steps, at most {STEPS_MAX} are answered");
         return Err(Refusal::new(Code::TooLarge, message).hint("ask for a longer step"));
     }
+    call.lease.grow_by(usize::try_from(count).unwrap_or(0), STEP_BYTES)?;
     let open = call.app.control.open_account(entry.id);
     let until = open.map_or(Timestamp::MAX, |(since, _)| since);
     let mut steps = Ledger { reader: &call.app.reader, pv: entry.id, until }.steps(range, step)?;
     if let Some(open) = open {
         add_open_minute(open, &mut steps, step);
     }
-    let rows: Vec<Value> = steps.iter().filter(|(_, step)| step.covered > 0).map(|(at, one)| row(*at, one)).collect();
     let mut total = Step::default();
     for (_, step) in &steps {
         total.account += step.account;
         total.covered += step.covered;
     }
-    json(&json!({
-        "pv": entry.name.as_str(),
-        "from": range.t0.to_string(),
-        "to": range.t1.to_string(),
-        "step": seconds,
-        "total": account(&total.account),
-        "covered_seconds": seconds_of(total.covered),
-        "steps": rows,
-    }))
+    let head = [
+        ("pv", entry.name.as_str().into()),
+        ("from", range.t0.to_string().into()),
+        ("to", range.t1.to_string().into()),
+        ("step", seconds.into()),
+        ("total", account(&total.account)),
+        ("covered_seconds", seconds_of(total.covered).into()),
+    ];
+    let head = head.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into_iter().collect();
+    let rows = steps.into_iter().map(|(at, step)| Ok((step.covered > 0).then(|| row(at, &step))));
+    json_rows(call, Frame::member("steps", &head)?, rows)
 }
 
 /// What has been counted since the last row.

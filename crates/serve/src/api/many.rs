@@ -18,9 +18,14 @@ use crate::{
         json::SamplesJson,
         streams::{Columns, Streams},
     },
+    lists::{NAMES_MAX, check_len},
     names::Pattern,
-    refusal::{Code, Refusal},
+    refusal::{Code, Refusal, shortened},
 };
+
+/// What a name takes, and what a PV does with its settings and its field.
+const NAME_BYTES: usize = 96;
+const NAMED_BYTES: usize = 256;
 
 /// So many unknown names are told in a refusal.
 const UNKNOWN_TOLD: usize = 5;
@@ -44,8 +49,10 @@ pub(super) struct Named {
 pub(super) fn names(call: &Call) -> Result<Vec<String>, Refusal> {
     let mut names: Vec<String> = call.query.all("pv").map(str::to_owned).collect();
     if let Some(pattern) = call.query.get("match") {
-        let all = call.app.reader.names();
-        names.extend(Pattern::search(pattern)?.among(&all).into_iter().map(|named| named.name.as_str().to_owned()));
+        let (all, pattern) = (call.app.reader.names(), Pattern::search(pattern, &call.lease)?);
+        let found = pattern.among(&all, call)?;
+        call.lease.grow_by(found.len(), NAME_BYTES)?;
+        names.extend(found.into_iter().map(|named| named.name.as_str().to_owned()));
     }
     if !call.body.is_empty() {
         let body = serde_json::from_slice(&call.body).map_err(|_| {
@@ -60,15 +67,25 @@ pub(super) fn names(call: &Call) -> Result<Vec<String>, Refusal> {
         let message = "no PV is named";
         return Err(Refusal::new(Code::BadRequest, message).hint("pv=A&pv=B, match=A*, or POST a list of names"));
     }
-    let mut seen = std::collections::HashSet::new();
-    names.retain(|name| seen.insert(name.clone()));
+    check_len(names.len(), NAMES_MAX.max(call.app.reader.names().len()), "names")?;
+    let is_news: Vec<bool> = {
+        let mut seen = std::collections::HashSet::with_capacity(names.len());
+        names.iter().map(|name| seen.insert(name.as_str())).collect()
+    };
+    let mut is_news = is_news.into_iter();
+    names.retain(|_| is_news.next().unwrap_or(true));
     Ok(names)
 }
 
 /// The PVs that a request names, all of which must be known.
 pub(super) fn known(call: &Call) -> Result<Vec<Named>, Refusal> {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
-    for name in names(call)? {
+    let names = names(call)?;
+    call.lease.grow_by(names.len(), NAMED_BYTES)?;
+    for (index, name) in names.into_iter().enumerate() {
+        if index % 64 == 0 {
+            call.go_on()?;
+        }
         match call.named(&name, None) {
             Ok((entry, series)) => known.push(Named { name, entry, series }),
             Err(_) => unknown.push(name),
@@ -77,7 +94,7 @@ pub(super) fn known(call: &Call) -> Result<Vec<Named>, Refusal> {
     if unknown.is_empty() {
         return Ok(known);
     }
-    let told: Vec<String> = unknown.iter().take(UNKNOWN_TOLD).map(|name| format!("{name:?}")).collect();
+    let told: Vec<String> = unknown.iter().take(UNKNOWN_TOLD).map(|name| format!("{:?}", shortened(name))).collect();
     let more = unknown.len() - told.len();
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     let message = format!("no PV of this archive is called {}{rest}", told.join(", "));

@@ -1,23 +1,26 @@
 //! `/api/v1/policies`: how PVs are archived by their names, and what applying the file's policies anew would change.
 
-use acquire::{Manual, Plan, Planned, Policy};
+use acquire::{Manual, Plan, Planned, Policies, Policy};
 use sample::{FieldName, FieldPath, Keep, Pipeline, PvSettings, RateCap, RuleName};
 use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, json},
     call::Call,
+    formats::list::{Frame, json_rows},
     policy_source::FileRules,
     refusal::{Code, Refusal},
 };
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 100_000;
+/// What a PV takes while policies are compared with it.
+const PLANNED_BYTES: usize = 400;
 
 /// `GET /policies`: those by which PVs are added now.
 pub(crate) fn list(call: &Call) -> Answer {
     let policies = call.app.control.policies();
-    let plan = call.app.control.plan(&policies, Manual::Include);
+    let plan = planned_by(call, &policies, Manual::Include)?;
     let row = |policy: &Policy| {
         json!({
             "name": policy.name.as_str(),
@@ -32,16 +35,23 @@ pub(crate) fn list(call: &Call) -> Answer {
 /// `POST /policies/plan`
 pub(crate) fn plan(call: &Call) -> Answer {
     let file = of_file(call)?;
-    let plan = call.app.control.plan(&file.policies, manual(call));
-    answer(call, &plan, &call.app.control.groups_that_differ(&file.groups))
+    let plan = planned_by(call, &file.policies, manual(call))?;
+    answer(call, plan, &call.app.control.groups_that_differ(&file.groups))
 }
 
 /// `POST /policies/apply`
 pub(crate) fn apply(call: &Call) -> Answer {
     let file = of_file(call)?;
+    call.lease.grow_by(call.app.reader.names().len(), PLANNED_BYTES)?;
     let plan = call.app.control.apply(&file.policies, manual(call), &call.by())?;
     let groups = call.app.control.apply_groups(&file.groups);
-    answer(call, &plan, &groups)
+    answer(call, plan, &groups)
+}
+
+/// What these policies would change.
+fn planned_by(call: &Call, policies: &Policies, manual: Manual) -> Result<Plan, Refusal> {
+    call.lease.grow_by(call.app.reader.names().len(), PLANNED_BYTES)?;
+    Ok(call.app.control.plan(policies, manual))
 }
 
 /// The policies and groups of the config file as it is now.
@@ -53,19 +63,21 @@ fn manual(call: &Call) -> Manual {
     if call.query.switch("include_manual") { Manual::Include } else { Manual::Leave }
 }
 
-fn answer(call: &Call, plan: &Plan, groups: &[RuleName]) -> Answer {
+fn answer(call: &Call, plan: Plan, groups: &[RuleName]) -> Answer {
     let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
     let policies = plan.policies.iter().map(|(name, reach)| {
         let name = (!name.is_empty()).then_some(name);
         json!({ "name": name, "pvs": reach.pvs, "changes": reach.changes })
     });
-    json(&json!({
-        "total": plan.changes.len(),
-        "by_hand": plan.by_hand,
-        "policies": policies.collect::<Vec<_>>(),
-        "groups": groups.iter().map(RuleName::as_str).collect::<Vec<_>>(),
-        "changes": plan.changes.iter().take(limit).map(planned).collect::<Vec<_>>(),
-    }))
+    let head = [
+        ("total", plan.changes.len().into()),
+        ("by_hand", plan.by_hand.into()),
+        ("policies", policies.collect::<Vec<_>>().into()),
+        ("groups", groups.iter().map(RuleName::as_str).collect::<Vec<_>>().into()),
+    ];
+    let head = head.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into_iter().collect();
+    let changes = plan.changes.into_iter().take(limit).map(|change| Ok(Some(planned(&change))));
+    json_rows(call, Frame::member("changes", &head)?, changes)
 }
 
 fn planned(planned: &Planned) -> Value {

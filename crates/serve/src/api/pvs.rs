@@ -9,13 +9,18 @@ use sample::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
+use store::Named;
 
 use super::{policies::sampling, status::counters};
 use crate::{
     answer::{Answer, json},
     app::now,
     call::Call,
-    formats::{metadata, value},
+    formats::{
+        list::{Frame, json_rows},
+        metadata, value,
+    },
+    lists::check_len,
     names::Pattern,
     refusal::{Code, Refusal},
 };
@@ -27,7 +32,9 @@ const STATES: [&str; 5] = ["any", "connected", "searching", "disconnected", "pau
 /// Longer arrays are left out of lists; `GET …/samples` has them.
 const LISTED_ELEMENTS_MAX: usize = 16;
 /// The most PVs that one request may add.
-const ADD_MAX: usize = 100_000;
+pub(crate) const ADD_MAX: usize = 100_000;
+/// What a PV takes on its way into the list.
+const ADDED_BYTES: usize = 1000;
 /// A longer list is added by a thread of its own, so that the memory it takes goes back at once: 10 MB of 25,000 PVs.
 const LONG_BODY: usize = 64 << 10;
 /// The shortest scan period: ten milliseconds.
@@ -37,27 +44,30 @@ const PERIOD_MAX: f64 = 86_400.0;
 
 /// `GET /pvs`
 pub(crate) fn list(call: &Call) -> Answer {
-    let pattern = Pattern::search(call.query.get("match").unwrap_or(""))?;
+    let pattern = Pattern::search(call.query.get("match").unwrap_or(""), &call.lease)?;
     let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
     let offset = call.number("offset")?.unwrap_or(0);
     let state = call.word("state", &STATES, Code::BadRequest)?;
     let names = call.app.reader.names();
-    let mut found = pattern.among(&names);
+    let mut found = pattern.among(&names, call)?;
     if state != "any" {
         let is_in_it = |entry: &PvEntry| status(call, entry).connection.name() == state;
         found.retain(|named| call.app.reader.entry(named.pv).is_some_and(|entry| is_in_it(&entry)));
     }
-    let mut rows = Vec::new();
-    for named in found.iter().skip(offset).take(limit) {
-        let Some(entry) = call.app.reader.entry(named.pv) else { continue }; // it has just been removed
-        let mut row = row(call, &entry)?;
+    let total = found.len();
+    let shown: Vec<Named> = found.into_iter().skip(offset).take(limit).cloned().collect();
+    let asked = call.without_body();
+    let row = move |named: Named| {
+        let Some(entry) = asked.app.reader.entry(named.pv) else { return Ok(None) }; // it has just been removed
+        let mut row = row(&asked, &entry)?;
         if entry.name != named.name {
             row.insert("name".to_owned(), named.name.as_str().into());
             row.insert("alias_of".to_owned(), entry.name.as_str().into());
         }
-        rows.push(row);
-    }
-    json(&json!({ "total": found.len(), "pvs": rows }))
+        Ok(Some(row))
+    };
+    let head = Map::from_iter([("total".to_owned(), total.into())]);
+    json_rows(call, Frame::member("pvs", &head)?, shown.into_iter().map(row))
 }
 
 /// `GET /pvs/{pv}`
@@ -218,10 +228,8 @@ fn add_all(call: &Call) -> Answer {
         Refusal::new(Code::BadRequest, format!("the body is not what is expected: {error}"))
             .hint(r#"send {"pvs":["NAME",{"name":"pva://NAME","method":"scan","period":1.0}]}"#)
     })?;
-    if body.pvs.len() > ADD_MAX {
-        let message = format!("{} PVs in one request, at most {ADD_MAX} are possible", body.pvs.len());
-        return Err(Refusal::new(Code::TooLarge, message));
-    }
+    check_len(body.pvs.len(), ADD_MAX, "PVs")?;
+    call.lease.grow_by(body.pvs.len(), ADDED_BYTES)?;
     let (mut judged, mut granted) = (Vec::with_capacity(body.pvs.len()), Vec::with_capacity(body.pvs.len()));
     for wanted in body.pvs {
         let (name, judgement) = judge(call, wanted);

@@ -3,17 +3,20 @@
 use acquire::Change;
 use sample::{DataFate, OldName, PvEntry, PvName};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use store::{AuditRecord, RemovedPv};
 
 use crate::{
     answer::{Answer, json},
     call::Call,
+    formats::list::{Frame, json_rows},
     refusal::{Code, Refusal},
 };
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
+/// What an alias, a removed PV or a line of the audit takes until it is sent.
+const ROW_BYTES: usize = 400;
 
 #[derive(Deserialize)]
 struct RenameBody {
@@ -51,13 +54,15 @@ pub(crate) fn remove_alias(call: &Call) -> Answer {
 
 /// `GET /aliases`
 pub(crate) fn aliases(call: &Call) -> Answer {
-    json(&json!({ "aliases": all_aliases(call, "alias", "name") }))
+    all_aliases(call, Frame::member("aliases", &Map::new())?, "alias", "name")
 }
 
 /// Every alias with its PV, under names of the caller's choice.
-pub(crate) fn all_aliases(call: &Call, alias: &str, of: &str) -> Vec<Value> {
-    let rows = call.app.reader.aliases().into_iter();
-    rows.map(|(name, entry)| json!({ alias: name.as_str(), of: entry.name.as_str() })).collect()
+pub(crate) fn all_aliases(call: &Call, frame: Frame, alias: &'static str, of: &'static str) -> Answer {
+    let aliases = call.app.reader.aliases();
+    call.lease.grow_by(aliases.len(), ROW_BYTES)?;
+    let row = move |(name, entry): (PvName, PvEntry)| json!({ alias: name.as_str(), of: entry.name.as_str() });
+    json_rows(call, frame, aliases.into_iter().map(move |found| Ok(Some(row(found)))))
 }
 
 /// `DELETE /pvs/{pv}`
@@ -97,8 +102,10 @@ fn removed_named(call: &Call) -> Vec<RemovedPv> {
 
 /// `GET /removed`
 pub(crate) fn removed(call: &Call) -> Answer {
-    let rows: Vec<Value> = call.app.reader.removed().iter().map(removed_row).collect();
-    json(&json!({ "removed": rows }))
+    let removed = call.app.reader.removed();
+    call.lease.grow_by(removed.len(), ROW_BYTES)?;
+    let rows = removed.into_iter().map(|removed| Ok(Some(removed_row(&removed))));
+    json_rows(call, Frame::member("removed", &Map::new())?, rows)
 }
 
 fn removed_row(removed: &RemovedPv) -> Value {
@@ -135,8 +142,9 @@ pub(crate) fn restore(call: &Call) -> Answer {
 pub(crate) fn audit(call: &Call) -> Answer {
     let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
     let before = call.number("before")?.unwrap_or(u64::MAX);
-    let rows: Vec<Value> = call.app.reader.audit(before, limit)?.iter().map(audit_row).collect();
-    json(&json!({ "audit": rows }))
+    call.lease.grow_by(limit, ROW_BYTES)?;
+    let rows = call.app.reader.audit(before, limit)?.into_iter().map(|record| Ok(Some(audit_row(&record))));
+    json_rows(call, Frame::member("audit", &Map::new())?, rows)
 }
 
 fn audit_row(record: &AuditRecord) -> Value {

@@ -8,12 +8,13 @@ use crate::{
     answer::{Answer, json},
     api::roster::all_aliases,
     call::Call,
+    formats::list::Frame,
     refusal::{Code, Refusal},
 };
 
 /// `GET /mgmt/bpl/getAllAliases`
 pub(crate) fn all(call: &Call) -> Answer {
-    json(&all_aliases(call, "aliasName", "srcPVName"))
+    all_aliases(call, Frame::list(), "aliasName", "srcPVName")
 }
 
 /// `GET /mgmt/bpl/addAlias`

@@ -1,6 +1,6 @@
 //! When each PV was changed last: read from the audit once, and from then on what is new there.
 
-use std::{collections::HashMap, sync::MutexGuard};
+use std::collections::HashMap;
 
 use sample::{PvEntry, PvId, Timestamp};
 use store::{Action, Error, Reader};
@@ -31,7 +31,7 @@ pub(crate) struct LastChanges {
 
 impl LastChanges {
     /// When a PV was changed last, or added.
-    pub(super) fn of(&self, entry: &PvEntry) -> Timestamp {
+    pub(crate) fn of(&self, entry: &PvEntry) -> Timestamp {
         self.changed.get(&entry.id).map_or(entry.added, |changed| *changed.max(&entry.added))
     }
 
@@ -50,12 +50,12 @@ impl LastChanges {
 
 /// When a PV was changed last, or added.
 pub(super) fn last_change(call: &Call, entry: &PvEntry) -> Result<Timestamp, Error> {
-    Ok(last_changes(call)?.of(entry))
+    last_changes(call)?;
+    Ok(call.app.last_change(entry))
 }
 
-/// Those of all PVs, as they are now.
-pub(super) fn last_changes<'a>(call: &'a Call) -> Result<MutexGuard<'a, LastChanges>, Error> {
+/// Takes over what was changed since it was asked for last.
+pub(super) fn last_changes(call: &Call) -> Result<(), Error> {
     let mut changes = call.app.last_changes.lock().expect("no holder of this lock panics");
-    changes.catch_up(&call.app.reader)?;
-    Ok(changes)
+    changes.catch_up(&call.app.reader)
 }

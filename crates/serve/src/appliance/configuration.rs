@@ -1,19 +1,23 @@
 //! The Archiver Appliance's configuration as it goes out and comes in: a type info for each PV, in JSON.
 
+use std::collections::BTreeSet;
+
 use acquire::AddRequest;
-use sample::{FieldName, PvId, PvState, Timestamp};
+use sample::{FieldName, PvEntry, PvId, PvState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     changes::{last_change, last_changes},
     details::{metadata, type_info_of},
-    manage::{Loose, Wanted, judge, switch_group},
+    manage::{ADDED_BYTES, Loose, Wanted, judge, make_groups},
 };
 use crate::{
-    answer::{Answer, JSON, json, whole},
+    answer::{Answer, json},
     call::Call,
-    refusal::{Code, Refusal},
+    formats::list::{Frame, json_rows},
+    lists::{Few, NAMES_MAX, Scalar, all_pvs, check_len, each},
+    refusal::{Code, Refusal, shortened},
 };
 
 /// What is understood of a type info. Where the samples lie and which member takes them has no meaning here.
@@ -27,32 +31,38 @@ struct TypeInfo {
     paused: Switch,
     #[serde(rename = "controllingPV")]
     controlling_pv: Option<String>,
-    archive_fields: Option<Vec<String>>,
+    archive_fields: Option<Few<String>>,
     #[serde(default, rename = "usePVAccess")]
     use_pv_access: Switch,
 }
 
 /// `true` and `"true"` both occur.
 #[derive(Default, Deserialize)]
-#[serde(untagged)]
-enum Switch {
-    Flag(bool),
-    Text(String),
-    #[default]
-    Absent,
+#[serde(from = "Scalar")]
+struct Switch(bool);
+
+impl From<Scalar> for Switch {
+    fn from(said: Scalar) -> Switch {
+        Switch(match said {
+            Scalar::Flag(flag) => flag,
+            Scalar::Text(text) => text.eq_ignore_ascii_case("true"),
+            Scalar::Number(_) | Scalar::Nothing => false,
+        })
+    }
 }
 
 impl Switch {
     fn is_on(&self) -> bool {
-        match self {
-            Switch::Flag(flag) => *flag,
-            Switch::Text(text) => text.eq_ignore_ascii_case("true"),
-            Switch::Absent => false,
-        }
+        self.0
     }
 }
 
 impl TypeInfo {
+    /// The PV that switches it on and off.
+    fn controlling_pv(&self) -> Option<&str> {
+        self.controlling_pv.as_deref().map(str::trim).filter(|pv| !pv.is_empty())
+    }
+
     fn request(self, call: &Call) -> (String, bool, Result<AddRequest, Refusal>) {
         let prefix = if self.use_pv_access.is_on() { "pva://" } else { "ca://" };
         let wanted = Wanted {
@@ -60,11 +70,10 @@ impl TypeInfo {
             samplingperiod: self.sampling_period,
             samplingmethod: self.sampling_method,
             controlling_pv: self.controlling_pv,
-            fields: self.archive_fields.and_then(|named| fields(call, &self.pv_name, named)),
+            fields: self.archive_fields.and_then(|Few(named)| fields(call, &self.pv_name, named)),
             ..Wanted::default()
         };
-        let switched = wanted.controlling_pv().map_or(Ok(()), |pv| switch_group(call, pv));
-        (self.pv_name, self.paused.is_on(), switched.and_then(|()| judge(call, &wanted).1))
+        (self.pv_name, self.paused.is_on(), judge(call, &wanted).1)
     }
 }
 
@@ -78,22 +87,13 @@ fn fields(call: &Call, pv: &str, mut named: Vec<String>) -> Option<Vec<String>> 
 
 /// `GET /mgmt/bpl/exportConfig`: the type infos of all PVs, a line each.
 pub(crate) fn export(call: &Call) -> Answer {
-    let entries = call.app.reader.entries();
-    let changes: Vec<Timestamp> = {
-        let changes = last_changes(call)?;
-        entries.iter().map(|entry| changes.of(entry)).collect()
+    last_changes(call)?;
+    let asked = call.without_body();
+    let info = move |entry: PvEntry| {
+        let changed = asked.app.last_change(&entry);
+        Ok(Some(type_info_of(&asked, &entry, &metadata(&asked, &entry)?, changed)))
     };
-    let mut text = b"[\n".to_vec();
-    for (index, (entry, changed)) in entries.iter().zip(changes).enumerate() {
-        if index > 0 {
-            text.extend_from_slice(b",\n");
-        }
-        let info = type_info_of(call, entry, &metadata(call, entry)?, changed);
-        serde_json::to_writer(&mut text, &info)
-            .map_err(|error| Refusal::new(Code::Internal, format!("a type info cannot be written: {error}")))?;
-    }
-    text.extend_from_slice(b"\n]\n");
-    Ok(whole(JSON, text))
+    json_rows(call, Frame::lines(), all_pvs(&call.app.reader).map(info))
 }
 
 /// `POST /mgmt/bpl/importConfig`: what each member of the Appliance has to say of it, in a list.
@@ -108,18 +108,23 @@ pub(crate) fn import_here(call: &Call) -> Answer {
 
 /// Archives the PVs of an export as they are set there, those that were paused paused. All are taken or, if one is not right, none.
 fn imported(call: &Call) -> Result<Value, Refusal> {
-    let infos: Vec<TypeInfo> = serde_json::from_slice(&call.body)
-        .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a list of type infos: {error}")))?;
-    let mut requests = Vec::with_capacity(infos.len());
-    let mut are_paused = Vec::with_capacity(infos.len());
-    for info in infos {
+    // One text in it may be as long as all of it.
+    call.lease.grow(call.body.len())?;
+    let (mut requests, mut are_paused, mut controlling) = (Vec::new(), Vec::new(), BTreeSet::new());
+    each(&call.body, "type infos", |info: TypeInfo| {
+        check_len(requests.len() + 1, NAMES_MAX, "PVs")?;
+        call.lease.grow(ADDED_BYTES)?;
+        controlling.extend(info.controlling_pv().map(str::to_owned));
         let (name, is_paused, request) = info.request(call);
         let request = request.map_err(|refusal| {
+            let name = shortened(&name);
             Refusal::new(Code::BadRequest, format!("{name} cannot be taken: {}", refusal.message()))
         })?;
         requests.push(request);
         are_paused.push(is_paused);
-    }
+        Ok(())
+    })?;
+    make_groups(call, controlling.iter().map(String::as_str))?;
     let added = call.app.control.add(requests, &call.by())?;
     let paused: Vec<PvId> =
         added.iter().zip(are_paused).filter_map(|((entry, _), is_paused)| is_paused.then_some(entry.id)).collect();
@@ -146,6 +151,7 @@ pub(crate) fn put_type_info(call: &Call) -> Answer {
         let refusal = Refusal::new(Code::Conflict, format!("PV {name} {objection}"));
         return Err(refusal.hint(format!("{permission}=true allows it all the same")));
     }
+    make_groups(call, info.controlling_pv())?;
     let (_, is_paused, request) = info.request(call);
     let added = call.app.control.add(vec![request?], &call.by())?;
     let Some((entry, _)) = added.first() else {

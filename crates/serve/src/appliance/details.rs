@@ -146,7 +146,7 @@ pub(super) fn type_info_of(
 /// The PV that switches the PVs of a group that has its name.
 fn controlling_pv(call: &Call, groups: &[RuleName]) -> Option<String> {
     let [name] = groups else { return None };
-    let group = call.app.control.groups().into_iter().find(|known| known.group.name == *name)?.group;
+    let group = call.app.control.group(name)?.group;
     let [switch] = group.switches.as_slice() else { return None };
     (switch.sense == Sense::Enables && switch.pv.as_str() == name.as_str()).then(|| switch.pv.to_string())
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     details::{metadata, named},
+    reports::names_of,
     retrieval::facts,
 };
 use crate::{
@@ -22,9 +23,7 @@ pub(crate) fn fields(call: &Call) -> Answer {
 
 /// `GET /engine/bpl/listAllChannels`: the names of all PVs that are not paused.
 pub(crate) fn channels(call: &Call) -> Answer {
-    let entries = call.app.reader.entries();
-    let active = entries.iter().filter(|entry| entry.settings.state == PvState::Active);
-    json(&active.map(|entry| entry.name.as_str()).collect::<Vec<_>>())
+    names_of(call, |entry| entry.settings.state == PvState::Active)
 }
 
 /// `GET /etl/bpl/getLastKnownEvent`: when the newest sample of a PV was.

@@ -1,10 +1,10 @@
 //! `/mgmt/bpl`: the Archiver Appliance's commands. What they refuse is, as there, an answer with `validation` in it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use acquire::{AddRequest, Added, Change};
 use axum::http::header;
-use sample::{DataFate, Group, Method, PvEntry, PvId, PvName, PvState, RuleName, Sense, Switch};
+use sample::{DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,10 +16,12 @@ use super::{
 };
 use crate::{
     answer::{Answer, json},
-    api::pvs::{Asked, PERIOD_MIN, request},
+    api::pvs::{ADD_MAX, Asked, PERIOD_MIN, request},
     call::Call,
-    names::{Pattern, is_glob},
-    refusal::{Code, Refusal},
+    formats::list::{Frame, json_rows},
+    lists::{self, Item, ItemName, NAMES_MAX, Scalar, check_len},
+    names::is_glob,
+    refusal::{Code, Refusal, shortened},
     server::Ports,
     url::Params,
 };
@@ -95,10 +97,22 @@ pub(super) struct Wanted {
 
 /// A number, or a text that holds one: clients send either.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(try_from = "Scalar")]
 pub(super) enum Loose {
     Number(f64),
     Text(String),
+}
+
+impl TryFrom<Scalar> for Loose {
+    type Error = &'static str;
+
+    fn try_from(said: Scalar) -> Result<Loose, &'static str> {
+        match said {
+            Scalar::Number(number) => Ok(Loose::Number(number)),
+            Scalar::Text(text) => Ok(Loose::Text(text)),
+            Scalar::Flag(_) | Scalar::Nothing => Err("expected a number, or a text that holds one"),
+        }
+    }
 }
 
 impl Wanted {
@@ -127,50 +141,88 @@ impl Loose {
     }
 }
 
-/// `GET` and `POST /mgmt/bpl/archivePV`. Appliances are not known here. All PVs of a request are added at once, because the
-/// catalogue is synced for each addition.
+/// What a PV that is to be archived takes on its way into the list.
+pub(super) const ADDED_BYTES: usize = 1000;
+
+/// `GET` and `POST /mgmt/bpl/archivePV`. Appliances are not known here. All PVs of a request are added at once, and so are their
+/// aliases and the groups that switch them, because the catalogue is synced for each change.
 pub(crate) fn archive(call: &Call) -> Answer {
     let wanted: Vec<Wanted> = wanted(call)?.into_iter().map(Wanted::taken).collect();
+    check_len(wanted.len(), ADD_MAX, "PVs")?;
+    call.lease.grow_by(wanted.len(), ADDED_BYTES)?;
     let controlling: BTreeSet<&str> = wanted.iter().filter_map(Wanted::controlling_pv).collect();
-    controlling.into_iter().try_for_each(|pv| switch_group(call, pv))?;
-    let judged: Vec<(String, Result<AddRequest, Refusal>)> = wanted.iter().map(|wanted| judge(call, wanted)).collect();
-    let granted = judged.iter().filter_map(|(_, judgement)| judgement.as_ref().ok().cloned()).collect();
-    let mut added = call.app.control.add(granted, &call.by())?.into_iter();
-    let refused = |name: &str, why: &str| json!({ "pvName": name, "status": "Exception occured", "validation": why });
-    let row = |((name, judgement), wanted): ((String, Result<AddRequest, Refusal>), &Wanted)| {
-        let (entry, added) = match judgement.map(|_| added.next()) {
-            Err(refusal) => return refused(&name, refusal.message()),
-            Ok(None) => return refused(&name, "it was taken and is not there"),
-            Ok(Some(added)) => added,
-        };
-        let alias = wanted.alias.as_deref().filter(|alias| !alias.is_empty());
-        if let Some(Err(refusal)) = alias.map(|alias| add_alias(call, entry.id, alias)) {
-            return refused(
-                &name,
-                &format!("it is archived, but not as {}: {}", alias.unwrap_or(""), refusal.message()),
-            );
-        }
-        match added {
-            Added::Already => json!({ "pvName": name, "status": "Already submitted" }),
-            _ => json!({ "pvName": name, "status": "Archive request submitted" }),
-        }
-    };
-    json(&judged.into_iter().zip(&wanted).map(row).collect::<Vec<Value>>())
-}
-
-fn add_alias(call: &Call, pv: PvId, alias: &str) -> Result<(), Refusal> {
-    Ok(call.app.control.roster().add_alias(pv, &PvName::new(alias)?, &call.by())?)
-}
-
-/// The group that a controlling PV switches has its name. There may be one already.
-pub(super) fn switch_group(call: &Call, controlling: &str) -> Result<(), Refusal> {
-    let (protocol, pv) = PvName::parse(controlling)?;
-    let name = group_of(controlling)?;
-    if call.app.control.groups().iter().all(|known| known.group.name != name) {
-        let group = Group { name, switches: vec![Switch { pv, protocol, sense: Sense::Enables }] };
-        call.app.control.set_group(&group, &call.by())?;
+    make_groups(call, controlling)?;
+    let (mut told, mut granted) = (Vec::with_capacity(wanted.len()), Vec::with_capacity(wanted.len()));
+    for wanted in &wanted {
+        let (name, judgement) = judge(call, wanted);
+        told.push((name, judgement.map(|request| granted.push(request)).err()));
     }
-    Ok(())
+    let added = call.app.control.add(granted, &call.by())?;
+    let mut entries = added.iter();
+    let mut rows = Vec::with_capacity(told.len());
+    let mut aliases = Vec::new();
+    for ((name, refusal), wanted) in told.into_iter().zip(&wanted) {
+        let told = match (refusal, entries.next()) {
+            (Some(refusal), _) => Submitted::Refused(refusal.message().to_owned()),
+            (None, None) => Submitted::Refused("it was taken and is not there".to_owned()),
+            (None, Some((entry, added))) => {
+                let alias = wanted.alias.as_deref().filter(|alias| !alias.is_empty());
+                aliases.extend(alias.map(|alias| (rows.len(), entry.id, alias)));
+                Submitted::Taken(*added)
+            }
+        };
+        rows.push((name, told));
+    }
+    for (row, alias, refusal) in add_aliases(call, aliases)? {
+        rows[row].1 = Submitted::Refused(format!("it is archived, but not as {alias}: {refusal}"));
+    }
+    json_rows(call, Frame::list(), rows.into_iter().map(|(name, told)| Ok(Some(told.row(&name)))))
+}
+
+/// What became of a PV that was to be archived.
+enum Submitted {
+    Taken(Added),
+    Refused(String),
+}
+
+impl Submitted {
+    fn row(&self, name: &str) -> Value {
+        match self {
+            Submitted::Refused(why) => json!({ "pvName": name, "status": "Exception occured", "validation": why }),
+            Submitted::Taken(Added::Already) => json!({ "pvName": name, "status": "Already submitted" }),
+            Submitted::Taken(_) => json!({ "pvName": name, "status": "Archive request submitted" }),
+        }
+    }
+}
+
+/// Gives PVs one more name each, and says which rows cannot have theirs, and why.
+fn add_aliases<'a>(call: &Call, wanted: Vec<(usize, PvId, &'a str)>) -> Result<Vec<(usize, &'a str, String)>, Refusal> {
+    let (mut refused, mut places, mut named) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, pv, alias) in wanted {
+        match PvName::new(alias) {
+            Ok(name) => {
+                places.push((row, alias));
+                named.push((pv, name));
+            }
+            Err(error) => refused.push((row, alias, error.to_string())),
+        }
+    }
+    if !named.is_empty() {
+        let each = call.app.control.roster().add_aliases(&named, &call.by())?;
+        let failed = each.into_iter().zip(places).filter_map(|(each, place)| Some((each.err()?, place)));
+        refused.extend(failed.map(|(error, (row, alias))| (row, alias, error.to_string())));
+    }
+    Ok(refused)
+}
+
+/// Makes the groups that these PVs switch, which have their names, all at once. There may be some already.
+pub(super) fn make_groups<'a>(call: &Call, controlling: impl IntoIterator<Item = &'a str>) -> Result<(), Refusal> {
+    let group = |controlling: &str| {
+        let (protocol, pv) = PvName::parse(controlling)?;
+        Ok(Group { name: group_of(controlling)?, switches: vec![Switch { pv, protocol, sense: Sense::Enables }] })
+    };
+    let groups = controlling.into_iter().map(group).collect::<Result<Vec<_>, Refusal>>()?;
+    Ok(call.app.control.make_groups(groups, &call.by())?)
 }
 
 fn group_of(controlling: &str) -> Result<RuleName, Refusal> {
@@ -231,7 +283,7 @@ pub(crate) fn pause(call: &Call) -> Answer {
 
 /// `POST /mgmt/bpl/pauseArchivingPV`: a list always.
 pub(crate) fn pause_listed(call: &Call) -> Answer {
-    json(&paused(call)?)
+    all(call, paused(call)?)
 }
 
 /// `GET /mgmt/bpl/resumeArchivingPV`
@@ -241,41 +293,59 @@ pub(crate) fn resume(call: &Call) -> Answer {
 
 /// `POST /mgmt/bpl/resumeArchivingPV`: a list always.
 pub(crate) fn resume_listed(call: &Call) -> Answer {
-    json(&resumed(call)?)
+    all(call, resumed(call)?)
 }
 
-fn paused(call: &Call) -> Result<Vec<Value>, Refusal> {
+/// A name, and what is said against doing it to the PV.
+type Done = (ItemName, Option<&'static str>);
+
+fn paused(call: &Call) -> Result<Vec<Done>, Refusal> {
     for_each(call, "already paused", |pvs| Ok(call.app.control.pause(pvs, &call.by())?))
 }
 
-fn resumed(call: &Call) -> Result<Vec<Value>, Refusal> {
+fn resumed(call: &Call) -> Result<Vec<Done>, Refusal> {
     for_each(call, "not paused", |pvs| Ok(call.app.control.resume(pvs, &call.by())?))
 }
 
-/// A single name is answered by an object, several by a list of them.
-fn one_or_all(call: &Call, rows: Vec<Value>) -> Answer {
-    let is_single = matches!(names_in(call)?.as_slice(), [name] if !is_glob(name));
-    if is_single { json(&rows.first()) } else { json(&rows) }
+fn done_row((name, objection): Done) -> Value {
+    match objection {
+        None => json!({ "pvName": name.as_str(), "status": "ok" }),
+        Some(objection) => {
+            json!({ "pvName": name.as_str(), "validation": format!("PV {} is {objection}", shortened(name.as_str())) })
+        }
+    }
 }
+
+fn all(call: &Call, done: Vec<Done>) -> Answer {
+    json_rows(call, Frame::list(), done.into_iter().map(|done| Ok(Some(done_row(done)))))
+}
+
+/// A single name is answered by an object, several by a list of them.
+fn one_or_all(call: &Call, mut done: Vec<Done>) -> Answer {
+    let is_single = matches!(names_in(call)?.as_slice(), [name] if !is_glob(name));
+    if is_single { json(&done.pop().map(done_row)) } else { all(call, done) }
+}
+
+/// What a PV takes while its settings are changed.
+const CHANGED_BYTES: usize = 500;
 
 /// Does it to all PVs that the request names, at once.
 fn for_each(
     call: &Call,
-    already: &str,
+    already: &'static str,
     act: impl Fn(&[PvId]) -> Result<Vec<Change>, Refusal>,
-) -> Result<Vec<Value>, Refusal> {
-    let resolved = resolve_once(call)?;
-    let pvs: Vec<PvId> = resolved.iter().filter_map(|(_, found)| Some(found.as_ref()?.id)).collect();
+) -> Result<Vec<Done>, Refusal> {
+    let items = resolve_once(call)?;
+    call.lease.grow_by(items.len(), CHANGED_BYTES)?;
+    let pvs: Vec<PvId> = items.iter().filter_map(|item| item.pv).collect();
     let mut changes = act(&pvs)?.into_iter();
-    let row = |(name, found): &(String, Option<PvEntry>)| {
-        let objection = match found.as_ref().and_then(|_| changes.next()) {
-            Some(Change::Done) => return json!({ "pvName": name, "status": "ok" }),
-            Some(Change::Already) => already,
-            Some(Change::Unknown) | None => "not being archived",
-        };
-        json!({ "pvName": name, "validation": format!("PV {name} is {objection}") })
+    let objection = |item: &Item| match item.pv.and_then(|_| changes.next()) {
+        Some(Change::Done) => None,
+        Some(Change::Already) => Some(already),
+        Some(Change::Unknown) | None => Some("not being archived"),
     };
-    Ok(resolved.iter().map(row).collect())
+    let objections: Vec<_> = items.iter().map(objection).collect();
+    Ok(items.into_iter().map(|item| item.name).zip(objections).collect())
 }
 
 /// `GET` and `POST /mgmt/bpl/deletePV`: only paused PVs, as the Appliance insists; what it objects to is a line each. An unknown name
@@ -287,8 +357,11 @@ pub(crate) fn delete(call: &Call) -> Answer {
         DataFate::Keep
     };
     let (mut paused, mut objections) = (BTreeSet::new(), Vec::new());
-    for (name, found) in resolve_once(call)? {
-        let entry = found.ok_or_else(|| Refusal::unknown_pv(&name).with_status(axum::http::StatusCode::BAD_REQUEST))?;
+    let items = resolve_once(call)?;
+    call.lease.grow_by(items.len(), CHANGED_BYTES)?;
+    for Item { name, pv } in items {
+        let unknown = || Refusal::unknown_pv(name.as_str()).with_status(axum::http::StatusCode::BAD_REQUEST);
+        let entry = pv.and_then(|pv| call.app.reader.entry(pv)).ok_or_else(unknown)?;
         if entry.settings.state == PvState::Paused {
             paused.insert(entry.id);
         } else {
@@ -347,10 +420,18 @@ pub(crate) fn change(call: &Call) -> Answer {
     json(&json!({ "status": "ok", "desc": format!("Successfully changed the archival parameters for {name}") }))
 }
 
-/// The names that a request gives, of which there must be some.
+/// The names that a request gives, each once, of which there must be some.
 pub(crate) fn names_in(call: &Call) -> Result<Vec<String>, Refusal> {
     let names = list_in(call)?.filter(|names| !names.is_empty());
-    names.ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))
+    let mut names = names.ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
+    check_len(names.len(), NAMES_MAX, "names")?;
+    let is_news: Vec<bool> = {
+        let mut seen = HashSet::with_capacity(names.len());
+        names.iter().map(|name| seen.insert(name.as_str())).collect()
+    };
+    let mut is_news = is_news.into_iter();
+    names.retain(|_| is_news.next().unwrap_or(true));
+    Ok(names)
 }
 
 /// A PV in a list: its name, or an object that has it, as the Appliance's page sends them.
@@ -406,43 +487,27 @@ fn form(call: &Call) -> Params {
     Params::parse(&String::from_utf8_lossy(&call.body))
 }
 
-/// Names, each with the PV behind it.
-pub(crate) type Resolved = Vec<(String, Option<PvEntry>)>;
-
-/// Each name with the PV behind it; a glob stands for all names and aliases that it fits.
-pub(crate) fn resolve(call: &Call, names: &[String]) -> Result<Resolved, Refusal> {
-    let mut found = Vec::new();
-    for name in names {
-        if is_glob(name) {
-            found.extend(fitting(call, &Pattern::glob(name)?));
-        } else {
-            found.push((name.clone(), find(call, name).ok()));
-        }
-    }
-    Ok(found)
-}
-
-/// All names and aliases that fit, each with the PV behind it.
-pub(crate) fn fitting(call: &Call, pattern: &Pattern) -> Resolved {
-    let names = call.app.reader.names();
-    let fitting = pattern.among(&names).into_iter();
-    fitting.filter_map(|named| Some((named.name.to_string(), Some(call.app.reader.entry(named.pv)?)))).collect()
+/// What the names mean; a glob stands for all names and aliases that it fits.
+pub(crate) fn resolve(call: &Call, names: Vec<String>) -> Result<Vec<Item>, Refusal> {
+    lists::resolve(call, names, |name| Some(find(call, name).ok()?.id))
 }
 
 /// The PVs that a request names, to each of which something is to be done: where a glob fits a PV's name, its aliases do not count.
-fn resolve_once(call: &Call) -> Result<Resolved, Refusal> {
+fn resolve_once(call: &Call) -> Result<Vec<Item>, Refusal> {
     let Some(names) = list_in(call)? else { return Err(Refusal::new(Code::BadRequest, "pv= is missing")) };
-    let mut resolved = resolve(call, &names)?;
-    if names.iter().any(|name| is_glob(name)) {
-        let is_own = |name: &str, found: &PvEntry| found.name.as_str() == name;
-        let own: BTreeSet<PvId> = resolved
-            .iter()
-            .filter_map(|(name, found)| found.as_ref().filter(|found| is_own(name, found)).map(|found| found.id))
-            .collect();
-        resolved
-            .retain(|(name, found)| found.as_ref().is_none_or(|found| is_own(name, found) || !own.contains(&found.id)));
+    let has_globs = names.iter().any(|name| is_glob(name));
+    let mut items = resolve(call, names)?;
+    if has_globs {
+        let is_own = |item: &Item| {
+            item.pv.and_then(|pv| call.app.reader.entry(pv)).is_some_and(|pv| pv.name.as_str() == item.name.as_str())
+        };
+        let own: Vec<bool> = items.iter().map(is_own).collect();
+        let of_own: HashSet<PvId> =
+            items.iter().zip(&own).filter_map(|(item, is_own)| item.pv.filter(|_| *is_own)).collect();
+        let mut own = own.into_iter();
+        items.retain(|item| own.next() == Some(true) || item.pv.is_none_or(|pv| !of_own.contains(&pv)));
     }
-    Ok(resolved)
+    Ok(items)
 }
 
 #[cfg(test)]

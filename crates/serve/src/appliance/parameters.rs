@@ -11,7 +11,8 @@ use crate::{
     answer::{Answer, json},
     app::now,
     call::Call,
-    refusal::{Code, Refusal},
+    formats::list::{Frame, json_rows},
+    refusal::{Code, Refusal, shortened},
 };
 
 /// `GET /mgmt/bpl/modifyMetaFields`: one `command=` after the other, `add,ADEL,MDEL`, `remove,ADEL` or `clear`.
@@ -118,11 +119,13 @@ pub(crate) fn move_member(call: &Call) -> Answer {
 
 /// `POST /mgmt/bpl/reassignAppliance`
 pub(crate) fn move_members(call: &Call) -> Answer {
-    let objection = |name: String| {
-        let why = format!("PV {name} stays with {}, which is the only member.", call.identity());
-        json!({ "pvName": name, "validation": why })
+    let asked = call.without_body();
+    let objection = move |name: String| {
+        let name = shortened(&name);
+        let why = format!("PV {name} stays with {}, which is the only member.", asked.identity());
+        Ok(Some(json!({ "pvName": name, "validation": why })))
     };
-    json(&names_in(call)?.into_iter().map(objection).collect::<Vec<_>>())
+    json_rows(call, Frame::list(), names_in(call)?.into_iter().map(objection))
 }
 
 /// `GET /mgmt/bpl/getMetaGets`, `getExternalArchiverServers`: PVs are archived at once, and no other archiver is asked.

@@ -1,44 +1,75 @@
 //! The Archiver Appliance's reports on how much comes and how much it takes: rates of samples and bytes, and sizes.
 
-use sample::{PvEntry, PvState, Timestamp};
+use std::{cmp::Ordering, collections::HashMap};
+
+use sample::{PvEntry, PvId, PvState, Timestamp};
 use serde_json::json;
 use store::PvSize;
 
-use super::reports::limited;
-use crate::{
-    answer::{Answer, json},
-    app::now,
-    call::Call,
-};
+use super::reports::ranked;
+use crate::{answer::Answer, app::now, call::Call, refusal::Refusal};
 
 const SECONDS_OF_HOUR: f64 = 3600.0;
 const SECONDS_OF_DAY: f64 = 86_400.0;
 const SECONDS_OF_YEAR: f64 = 365.0 * SECONDS_OF_DAY;
+/// What the size of a PV takes while all are looked at.
+const SIZE_BYTES: usize = 64;
 const KILO: f64 = 1024.0;
 
 /// `GET /mgmt/bpl/getEventRateReport`: samples a second in this run, the fastest first.
 pub(crate) fn event_rates(call: &Call) -> Answer {
-    let mut rates: Vec<(f64, PvEntry)> = active(call).filter_map(|entry| Some((rate(call, &entry)?, entry))).collect();
-    sort_by_falling(&mut rates);
-    let rows =
-        rates.iter().map(|(rate, entry)| json!({ "pvName": entry.name.as_str(), "eventRate": format!("{rate:?}") }));
-    json(&limited(call, rows)?)
+    ranked(
+        call,
+        |entry| active(entry).then(|| rate(call, entry)).flatten().map(Rate),
+        |_, entry, Rate(rate)| json!({ "pvName": entry.name.as_str(), "eventRate": format!("{rate:?}") }),
+    )
 }
 
 /// `GET /mgmt/bpl/getStorageRateReport`: what the samples of this run will take, by the size of those that are packed already.
 pub(crate) fn storage_rates(call: &Call) -> Answer {
-    let sizes = call.app.reader.sizes();
-    let rate = |entry: PvEntry| Some((rate(call, &entry)? * bytes_per_sample(sizes.get(&entry.id)?), entry));
-    let mut rates: Vec<(f64, PvEntry)> = active(call).filter_map(rate).collect();
-    sort_by_falling(&mut rates);
-    let rows = rates.iter().map(|(rate, entry)| {
-        let mut row = json!({ "pvName": entry.name.as_str() });
-        for (unit, amount) in storage_rates_of(*rate) {
-            row[format!("storageRate_{}", unit.replace('/', "per"))] = format!("{amount:?}").into();
-        }
-        row
-    });
-    json(&limited(call, rows)?)
+    let sizes = sizes(call)?;
+    let of = |entry: &PvEntry| Some(Rate(rate(call, entry)? * bytes_per_sample(sizes.get(&entry.id)?)));
+    ranked(
+        call,
+        |entry| active(entry).then(|| of(entry)).flatten(),
+        |_, entry, Rate(rate)| {
+            let mut row = json!({ "pvName": entry.name.as_str() });
+            for (unit, amount) in storage_rates_of(rate) {
+                row[format!("storageRate_{}", unit.replace('/', "per"))] = format!("{amount:?}").into();
+            }
+            row
+        },
+    )
+}
+
+/// A number by which PVs are sorted.
+#[derive(Clone, Copy)]
+struct Rate(f64);
+
+impl Ord for Rate {
+    fn cmp(&self, other: &Rate) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Rate {
+    fn partial_cmp(&self, other: &Rate) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Rate {
+    fn eq(&self, other: &Rate) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Rate {}
+
+/// What the PVs have in segments, as long as it is looked at.
+fn sizes(call: &Call) -> Result<HashMap<PvId, PvSize>, Refusal> {
+    call.lease.grow_by(call.app.reader.names().len(), SIZE_BYTES)?;
+    Ok(call.app.reader.sizes())
 }
 
 /// Bytes a second in the Appliance's units.
@@ -52,19 +83,19 @@ pub(super) fn storage_rates_of(bytes_per_second: f64) -> [(&'static str, f64); 3
 
 /// `GET /mgmt/bpl/getPVsByStorageConsumed`: bytes in segments, the most first.
 pub(crate) fn storage_consumed(call: &Call) -> Answer {
-    let sizes = call.app.reader.sizes();
-    let mut consumed: Vec<(u64, PvEntry)> =
-        call.app.reader.entries().into_iter().filter_map(|entry| Some((sizes.get(&entry.id)?.bytes, entry))).collect();
-    consumed.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
-    let rows = consumed.iter().map(|(bytes, entry)| {
-        json!({
-            "pvName": entry.name.as_str(),
-            "instance": call.identity(),
-            "storageConsumed": bytes.to_string(),
-            "storageConsumedInMB": format!("{:.2}", *bytes as f64 / KILO.powi(2)),
-        })
-    });
-    json(&limited(call, rows)?)
+    let sizes = sizes(call)?;
+    ranked(
+        call,
+        |entry| Some(sizes.get(&entry.id)?.bytes),
+        |call, entry, bytes| {
+            json!({
+                "pvName": entry.name.as_str(),
+                "instance": call.identity(),
+                "storageConsumed": bytes.to_string(),
+                "storageConsumedInMB": format!("{:.2}", bytes as f64 / KILO.powi(2)),
+            })
+        },
+    )
 }
 
 /// Samples a second since a PV was first connected in this run; none before that.
@@ -83,10 +114,6 @@ pub(crate) fn bytes_per_sample(size: &PvSize) -> f64 {
     size.bytes as f64 / size.samples.max(1) as f64
 }
 
-fn active(call: &Call) -> impl Iterator<Item = PvEntry> {
-    call.app.reader.entries().into_iter().filter(|entry| entry.settings.state == PvState::Active)
-}
-
-fn sort_by_falling(rates: &mut [(f64, PvEntry)]) {
-    rates.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+fn active(entry: &PvEntry) -> bool {
+    entry.settings.state == PvState::Active
 }

@@ -7,72 +7,113 @@ use serde_json::{Map, Value, json};
 use super::{
     changes::last_changes,
     details::{dbr_type, method_name, period_seconds},
+    search::pattern,
     status::{date, last_sample},
 };
 use crate::{
-    answer::{Answer, json},
+    answer::Answer,
     call::Call,
+    formats::list::{Frame, json_members, json_rows},
+    lists::{all_names, all_pvs},
     names::Pattern,
     refusal::Refusal,
 };
 
+/// What a PV takes in a list that is sorted before it is sent.
+const PLACE_BYTES: usize = 32;
+
+/// Of each PV what `row` makes of it, as it is when its turn comes; those of which it makes nothing are left out.
+pub(super) fn report(
+    call: &Call,
+    mut row: impl FnMut(&Call, &PvEntry) -> Result<Option<Value>, Refusal> + Send + 'static,
+) -> Answer {
+    let (left, asked) = (limit(call)?, call.without_body());
+    let rows = all_pvs(&call.app.reader).map(move |entry| row(&asked, &entry)).filter(|row| !matches!(row, Ok(None)));
+    json_rows(call, Frame::list(), rows.take(left))
+}
+
+/// The PVs by what `key` says of them, the largest first, each with a row; those of which it says nothing are left out.
+pub(super) fn ranked<K: Ord + Copy + Send + 'static>(
+    call: &Call,
+    key: impl Fn(&PvEntry) -> Option<K>,
+    row: impl Fn(&Call, &PvEntry, K) -> Value + Send + 'static,
+) -> Answer {
+    let left = limit(call)?;
+    call.lease.grow_by(call.app.reader.names().len(), PLACE_BYTES + size_of::<K>())?;
+    let mut places = Vec::new();
+    for (index, entry) in all_pvs(&call.app.reader).enumerate() {
+        if index % 1024 == 0 {
+            call.go_on()?;
+        }
+        places.extend(key(&entry).map(|key| (key, entry.id)));
+    }
+    places.sort_by_key(|(key, _)| std::cmp::Reverse(*key));
+    let asked = call.without_body();
+    let rows = places.into_iter().take(left);
+    let rows = rows.map(move |(key, pv)| Ok(asked.app.reader.entry(pv).map(|entry| row(&asked, &entry, key))));
+    json_rows(call, Frame::list(), rows)
+}
+
+/// The names of those PVs that are meant, without aliases.
+pub(super) fn names_of(call: &Call, is_meant: impl Fn(&PvEntry) -> bool + Send + 'static) -> Answer {
+    let names = all_pvs(&call.app.reader).map(move |entry| Ok(is_meant(&entry).then(|| entry.name.to_string())));
+    json_rows(call, Frame::list(), names)
+}
+
 /// `GET /mgmt/bpl/getAllExpandedPVNames`: every name and alias, and the other one under which its PV is found.
 pub(crate) fn expanded_names(call: &Call) -> Answer {
-    let names = call.app.reader.names();
-    let names = names.iter().flat_map(|named| [named.name.to_string(), format!("{}.VAL", named.name)]);
-    json(&names.collect::<Vec<_>>())
+    let names = all_names(&call.app.reader).flat_map(|named| {
+        let with_value = format!("{}.VAL", named.name);
+        [Ok(Some(named.name.to_string())), Ok(Some(with_value))]
+    });
+    json_rows(call, Frame::list(), names)
 }
 
 /// `GET /mgmt/bpl/getPausedPVsReport`: when they were changed last is known as far back as the audit is looked at.
 pub(crate) fn paused(call: &Call) -> Answer {
-    let (entries, changed) = (call.app.reader.entries(), last_changes(call)?);
-    let paused = entries.iter().filter(|entry| entry.settings.state == PvState::Paused);
-    let rows = paused.map(|entry| {
-        let changed = changed.of(entry);
-        let (name, time) = (entry.name.as_str(), date(Some(changed)));
-        json!({ "pvName": name, "instance": call.identity(), "modificationTime": time })
-    });
-    json(&limited(call, rows)?)
+    last_changes(call)?;
+    report(call, |call, entry| {
+        if entry.settings.state != PvState::Paused {
+            return Ok(None);
+        }
+        let (name, time) = (entry.name.as_str(), date(Some(call.app.last_change(entry))));
+        Ok(Some(json!({ "pvName": name, "instance": call.identity(), "modificationTime": time })))
+    })
 }
 
 /// `GET /mgmt/bpl/getTypeInfoKeys`, `getPVsForThisAppliance`: the names of all PVs, without aliases.
 pub(crate) fn own_names(call: &Call) -> Answer {
-    json(&call.app.reader.entries().iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>())
+    names_of(call, |_| true)
 }
 
 /// `GET /mgmt/bpl/getPausedPVsForThisAppliance`
 pub(crate) fn paused_names(call: &Call) -> Answer {
-    let entries = call.app.reader.entries();
-    let paused = entries.iter().filter(|entry| entry.settings.state == PvState::Paused);
-    json(&paused.map(|entry| entry.name.as_str()).collect::<Vec<_>>())
+    names_of(call, |entry| entry.settings.state == PvState::Paused)
 }
 
 /// `GET /mgmt/bpl/getRecentlyAddedPVs`: the newest first.
 pub(crate) fn recently_added(call: &Call) -> Answer {
-    let entries = call.app.reader.entries();
-    let mut newest: Vec<&PvEntry> = entries.iter().collect();
-    newest.sort_by_key(|entry| std::cmp::Reverse(entry.added));
-    let rows = newest.into_iter().map(
-        |entry| json!({ "pvName": entry.name.as_str(), "instance": call.identity(), "creationTime": date(Some(entry.added)) }),
-    );
-    json(&limited(call, rows)?)
+    ranked(
+        call,
+        |entry| Some(entry.added),
+        |call, entry, added| json!({ "pvName": entry.name.as_str(), "instance": call.identity(), "creationTime": date(Some(added)) }),
+    )
 }
 
 /// `GET /mgmt/bpl/getNeverConnectedPVs`
 pub(crate) fn never_connected(call: &Call) -> Answer {
-    let mut rows = Vec::new();
-    for entry in call.app.reader.entries().iter() {
-        if is_never_connected(call, entry)? {
-            rows.push(json!({
+    report(call, |call, entry| {
+        let row = || {
+            json!({
                 "pvName": entry.name.as_str(),
                 "requestTime": date(Some(entry.added)),
                 "startOfWorkflow": date(Some(entry.added)),
                 "currentState": "METAINFO_REQUESTED",
                 "appliance": call.identity(),
-            }));
-        }
-    }
-    json(&rows)
+            })
+        };
+        Ok(is_never_connected(call, entry)?.then(row))
+    })
 }
 
 /// Whether nobody has ever answered for a PV: no IOC does now, and nothing was recorded in earlier runs either.
@@ -86,19 +127,15 @@ pub(crate) fn is_never_connected(call: &Call, entry: &PvEntry) -> Result<bool, R
 
 /// `GET /mgmt/bpl/getCurrentlyDisconnectedPVs`: those that were connected once, in this run or before it.
 pub(crate) fn disconnected(call: &Call) -> Answer {
-    let mut rows = Vec::new();
-    for entry in call.app.reader.entries().iter() {
-        let Some(status) = call.app.control.status(entry.id) else { continue };
+    report(call, |call, entry| {
+        let Some(status) = call.app.control.status(entry.id) else { return Ok(None) };
         let is_lost = match status.connection {
             Connection::Disconnected => true,
             Connection::Searching => !is_never_connected(call, entry)?,
             Connection::Connected | Connection::Paused => false,
         };
-        if is_lost {
-            rows.push(disconnected_row(call, entry, &status));
-        }
-    }
-    json(&rows)
+        Ok(is_lost.then(|| disconnected_row(call, entry, &status).into()))
+    })
 }
 
 /// Of a connection that was lost before this run it is told since when this run has been looking for the PV; scripts reckon with it.
@@ -117,87 +154,87 @@ fn disconnected_row(call: &Call, entry: &PvEntry, status: &Status) -> Map<String
 
 /// `GET /mgmt/bpl/getArchivedWaveforms`: PVs whose values are arrays.
 pub(crate) fn waveforms(call: &Call) -> Answer {
-    let mut rows = Vec::new();
-    for entry in call.app.reader.entries().iter() {
-        let Some((_, metadata)) = call.metadata_at_end(entry.id, TimeRange::ALL)? else { continue };
-        let Some(value_type) = metadata.value_type.filter(|value_type| value_type.shape == Shape::Array) else {
-            continue;
-        };
-        rows.push(json!({
-            "pvName": entry.name.as_str(),
-            "samplingmethod": method_name(entry.settings.method),
-            "samplingperiod": format!("{:?}", period_seconds(entry.settings.method)),
-            "dbrtype": dbr_type(value_type),
-            "elementCount": metadata.element_count.unwrap_or(0).to_string(),
-        }));
-    }
-    json(&rows)
+    report(call, |call, entry| {
+        let Some((_, metadata)) = call.metadata_at_end(entry.id, TimeRange::ALL)? else { return Ok(None) };
+        let value_type = metadata.value_type.filter(|value_type| value_type.shape == Shape::Array);
+        Ok(value_type.map(|value_type| {
+            json!({
+                "pvName": entry.name.as_str(),
+                "samplingmethod": method_name(entry.settings.method),
+                "samplingperiod": format!("{:?}", period_seconds(entry.settings.method)),
+                "dbrtype": dbr_type(value_type),
+                "elementCount": metadata.element_count.unwrap_or(0).to_string(),
+            })
+        }))
+    })
 }
 
 /// `GET /mgmt/bpl/getTimeSpanReport`: when each PV was added and when its newest sample was, in seconds since 1970.
 pub(crate) fn time_spans(call: &Call) -> Answer {
-    let mut rows = Map::new();
-    for entry in fitting(call)? {
-        let status = call.app.control.status(entry.id);
-        let last = last_sample(call, &entry, status.as_ref());
+    let asked = call.without_body();
+    let rows = fitting(call)?.map(move |entry| {
+        let status = asked.app.control.status(entry.id);
+        let last = last_sample(&asked, &entry, status.as_ref());
         let row = json!({
             "pvName": entry.name.as_str(),
             "paused": (entry.settings.state == PvState::Paused).to_string(),
             "creationTS": seconds(entry.added),
             "lastEvent": last.map_or_else(|| "0".to_owned(), seconds),
         });
-        rows.insert(entry.name.to_string(), row);
-    }
-    json(&rows)
+        Ok(Some((entry.name.to_string(), row)))
+    });
+    json_members(call, rows)
 }
 
 /// `GET /mgmt/bpl/getCreationReportForAppliance`: when each PV was added, in seconds since 1970.
 pub(crate) fn creations(call: &Call) -> Answer {
-    let row = |entry: &PvEntry| {
-        json!({
+    let row = |entry: PvEntry| {
+        Ok(Some(json!({
             "pvName": entry.name.as_str(),
             "creationTS": seconds(entry.added),
             "paused": (entry.settings.state == PvState::Paused).to_string(),
-        })
+        })))
     };
-    json(&fitting(call)?.iter().map(row).collect::<Vec<_>>())
+    json_rows(call, Frame::list(), fitting(call)?.map(row))
 }
 
 /// `GET /engine/bpl/getLastKnownTimeStampReport`
 pub(crate) fn last_stamps(call: &Call) -> Answer {
-    let row = |entry: PvEntry| {
-        let last = last_sample(call, &entry, call.app.control.status(entry.id).as_ref())?;
-        Some(json!({ "pvName": entry.name.as_str(), "lastEvent": seconds(last) }))
+    let asked = call.without_body();
+    let row = move |entry: PvEntry| {
+        let last = last_sample(&asked, &entry, asked.app.control.status(entry.id).as_ref());
+        Ok(last.map(|last| json!({ "pvName": entry.name.as_str(), "lastEvent": seconds(last) })))
     };
-    json(&fitting(call)?.into_iter().filter_map(row).collect::<Vec<_>>())
+    json_rows(call, Frame::list(), fitting(call)?.map(row))
 }
 
 /// The PVs whose names `regex=` fits; all of them without it. Aliases are not told apart.
-fn fitting(call: &Call) -> Result<Vec<PvEntry>, Refusal> {
-    let Some(regex) = call.query.get("regex") else { return Ok(call.app.reader.entries()) };
-    let names = call.app.reader.names();
-    let fitting = Pattern::whole_regex(regex)?.among(&names).into_iter();
-    Ok(fitting.filter_map(|named| call.app.reader.entry(named.pv).filter(|pv| pv.name == named.name)).collect())
+fn fitting(call: &Call) -> Result<Box<dyn Iterator<Item = PvEntry> + Send>, Refusal> {
+    let pattern = pattern(call)?;
+    if matches!(pattern, Pattern::Everything) {
+        return Ok(Box::new(all_pvs(&call.app.reader)));
+    }
+    let (found, reader) = (crate::lists::fitting(call, &pattern)?, call.app.reader.clone());
+    let is_own =
+        move |item: crate::lists::Item| reader.entry(item.pv?).filter(|pv| pv.name.as_str() == item.name.as_str());
+    Ok(Box::new(found.into_iter().filter_map(is_own)))
 }
 
 /// `GET /mgmt/bpl/getRecentlyModifiedPVs`: those that were added, paused, resumed, renamed or restored, the newest change first.
 pub(crate) fn recently_modified(call: &Call) -> Answer {
-    let changed = last_changes(call)?;
-    let mut newest: Vec<(Timestamp, PvEntry)> =
-        call.app.reader.entries().into_iter().map(|entry| (changed.of(&entry), entry)).collect();
-    newest.sort_by_key(|(changed, _)| std::cmp::Reverse(*changed));
-    let rows = newest.into_iter().map(|(changed, entry)| {
-        json!({ "pvName": entry.name.as_str(), "instance": call.identity(), "modificationTime": date(Some(changed)) })
-    });
-    json(&limited(call, rows)?)
+    last_changes(call)?;
+    ranked(
+        call,
+        |entry| Some(call.app.last_change(entry)),
+        |call, entry, changed| json!({ "pvName": entry.name.as_str(), "instance": call.identity(), "modificationTime": date(Some(changed)) }),
+    )
 }
 
 fn seconds(time: Timestamp) -> String {
     time.seconds_and_nanos().0.to_string()
 }
 
-/// As many rows as `limit=` says, all without it.
-pub(super) fn limited(call: &Call, rows: impl Iterator<Item = Value>) -> Result<Vec<Value>, Refusal> {
-    let limit = call.number("limit")?.and_then(|limit: i64| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
-    Ok(rows.take(limit).collect())
+/// How many rows `limit=` asks for, all without it.
+pub(super) fn limit(call: &Call) -> Result<usize, Refusal> {
+    Ok(call.number("limit")?.and_then(|limit: i64| usize::try_from(limit).ok()).unwrap_or(usize::MAX))
 }

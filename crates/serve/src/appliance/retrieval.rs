@@ -20,9 +20,9 @@ use crate::{
     app::now,
     call::Call,
     formats::{
-        at_time::{AtAppliance, Values, Wanted},
+        at_time::{AtAppliance, Values, WANTED_BYTES, Wanted},
         gathered::Gathered,
-        joined::Joined,
+        joined::{CHUNKED, Joined, LISTED, alone},
         lines::{Columns, Form, LinesJson, LinesPlain},
         matlab,
         pb::{Heading, SamplesPb},
@@ -69,9 +69,9 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     };
     let found = Found::of(call, whose, &asked)?;
     match format {
-        "json" => pieces(JSON, Joined::list(vec![found.into_json(Form::Full)])),
-        "qw" => pieces(JSON, Joined::list(vec![found.into_json(Form::Quick)])),
-        "jplot" => pieces(JSON, Joined::list(vec![found.into_plot()])),
+        "json" => pieces(JSON, alone(found.into_json(Form::Full), LISTED)?),
+        "qw" => pieces(JSON, alone(found.into_json(Form::Quick), LISTED)?),
+        "jplot" => pieces(JSON, alone(found.into_plot(), LISTED)?),
         "csv" => pieces(CSV, LinesPlain::new(Columns::Commas, String::new(), found.samples, found.has_bars)),
         "txt" => {
             let head = format!("Beginning data for {}\n", found.name);
@@ -116,25 +116,30 @@ pub(crate) fn post_data(call: &Call) -> Answer {
 /// not cost a client all the others; where none is known there is nothing to answer.
 fn data_for_pvs(call: &Call, extension: &str) -> Answer {
     let format = format_of(extension, &FORMATS_OF_MANY)?;
-    let names = names_in(call)?;
-    let mut all = Vec::new();
-    let mut unknown = None;
-    for name in &names {
-        let asked = Asked::of(name)?;
+    let (mut known, mut unknown) = (Vec::new(), None);
+    for (index, name) in names_in(call)?.into_iter().enumerate() {
+        if index % 64 == 0 {
+            call.go_on()?;
+        }
+        let asked = Asked::of(&name)?;
+        operator(call, &asked)?;
         match Whose::of(call, asked.pv) {
-            Ok(whose) => all.push(Found::of(call, whose, &asked)?),
+            Ok(_) => known.push(name),
             Err(refusal) => unknown = unknown.or(Some(refusal)),
         }
     }
-    if let (true, Some(refusal)) = (all.is_empty(), unknown) {
-        return Err(refusal);
-    }
-    let all = all.into_iter();
+    let others = known.split_off(known.len().min(1));
+    let first = known.pop().ok_or_else(|| unknown.unwrap_or_else(|| Refusal::unknown_pv("")))?;
+    let asked = call.without_body();
+    let open = move |name: String| {
+        let asked_for = Asked::of(&name)?;
+        Found::of(&asked, Whose::of(&asked, asked_for.pv)?, &asked_for)
+    };
     match format {
-        "json" => pieces(JSON, Joined::list(all.map(|found| found.into_json(Form::Full)).collect())),
-        "qw" => pieces(JSON, Joined::list(all.map(|found| found.into_json(Form::Quick)).collect())),
-        "jplot" => pieces(JSON, Joined::list(all.map(Found::into_plot).collect())),
-        _ => pieces(PROTOBUF, Joined::chunks(all.map(Found::into_pb).collect())),
+        "json" => pieces(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_json(Form::Full)))?),
+        "qw" => pieces(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_json(Form::Quick)))?),
+        "jplot" => pieces(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_plot()))?),
+        _ => pieces(PROTOBUF, Joined::new(first, others, CHUNKED, move |name| Ok(open(name)?.into_pb()))?),
     }
 }
 
@@ -247,7 +252,9 @@ impl Found {
 /// out.
 pub(crate) fn data_at_time(call: &Call) -> Answer {
     let at = call.time("at")?.unwrap_or_else(now);
-    let wanted = names_in(call)?.into_iter().filter_map(|name| find(call, &name).ok()).map(|entry| {
+    let names = names_in(call)?;
+    call.lease.grow_by(names.len(), WANTED_BYTES)?;
+    let wanted = names.into_iter().filter_map(|name| find(call, &name).ok()).map(|entry| {
         let series = Some(entry.id.into());
         Wanted { name: entry.name.to_string(), series }
     });

@@ -7,17 +7,23 @@ use serde_json::json;
 
 use super::{
     manage::{names_in, split},
+    reports::names_of,
     retrieval::find,
 };
 use crate::{
     answer::{Answer, TEXT, json, whole},
     call::Call,
+    formats::list::{Frame, json_rows, list},
+    lists::{fitting, resolve},
     names::Pattern,
     refusal::{Code, Refusal},
 };
 
 /// How many names an answer holds when nobody says; -1 stands for all.
 const LIMIT_DEFAULT: i64 = 500;
+
+/// What a PV takes in a set of them.
+const PLACE_BYTES: usize = 16;
 
 /// `GET /retrieval/ping`
 pub(crate) fn ping(_: &Call) -> Answer {
@@ -37,54 +43,58 @@ pub(crate) fn version(call: &Call) -> Answer {
 /// `GET /retrieval/bpl/searchForPVsRegex`
 pub(crate) fn search_for_pvs_regex(call: &Call) -> Answer {
     let regex = call.query.get("regex").ok_or_else(|| Refusal::new(Code::BadRequest, "regex= is missing"))?;
-    let mut text = String::new();
-    for name in names(call, &Pattern::whole_regex(regex)?, -1) {
-        text.push_str(&name);
-        text.push('\n');
-    }
-    Ok(whole(TEXT, text))
+    let found = fitting(call, &Pattern::whole_regex(regex, &call.lease)?)?;
+    let lines = found.into_iter().map(|item| Ok(Some(item.name)));
+    list(call, TEXT, Frame::bare(), lines, |out, name| {
+        out.extend_from_slice(name.as_str().as_bytes());
+        out.push(b'\n');
+        Ok(())
+    })
 }
 
 /// `GET /retrieval/bpl/getMatchingPVs` and `GET /mgmt/bpl/getAllPVs`: by `regex=` or `pv=` (globs), all without either.
 pub(crate) fn matching_pvs(call: &Call) -> Answer {
     let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let globs = call.query.get("pv").filter(|_| call.query.get("regex").is_none());
-    let Some(globs) = globs else { return json(&names(call, &pattern(call)?, limit)) };
-    let mut found = Vec::new();
-    for glob in split(globs) {
-        found.extend(names(call, &Pattern::glob(&glob)?, limit));
-    }
-    found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    json(&found)
+    let found = match globs {
+        // A name is a glob that fits itself, if there is one of that name.
+        Some(globs) => {
+            let own = |name: &str| call.app.reader.find(name).map(|entry| entry.id);
+            let mut found = resolve(call, split(globs), own)?;
+            found.retain(|item| item.pv.is_some());
+            found
+        }
+        None => fitting(call, &pattern(call)?)?,
+    };
+    json_rows(call, Frame::list(), found.into_iter().take(limit).map(|item| Ok(Some(item.name.to_string()))))
 }
 
 /// What `regex=` says, or else everything.
 pub(super) fn pattern(call: &Call) -> Result<Pattern, Refusal> {
-    call.query.get("regex").map_or(Ok(Pattern::Everything), Pattern::whole_regex)
+    call.query.get("regex").map_or(Ok(Pattern::Everything), |regex| Pattern::whole_regex(regex, &call.lease))
 }
 
 /// `POST /mgmt/bpl/archivedPVs` and `/retrieval/bpl/filterArchivedPVs`: those of the given names under which a PV is found.
 pub(crate) fn archived(call: &Call) -> Answer {
-    let names = names_in(call)?;
-    json(&names.iter().filter(|name| find(call, name).is_ok()).collect::<Vec<_>>())
+    those_that_are(call, true)
 }
 
 /// `POST /mgmt/bpl/unarchivedPVs`: those under which none is found. Aliases and names with `.VAL` count as archived.
 pub(crate) fn unarchived(call: &Call) -> Answer {
-    let names = names_in(call)?;
-    json(&names.iter().filter(|name| find(call, name).is_err()).collect::<Vec<_>>())
+    those_that_are(call, false)
+}
+
+fn those_that_are(call: &Call, archived: bool) -> Answer {
+    let (names, asked) = (names_in(call)?, call.without_body());
+    let is_meant = move |name: &String| find(&asked, name).is_ok() == archived;
+    json_rows(call, Frame::list(), names.into_iter().map(move |name| Ok(is_meant(&name).then_some(name))))
 }
 
 /// `POST /mgmt/bpl/archivedPVsNotInList`: the PVs that none of the given names means.
 pub(crate) fn archived_not_in_list(call: &Call) -> Answer {
-    let listed: HashSet<PvId> = names_in(call)?.iter().filter_map(|name| Some(find(call, name).ok()?.id)).collect();
-    let entries = call.app.reader.entries();
-    let others = entries.iter().filter(|entry| !listed.contains(&entry.id));
-    json(&others.map(|entry| entry.name.as_str()).collect::<Vec<_>>())
-}
-
-fn names(call: &Call, pattern: &Pattern, limit: i64) -> Vec<String> {
-    let names = call.app.reader.names();
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    pattern.among(&names).into_iter().take(limit).map(|named| named.name.to_string()).collect()
+    let names = names_in(call)?;
+    call.lease.grow_by(names.len(), PLACE_BYTES)?;
+    let listed: HashSet<PvId> = names.iter().filter_map(|name| Some(find(call, name).ok()?.id)).collect();
+    names_of(call, move |entry| !listed.contains(&entry.id))
 }

@@ -6,13 +6,15 @@ use serde_json::{Map, Value, json};
 
 use super::{
     details::period_seconds,
-    manage::{fitting, list_in, resolve},
-    reports::limited,
+    manage::{list_in, resolve},
+    reports::limit,
     search::pattern,
 };
 use crate::{
-    answer::{Answer, json},
+    answer::Answer,
     call::Call,
+    formats::list::{Frame, json_rows},
+    lists::fitting,
 };
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -20,17 +22,21 @@ const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Au
 /// `GET` and `POST /mgmt/bpl/getPVStatus`: unknown names get an answer too; where none is given, all that `regex=` fits.
 pub(crate) fn show(call: &Call) -> Answer {
     let found = match list_in(call)? {
-        Some(names) => resolve(call, &names)?,
-        None => fitting(call, &pattern(call)?),
+        Some(names) => resolve(call, names)?,
+        None => fitting(call, &pattern(call)?)?,
     };
-    let rows = found.iter().map(|(name, entry)| match entry {
-        Some(entry) => {
-            let status = call.app.control.status(entry.id);
-            row(call, name, entry, status.as_ref(), || last_sample(call, entry, status.as_ref()))
-        }
-        None => json!({ "pvName": name, "status": "Not being archived" }),
+    let (limit, asked) = (limit(call)?, call.without_body());
+    let rows = found.into_iter().take(limit).map(move |item| {
+        let name = item.name.as_str();
+        Ok(Some(match item.pv.and_then(|pv| asked.app.reader.entry(pv)) {
+            Some(entry) => {
+                let status = asked.app.control.status(entry.id);
+                row(&asked, name, &entry, status.as_ref(), || last_sample(&asked, &entry, status.as_ref()))
+            }
+            None => json!({ "pvName": name, "status": "Not being archived" }),
+        }))
     });
-    json(&limited(call, rows)?)
+    json_rows(call, Frame::list(), rows)
 }
 
 /// When the newest sample was. What was taken in this run is known without the store: a glob can name 100,000 PVs.

@@ -24,8 +24,13 @@ use super::{
 };
 use crate::{app::App, appliance::details::dbr_type};
 
-/// So many PVs are looked up between two chunks of the answer.
+/// So many PVs are looked up between two chunks of the answer, at first and at most.
+const PVS_AT_FIRST: usize = 256;
 const PVS_A_CHUNK: usize = 2048;
+/// Fewer are where their values take more than this.
+const VALUES_BYTES: usize = 1 << 20;
+/// What a name takes with whose it is.
+pub(crate) const WANTED_BYTES: usize = 128;
 /// And so many are worth a thread of their own.
 const PVS_A_THREAD: usize = 512;
 
@@ -43,18 +48,20 @@ pub(crate) struct Values {
     app: Arc<App>,
     time: Timestamp,
     left: std::vec::IntoIter<Wanted>,
+    /// How many are looked up next.
+    next: usize,
     unknown: Vec<String>,
 }
 
 impl Values {
     pub(crate) fn new(app: Arc<App>, time: Timestamp, wanted: Vec<Wanted>) -> Values {
-        Values { app, time, left: wanted.into_iter(), unknown: Vec::new() }
+        Values { app, time, left: wanted.into_iter(), next: PVS_AT_FIRST, unknown: Vec::new() }
     }
 
     /// The next few, looked up by all processors; none when all names have been looked up.
     fn next(&mut self) -> Result<Option<Vec<Found>>, query::Error> {
         let (known, unknown): (Vec<Wanted>, Vec<Wanted>) =
-            self.left.by_ref().take(PVS_A_CHUNK).partition(|wanted| wanted.series.is_some());
+            self.left.by_ref().take(self.next).partition(|wanted| wanted.series.is_some());
         self.unknown.extend(unknown.into_iter().map(|wanted| wanted.name));
         let threads = available_parallelism().map_or(1, NonZero::get).min(known.len().div_ceil(PVS_A_THREAD)).max(1);
         let mut shares = known.chunks(known.len().div_ceil(threads).max(1));
@@ -67,6 +74,11 @@ impl Values {
             }
             Ok::<_, query::Error>(found)
         })?;
+        let bytes: usize = found.iter().flat_map(|(_, sample)| sample).map(|sample| sample.value.byte_size()).sum();
+        self.next = match VALUES_BYTES * found.len() / bytes.max(1) {
+            fitting if bytes > VALUES_BYTES => fitting.clamp(1, PVS_A_CHUNK),
+            _ => PVS_A_CHUNK.min(2 * self.next),
+        };
         let is_end = found.is_empty() && self.left.len() == 0;
         Ok((!is_end).then_some(found))
     }

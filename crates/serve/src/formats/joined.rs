@@ -1,64 +1,94 @@
-//! The answers for several PVs in one: what stands before, between and after them.
+//! The answers for several PVs in one, each opened when the one before it is through: what stands before, between and after them.
 
 use axum::body::Bytes;
 
-use crate::answer::Chunks;
+use crate::{answer::Chunks, refusal::Refusal};
 
-pub(crate) struct Joined<P> {
+/// What stands before, between and after the parts.
+pub(crate) type Frame = [&'static [u8]; 3];
+
+/// Objects as the elements of a list, laid out as the Archiver Appliance does.
+pub(crate) const LISTED: Frame = [b"[ \n", b",\n", b" ]\n"];
+
+/// Chunks of protobuf lines, with the empty line between them that announces a new header.
+pub(crate) const CHUNKED: Frame = [b"", b"\n", b""];
+
+pub(crate) struct Joined<N, P, F> {
     /// What is to be sent before the next piece of a part.
     waiting: Vec<u8>,
-    current: Option<P>,
-    left: std::vec::IntoIter<P>,
-    between: &'static [u8],
-    after: &'static [u8],
+    current: P,
+    left: std::vec::IntoIter<N>,
+    open: F,
+    frame: Frame,
+    ended: bool,
 }
 
-impl<P> Joined<P> {
-    /// Objects as the elements of a list, laid out as the Archiver Appliance does.
-    pub(crate) fn list(parts: Vec<P>) -> Joined<P> {
-        Joined::new(parts, [b"[ \n", b",\n", b" ]\n"])
-    }
-
-    /// Chunks of protobuf lines, with the empty line between them that announces a new header.
-    pub(crate) fn chunks(parts: Vec<P>) -> Joined<P> {
-        Joined::new(parts, [b"", b"\n", b""])
-    }
-
-    fn new(parts: Vec<P>, [before, between, after]: [&'static [u8]; 3]) -> Joined<P> {
-        let mut left = parts.into_iter();
-        let current = left.next();
-        Joined { waiting: before.to_vec(), current, left, between, after }
+impl<N, P, F: FnMut(N) -> Result<P, Refusal>> Joined<N, P, F> {
+    /// `open` makes the part of a name, of which there must be one; the first is opened now.
+    pub(crate) fn new(first: N, others: Vec<N>, frame: Frame, mut open: F) -> Result<Joined<N, P, F>, Refusal> {
+        let (left, current) = (others.into_iter(), open(first)?);
+        Ok(Joined { waiting: frame[0].to_vec(), current, left, open, frame, ended: false })
     }
 }
 
-impl<P: Chunks<query::Error>> Chunks<query::Error> for Joined<P> {
-    fn is_at_hand(&self) -> bool {
-        self.current.as_ref().is_some_and(Chunks::is_at_hand)
-    }
+/// One part alone.
+pub(crate) fn alone<P>(part: P, frame: Frame) -> Result<Joined<P, P, impl FnMut(P) -> Result<P, Refusal>>, Refusal> {
+    Joined::new(part, Vec::new(), frame, Ok)
 }
 
-impl<P: Iterator<Item = Result<Bytes, query::Error>>> Iterator for Joined<P> {
-    type Item = Result<Bytes, query::Error>;
-
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+impl<N, P, F> Joined<N, P, F>
+where
+    P: Iterator<Item = Result<Bytes, query::Error>>,
+    F: FnMut(N) -> Result<P, Refusal>,
+{
+    fn piece(&mut self) -> Result<Option<Bytes>, Refusal> {
         loop {
-            match self.current.as_mut()?.next() {
-                Some(Ok(piece)) if self.waiting.is_empty() => return Some(Ok(piece)),
-                Some(Ok(piece)) => {
+            match self.current.next().transpose()? {
+                Some(piece) if self.waiting.is_empty() => return Ok(Some(piece)),
+                Some(piece) => {
                     let mut out = std::mem::take(&mut self.waiting);
                     out.extend_from_slice(&piece);
-                    return Some(Ok(out.into()));
+                    return Ok(Some(out.into()));
                 }
-                Some(Err(error)) => return Some(Err(error)),
-                None => {
-                    self.current = self.left.next();
-                    if self.current.is_some() {
-                        self.waiting.extend_from_slice(self.between);
-                        continue;
+                None => match self.left.next() {
+                    Some(name) => {
+                        self.current = (self.open)(name)?;
+                        self.waiting.extend_from_slice(self.frame[1]);
                     }
-                    return (!self.after.is_empty()).then(|| Ok(Bytes::from_static(self.after)));
-                }
+                    None => {
+                        self.ended = true;
+                        return Ok((!self.frame[2].is_empty()).then(|| Bytes::from_static(self.frame[2])));
+                    }
+                },
             }
         }
+    }
+}
+
+impl<N, P, F> Chunks<Refusal> for Joined<N, P, F>
+where
+    N: Send + 'static,
+    P: Chunks<query::Error>,
+    F: FnMut(N) -> Result<P, Refusal> + Send + 'static,
+{
+    fn is_at_hand(&self) -> bool {
+        self.current.is_at_hand()
+    }
+}
+
+impl<N, P, F> Iterator for Joined<N, P, F>
+where
+    P: Iterator<Item = Result<Bytes, query::Error>>,
+    F: FnMut(N) -> Result<P, Refusal>,
+{
+    type Item = Result<Bytes, Refusal>;
+
+    fn next(&mut self) -> Option<Result<Bytes, Refusal>> {
+        if self.ended {
+            return None;
+        }
+        let piece = self.piece();
+        self.ended |= piece.is_err();
+        piece.transpose()
     }
 }

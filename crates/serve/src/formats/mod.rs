@@ -11,6 +11,7 @@ pub(crate) mod in_turn;
 pub(crate) mod joined;
 pub(crate) mod json;
 pub(crate) mod lines;
+pub(crate) mod list;
 pub(crate) mod matlab;
 pub(crate) mod metadata;
 pub(crate) mod npy;

@@ -51,7 +51,7 @@ impl Catalog {
             }
             for row in tables.0.open_table(ALIASES)?.iter()? {
                 let (alias, pv) = row?;
-                let alias = PvName::new(alias.value()).map_err(|_| unreadable("an alias"))?;
+                let alias = PvName::recorded(alias.value()).map_err(|_| unreadable("an alias"))?;
                 rows.aliases.push((alias, PvId(pv.value())));
             }
             for row in tables.0.open_table(DELETIONS)?.iter()? {

@@ -199,7 +199,8 @@ pub(super) fn pv(id: PvId, bytes: &[u8]) -> Option<Pv> {
             Some(row) => Some(rules(row)?),
         },
     };
-    let entry = PvEntry { id, name: PvName::new(&row.name).ok()?, settings, added: Timestamp::from_nanos(row.added) };
+    let entry =
+        PvEntry { id, name: PvName::recorded(&row.name).ok()?, settings, added: Timestamp::from_nanos(row.added) };
     let data = match row.presence {
         Presence::Archived => return Some(Pv::Archived(entry)),
         Presence::Purging => return Some(Pv::Purging(entry)),
@@ -209,7 +210,7 @@ pub(super) fn pv(id: PvId, bytes: &[u8]) -> Option<Pv> {
         Presence::Deleted => DataFate::Delete,
     };
     let aliases = row.aliases.unwrap_or_default();
-    let aliases = aliases.iter().map(|alias| PvName::new(alias).ok()).collect::<Option<_>>()?;
+    let aliases = aliases.iter().map(|alias| PvName::recorded(alias).ok()).collect::<Option<_>>()?;
     let since = Timestamp::from_nanos(row.since?);
     Some(Pv::Removed(RemovedPv { entry, aliases, data, since, by: by(row.removed?) }))
 }

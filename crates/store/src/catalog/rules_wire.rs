@@ -148,7 +148,7 @@ pub(super) fn group(name: &str, bytes: &[u8]) -> Option<Group> {
     let row: GroupRow = minicbor::decode(bytes).ok()?;
     let switch = |row: SwitchRow| {
         Some(Switch {
-            pv: PvName::new(&row.pv).ok()?,
+            pv: PvName::recorded(&row.pv).ok()?,
             protocol: match row.protocol {
                 None => None,
                 Some(name) => Some(Protocol::from_name(&name)?),

@@ -38,7 +38,7 @@ pub(crate) fn take_names(bytes: &[u8], pvs: u32) -> Result<Vec<Named>, Malformed
     let rows = table.column(text::take)?;
     let named = |((pv, name), row): ((i64, &str), &[u8])| {
         let pv = PvId(u32::try_from(pv).map_err(|_| Malformed("the number of a PV has more than 32 bits"))?);
-        let name = PvName::new(name).map_err(|_| Malformed("a name is none of a PV"))?;
+        let name = PvName::recorded(name).map_err(|_| Malformed("a name is none of a PV"))?;
         Ok(Named { pv, name, row: row.to_vec() })
     };
     pvs.into_iter().zip(names.iter()).zip(rows.iter()).map(named).collect()

@@ -1,0 +1,207 @@
+//! The budget: how many bytes all requests and answers together may take. What a request needs is charged before it is allocated, and
+//! given back when the answer has been sent.
+//!
+//! ```text
+//!   request ──► its body, as it arrives ──► what is read out of it ──► the PVs it means ──► the answer, as far as it is made
+//!                       └────────────────── one lease, which the answer carries ──────────────────┘
+//! ```
+//! What would never find room is refused for good (413); what finds none now may come again (503 with `Retry-After`). What is
+//! made while it is sent is bounded by itself and not charged: half a megabyte an answer, less in a crowd.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+};
+
+use axum::{
+    body::{Body, Bytes, HttpBody},
+    response::Response,
+};
+use hyper::body::{Frame, SizeHint};
+
+use crate::refusal::{Code, Refusal};
+
+/// The budget of a server.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    bytes_max: usize,
+    taken: AtomicUsize,
+}
+
+impl Budget {
+    pub(crate) fn new(bytes_max: usize) -> Arc<Budget> {
+        Arc::new(Budget { bytes_max, taken: AtomicUsize::new(0) })
+    }
+
+    /// How many bytes all together may take.
+    pub(crate) fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+
+    /// How many are taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken.load(Relaxed)
+    }
+
+    /// A lease of nothing, to be made larger.
+    pub(crate) fn lease(self: &Arc<Budget>) -> Lease {
+        Lease { budget: Arc::clone(self), bytes: Mutex::new(0) }
+    }
+
+    fn take(&self, bytes: usize) -> Result<(), Refusal> {
+        let more = |taken: usize| taken.checked_add(bytes).filter(|taken| *taken <= self.bytes_max);
+        self.taken.fetch_update(Relaxed, Relaxed, more).map(|_| ()).map_err(|taken| {
+            let message =
+                format!("{bytes} more bytes are needed for this, and other answers have {taken} of {}", self.bytes_max);
+            Refusal::busy(message).hint("ask again in a second, or for less at a time")
+        })
+    }
+}
+
+/// What one request and its answer take of the budget.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    budget: Arc<Budget>,
+    bytes: Mutex<usize>,
+}
+
+impl Lease {
+    /// So much more, or a refusal.
+    pub(crate) fn grow(&self, more: usize) -> Result<(), Refusal> {
+        let mut bytes = self.bytes.lock().expect("no holder of this lock panics");
+        let bytes_max = self.budget.bytes_max;
+        if bytes.saturating_add(more) > bytes_max {
+            let message = format!(
+                "this takes {} bytes, and all answers together may take {bytes_max}",
+                bytes.saturating_add(more)
+            );
+            return Err(
+                Refusal::new(Code::TooLarge, message).hint("ask for less at a time, or raise answers_megabytes_max")
+            );
+        }
+        self.budget.take(more)?;
+        *bytes += more;
+        Ok(())
+    }
+
+    /// Room for so many things of a size.
+    pub(crate) fn grow_by(&self, things: usize, bytes_each: usize) -> Result<(), Refusal> {
+        self.grow(things.saturating_mul(bytes_each))
+    }
+
+    /// What is there already, whether or not there is room for it: others wait for it instead.
+    pub(crate) fn note(&self, more: usize) {
+        self.budget.taken.fetch_add(more, Relaxed);
+        *self.bytes.lock().expect("no holder of this lock panics") += more;
+    }
+
+    /// So much less.
+    pub(crate) fn shrink(&self, less: usize) {
+        let mut bytes = self.bytes.lock().expect("no holder of this lock panics");
+        let less = less.min(*bytes);
+        *bytes -= less;
+        self.budget.taken.fetch_sub(less, Relaxed);
+    }
+
+    fn bytes(&self) -> usize {
+        *self.bytes.lock().expect("no holder of this lock panics")
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let bytes = self.bytes();
+        self.budget.taken.fetch_sub(bytes, Relaxed);
+    }
+}
+
+/// Shorter answers carry no lease: they are gone with the packet.
+const SHORT_BYTES: usize = 64 << 10;
+
+/// An answer that gives back what it has of the budget when it has been sent, or nobody wants it any more.
+pub(crate) fn leased(lease: Arc<Lease>, answer: Response) -> Response {
+    let whole = answer.body().size_hint().exact().unwrap_or(0);
+    lease.note(usize::try_from(whole).unwrap_or(usize::MAX / 2));
+    if lease.bytes() < SHORT_BYTES {
+        return answer;
+    }
+    answer.map(|body| Body::new(Leased { body, _lease: lease }))
+}
+
+struct Leased {
+    body: Body,
+    _lease: Arc<Lease>,
+}
+
+impl HttpBody for Leased {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// What reading a text takes at most: a place in a list for each piece, and a place with settings for each object in it. A piece of
+/// JSON is a value of 32 bytes in a list that grows by doubling; a name of its own takes as much again.
+const PIECE_BYTES: usize = 96;
+const OBJECT_BYTES: usize = 448;
+
+/// The bytes of memory that what a client wrote may become, whatever it is: names, forms or JSON.
+pub(crate) fn bytes_when_read(text: &[u8]) -> usize {
+    let (mut pieces, mut objects) = (1_usize, 0_usize);
+    for byte in text {
+        pieces += usize::from(matches!(byte, b',' | b'&' | b'\n' | b'\r'));
+        objects += usize::from(matches!(byte, b'{' | b'['));
+    }
+    text.len() + pieces.saturating_mul(PIECE_BYTES).saturating_add(objects.saturating_mul(OBJECT_BYTES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_finds_no_room_now_may_come_again_and_what_never_does_may_not() {
+        let budget = Budget::new(1000);
+        let (one, other) = (budget.lease(), budget.lease());
+        one.grow(600).unwrap();
+        assert_eq!(other.grow(500).unwrap_err().status().as_u16(), 503);
+        assert_eq!(other.grow(1001).unwrap_err().status().as_u16(), 413);
+        assert_eq!(one.grow(401).unwrap_err().status().as_u16(), 413);
+        other.grow(400).unwrap();
+        one.shrink(10_000);
+        assert_eq!(budget.taken(), 400);
+        other.note(5000);
+        assert_eq!(one.grow(1).unwrap_err().status().as_u16(), 503);
+        drop(other);
+        one.grow(1000).unwrap();
+        drop(one);
+        assert_eq!(budget.taken(), 0);
+    }
+
+    #[test]
+    fn an_answer_gives_back_what_it_has_when_it_is_gone() {
+        let budget = Budget::new(1 << 20);
+        let lease = Arc::new(budget.lease());
+        let answer = leased(lease, Response::new(Body::from(vec![0; SHORT_BYTES])));
+        assert_eq!((budget.taken(), answer.body().size_hint().exact()), (SHORT_BYTES, Some(SHORT_BYTES as u64)));
+        drop(answer);
+        assert_eq!(budget.taken(), 0);
+    }
+}

@@ -1,0 +1,156 @@
+//! A list whose rows are made while it is sent: of all PVs there are never more than a few rows at a time.
+
+use std::fmt;
+
+use axum::body::Bytes;
+use serde::Serialize;
+
+use crate::{
+    answer::{Answer, JSON, chunks},
+    call::Call,
+    refusal::{Code, Refusal},
+};
+
+/// Rows are put together until they are so many bytes.
+const CHUNK_BYTES: usize = 16 << 10;
+/// After so many rows, sent or left out, it is looked whether the client is still there.
+const LOOK_ROWS: usize = 256;
+
+/// What stands before, between and behind the rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    before: Vec<u8>,
+    between: &'static [u8],
+    behind: &'static [u8],
+}
+
+impl Frame {
+    /// A list alone.
+    pub(crate) fn list() -> Frame {
+        Frame { before: b"[".to_vec(), between: b",", behind: b"]" }
+    }
+
+    /// An object alone.
+    pub(crate) fn object() -> Frame {
+        Frame { before: b"{".to_vec(), between: b",", behind: b"}" }
+    }
+
+    /// Rows without anything around them.
+    pub(crate) fn bare() -> Frame {
+        Frame { before: Vec::new(), between: b"", behind: b"" }
+    }
+
+    /// A list with a line for each row.
+    pub(crate) fn lines() -> Frame {
+        Frame { before: b"[\n".to_vec(), between: b",\n", behind: b"\n]\n" }
+    }
+
+    /// The last member of an object, which has those of `head` before it.
+    pub(crate) fn member(name: &str, head: &serde_json::Map<String, serde_json::Value>) -> Result<Frame, Refusal> {
+        let mut before = serde_json::to_vec(head).map_err(unwritten)?;
+        before.pop();
+        if !head.is_empty() {
+            before.push(b',');
+        }
+        before.extend_from_slice(format!("\"{name}\":[").as_bytes());
+        Ok(Frame { before, between: b",", behind: b"]}" })
+    }
+}
+
+/// Why an answer could not be written to its end.
+fn unwritten(error: serde_json::Error) -> Refusal {
+    Refusal::new(Code::Internal, format!("the answer cannot be written as JSON: {error}"))
+}
+
+/// The rows of an answer in JSON, as they are made.
+pub(crate) fn json_rows<R: Serialize + 'static>(
+    call: &Call,
+    frame: Frame,
+    rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
+) -> Answer {
+    list(call, JSON, frame, rows, |out, row| serde_json::to_writer(out, row).map_err(unwritten))
+}
+
+/// The members of an answer that is an object, as they are made.
+pub(crate) fn json_members<R: Serialize + 'static>(
+    call: &Call,
+    rows: impl Iterator<Item = Result<Option<(String, R)>, Refusal>> + Send + 'static,
+) -> Answer {
+    list(call, JSON, Frame::object(), rows, |out, (name, row)| {
+        serde_json::to_writer(&mut *out, name).map_err(unwritten)?;
+        out.push(b':');
+        serde_json::to_writer(out, row).map_err(unwritten)
+    })
+}
+
+/// Rows in any form. Those that are none are left out.
+pub(crate) fn list<R: 'static>(
+    call: &Call,
+    content_type: &'static str,
+    frame: Frame,
+    rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
+    put: fn(&mut Vec<u8>, &R) -> Result<(), Refusal>,
+) -> Answer {
+    let waiting = frame.before.clone();
+    let rows = Rows { rows, put, frame, waiting, begun: false, ended: false, call: call.without_body() };
+    chunks(content_type, rows)
+}
+
+struct Rows<I, R> {
+    rows: I,
+    put: fn(&mut Vec<u8>, &R) -> Result<(), Refusal>,
+    frame: Frame,
+    /// What is to be sent with the next rows.
+    waiting: Vec<u8>,
+    begun: bool,
+    ended: bool,
+    call: Call,
+}
+
+impl<R, I: Iterator<Item = Result<Option<R>, Refusal>>> Rows<I, R> {
+    fn chunk(&mut self) -> Result<Vec<u8>, Refusal> {
+        let mut out = std::mem::take(&mut self.waiting);
+        let mut looked = 0;
+        while out.len() < CHUNK_BYTES {
+            if looked == LOOK_ROWS {
+                looked = 0;
+                self.call.go_on()?;
+            }
+            looked += 1;
+            match self.rows.next().transpose()? {
+                Some(Some(row)) => {
+                    if std::mem::replace(&mut self.begun, true) {
+                        out.extend_from_slice(self.frame.between);
+                    }
+                    (self.put)(&mut out, &row)?;
+                }
+                Some(None) => {}
+                None => {
+                    self.ended = true;
+                    out.extend_from_slice(self.frame.behind);
+                    break;
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl<R, I: Iterator<Item = Result<Option<R>, Refusal>>> Iterator for Rows<I, R> {
+    type Item = Result<Bytes, Refusal>;
+
+    fn next(&mut self) -> Option<Result<Bytes, Refusal>> {
+        if self.ended {
+            return None;
+        }
+        let chunk = self.chunk();
+        self.ended |= chunk.is_err();
+        chunk.map(|chunk| (!chunk.is_empty()).then(|| chunk.into())).transpose()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message())
+    }
+}

@@ -1,0 +1,292 @@
+//! The worst that can be asked of every URL of the table, one at a time and twenty at once: the server stays within its budget, and
+//! every answer is an answer or a refusal that says what was too much.
+
+mod archive;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    net::SocketAddr,
+    thread,
+    time::{Duration, Instant},
+};
+
+use archive::{Archive, Connection, clock};
+use sample::{By, Method, Protocol, PvName, PvSettings, PvState};
+use serde_json::{Value, json};
+use store::Store;
+
+/// As many PVs as a small facility has.
+const PVS: usize = 20_000;
+/// What all requests and answers together may take here.
+const BUDGET: usize = 96 << 20;
+/// What is not charged: what is made ahead of twenty answers, the stacks of their threads, what the allocator keeps.
+const BESIDES: usize = 64 << 20;
+/// At once.
+const CLIENTS: usize = 20;
+
+fn archive(pvs: usize) -> Archive {
+    let fill = |store: &Store| {
+        let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
+        let name = |index: usize| PvName::new(&format!("SR{:02}:PS{index:06}:Rb", index % 50)).unwrap();
+        let wanted: Vec<_> = (0..pvs).map(|index| (name(index), settings.clone())).collect();
+        let entries = store.writer().register(&wanted, &By::new("test", clock())).unwrap();
+        let aliases: Vec<_> = entries
+            .iter()
+            .take(pvs / 10)
+            .map(|entry| (entry.id, PvName::new(&format!("ALIAS:{}", entry.name)).unwrap()))
+            .collect();
+        store.writer().add_aliases(&aliases, &By::new("test", clock())).unwrap();
+    };
+    Archive::start(fill, |config| serve::Config { answers_bytes_max: BUDGET, ..config })
+}
+
+/// What is resident now, and what was at most since the last `forget_peak`, in bytes.
+fn resident(line: &str) -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|found| found.strip_prefix(line)).unwrap();
+    line.trim_start_matches(':').trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
+}
+
+fn forget_peak() {
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+}
+
+/// One request.
+#[derive(Clone, Debug)]
+struct Ask {
+    method: String,
+    target: String,
+    content_type: &'static str,
+    body: Vec<u8>,
+}
+
+impl Ask {
+    fn told(&self) -> String {
+        let target: String = self.target.chars().take(120).collect();
+        format!("{} {target} with {} bytes of {}", self.method, self.body.len(), self.content_type)
+    }
+
+    /// The status, and how many bytes the answer has; none if the connection breaks off.
+    fn send(&self, address: SocketAddr) -> (u16, usize) {
+        let mut connection = Connection::to(address);
+        let headers = [("content-type", self.content_type), ("connection", "close")];
+        let headers = if self.content_type.is_empty() { &headers[1..] } else { &headers[..] };
+        connection.send(&self.method, &self.target, headers, &self.body);
+        let (status, head) = connection.read_head();
+        if status == 503 {
+            assert_eq!(head.iter().find(|(name, _)| name == "retry-after").map(|(_, value)| value.as_str()), Some("1"));
+        }
+        // It is thrown away as it comes, so that this process holds what the server does.
+        let mut thrown = std::io::sink();
+        let bytes = std::io::copy(&mut connection.stream, &mut thrown).unwrap_or(0);
+        (status, bytes as usize)
+    }
+}
+
+/// Values of parameters, each as long as a URL can be.
+fn worst_lists() -> Vec<String> {
+    let many = |text: &str, count: usize| vec![text; count].join(",");
+    let different: Vec<String> = (0..1000).map(|number| format!("*{number}*")).collect();
+    vec![
+        many("*", 400),
+        many("SR*", 2000),
+        different.join(","),
+        many("%5Cw", 3500).replace(',', ""),
+        format!("~({}){{1,9}}x$", many("[A-Z0-9:]{1,9}", 300).replace(',', "|"))
+            .replace('{', "%7B")
+            .replace('}', "%7D"),
+        ".".repeat(15_000),
+        "(".repeat(15_000),
+        "mean_1(".repeat(1500),
+        "0".repeat(15_000),
+        "99999999999999999999".to_owned(),
+        "-1".to_owned(),
+        "1970-01-01T00:00:00Z".to_owned(),
+        "100000".to_owned(),
+    ]
+}
+
+/// Bodies as long as they can be.
+fn worst_bodies() -> Vec<(&'static str, Vec<u8>)> {
+    const BYTES: usize = 15 << 20;
+    let repeated = |before: &str, text: &str, after: &str| {
+        let mut body = before.as_bytes().to_vec();
+        body.extend(text.repeat(BYTES / text.len()).into_bytes());
+        body.truncate(body.len() - 1);
+        body.extend_from_slice(after.as_bytes());
+        body
+    };
+    vec![
+        ("application/json", repeated("[", "\"\",", "]")),
+        ("application/json", repeated("[", "0,", "]")),
+        ("application/json", repeated("[", "\"*\",", "]")),
+        ("application/json", repeated("[", "{\"pv\":\"A\"},", "]")),
+        ("application/json", repeated("[", "{\"pvName\":\"A\"},", "]")),
+        ("application/json", repeated("[{\"pvName\":\"A\",\"archiveFields\":[", "\"\",", "]}]")),
+        ("application/json", repeated("[{\"pv\":\"A\",\"samplingperiod\":[", "0,", "]}]")),
+        ("application/json", repeated("{\"pvs\":[", "\"A\",", "]}")),
+        ("application/json", repeated("{\"pvs\":[{\"name\":\"A\",\"deadband\":[", "0,", "]}]}")),
+        ("application/json", repeated("{\"enabled_by\":[", "\"A\",", "]}")),
+        ("application/json", repeated("{\"to\":\"", "A", "\"}")),
+        ("application/json", repeated("", "[", "")),
+        ("text/plain", repeated("", "A\n", "")),
+        ("text/plain", repeated("", ".", "")),
+        ("text/plain", repeated("", "*,", "")),
+        ("application/x-www-form-urlencoded", repeated("", "a&", "")),
+        ("application/x-www-form-urlencoded", repeated("pv=", "A,", "")),
+    ]
+}
+
+/// Every URL of the table with every parameter that it takes.
+fn table() -> Vec<(String, String, BTreeSet<String>)> {
+    let description: Value = serde_json::from_str(include_str!("../../../testdata/openapi.json")).unwrap();
+    let mut table = Vec::new();
+    for (path, operations) in description["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+            let resolved = parameters.iter().map(|parameter| match parameter["$ref"].as_str() {
+                Some(reference) => description.pointer(reference.trim_start_matches('#')).unwrap().clone(),
+                None => parameter.clone(),
+            });
+            let query = resolved.filter(|parameter| parameter["in"] == "query");
+            let names = query.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect();
+            table.push((method.to_uppercase(), path.clone(), names));
+        }
+    }
+    table
+}
+
+/// What would end the test, or what the test is about, rather than be asked: an endless stream, and what makes all PVs others.
+fn is_left_out(path: &str) -> bool {
+    path == "/api/v1/live"
+}
+
+fn all_asks() -> Vec<Ask> {
+    let lists = worst_lists();
+    let mut asks = Vec::new();
+    for (method, path, parameters) in table() {
+        if is_left_out(&path) {
+            continue;
+        }
+        let calls: &[&str] = match path.as_str() {
+            "/retrieval/data/{call}" => &["getData.json", "getDataForPVs.raw", "getDataForPVs.json", "getDataAtTime"],
+            _ => &[""],
+        };
+        for call in calls {
+            let path = path.replace("{call}", call).replace("{pv}", "SR07:PS000007:Rb");
+            let path =
+                path.replace("{alias}", "X").replace("{group}", "g").replace("{number}", "1").replace("{page}", "p");
+            asks.push(Ask { method: method.clone(), target: path.clone(), content_type: "", body: Vec::new() });
+            // All PVs, or all times.
+            let all = "?pv=*&match=*&regex=.*&limit=100000&from=1970-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&bins=100000&step=60";
+            let taken = all[1..].split('&').filter(|one| {
+                !path.starts_with("/api/") || parameters.contains(one.split('=').next().unwrap_or_default())
+            });
+            let target = format!("{path}?{}", taken.collect::<Vec<_>>().join("&"));
+            asks.push(Ask { method: method.clone(), target, content_type: "", body: Vec::new() });
+            for name in &parameters {
+                for list in &lists {
+                    let target = format!("{path}?{name}={list}");
+                    asks.push(Ask { method: method.clone(), target, content_type: "", body: Vec::new() });
+                }
+            }
+        }
+    }
+    asks
+}
+
+fn all_posts() -> Vec<Ask> {
+    let bodies = worst_bodies();
+    let mut asks = Vec::new();
+    for (method, path, _) in table() {
+        if method != "POST" && method != "PUT" {
+            continue;
+        }
+        let path = path.replace("{call}", "getDataForPVs.json").replace("{pv}", "SR07:PS000007:Rb");
+        let path = path.replace("{group}", "g").replace("{number}", "1").replace("{alias}", "X");
+        // What the path needs, so that the body is looked at.
+        let target = format!(
+            "{path}{}",
+            match path.as_str() {
+                "/api/v1/import" | "/api/v1/import/type-info" => "?import=i&part=p",
+                "/api/v1/pvs/SR07:PS000007:Rb/import" => "?import=i&part=p",
+                "/mgmt/bpl/putPVTypeInfo" => "?pv=A&createnew=true",
+                _ => "",
+            }
+        );
+        for (content_type, body) in &bodies {
+            asks.push(Ask { method: method.clone(), target: target.clone(), content_type, body: body.clone() });
+        }
+    }
+    asks
+}
+
+/// Every request by itself, then many at once; meanwhile another client asks for what is small.
+fn hold(archive: &Archive, asks: &[Ask]) {
+    // Once, so that what is made once for all is there.
+    Ask { method: "GET".to_owned(), target: "/mgmt/bpl/getPVStatus".to_owned(), content_type: "", body: Vec::new() }
+        .send(archive.address);
+    let mut most = (0, String::new());
+    for ask in asks {
+        let base = resident("VmRSS");
+        forget_peak();
+        let (status, bytes) = ask.send(archive.address);
+        let peak = resident("VmHWM").saturating_sub(base);
+        if peak > most.0 {
+            most = (peak, ask.told());
+        }
+        assert!(peak <= BUDGET + BESIDES, "{} MB for {bytes} bytes, {status}: {}", peak >> 20, ask.told());
+        assert!(status < 500 || status == 503, "{status}: {}", ask.told());
+    }
+    eprintln!("{} requests, the most for one: {} MB, {}", asks.len(), most.0 >> 20, most.1);
+    let base = resident("VmRSS");
+    forget_peak();
+    let share = asks.len().div_ceil(CLIENTS);
+    let slowest = thread::scope(|scope| {
+        let address = archive.address;
+        let crowd: Vec<_> = asks
+            .chunks(share)
+            .map(|asks| scope.spawn(move || asks.iter().for_each(|ask| _ = ask.send(address))))
+            .collect();
+        let mut slowest = Duration::ZERO;
+        while !crowd.iter().all(|client| client.is_finished()) {
+            let begun = Instant::now();
+            let small = Ask {
+                method: "GET".to_owned(),
+                target: "/retrieval/ping".to_owned(),
+                content_type: "",
+                body: Vec::new(),
+            };
+            assert_eq!(small.send(address), (200, 4));
+            slowest = slowest.max(begun.elapsed());
+            thread::sleep(Duration::from_millis(10));
+        }
+        slowest
+    });
+    let peak = resident("VmHWM").saturating_sub(base);
+    eprintln!("twenty at once: {} MB, another client waited {slowest:?} at most", peak >> 20);
+    assert!(peak <= BUDGET + BESIDES, "{} MB", peak >> 20);
+    let status = archive.get("/api/v1/status").json();
+    assert!(
+        status["answers"]["bytes"].as_u64().unwrap() < 1 << 20,
+        "something was not given back: {}",
+        status["answers"]
+    );
+}
+
+// One test: what is resident is that of the process.
+#[test]
+fn the_worst_request_of_every_url_stays_within_the_budget() {
+    let archive = archive(PVS);
+    if let Ok(only) = std::env::var("PVARK_WORST_ONLY") {
+        let asks: Vec<Ask> =
+            all_asks().into_iter().chain(all_posts()).filter(|ask| ask.target.contains(&only)).collect();
+        return hold(&archive, &asks);
+    }
+    hold(&archive, &all_asks());
+    hold(&archive, &all_posts());
+    let settings = json!({ "pvs": (0..20_000).map(|number| format!("NEW:{number}")).collect::<Vec<_>>() }).to_string();
+    let added = archive.post("/api/v1/pvs", "application/json", settings.as_bytes());
+    assert_eq!(added.status, 200, "what is usual goes on: {}", added.text().chars().take(200).collect::<String>());
+}
