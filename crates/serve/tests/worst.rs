@@ -7,6 +7,7 @@ use std::{
     collections::BTreeSet,
     fs,
     net::SocketAddr,
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -27,7 +28,7 @@ const CLIENTS: usize = 20;
 
 fn archive(pvs: usize) -> Archive {
     let fill = |store: &Store| {
-        let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
+        let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
         let name = |index: usize| PvName::new(&format!("SR{:02}:PS{index:06}:Rb", index % 50)).unwrap();
         let wanted: Vec<_> = (0..pvs).map(|index| (name(index), settings.clone())).collect();
         let entries = store.writer().register(&wanted, &By::new("test", clock())).unwrap();
@@ -58,7 +59,7 @@ struct Ask {
     method: String,
     target: String,
     content_type: &'static str,
-    body: Vec<u8>,
+    body: Arc<Vec<u8>>,
 }
 
 impl Ask {
@@ -157,9 +158,14 @@ fn table() -> Vec<(String, String, BTreeSet<String>)> {
     table
 }
 
-/// What would end the test, or what the test is about, rather than be asked: an endless stream, and what makes all PVs others.
+/// What never ends is not asked.
 fn is_left_out(path: &str) -> bool {
     path == "/api/v1/live"
+}
+
+/// What takes PVs away or stops them is asked last, so that all others are asked of all of them.
+fn takes_away(ask: &Ask) -> bool {
+    ask.method == "DELETE" || ["delete", "abort", "remove", "purge", "pause"].iter().any(|word| ask.target.contains(word))
 }
 
 fn all_asks() -> Vec<Ask> {
@@ -177,27 +183,28 @@ fn all_asks() -> Vec<Ask> {
             let path = path.replace("{call}", call).replace("{pv}", "SR07:PS000007:Rb");
             let path =
                 path.replace("{alias}", "X").replace("{group}", "g").replace("{number}", "1").replace("{page}", "p");
-            asks.push(Ask { method: method.clone(), target: path.clone(), content_type: "", body: Vec::new() });
+            asks.push(Ask { method: method.clone(), target: path.clone(), content_type: "", body: Arc::default() });
             // All PVs, or all times.
             let all = "?pv=*&match=*&regex=.*&limit=100000&from=1970-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&bins=100000&step=60";
             let taken = all[1..].split('&').filter(|one| {
                 !path.starts_with("/api/") || parameters.contains(one.split('=').next().unwrap_or_default())
             });
             let target = format!("{path}?{}", taken.collect::<Vec<_>>().join("&"));
-            asks.push(Ask { method: method.clone(), target, content_type: "", body: Vec::new() });
+            asks.push(Ask { method: method.clone(), target, content_type: "", body: Arc::default() });
             for name in &parameters {
                 for list in &lists {
                     let target = format!("{path}?{name}={list}");
-                    asks.push(Ask { method: method.clone(), target, content_type: "", body: Vec::new() });
+                    asks.push(Ask { method: method.clone(), target, content_type: "", body: Arc::default() });
                 }
             }
         }
     }
+    asks.sort_by_key(takes_away);
     asks
 }
 
 fn all_posts() -> Vec<Ask> {
-    let bodies = worst_bodies();
+    let bodies: Vec<_> = worst_bodies().into_iter().map(|(kind, body)| (kind, Arc::new(body))).collect();
     let mut asks = Vec::new();
     for (method, path, _) in table() {
         if method != "POST" && method != "PUT" {
@@ -216,7 +223,7 @@ fn all_posts() -> Vec<Ask> {
             }
         );
         for (content_type, body) in &bodies {
-            asks.push(Ask { method: method.clone(), target: target.clone(), content_type, body: body.clone() });
+            asks.push(Ask { method: method.clone(), target: target.clone(), content_type, body: Arc::clone(body) });
         }
     }
     asks
@@ -225,12 +232,15 @@ fn all_posts() -> Vec<Ask> {
 /// Every request by itself, then many at once; meanwhile another client asks for what is small.
 fn hold(archive: &Archive, asks: &[Ask]) {
     // Once, so that what is made once for all is there.
-    Ask { method: "GET".to_owned(), target: "/mgmt/bpl/getPVStatus".to_owned(), content_type: "", body: Vec::new() }
+    Ask { method: "GET".to_owned(), target: "/mgmt/bpl/getPVStatus".to_owned(), content_type: "", body: Arc::default() }
         .send(archive.address);
     let mut most = (0, String::new());
     for ask in asks {
         let base = resident("VmRSS");
         forget_peak();
+        if std::env::var_os("PVARK_WORST_TOLD").is_some() {
+            eprintln!("{}", ask.told());
+        }
         let (status, bytes) = ask.send(archive.address);
         let peak = resident("VmHWM").saturating_sub(base);
         if peak > most.0 {
@@ -256,7 +266,7 @@ fn hold(archive: &Archive, asks: &[Ask]) {
                 method: "GET".to_owned(),
                 target: "/retrieval/ping".to_owned(),
                 content_type: "",
-                body: Vec::new(),
+                body: Arc::default(),
             };
             assert_eq!(small.send(address), (200, 4));
             slowest = slowest.max(begun.elapsed());
@@ -284,7 +294,11 @@ fn the_worst_request_of_every_url_stays_within_the_budget() {
             all_asks().into_iter().chain(all_posts()).filter(|ask| ask.target.contains(&only)).collect();
         return hold(&archive, &asks);
     }
-    hold(&archive, &all_asks());
+    let globs = archive.get(&format!("/mgmt/bpl/getPVStatus?pv={}", vec!["*"; 400].join(",")));
+    assert_eq!(globs.json().as_array().map(Vec::len), Some(PVS + PVS / 10), "each name once");
+    if std::env::var_os("PVARK_WORST_POSTS").is_none() {
+        hold(&archive, &all_asks());
+    }
     hold(&archive, &all_posts());
     let settings = json!({ "pvs": (0..20_000).map(|number| format!("NEW:{number}")).collect::<Vec<_>>() }).to_string();
     let added = archive.post("/api/v1/pvs", "application/json", settings.as_bytes());

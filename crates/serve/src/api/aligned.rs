@@ -18,6 +18,9 @@ use crate::{
 
 /// Without a period there are so many rows.
 const ROWS_DEFAULT: u64 = 1000;
+/// What a PV takes: a batch of its samples, or those around a row.
+const BATCH_BYTES: usize = 200 << 10;
+const WINDOW_BYTES: usize = 1 << 20;
 /// How far from each other samples of one pulse may be stamped, if nothing else is said.
 const PULSE_TOLERANCE: Duration = Duration::from_secs(1);
 
@@ -36,6 +39,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     let tolerance = duration(call, "tolerance")?;
     let tolerance = if alignment == Alignment::Pulse { tolerance.or(Some(PULSE_TOLERANCE)) } else { tolerance };
     let rows = rows(call, range, alignment)?;
+    call.lease.grow_by(pvs.len(), if alignment == Alignment::Pulse { WINDOW_BYTES } else { BATCH_BYTES })?;
     let series = pvs.iter().map(|pv| pv.series.clone()).collect();
     let (types, table) = call.app.query.aligned(&AlignRequest { series, range, rows, alignment, tolerance })?;
     refuse_what_is_no_column(&pvs, &types)?;

@@ -19,6 +19,9 @@ use crate::{
 };
 
 const BINS_DEFAULT: usize = 1000;
+/// What a bin takes until it is sent, with its text; more are refused in any case.
+const BIN_BYTES: usize = 400;
+const BINS_CHARGED_MAX: usize = 100_000;
 
 /// `GET /pvs/{pv}/bins`
 pub(crate) fn show(call: &Call) -> Answer {
@@ -76,6 +79,8 @@ fn refuse_what_is_no_number(entry: &PvEntry, value_type: Option<ValueType>) -> R
 
 /// All bins, and what was found damaged, unless the client goes away meanwhile.
 fn collect(call: &Call, series: &Series, range: TimeRange, cut: Cut) -> Result<(Vec<Bin>, Vec<String>), Refusal> {
+    let (Cut::Equal(count) | Cut::Aligned(count)) = cut;
+    call.lease.grow_by(count.min(BINS_CHARGED_MAX), BIN_BYTES)?;
     let mut source = call.app.query.bins(series.clone(), range, cut)?.held_until(now());
     let mut bins = Vec::new();
     while let Some(bin) = source.next().transpose()? {

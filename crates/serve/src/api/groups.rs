@@ -11,10 +11,12 @@ use crate::{
     answer::{Answer, json},
     call::Call,
     formats::list::{Frame, json_rows},
-    lists::all_pvs,
+    lists::{all_pvs, check_len},
     refusal::{Code, Refusal},
 };
 
+/// The most switches of a group: each is a subscription.
+const SWITCHES_MAX: usize = 1000;
 /// What a switch takes until it is sent.
 const SWITCH_BYTES: usize = 400;
 
@@ -82,6 +84,7 @@ pub(crate) fn set(call: &Call) -> Answer {
     let body: GroupBody = serde_json::from_slice(&call.body).map_err(|error| {
         Refusal::new(Code::BadRequest, format!("the body is not what is expected: {error}")).hint(hint)
     })?;
+    check_len(body.enabled_by.len() + body.disabled_by.len(), SWITCHES_MAX, "switches")?;
     let switches = [(&body.enabled_by, Sense::Enables), (&body.disabled_by, Sense::Disables)];
     let switches = switches.iter().flat_map(|(pvs, sense)| pvs.iter().map(move |pv| (pv, *sense)));
     let switches = switches.map(|(pv, sense)| {

@@ -5,15 +5,16 @@
 use std::collections::{BTreeMap, HashMap};
 
 use acquire::AddRequest;
-use plainpb::{Chunk, TypeInfo, loss, metadata_of, read_chunks};
+use plainpb::{Answer as Lines, Chunk, Damage, Heard, TypeInfo, loss, metadata_of};
 use sample::{Batch, FieldName, Metadata, PvId, PvName, PvState, Record, Sample, TimeRange, Timestamp, Wishes};
-use serde_json::json;
+use serde_json::{Value, json};
 use store::{Import, old_text_hash, part_hash};
 
 use super::import::known;
 use crate::{
     answer::{Answer, json},
     call::Call,
+    lists::each,
     refusal::{Code, Refusal},
 };
 
@@ -27,7 +28,7 @@ pub(crate) fn import(call: &Call) -> Answer {
     if call.body.is_empty() {
         return json(&json!({ "status": "unknown" }));
     }
-    let (chunks, damage) = read_chunks(&call.body);
+    let (chunks, damage) = read(call)?;
     let (pvs, refused) = enter(call, &chunks)?;
     for chunk in &chunks {
         if let Some(pv) = pvs.get(chunk.header.pv_name.as_str()) {
@@ -53,6 +54,34 @@ pub(crate) fn import(call: &Call) -> Answer {
         "lines_bad": damage.bad_lines + damage.torn_tails,
         "names_refused": refused,
     }))
+}
+
+/// What a chunk takes besides its samples, what a sample does besides its value while it is compared, and what a field does.
+const CHUNK_BYTES: usize = 1024;
+const SAMPLE_BYTES: usize = 128;
+const FIELD_BYTES: usize = 256;
+
+/// The samples in the body, as far as there is room for them: of ten bytes each, they take twenty times as much.
+fn read(call: &Call) -> Result<(Vec<Chunk>, Damage), Refusal> {
+    let (mut chunks, mut lines) = (Vec::<Chunk>::new(), Lines::new(&*call.body));
+    let broken = |error: std::io::Error| Refusal::new(Code::BadRequest, format!("the lines cannot be read: {error}"));
+    while let Some(heard) = lines.hear().map_err(broken)? {
+        match heard {
+            Heard::Header(header) => {
+                call.lease.grow(CHUNK_BYTES)?;
+                chunks.push(Chunk { header: *header, batches: Vec::new(), fields: Vec::new() });
+            }
+            Heard::Samples(batch, fields) => {
+                call.lease.grow_by(batch.len(), SAMPLE_BYTES)?;
+                call.lease.grow_by(fields.iter().map(|(_, fields)| fields.len() + 1).sum(), FIELD_BYTES)?;
+                if let Some(chunk) = chunks.last_mut() {
+                    chunk.batches.push(batch);
+                    chunk.fields.extend(fields);
+                }
+            }
+        }
+    }
+    Ok((chunks, lines.damage))
 }
 
 fn needed<'a>(call: &'a Call, name: &str) -> Result<&'a str, Refusal> {
@@ -193,7 +222,15 @@ pub(crate) fn type_infos(call: &Call) -> Answer {
     let name = needed(call, "import")?;
     let text = std::str::from_utf8(&call.body);
     let text = text.map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not UTF-8: {error}")))?;
-    let infos = TypeInfo::read_all(text).map_err(|wrong| Refusal::new(Code::BadRequest, wrong))?;
+    let mut infos = Vec::new();
+    let mut take = |entry: Value| {
+        infos.push(TypeInfo::read(&entry).map_err(|wrong| Refusal::new(Code::BadRequest, wrong))?);
+        Ok(())
+    };
+    match text.trim_start().starts_with('{') {
+        true => take(serde_json::from_str(text).map_err(|error| refused_text(&error))?)?,
+        false => each(text.as_bytes(), "type infos", take)?,
+    }
     let control = &call.app.control;
     let part = format!("type infos xxh3-{:016x}", part_hash(text.as_bytes()));
     let known_as = format!("type infos {:016x}", old_text_hash(text));
@@ -217,6 +254,10 @@ pub(crate) fn type_infos(call: &Call) -> Answer {
     import.finish_part(&part)?;
     let activated = if call.query.switch("activate") { control.resume(&wanted, &call.by())?.len() } else { 0 };
     json(&json!({ "status": "imported", "pvs": infos.len(), "new": news, "activated": activated }))
+}
+
+fn refused_text(error: &serde_json::Error) -> Refusal {
+    Refusal::new(Code::BadRequest, format!("the body is not a type info: {error}"))
 }
 
 /// What a type info wishes for. Fields that no record can have are left out.

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use crate::{
     answer::{Answer, whole},
     app::{App, now},
+    budget::Lease,
     call::Call,
     formats::{json::put_columns, value::put_json},
     refusal::{Code, Refusal},
@@ -47,7 +48,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         followed.push(Followed::new(&call.app, entry, from)?);
     }
     let live = Live { app: Arc::clone(&call.app), followed, appended: None, failed: false };
-    let feed = Feed { live: Some(live), waiting: VecDeque::new(), next_comment: Instant::now() + COMMENT_INTERVAL };
+    let feed = Feed { live: Some(live), waiting: VecDeque::new(), lease: call.app.budget.lease(), next_comment: Instant::now() + COMMENT_INTERVAL };
     let body = Body::from_stream(stream::unfold(feed, |mut feed| async {
         let chunk = feed.next().await?;
         Some((Ok::<Bytes, std::convert::Infallible>(chunk), feed))
@@ -61,6 +62,8 @@ pub(crate) fn show(call: &Call) -> Answer {
 struct Feed {
     live: Option<Live>,
     waiting: VecDeque<Bytes>,
+    /// What `waiting` has of the budget.
+    lease: Lease,
     next_comment: Instant,
 }
 
@@ -71,10 +74,21 @@ impl Feed {
                 self.next_comment = Instant::now() + COMMENT_INTERVAL;
                 return Some(chunk);
             }
+            self.lease.shrink(usize::MAX);
             let mut live = self.live.take().filter(|live| !live.failed)?;
             let app = Arc::clone(&live.app);
+            // What cannot be held now is told at one of the next looks.
+            if self.lease.grow(LOOK_BYTES_MAX).is_err() {
+                self.live = Some(live);
+                tokio::select! {
+                    () = tokio::time::sleep(POLL_INTERVAL) => continue,
+                    () = app.stopped() => return None,
+                }
+            }
             let (news, live) = work::done(move || (live.news(), live)).await.ok()?;
             let silent = news.is_empty();
+            self.lease.shrink(LOOK_BYTES_MAX);
+            self.lease.note(news.iter().map(Bytes::len).sum());
             self.waiting.extend(news);
             self.live = Some(live);
             if !silent {

@@ -20,7 +20,7 @@ use crate::{
         list::{Frame, json_rows},
         metadata, value,
     },
-    lists::check_len,
+    lists::{Few, Scalar, check_len},
     names::Pattern,
     refusal::{Code, Refusal},
 };
@@ -33,6 +33,8 @@ const STATES: [&str; 5] = ["any", "connected", "searching", "disconnected", "pau
 const LISTED_ELEMENTS_MAX: usize = 16;
 /// The most PVs that one request may add.
 pub(crate) const ADD_MAX: usize = 100_000;
+/// The most fields that one request may have archived with its PVs: each becomes a PV of its own.
+const FIELDS_MAX: usize = 100_000;
 /// What a PV takes on its way into the list.
 const ADDED_BYTES: usize = 1000;
 /// A longer list is added by a thread of its own, so that the memory it takes goes back at once: 10 MB of 25,000 PVs.
@@ -200,19 +202,31 @@ pub(crate) struct Asked {
     pub(crate) burst: Option<u32>,
     pub(crate) changes: Option<String>,
     pub(crate) pipeline: Option<bool>,
-    pub(crate) fields: Option<Vec<String>>,
-    pub(crate) only: Option<Vec<String>>,
-    pub(crate) groups: Option<Vec<String>>,
+    pub(crate) fields: Option<Few<String>>,
+    pub(crate) only: Option<Few<String>>,
+    pub(crate) groups: Option<Few<String>>,
     /// 0 is for ever.
     pub(crate) keep_seconds: Option<u64>,
 }
 
 /// A number, or a text.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(try_from = "Scalar")]
 pub(crate) enum Loose {
     Number(f64),
     Text(String),
+}
+
+impl TryFrom<Scalar> for Loose {
+    type Error = &'static str;
+
+    fn try_from(said: Scalar) -> Result<Loose, &'static str> {
+        match said {
+            Scalar::Number(number) => Ok(Loose::Number(number)),
+            Scalar::Text(text) => Ok(Loose::Text(text)),
+            Scalar::Flag(_) | Scalar::Nothing => Err("expected a number or a text"),
+        }
+    }
 }
 
 /// `POST /pvs`
@@ -231,8 +245,11 @@ fn add_all(call: &Call) -> Answer {
     check_len(body.pvs.len(), ADD_MAX, "PVs")?;
     call.lease.grow_by(body.pvs.len(), ADDED_BYTES)?;
     let (mut judged, mut granted) = (Vec::with_capacity(body.pvs.len()), Vec::with_capacity(body.pvs.len()));
+    let mut fields = 0;
     for wanted in body.pvs {
         let (name, judgement) = judge(call, wanted);
+        fields += judgement.as_ref().map_or(0, |request| request.wishes.fields.as_ref().map_or(0, Vec::len));
+        check_len(fields, FIELDS_MAX, "fields of PVs")?;
         judged.push((name, judgement.map(|request| granted.push(request)).err()));
     }
     let mut added = call.app.control.add(granted, &call.by())?.into_iter();
@@ -325,9 +342,9 @@ fn wishes(asked: &Asked) -> Result<Wishes, Refusal> {
         let expected = "expected archive, value or any";
         Changes::from_name(name).ok_or_else(|| refused(format!("changes is {name:?}, {expected}")))
     });
-    let fields = asked.fields.as_ref().map(|names| names.iter().map(|name| FieldName::new(name)).collect());
-    let only = asked.only.as_ref().map(|paths| paths.iter().map(|path| FieldPath::new(path)).collect());
-    let groups = asked.groups.as_ref().map(|names| names.iter().map(|name| RuleName::new(name)).collect());
+    let fields = asked.fields.as_ref().map(|Few(names)| names.iter().map(|name| FieldName::new(name)).collect());
+    let only = asked.only.as_ref().map(|Few(paths)| paths.iter().map(|path| FieldPath::new(path)).collect());
+    let groups = asked.groups.as_ref().map(|Few(names)| names.iter().map(|name| RuleName::new(name)).collect());
     Ok(Wishes {
         protocol: protocol.transpose()?,
         method: method(asked.method.as_deref(), asked.period)?,

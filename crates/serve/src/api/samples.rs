@@ -19,6 +19,9 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
+/// What a group of rows takes that Parquet wants together, with what is written of it.
+const PARQUET_BYTES: usize = 32 << 20;
+
 /// The formats of bins, and of answers for several PVs.
 pub(crate) const FORMATS: [&str; 3] = ["json", "csv", "arrow"];
 /// The formats of samples.
@@ -49,6 +52,7 @@ pub(crate) fn show(call: &Call) -> Answer {
             chunks(npy::CONTENT_TYPE, npy::SamplesNpy::new(call.app.query.samples(&request), count))
         }
         "parquet" => {
+            call.lease.grow(PARQUET_BYTES)?;
             let usual = usual(call, &series, range, newest.as_ref())?;
             let file = SamplesParquet::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;
             chunks(parquet_file::CONTENT_TYPE, file)

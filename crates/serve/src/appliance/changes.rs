@@ -8,7 +8,9 @@ use store::{Action, Error, Reader};
 use crate::call::Call;
 
 /// So far back the audit is looked at.
-const LINES_MAX: usize = 100_000;
+const LINES_MAX: u64 = 100_000;
+/// And so many lines of it are in memory.
+const LINES_AT_ONCE: u64 = 4096;
 
 /// What counts as a change.
 const SETTINGS: [Action; 7] = [
@@ -37,12 +39,13 @@ impl LastChanges {
 
     fn catch_up(&mut self, reader: &Reader) -> Result<(), Error> {
         let end = reader.audit(u64::MAX, 1)?.first().map_or(0, |last| last.number + 1);
-        let new = usize::try_from(end - self.next).unwrap_or(usize::MAX).min(LINES_MAX);
-        if new > 0 {
-            let lines = reader.audit(end, new)?.into_iter().rev();
-            let changes = lines.filter(|line| SETTINGS.contains(&line.action));
+        self.next = self.next.max(end.saturating_sub(LINES_MAX));
+        while self.next < end {
+            let until = end.min(self.next + LINES_AT_ONCE);
+            let lines = reader.audit(until, (until - self.next) as usize)?.into_iter().rev();
+            let changes = lines.filter(|line| line.number >= self.next && SETTINGS.contains(&line.action));
             self.changed.extend(changes.filter_map(|line| Some((line.pv?, line.by.at))));
-            self.next = end;
+            self.next = until;
         }
         Ok(())
     }

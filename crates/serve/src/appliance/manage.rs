@@ -19,7 +19,7 @@ use crate::{
     api::pvs::{ADD_MAX, Asked, PERIOD_MIN, request},
     call::Call,
     formats::list::{Frame, json_rows},
-    lists::{self, Item, ItemName, NAMES_MAX, Scalar, check_len},
+    lists::{self, Few, Item, ItemName, NAMES_MAX, Scalar, check_len},
     names::is_glob,
     refusal::{Code, Refusal, shortened},
     server::Ports,
@@ -244,9 +244,9 @@ pub(super) fn judge(call: &Call, wanted: &Wanted) -> (String, Result<AddRequest,
     };
     let is_default = |policy: &str| policy == DEFAULT && call.app.control.policies().named(DEFAULT).is_none();
     let policy = wanted.policy.clone().filter(|policy| !policy.is_empty() && !is_default(policy));
-    let groups = wanted.controlling_pv().map(|pv| group_of(pv).map(|name| vec![name.to_string()])).transpose();
+    let groups = wanted.controlling_pv().map(|pv| group_of(pv).map(|name| Few(vec![name.to_string()]))).transpose();
     let request = groups.and_then(|groups| {
-        let fields = wanted.fields.clone();
+        let fields = wanted.fields.clone().map(Few);
         request(call, &Asked { name: name.to_owned(), method, period, policy, groups, fields, ..Asked::default() })
     });
     (bare(name).to_owned(), request)

@@ -78,9 +78,9 @@ pub(crate) fn get_data(call: &Call) -> Answer {
             pieces(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples, found.has_bars))
         }
         "flx" => pieces(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
-        "svg" => Ok(whole(SVG, svg::drawing(&found.name, &Gathered::of(found.samples, found.has_bars)?))),
+        "svg" => Ok(whole(SVG, svg::drawing(&found.name, &Gathered::of(found.samples, found.has_bars, &call.lease)?))),
         "mat" => {
-            let gathered = Gathered::of(found.samples, found.has_bars)?.into_matrix()?;
+            let gathered = Gathered::of(found.samples, found.has_bars, &call.lease)?.into_matrix()?;
             Ok(whole(MATLAB, matlab::file(&found.name, [found.from, found.to], now(), &gathered)))
         }
         _ => pieces(PROTOBUF, found.into_pb()),

@@ -5,11 +5,15 @@ use sample::{Column, Element, Shape, Timestamp};
 use super::bars::Bars;
 use crate::{
     appliance::spans::InSpans,
+    budget::Lease,
     refusal::{Code, Refusal},
 };
 
 /// So many numbers at most: 32 MB of them.
 const NUMBERS_MAX: usize = 1 << 22;
+
+/// What a number takes, with its time and what is written of both.
+const NUMBER_BYTES: usize = 56;
 
 /// Times with one number each, or with as many as the longest array has.
 #[derive(Default)]
@@ -21,11 +25,13 @@ pub(crate) struct Gathered {
 
 impl Gathered {
     /// All samples, if they are numbers and not too many.
-    pub(crate) fn of(samples: InSpans, has_bars: bool) -> Result<Gathered, Refusal> {
+    pub(crate) fn of(samples: InSpans, has_bars: bool, room: &Lease) -> Result<Gathered, Refusal> {
         let mut gathered = Gathered::default();
         for batch in samples {
             let (batch, _) = Bars::split(batch?, has_bars);
             let value_type = batch.value_type();
+            let numbers = batch.byte_size() / size_of::<f64>();
+            room.grow_by(batch.len().max(numbers), NUMBER_BYTES)?;
             if matches!(value_type.element, Element::String | Element::Structure) {
                 let message = format!("samples of type {value_type} cannot be had in this format, only numbers can");
                 return Err(Refusal::new(Code::BadRequest, message).hint("json and raw have every type"));
