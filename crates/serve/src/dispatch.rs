@@ -45,6 +45,9 @@ use crate::{
 /// How long a request's body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The first room for a body, which is doubled as it comes.
+const BODY_ROOM_MIN: usize = 16 << 10;
+
 /// Where a body may be one sample of the largest size, or hold the settings of all PVs.
 const LARGE_BODIES: [&str; 3] = [SAMPLES, "/mgmt/bpl/importConfig", "/mgmt/bpl/importConfigForAppliance"];
 /// Where samples come.
@@ -249,8 +252,7 @@ async fn read_body(body: Body, headers: &HeaderMap, room: Room, lease: &Lease) -
         return Err(too_large());
     }
     let mut pieces = body.into_data_stream();
-    // Room is kept for what is announced and charged as it comes: who announces much and sends nothing takes nothing.
-    let mut whole = Vec::with_capacity(announced(headers).map_or(0, |length| length as usize));
+    let mut whole = Vec::new();
     let read = async {
         while let Some(piece) = pieces.next().await {
             let piece =
@@ -258,8 +260,13 @@ async fn read_body(body: Body, headers: &HeaderMap, room: Room, lease: &Lease) -
             if whole.len() + piece.len() > bytes_max {
                 return Err(too_large());
             }
-            if room.is_charged {
-                lease.grow(piece.len())?;
+            // Room is made as it comes, whatever was announced: who announces much and sends nothing takes nothing.
+            if whole.capacity() - whole.len() < piece.len() {
+                let more = piece.len().max(whole.capacity()).max(BODY_ROOM_MIN).min(bytes_max - whole.len());
+                if room.is_charged {
+                    lease.grow(more)?;
+                }
+                whole.reserve_exact(more);
             }
             whole.extend_from_slice(&piece);
         }

@@ -48,7 +48,12 @@ pub(crate) fn show(call: &Call) -> Answer {
         followed.push(Followed::new(&call.app, entry, from)?);
     }
     let live = Live { app: Arc::clone(&call.app), followed, appended: None, failed: false };
-    let feed = Feed { live: Some(live), waiting: VecDeque::new(), lease: call.app.budget.lease(), next_comment: Instant::now() + COMMENT_INTERVAL };
+    let feed = Feed {
+        live: Some(live),
+        waiting: VecDeque::new(),
+        lease: call.app.budget.lease(),
+        next_comment: Instant::now() + COMMENT_INTERVAL,
+    };
     let body = Body::from_stream(stream::unfold(feed, |mut feed| async {
         let chunk = feed.next().await?;
         Some((Ok::<Bytes, std::convert::Infallible>(chunk), feed))
