@@ -95,6 +95,29 @@ fn twenty_five_thousand_names_are_all_asked_for_within_a_third_of_a_second() {
     assert_eq!(names.len(), 25_000);
 }
 
+/// Names of any length that are added at once go out evenly: what comes in 40 ms fits an IOC's receive buffer of 200 kB. While each
+/// name counted the same, long ones came five times as fast as it can hold.
+#[test]
+fn names_that_are_added_at_once_fit_the_receive_buffer_of_an_ioc() {
+    for (length, most_seconds) in [(8, 0.3), (60, 0.5), (250, 1.4)] {
+        let mut net = Net::new();
+        for key in 0..20_000 {
+            net.search.add(Key(key), format!("{key:0length$}").into(), net.now);
+        }
+        let sent = net.run(Duration::from_secs(3));
+        let mut asked = std::collections::HashSet::new();
+        let fresh: Vec<_> = sent.iter().filter(|(_, _, name)| asked.insert(name.clone())).collect();
+        assert_eq!(fresh.len(), 20_000);
+        let mut by_time = std::collections::BTreeMap::<u128, usize>::new();
+        for (at, _, name) in &fresh {
+            *by_time.entry(at.as_millis() / 40).or_default() += 16 + (name.len() + 1).next_multiple_of(8);
+        }
+        let most = *by_time.values().max().expect("some were sent");
+        let last = fresh.iter().map(|(at, ..)| at.as_secs_f64()).fold(0.0, f64::max);
+        assert!(most < 300_000 && last < most_seconds, "{length}: {most} bytes in 40 ms, the last after {last} s");
+    }
+}
+
 #[test]
 fn a_hundred_thousand_names_that_nobody_serves_are_no_storm() {
     let mut net = Net::new();

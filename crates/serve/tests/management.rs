@@ -242,3 +242,123 @@ fn a_long_configuration_comes_in() {
     let refused = archive.post("/mgmt/bpl/deletePV", "application/json", json!(list).to_string().as_bytes());
     assert_eq!(refused.status, 413, "a list that is no configuration: {}", refused.text());
 }
+
+/// Each of so many would be a change of its own, which is synced: that took longer than a minute.
+#[test]
+fn many_controlling_pvs_and_aliases_are_two_changes_of_the_list() {
+    const PVS: usize = 20_000;
+    let archive = archive();
+    let wanted = |index: usize| json!({ "pv": format!("C:{index}"), "controllingPV": format!("C:{index}:ON"), "alias": format!("A:{index}") });
+    let wanted: Vec<Value> = (0..PVS).map(wanted).collect();
+    let begun = std::time::Instant::now();
+    let submitted = post(&archive, "/mgmt/bpl/archivePV", &json!(wanted));
+    let seconds = begun.elapsed().as_secs_f64();
+    assert!(column(&submitted, "status").iter().all(|status| *status == "Archive request submitted"));
+    eprintln!("{PVS} PVs with a group and an alias each in {seconds:.1} s");
+    assert!(seconds < 20.0, "{seconds:.1} s");
+    assert_eq!(get(&archive, "/api/v1/groups")["groups"].as_array().map(Vec::len), Some(PVS));
+    assert_eq!(get(&archive, "/mgmt/bpl/getPVStatus?pv=A:19999")[0]["pvNameOnly"], "C:19999");
+    let begun = std::time::Instant::now();
+    let exported = get(&archive, "/mgmt/bpl/exportConfig");
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    let one = exported.as_array().unwrap().iter().find(|one| one["pvName"] == "C:7").unwrap();
+    assert_eq!(one["controllingPV"], "C:7:ON");
+    // What another has already is refused alone.
+    let mixed =
+        json!([{ "pv": "C:0", "alias": "A:1" }, { "pv": "C:1", "alias": "B:1" }, { "pv": "C:2", "alias": "a b" }]);
+    let mixed = post(&archive, "/mgmt/bpl/archivePV", &mixed);
+    assert_eq!(mixed[1]["status"], "Already submitted", "{mixed}");
+    for (index, why) in [(0, "A:1"), (2, "blanks")] {
+        assert!(mixed[index]["validation"].as_str().is_some_and(|text| text.contains(why)), "{mixed}");
+    }
+    let imported = post(&archive, "/mgmt/bpl/importConfig", &exported);
+    assert_eq!(imported[0]["status"], "ok", "{imported}");
+}
+
+/// Of every list each name counts once, however often it is given and by whatever it is meant.
+#[test]
+fn what_is_named_twice_is_answered_once() {
+    let archive = archive();
+    let twice = get(&archive, "/mgmt/bpl/getPVStatus?pv=N:*,N:1,N:*,N:NOSUCH,N:NOSUCH");
+    assert_eq!(column(&twice, "pvName"), ["N:0", "N:1", "N:2", "N:3", "N:ALIAS", "N:NOSUCH"]);
+    assert_eq!(get(&archive, "/mgmt/bpl/getAllPVs?pv=*,N:?&limit=-1").as_array().map(Vec::len), Some(9 + 4 + 1));
+    let data = get(&archive, "/retrieval/data/getDataForPVs.json?pv=T:LONG,T:LONG,T:BYTE&from=2025-12-31T23:00:00Z");
+    assert_eq!(data.as_array().map(Vec::len), Some(2));
+    assert_eq!(post(&archive, "/mgmt/bpl/archivedPVs", &json!(["N:1", "N:1"])), json!(["N:1"]));
+}
+
+/// A list that is too long is refused with what is possible, and nothing of it is done.
+#[test]
+fn lists_have_a_longest_length() {
+    let archive = archive();
+    let globs: Vec<String> = (0..101).map(|index| format!("N:*{index}")).collect();
+    for (path, method) in
+        [("/mgmt/bpl/getPVStatus", "GET"), ("/mgmt/bpl/getAllPVs", "GET"), ("/engine/bpl/status", "GET")]
+    {
+        let answer = archive.ask(method, &format!("{path}?pv={}", globs.join(",")));
+        assert_eq!(answer.status, 413, "{path}: {}", answer.text());
+        assert_eq!(answer.json()["error"]["code"], "too_large");
+        assert!(answer.text().contains("at most 100"), "{}", answer.text());
+    }
+    let names: Vec<String> = (0..250_001).map(|index| format!("{index}")).collect();
+    for path in [
+        "/mgmt/bpl/getPVStatus",
+        "/mgmt/bpl/archivedPVs",
+        "/retrieval/data/getDataForPVs.json",
+        "/mgmt/bpl/pauseArchivingPV",
+        "/api/v1/at",
+    ] {
+        let answer = archive.post(path, "application/json", json!(names).to_string().as_bytes());
+        assert_eq!(answer.status, 413, "{path}: {}", answer.text());
+        assert!(answer.text().contains("at most 250000"), "{path}: {}", answer.text());
+    }
+    let wanted: Vec<Value> = names.iter().take(100_001).map(|name| json!({ "pv": name })).collect();
+    let answer = archive.post("/mgmt/bpl/archivePV", "application/json", json!(wanted).to_string().as_bytes());
+    assert_eq!(answer.status, 413, "{}", answer.text());
+    assert_eq!(archive.get("/api/v1/status").json()["pvs"]["total"], 9 + 4);
+}
+
+/// Wherever a name comes in: none may be ours, or one that no URL can hold.
+#[test]
+fn names_that_are_ours_or_mean_folders_are_refused_wherever_they_come_in() {
+    let archive = archive();
+    let total = || archive.get("/api/v1/status").json()["pvs"]["total"].clone();
+    let before = total();
+    let line = |name: &str| format!("{{\"pvName\":{},\"samplingMethod\":\"MONITOR\"}}", json!(name));
+    for name in [".", "..", "ledger:minute:00", "ledger:hour:63", "a\tb", "a\u{0}b", "\u{7f}", ""] {
+        let in_url: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let added = post(&archive, "/api/v1/pvs", &json!({ "pvs": [name] }));
+        assert_eq!(added["pvs"][0]["status"], "refused", "{name:?}: {added}");
+        let with_switch = post(&archive, "/mgmt/bpl/archivePV", &json!([{ "pv": name }]));
+        assert!(with_switch[0]["validation"].is_string(), "{name:?}: {with_switch}");
+        for (path, body) in [
+            ("/mgmt/bpl/importConfig", format!("[{}]", line(name))),
+            ("/api/v1/import/type-info?import=i", format!("[{}]", line(name))),
+            ("/api/v1/pvs/N:1/rename", json!({ "to": name }).to_string()),
+        ] {
+            let answer = archive.post(path, "application/json", body.as_bytes());
+            assert_eq!(answer.status, 400, "{path} {name:?}: {}", answer.text());
+        }
+        let group = json!({ "enabled_by": [name] }).to_string();
+        let group = Connection::to(archive.address).ask("PUT", "/api/v1/groups/g", &[], group.as_bytes());
+        assert_eq!(group.status, 400, "{name:?}: {}", group.text());
+        if !name.is_empty() {
+            archive.get("/mgmt/bpl/pauseArchivingPV?pv=N:2");
+            for path in [
+                format!("/mgmt/bpl/addAlias?pv=N:1&aliasname={in_url}"),
+                format!("/mgmt/bpl/renamePV?pv=N:2&newname={in_url}"),
+                format!("/mgmt/bpl/putPVTypeInfo?pv={in_url}&createnew=true"),
+            ] {
+                let method = if path.contains("putPV") { "POST" } else { "GET" };
+                let answer = Connection::to(archive.address).ask(method, &path, &[], line(name).as_bytes());
+                assert_eq!(answer.status, 400, "{path}: {}", answer.text());
+            }
+        }
+        let switched = json!([{ "pv": "N:NEW", "controllingPV": name }]).to_string();
+        let switched = archive.post("/mgmt/bpl/archivePV", "application/json", switched.as_bytes());
+        assert_eq!(switched.status == 400, !name.is_empty(), "{name:?}: {}", switched.text());
+        archive.get("/mgmt/bpl/pauseArchivingPV?pv=N:NEW");
+        archive.get("/mgmt/bpl/deletePV?pv=N:NEW");
+    }
+    assert_eq!(total(), before);
+}

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use store::Store;
 
 /// As many PVs as a small facility has.
-const PVS: usize = 20_000;
+const PVS: usize = 10_000;
 /// What all requests and answers together may take here.
 const BUDGET: usize = 64 << 20;
 /// What is not charged: what is made ahead of twenty answers, and what the archive itself takes of new PVs meanwhile.
@@ -304,7 +304,11 @@ fn hold(archive: &Archive, asks: &[Ask]) {
     for ask in asks {
         let base = allocated();
         forget_peak();
+        let begun = Instant::now();
         let (status, bytes) = ask.send(archive.address);
+        if begun.elapsed() > Duration::from_secs(1) {
+            eprintln!("{:?}: {}", begun.elapsed(), ask.told());
+        }
         let peak = peak().saturating_sub(base);
         if peak > most.0 {
             most = (peak, ask.told());

@@ -30,8 +30,9 @@ const FIRST_PERIOD: Duration = Duration::from_millis(100);
 const ROUND: Duration = Duration::from_millis(4);
 
 /// First searches per second: 25,000 names are asked for in a quarter of a second, in datagrams that an IOC's default
-/// receive buffer of 200 kB takes even if it looks up names only every 40 ms.
+/// receive buffer of 200 kB takes even if it looks up names only every 40 ms. A search of more bytes than usual counts for more.
 const FRESH_PER_SECOND: u32 = 100_000;
+const USUAL_BYTES: u32 = 48;
 
 /// Repeats per second: about 200 datagrams, less than a tenth of what a 100 Mbit network carries before anyone notices.
 const REPEATS_PER_SECOND: u32 = 5_000;
@@ -326,7 +327,7 @@ impl Search {
             if let Some(name) = current {
                 let allowance = if queue == 0 { &mut self.fresh } else { &mut self.repeats };
                 let is_full = datagram.len() > 16 && datagram.len() + 24 + name.name.len() > DATAGRAM_BYTES;
-                if turn.due > now || is_full || !allowance.take(now) {
+                if turn.due > now || is_full || !allowance.take(now, 16 + name.name.len()) {
                     return;
                 }
                 wire::search(datagram, turn.cid, &name.name);
@@ -358,7 +359,7 @@ impl Search {
     }
 }
 
-/// So many per second, evenly.
+/// So many of the usual size per second, evenly.
 struct Allowance {
     interval: Duration,
     /// The next one is allowed from here on.
@@ -373,12 +374,13 @@ impl Allowance {
         }
     }
 
-    fn take(&mut self, now: Instant) -> bool {
+    fn take(&mut self, now: Instant, bytes: usize) -> bool {
         let oldest = now.checked_sub(ALLOWANCE_KEPT).unwrap_or(now);
         self.next = self.next.max(oldest);
         let is_allowed = self.next <= now;
         if is_allowed {
-            self.next += self.interval;
+            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).max(USUAL_BYTES);
+            self.next += self.interval.saturating_mul(bytes) / USUAL_BYTES;
         }
         is_allowed
     }
