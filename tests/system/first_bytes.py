@@ -1,5 +1,5 @@
-"""A client of its own process, who asks for what is small all the time until its input ends, and prints how many seconds each first
-byte took, as JSON.
+"""A client of its own process, who asks for what is small all the time until its input ends, and prints how many
+seconds each first byte took, as JSON.
 
     python first_bytes.py PORT PATH
 """

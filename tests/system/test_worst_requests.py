@@ -210,7 +210,9 @@ def server(tmp_path: Path) -> Iterator[tuple[Pvark, Farm]]:
 def megabytes(server: Pvark, line: str) -> int:
     assert server.process is not None
     status = Path(f"/proc/{server.process.pid}/status").read_text().splitlines()
-    return next(int(found.split()[1]) >> 10 for found in status if found.startswith(line))
+    found = [int(one.split()[1]) >> 10 for one in status if one.startswith(line)]
+    assert found, f"the program has ended: {server.log()}"
+    return found[0]
 
 
 def forget_peak(server: Pvark) -> None:
@@ -230,6 +232,7 @@ def test_no_request_takes_more_than_is_stated_or_hinders_others(server: tuple[Pv
         for ask in rows:
             forget_peak(archiver)
             status, count = send(archiver.port, ask)
+            assert status, f"no answer to {ask}: {archiver.log()}"
             peak = megabytes(archiver, "VmHWM")
             most = max(most, (peak, str(ask)))
             assert peak < STATED_MEGABYTES, f"{peak} MB, {status} with {count} bytes: {ask}"

@@ -45,6 +45,10 @@ use crate::{
 /// How long a request's body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Of requests whose bodies are as long as this, so many are worked on at a time.
+const LONG_BODY_BYTES: usize = 1 << 20;
+const TURNS_AT_ONCE: usize = 2;
+
 /// The first room for a body, which is doubled as it comes.
 const BODY_ROOM_MIN: usize = 16 << 10;
 
@@ -192,13 +196,17 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     let lease = Arc::new(app.budget.lease());
     let (room, _one_at_a_time) = body_room(&app, route, &parts.headers).await?;
     let body = read_body(body, &parts.headers, room, &lease).await?;
-    if !LARGE_BODIES.contains(&route.path) {
-        lease.grow(bytes_when_read(&body).saturating_sub(body.len()))?;
-    }
     lease.grow(bytes_when_read(parts.uri.query().unwrap_or("").as_bytes()))?;
+    let _turn = turn(&body).await?;
     let call = call(app, path, parts, body, Arc::clone(&lease));
     parameters::check(route, &call.query)?;
-    let answer = work::done(move || (route.handler)(&call)).await;
+    let work = move || {
+        if !LARGE_BODIES.contains(&route.path) {
+            call.lease.grow(bytes_when_read(&call.body).saturating_sub(call.body.len()))?;
+        }
+        (route.handler)(&call)
+    };
+    let answer = work::done(work).await;
     let answer =
         answer.unwrap_or_else(|panicked| Err(Refusal::new(Code::Internal, format!("{} {panicked}", route.path))))?;
     Ok(leased(lease, answer))
@@ -209,6 +217,18 @@ fn call(app: Arc<App>, path: Vec<(String, String)>, parts: Parts, body: Bytes, l
     let url_path = parts.uri.path().to_owned();
     let peer = parts.extensions.get::<Peer>().cloned();
     Call { app, path, url_path, query, headers: parts.headers, peer, body, lease }
+}
+
+/// A turn for a request whose body is long, so that many of them leave processors to others.
+async fn turn(body: &Bytes) -> Result<Option<SemaphorePermit<'static>>, Refusal> {
+    static TURNS: Semaphore = Semaphore::const_new(TURNS_AT_ONCE);
+    if body.len() < LONG_BODY_BYTES {
+        return Ok(None);
+    }
+    match timeout(2 * BODY_TIMEOUT, TURNS.acquire()).await {
+        Ok(turn) => Ok(turn.ok()),
+        Err(_) => Err(Refusal::busy("too many requests with long bodies are under way").hint("send it again later")),
+    }
 }
 
 /// How long a body may be, and whether the budget has room for it.
