@@ -349,7 +349,8 @@ impl HttpBody for AtWork {
 
 /// Says why there is no answer, as far as that can be said at once.
 fn turn_away(stream: &TcpStream) {
-    const BODY: &str = r#"{"error":{"code":"too_many","message":"too many clients are being answered","hint":"try again in a second"}}"#;
+    const BODY: &str =
+        r#"{"error":{"code":"busy","message":"too many clients are being answered","hint":"try again in a second"}}"#;
     let head =
         "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-type: application/json";
     let answer = format!("{head}\r\n{}content-length: {}\r\n\r\n{BODY}", browser::lines(), BODY.len());

@@ -507,7 +507,7 @@ fn silent_connections_make_room_and_busy_ones_do_not() {
     let archive = Archive::start(|_| {}, |config| serve::Config { connections_max: 8, ..config });
     let mut silent: Vec<Connection> = (0..8).map(|_| Connection::to(archive.address)).collect();
     let turned_away = archive.get("/retrieval/ping");
-    assert_eq!((turned_away.status, &turned_away.json()["error"]["code"]), (503, &"too_many".into()));
+    assert_eq!((turned_away.status, &turned_away.json()["error"]["code"]), (503, &"busy".into()));
     std::thread::sleep(Duration::from_millis(1100));
     let mut busy = silent.pop().expect("there are eight");
     assert_eq!(busy.ask("GET", "/retrieval/ping", &[], b"").text(), "Pong");

@@ -10,6 +10,7 @@ from ._client import Archiver
 from ._errors import (
     BadRequest,
     BrokenOff,
+    Busy,
     Conflict,
     ConnectionFailed,
     Forbidden,
@@ -49,6 +50,7 @@ __all__ = [
     "BadRequest",
     "Bins",
     "BrokenOff",
+    "Busy",
     "Conflict",
     "ConnectionFailed",
     "Explanation",

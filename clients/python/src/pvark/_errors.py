@@ -58,6 +58,10 @@ class StoreRefused(Refused):
     """The archive refuses to write, because its disk is full or broken."""
 
 
+class Busy(Refused):
+    """There is no room for the answer now, or too much is asked at once: it may be asked again in a second."""
+
+
 class ServerFailed(Refused):
     """The archiver failed; its log says why."""
 
@@ -76,6 +80,7 @@ BY_CODE: dict[str, type[Refused]] = {
     "forbidden": Forbidden,
     "conflict": Conflict,
     "store_refused": StoreRefused,
+    "busy": Busy,
     "internal": ServerFailed,
 }
 
