@@ -5,6 +5,8 @@
 
 use std::{fmt, io, sync::Arc};
 
+use rustix::io::Errno;
+
 pub use crate::real_disk::RealDisk;
 
 /// Why a file cannot be read although its disk answers; none where the disk itself may be at fault, or is away.
@@ -15,7 +17,11 @@ pub(crate) fn fault_of_file(error: &io::Error) -> Option<&'static str> {
         io::ErrorKind::NotADirectory => Some("a file lies in the place of its folder"),
         io::ErrorKind::PermissionDenied => Some("this program is not permitted to read it"),
         io::ErrorKind::UnexpectedEof => Some("it is shorter than it was when it was written"),
-        _ => None,
+        _ => match Errno::from_io_error(error)? {
+            Errno::LOOP => Some("it is a link that leads to itself"),
+            Errno::SPIPE | Errno::NXIO => Some("something else than a file lies in its place"),
+            _ => None,
+        },
     }
 }
 
