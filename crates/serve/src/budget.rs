@@ -122,9 +122,14 @@ impl Drop for Lease {
 /// Shorter answers carry no lease: they are gone with the packet.
 const SHORT_BYTES: usize = 64 << 10;
 
+/// Marks an answer whose bytes are the program's own: they take nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct OfProgram;
+
 /// An answer that gives back what it has of the budget when it has been sent, or nobody wants it any more.
 pub(crate) fn leased(lease: Arc<Lease>, answer: Response) -> Response {
-    let whole = answer.body().size_hint().exact().unwrap_or(0);
+    let is_ours = answer.extensions().get::<OfProgram>().is_some();
+    let whole = answer.body().size_hint().exact().filter(|_| !is_ours).unwrap_or(0);
     lease.note(usize::try_from(whole).unwrap_or(usize::MAX / 2));
     if lease.bytes() < SHORT_BYTES {
         return answer;

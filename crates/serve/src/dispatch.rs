@@ -130,7 +130,8 @@ impl Dispatch {
             Err(refusal) => refusal.into_response(),
         };
         browser::tell(response.headers_mut());
-        measured(self.app, begun, coded(coding, response))
+        let response = coded(coding, &self.app.budget, response);
+        measured(self.app, begun, response)
     }
 
     /// Checks that it is this archiver who is asked, and keeps under which name.

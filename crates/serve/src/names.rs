@@ -24,8 +24,9 @@ const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// The longest pattern: what a URL can hold.
 const PATTERN_BYTES_MAX: usize = 16 << 10;
-/// What compiling takes at most for each byte of a pattern: `\w` alone is a table of 800 ranges, several times over.
-const COMPILED_BYTES: usize = 16 << 10;
+/// What compiling takes at most for each byte of a pattern: 6.6 kB of `\W`, a table of 800 ranges twice over
+/// (`cargo test -p serve what_compiling_takes -- --ignored --nocapture`).
+const COMPILED_BYTES: usize = 8 << 10;
 
 /// What comparing takes: the pattern, and what is remembered of it while names are compared.
 const COMPARING_BYTES: usize = 4 << 20;
@@ -347,6 +348,28 @@ mod tests {
         assert_eq!(slow.found(&names, &Search::begin(&|| false, &long)).unwrap_err().status().as_u16(), 503);
         drop(others);
         assert_eq!(long.load(Relaxed), 0);
+    }
+
+    /// Prints what compiling takes: `cargo test -p serve what_compiling_takes -- --ignored --nocapture`.
+    #[test]
+    #[ignore = "a measurement"]
+    #[expect(clippy::print_stdout, reason = "it is there to be read")]
+    fn what_compiling_takes() {
+        let resident = |line: &str| {
+            let status = std::fs::read_to_string("/proc/self/status").unwrap();
+            let line = status.lines().find_map(|found| found.strip_prefix(line)).unwrap();
+            line.trim_start_matches(':').trim().trim_end_matches(" kB").parse::<usize>().unwrap()
+        };
+        for text in [r"\w", r"\W", r"\pL", r"[^\w]", "(a|b)", "((((a))))", "[a-z]{1000}", ".", r"[\w--\d]"] {
+            for case in [Case::Same, Case::Any] {
+                let pattern = text.repeat(4096 / text.len());
+                let before = resident("VmRSS");
+                std::fs::write("/proc/self/clear_refs", "5").unwrap();
+                let made = compile(&pattern, case).is_ok();
+                let kilobytes = resident("VmHWM") - before;
+                println!("{text} {case:?} {made}: {} bytes for each byte", kilobytes * 1024 / pattern.len());
+            }
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::{
         retrieval, rules, search, status as appliance_status,
     },
     browser,
+    budget::OfProgram,
     call::Call,
     host::Authority,
     metrics,
@@ -315,7 +316,9 @@ pub(crate) const DESCRIPTION: &str = include_str!("../../../testdata/openapi.jso
 
 /// `GET /api/v1/openapi.json`
 fn openapi(_: &Call) -> Answer {
-    Ok(crate::answer::whole(crate::answer::JSON, DESCRIPTION))
+    let mut answer = crate::answer::whole(crate::answer::JSON, DESCRIPTION);
+    answer.extensions_mut().insert(OfProgram);
+    Ok(answer)
 }
 
 /// Whether a request may do what its route does. Everybody who reaches the port has every right; but what a browser sends must come

@@ -10,6 +10,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{
     answer::Answer,
+    budget::OfProgram,
     call::Call,
     refusal::{Code, Refusal},
 };
@@ -74,6 +75,7 @@ pub(crate) fn show(call: &Call) -> Answer {
 
 fn with_headers(file: &File, mut response: Response) -> Response {
     let cache = if file.path.starts_with(IMMUTABLE) { "public, max-age=31536000, immutable" } else { "no-cache" };
+    response.extensions_mut().insert(OfProgram);
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
     headers.insert(header::ETAG, HeaderValue::from_static(file.etag));

@@ -31,8 +31,10 @@ impl<N, P, F: FnMut(N) -> Result<P, Refusal>> Joined<N, P, F> {
     }
 }
 
-/// One part alone.
-pub(crate) fn alone<P>(part: P, frame: Frame) -> Result<Joined<P, P, impl FnMut(P) -> Result<P, Refusal>>, Refusal> {
+/// One part alone, which is open already.
+pub(crate) type Alone<P> = Joined<P, P, fn(P) -> Result<P, Refusal>>;
+
+pub(crate) fn alone<P>(part: P, frame: Frame) -> Result<Alone<P>, Refusal> {
     Joined::new(part, Vec::new(), frame, Ok)
 }
 
