@@ -33,8 +33,8 @@ const COMPARING_BYTES: usize = 4 << 20;
 
 /// A search that takes longer than this is a long one. Of these there are few at once, and none takes longer than so long.
 const SHORT_SEARCH: Duration = Duration::from_millis(100);
-const LONG_SEARCHES_MAX: usize = 4;
-const LONGEST_SEARCH: Duration = Duration::from_secs(20);
+const LONG_SEARCHES_MAX: usize = 2;
+const LONGEST_SEARCH: Duration = Duration::from_secs(10);
 /// After so many names it is looked how long a search has taken; a regular expression takes a millisecond a name at worst.
 const LOOK_NAMES: usize = 32;
 
