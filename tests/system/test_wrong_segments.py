@@ -35,7 +35,7 @@ def fill(server: Pvark, base: int = 0) -> None:
 
 
 def years(server: Pvark) -> set[int]:
-    """The years of which everything is served, of every PV; nothing is wrong or in part, and a gap tells of the rest."""
+    """The years of which all is served, of every PV; nothing is wrong or in part, and a gap tells of the rest."""
     found = None
     for index, pv in enumerate(PVS):
         answer = server.json(f"/api/v1/pvs/{pv}/samples?from={ALWAYS}&to={EVER}")
