@@ -151,8 +151,7 @@ impl std::error::Error for Error {
 impl Error {
     /// Whether it costs a block, a segment or an old archive only, so that the rest of the answer can be had.
     pub fn is_damage(&self) -> bool {
-        use store::Error::{CorruptBlock, CorruptSegment};
-        matches!(self, Error::Old(_) | Error::Store(CorruptBlock { .. } | CorruptSegment { .. }))
+        matches!(self, Error::Old(_)) || matches!(self, Error::Store(error) if error.is_damage())
     }
 }
 

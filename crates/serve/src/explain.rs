@@ -132,7 +132,10 @@ fn count(app: &App, entry: &PvEntry, field: Option<&str>, range: TimeRange) -> R
         None => whole,
     };
     for batch in samples {
-        count += batch?.len() as u64;
+        count += match batch {
+            Err(error) if error.is_damage() => continue, // a gap tells of it, and the status
+            batch => batch?.len() as u64,
+        };
         if count >= COUNT_MAX {
             break;
         }

@@ -67,7 +67,10 @@ impl Ledger<'_> {
         let Some(own) = self.reader.own(&name) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for batch in self.reader.samples(own, range) {
-            let batch = batch?;
+            let batch = match batch {
+                Err(error) if error.is_damage() => continue, // the store tells of it
+                batch => batch?,
+            };
             for row in 0..batch.len() {
                 let sample = batch.get(row);
                 let Value::Array(Column::U8(bytes)) = &sample.value else { continue };

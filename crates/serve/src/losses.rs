@@ -27,7 +27,10 @@ fn recall_within(app: &App, range: TimeRange) -> Result<(), store::Error> {
     for name in LedgerScale::Minute.names() {
         let Some(rows) = app.reader.own(&name) else { continue };
         for batch in app.reader.samples(rows, range) {
-            let batch = batch?;
+            let batch = match batch {
+                Err(error) if error.is_damage() => continue, // the store tells of it
+                batch => batch?,
+            };
             for row in 0..batch.len() {
                 let sample = batch.get(row);
                 let Value::Array(Column::U8(bytes)) = &sample.value else { continue };

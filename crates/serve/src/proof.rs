@@ -63,7 +63,13 @@ pub(crate) fn prove(
     let mut proof = Proof { whole: true, ..Proof::default() };
     let mut before = None;
     for batch in reader.samples(pv, range) {
-        let batch = batch?;
+        let batch = match batch {
+            Err(error) if error.is_damage() => {
+                (proof.whole, before) = (false, None);
+                continue;
+            }
+            batch => batch?,
+        };
         for (row, time) in batch.times().iter().enumerate() {
             let count = match counter {
                 Counter::Pulse => Some(*batch.pulses().get(row)).filter(|pulse| *pulse != 0),

@@ -126,6 +126,13 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether it costs a block or a segment only, so that whoever reads on gets the rest.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Error::CorruptBlock { .. } | Error::CorruptSegment { .. })
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

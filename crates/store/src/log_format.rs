@@ -40,12 +40,12 @@ pub(crate) fn key(number: u64) -> String {
 
 /// The number in the name of a file of the log, which is written in one way only.
 pub(crate) fn number(name: &str) -> Option<u64> {
-    let number = name.strip_suffix(".log")?.parse().ok()?;
+    let number = name.strip_suffix(".log")?.parse().ok().filter(|number| *number < u64::MAX)?;
     (name == format!("{number:016}.log")).then_some(number)
 }
 
 /// The number that a file says it has.
 pub(crate) fn number_in(header: &[u8]) -> Option<u64> {
     let rest = header.strip_prefix(&MAGIC)?;
-    Some(u64::from_le_bytes(*rest.get(8..16)?.first_chunk()?))
+    Some(u64::from_le_bytes(*rest.get(8..16)?.first_chunk()?)).filter(|number| *number < u64::MAX)
 }

@@ -1,13 +1,14 @@
 //! Recovery, which is how every store is opened: the catalogue is the truth, and what the log has beyond it goes into the head.
 
-use std::{collections::HashSet, io, ops::Range, sync::Arc};
+use std::{cell::OnceCell, collections::HashSet, io, ops::Range, sync::Arc};
 
 use sample::{Gap, PvId, Record, Timestamp};
 
 use crate::{
     Error,
     catalog::Position,
-    disk::Disk,
+    check,
+    disk::{Disk, fault_of_file},
     head::{Head, Pool},
     log_arrays::{Differences, Lasts},
     log_files, log_format,
@@ -169,15 +170,19 @@ fn close_gaps(recovered: &mut Recovered) {
 
 /// Removes half-written segments and what a merge left over, and sets aside whole segments that the catalogue does not know: a
 /// crash came between the file and the transaction, and the log has their samples.
-pub(crate) fn set_orphans_aside(disk: &dyn Disk, segments: &[Manifest]) -> Result<Vec<String>, Error> {
+pub(crate) fn set_orphans_aside(disk: &Arc<dyn Disk>, segments: &[Manifest]) -> Result<Vec<String>, Error> {
     let known: HashSet<&str> = segments.iter().map(|segment| segment.key.as_str()).collect();
     let moved = segments.iter().filter(|segment| segment.place.is_some());
     let tables: HashSet<String> = moved.map(|segment| places::tables_key(&segment.key)).collect();
-    // An older catalogue, put back by hand, names files that were merged since: then nothing may go that holds their samples.
-    let near = segments.iter().filter(|segment| segment.place.is_none());
-    let is_complete = near.into_iter().all(|segment| disk.len(&segment.key).is_ok());
+    // An older catalogue, put back by hand, names files that were merged since, and others lie in their places: then nothing may go
+    // that holds their samples. It is looked at only if something is to go.
+    let complete = OnceCell::new();
+    let is_complete = || {
+        let mut near = segments.iter().filter(|segment| segment.place.is_none());
+        *complete.get_or_init(|| near.all(|segment| check::is_segment(disk, &segment.key, segment)))
+    };
     let newest = segments.iter().map(|segment| segment.last).max();
-    let may_go = |name: &str| is_complete && last_of(name) <= newest && is_left_over(name, segments);
+    let may_go = |name: &str| last_of(name) <= newest && is_left_over(name, segments) && is_complete();
     let mut problems = Vec::new();
     let mut run = || -> io::Result<()> {
         for folder in disk.list("")?.iter().filter(|name| week::is_folder(name)) {
@@ -185,9 +190,14 @@ pub(crate) fn set_orphans_aside(disk: &dyn Disk, segments: &[Manifest]) -> Resul
                 let key = format!("{folder}/{name}");
                 if name.ends_with(".tmp")
                     || (name.ends_with(".tables") && !tables.contains(&key))
-                    || (name.ends_with(".seg") && may_go(&name) && !known.contains(&*key))
+                    || (name.ends_with(".seg") && !known.contains(&*key) && may_go(&name))
                 {
-                    disk.remove(&key)?;
+                    match disk.remove(&key) {
+                        Err(error) if fault_of_file(&error).is_some() => {
+                            problems.push(format!("{key} cannot be removed: {error}"))
+                        }
+                        removed => removed?,
+                    }
                 } else if name.ends_with(".seg") && !known.contains(&*key) {
                     disk.rename(&key, &format!("{key}.orphan"))?;
                     let why = if is_imported(&name) {

@@ -178,6 +178,9 @@ impl Engine {
             if manifest.level < Level::Week || expired.is_none() || !self.places.reach(manifest) {
                 continue;
             }
+            if expired.is_all() && (segment.is_kept() || self.is_another(segment)) {
+                continue;
+            }
             if expired.is_all() {
                 return self.take_away(segment, Vec::new(), &Taken::samples(manifest.samples), now);
             }
@@ -186,6 +189,18 @@ impl Engine {
             }
         }
         Ok(Compaction::Nothing)
+    }
+
+    /// Whether what lies in the place of a segment is something else, whose time may not be over. It stays, and is told once.
+    fn is_another(&self, segment: &Segment) -> bool {
+        let key = &segment.manifest.key;
+        let Err(error @ Error::CorruptSegment { .. }) = segment.footer() else { return false };
+        let is_missing = segment.is_missing();
+        if !is_missing {
+            segment.keep();
+            self.counters.problem(format!("{key} is not removed though its time is over: {error}; run `pvark repair`"));
+        }
+        !is_missing
     }
 
     /// Takes away the PVs of a segment whose time has come; a damaged one stays as it is until all of it goes.

@@ -89,7 +89,7 @@ impl Store {
         let registry = catalog.registry()?;
         let position = catalog.position()?;
         let manifests = catalog.segments()?;
-        let mut problems = recover::set_orphans_aside(&*disk, &manifests)?;
+        let mut problems = recover::set_orphans_aside(&disk, &manifests)?;
         let pages = Arc::new(Pool::new(config.head_bytes_max));
         let tail = Tail::new(&registry, catalog.untold(position, registry.next())?);
         let recovered = recover::replay(&disk, position, &pages, tail)?;

@@ -199,9 +199,13 @@ fn state_news(app: &App, followed: &mut Followed) -> Option<Bytes> {
 fn sample_news(app: &App, followed: &mut Followed) -> Result<Vec<Bytes>, store::Error> {
     let (since, mut skip) = followed.told;
     let mut news = Vec::new();
-    let mut batches = app.reader.samples(followed.entry.id, TimeRange { t0: since, t1: reach().max(since) });
+    let batches = app.reader.samples(followed.entry.id, TimeRange { t0: since, t1: reach().max(since) });
     followed.behind = false;
-    while let Some(batch) = batches.next().transpose()? {
+    for batch in batches {
+        let batch = match batch {
+            Err(error) if error.is_damage() => continue, // the status tells of it
+            batch => batch?,
+        };
         let same = batch.times().partition_point(|time| *time <= since).min(skip);
         skip -= same;
         if same == batch.len() {

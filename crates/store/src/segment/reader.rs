@@ -141,6 +141,11 @@ impl Segment {
         self.stays.load(Relaxed)
     }
 
+    /// Whether there is no file for it.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.disk.len(&self.manifest.key).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    }
+
     pub(crate) fn footer(&self) -> Result<&Footer, Error> {
         if let Some(footer) = self.footer.get() {
             return Ok(footer);
