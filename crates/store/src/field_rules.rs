@@ -63,7 +63,7 @@ impl Retention {
     pub fn mistake(&self) -> Option<String> {
         let wrong = |(place, rule): (usize, &Rule)| {
             let told = |why: String| Some(format!("the rule for {:?} could never mean anything: {why}", rule.pvs));
-            if let Err(error) = PvName::new(&rule.pvs) {
+            if let Err(error) = PvName::recorded(&rule.pvs) {
                 return told(error.to_string());
             }
             if names_fields(rule) && rule.pvs.split('.').any(str::is_empty) {

@@ -43,7 +43,7 @@ pub(super) fn costs(bench: &Bench) -> Outcome<()> {
 fn rows(bench: &Bench, hours: usize) -> Outcome<Cost> {
     let store = bench.new_store("ledger", |_| {})?;
     let names = [LedgerScale::Minute, LedgerScale::Hour].into_iter().flat_map(LedgerScale::names);
-    let names: Vec<PvName> = names.map(|name| PvName::new(&name)).collect::<Result<_, _>>()?;
+    let names: Vec<PvName> = names.map(|name| PvName::recorded(&name)).collect::<Result<_, _>>()?;
     let own = store.writer().own(&names, now())?;
     let (minutes, by_hour) = own.split_at(LEDGER_SHARES);
     let mut shares = vec![Vec::new(); LEDGER_SHARES];

@@ -47,7 +47,7 @@ pub(crate) fn add_alias(call: &Call) -> Answer {
 /// `DELETE /pvs/{pv}/aliases/{alias}`
 pub(crate) fn remove_alias(call: &Call) -> Answer {
     let entry = call.pv()?;
-    let alias = PvName::new(call.path_part("alias"))?;
+    let alias = PvName::recorded(call.path_part("alias"))?;
     call.app.control.roster().remove_alias(entry.id, &alias, &call.by())?;
     json(&json!({ "name": entry.name.as_str(), "status": "alias_removed" }))
 }
