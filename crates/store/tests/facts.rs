@@ -75,7 +75,7 @@ fn what_came_behind_the_last_row_of_the_ledger_is_counted_wherever_flushes_fall(
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder, 0);
         let pvs = register(&store, &["A", "B"]).unwrap();
-        let names: Vec<PvName> = LedgerScale::Minute.names().map(|name| PvName::new(&name).unwrap()).collect();
+        let names: Vec<PvName> = LedgerScale::Minute.names().map(|name| PvName::recorded(&name).unwrap()).collect();
         let own = store.writer().own(&names, at(0)).unwrap();
         let flush = |step: u32, now: i64| {
             if flushes & 1 << step != 0 {

@@ -276,7 +276,7 @@ fn a_rule_for_all_pvs_leaves_what_the_archive_keeps_for_itself() {
     let disk = Arc::new(SimDisk::default());
     let archive = open(&disk, config.clone(), 0);
     let mut pvs = register(&archive.store, &["A", "KEPT"]).unwrap();
-    let names: Vec<PvName> = LedgerScale::Hour.names().take(1).map(|name| PvName::new(&name).unwrap()).collect();
+    let names: Vec<PvName> = LedgerScale::Hour.names().take(1).map(|name| PvName::recorded(&name).unwrap()).collect();
     pvs.extend(archive.store.writer().own(&names, at(0)).unwrap());
     archive.record(&pvs, 5);
     let before = read_all(&archive.store, &pvs);
