@@ -31,7 +31,8 @@ def test_all_pvs_come_back_in_seconds_and_the_gap_is_on_record(
     archive.add(*ADDRESSES)
     wait_for("all PVs to connect", lambda: states(archive)["connected"] == COUNT)
     started = time.monotonic()
-    wait_for("a second of samples", lambda: len(archive.get(CA[0])) > 10 and len(archive.get(PVA[0])) > 10)
+    # More than the IOC has when the PVs come back, however busy the machine is.
+    wait_for("seconds of samples", lambda: len(archive.get(CA[0])) > 60 and len(archive.get(PVA[0])) > 60)
 
     killed = np.datetime64(time.time_ns(), "ns")
     ioc.kill()
