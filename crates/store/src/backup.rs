@@ -35,7 +35,9 @@ use crate::{
         copy::{self, Copy},
     },
     disk::{Disk, RealDisk, fault_of_file},
-    locks, log_files, log_format,
+    locks,
+    log_files::Listed,
+    log_format,
     repair::set_aside,
     week,
 };
@@ -168,12 +170,16 @@ impl<P: FnMut(Progress)> Run<'_, P> {
     fn attempt(&mut self) -> Result<(), Unfinished> {
         let io = |source| Error::Io { doing: "list the log of", path: "the archive".to_owned(), source };
         // Before the catalogue: of what is durable now, everything is in these files or in what the catalogue will name.
-        let logs: Vec<String> = log_files::files(&*self.source).map_err(io)?.into_iter().map(log_format::key).collect();
+        let Listed { keys: logs, strangers } = Listed::of(&*self.source).map_err(io)?;
         let copy = copy::read_copy(&*self.source)?.map_err(|reason| Error::CannotDo {
             doing: "back up",
             reason: format!("{CATALOGUE} cannot be read ({reason}); run `pvark check`, then `pvark repair`"),
         })?;
         self.refuse(&copy)?;
+        // What has another name is not among the files that are copied.
+        self.done
+            .damage
+            .extend(strangers.into_iter().map(|(name, is)| format!("{}; the backup goes without", is.finding(&name))));
         let log_bytes: u64 = logs.iter().map(|key| self.source.len(key).unwrap_or(0)).sum();
         let unknown = copy.segments.iter().filter(|manifest| !self.state.is_verified(&manifest.key));
         self.bytes_total = self.bytes + log_bytes + unknown.map(|manifest| manifest.bytes).sum::<u64>();

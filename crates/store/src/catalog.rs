@@ -323,7 +323,7 @@ impl Catalog {
         })
     }
 
-    /// Gives the archive its number if it has none, ends the gaps that are still open at `alive`, and records that the archiver was not running from then to `now`.
+    /// Ends the gaps that are still open at `alive`, and records that the archiver was not running from then to `now`.
     pub(crate) fn commit_restart(&self, alive: Option<Timestamp>, now: Timestamp) -> Result<(), Error> {
         self.write(|transaction| {
             if let Some(alive) = alive {

@@ -12,7 +12,7 @@ use crate::{
     },
     disk::{Disk, RealDisk},
     log_arrays::Lasts,
-    log_files::{self, Stranger},
+    log_files::{self, Listed},
     log_format, log_scan,
     manifest::Manifest,
     places::tables_key,
@@ -107,16 +107,10 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
         }
     }
     segments.sort_unstable();
-    let numbers = log_files::files(&*disk).unwrap_or_else(|error| {
+    let Listed { keys: logs, strangers } = Listed::of(&*disk).unwrap_or_else(|error| {
         unlisted.push(format!("{} cannot be listed, and nothing in it was read: {error}", log_format::FOLDER));
-        Vec::new()
+        Listed::default()
     });
-    let strangers = log_files::strangers(&*disk).unwrap_or_default();
-    let is_file = |key: &String| {
-        let is_folder = |(name, is): &(String, Stranger)| *is == Stranger::Folder && key.ends_with(name);
-        !strangers.iter().any(is_folder)
-    };
-    let logs: Vec<String> = numbers.into_iter().map(log_format::key).filter(is_file).collect();
     let far: u64 = copy.segments.iter().filter(|of| of.place.is_some()).map(|of| of.bytes).sum();
     let bytes_total = segments.iter().chain(&logs).map(|key| disk.len(key).unwrap_or(0)).sum::<u64>() + far;
     let rows = copy.segments.iter().map(|of| (of.key.clone(), of.clone())).collect();
@@ -138,7 +132,7 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
     for key in &segments {
         check.segment(key);
     }
-    check.names_of_log(&strangers);
+    strangers.iter().for_each(|(name, is)| check.problem(is.finding(name)));
     for key in &logs {
         if let Err(error) = check.log(key, Some(key) == logs.last()) {
             check.problem(error.to_string());
@@ -260,29 +254,9 @@ impl<P: FnMut(Progress)> Check<P> {
         Ok(())
     }
 
-    /// Looks for files of the log that somebody has renamed.
-    fn names_of_log(&mut self, strangers: &[(String, Stranger)]) {
-        for (name, is) in strangers {
-            let folder = log_format::FOLDER;
-            self.problem(match is {
-                Stranger::Number(number) => {
-                    format!(
-                        "{folder}/{name} says that it is {}; the next start gives it that name",
-                        log_format::key(*number)
-                    )
-                }
-                Stranger::Folder => format!("{folder}/{name} is a folder, in the place of a file of the log"),
-                Stranger::Nothing => {
-                    format!("{folder}/{name} is no file of the log, though its name is like that of one")
-                }
-            });
-        }
-    }
-
     /// Reads everything in a segment and looks whether its parts fit together.
     fn segment_content(&mut self, segment: &Segment) -> Result<(), Error> {
         let key = &segment.manifest.key;
-        segment.check_header()?;
         let footer = segment.footer()?;
         let before = (self.report.blocks, self.report.samples);
         let problems = self.report.problems.len();

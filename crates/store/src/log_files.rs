@@ -7,7 +7,7 @@ use crate::{
     disk::Disk,
     log::Piece,
     log_format::{FOLDER, HEADER_LEN, key, number, number_in},
-    quarantine::set_aside,
+    quarantine::{QUARANTINE, set_aside},
 };
 
 /// On its way to the name that it had.
@@ -168,6 +168,20 @@ pub(crate) enum Stranger {
     Nothing,
 }
 
+impl Stranger {
+    /// What is wrong, in a sentence.
+    pub(crate) fn finding(self, name: &str) -> String {
+        match self {
+            Stranger::Number(number) => {
+                format!("{FOLDER}/{name} says that it is {}: the next start or repair gives it that name", key(number))
+            }
+            Stranger::Folder | Stranger::Nothing => {
+                format!("{FOLDER}/{name} is no file of the log: the next start or repair puts it into {QUARANTINE}/")
+            }
+        }
+    }
+}
+
 /// What does not belong under the name that it has, by name. A file that was only just begun says nothing yet.
 pub(crate) fn strangers(disk: &dyn Disk) -> io::Result<Vec<(String, Stranger)>> {
     let mut found = Vec::new();
@@ -187,6 +201,24 @@ pub(crate) fn strangers(disk: &dyn Disk) -> io::Result<Vec<(String, Stranger)>> 
     }
     found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     Ok(found)
+}
+
+/// What lies in the folder of the log.
+#[derive(Debug, Default)]
+pub(crate) struct Listed {
+    /// The keys of the files, in their order.
+    pub(crate) keys: Vec<String>,
+    /// By name, what has a name that is not its own.
+    pub(crate) strangers: Vec<(String, Stranger)>,
+}
+
+impl Listed {
+    pub(crate) fn of(disk: &dyn Disk) -> io::Result<Listed> {
+        let strangers = strangers(disk)?;
+        let folder = |key: &String| strangers.iter().any(|(name, is)| *is == Stranger::Folder && key.ends_with(name));
+        let keys = files(disk)?.into_iter().map(key).filter(|key| !folder(key)).collect();
+        Ok(Listed { keys, strangers })
+    }
 }
 
 /// How many bytes the files take.

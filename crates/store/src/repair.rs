@@ -32,9 +32,7 @@ use crate::{
     check,
     codec::Effort,
     disk::{Disk, RealDisk},
-    locks,
-    log_files::{self, Stranger},
-    log_format,
+    locks, log_files, log_format,
     manifest::{Level, Manifest},
     mark,
     places::tables_key,
@@ -48,6 +46,9 @@ use crate::{
 
 /// What cannot be read is skipped in pieces of this size.
 const READ_BYTES: usize = 64 << 10;
+
+/// What the name of a segment ends with on its way to its own key. A repair that was interrupted then is gone on with by the next.
+const MISPLACED: &str = ".misplaced";
 
 /// Whether a repair only looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,15 +161,7 @@ impl Work<'_> {
             return Ok(());
         }
         for (name, is) in strangers {
-            let folder = log_format::FOLDER;
-            self.step(match is {
-                Stranger::Number(number) => {
-                    format!("{folder}/{name} says that it is {}: it gets that name", log_format::key(number))
-                }
-                Stranger::Folder | Stranger::Nothing => {
-                    format!("{folder}/{name} is no file of the log: it goes to {QUARANTINE}/")
-                }
-            });
+            self.step(is.finding(&name));
         }
         Ok(())
     }
@@ -200,6 +193,8 @@ impl Work<'_> {
             self.step(format!("{key} is the segment that belongs to {right}: it gets that name"));
         }
         files.retain(|key| !aside.contains(key) && !moves.iter().any(|(from, _)| from == key));
+        // One whose key nobody knows any more waits for whoever does.
+        files.retain(|key| !key.ends_with(MISPLACED));
         // Where one is to come, what lies there now is not it.
         files.retain(|key| !moves.iter().any(|(_, right)| right == key));
         files.extend(moves.iter().map(|(_, right)| right.clone()));
@@ -215,14 +210,14 @@ impl Work<'_> {
             move |source| Error::Io { doing: "rename", path, source }
         };
         for (key, right) in &moves {
-            self.disk.rename(key, &format!("{right}.misplaced")).map_err(io(key))?;
+            self.disk.rename(key, &format!("{right}{MISPLACED}")).map_err(io(key))?;
         }
         for (_, right) in &moves {
             if self.disk.len(right).is_ok() {
                 set_aside(&*self.disk, right)?;
             }
             let folder = right.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let named = self.disk.rename(&format!("{right}.misplaced"), right);
+            let named = self.disk.rename(&format!("{right}{MISPLACED}"), right);
             named.and_then(|()| self.disk.sync_folder(folder)).map_err(io(right))?;
         }
         Ok(())
@@ -238,7 +233,8 @@ impl Work<'_> {
         for week in names.iter().filter(|name| week::is_folder(name)) {
             let list = self.disk.list(week);
             let list = list.map_err(|source| Error::Io { doing: "list", path: week.clone(), source })?;
-            files.extend(list.iter().filter(|name| name.ends_with(".seg")).map(|name| format!("{week}/{name}")));
+            let is_segment = |name: &&String| name.ends_with(".seg") || name.ends_with(MISPLACED);
+            files.extend(list.iter().filter(is_segment).map(|name| format!("{week}/{name}")));
         }
         files.sort_unstable();
         Ok(files)

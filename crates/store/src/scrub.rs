@@ -84,7 +84,7 @@ impl Pass<'_> {
 
     /// Reads and verifies all of a segment, and makes anew what was made of its samples; false if it did not come to the end.
     fn segment(&mut self, segment: &Arc<Segment>) -> bool {
-        let found = segment.check_header().and_then(|()| {
+        let found = segment.header().and_then(|_| {
             segment.names()?;
             segment.records()
         });

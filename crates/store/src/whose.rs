@@ -24,7 +24,7 @@ impl Whose {
         archive: Option<u64>,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Result<Whose, Error> {
-        let Some(identity) = segment.identity()? else { return Ok(Whose::Ours) };
+        let Some(identity) = segment.header()? else { return Ok(Whose::Ours) };
         if archive.is_some_and(|archive| archive != identity.archive) {
             return Ok(Whose::Foreign(identity.archive));
         }
@@ -50,7 +50,7 @@ impl Whose {
 pub(crate) fn carried(disk: &Arc<dyn Disk>, keys: &[String]) -> Option<u64> {
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
     for key in keys {
-        let identity = Segment::of_file(disk.clone(), key).and_then(|segment| segment.identity());
+        let identity = Segment::of_file(disk.clone(), key).and_then(|segment| segment.header());
         if let Ok(Some(identity)) = identity {
             *counts.entry(identity.archive).or_default() += 1;
         }

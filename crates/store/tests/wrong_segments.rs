@@ -253,6 +253,13 @@ fn a_backup_goes_on_without_what_is_missing_and_keeps_what_it_has_of_it() {
     let done = back_up();
     assert!(done.damage.len() == 1 && done.damage[0].contains("a folder lies in its place"), "{done:?}");
 
+    // A file of the log with another name is told, too.
+    let logs = scene.path().join("log");
+    let log = fs::read_dir(&logs).unwrap().next().unwrap().unwrap().path();
+    fs::rename(&log, logs.join("mine.log")).unwrap();
+    assert!(back_up().damage.iter().any(|of| of.contains("mine.log")));
+    fs::rename(logs.join("mine.log"), log).unwrap();
+
     // A new backup has all that is there.
     let other = tempfile::tempdir().unwrap();
     let done = store::backup(scene.path(), other.path(), Kept::Trusted, |_| {}).unwrap();
@@ -281,6 +288,36 @@ fn segments_of_older_programs_open_as_before_and_are_held_against_their_rows() {
     fs::copy(&files[2], &files[0]).unwrap();
     scene.finds(&[&files[0]]);
     assert_eq!(scene.served(), (vec![1, 2], vec![0]));
+}
+
+#[test]
+fn a_damaged_header_does_not_make_a_segment_another_archives() {
+    for at in [33, 41] {
+        let scene = Scene::new(0);
+        let files = scene.segments();
+        let mut bytes = fs::read(&files[1]).unwrap();
+        bytes[at] ^= 1; // of the archive's number, then of the key's
+        fs::write(&files[1], bytes).unwrap();
+        let problems = scene.check();
+        assert!(problems.len() == 1 && problems[0].contains("its header is damaged"), "{problems:?}");
+        scene.repair();
+        assert_eq!(scene.served(), (vec![0, 1, 2], vec![]), "every block of it was whole");
+    }
+}
+
+#[test]
+fn a_repair_that_was_interrupted_between_two_renames_is_gone_on_with() {
+    for interrupted_after in [1, 2] {
+        let scene = Scene::new(0);
+        let files = scene.segments();
+        let aside = |file: &Path| PathBuf::from(format!("{}.misplaced", file.display()));
+        // They were swapped, and a repair has taken away the one, or both.
+        fs::rename(&files[0], files[0].with_extension("first")).unwrap();
+        fs::rename(&files[2], if interrupted_after == 2 { aside(&files[2]) } else { files[0].clone() }).unwrap();
+        fs::rename(files[0].with_extension("first"), aside(&files[0])).unwrap();
+        scene.repair();
+        assert_eq!(scene.served(), (vec![0, 1, 2], vec![]));
+    }
 }
 
 /// Three files of the log, the last of which is open when the power goes.

@@ -16,6 +16,7 @@ use crate::{
         CATALOGUE, Catalog, Told,
         copy::{self, Copy},
     },
+    check,
     disk::{Disk, RealDisk},
     locks::{self, LOCK},
     log_format,
@@ -147,7 +148,7 @@ pub fn take_over(folder: &Path, by: &By) -> Result<String, Error> {
         }
         let copy = copy::read_copy(&*disk)?;
         let copy = copy.map_err(|reason| refused(format!("its {CATALOGUE} cannot be read: {reason}")))?;
-        refuse_torn(&*disk, &copy).map_err(refused)?;
+        refuse_torn(&disk, &copy).map_err(refused)?;
         let catalog = Catalog::open(disk.clone())?;
         let detail = format!("from the backup of {of}");
         let line = AuditRecord { detail, ..AuditRecord::new(Action::TakenOver, by) };
@@ -166,10 +167,9 @@ pub fn take_over(folder: &Path, by: &By) -> Result<String, Error> {
 }
 
 /// Why a backup is not whole: each file that its catalogue names is to be there.
-fn refuse_torn(disk: &dyn Disk, copy: &Copy) -> Result<(), String> {
-    let is_missing = |key: &str, bytes: u64| disk.len(key).ok() != Some(bytes);
-    let missing: Vec<&str> =
-        copy.segments.iter().filter(|of| is_missing(&of.key, of.bytes)).map(|of| of.key.as_str()).collect();
+fn refuse_torn(disk: &Arc<dyn Disk>, copy: &Copy) -> Result<(), String> {
+    let missing = copy.segments.iter().filter(|of| !check::is_segment(disk, &of.key, of));
+    let missing: Vec<&str> = missing.map(|of| of.key.as_str()).collect();
     match missing.first() {
         Some(first) => Err(format!(
             "{} of its {} segments are not there or not whole, {first} among them; back up again, or see what `pvark repair` \

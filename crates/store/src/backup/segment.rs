@@ -166,6 +166,7 @@ impl<P: FnMut(Progress)> Run<'_, P> {
         let key = &manifest.key;
         let has = if check::is_segment(&self.target, key, manifest) && self.is_whole(manifest, copy)? {
             self.done.kept += 1;
+            self.done.bytes += manifest.bytes;
             "the backup has it whole, as it was"
         } else {
             self.is_lossy = true;

@@ -412,27 +412,28 @@ impl Segment {
         names::take_names(&bytes, footer.pvs).map_err(|Malformed(reason)| self.corrupt(format!("its names: {reason}")))
     }
 
-    /// Nobody needs the header to read; a check looks whether it is whole.
-    pub(crate) fn check_header(&self) -> Result<(), Error> {
+    /// Nobody needs the header to read. A check looks whether it is whole, and for which archive and under which key the file was
+    /// written; none in a file of an older program.
+    pub(crate) fn header(&self) -> Result<Option<Identity>, Error> {
         let bytes = self.read_bytes(0, HEADER_LEN as u64)?;
         let sequence = self.footer()?.sequence;
-        let whole = || -> Result<bool, Malformed> {
+        let whole = || -> Result<Option<Identity>, Malformed> {
             let mut cursor = Cursor::new(&bytes);
             let fields = cursor.take(HEADER_LEN - 8)?;
             let check = cursor.u64()?;
-            let mut fields_cursor = Cursor::new(fields);
-            let magic = fields_cursor.array::<8>()? == MAGIC;
-            let version = (1..=VERSION).contains(&fields_cursor.u16()?);
-            fields_cursor.take(6)?;
-            Ok(magic && version && fields_cursor.u64()? == sequence && xxh3_64(fields) == check)
+            let mut cursor = Cursor::new(fields);
+            let magic = cursor.array::<8>()? == MAGIC;
+            let version = (1..=VERSION).contains(&cursor.u16()?);
+            cursor.take(6)?;
+            if !(magic && version && cursor.u64()? == sequence && xxh3_64(fields) == check) {
+                return Err(Malformed("it is damaged"));
+            }
+            let mut cursor = Cursor::new(fields);
+            cursor.take(IDENTITY_AT)?;
+            let identity = Identity { archive: cursor.u64()?, key: cursor.u64()? };
+            Ok((identity.archive != 0).then_some(identity))
         };
-        if whole() == Ok(true) { Ok(()) } else { Err(self.corrupt("its header is damaged".to_owned())) }
-    }
-
-    /// For which archive and under which key it was written; none in a file of an older program.
-    pub(crate) fn identity(&self) -> Result<Option<Identity>, Error> {
-        let bytes = self.read_bytes(0, HEADER_LEN as u64)?;
-        take_identity(&bytes).map_err(|Malformed(reason)| self.corrupt(format!("its header: {reason}")))
+        whole().map_err(|Malformed(_)| self.corrupt("its header is damaged".to_owned()))
     }
 
     /// Reads what lies within the file; a place beyond it is damage, not a reason to take memory.
@@ -462,14 +463,6 @@ pub(crate) struct Identity {
     pub(crate) archive: u64,
     /// As `key_number` makes it.
     pub(crate) key: u64,
-}
-
-/// What a header, whose checksum is verified elsewhere, says of that.
-pub(crate) fn take_identity(header: &[u8]) -> Result<Option<Identity>, Malformed> {
-    let mut cursor = Cursor::new(header);
-    cursor.take(IDENTITY_AT)?;
-    let identity = Identity { archive: cursor.u64()?, key: cursor.u64()? };
-    Ok((identity.archive != 0).then_some(identity))
 }
 
 /// Tables of one PV that were read together.
