@@ -32,7 +32,7 @@ pub(crate) struct Channel {
     /// How far the ledger has told what was counted; none before there was anything to tell.
     pub(crate) marks: Option<Box<Marks>>,
     sampler: Sampler,
-    /// What is recorded of its structures, if not all of them.
+    /// The fields of its structures that a policy records; none if it records whole structures.
     only: Option<Box<Only>>,
     lag: Lag,
     connection: Connection,

@@ -304,7 +304,7 @@ impl<S: Roster> Control<S> {
         }
     }
 
-    /// What was lost or is suspected to be in the last hours, by the rows of the ledger that were written.
+    /// What the ledger lost or suspects in the last hours, up to its last row of minutes.
     pub fn trouble(&self, now: Timestamp) -> Trouble {
         lock(&self.shared.recent).told(now)
     }

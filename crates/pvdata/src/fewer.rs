@@ -1,7 +1,7 @@
 //! Structures with fewer fields: a structure becomes one of another type, which does not have some of its fields.
 //!
-//! What is left out are leaves, fields that are no structure themselves, by their paths: `value.wave`. A structure within the
-//! structure of which nothing is left goes too.
+//! Leaves are left out by their paths, as `value.wave`: fields that are not structures themselves. An inner structure goes when none
+//! of its fields is left.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 

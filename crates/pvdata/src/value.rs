@@ -73,7 +73,7 @@ const STORED_BYTES_MAX: usize = 4 << 30;
 
 /// Reads the bytes of a structure that was kept whole: a whole type description and the whole value, little-endian.
 pub fn decode_structure(bytes: &[u8]) -> Result<Data, Error> {
-    // What was once taken into an archive stays readable, whatever the network may bring today.
+    // An archive may hold larger values than a client takes from the network today, and they stay readable.
     let mut reader = Reader::new(bytes, Order::Little).with_room(STORED_BYTES_MAX);
     let data = read(&mut reader, &mut Registry::default())?;
     match reader.rest().len() {

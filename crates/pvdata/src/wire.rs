@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         Reader { rest: bytes, order, room: DECODED_BYTES_MAX }
     }
 
-    /// The same with another bound.
+    /// The same reader, which may charge `room` bytes.
     pub fn with_room(self, room: usize) -> Reader<'a> {
         Reader { room, ..self }
     }

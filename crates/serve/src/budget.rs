@@ -8,20 +8,12 @@
 //! What would never find room is refused for good (413); what finds none now may come again (503 with `Retry-After`). What is
 //! made while it is sent is bounded by itself and not charged: half a megabyte an answer, less in a crowd.
 
-use std::{
-    pin::Pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll},
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use axum::{
-    body::{Body, Bytes, HttpBody},
-    response::Response,
-};
-use hyper::body::{Frame, SizeHint};
+use axum::{body::HttpBody, response::Response};
 
 use crate::refusal::{Code, Refusal};
 
@@ -70,7 +62,7 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// So much more, or a refusal.
+    /// Takes so many bytes more, or refuses.
     pub(crate) fn grow(&self, more: usize) -> Result<(), Refusal> {
         let mut bytes = self.bytes.lock().expect("no holder of this lock panics");
         let bytes_max = self.budget.bytes_max;
@@ -93,13 +85,13 @@ impl Lease {
         self.grow(things.saturating_mul(bytes_each))
     }
 
-    /// What is there already, whether or not there is room for it: others wait for it instead.
+    /// Counts bytes that are taken already, whether or not there is room for them: other requests wait instead.
     pub(crate) fn note(&self, more: usize) {
         self.budget.taken.fetch_add(more, Relaxed);
         *self.bytes.lock().expect("no holder of this lock panics") += more;
     }
 
-    /// So much less.
+    /// Gives so many bytes back, all if it has fewer.
     pub(crate) fn shrink(&self, less: usize) {
         let mut bytes = self.bytes.lock().expect("no holder of this lock panics");
         let less = less.min(*bytes);
@@ -126,40 +118,16 @@ const SHORT_BYTES: usize = 64 << 10;
 #[derive(Clone, Copy)]
 pub(crate) struct OfProgram;
 
-/// An answer that gives back what it has of the budget when it has been sent, or nobody wants it any more.
-pub(crate) fn leased(lease: Arc<Lease>, answer: Response) -> Response {
+/// An answer that has something of the budget until it has been sent, or nobody wants it any more: whoever sends it keeps the lease
+/// that goes with it as long as its body.
+pub(crate) fn leased(lease: Arc<Lease>, mut answer: Response) -> Response {
     let is_ours = answer.extensions().get::<OfProgram>().is_some();
     let whole = answer.body().size_hint().exact().filter(|_| !is_ours).unwrap_or(0);
     lease.note(usize::try_from(whole).unwrap_or(usize::MAX / 2));
-    if lease.bytes() < SHORT_BYTES {
-        return answer;
+    if lease.bytes() >= SHORT_BYTES {
+        answer.extensions_mut().insert(lease);
     }
-    answer.map(|body| Body::new(Leased { body, _lease: lease }))
-}
-
-struct Leased {
-    body: Body,
-    _lease: Arc<Lease>,
-}
-
-impl HttpBody for Leased {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+    answer
 }
 
 /// What reading a text takes at most: a place in a list for each piece, and a place with settings for each object in it. A piece of
@@ -182,6 +150,8 @@ pub(crate) fn bytes_when_read(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+
     use super::*;
 
     #[test]

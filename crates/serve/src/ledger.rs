@@ -40,6 +40,30 @@ pub(crate) struct Ledger<'a> {
     pub(crate) until: Timestamp,
 }
 
+/// Calls `act` with each row of a share that begins in `range`: with its time and its bytes. What is damaged is passed over, as the
+/// store tells of it.
+pub(crate) fn each_row(
+    reader: &Reader,
+    name: &str,
+    range: TimeRange,
+    mut act: impl FnMut(Timestamp, &[u8]),
+) -> Result<(), store::Error> {
+    let Some(own) = reader.own(name) else { return Ok(()) };
+    for batch in reader.samples(own, range) {
+        let batch = match batch {
+            Err(error) if error.is_damage() => continue,
+            batch => batch?,
+        };
+        for row in 0..batch.len() {
+            let sample = batch.get(row);
+            if let Value::Array(Column::U8(bytes)) = &sample.value {
+                act(sample.time, bytes);
+            }
+        }
+    }
+    Ok(())
+}
+
 impl Ledger<'_> {
     /// What rows say that begin in `range`, in the order of time.
     fn stretches(self, range: TimeRange, step: i64) -> Result<Vec<Stretch>, store::Error> {
@@ -64,23 +88,14 @@ impl Ledger<'_> {
     /// The rows of one scale that begin in `range`. Damaged ones are passed over: the store tells of them.
     fn rows(self, scale: LedgerScale, range: TimeRange) -> Result<Vec<Stretch>, store::Error> {
         let name = scale.names().nth(ledger_share(self.pv)).unwrap_or_default();
-        let Some(own) = self.reader.own(&name) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        for batch in self.reader.samples(own, range) {
-            let batch = match batch {
-                Err(error) if error.is_damage() => continue, // the store tells of it
-                batch => batch?,
-            };
-            for row in 0..batch.len() {
-                let sample = batch.get(row);
-                let Value::Array(Column::U8(bytes)) = &sample.value else { continue };
-                let Ok((head, account)) = account_in(bytes, sample.time, self.pv) else { continue };
-                let account = account.unwrap_or_default();
-                if head.until <= self.until {
-                    found.push(Stretch { from: sample.time, until: head.until, origin: head.origin, account });
-                }
+        each_row(self.reader, &name, range, |from, bytes| {
+            let Ok((head, account)) = account_in(bytes, from, self.pv) else { return };
+            let account = account.unwrap_or_default();
+            if head.until <= self.until {
+                found.push(Stretch { from, until: head.until, origin: head.origin, account });
             }
-        }
+        })?;
         Ok(found)
     }
 

@@ -255,6 +255,35 @@ impl<'de> Deserialize<'de> for Scalar {
     }
 }
 
+/// A number, or a text, which may hold one: clients send either.
+#[derive(Deserialize)]
+#[serde(try_from = "Scalar")]
+pub(crate) enum Loose {
+    Number(f64),
+    Text(String),
+}
+
+impl TryFrom<Scalar> for Loose {
+    type Error = &'static str;
+
+    fn try_from(said: Scalar) -> Result<Loose, &'static str> {
+        match said {
+            Scalar::Number(number) => Ok(Loose::Number(number)),
+            Scalar::Text(text) => Ok(Loose::Text(text)),
+            Scalar::Flag(_) | Scalar::Nothing => Err("expected a number or a text"),
+        }
+    }
+}
+
+impl Loose {
+    pub(crate) fn number(&self) -> Option<f64> {
+        match self {
+            Loose::Number(number) => Some(*number),
+            Loose::Text(text) => text.parse().ok(),
+        }
+    }
+}
+
 /// A list that is short by its nature, such as that of the fields of a record.
 #[derive(Debug)]
 pub(crate) struct Few<T>(pub(crate) Vec<T>);

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use acquire::{RECENT, Trouble, trouble_in};
-use sample::{Column, LedgerScale, TimeRange, Timestamp, Value};
+use sample::{LedgerScale, TimeRange, Timestamp};
 use serde_json::json;
 
-use crate::app::App;
+use crate::{app::App, ledger::each_row};
 
 /// Reads what the ledger says of the hours before this start, of which nothing is in memory.
 pub(crate) fn recall(app: &Arc<App>) {
@@ -24,26 +24,16 @@ pub(crate) fn recall(app: &Arc<App>) {
 }
 
 fn recall_within(app: &App, range: TimeRange) -> Result<(), store::Error> {
-    for name in LedgerScale::Minute.names() {
-        let Some(rows) = app.reader.own(&name) else { continue };
-        for batch in app.reader.samples(rows, range) {
-            let batch = match batch {
-                Err(error) if error.is_damage() => continue, // the store tells of it
-                batch => batch?,
-            };
-            for row in 0..batch.len() {
-                let sample = batch.get(row);
-                let Value::Array(Column::U8(bytes)) = &sample.value else { continue };
-                // Damaged rows are passed over: the store tells of them. What was written since the start is known.
-                if let Ok((head, trouble)) = trouble_in(bytes, sample.time)
-                    && head.until <= app.started
-                {
-                    app.control.recall(head.until, trouble);
-                }
+    LedgerScale::Minute.names().try_for_each(|name| {
+        each_row(&app.reader, &name, range, |from, bytes| {
+            // What was written since the start is known.
+            if let Ok((head, trouble)) = trouble_in(bytes, from)
+                && head.until <= app.started
+            {
+                app.control.recall(head.until, trouble);
             }
-        }
-    }
-    Ok(())
+        })
+    })
 }
 
 /// It as JSON.

@@ -35,6 +35,7 @@ use tokio::time::Instant;
 use crate::{
     answer::{Answer, whole},
     app::App,
+    budget::Lease,
     call::Call,
     dispatch::AnsweredBy,
     process,
@@ -302,10 +303,12 @@ fn clamped(amount: u64) -> i64 {
 }
 
 /// The response, counted when its last byte is sent or its client has gone.
-pub(crate) fn measured(app: Arc<App>, begun: Instant, response: Response) -> Response {
+pub(crate) fn measured(app: Arc<App>, begun: Instant, mut response: Response) -> Response {
+    let lease = response.extensions_mut().remove::<Arc<Lease>>();
     let route = response.extensions().get::<AnsweredBy>().map_or("(none)", |by| by.0).to_owned();
     let status = response.status().as_u16();
-    response.map(|body| Body::new(Measured { body, app, begun, route, status, bytes: AtomicU64::new(0) }))
+    response
+        .map(|body| Body::new(Measured { body, app, begun, route, status, bytes: AtomicU64::new(0), _lease: lease }))
 }
 
 struct Measured {
@@ -315,6 +318,8 @@ struct Measured {
     route: String,
     status: u16,
     bytes: AtomicU64,
+    /// What the answer has of the budget, given back with it.
+    _lease: Option<Arc<Lease>>,
 }
 
 impl HttpBody for Measured {

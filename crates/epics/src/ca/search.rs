@@ -359,7 +359,7 @@ impl Search {
     }
 }
 
-/// So many of the usual size per second, evenly.
+/// Spreads searches evenly over each second; a longer name uses up more of it.
 struct Allowance {
     interval: Duration,
     /// The next one is allowed from here on.

@@ -18,7 +18,7 @@ struct Share {
 }
 
 impl Keep {
-    /// So many bytes for all last values.
+    /// All last values together may take `bytes_max`.
     pub fn new(bytes_max: usize) -> Keep {
         Keep(Arc::new(Share { bytes_max, bytes: AtomicUsize::new(0) }))
     }

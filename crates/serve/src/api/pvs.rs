@@ -20,7 +20,7 @@ use crate::{
         list::{Frame, json_rows},
         metadata, value,
     },
-    lists::{Few, Scalar, check_len},
+    lists::{Few, Loose, check_len},
     names::Pattern,
     refusal::{Code, Refusal},
 };
@@ -207,26 +207,6 @@ pub(crate) struct Asked {
     pub(crate) groups: Option<Few<String>>,
     /// 0 is for ever.
     pub(crate) keep_seconds: Option<u64>,
-}
-
-/// A number, or a text.
-#[derive(Deserialize)]
-#[serde(try_from = "Scalar")]
-pub(crate) enum Loose {
-    Number(f64),
-    Text(String),
-}
-
-impl TryFrom<Scalar> for Loose {
-    type Error = &'static str;
-
-    fn try_from(said: Scalar) -> Result<Loose, &'static str> {
-        match said {
-            Scalar::Number(number) => Ok(Loose::Number(number)),
-            Scalar::Text(text) => Ok(Loose::Text(text)),
-            Scalar::Flag(_) | Scalar::Nothing => Err("expected a number or a text"),
-        }
-    }
 }
 
 /// `POST /pvs`

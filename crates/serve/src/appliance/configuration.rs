@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::{
     changes::{last_change, last_changes},
     details::{metadata, type_info_of},
-    manage::{ADDED_BYTES, Loose, Wanted, judge, make_groups},
+    manage::{ADDED_BYTES, Wanted, judge, make_groups},
 };
 use crate::{
     answer::{Answer, json},
     call::Call,
     formats::list::{Frame, json_rows},
-    lists::{Few, NAMES_MAX, Scalar, all_pvs, check_len, each},
+    lists::{Few, Loose, NAMES_MAX, Scalar, all_pvs, check_len, each},
     refusal::{Code, Refusal, shortened},
 };
 

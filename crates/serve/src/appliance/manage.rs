@@ -19,7 +19,7 @@ use crate::{
     api::pvs::{ADD_MAX, Asked, PERIOD_MIN, request},
     call::Call,
     formats::list::{Frame, json_rows},
-    lists::{self, Few, Item, ItemName, NAMES_MAX, Scalar, check_len},
+    lists::{self, Few, Item, ItemName, Loose, NAMES_MAX, check_len},
     names::is_glob,
     refusal::{Code, Refusal, shortened},
     server::Ports,
@@ -95,26 +95,6 @@ pub(super) struct Wanted {
     pub(super) fields: Option<Vec<String>>,
 }
 
-/// A number, or a text that holds one: clients send either.
-#[derive(Deserialize)]
-#[serde(try_from = "Scalar")]
-pub(super) enum Loose {
-    Number(f64),
-    Text(String),
-}
-
-impl TryFrom<Scalar> for Loose {
-    type Error = &'static str;
-
-    fn try_from(said: Scalar) -> Result<Loose, &'static str> {
-        match said {
-            Scalar::Number(number) => Ok(Loose::Number(number)),
-            Scalar::Text(text) => Ok(Loose::Text(text)),
-            Scalar::Flag(_) | Scalar::Nothing => Err("expected a number, or a text that holds one"),
-        }
-    }
-}
-
 impl Wanted {
     /// As the Appliance takes it: `.VAL` names the record itself, and a period that is too short becomes the shortest.
     fn taken(mut self) -> Wanted {
@@ -129,15 +109,6 @@ impl Wanted {
     /// The PV that switches it on and off.
     pub(super) fn controlling_pv(&self) -> Option<&str> {
         self.controlling_pv.as_deref().map(str::trim).filter(|pv| !pv.is_empty())
-    }
-}
-
-impl Loose {
-    fn number(&self) -> Option<f64> {
-        match self {
-            Loose::Number(number) => Some(*number),
-            Loose::Text(text) => text.parse().ok(),
-        }
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
 /// What a PV takes in a list that is sorted before it is sent.
 const PLACE_BYTES: usize = 32;
 
-/// Of each PV what `row` makes of it, as it is when its turn comes; those of which it makes nothing are left out.
+/// Calls `row` for each PV while the answer is sent, and leaves out the PVs for which it gives nothing.
 pub(super) fn report(
     call: &Call,
     mut row: impl FnMut(&Call, &PvEntry) -> Result<Option<Value>, Refusal> + Send + 'static,

@@ -24,10 +24,10 @@ use super::{
 };
 use crate::{app::App, appliance::details::dbr_type};
 
-/// So many PVs are looked up between two chunks of the answer, at first and at most.
+/// How many PVs are looked up for the first chunk of the answer, and for each later one at most.
 const PVS_AT_FIRST: usize = 256;
 const PVS_A_CHUNK: usize = 2048;
-/// Fewer are where their values take more than this.
+/// A chunk ends earlier when its values take more than this.
 const VALUES_BYTES: usize = 1 << 20;
 /// What a name takes with whose it is.
 pub(crate) const WANTED_BYTES: usize = 128;
