@@ -84,14 +84,17 @@ pub(crate) fn settle(disk: &Arc<dyn Disk>, catalog: &Catalog, now: Timestamp) ->
     };
     match look(&**disk, ARCHIVE, &of_archive(archive), Use::First).map_err(io)? {
         None => Ok(archive),
-        Some(reason) => Err(Error::CannotDo {
-            doing: "open the archive",
-            reason: format!(
-                "{reason}, its catalogue is that of the archive {archive:016x}; put back the files that belong together, or \
-                 remove the file {ARCHIVE} if they do"
-            ),
-        }),
+        Some(reason) => Err(disagrees("open the archive", &reason, archive)),
     }
+}
+
+/// The mark of a folder and the catalogue in it are not of one archive.
+pub(crate) fn disagrees(doing: &'static str, reason: &str, archive: u64) -> Error {
+    let reason = format!(
+        "{reason}, its catalogue is that of the archive {archive:016x}; put back the files that belong together, or remove the file \
+         {ARCHIVE} if they do"
+    );
+    Error::CannotDo { doing, reason }
 }
 
 /// The number of a new archive, from the time.

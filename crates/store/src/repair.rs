@@ -122,19 +122,21 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn run(&mut self, names: &[String]) -> Result<(), Error> {
-        self.names_of_log()?;
         let mut files = self.files(names)?;
         self.read.1 = files.iter().map(|key| self.disk.len(key).unwrap_or(0)).sum();
         let known = match names.iter().any(|name| name == CATALOGUE) {
             true => copy::read_copy(&*self.disk)?,
             false => Err("there is none".to_owned()),
         };
-        let archive = match &known {
-            Ok(copy) => copy.archive,
-            Err(_) => None,
-        };
-        let marked = || mark::number(&*self.disk).unwrap_or_default();
-        self.archive = archive.or_else(marked).or_else(|| whose::carried(&self.disk, &files));
+        let archive = known.as_ref().ok().and_then(|copy| copy.archive);
+        let marked = mark::number(&*self.disk).unwrap_or_default();
+        // By another archive's catalogue every segment here would be a foreign one.
+        if let Some(archive) = archive.filter(|archive| marked.is_some_and(|marked| marked != *archive)) {
+            let reason = format!("its file {} says that it belongs to another archive", mark::ARCHIVE);
+            return Err(mark::disagrees("repair the archive", &reason, archive));
+        }
+        self.archive = archive.or(marked).or_else(|| whose::carried(&self.disk, &files));
+        self.names_of_log()?;
         match known {
             Ok(copy) => {
                 let named: Vec<String> = copy.segments.iter().map(|manifest| manifest.key.clone()).collect();

@@ -183,6 +183,19 @@ fn a_segment_of_another_archive_is_not_taken_for_ours() {
 }
 
 #[test]
+fn a_repair_by_the_catalogue_of_another_archive_is_refused() {
+    let (scene, other) = (Scene::new(0), Scene::new(1_000_000));
+    let catalogue = scene.path().join("catalogue.redb");
+    let own = fs::read(&catalogue).unwrap();
+    fs::copy(other.path().join("catalogue.redb"), &catalogue).unwrap();
+    let refused = store::repair(scene.path(), Repairing::Do, at(30_000 * SECOND), |_| {}).unwrap_err().to_string();
+    assert!(refused.contains("belongs to another archive"), "{refused}");
+    assert!(!scene.path().join("quarantine").exists(), "every segment is where it was");
+    fs::write(&catalogue, own).unwrap();
+    assert_eq!(scene.served(), (vec![0, 1, 2], vec![]));
+}
+
+#[test]
 fn a_missing_segment_costs_only_its_own_samples() {
     let scene = Scene::new(0);
     let files = scene.segments();
