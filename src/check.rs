@@ -24,7 +24,8 @@ impl std::error::Error for Damaged {}
 
 pub(crate) fn run(command: &Check) -> Result<(), Failure> {
     let mut told = Told::new();
-    let report = store::check(&command.data, |progress| told.tell("read", progress))?;
+    let stored_in = |row: &[u8], from| acquire::stored_in(row, from).ok();
+    let report = store::check_with_ledger(&command.data, &stored_in, |progress| told.tell("read", progress))?;
     let store::Report { segments, blocks, samples, log_frames, bytes, .. } = report;
     print_line(&format!(
         "{segments} segments with {blocks} blocks of {samples} samples, {log_frames} frames of the log, {bytes} bytes"

@@ -2,7 +2,7 @@
 
 use sample::{LEDGER_SHARES, PvId, Timestamp};
 
-use crate::ledger::{account_in, encode_row};
+use crate::ledger::{account_in, encode_row, stored_in};
 
 /// PVs that are asked for in a row.
 const PVS: u32 = 64;
@@ -18,6 +18,8 @@ pub fn ledger_row(bytes: &[u8]) {
     let accounts: Vec<_> = found.iter().filter_map(|(pv, _, account)| Some((*pv, (*account)?))).collect();
     // The last PV is of another share than the others; its place is all that a row knows.
     let row = encode_row(head, from, &accounts);
+    let stored = accounts.iter().fold(0_u64, |sum, (_, account)| sum.saturating_add(account.stored));
+    assert!(stored_in(&row, from).is_ok_and(|told| told <= stored), "a sum may have its bound on the way");
     for (pv, _, account) in &found {
         assert_eq!(account_in(&row, from, *pv), Ok((head, *account)));
     }

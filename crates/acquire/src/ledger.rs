@@ -25,7 +25,7 @@ use sample::{
 pub use account::Account;
 pub(crate) use recent::Recent;
 pub use recent::{RECENT, Trouble};
-pub use row::{BrokenRow, Origin, RowHead, account_in, encode as encode_row, trouble_in};
+pub use row::{BrokenRow, Origin, RowHead, account_in, encode as encode_row, stored_in, trouble_in};
 
 use crate::{
     acquire::{Shared, lock},

@@ -36,7 +36,7 @@ mod writer;
 pub use acquire::{Acquire, Config};
 pub use control::{AddRequest, Added, Change, Control};
 pub use groups::{GroupStatus, Keeper};
-pub use ledger::{Account, BrokenRow, Origin, RECENT, RowHead, Trouble, account_in, encode_row, trouble_in};
+pub use ledger::{Account, BrokenRow, Origin, RECENT, RowHead, Trouble, account_in, encode_row, stored_in, trouble_in};
 pub use names::Alias;
 pub use plan::{Manual, Plan, Planned, Reach};
 pub use policy::{Fits, Policies, Policy, PolicyError, glob_as_regex};

@@ -3,6 +3,7 @@
 //!
 //! A flush ends with one transaction: until it the samples are in the log, from it on they are in the segment.
 
+mod balance;
 pub(crate) mod copy;
 mod doubt;
 mod field_gaps;
@@ -25,6 +26,7 @@ use std::{
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
 use sample::{Gap, GapCause, Metadata, PvId, Timestamp};
 
+pub(crate) use balance::Balance;
 use doubt::Doubt;
 pub(crate) use field_gaps::FieldGap;
 use mend::{repair, replace};
@@ -32,7 +34,7 @@ pub(crate) use metadata_rows::Tidying;
 pub(crate) use pvs_wire::{archived_bytes, own_bytes, removed_bytes};
 pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
 
-use crate::{AuditRecord, Error, disk::Disk, head::Facts, manifest::Manifest, unfinished::Untold};
+use crate::{AuditRecord, Error, disk::Disk, head::Facts, manifest::Manifest, recover::Recovered, unfinished::Untold};
 
 /// The key of the catalogue, and the mark of an archive.
 pub(crate) const CATALOGUE: &str = "catalogue.redb";
@@ -259,19 +261,21 @@ impl Catalog {
         })
     }
 
-    /// The end of a flush: what was in a head is in the catalogue and in a segment (none if there were no samples).
+    /// The end of a flush: what was in a head of so many samples is in the catalogue and in a segment (none if there were no samples).
     pub(crate) fn commit_flush(
         &self,
-        segment: Option<&Manifest>,
+        (segment, samples): (Option<&Manifest>, u64),
         facts: &Facts,
         position: Position,
         untold: &Untold,
     ) -> Result<(), Error> {
         self.write(|transaction| {
-            if let Some(manifest) = segment {
-                let bytes = wire::manifest_bytes(manifest);
-                transaction.open_table(SEGMENTS)?.insert(manifest.id(), bytes.as_slice())?;
-            }
+            let more = balance::put_segments(transaction, &[], segment.map(std::slice::from_ref).unwrap_or_default())?;
+            let is_first =
+                transaction.open_table(META)?.get("frame")?.is_none_or(|frame| frame.value() != position.frame);
+            if is_first {
+                balance::add(transaction, samples.cast_signed().saturating_sub(more))?;
+            } // else it was tried before, and held
             put_facts(transaction, facts)?;
             let untold = wire::untold_bytes(untold, position.frame);
             transaction.open_table(LEDGER)?.insert(UNTOLD, untold.as_slice())?;
@@ -285,11 +289,14 @@ impl Catalog {
             pvs::put_audit(transaction, told.audit)?;
             field_gaps::put(transaction, told.field_gaps)?;
             lost::put(transaction, told.lost)?;
-            for id in old {
-                transaction.open_table(SEGMENTS)?.remove(id)?;
-            }
-            put_segments(transaction, new)
+            let more = balance::put_segments(transaction, old, new)?;
+            balance::add(transaction, more.saturating_neg())
         })
+    }
+
+    /// A repair has settled what is gone: from the next start on, the balance is counted anew.
+    pub(crate) fn forget_balance(&self) -> Result<(), Error> {
+        self.write(balance::forget)
     }
 
     /// The number of the archive, which its folder and its places carry; none in one that an older program or a repair made.
@@ -323,9 +330,16 @@ impl Catalog {
         })
     }
 
-    /// Ends the gaps that are still open at `alive`, and records that the archiver was not running from then to `now`.
-    pub(crate) fn commit_restart(&self, alive: Option<Timestamp>, now: Timestamp) -> Result<(), Error> {
+    /// Ends the gaps that are still open at the last sign of life, and records that the archiver was not running from then to `now`,
+    /// and what the log lost.
+    pub(crate) fn commit_restart(&self, recovered: &Recovered, now: Timestamp) -> Result<(), Error> {
+        let alive = recovered.alive;
         self.write(|transaction| {
+            balance::begin(transaction, now.max(alive.unwrap_or(now)), recovered.head.samples())?;
+            for gap in &recovered.lost {
+                let key = (gap.from.nanos(), wire::cause_number(gap.cause));
+                transaction.open_table(ARCHIVER_GAPS)?.insert(key, (gap.to.unwrap_or(gap.from).nanos(), gap.lost))?;
+            }
             if let Some(alive) = alive {
                 let mut open = transaction.open_table(OPEN_GAPS)?;
                 let mut gaps = transaction.open_table(GAPS)?;
@@ -412,14 +426,6 @@ fn put_position(transaction: &WriteTransaction, position: Position) -> Result<()
     meta.insert("next_segment", position.next_segment)?;
     if let Some(alive) = position.alive {
         meta.insert("alive", alive.nanos() as u64)?;
-    }
-    Ok(())
-}
-
-fn put_segments(transaction: &WriteTransaction, manifests: &[Manifest]) -> Result<(), redb::Error> {
-    let mut segments = transaction.open_table(SEGMENTS)?;
-    for manifest in manifests {
-        segments.insert(manifest.id(), wire::manifest_bytes(manifest).as_slice())?;
     }
     Ok(())
 }

@@ -1,8 +1,20 @@
 //! The check: reads every byte of an archive and says what is damaged, beside a running archiver.
 
-use std::{collections::HashMap, fmt, io, path::Path, sync::Arc};
+mod log;
+mod told;
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt, io,
+    path::Path,
+    sync::Arc,
+};
 
 use sample::{Batch, PvId, PvName, TimeRange};
+
+use log::Frames;
+pub use told::StoredIn;
+use told::Told;
 
 use crate::{
     Error, Summary,
@@ -11,9 +23,8 @@ use crate::{
         copy::{self, Copy, read_file},
     },
     disk::{Disk, RealDisk},
-    log_arrays::Lasts,
-    log_files::{self, Listed},
-    log_format, log_scan,
+    log_files::Listed,
+    log_format,
     manifest::Manifest,
     places::tables_key,
     segment::{Entry, LevelsCheck, Record, Segment, Table},
@@ -86,6 +97,11 @@ impl fmt::Display for BadBlock {
 /// Reads everything in `folder` and verifies every checksum, each index against its data, each summary and each level against its
 /// samples. Needs no lock: it works while an archiver writes there, and says nothing of files that vanish meanwhile.
 pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Error> {
+    check_with_ledger(folder, &|_, _| None, progress)
+}
+
+/// The same, and holds what is there against what the rows of the ledger say was stored.
+pub fn check_with_ledger(folder: &Path, stored_in: StoredIn, progress: impl FnMut(Progress)) -> Result<Report, Error> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(folder));
     let failed = |source| Error::Io { doing: "list", path: folder.display().to_string(), source };
     let names = disk.list("").map_err(failed)?;
@@ -114,8 +130,9 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
     let far: u64 = copy.segments.iter().filter(|of| of.place.is_some()).map(|of| of.bytes).sum();
     let bytes_total = segments.iter().chain(&logs).map(|key| disk.len(key).unwrap_or(0)).sum::<u64>() + far;
     let rows = copy.segments.iter().map(|of| (of.key.clone(), of.clone())).collect();
-    let Copy { archive, names, places, segments: known, .. } = copy;
-    let mut check = Check { disk, names, archive, rows, report: Report::default(), bytes_total, progress };
+    let (told, position) = (Told::new(&copy, stored_in), copy.position);
+    let Copy { archive, names, places, segments: known, own, .. } = copy;
+    let mut check = Check { disk, names, own, archive, rows, report: Report::default(), bytes_total, told, progress };
     unlisted.into_iter().for_each(|problem| check.problem(problem));
     if let Some(reason) = unreadable {
         check.problem(format!("{CATALOGUE} cannot be read, PVs are told by their numbers: {reason}"));
@@ -133,11 +150,13 @@ pub fn check(folder: &Path, progress: impl FnMut(Progress)) -> Result<Report, Er
         check.segment(key);
     }
     strangers.iter().for_each(|(name, is)| check.problem(is.finding(name)));
+    let mut frames = Frames::behind(position);
     for key in &logs {
-        if let Err(error) = check.log(key, Some(key) == logs.last()) {
+        if let Err(error) = check.log(key, Some(key) == logs.last(), &mut frames) {
             check.problem(error.to_string());
         }
     }
+    check.totals(frames)?;
     Ok(check.report)
 }
 
@@ -150,8 +169,17 @@ pub(crate) fn segment(
 ) -> Report {
     let (names, bytes_total) = (HashMap::new(), disk.len(key).unwrap_or(0));
     let rows = wanted.map(|of| (key.to_owned(), of.clone())).into_iter().collect();
-    let mut check =
-        Check { disk: disk.clone(), names, archive, rows, report: Report::default(), bytes_total, progress };
+    let mut check = Check {
+        disk: disk.clone(),
+        names,
+        own: HashSet::new(),
+        archive,
+        rows,
+        report: Report::default(),
+        bytes_total,
+        told: None,
+        progress,
+    };
     check.segment(key);
     check.report
 }
@@ -179,19 +207,23 @@ pub(crate) fn is_segment(disk: &Arc<dyn Disk>, key: &str, wanted: &Manifest) -> 
 }
 
 /// A check under way.
-struct Check<P> {
+struct Check<'a, P> {
     disk: Arc<dyn Disk>,
     names: HashMap<PvId, PvName>,
+    /// The PVs that the archive keeps for itself.
+    own: HashSet<PvId>,
     /// The number of the archive, if it has one.
     archive: Option<u64>,
     /// What the catalogue says of each segment, by where it is looked for.
     rows: HashMap<String, Manifest>,
     report: Report,
     bytes_total: u64,
+    /// What is held against the ledger, where that can be done.
+    told: Option<Told<'a>>,
     progress: P,
 }
 
-impl<P: FnMut(Progress)> Check<P> {
+impl<P: FnMut(Progress)> Check<'_, P> {
     fn problem(&mut self, sentence: String) {
         self.report.problems.push(sentence);
     }
@@ -207,11 +239,13 @@ impl<P: FnMut(Progress)> Check<P> {
         let name = manifest.place.as_deref().unwrap_or_default();
         let Some(folder) = places.get(name) else {
             self.problem(format!("{key} lies in the place {name:?}, and nobody knows where that is"));
+            self.counted(key, manifest.samples);
             return;
         };
         let far: Arc<dyn Disk> = Arc::new(RealDisk::new(folder));
         if far.len(key).ok() != Some(*bytes) {
             self.problem(format!("{key} is not in the place {name:?} ({folder}), or not whole; is it mounted?"));
+            self.counted(key, manifest.samples); // it may be whole
             return;
         }
         let mut tables = vec![0; bytes.saturating_sub(*tables_at) as usize];
@@ -228,16 +262,35 @@ impl<P: FnMut(Progress)> Check<P> {
 
     fn segment_on(&mut self, disk: &Arc<dyn Disk>, key: &str) {
         self.report.segments += 1;
+        let before = self.report.samples;
         let read = Segment::of_file(disk.clone(), key).and_then(|segment| {
             self.identity(&segment)?;
             self.segment_content(&segment)
         });
+        self.counted(key, self.report.samples - before);
         let Err(error) = read else { return };
         // One that is merged meanwhile vanishes, and is no finding.
         let has_gone = disk.len(key).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         if !has_gone {
             self.problem(error.to_string());
         }
+    }
+
+    /// So many samples count as those of a segment.
+    fn counted(&mut self, key: &str, samples: u64) {
+        if let Some(told) = &mut self.told {
+            told.segment(key, samples);
+        }
+    }
+
+    /// Holds what was read against what the catalogue says by now: what was appended meanwhile may be told of already, and flushed.
+    fn totals(&mut self, frames: Frames) -> Result<(), Error> {
+        if let Ok(after) = copy::read_copy(&*self.disk)? {
+            self.report.problems.extend(frames.findings(after.position));
+            let finding = self.told.take().and_then(|told| told.finding(&self.rows, &after));
+            self.report.problems.extend(finding);
+        }
+        Ok(())
     }
 
     /// Looks whether a segment is the one that belongs there.
@@ -330,6 +383,12 @@ impl<P: FnMut(Progress)> Check<P> {
         let (batch, reason) = match read {
             Ok((agrees, batch)) => {
                 self.report.samples += batch.len() as u64;
+                if self.own.contains(&pv)
+                    && self.rows.contains_key(&segment.manifest.key)
+                    && let Some(told) = &mut self.told
+                {
+                    (0..batch.len()).for_each(|row| told.row(pv, &batch.get(row)));
+                }
                 (Some(batch), (!agrees).then(|| "its summary is not that of its samples".to_owned()))
             }
             Err(Error::CorruptBlock { reason, .. }) => (None, Some(reason)),
@@ -346,36 +405,5 @@ impl<P: FnMut(Progress)> Check<P> {
             reason,
         }));
         Ok(batch)
-    }
-
-    fn log(&mut self, key: &str, is_last: bool) -> Result<(), Error> {
-        let read = log_files::read_beside_writer(&*self.disk, key);
-        let Some((bytes, _)) = copy::if_there(key, read)? else { return Ok(()) };
-        let scan = log_scan::scan(&bytes);
-        if let Some(version) = scan.newer {
-            self.problem(format!(
-                "{key} has format version {version}, this program reads up to {}",
-                log_format::VERSION
-            ));
-        }
-        let mut arrays = Lasts::default();
-        for frame in &scan.frames {
-            let records = bytes.get(frame.records.clone()).map(log_scan::records);
-            let is_whole = records.and_then(Result::ok).is_some_and(|records| {
-                let restored = records.into_iter().map(|record| arrays.restore(frame.number, record, |_, _| {}));
-                restored.filter(Result::is_err).count() == 0
-            });
-            if !is_whole {
-                self.problem(format!("{key}: the records at byte {} cannot be read", frame.records.start));
-            }
-        }
-        // The end of the last file may be half-written at this moment.
-        let torn = scan.tail.filter(|_| !is_last);
-        for damaged in scan.damaged.into_iter().chain(torn) {
-            self.problem(format!("{key}: {} bytes at byte {} are damaged", damaged.len(), damaged.start));
-        }
-        self.report.log_frames += scan.frames.len() as u64;
-        self.read(bytes.len() as u64);
-        Ok(())
     }
 }

@@ -128,7 +128,8 @@ impl Engine {
             next_segment: flushing.next_segment,
         };
         let facts = pending.head.facts().clone().without(|pv| self.registry().is_purged(pv));
-        self.catalog.commit_flush(manifest.as_ref(), &facts, position, &pending.untold)?;
+        let written = (manifest.as_ref(), pending.head.samples());
+        self.catalog.commit_flush(written, &facts, position, &pending.untold)?;
         self.counters.flushed_bytes.fetch_add(manifest.as_ref().map_or(0, |manifest| manifest.bytes), Relaxed);
         self.change_snapshot(|snapshot| {
             snapshot.heads.retain(|head| !Arc::ptr_eq(head, &pending.head));

@@ -101,7 +101,7 @@ mod writer;
 
 pub use audit::{Action, AuditRecord};
 pub use backup::{Backup, Kept, backup, take_over};
-pub use check::{BadBlock, Progress, Report, check};
+pub use check::{BadBlock, Progress, Report, StoredIn, check, check_with_ledger};
 pub use config::{Config, Durable, Place, Purpose, Retention, Rule, Scrub};
 pub use deletion::Deletion;
 pub use error::Error;

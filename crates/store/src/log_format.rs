@@ -16,6 +16,8 @@
 //! Frames are numbered without a break over all files. `appended` counts the samples ever appended, up to and including this
 //! frame; `now` is when it was appended, and so a sign of life; a frame without records is nothing else.
 
+use std::ops::Range;
+
 pub(crate) const MAGIC: [u8; 8] = *b"PVARKLOG";
 pub(crate) const VERSION: u16 = 1;
 
@@ -42,6 +44,15 @@ pub(crate) fn key(number: u64) -> String {
 pub(crate) fn number(name: &str) -> Option<u64> {
     let number = name.strip_suffix(".log")?.parse().ok().filter(|number| *number < u64::MAX)?;
     (name == format!("{number:016}.log")).then_some(number)
+}
+
+/// What is told of frames that are nowhere, with so many samples.
+pub(crate) fn missing_frames(frames: &Range<u64>, samples: u64) -> String {
+    let which = match frames.end - frames.start {
+        1 => format!("the frame {} of the log is", frames.start),
+        _ => format!("the frames {} to {} of the log are", frames.start, frames.end - 1),
+    };
+    format!("{which} missing, with {samples} samples")
 }
 
 /// The number that a file says it has.

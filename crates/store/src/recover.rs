@@ -2,7 +2,7 @@
 
 use std::{cell::OnceCell, collections::HashSet, io, ops::Range, sync::Arc};
 
-use sample::{Gap, PvId, Record, Timestamp};
+use sample::{Gap, GapCause, PvId, Record, Timestamp};
 
 use crate::{
     Error,
@@ -36,6 +36,8 @@ pub(crate) struct Recovered {
     pub(crate) closed_gaps: Vec<(PvId, Record)>,
     /// What the ledger does not tell of.
     pub(crate) tail: Tail,
+    /// Samples that were in the log once and cannot be read from it any more.
+    pub(crate) lost: Vec<Gap>,
 }
 
 /// Replays the log into a head.
@@ -55,6 +57,7 @@ pub(crate) fn replay(
         problems: Vec::new(),
         closed_gaps: Vec::new(),
         tail,
+        lost: Vec::new(),
     };
     let settled = log_files::settle_names(&**disk);
     recovered.problems = settled.map_err(|source| Error::Io {
@@ -110,16 +113,21 @@ fn replay_frame(
     arrays: &mut Lasts,
     recovered: &mut Recovered,
 ) -> Result<(), Error> {
-    recovered.alive = recovered.alive.max(Some(frame.now));
+    let alive = recovered.alive;
+    recovered.alive = alive.max(Some(frame.now));
     if frame.number < recovered.next_frame {
         return Ok(()); // in blocks already
     }
+    // What was before the first frame of all is not known where the catalogue was made anew.
+    let is_known = recovered.next_frame > 0;
+    let missing = if is_known { recovered.next_frame..frame.number } else { 0..0 };
     recovered.next_frame = frame.number + 1;
-    recovered.appended = frame.appended;
+    let before = std::mem::replace(&mut recovered.appended, frame.appended);
+    let mut found = 0;
     let whole = log_scan::records(bytes).is_ok_and(|records| {
         let mut differences = Differences::default();
         let mut give = |pv, record| {
-            recovered.tail.note_replayed(pv, &record);
+            found += recovered.tail.note_replayed(pv, &record);
             recovered.head.append(&[(pv, record)], &mut differences);
         };
         let restored = records.into_iter().map(|record| arrays.restore(frame.number, record, &mut give));
@@ -127,6 +135,16 @@ fn replay_frame(
     });
     if !whole {
         set_aside(disk, key, frame.records.start as u64, bytes, &mut recovered.problems)?;
+    }
+    // Each frame tells how many samples there were up to it: so it is known how many are gone, whatever became of their frames.
+    let lost = frame.appended.saturating_sub(before.saturating_add(found));
+    if is_known && lost > 0 {
+        let from = alive.unwrap_or(frame.now).min(frame.now);
+        recovered.lost.push(Gap { from, to: Some(frame.now), cause: GapCause::Damaged, lost });
+    }
+    if !missing.is_empty() {
+        let told = log_format::missing_frames(&missing, lost);
+        recovered.problems.push(format!("before {key}: {told}; a gap of all PVs tells of it"));
     }
     Ok(())
 }

@@ -141,7 +141,11 @@ impl Work<'_> {
             Ok(copy) => {
                 let named: Vec<String> = copy.segments.iter().map(|manifest| manifest.key.clone()).collect();
                 self.misplaced(&named, &mut files)?;
-                self.segments(&copy, &files)
+                self.segments(&copy, &files)?;
+                match self.how {
+                    Repairing::Look => Ok(()),
+                    Repairing::Do => Catalog::open(self.disk.clone())?.forget_balance(),
+                }
             }
             Err(reason) => {
                 self.misplaced(&files.clone(), &mut files)?;

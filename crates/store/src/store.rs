@@ -93,9 +93,9 @@ impl Store {
         let pages = Arc::new(Pool::new(config.head_bytes_max));
         let tail = Tail::new(&registry, catalog.untold(position, registry.next())?);
         let recovered = recover::replay(&disk, position, &pages, tail)?;
-        problems.extend(recovered.problems);
         let began = catalog.began()?;
-        catalog.commit_restart(recovered.alive, now)?;
+        catalog.commit_restart(&recovered, now)?;
+        problems.extend(recovered.problems);
 
         let places = Places::new(&config.places, places, &manifests);
         let open = |manifest: Manifest| Arc::new(Segment::new(places.disk_for(&disk, &manifest), manifest));

@@ -101,12 +101,18 @@ impl Tail {
         }
     }
 
-    /// The same of what the log had, which does not say what is the archive's own.
-    pub(crate) fn note_replayed(&mut self, pv: PvId, record: &Record) {
+    /// The same of what the log had, which does not say what is the archive's own. Gives how many samples are not.
+    pub(crate) fn note_replayed(&mut self, pv: PvId, record: &Record) -> u64 {
         match record.samples() as u64 {
-            0 => {}
-            _ if self.own.contains_key(&pv) => self.note_own(pv),
-            samples => self.untold.count(pv, samples),
+            0 => 0,
+            _ if self.own.contains_key(&pv) => {
+                self.note_own(pv);
+                0
+            }
+            samples => {
+                self.untold.count(pv, samples);
+                samples
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::{
 };
 
 use common::{append, at, only, read, register, sample};
-use sample::{PvId, Sample, TimeRange, Value};
+use sample::{GapCause, PvId, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk};
 use store::{Config, Error, Store};
 
@@ -89,7 +89,10 @@ fn a_damaged_frame_in_the_log_is_kept_aside_and_told_and_the_rest_is_replayed() 
     assert_eq!(read(&store, pvs[2], TimeRange::ALL), samples(2));
     assert_eq!(store.reader().watermark().appended, 90, "the frames behind it know the count");
     let problems = store.reader().health().problems;
-    assert!(problems.len() == 1 && problems[0].contains("quarantine/"), "{problems:?}");
+    assert!(problems.len() == 2 && problems[0].contains("quarantine/"), "{problems:?}");
+    assert!(problems[1].contains("missing, with 30 samples; a gap of all PVs tells of it"), "{problems:?}");
+    let gaps = store.reader().gaps(pvs[0], TimeRange::ALL).unwrap();
+    assert_eq!(gaps.iter().filter(|(_, gap)| gap.cause == GapCause::Damaged).map(|(_, gap)| gap.lost).sum::<u64>(), 30);
     assert!(disk.keys().iter().any(|key| key.starts_with("quarantine/")));
 }
 

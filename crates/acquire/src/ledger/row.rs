@@ -149,6 +149,27 @@ pub fn trouble_in(row: &[u8], from: Timestamp) -> Result<(RowHead, Trouble), Bro
     Ok((head, trouble))
 }
 
+/// How many samples of all its PVs a row says were stored.
+pub fn stored_in(row: &[u8], from: Timestamp) -> Result<u64, BrokenRow> {
+    let mut bytes = row;
+    take_head(&mut bytes, from)?;
+    let (_, listed) = take_runs(&mut bytes, u64::MAX)?;
+    let mut received = Vec::new();
+    for _ in 0..listed {
+        received.push(take(&mut bytes)?);
+    }
+    let mut stored = received.iter().fold(0_u64, |sum, received| sum.saturating_add(*received));
+    let mut next = 0_u64;
+    for _ in 0..take(&mut bytes)? {
+        let at = next.checked_add(take(&mut bytes)?).ok_or(BrokenRow)?;
+        next = at.checked_add(1).ok_or(BrokenRow)?;
+        let received = usize::try_from(at).ok().and_then(|at| received.get(at)).ok_or(BrokenRow)?;
+        let account = take_exception(&mut bytes, *received)?;
+        stored = stored.saturating_sub(*received).saturating_add(account.stored);
+    }
+    Ok(stored)
+}
+
 fn take_head(bytes: &mut &[u8], from: Timestamp) -> Result<RowHead, BrokenRow> {
     let (&[version, flags], rest) = bytes.split_first_chunk().ok_or(BrokenRow)?;
     *bytes = rest;
@@ -281,6 +302,7 @@ mod tests {
             last: Timestamp::from_nanos(60),
         };
         assert_eq!(trouble_in(&told, from), Ok((head(60, Origin::Counted), expected)));
+        assert_eq!(stored_in(&encode(head(60, Origin::Counted), from, &accounts()[..3]), from), Ok(600 + 600 + 1));
         let usual = encode(head(60, Origin::Counted), from, &[(pv(3), Account::usual(9))]);
         assert!(!trouble_in(&usual, from).unwrap().1.is_any());
     }
@@ -300,12 +322,13 @@ mod tests {
         for len in 0..row.len() {
             assert_eq!(account_in(&row[..len], from, last), Err(BrokenRow), "cut to {len}");
             assert_eq!(trouble_in(&row[..len], from), Err(BrokenRow), "cut to {len}");
+            assert_eq!(stored_in(&row[..len], from), Err(BrokenRow), "cut to {len}");
         }
         for at in 0..row.len() {
             for bit in 0..8 {
                 let mut row = row.clone();
                 row[at] ^= 1 << bit;
-                let _ = (account_in(&row, from, last), trouble_in(&row, from)); // must not panic, and not take long
+                let _ = (account_in(&row, from, last), trouble_in(&row, from), stored_in(&row, from)); // must not panic, and not take long
             }
         }
     }

@@ -1,11 +1,17 @@
 //! A copy of the catalogue, taken while an archiver may be writing to it: for a check, a backup or a repair.
 
-use std::{collections::HashMap, io, thread, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    io, thread,
+    time::Duration,
+};
 
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend};
 use sample::{PvId, PvName, Timestamp};
 
-use super::{CATALOGUE, META, PLACES, PVS, Position, SEGMENTS, mend::Memory, put_segments, pvs_wire, unreadable, wire};
+use super::{
+    Balance, CATALOGUE, META, PLACES, PVS, Position, SEGMENTS, balance, mend::Memory, pvs_wire, unreadable, wire,
+};
 use crate::{Error, disk::Disk, manifest::Manifest, segment::Named};
 
 /// So often a copy is taken of a catalogue that a running archiver changes meanwhile, and so long it waits in between.
@@ -19,9 +25,12 @@ pub(crate) struct Copy {
     pub(crate) bytes: Vec<u8>,
     pub(crate) names: HashMap<PvId, PvName>,
     rows: HashMap<PvId, Vec<u8>>,
+    /// The PVs that the archive keeps for itself.
+    pub(crate) own: HashSet<PvId>,
     /// In the order of their writing.
     pub(crate) segments: Vec<Manifest>,
     pub(crate) position: Position,
+    pub(crate) balance: Option<Balance>,
     /// How many changes were made.
     pub(crate) transactions: u64,
     /// The number of the archive.
@@ -71,7 +80,7 @@ pub(crate) fn at_home(copy: &Copy) -> Result<Vec<u8>, Error> {
     let write = || -> Result<(), redb::Error> {
         let database = Database::builder().create_with_backend(memory.clone())?;
         let transaction = database.begin_write()?;
-        put_segments(&transaction, &copy.at_home())?;
+        balance::put_segments(&transaction, &[], &copy.at_home())?;
         Ok(transaction.commit()?)
     };
     write().map_err(|error| Error::Catalogue { doing: "copy", source: error.into() })?;
@@ -121,6 +130,9 @@ fn open_copy(bytes: &[u8]) -> Result<Copy, redb::Error> {
         let id = PvId(id.value());
         copy.rows.insert(id, bytes.value().to_owned());
         let row = pvs_wire::pv(id, bytes.value()).ok_or(unreadable("the entry of a PV"))?;
+        if matches!(row, pvs_wire::Pv::Own(_)) {
+            copy.own.insert(id);
+        }
         copy.names.insert(id, row.into_entry().name);
     }
     for row in transaction.open_table(SEGMENTS)?.iter()? {
@@ -134,6 +146,7 @@ fn open_copy(bytes: &[u8]) -> Result<Copy, redb::Error> {
     }
     let meta = transaction.open_table(META)?;
     let number = |name| Ok::<_, redb::Error>(meta.get(name)?.map(|value| value.value()));
+    copy.balance = balance::read(&meta)?;
     copy.transactions = number("transactions")?.unwrap_or(0);
     copy.archive = number("archive")?;
     copy.position = Position {

@@ -6,7 +6,7 @@ use redb::{ReadableTable, TableDefinition, WriteTransaction};
 use sample::{PvId, PvName};
 
 use super::{
-    Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, field_gaps, put_facts, put_segments, pvs_wire as wire, rules_wire,
+    Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, balance, field_gaps, put_facts, pvs_wire as wire, rules_wire,
     unreadable,
 };
 use crate::{
@@ -164,7 +164,8 @@ impl Catalog {
             if (imported.gaps, imported.metadata) != (0, 0) {
                 with_facts.insert(name, (imported.gaps, imported.metadata))?;
             }
-            put_segments(transaction, segments)?;
+            let brought = balance::put_segments(transaction, &[], segments)?;
+            balance::add(transaction, brought.saturating_neg())?;
             put_facts(transaction, facts)?;
             let mut meta = transaction.open_table(META)?;
             let next = meta.get("next_segment")?.map_or(0, |next| next.value());
