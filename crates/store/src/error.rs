@@ -109,6 +109,13 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The disk gives an error in place of the bytes of a segment; the next try may succeed.
+    UnreadSegment {
+        /// Which file.
+        path: String,
+        /// What the disk said.
+        source: io::Error,
+    },
     /// A block is damaged. Its neighbours are not affected.
     CorruptBlock {
         /// In which file.
@@ -129,7 +136,7 @@ pub enum Error {
 impl Error {
     /// Whether it costs a block or a segment only, so that whoever reads on gets the rest.
     pub fn is_damage(&self) -> bool {
-        matches!(self, Error::CorruptBlock { .. } | Error::CorruptSegment { .. })
+        matches!(self, Error::CorruptBlock { .. } | Error::CorruptSegment { .. } | Error::UnreadSegment { .. })
     }
 }
 
@@ -177,6 +184,7 @@ impl fmt::Display for Error {
             }
             Error::NothingThere { what } => write!(f, "there is no {what}"),
             Error::CannotDo { doing, reason } => write!(f, "cannot {doing}: {reason}"),
+            Error::UnreadSegment { path, source } => write!(f, "the segment {path} cannot be read: {source}"),
             Error::CorruptSegment { path, reason } => write!(f, "the segment {path} is damaged: {reason}"),
             Error::CorruptBlock { path, offset, pv, t0, t1, reason } => write!(
                 f,
@@ -190,7 +198,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Io { source, .. } => Some(source),
+            Error::Io { source, .. } | Error::UnreadSegment { source, .. } => Some(source),
             Error::Catalogue { source, .. } => Some(source.as_ref()),
             Error::Doubtful { source } => Some(source.as_ref()),
             _ => None,

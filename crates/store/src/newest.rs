@@ -74,7 +74,8 @@ impl Newest {
         hidden: Option<&Deletions>,
         counters: &Arc<Counters>,
     ) -> Result<Option<Sample>, Error> {
-        let mut search = Search { pv, time, counters, hidden, pages: &self.pages, looks: 0, best: None };
+        let mut search =
+            Search { pv, time, counters, hidden, pages: &self.pages, looks: 0, passed_over: false, best: None };
         // What is kept does not know of deletions that come and go.
         match self.kept(pv, segments).filter(|_| hidden.is_none()) {
             Some(kept) if kept.found.as_ref().is_none_or(|(_, found)| found.sample.time <= time) => {
@@ -89,7 +90,9 @@ impl Newest {
             let mut newest = Search { time: Timestamp::MAX, looks: 0, best: search.best.clone(), ..search };
             let beyond = segments.iter().filter(|segment| segment.manifest.t1 > time).cloned();
             newest.look_into(&beyond.collect::<Vec<_>>())?;
-            self.keep(pv, segments, imports, newest.best);
+            if !newest.passed_over {
+                self.keep(pv, segments, imports, newest.best);
+            }
         }
         Ok(search.best.map(|(_, found)| found.sample))
     }
@@ -141,6 +144,8 @@ struct Search<'a> {
     pages: &'a Pages,
     /// Segments whose directory was asked.
     looks: usize,
+    /// A segment could not be read: what is found is not to be remembered.
+    passed_over: bool,
     best: Option<(Weak<Segment>, Found)>,
 }
 
@@ -155,8 +160,11 @@ impl Search<'_> {
             }
             self.looks += 1;
             match self.look_into_one(segment) {
-                // As a damaged block is passed over, so is a segment.
-                Err(error @ Error::CorruptSegment { .. }) => self.counters.problem(error.to_string()),
+                // As a damaged block is passed over, so is a segment, which may be put back.
+                Err(error) if error.is_damage() => {
+                    self.counters.problem(error.to_string());
+                    self.passed_over = true;
+                }
                 other => other?,
             }
         }

@@ -269,7 +269,7 @@ impl Engine {
         let mut size = Size::default();
         for segment in &*self.snapshot().segments {
             let more = match self.size_in(segment, deletion, others) {
-                Err(Error::CorruptSegment { .. } | Error::Io { .. }) => continue, // as a damaged block
+                Err(Error::CorruptSegment { .. } | Error::UnreadSegment { .. }) => continue, // as a damaged block
                 more => more?,
             };
             size.samples += more.samples;
@@ -313,7 +313,7 @@ impl Engine {
 fn readable(segment: &Segment, pv: PvId) -> Result<Option<(Record, Vec<Entry>)>, Error> {
     let find = || segment.record(pv)?.map(|record| Ok((record, segment.index(&record)?))).transpose();
     match find() {
-        Err(Error::CorruptSegment { .. } | Error::Io { .. }) => Ok(None),
+        Err(Error::CorruptSegment { .. } | Error::UnreadSegment { .. }) => Ok(None),
         found => found,
     }
 }

@@ -275,7 +275,7 @@ impl Engine {
         let concerns = |of: &Manifest| of.may_hold(pv) && overlap(of.t0, of.t1, range);
         let given_up = self.lost.iter().filter(|of| concerns(of)).cloned();
         let unread = snapshot.segments.iter().filter(|of| concerns(&of.manifest));
-        let unread = unread.filter(|segment| matches!(segment.footer(), Err(Error::CorruptSegment { .. })));
+        let unread = unread.filter(|segment| segment.footer().is_err_and(|error| error.is_damage()));
         let unread: Vec<Manifest> = unread.map(|segment| segment.manifest.clone()).chain(given_up).collect();
         unread.into_iter().map(|of| {
             let to = of.t1.saturating_add(Duration::from_nanos(1));

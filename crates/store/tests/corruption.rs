@@ -4,14 +4,17 @@
 mod common;
 mod sim;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    io::ErrorKind,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use common::{append, at, only, read, register, sample};
+use common::{append, at, only, read, register, sample, wait_until};
 use sample::{GapCause, PvId, Sample, TimeRange, Value};
-use sim::{Crash, SimDisk};
+use sim::{Call, Crash, SimDisk, gate::Gate};
 use store::{Config, Error, Store};
 
 const PVS: [&str; 3] = ["A", "B", "C"];
@@ -198,4 +201,39 @@ fn the_room_at_the_end_of_the_log_is_given_back_when_an_archive_is_left_or_recov
     verify_reads(&store, &pvs, 0);
     drop(store);
     assert!((1000..20_000).contains(&bytes()), "{} bytes of log", bytes());
+}
+
+/// A disk that gives errors for one file costs what is in it, for as long as that lasts: everything else is served, and then all.
+#[test]
+fn a_segment_that_the_disk_does_not_read_is_passed_over_until_it_does() {
+    for opened_before in [true, false] {
+        let gate = Arc::new(Gate::new(Arc::new(SimDisk::default())));
+        let store = Store::open_on(gate.clone(), Config::new("simulated"), at(0)).unwrap();
+        let pv = register(&store, &PVS).unwrap()[0];
+        for part in 0..3 {
+            append(&store, pv, &[sample(part * 10, Value::F64(part as f64))]).unwrap();
+            store.tick(at((part + 1) * 4_000_000_000_000));
+            wait_until("it is flushed", || store.reader().health().flushes == part as u64 + 1);
+        }
+        let store = match opened_before {
+            true => store,
+            false => {
+                store.close(at(12_000_000_000_001)).unwrap();
+                Store::open_on(gate.clone(), Config::new("simulated"), at(12_000_000_000_002)).unwrap()
+            }
+        };
+        gate.refuse(ErrorKind::Other, |call, key| call == Call::Read && key.ends_with("000002.seg"));
+        let got: Vec<_> = store.reader().samples(pv, TimeRange::ALL).take(10).collect();
+        let (found, errors): (Vec<_>, Vec<_>) = got.into_iter().partition(Result::is_ok);
+        assert_eq!(found.into_iter().map(|batch| batch.unwrap().len()).sum::<usize>(), 2);
+        assert!(errors.len() == 1 && errors[0].as_ref().is_err_and(Error::is_damage), "{errors:?}");
+        let newest = || store.reader().last_before(pv, at(1000)).unwrap().map(|sample| sample.time.nanos());
+        assert_eq!(newest(), Some(10), "of those that can be read");
+        gate.open();
+        assert_eq!(newest(), Some(20), "an older one is not remembered as the newest");
+        assert_eq!(read(&store, pv, TimeRange::ALL).len(), 3);
+        store.tick(at(90_000_000_000_000));
+        wait_until("they are merged: none was kept out", || store.reader().health().segments == 1);
+        assert_eq!(read(&store, pv, TimeRange::ALL).len(), 3);
+    }
 }

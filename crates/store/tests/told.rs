@@ -1,8 +1,6 @@
 //! What a check finds when it holds the segments and the log against the ledger: nothing while every sample is where it was put,
 //! whatever was merged, moved, imported or purged meanwhile, and to the sample what is gone.
 
-#![expect(clippy::disallowed_methods, reason = "an operator moves files by other means than the store's")]
-
 mod common;
 
 use std::{

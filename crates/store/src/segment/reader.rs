@@ -571,6 +571,6 @@ fn corrupt(key: &str, reason: String) -> Error {
 fn io_error(key: &str, source: io::Error) -> Error {
     match fault_of_file(&source) {
         Some(reason) => corrupt(key, reason.to_owned()),
-        None => Error::Io { doing: "read", path: key.to_owned(), source },
+        None => Error::UnreadSegment { path: key.to_owned(), source },
     }
 }
