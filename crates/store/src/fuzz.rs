@@ -10,7 +10,7 @@ use crate::{
     log_arrays::{Lasts, Logged},
     log_scan,
     segment::fuzz::{self as segment, LevelRows, rows_between},
-    segment_format::RECORD_LEN,
+    segment_format::{IDENTITY_AT, RECORD_LEN},
 };
 
 /// Any bytes as the body of a block; what can be read must come back when it is written.
@@ -51,10 +51,13 @@ fn parts_of_block(bytes: &[u8]) {
     let _ = cut::pieces(&columns, &times, &nothing, &edges);
 }
 
-/// Any bytes as each part of a segment by which blocks are found: footer, page of the directory, index, summaries, names.
+/// Any bytes as each part of a segment by which blocks are found: header, footer, page of the directory, index, summaries, names.
 pub fn segment(bytes: &[u8]) {
     /// As if the file had room for so many blocks.
     const END: u64 = 100_000;
+    if let Ok((_, Some(identity))) = segment::take_header(bytes) {
+        assert!(identity.archive != 0 && bytes.len() >= IDENTITY_AT + 16);
+    }
     let _ = segment::take_footer(&mut Cursor::new(bytes));
     if let Ok(records) = segment::take_records(bytes) {
         assert!(records.len() <= bytes.len().div_ceil(RECORD_LEN));

@@ -44,6 +44,7 @@ pub(crate) mod fuzz {
         directory::{take_footer, take_records},
         names::take_names,
         pyramid::{LevelRows, rows_between},
+        reader::take_header,
     };
 
     /// Any bytes as an index of as many blocks as it says.

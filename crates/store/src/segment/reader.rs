@@ -421,17 +421,11 @@ impl Segment {
             let mut cursor = Cursor::new(&bytes);
             let fields = cursor.take(HEADER_LEN - 8)?;
             let check = cursor.u64()?;
-            let mut cursor = Cursor::new(fields);
-            let magic = cursor.array::<8>()? == MAGIC;
-            let version = (1..=VERSION).contains(&cursor.u16()?);
-            cursor.take(6)?;
-            if !(magic && version && cursor.u64()? == sequence && xxh3_64(fields) == check) {
+            let (of, identity) = take_header(fields)?;
+            if of != sequence || xxh3_64(fields) != check {
                 return Err(Malformed("it is damaged"));
             }
-            let mut cursor = Cursor::new(fields);
-            cursor.take(IDENTITY_AT)?;
-            let identity = Identity { archive: cursor.u64()?, key: cursor.u64()? };
-            Ok((identity.archive != 0).then_some(identity))
+            Ok(identity)
         };
         whole().map_err(|Malformed(_)| self.corrupt("its header is damaged".to_owned()))
     }
@@ -554,6 +548,21 @@ fn read_bytes(disk: &dyn Objects, key: &str, file_len: u64, offset: u64, len: u6
     let mut bytes = vec![0; len as usize];
     disk.read_at(key, offset, &mut bytes).map_err(|error| io_error(key, error))?;
     Ok(bytes)
+}
+
+/// The fields of a header before its checksum: the sequence, and for which archive and under which key it was written.
+pub(crate) fn take_header(fields: &[u8]) -> Result<(u64, Option<Identity>), Malformed> {
+    let mut cursor = Cursor::new(fields);
+    let is_ours = cursor.array::<8>()? == MAGIC && (1..=VERSION).contains(&cursor.u16()?);
+    cursor.take(6)?;
+    let sequence = cursor.u64()?;
+    let mut cursor = Cursor::new(fields);
+    cursor.take(IDENTITY_AT)?;
+    let identity = Identity { archive: cursor.u64()?, key: cursor.u64()? };
+    match is_ours {
+        true => Ok((sequence, Some(identity).filter(|identity| identity.archive != 0))),
+        false => Err(Malformed("it is damaged")),
+    }
 }
 
 fn within(key: &str, file_len: u64, offset: u64, len: u64) -> Result<(), Error> {
