@@ -33,6 +33,7 @@ use crate::{
     budget::{Lease, bytes_when_read, leased},
     call::Call,
     compress::{Coding, coded},
+    form::Kind,
     metrics::measured,
     parameters,
     refusal::{Code, Refusal},
@@ -199,7 +200,11 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     let body = read_body(body, &parts.headers, room, &lease).await?;
     lease.grow(bytes_when_read(parts.uri.query().unwrap_or("").as_bytes()))?;
     let _turn = turn(&body).await?;
-    let call = call(app, path, parts, body, Arc::clone(&lease));
+    let is_form = !route.path.starts_with(parameters::OWN) && Kind::of(&parts.headers, &body) == Kind::Form;
+    if is_form {
+        lease.grow(bytes_when_read(&body).saturating_sub(body.len()))?;
+    }
+    let call = call(app, path, parts, (body, is_form), Arc::clone(&lease));
     parameters::check(route, &call.query)?;
     let work = move || {
         if !LARGE_BODIES.contains(&route.path) {
@@ -213,8 +218,18 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     Ok(leased(lease, answer))
 }
 
-fn call(app: Arc<App>, path: Vec<(String, String)>, parts: Parts, body: Bytes, lease: Arc<Lease>) -> Call {
-    let query = Params::parse(parts.uri.query().unwrap_or(""));
+fn call(
+    app: Arc<App>,
+    path: Vec<(String, String)>,
+    parts: Parts,
+    (mut body, is_form): (Bytes, bool),
+    lease: Arc<Lease>,
+) -> Call {
+    let mut query = Params::parse(parts.uri.query().unwrap_or(""));
+    if is_form {
+        query.extend(Params::parse(&String::from_utf8_lossy(&body)));
+        body = Bytes::new();
+    }
     let url_path = parts.uri.path().to_owned();
     let peer = parts.extensions.get::<Peer>().cloned();
     Call { app, path, url_path, query, headers: parts.headers, peer, body, lease }

@@ -30,6 +30,7 @@ mod compress;
 mod crowd;
 mod dispatch;
 mod explain;
+mod form;
 mod formats;
 mod glob;
 mod host;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// URLs below this are ours; those of the Archiver Appliance pass over what they do not know, as it does.
-const OWN: &str = "/api/v1/";
+pub(crate) const OWN: &str = "/api/v1/";
 
 /// Who asks may be said with every request; what changes something keeps it for the audit.
 const WHO: &str = "by";

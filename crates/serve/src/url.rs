@@ -22,6 +22,11 @@ impl Params {
         )
     }
 
+    /// Puts others behind these.
+    pub(crate) fn extend(&mut self, others: Params) {
+        self.0.extend(others.0);
+    }
+
     /// The first value of that name. A parameter without value counts as absent.
     pub(crate) fn get<'a>(&'a self, name: &str) -> Option<&'a str> {
         self.all(name).next()

@@ -18,12 +18,12 @@ use crate::{
     answer::{Answer, json},
     api::pvs::{ADD_MAX, Asked, PERIOD_MIN, request},
     call::Call,
+    form::Kind,
     formats::list::{Frame, json_rows},
     lists::{self, Few, Item, ItemName, Loose, NAMES_MAX, check_len},
     names::is_glob,
     refusal::{Code, Refusal, shortened},
     server::Ports,
-    url::Params,
 };
 
 /// `GET /mgmt/bpl/getVersions`
@@ -225,12 +225,11 @@ pub(super) fn judge(call: &Call, wanted: &Wanted) -> (String, Result<AddRequest,
 
 /// The PVs of a request: JSON objects, or a list of names with settings that hold for all of them.
 fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
-    if content_type(call).contains("json") {
+    if Kind::of(&call.headers, &call.body) == Kind::Json {
         return serde_json::from_slice(&call.body)
             .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a list of PVs: {error}")));
     }
-    let form = form(call);
-    let get = |name: &str| form.get(name).or_else(|| call.query.get(name)).map(str::to_owned);
+    let get = |name: &str| call.query.get(name).map(str::to_owned);
     let names = names_in(call)?.into_iter();
     let method = get("samplingmethod");
     let period = get("samplingperiod");
@@ -322,11 +321,7 @@ fn for_each(
 /// `GET` and `POST /mgmt/bpl/deletePV`: only paused PVs, as the Appliance insists; what it objects to is a line each. An unknown name
 /// spoils the whole request.
 pub(crate) fn delete(call: &Call) -> Answer {
-    let fate = if call.query.switch("deleteData") || form(call).switch("deleteData") {
-        DataFate::Delete
-    } else {
-        DataFate::Keep
-    };
+    let fate = if call.query.switch("deleteData") { DataFate::Delete } else { DataFate::Keep };
     let (mut paused, mut objections) = (BTreeSet::new(), Vec::new());
     let items = resolve_once(call)?;
     call.lease.grow_by(items.len(), CHANGED_BYTES)?;
@@ -416,9 +411,8 @@ enum Listed {
 /// `pv=a,b` in URL or form, a JSON list, or lines of text; none where a request gives none of them. Some clients announce a body
 /// that they do not send, others send names without announcing them.
 pub(crate) fn list_in(call: &Call) -> Result<Option<Vec<String>>, Refusal> {
-    let content_type = content_type(call);
     let mut names: Vec<String> = call.query.all("pv").flat_map(split).collect();
-    if content_type.contains("json") && !call.body.is_empty() {
+    if !call.body.is_empty() && Kind::of(&call.headers, &call.body) == Kind::Json {
         let listed: Vec<Listed> = serde_json::from_slice(&call.body)
             .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a list of names: {error}")))?;
         names.extend(listed.into_iter().map(|listed| match listed {
@@ -426,12 +420,7 @@ pub(crate) fn list_in(call: &Call) -> Result<Option<Vec<String>>, Refusal> {
         }));
         return Ok(Some(names));
     }
-    let form = form(call);
-    if content_type.starts_with("text/") || (content_type.is_empty() && form.get("pv").is_none()) {
-        names.extend(split(&String::from_utf8_lossy(&call.body)));
-    } else {
-        names.extend(form.all("pv").flat_map(split));
-    }
+    names.extend(split(&String::from_utf8_lossy(&call.body)));
     Ok(Some(names).filter(|names| !names.is_empty()))
 }
 
@@ -447,15 +436,6 @@ pub(super) fn split(list: &str) -> Vec<String> {
         character == '\n' || character == '\r' || (character == ',' && depth == 0)
     };
     list.split(is_border).map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
-}
-
-fn content_type(call: &Call) -> String {
-    let value = call.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    value.unwrap_or("").to_ascii_lowercase()
-}
-
-fn form(call: &Call) -> Params {
-    Params::parse(&String::from_utf8_lossy(&call.body))
 }
 
 /// What the names mean; a glob stands for all names and aliases that it fits.
