@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     Failure,
     cli::{Alias, Audit, Delete, Purge, Remove, Rename, Restore, Server, Undelete},
-    client::{ANSWER_BYTES_MAX, agent, checked, encoded, moment, print_line},
+    client::{ANSWER_BYTES_MAX, agent, checked, encoded, moment, print_line, range},
     signals::now,
     table::{aligned, list, text},
 };
@@ -89,7 +89,7 @@ pub(crate) fn restore(command: &Restore) -> Result<(), Failure> {
 
 pub(crate) fn delete(command: &Delete) -> Result<(), Failure> {
     let now = now();
-    let (from, to) = (moment(&command.from, now)?, moment(&command.to, now)?);
+    let (from, to) = range(&command.from, &command.to, now)?;
     let path = format!("pvs/{}/samples?from={from}&to={to}", encoded(&command.pv));
     let deletion = ask(&command.server, Method::Delete, &path)?;
     let (number, from, to) = (text(&deletion["number"]), text(&deletion["from"]), text(&deletion["to"]));

@@ -261,10 +261,10 @@ pub(crate) struct Delete {
     pub(crate) server: Server,
     /// The PV's name
     pub(crate) pv: String,
-    /// Beginning: ISO 8601 like 2026-11-21T08:30:00Z, or back from now like -8h
+    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) from: String,
-    /// End (not included): as for --from, or `now`
+    /// End (not included): as for --from, or `now`, or +1h
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) to: String,
 }
@@ -284,7 +284,7 @@ pub(crate) struct Purge {
     /// Of this PV alone: a name that it has or had, or `#` and its number
     #[arg(long, value_name = "NAME")]
     pub(crate) pv: Option<String>,
-    /// Only what was deleted before: ISO 8601, or back from now like -30d
+    /// Only what was deleted before: 2026-11-21, -30d and the like
     #[arg(long, default_value = "now", allow_hyphen_values = true)]
     pub(crate) before: String,
     /// Do it; it cannot be undone
@@ -409,10 +409,10 @@ pub(crate) struct Compare {
     /// More PVs, one a line; `-` reads them from standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) list: Option<PathBuf>,
-    /// Beginning: ISO 8601 like 2026-11-21T08:30:00Z, or back from now like -90s, -8h, -7d [default: -7d; with --follow now]
+    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min [default: -7d; with --follow now]
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) from: Option<String>,
-    /// End (not included): as for --from, or `now`
+    /// End (not included): as for --from, or `now`, or +1h
     #[arg(long, default_value = "now", allow_hyphen_values = true, conflicts_with_all = ["follow", "follow_for"])]
     pub(crate) to: String,
     /// Go on while both record, until SIGTERM or Ctrl-C, and compare all of that time at the end
@@ -469,10 +469,10 @@ pub(crate) struct Get {
     pub(crate) server: Server,
     /// The PV's name
     pub(crate) pv: String,
-    /// Beginning: ISO 8601 like 2026-11-21T08:30:00Z, or back from now like -90s, -15m, -8h, -7d
+    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
     #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
     pub(crate) from: String,
-    /// End (not included): as for --from, or `now`
+    /// End (not included): as for --from, or `now`, or +1h
     #[arg(long, default_value = "now", allow_hyphen_values = true)]
     pub(crate) to: String,
     /// Reduce to so many bins with count, minimum, maximum, mean, first and last
@@ -489,10 +489,10 @@ pub(crate) struct Explain {
     pub(crate) server: Server,
     /// The PV's name
     pub(crate) pv: String,
-    /// Beginning: ISO 8601 like 2026-11-21T08:30:00Z, or back from now like -90s, -15m, -8h, -7d
+    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
     #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
     pub(crate) from: String,
-    /// End (not included): as for --from, or `now`
+    /// End (not included): as for --from, or `now`, or +1h
     #[arg(long, default_value = "now", allow_hyphen_values = true)]
     pub(crate) to: String,
     /// What proves that nothing is missing: values that rise by one with each update, or pulse ids

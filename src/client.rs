@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use sample::Timestamp;
+use sample::{TimeRange, Timestamp};
 use serde_json::Value;
 
 use crate::{
@@ -68,7 +68,7 @@ fn wanted_pv(command: &Add, name: &str) -> Value {
 
 pub(crate) fn get(command: &Get) -> Result<(), Failure> {
     let now = now();
-    let (from, to) = (moment(&command.from, now)?, moment(&command.to, now)?);
+    let (from, to) = range(&command.from, &command.to, now)?;
     let reduced = match command.bins {
         Some(bins) => format!("bins?bins={bins}&"),
         None => "samples?".to_owned(),
@@ -100,7 +100,7 @@ pub(crate) fn get(command: &Get) -> Result<(), Failure> {
 
 pub(crate) fn explain(command: &Explain) -> Result<(), Failure> {
     let now = now();
-    let (from, to) = (moment(&command.from, now)?, moment(&command.to, now)?);
+    let (from, to) = range(&command.from, &command.to, now)?;
     let (pv, proof) = (encoded(&command.pv), &command.proof);
     let url = format!("{}/api/v1/pvs/{pv}/explain?from={from}&to={to}&proof={proof}", command.server.url);
     let mut answer = checked(agent().get(&url).call(), &command.server.url)?;
@@ -153,15 +153,15 @@ pub(crate) fn checked(
     Err(format!("{message}{hint} [HTTP {}]", status.as_u16()).into())
 }
 
-/// A time, `now`, or so far back from it.
+/// A time as it is typed.
 pub(crate) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
-    if text == "now" {
-        return Ok(now);
-    }
-    let Some(back) = text.strip_prefix('-') else { return Ok(Timestamp::parse(text)?) };
-    let span = crate::config::parse_span(back);
-    span.map(|span| now.saturating_sub(span))
-        .ok_or_else(|| format!("{text:?} is no time back from now like -90s, -15m, -8h or -7d").into())
+    Ok(Timestamp::typed(text, now)?)
+}
+
+/// The ends of a range as they are typed.
+pub(crate) fn range(from: &str, to: &str, now: Timestamp) -> Result<(Timestamp, Timestamp), Failure> {
+    let TimeRange { t0, t1 } = TimeRange::typed(Some(from), Some(to), now, (Duration::ZERO, now))?;
+    Ok((t0, t1))
 }
 
 /// A name as a part of a URL's path.
@@ -184,12 +184,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_absolute_or_back_from_now() {
-        let now = Timestamp::from_seconds(1_800_000_000, 0);
-        assert_eq!(moment("-2h", now).unwrap().seconds_and_nanos().0, 1_800_000_000 - 7200);
-        assert_eq!(moment("2027-01-15T08:00:00Z", now).unwrap(), now);
-        assert!(moment("-soon", now).is_err());
-        assert!(moment("yesterday", now).is_err());
+    fn times_are_read_as_the_list_of_cases_says() {
+        let cases: Value = serde_json::from_str(include_str!("../testdata/times.json")).unwrap();
+        let now = Timestamp::parse(cases["now"].as_str().unwrap()).unwrap();
+        let told = |text: &Value| text.as_str().map(|text| Timestamp::parse(text).unwrap());
+        for case in cases["moments"].as_array().unwrap().iter().filter(|case| case["zone"].is_null()) {
+            assert_eq!(moment(case["text"].as_str().unwrap(), now).ok(), told(&case["is"]), "{case}");
+        }
+        for case in cases["ranges"].as_array().unwrap() {
+            let (Some(from), Some(to)) = (case["from"].as_str(), case["to"].as_str()) else { continue };
+            let expected = told(&case["is"][0]).zip(told(&case["is"][1]));
+            assert_eq!(range(from, to, now).ok(), expected, "{case}");
+        }
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod rules;
 mod sink;
 mod stamp;
 mod time;
+mod typed;
 mod value;
 mod wishes;
 

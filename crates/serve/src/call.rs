@@ -119,13 +119,12 @@ impl Call {
 
     /// From `from` up to, not including, `to`: by default the last hour.
     pub(crate) fn range(&self) -> Result<TimeRange, Refusal> {
-        let t1 = self.time("to")?.unwrap_or_else(now);
-        let t0 = self.time("from")?.unwrap_or_else(|| t1.saturating_sub(RANGE_DEFAULT));
-        Ok(TimeRange::new(t0, t1)?)
+        let now = now();
+        Ok(TimeRange::typed(self.query.get("from"), self.query.get("to"), now, (RANGE_DEFAULT, now))?)
     }
 
     pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, Refusal> {
-        Ok(self.query.get(name).map(Timestamp::parse_nearest).transpose()?)
+        Ok(self.query.get(name).map(|text| Timestamp::typed(text, now())).transpose()?)
     }
 
     /// A number, if it is given.

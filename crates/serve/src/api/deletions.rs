@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sample::{PvId, PvName, TimeRange};
+use sample::{PvId, PvName};
 use serde_json::{Map, Value, json};
 use store::{Deletion, Purge, Purged};
 
@@ -24,9 +24,10 @@ pub(crate) fn delete(call: &Call) -> Answer {
     }
     let missing =
         || Refusal::new(Code::BadRequest, "from= and to= must both be given, so that nothing else is deleted");
-    let t0 = call.time("from")?.ok_or_else(missing)?;
-    let t1 = call.time("to")?.ok_or_else(missing)?;
-    let deletion = call.app.control.roster().delete_range(entry.id, TimeRange::new(t0, t1)?, &call.by())?;
+    if call.query.get("from").is_none() || call.query.get("to").is_none() {
+        return Err(missing());
+    }
+    let deletion = call.app.control.roster().delete_range(entry.id, call.range()?, &call.by())?;
     json(&row(call, &names_of_removed(call)?, &deletion))
 }
 

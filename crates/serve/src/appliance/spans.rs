@@ -19,14 +19,15 @@ pub(crate) fn spans(call: &Call) -> Result<Vec<Span>, Refusal> {
     if let Some(text) = call.query.get("timeranges") {
         return listed(text);
     }
-    let to = call.time("to")?.unwrap_or_else(|| now().saturating_add(Duration::from_secs(3600)));
-    let from = call.time("from")?.unwrap_or_else(|| to.saturating_sub(Duration::from_secs(86_400)));
-    TimeRange::new(from, to)?;
-    Ok(vec![Span { from, to }])
+    let now = now();
+    let usual = (Duration::from_secs(86_400), now.saturating_add(Duration::from_secs(3600)));
+    let range = TimeRange::typed(call.query.get("from"), call.query.get("to"), now, usual)?;
+    Ok(vec![Span { from: range.t0, to: range.t1 }])
 }
 
 fn listed(text: &str) -> Result<Vec<Span>, Refusal> {
-    let times = text.split(',').map(Timestamp::parse_nearest).collect::<Result<Vec<_>, _>>()?;
+    let now = now();
+    let times = text.split(',').map(|time| Timestamp::typed(time, now)).collect::<Result<Vec<_>, _>>()?;
     if times.len() % 2 != 0 {
         let message = format!("timeranges holds {} times, expected a beginning and an end for each range", times.len());
         return Err(Refusal::new(Code::BadRange, message));
