@@ -20,6 +20,14 @@ record(ai, "P:set") {
     field(VAL, "0") field(PINI, "YES") field(HIHI, "50") field(HHSV, "MAJOR") field(EGU, "mA") field(HYST, "0")
 }
 record(calc, "P:count") { field(SCAN, ".1 second") field(CALC, "VAL+1") }
+record(calc, "P:coarse:ca") {
+    field(SCAN, ".1 second") field(INPA, "P:coarse:ca") field(CALC, "(A+1)%40") field(ADEL, "1000") field(MDEL, "0")
+    field(HIGH, "20") field(HSV, "MINOR")
+}
+record(calc, "P:coarse:pva") {
+    field(SCAN, ".1 second") field(INPA, "P:coarse:pva") field(CALC, "(A+1)%40") field(ADEL, "1000") field(MDEL, "0")
+    field(HIGH, "20") field(HSV, "MINOR")
+}
 record(calc, "P:count2") { field(SCAN, ".1 second") field(CALC, "VAL+1") }
 record(bo, "P:beam") { field(VAL, "1") field(PINI, "YES") field(ZNAM, "Off") field(ONAM, "On") }
 """
@@ -69,6 +77,20 @@ def test_a_dead_band_is_applied_by_the_ioc_and_hides_no_alarm(
     assert counters["received"] < 3 * 5 + 3, f"the IOC did not hold anything back: {counters}"
     (row,) = [server.archive.ledger("P:set")]
     assert all(minute.adds_up for minute in row)
+
+
+def test_the_archive_dead_band_of_a_record_holds_by_both_protocols_and_hides_no_alarm(
+    start_ioc: Callable[[str], Ioc], start_pvark: Callable[..., Pvark]
+) -> None:
+    server = start_pvark(start_ioc(RECORDS))
+    for protocol in ("ca", "pva"):
+        add(server, name=f"P:coarse:{protocol}", protocol=protocol)
+    for protocol in ("ca", "pva"):
+        pv = f"P:coarse:{protocol}"
+        wait_for(f"the alarm of {pv} comes and goes twice", lambda pv=pv: len(values(server, pv)) >= 5, 30)
+        stored = values(server, pv)
+        # The first value, and then only those at which the alarm changes.
+        assert set(stored[1:]) <= {0, 20} and len(stored) < 10, f"{protocol}: {stored}"
 
 
 def test_a_group_is_recorded_while_its_switch_is_on(

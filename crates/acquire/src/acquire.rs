@@ -581,8 +581,10 @@ impl Asked {
             Deadband::Absolute(width) => filter::Deadband::Absolute(width),
             Deadband::Percent(percent) => filter::Deadband::Percent(percent),
         });
-        let ca = epics::ca::Monitor { mask: mask | Mask::ALARM, deadband, ..Default::default() };
-        let pva = epics::pva::Monitor { pipeline: rules.pipeline == Pipeline::On, ..Default::default() };
+        let mask = mask | Mask::ALARM;
+        let ca = epics::ca::Monitor { mask, deadband, ..Default::default() };
+        let pipeline = rules.pipeline == Pipeline::On;
+        let pva = epics::pva::Monitor { pipeline, changes: Some(mask), ..Default::default() };
         Asked { ca, pva }
     }
 }

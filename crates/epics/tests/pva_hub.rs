@@ -95,7 +95,7 @@ fn the_type_of_a_field_is_told_by_its_name() {
 #[test]
 fn no_more_is_sent_than_the_window_of_a_pipeline_allows() {
     let (mut hub, [a, ..], session) = open();
-    let monitor = Monitor { queue_size: 3, pipeline: true };
+    let monitor = Monitor { queue_size: 3, pipeline: true, ..Monitor::default() };
     let updates = |answer: Vec<(Header, Vec<u8>)>| answer.iter().filter(|(_, payload)| payload[4] == 0).count();
     say(&mut hub, session, &bytes(|w| message::monitor_init(w, 1, 9, monitor)));
     assert_eq!(updates(say(&mut hub, session, &bytes(|w| message::monitor_start(w, 1, 9)))), 1);

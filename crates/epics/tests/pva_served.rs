@@ -362,7 +362,7 @@ async fn with_a_pipeline_and_a_source_that_waits_nothing_is_lost() {
     let server = serve(Settings { room_bytes: 1 << 20, ..Settings::default() }).await;
     let pv = server.with(|hub| add(hub, "COUNT", &nt::scalar(Scalar::I32)));
     let mut user = start(server.client_config());
-    user.client.subscribe(Key(1), "COUNT", Monitor { queue_size: 4, pipeline: true });
+    user.client.subscribe(Key(1), "COUNT", Monitor { queue_size: 4, pipeline: true, ..Monitor::default() });
     reading(&mut user, 1).await;
     let last = 10_000;
     post_all(&server, pv, last).await;

@@ -8,7 +8,7 @@ use std::{
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{config::Config, counters::Counters};
-use crate::{Event, Key, net};
+use crate::{Event, Key, ca::Mask, net};
 
 /// How a PV is monitored. All its fields are asked for: after the first update only what changes is sent anyway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,12 +18,15 @@ pub struct Monitor {
     /// Whether the server sends no more than it is told there is room for. It then waits where it would else throw away, if
     /// its source can wait; it costs a message for every few updates.
     pub pipeline: bool,
+    /// Which changes are sent, of servers of records that can tell them apart (QSRV from pvxs 1.3.3 on, not of groups). Others pass
+    /// over it; none is what the server thinks fit, which is those beyond `MDEL`.
+    pub changes: Option<Mask>,
 }
 
 impl Default for Monitor {
     /// Room for one second of the fastest scan of an IOC; the servers' own default is 4.
     fn default() -> Monitor {
-        Monitor { queue_size: 10, pipeline: false }
+        Monitor { queue_size: 10, pipeline: false, changes: None }
     }
 }
 

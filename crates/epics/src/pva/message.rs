@@ -345,28 +345,35 @@ pub fn destroy_channel(w: &mut Writer, sid: u32, cid: u32) {
 
 /// Asks for a monitor of all fields.
 pub fn monitor_init(w: &mut Writer, sid: u32, ioid: u32, monitor: Monitor) {
-    let Monitor { queue_size, pipeline } = monitor;
+    let Monitor { queue_size, pipeline, changes } = monitor;
     put_message(w, MONITOR, |w| {
         w.u32(sid);
         w.u32(ioid);
         w.u8(MONITOR_INIT | if pipeline { MONITOR_PIPELINE } else { 0 });
-        // structure { structure field {}, structure record { structure _options { int queueSize, boolean pipeline } } }
+        // structure { structure field {}, structure record { structure _options { int queueSize, boolean pipeline, int DBE } } }
         w.put(&[0x80, 0, 2]);
         w.string("field");
         w.put(&[0x80, 0, 0]);
         w.string("record");
         w.put(&[0x80, 0, 1]);
         w.string("_options");
-        w.put(&[0x80, 0, 1 + u8::from(pipeline)]);
+        w.put(&[0x80, 0, 1 + u8::from(pipeline) + u8::from(changes.is_some())]);
         w.string("queueSize");
         w.u8(0x22);
         if pipeline {
             w.string("pipeline");
             w.u8(0x00);
         }
+        if changes.is_some() {
+            w.string("DBE");
+            w.u8(0x22);
+        }
         w.u32(queue_size);
+        w.put(if pipeline { &[1] } else { &[] });
+        if let Some(changes) = changes {
+            w.u32(u32::from(changes.bits()));
+        }
         if pipeline {
-            w.u8(1);
             w.u32(queue_size);
         }
     });
