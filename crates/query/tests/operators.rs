@@ -178,6 +178,19 @@ fn straight_lines_need_times_that_differ_as_floats() {
     assert!(answered(&up_to_the_centre, "linear_60", 0, 59)[0].1[0].is_nan());
 }
 
+/// The bins of most operators may be as long as one likes; who holds samples says how many are too many.
+#[test]
+fn bins_of_lines_and_curves_may_be_longer_than_a_day() {
+    let rows: Vec<(i64, f64, i64)> = (0..400).map(|row| (row * 1000 * SECOND, row as f64, 0)).collect();
+    let bin = |operator: &str| answered(&rows, operator, 0, 399_000);
+    // The centre lies at a whole second of the epoch; the line is that of the samples, a number more each 1000 s.
+    for operator in ["linear_200000", "loess_200000"] {
+        for (second, numbers, _) in bin(operator).iter().filter(|(second, ..)| (0.0..399_000.0).contains(second)) {
+            assert!((numbers[0] - second / 1000.0).abs() < 1e-6, "{operator} at {second}: {numbers:?}");
+        }
+    }
+}
+
 #[test]
 fn moments_of_equal_symmetric_and_single_numbers_are_those_of_commons_math() {
     let at = |numbers: &[f64]| -> Vec<(i64, f64, i64)> {

@@ -41,7 +41,7 @@ impl fmt::Display for TimeError {
             TimeError::NotATime { text, reason } => {
                 write!(
                     f,
-                    "{text:?} is not a time like 2026-11-21T08:30:00.000Z or 2026-11-21T08:30:00+01:00 ({reason})"
+                    "{text:?} is not a time like 2026-11-21T08:30:00Z, 2026-11-21 08:30, 8:00, yesterday or -8h ({reason})"
                 )
             }
             TimeError::OutOfReach { text } => write!(f, "{text:?} lies outside the years 1678 to 2261"),

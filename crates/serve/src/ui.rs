@@ -47,11 +47,10 @@ pub(crate) fn instead(call: &Call) -> Answer {
     Ok((StatusCode::FOUND, [(header::LOCATION, to)]).into_response())
 }
 
-/// `GET /`, and every path that `may_show`.
+/// `GET /`, and the page's other files.
 pub(crate) fn show(call: &Call) -> Answer {
     let path = call.url_path.trim_start_matches('/');
-    let is_file = path.rsplit('/').next().is_some_and(|name| name.contains('.'));
-    let wanted = if is_file { path } else { "index.html" };
+    let wanted = if path.is_empty() { "index.html" } else { path };
     let file = FILES
         .iter()
         .find(|file| file.path == wanted)

@@ -284,7 +284,9 @@ fn the_web_page_is_there_with_its_links_and_is_cached() {
     let archive = Archive::with_history();
     let page = archive.get("/");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
-    assert_eq!(archive.get("/pv/T:DOUBLE").body, page.body, "links into the page lead to it");
+    for nowhere in ["/pv/T:DOUBLE", "/api", "/mgmt/bpl/nothing", "/index.php"] {
+        assert_eq!(archive.get(nowhere).status, 404, "{nowhere}: no page where there is none");
+    }
     let etag = page.header("etag").unwrap();
     let again = Connection::to(archive.address).ask("GET", "/", &[("if-none-match", etag)], b"");
     assert_eq!((again.status, again.body.len()), (304, 0));

@@ -45,7 +45,8 @@ fn lists_of_objects_name_pvs_as_lists_of_names_do() {
     assert_eq!(column(&status, "pvName"), ["N:1", "N:2", "N:NOSUCH"]);
     assert_eq!(column(&status, "status"), ["Being archived", "Being archived", "Not being archived"]);
     let paused = post(&archive, "/mgmt/bpl/pauseArchivingPV", &json!([{ "pv": "N:1" }]));
-    assert_eq!(paused[0]["status"], "ok", "an answer to POST is a list always: {paused}");
+    assert_eq!(paused, json!({ "pvName": "N:1", "status": "ok" }), "one PV is answered by an object");
+    assert_eq!(get(&archive, "/mgmt/bpl/resumeArchivingPV?pv=N:1*")["status"], "ok", "by a pattern as well");
     assert_eq!(post(&archive, "/mgmt/bpl/unarchivedPVs", &listed), json!(["N:NOSUCH"]));
     assert_eq!(post(&archive, "/mgmt/bpl/resumeArchivingPV", &json!([])), json!([]));
 }

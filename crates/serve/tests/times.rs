@@ -65,6 +65,14 @@ fn a_form_is_asked_for_its_own_time_and_range() {
     let bare = bare.ask("POST", "/retrieval/data/getDataAtTime?at=2026-01-01T00:00:30Z", &[], b"[\"T:DOUBLE\"]");
     assert_eq!(bare.text(), then);
 
+    // A period reaches another 31 days back, as the files of a month do.
+    let later = "/retrieval/data/getDataAtTime?pv=T:DOUBLE&at=2026-03-01T00:00:00Z&searchPeriod=";
+    for (period, is_found) in [("P1M", true), ("P30D", true), ("P1W", false), ("p1d", false), ("P1Y", true)] {
+        let found = at(&format!("{later}{period}"), form, "");
+        assert_eq!(found.contains("\"secs\""), is_found, "{period}: {found}");
+    }
+    assert_eq!(archive.post(&format!("{later}PT1H"), form, b"").status, 400);
+
     let range = "from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:20Z";
     let listed = archive.get(&format!("/retrieval/data/getDataForPVs.json?pv=T:DOUBLE&{range}")).text();
     assert!(listed.contains("\"secs\""), "{listed}");

@@ -24,7 +24,7 @@ pub(super) fn smoothed_at(points: &[(f64, f64)], at: f64) -> Option<f64> {
 }
 
 /// Whether each point is later than the one before it.
-pub(super) fn rises(points: &[(f64, f64)]) -> bool {
+fn rises(points: &[(f64, f64)]) -> bool {
     points.windows(2).all(|pair| matches!(pair, [(a, _), (b, _)] if a < b))
 }
 

@@ -194,8 +194,7 @@ impl Operator {
 
     /// Whether an answer over `span` has a sensible size.
     pub fn check(&self, span: Span) -> Result<(), OperatorError> {
-        use Statistic::{Linear, Loess, Median};
-        let holds = matches!(self.kind, Kind::Statistic(Linear | Loess | Median) | Kind::Flyers(_));
+        let holds = matches!(self.kind, Kind::Statistic(Statistic::Median) | Kind::Flyers(_));
         if holds && self.seconds() > HELD_SECONDS_MAX {
             return Err(OperatorError::TooLong { seconds: self.seconds() });
         }

@@ -5,7 +5,7 @@ use store::Summary;
 
 use super::{
     Since, Span, floats,
-    loess::{rises, smoothed_at},
+    loess::smoothed_at,
     made,
     moments::{Moments, kurtosis, skewness},
     number,
@@ -68,6 +68,8 @@ struct Bin {
     moments: Moments,
     /// Second and number of each sample, for statistics that need all of them.
     all: Vec<(f64, f64)>,
+    /// What a straight line takes of them.
+    line: Line,
     severity: Severity,
     since: Since,
 }
@@ -156,7 +158,12 @@ impl Statistics {
 
     fn add(&mut self, bin: &mut Bin, time: Timestamp, number: f64) {
         let (holds_nan, holds_others) = match self.statistic {
-            Statistic::Linear | Statistic::Loess => (true, true),
+            Statistic::Linear => {
+                let middle = self.middle(self.span.bin(time, self.seconds));
+                bin.line.add((time.seconds_f64(), number), middle);
+                (false, false)
+            }
+            Statistic::Loess => (true, true),
             Statistic::Median => (false, true),
             Statistic::Skewness | Statistic::Kurtosis => (false, bin.all.len() <= EXACT_MAX),
             _ => (false, false),
@@ -244,7 +251,7 @@ impl Statistics {
             Statistic::Kurtosis if bin.all.len() <= EXACT_MAX => kurtosis(&bin.all, moments),
             Statistic::Kurtosis => moments.kurtosis(),
             Statistic::Median => median(&bin.all),
-            Statistic::Linear => on_line(&bin.all, self.middle(index)),
+            Statistic::Linear => bin.line.at(self.middle(index)),
             Statistic::Loess => {
                 let first = bin.all.first().map_or(f64::NAN, |(_, number)| *number);
                 smoothed_at(&bin.all, self.middle(index)).unwrap_or(first)
@@ -274,13 +281,40 @@ fn median(all: &[(f64, f64)]) -> f64 {
     }
 }
 
-/// The first number where the centre lies outside of the samples, or two of them are too close to tell their times as floats.
-fn on_line(all: &[(f64, f64)], at: f64) -> f64 {
-    let Some((_, first)) = all.first() else { return f64::NAN };
-    // At the very last sample the line to it counts, not the sample.
-    let piece = all.partition_point(|(second, _)| *second <= at).min(all.len() - 1).saturating_sub(1);
-    match all[piece..] {
-        [(x0, y0), (x1, y1), ..] if rises(all) && x0 <= at && at <= x1 => y0 + (y1 - y0) / (x1 - x0) * (at - x0),
-        _ => *first,
+/// The samples on both sides of the centre of a bin, however long that is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    first: Option<f64>,
+    /// The last two up to the centre, then the first behind it.
+    up_to: [Option<(f64, f64)>; 2],
+    behind: Option<(f64, f64)>,
+    /// The time of the last, as a float.
+    last: Option<f64>,
+    /// Two were too close to tell their times as floats.
+    is_broken: bool,
+}
+
+impl Line {
+    fn add(&mut self, (second, number): (f64, f64), centre: f64) {
+        self.first = self.first.or(Some(number));
+        self.is_broken |= self.last.replace(second).is_some_and(|last| last >= second);
+        if second <= centre {
+            self.up_to = [self.up_to[1], Some((second, number))];
+        } else {
+            self.behind = self.behind.or(Some((second, number)));
+        }
+    }
+
+    /// The first number where the centre lies outside of the samples, or two of them are too close.
+    fn at(&self, centre: f64) -> f64 {
+        // At the very last sample the line to it counts, not the sample.
+        let piece = match self.behind {
+            Some(behind) => self.up_to[1].zip(Some(behind)),
+            None => self.up_to[0].zip(self.up_to[1]),
+        };
+        match piece {
+            Some(((x0, y0), (x1, y1))) if !self.is_broken && centre <= x1 => y0 + (y1 - y0) / (x1 - x0) * (centre - x0),
+            _ => self.first.unwrap_or(f64::NAN),
+        }
     }
 }

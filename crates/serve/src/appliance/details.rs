@@ -140,7 +140,7 @@ pub(super) fn type_info_of(
     info.insert("archiveFields".to_owned(), fields.into());
     info.insert("dataStores".to_owned(), data_stores(&Map::new()).into());
     info.insert("chunkKey".to_owned(), format!("{}:", entry.name.as_str().replace([':', '-'], "/")).into());
-    with_configuration(info, entry, configuration(call, entry))
+    with_configuration(info, (entry, changed), configuration(call, entry))
 }
 
 /// The PV that switches the PVs of a group that has its name.
@@ -152,11 +152,16 @@ fn controlling_pv(call: &Call, groups: &[RuleName]) -> Option<String> {
 }
 
 /// Of a PV whose files are read in place the Appliance's words count, but for what is decided here: its name, whether it is
-/// paused and, once it is not, how it is sampled.
-fn with_configuration(own: Map<String, Value>, entry: &PvEntry, mut said: Map<String, Value>) -> Map<String, Value> {
+/// paused and, once that is not so or somebody has said so here, how it is sampled.
+fn with_configuration(
+    own: Map<String, Value>,
+    (entry, changed): (&PvEntry, Timestamp),
+    mut said: Map<String, Value>,
+) -> Map<String, Value> {
+    let is_decided_here = entry.settings.state == PvState::Active || changed > entry.added;
     let is_taken = |key: &str| match key {
         "pvName" | "paused" => true,
-        "samplingMethod" | "samplingPeriod" | "usePVAccess" => entry.settings.state == PvState::Active,
+        "samplingMethod" | "samplingPeriod" | "usePVAccess" | "modificationTime" => is_decided_here,
         _ => false,
     };
     for (key, value) in own {

@@ -246,24 +246,14 @@ fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
     Ok(wanted.collect())
 }
 
-/// `GET /mgmt/bpl/pauseArchivingPV`
+/// `GET` and `POST /mgmt/bpl/pauseArchivingPV`
 pub(crate) fn pause(call: &Call) -> Answer {
     one_or_all(call, paused(call)?)
 }
 
-/// `POST /mgmt/bpl/pauseArchivingPV`: a list always.
-pub(crate) fn pause_listed(call: &Call) -> Answer {
-    all(call, paused(call)?)
-}
-
-/// `GET /mgmt/bpl/resumeArchivingPV`
+/// `GET` and `POST /mgmt/bpl/resumeArchivingPV`
 pub(crate) fn resume(call: &Call) -> Answer {
     one_or_all(call, resumed(call)?)
-}
-
-/// `POST /mgmt/bpl/resumeArchivingPV`: a list always.
-pub(crate) fn resume_listed(call: &Call) -> Answer {
-    all(call, resumed(call)?)
 }
 
 /// A name, and what is said against doing it to the PV.
@@ -290,10 +280,9 @@ fn all(call: &Call, done: Vec<Done>) -> Answer {
     json_rows(call, Frame::list(), done.into_iter().map(|done| Ok(Some(done_row(done)))))
 }
 
-/// A single name is answered by an object, several by a list of them.
+/// One PV is answered by an object, several by a list of them, however they were named.
 fn one_or_all(call: &Call, mut done: Vec<Done>) -> Answer {
-    let is_single = matches!(names_in(call)?.as_slice(), [name] if !is_glob(name));
-    if is_single { json(&done.pop().map(done_row)) } else { all(call, done) }
+    if done.len() == 1 { json(&done.pop().map(done_row)) } else { all(call, done) }
 }
 
 /// What a PV takes while its settings are changed.

@@ -30,7 +30,7 @@ use crate::{
         pieces::Pieces,
         svg,
     },
-    refusal::{Code, Refusal},
+    refusal::{Code, Refusal, shortened},
 };
 
 const PROTOBUF: &str = "application/x-protobuf";
@@ -242,23 +242,34 @@ impl Found {
             pv_name: self.entry.name.to_string(),
             element_count: self.metadata.element_count.filter(|_| value_type.shape == Shape::Array),
             headers: self.facts.into_iter().map(|(name, val)| FieldValue { name, val }).collect(),
-            usual: (value_type, self.from),
         };
         SamplesPb::new(heading, self.samples, self.carried, self.has_bars)
     }
 }
 
 /// The value that each of the named PVs had at a moment, by default now, under the PV's own name. Those that had none are left
-/// out.
+/// out, and with `searchPeriod=` those that got theirs too long before.
 pub(crate) fn data_at_time(call: &Call) -> Answer {
     let at = call.time("at")?.unwrap_or_else(now);
+    let since = call.query.get("searchPeriod").map(|period| searched_since(period, at)).transpose()?;
     let names = names_in(call)?;
     call.lease.grow_by(names.len(), WANTED_BYTES)?;
     let wanted = names.into_iter().filter_map(|name| find(call, &name).ok()).map(|entry| {
         let series = Some(entry.id.into());
         Wanted { name: entry.name.to_string(), series }
     });
-    chunks(JSON, AtAppliance::new(Values::new(Arc::clone(&call.app), at, wanted.collect())))
+    chunks(JSON, AtAppliance::new(Values::new(Arc::clone(&call.app), at, wanted.collect()), since))
+}
+
+/// Where a search for values begins that reaches back for a period like `P2D`. The Appliance looks into the files of another 31 days.
+fn searched_since(period: &str, at: Timestamp) -> Result<Timestamp, Refusal> {
+    let length = period.to_lowercase().strip_prefix('p').map(|length| length.replace('m', "mo"));
+    let since = length.and_then(|length| Timestamp::typed(&format!("-{length} 31d"), at).ok());
+    since.ok_or_else(|| {
+        let message =
+            format!("searchPeriod is {:?}, expected a period in days like P2D, P1W or P1Y6M", shortened(period));
+        Refusal::new(Code::BadRequest, message)
+    })
 }
 
 /// `getData.json` and the like, in whatever folder; what follows a second point, or a semicolon, does not count.

@@ -151,14 +151,16 @@ impl Iterator for AtJson {
 /// `{"PV":{"secs",…},…}` as the Archiver Appliance has it: what is unknown or has no value is left out.
 pub(crate) struct AtAppliance {
     values: Values,
+    /// What is older is left out.
+    since: Option<Timestamp>,
     rows: usize,
     begun: bool,
     ended: bool,
 }
 
 impl AtAppliance {
-    pub(crate) fn new(values: Values) -> AtAppliance {
-        AtAppliance { values, rows: 0, begun: false, ended: false }
+    pub(crate) fn new(values: Values, since: Option<Timestamp>) -> AtAppliance {
+        AtAppliance { values, since, rows: 0, begun: false, ended: false }
     }
 
     fn chunk(&mut self) -> Result<Bytes, query::Error> {
@@ -171,13 +173,18 @@ impl AtAppliance {
             out.extend_from_slice(b"}\n");
             return Ok(out.into());
         };
-        for (name, sample) in found.iter().filter_map(|(name, sample)| Some((name, sample.as_ref()?))) {
+        let since = self.since.unwrap_or(Timestamp::MIN);
+        let found = found.iter().filter_map(|(name, sample)| Some((name, sample.as_ref()?)));
+        for (name, sample) in found.filter(|(_, sample)| sample.time >= since) {
             out.extend_from_slice(if self.rows == 0 { b"" } else { b",\n" });
             self.rows += 1;
             put_json(&mut out, name);
             let (seconds, nanos) = sample.time.seconds_and_nanos();
             out.extend_from_slice(format!(":{{\"secs\":{seconds},\"nanos\":{nanos},\"val\":").as_bytes());
-            put(&mut out, Batch::of(sample).values(), 0, Dialect::Appliance);
+            // Within arrays the Appliance writes null for what is no number, and bare words elsewhere.
+            let is_array = sample.value.value_type().shape == Shape::Array;
+            let dialect = if is_array { Dialect::Viewer } else { Dialect::Appliance };
+            put(&mut out, Batch::of(sample).values(), 0, dialect);
             let (severity, status) = (sample.alarm.severity as u8, sample.alarm.status);
             let dbr_type = dbr_type(sample.value.value_type());
             let rest = format!(

@@ -27,8 +27,6 @@ pub(crate) struct Heading {
     /// How many elements the PV's arrays may have, if it has arrays.
     pub(crate) element_count: Option<u64>,
     pub(crate) headers: Vec<FieldValue>,
-    /// The type and time to announce where there are no samples.
-    pub(crate) usual: (ValueType, Timestamp),
 }
 
 pub(crate) struct SamplesPb {
@@ -190,12 +188,8 @@ impl Iterator for SamplesPb {
                 if let Some(error) = self.damage.take() {
                     return Some(Err(error));
                 }
-                if self.chunk.is_some() {
-                    return None;
-                }
-                let (value_type, time) = self.heading.usual;
-                let elements = (value_type.shape == Shape::Array).then_some(0);
-                self.chunk_for(&mut out, payload_type(value_type), time, elements);
+                // Without samples nothing is sent, not even a header: there are clients that do not survive one alone.
+                return None;
             }
         }
         Some(Ok(out.into()))
