@@ -21,6 +21,7 @@ mod progress;
 mod repair;
 mod signals;
 mod table;
+mod texts;
 mod turns;
 
 use std::{process::ExitCode, time::Duration};

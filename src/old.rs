@@ -22,6 +22,7 @@ use crate::{
     Failure,
     config::{self, OldKind},
     signals::now,
+    texts,
 };
 
 /// Names are entered so many at a time: each time is a transaction.
@@ -91,7 +92,7 @@ pub(crate) fn json_files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 pub(crate) fn type_infos(path: &Path) -> Result<Vec<TypeInfo>, Failure> {
     let mut infos = Vec::new();
     for file in json_files(path)? {
-        let text = fs::read_to_string(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+        let text = texts::read(&file)?;
         infos.extend(TypeInfo::read_all(&text).map_err(|error| format!("{}: {error}", file.display()))?);
     }
     Ok(infos)
@@ -197,5 +198,25 @@ mod tests {
         let missing = config::OldArchive { path: folder.path().join("missing"), ..config(None) };
         let error = open(&[missing]).map(|archives| archives.len()).expect_err("it is not there").to_string();
         assert!(error.contains("missing is no folder"), "{error}");
+    }
+
+    /// What the configuration alone knows of is a PV, too, and its units are what they were in a database that writes Latin-1.
+    #[test]
+    fn a_pv_that_only_the_configuration_names_is_found_with_its_units() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let info = include_str!("../testdata/aa/typeinfo/REF_ALARMS.json").replace("\"mA\"", "\"\u{b5}A\"");
+        let bytes: Vec<u8> = info.chars().map(|letter| u8::try_from(u32::from(letter)).expect("Latin-1")).collect();
+        let file = folder.path().join("infos.json");
+        fs::write(&file, bytes).expect("a file");
+        let archive = open_one(folder.path().to_owned(), Some(&file)).expect("an archive");
+        let mut names = Vec::new();
+        let mut found = |name: PvName| {
+            names.push(name);
+            ControlFlow::Continue(())
+        };
+        archive.pvs(&mut found).expect("the folder can be read");
+        assert_eq!(names.iter().map(PvName::as_str).collect::<Vec<_>>(), ["REF:ALARMS"]);
+        let metadata = archive.metadata(&names[0], sample::Timestamp::MAX).expect("it can be read");
+        assert_eq!(metadata.expect("it is told").1.units.as_deref(), Some("\u{b5}A"));
     }
 }

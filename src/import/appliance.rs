@@ -1,7 +1,7 @@
 //! `pvark import archiver-appliance`: the Archiver Appliance's files go to a running archiver as they are, a week of all PVs after the
 //! other, because that is how the archive keeps them. The archiver decodes them, and compares what it wrote with what came.
 
-use std::{collections::BTreeMap, fs, ops::ControlFlow};
+use std::{collections::BTreeMap, ops::ControlFlow};
 
 use plainpb::{Damage, Piece, PlainPb, read_chunks};
 use sample::{OldArchive, PvName, TimeRange, Timestamp};
@@ -13,6 +13,7 @@ use crate::{
     admin::by,
     cli::FromAppliance,
     client::{ANSWER_BYTES_MAX, agent, checked, encoded, print_line},
+    texts,
 };
 
 pub(super) const WEEK_NANOS: i64 = 7 * 86_400 * 1_000_000_000;
@@ -47,7 +48,7 @@ pub(crate) fn import(command: &FromAppliance) -> Result<(), Failure> {
     parts.flush()?;
     // Aliases come last: a name that has samples of its own is a PV.
     if let Some(path) = &command.aliases {
-        let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let text = texts::read(path)?;
         let list: Vec<Value> = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
         send_aliases(command, &path.display().to_string(), &list, &mut problems)?;
     }
@@ -175,7 +176,7 @@ fn read_type_infos(path: &std::path::Path) -> Result<Vec<Value>, Failure> {
     crate::old::type_infos(path)?; // a mistake in any of them is told before anything is sent
     let mut entries: Vec<Value> = Vec::new();
     for file in crate::old::json_files(path)? {
-        match serde_json::from_str(&fs::read_to_string(file)?)? {
+        match serde_json::from_str(&texts::read(&file)?)? {
             Value::Array(list) => entries.extend(list),
             one => entries.push(one),
         }

@@ -10,7 +10,7 @@ use crate::{
     Failure,
     cli::{FromConfig, Server},
     client::{ANSWER_BYTES_MAX, agent, checked, encoded, print_line},
-    signals,
+    signals, texts,
 };
 
 /// So many PVs are added in one request.
@@ -54,10 +54,7 @@ pub(crate) fn import(command: &FromConfig) -> Result<(), Failure> {
 
 /// By its name and what it holds.
 fn read(command: &FromConfig, file: &Path) -> Result<Carried, Failure> {
-    let text = |path: &Path| -> Result<String, String> {
-        let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    };
+    let text = |path: &Path| texts::read(path).map_err(|error| error.to_string());
     let (said, name) = (text(file)?, file.display().to_string());
     Ok(match file.extension().and_then(|extension| extension.to_str()) {
         Some("py") => read_policies(&name, &said, &signals::env),

@@ -1,7 +1,7 @@
 //! The archive: all files below one root folder, read in place as an old archive.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     fmt, io,
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -116,7 +116,7 @@ impl OldArchive for PlainPb {
             let mut health = shared.health();
             (health.pvs, health.files) = (0, 0);
         }
-        let mut stopped = false;
+        let (mut stopped, mut without_files) = (false, self.shared.type_infos.keys().collect::<BTreeSet<_>>());
         let mut see = |parts: &[Part]| {
             // Where the newest file has no header, because it was being written, an older one has.
             let mut files_bad = 0;
@@ -144,12 +144,16 @@ impl OldArchive for PlainPb {
                 health.pvs += u64::from(name.is_some());
             }
             if let Some(name) = name {
+                without_files.remove(&name);
                 stopped |= found(name).is_break();
             }
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         shared.folder.walk(&mut see).map_err(|error| shared.failed(&shared.name, &error))?;
         shared.health().scanned |= !stopped;
+        // What the configuration names has perhaps never been written, and is archived nevertheless.
+        let mut names = without_files.into_iter().take_while(|_| !stopped);
+        let _ = names.try_for_each(|name| found(name.clone()));
         Ok(())
     }
 
@@ -180,7 +184,10 @@ impl OldArchive for PlainPb {
     fn metadata(&self, pv: &PvName, time: Timestamp) -> Result<Option<(Timestamp, Metadata)>, OldError> {
         let parts = self.parts(pv)?;
         let chosen = parts.iter().rev().find(|part| part.range.t0 <= time).or(parts.first());
-        let Some((part, file)) = chosen.and_then(|part| Some((part, self.open(part, pv)?))) else { return Ok(None) };
+        let Some((part, file)) = chosen.and_then(|part| Some((part, self.open(part, pv)?))) else {
+            let info = self.shared.type_infos.get(pv);
+            return Ok(info.map(|info| (Timestamp::default(), info.complete(Metadata::default()))));
+        };
         let said = file.metadata();
         let said = said.map_err(|error| self.shared.failed(&part.place.path.display().to_string(), &error))?;
         Ok(Some((part.range.t0, self.shared.type_infos.get(pv).map_or(said.clone(), |info| info.complete(said)))))

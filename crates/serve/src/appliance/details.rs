@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{
     changes::last_change,
     rates::{bytes_per_sample, rate, storage_rates_of},
-    retrieval::{facts, find, java_double},
+    retrieval::{facts, find, java_double, owner},
     rules::DEFAULT,
     status::{date, last_sample},
 };
@@ -77,9 +77,9 @@ fn data_stores(configuration: &Map<String, Value>) -> Vec<String> {
 
 /// `GET /retrieval/bpl/areWeArchivingPV`
 pub(crate) fn is_archived(call: &Call) -> Answer {
-    match named(call) {
-        Err(refusal) if call.query.get("pv").is_none() => Err(refusal),
-        found => json(&json!({ "status": found.is_ok().to_string() })),
+    match call.query.get("pv") {
+        None => named(call).and_then(|_| json(&json!({ "status": "true" }))),
+        Some(name) => json(&json!({ "status": owner(call, name).is_some().to_string() })),
     }
 }
 

@@ -177,6 +177,11 @@ impl Whose {
     }
 }
 
+/// The PV to which a name belongs that is its own, an alias or that of one of its fields.
+pub(super) fn owner(call: &Call, name: &str) -> Option<PvEntry> {
+    Whose::of(call, name).ok().map(|whose| whose.entry)
+}
+
 /// The fields that a type info says are archived with the PV.
 fn fields_in(type_info: &str) -> Option<Vec<String>> {
     let info: Value = serde_json::from_str(type_info).ok()?;

@@ -8,6 +8,7 @@ use super::{
     details::period_seconds,
     manage::{list_in, resolve},
     reports::limit,
+    retrieval::owner,
     search::pattern,
 };
 use crate::{
@@ -28,7 +29,9 @@ pub(crate) fn show(call: &Call) -> Answer {
     let (limit, asked) = (limit(call)?, call.without_body());
     let rows = found.into_iter().take(limit).map(move |item| {
         let name = item.name.as_str();
-        Ok(Some(match item.pv.and_then(|pv| asked.app.reader.entry(pv)) {
+        // A field that comes with its PV is archived as that is.
+        let entry = item.pv.map_or_else(|| owner(&asked, name), |pv| asked.app.reader.entry(pv));
+        Ok(Some(match entry {
             Some(entry) => {
                 let status = asked.app.control.status(entry.id);
                 row(&asked, name, &entry, status.as_ref(), || last_sample(&asked, &entry, status.as_ref()))
