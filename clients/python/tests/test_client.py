@@ -60,6 +60,16 @@ def test_names_and_times_arrive_as_they_were_given() -> None:
     assert parse_qs(url.query) == {"from": ["2026-11-21T08:00:00+01:00"], "to": ["2026-11-21T09:00:00Z"]}
 
 
+def test_texts_for_times_go_over_the_wire_unharmed() -> None:
+    texts = ["- 8 H", "2026-06-01+08:30", "2026-06-01T08:30:00+02:00", "\u00b110min", "a&b=c;d%41#e/?", "", " Now "]
+    for text in texts:
+        with answering(200, b'{"gaps":[]}') as (archive, asked):
+            archive.gaps("A", text)
+            asyncio.run(awaited(archive).gaps("A", text))
+        for line in asked:
+            assert parse_qs(line.partition("?")[2], keep_blank_values=True) == {"from": [text]}
+
+
 def test_few_names_stand_in_the_url_and_many_in_the_body() -> None:
     answer = b'{"time":"2026-11-21T08:00:00Z","pvs":[],"unknown":[]}'
     with answering(200, answer) as (archive, asked):

@@ -1,7 +1,5 @@
 """Answers of the archiver, as its API describes them, become exact numpy columns."""
 
-from datetime import datetime, timedelta, timezone
-
 import numpy as np
 import pytest
 from pvark import _columns, _decode
@@ -110,17 +108,6 @@ def test_damage_is_told_where_people_and_programs_look() -> None:
     samples = decode(chunk("f64", [1.0]), damage=["a block is damaged"])
     assert samples.damage == ("a block is damaged",)
     assert "a block is damaged" in repr(samples)
-
-
-def test_every_kind_of_moment_becomes_iso_8601_in_utc() -> None:
-    assert to_iso("2026-11-21T08:00:00Z") == "2026-11-21T08:00:00Z"
-    assert to_iso(np.datetime64("2026-11-21T08:00:00.000000001")) == "2026-11-21T08:00:00.000000001Z"
-    east = timezone(timedelta(hours=-5))
-    assert to_iso(datetime(2026, 11, 21, 3, 0, tzinfo=east)) == "2026-11-21T08:00:00Z"
-    parsed = datetime.fromisoformat(to_iso(timedelta(minutes=-1)).replace("Z", "+00:00"))
-    assert abs(datetime.now(timezone.utc) - timedelta(minutes=1) - parsed) < timedelta(seconds=10)
-    with pytest.raises(ValueError, match="no time zone"):
-        to_iso(datetime(2026, 11, 21))
 
 
 def test_pandas_gets_a_time_index_with_nanoseconds() -> None:

@@ -37,7 +37,7 @@ class Question(Generic[T]):
     def address(self, url: str) -> str:
         """The whole URL."""
         given = {name: value for name, value in self.query.items() if value is not None}
-        return f"{url}/api/v1{self.path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
+        return f"{url}/api/v1{self.path}" + (f"?{urlencode(given, doseq=True, quote_via=quote)}" if given else "")
 
     def data(self) -> bytes | None:
         """The body as it is sent."""
