@@ -121,11 +121,11 @@ class Stream:
                 column.extend(np.zeros(missing, column.type.dtype), None)
 
 
-def streams() -> Generator[Want, Bytes, list[Stream]]:
+def streams(may_be_none: bool = False) -> Generator[Want, Bytes, list[Stream]]:
     """Reads all streams of an answer. Those that follow one of the same PV and type are joined to it."""
     found: list[Stream] = []
     try:
-        while prefix := (yield Want(8, may_end=bool(found))):
+        while prefix := (yield Want(8, may_end=may_be_none or bool(found))):
             yield from _stream(bytes(prefix), found)
     except (struct.error, IndexError, KeyError, ValueError) as error:
         raise UnexpectedAnswer(f"the answer is no Arrow stream: {error}") from error

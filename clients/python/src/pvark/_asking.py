@@ -80,8 +80,8 @@ def of_json(method: str, path: str, query: Mapping[str, object] | None = None, b
 
 
 def of_many(path: str, reading: Callable[[], Reading[T]], names: list[str], query: Mapping[str, object]) -> Question[T]:
-    """A question about many PVs: named in the URL if they are few."""
-    if 0 < len(names) <= URL_NAMES_MAX:
+    """A question about many PVs: named in the URL if they are few, or to be found by `match`."""
+    if len(names) <= URL_NAMES_MAX and (names or query.get("match")):
         return Question("GET", path, reading, {"pv": names, **query})
     return Question("POST", path, reading, query, names)
 

@@ -129,11 +129,11 @@ def values_at(answer: Mapping[str, Any]) -> ValuesAt:
     )
 
 
-def aligned(names: Sequence[str], found: Sequence[Stream]) -> Aligned:
-    """The stream of `/aligned`: a column for each PV, and one for its severity."""
+def aligned(noted: Mapping[str, Metadata], found: Sequence[Stream]) -> Aligned:
+    """The stream of `/aligned`: a column for each PV, and one for its severity. What they mean is `noted`."""
     if len(found) != 1 or "time" not in found[0].columns:
         raise UnexpectedAnswer("the answer is not one table")
-    columns = found[0].columns
+    columns, names = found[0].columns, list(noted)
     missing = [name for name in names if name not in columns or f"{name}.severity" not in columns]
     if missing:
         raise UnexpectedAnswer(f"the answer says nothing of {', '.join(missing[:5])}")
@@ -141,7 +141,13 @@ def aligned(names: Sequence[str], found: Sequence[Stream]) -> Aligned:
         times=columns["time"].finished(),
         values={name: _with_none(columns[name]) for name in names},
         severity={name: _no_value_is_invalid(columns[f"{name}.severity"]) for name in names},
+        metadata=dict(noted),
     )
+
+
+def aligned_nothing() -> Aligned:
+    """What no PV has on the same times."""
+    return Aligned(np.array([], "datetime64[ns]"), {}, {}, {})
 
 
 def _with_none(column: Column) -> npt.NDArray[Any]:

@@ -153,6 +153,8 @@ class Aligned:
         """A pandas DataFrame with a column for each PV; needs pandas."""
         return _frames.pandas_of(self.times, self.values)
 
+    metadata: dict[str, Metadata]
+    """What the numbers of each PV mean."""
     def to_polars(self) -> Any:
         """A polars DataFrame with a column for each PV; needs polars."""
         return _frames.polars_of(self.times, self.values)
