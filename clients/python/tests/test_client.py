@@ -143,6 +143,33 @@ def test_answers_that_break_off_anywhere_are_told_as_such() -> None:
                     asyncio.run(awaited(archive).get("X"))
 
 
+def waves_of(batches: list[list[list[float]]]) -> bytes:
+    pyarrow = pytest.importorskip("pyarrow")
+    kind = pyarrow.large_list(pyarrow.float64())
+    schema = pyarrow.schema({"time": pyarrow.timestamp("ns", "UTC"), "value": kind}, {"pv": "X", "type": "f64[]"})
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, schema) as writer:
+        for rows in batches:
+            times = pyarrow.array(range(len(rows)), pyarrow.timestamp("ns", "UTC"))
+            writer.write(pyarrow.record_batch([times, pyarrow.array(rows, kind)], schema=schema))
+    return bytes(sink.getvalue())
+
+
+def test_waveforms_are_times_by_index_as_long_as_all_have_one_length() -> None:
+    short, long, none, empty = [[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0, 7.0]], list[list[float]](), [list[float]()]
+    for batches in ([short, none, short], [none, short], [short] * 50, [empty * 3]):
+        with answering(200, waves_of(batches)) as (archive, _):
+            values = archive.get("X").values
+        rows = [row for batch in batches for row in batch]
+        assert [row.tolist() for row in values] == rows
+        assert values.ndim == (2 if any(rows) else 1) and values[0].dtype == "f8"
+    for batches in ([short, long], [long, short], [short + long], [short + long, short, short], [short, empty, short]):
+        with answering(200, waves_of(batches)) as (archive, _):
+            values = archive.get("X").values
+        assert values.shape == (sum(map(len, batches)),) and values.dtype == object
+        assert [row.tolist() for row in values] == [row for batch in batches for row in batch]
+
+
 def test_an_answer_in_json_that_breaks_off_is_a_failed_connection() -> None:
     with answering(200, b'{"pv":', length=100) as (archive, _):
         with pytest.raises(pvark.ConnectionFailed, match="middle"):

@@ -45,7 +45,10 @@ def test_each_type_keeps_its_width(type_name: str) -> None:
     assert values.tolist() == [0, 1]
 
 
-def test_arrays_are_one_numpy_array_a_sample_even_when_all_are_equally_long() -> None:
+def test_arrays_of_one_length_are_times_by_index_and_others_one_object_a_sample() -> None:
+    samples = decode(chunk("i16[]", [[1, 2], [3, 4]]), chunk("i16[]", [[5, 6]]))
+    assert samples.values.shape == (3, 2) and samples.values.dtype == np.int16
+    assert samples.values[:, 1].tolist() == [2, 4, 6]
     samples = decode(chunk("i16[]", [[1, 2], [3, 4]]), chunk("i16[]", [[]]))
     assert samples.values.shape == (3,)
     assert [value.tolist() for value in samples.values] == [[1, 2], [3, 4], []]

@@ -75,9 +75,9 @@ def xarray_of(samples: Samples, dimension: str = "time") -> Any:
         _beside("severity", dimension): (dimension, samples.severity),
         _beside("status", dimension): (dimension, samples.status),
     }
-    facts = {"units": samples.metadata.units, "description": samples.metadata.description, "type": samples.type}
-    kept = {name: fact for name, fact in facts.items() if fact is not None}
-    return xarray.DataArray(samples.values, coordinates, [dimension], samples.pv, kept)
+    told = facts(samples.metadata) | ({} if samples.type is None else {"type": samples.type})
+    dimensions = [dimension, _beside("index", dimension)][: samples.values.ndim]
+    return xarray.DataArray(samples.values, coordinates, dimensions, samples.pv, told)
 
 
 def _beside(name: str, dimension: str) -> str:
@@ -101,11 +101,11 @@ def dataset_of(
 
 
 def _rows(column: npt.NDArray[Any]) -> Any:
-    return list(column) if column.dtype == object else column
+    return list(column) if column.dtype == object or column.ndim > 1 else column
 
 
 def _plain(column: npt.NDArray[Any]) -> Any:
     """Objects as a list of what polars knows."""
     if column.dtype != object:
-        return column
+        return column if column.ndim == 1 else column.tolist()
     return [value.tolist() if isinstance(value, np.ndarray | np.generic) else value for value in column]

@@ -43,7 +43,8 @@ class Samples:
     """`f64`, `enum`, `i32[]`, ...; several joined by `, ` if the PV changed its type; None without samples."""
     times: TimeArray
     values: npt.NDArray[Any]
-    """Numbers of the PV's own width. Objects where each sample is an array, a structure, or of another type."""
+    """Numbers of the PV's own width; (time, index) where samples are arrays of one length. Objects where their lengths
+    differ, and where samples are texts, structures, or of several types."""
     severity: npt.NDArray[np.uint8]
     status: npt.NDArray[np.uint16]
     message: npt.NDArray[np.object_]
