@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from pvark import _columns, _decode
-from pvark._models import Samples
+from pvark._models import ManySamples, Samples
 from pvark._times import to_iso
 
 
@@ -105,6 +105,40 @@ def test_printing_shows_both_ends() -> None:
     assert lines[2].split() == ["2026-11-18T11:06:40.999999999Z", "0", "NO_ALARM"]
     assert lines[7].startswith("...")
     assert lines[-1].split()[1] == "999"
+
+
+def test_pandas_gets_units_and_the_labels_of_states() -> None:
+    pandas = pytest.importorskip("pandas")
+    noted = {"labels": ["Closed", "Open", "Open"], "units": "", "description": "Shutter"}
+    samples = decode(chunk("enum", [1, 0, 7, 2]), metadata=noted)
+    frame = samples.to_pandas()
+    assert frame["value"].tolist() == [1, 0, 7, 2]
+    assert isinstance(frame["label"].dtype, pandas.CategoricalDtype)
+    assert frame["label"].tolist() == samples.labels() == ["Open", "Closed", "7", "Open"]
+    assert frame["label"].cat.categories.tolist() == ["Closed", "Open", "7"]
+    assert frame.attrs["labels"] == noted["labels"] and frame.attrs["description"] == "Shutter"
+    current = decode(chunk("f64", [1.5]), metadata={"units": "mA"})
+    assert current.to_pandas().attrs == {"pv": "A", "type": "f64", "units": "mA"}
+    assert current.to_pandas()["value"].attrs["units"] == "mA"
+    both = ManySamples({"A": samples, "B": current}).to_pandas()
+    assert both.attrs["units"]["B"] == "mA" and both.attrs["labels"] == {"A": noted["labels"]}
+    assert both.loc["A"]["label"].tolist() == samples.labels()
+    empty = decode(metadata=noted).to_pandas()
+    assert len(empty) == 0 and list(empty.columns) == ["value", "severity", "status"]
+
+
+def test_tables_of_other_libraries_hold_arrays_too() -> None:
+    table = decode(chunk("f32[]", [[1, 2], [3, 4]]), metadata={"units": "V"})
+    ragged = decode(chunk("f32[]", [[1, 2], [3]]))
+    frame = pytest.importorskip("pandas").concat([table.to_pandas(), ragged.to_pandas()])
+    assert [list(value) for value in frame["value"]] == [[1, 2], [3, 4], [1, 2], [3]]
+    many = ManySamples({"A": table, "B": ragged, "C": decode(chunk("f32[]", [[5, 6, 7]]))})
+    polars = pytest.importorskip("polars")
+    assert many.to_polars()["value"].dtype == polars.List(polars.Float64)
+    assert many.to_polars()["value"].to_list()[:2] == [[1, 2], [3, 4]]
+    pytest.importorskip("xarray")
+    assert table.to_xarray().dims == ("time", "index") and table.to_xarray().attrs["units"] == "V"
+    assert many.to_xarray()["A"].dims == ("time:A", "index:A") and many.to_xarray()["C"].shape == (1, 3)
 
 
 def test_damage_is_told_where_people_and_programs_look() -> None:
