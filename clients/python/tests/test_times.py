@@ -72,7 +72,12 @@ def test_every_other_kind_of_moment_becomes_iso_8601_in_utc() -> None:
     assert to_iso(datetime(2026, 11, 21, 3, 0, tzinfo=east)) == "2026-11-21T08:00:00Z"
     parsed = datetime.fromisoformat(to_iso(timedelta(minutes=-1)).replace("Z", "+00:00"))
     assert abs(datetime.now(timezone.utc) - timedelta(minutes=1) - parsed) < timedelta(seconds=10)
-    assert to_iso(date(2026, 6, 1)) == "2026-06-01"
+    assert to_iso(date(2026, 6, 1)) == "2026-06-01T00:00:00Z"
+
+
+def test_both_ends_count_from_the_same_now() -> None:
+    ends = sent(next(_talks.gaps("A", timedelta(hours=-1), timedelta(minutes=-59))))
+    assert numpy_time(ends["to"]) - numpy_time(ends["from"]) == MINUTE
 
 
 def test_what_is_no_time_is_told_before_it_is_sent() -> None:

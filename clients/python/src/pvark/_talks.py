@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -215,7 +215,8 @@ class LiveLines:
 
 def time_range(t0: Moment | None, t1: Moment | None) -> dict[str, object]:
     """A range as parameters. Timedeltas of both ends count from the same now."""
-    return {"from": None if t0 is None else to_iso(t0), "to": None if t1 is None else to_iso(t1)}
+    now = datetime.now(timezone.utc)
+    return {"from": None if t0 is None else to_iso(t0, now), "to": None if t1 is None else to_iso(t1, now)}
 
 
 _SECOND = np.timedelta64(1, "s")

@@ -16,8 +16,9 @@ an offset), a datetime with zone, a date (its midnight in UTC), a (negative) tim
 TimeArray: TypeAlias = npt.NDArray[np.datetime64]
 
 
-def to_iso(moment: Moment) -> str:
-    """The text for a URL. Texts go as they are: what they mean is decided in one place, which is the archiver."""
+def to_iso(moment: Moment, now: datetime | None = None) -> str:
+    """The text for a URL, with timedeltas counted from `now`. Texts go as they are: what they mean is decided in one
+    place, which is the archiver."""
     if isinstance(moment, str):
         return moment
     if isinstance(moment, np.datetime64):
@@ -25,9 +26,9 @@ def to_iso(moment: Moment) -> str:
             raise ValueError("NaT is no time")
         return f"{np.datetime_as_string(moment.astype('datetime64[ns]'))}Z"
     if isinstance(moment, timedelta):
-        moment = datetime.now(timezone.utc) + moment
+        moment = (now or datetime.now(timezone.utc)) + moment
     if isinstance(moment, date) and not isinstance(moment, datetime):
-        return moment.isoformat()
+        return f"{moment.isoformat()}T00:00:00Z"
     if not isinstance(moment, datetime):
         raise TypeError(
             f"{moment!r} is no time: give a text, a datetime with its zone, a timedelta or a numpy.datetime64"
