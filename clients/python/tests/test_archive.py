@@ -126,6 +126,59 @@ def test_aligned_pvs_share_their_times(both: Both) -> None:
     assert old.values["A:text"].tolist()[:5] == ["a", "b, c", "µ", "µ", None] and len(old) == 100
 
 
+def test_names_globs_and_lists_are_taken_wherever_pvs_are_named(both: Both) -> None:
+    end = "2025-03-01T00:00:02Z"
+    assert list(both.get("A:[!x]*", FROM, TO)) == [] and list(both.get(["A:in?"], FROM, TO)) == ["A:int"]
+    assert list(both.get("A:*t", FROM, end)) == ["A:int", "A:text"]
+    assert list(both.get(["A:text", "~^A:.n", "a:d*", "A:int"], FROM, end)) == ["A:text", "A:int", "A:double"]
+    assert list(both.aligned("A:int", FROM, end, period=1).values) == ["A:int"]
+    assert list(both.aligned("A:*t", FROM, end, period=1).values) == ["A:int", "A:text"]
+    assert list(both.aligned(("A:text", "A:in*"), FROM, end, period=1).values) == ["A:text", "A:int"]
+    assert len(both.aligned("A:nosuch*", FROM, end, period=1)) == 0
+    assert both.at(["A:text", "A:i*"], end).pvs == ["A:text", "A:int"] == both.at({"A:text": 0, "A:int": 1}, end).pvs
+    assert both.at("A:int", end).as_dict() == {"A:int": 2}
+    assert both.add(["ca://A:int"], "ca://A:text") == {"A:int": "already_archived", "A:text": "already_archived"}
+
+
+def test_one_name_is_told_from_several(both: Both) -> None:
+    several: Any = ["A:int", "A:text"]
+    for method in ("bins", "gaps", "ledger", "explain", "metadata", "pv", "pause"):
+        with pytest.raises(TypeError, match=rf"{method}\(\) answers for one PV.*for pv in pvs"):
+            getattr(both, method)(several)
+    with pytest.raises(TypeError, match="times_of is the name of one PV"):
+        both.aligned("A:int", FROM, TO, times_of=several)
+    for wrong in (5, None, b"A:int", [b"A:int"], [None]):
+        with pytest.raises(TypeError, match="name|text"):
+            both.get(wrong, FROM, TO)
+    found: Any = both.search("A:int")
+    with pytest.raises(TypeError, match=r"write \[pv.name for pv in found\]"):
+        both.get(found, FROM, TO)
+
+
+def test_a_name_that_nobody_has_is_told_with_near_ones(both: Both) -> None:
+    for ask in (both.get, both.bins, both.explain, both.aligned, both.pv):
+        with pytest.raises(pvark.UnknownPv, match=r'"A:dubble" \(did you mean A:double'):
+            ask("A:dubble")
+    with pytest.raises(pvark.UnknownPv, match="did you mean A:int"):
+        both.get(["A:text", "a.int"])
+    with pytest.raises(pvark.UnknownPv, match="did you mean A:text"):
+        next(both.archive.live("A:txt"))
+    with pytest.raises(pvark.UnknownPv, match=r"finds names\)"):
+        both.get("completely different")
+
+
+def test_a_search_finds_all_that_there_are(server: Pvark) -> None:
+    server.archive.add([f"ca://MANY:{index}" for index in range(1234)])
+    try:
+        assert len({pv.name for pv in server.archive.search("many:*")}) == 1234
+        assert len(asyncio.run(pvark.AsyncArchiver(server.url).search())) == 1239
+        assert len(server.archive.search("MANY:*", limit=1100)) == 1100
+        assert server.archive.search("MANY:*", limit=0) == []
+    finally:
+        for pv in server.archive.search("MANY:*"):
+            server.archive.remove(pv.name, delete_data=True)
+
+
 def test_what_is_known_of_pvs_and_of_losses_is_there(both: Both) -> None:
     assert [pv.name for pv in both.search("A:*", limit=3)] == ["A:change", "A:double", "A:empty"]
     assert both.pv("A:int").type == "i32"
@@ -156,7 +209,7 @@ def test_refusals_are_the_same_exceptions_either_way(server: Pvark) -> None:
 
 def test_live_begins_with_what_was_asked_for(server: Pvark) -> None:
     async def first() -> pvark.Update:
-        async for update in pvark.AsyncArchiver(server.url).live("A:int", since=FROM):
+        async for update in pvark.AsyncArchiver(server.url).live(["A:in*"], since=FROM):
             if update.samples is not None:
                 return update
         raise AssertionError("it goes on for ever")

@@ -60,6 +60,16 @@ def test_names_and_times_arrive_as_they_were_given() -> None:
     assert parse_qs(url.query) == {"from": ["2026-11-21T08:00:00+01:00"], "to": ["2026-11-21T09:00:00Z"]}
 
 
+def test_texts_for_times_go_over_the_wire_unharmed() -> None:
+    texts = ["- 8 H", "2026-06-01+08:30", "2026-06-01T08:30:00+02:00", "\u00b110min", "a&b=c;d%41#e/?", "", " Now "]
+    for text in texts:
+        with answering(200, b'{"gaps":[]}') as (archive, asked):
+            archive.gaps("A", text)
+            asyncio.run(awaited(archive).gaps("A", text))
+        for line in asked:
+            assert parse_qs(line.partition("?")[2], keep_blank_values=True) == {"from": [text]}
+
+
 def test_few_names_stand_in_the_url_and_many_in_the_body() -> None:
     answer = b'{"time":"2026-11-21T08:00:00Z","pvs":[],"unknown":[]}'
     with answering(200, answer) as (archive, asked):
@@ -133,6 +143,33 @@ def test_answers_that_break_off_anywhere_are_told_as_such() -> None:
                     asyncio.run(awaited(archive).get("X"))
 
 
+def waves_of(batches: list[list[list[float]]]) -> bytes:
+    pyarrow = pytest.importorskip("pyarrow")
+    kind = pyarrow.large_list(pyarrow.float64())
+    schema = pyarrow.schema({"time": pyarrow.timestamp("ns", "UTC"), "value": kind}, {"pv": "X", "type": "f64[]"})
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, schema) as writer:
+        for rows in batches:
+            times = pyarrow.array(range(len(rows)), pyarrow.timestamp("ns", "UTC"))
+            writer.write(pyarrow.record_batch([times, pyarrow.array(rows, kind)], schema=schema))
+    return bytes(sink.getvalue())
+
+
+def test_waveforms_are_times_by_index_as_long_as_all_have_one_length() -> None:
+    short, long, none, empty = [[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0, 7.0]], list[list[float]](), [list[float]()]
+    for batches in ([short, none, short], [none, short], [short] * 50, [empty * 3]):
+        with answering(200, waves_of(batches)) as (archive, _):
+            values = archive.get("X").values
+        rows = [row for batch in batches for row in batch]
+        assert [row.tolist() for row in values] == rows
+        assert values.ndim == (2 if any(rows) else 1) and values[0].dtype == "f8"
+    for batches in ([short, long], [long, short], [short + long], [short + long, short, short], [short, empty, short]):
+        with answering(200, waves_of(batches)) as (archive, _):
+            values = archive.get("X").values
+        assert values.shape == (sum(map(len, batches)),) and values.dtype == object
+        assert [row.tolist() for row in values] == [row for batch in batches for row in batch]
+
+
 def test_an_answer_in_json_that_breaks_off_is_a_failed_connection() -> None:
     with answering(200, b'{"pv":', length=100) as (archive, _):
         with pytest.raises(pvark.ConnectionFailed, match="middle"):
@@ -171,6 +208,7 @@ def test_live_gives_samples_and_changes_of_state_and_skips_comments() -> None:
 
 def test_a_search_turns_pages_until_all_is_there() -> None:
     pv = {"name": "A", "protocol": "ca", "method": "monitor", "period": None, "state": "connected", "since": None}
-    with answering(200, json.dumps({"total": 3, "pvs": [pv, pv]}).encode()) as (archive, asked):
-        assert len(archive.search("A*", limit=4)) == 4
+    page = {"total": 3, "pvs": [pv, pv | {"name": "B"}]}
+    with answering(200, json.dumps(page).encode()) as (archive, asked):
+        assert [found.name for found in archive.search("A*")] == ["A", "B"], "nobody is there twice"
     assert [parse_qs(urlsplit(line).query)["offset"] for line in asked] == [["0"], ["2"]]

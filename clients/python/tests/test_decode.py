@@ -1,11 +1,9 @@
 """Answers of the archiver, as its API describes them, become exact numpy columns."""
 
-from datetime import datetime, timedelta, timezone
-
 import numpy as np
 import pytest
 from pvark import _columns, _decode
-from pvark._models import Samples
+from pvark._models import ManySamples, Samples
 from pvark._times import to_iso
 
 
@@ -47,7 +45,10 @@ def test_each_type_keeps_its_width(type_name: str) -> None:
     assert values.tolist() == [0, 1]
 
 
-def test_arrays_are_one_numpy_array_a_sample_even_when_all_are_equally_long() -> None:
+def test_arrays_of_one_length_are_times_by_index_and_others_one_object_a_sample() -> None:
+    samples = decode(chunk("i16[]", [[1, 2], [3, 4]]), chunk("i16[]", [[5, 6]]))
+    assert samples.values.shape == (3, 2) and samples.values.dtype == np.int16
+    assert samples.values[:, 1].tolist() == [2, 4, 6]
     samples = decode(chunk("i16[]", [[1, 2], [3, 4]]), chunk("i16[]", [[]]))
     assert samples.values.shape == (3,)
     assert [value.tolist() for value in samples.values] == [[1, 2], [3, 4], []]
@@ -106,21 +107,44 @@ def test_printing_shows_both_ends() -> None:
     assert lines[-1].split()[1] == "999"
 
 
+def test_pandas_gets_units_and_the_labels_of_states() -> None:
+    pandas = pytest.importorskip("pandas")
+    noted = {"labels": ["Closed", "Open", "Open"], "units": "", "description": "Shutter"}
+    samples = decode(chunk("enum", [1, 0, 7, 2]), metadata=noted)
+    frame = samples.to_pandas()
+    assert frame["value"].tolist() == [1, 0, 7, 2]
+    assert isinstance(frame["label"].dtype, pandas.CategoricalDtype)
+    assert frame["label"].tolist() == samples.labels() == ["Open", "Closed", "7", "Open"]
+    assert frame["label"].cat.categories.tolist() == ["Closed", "Open", "7"]
+    assert frame.attrs["labels"] == noted["labels"] and frame.attrs["description"] == "Shutter"
+    current = decode(chunk("f64", [1.5]), metadata={"units": "mA"})
+    assert current.to_pandas().attrs == {"pv": "A", "type": "f64", "units": "mA"}
+    assert current.to_pandas()["value"].attrs["units"] == "mA"
+    both = ManySamples({"A": samples, "B": current}).to_pandas()
+    assert both.attrs["units"]["B"] == "mA" and both.attrs["labels"] == {"A": noted["labels"]}
+    assert both.loc["A"]["label"].tolist() == samples.labels()
+    empty = decode(metadata=noted).to_pandas()
+    assert len(empty) == 0 and list(empty.columns) == ["value", "severity", "status"]
+
+
+def test_tables_of_other_libraries_hold_arrays_too() -> None:
+    table = decode(chunk("f32[]", [[1, 2], [3, 4]]), metadata={"units": "V"})
+    ragged = decode(chunk("f32[]", [[1, 2], [3]]))
+    frame = pytest.importorskip("pandas").concat([table.to_pandas(), ragged.to_pandas()])
+    assert [list(value) for value in frame["value"]] == [[1, 2], [3, 4], [1, 2], [3]]
+    many = ManySamples({"A": table, "B": ragged, "C": decode(chunk("f32[]", [[5, 6, 7]]))})
+    polars = pytest.importorskip("polars")
+    assert many.to_polars()["value"].dtype == polars.List(polars.Float64)
+    assert many.to_polars()["value"].to_list()[:2] == [[1, 2], [3, 4]]
+    pytest.importorskip("xarray")
+    assert table.to_xarray().dims == ("time", "index") and table.to_xarray().attrs["units"] == "V"
+    assert many.to_xarray()["A"].dims == ("time:A", "index:A") and many.to_xarray()["C"].shape == (1, 3)
+
+
 def test_damage_is_told_where_people_and_programs_look() -> None:
     samples = decode(chunk("f64", [1.0]), damage=["a block is damaged"])
     assert samples.damage == ("a block is damaged",)
     assert "a block is damaged" in repr(samples)
-
-
-def test_every_kind_of_moment_becomes_iso_8601_in_utc() -> None:
-    assert to_iso("2026-11-21T08:00:00Z") == "2026-11-21T08:00:00Z"
-    assert to_iso(np.datetime64("2026-11-21T08:00:00.000000001")) == "2026-11-21T08:00:00.000000001Z"
-    east = timezone(timedelta(hours=-5))
-    assert to_iso(datetime(2026, 11, 21, 3, 0, tzinfo=east)) == "2026-11-21T08:00:00Z"
-    parsed = datetime.fromisoformat(to_iso(timedelta(minutes=-1)).replace("Z", "+00:00"))
-    assert abs(datetime.now(timezone.utc) - timedelta(minutes=1) - parsed) < timedelta(seconds=10)
-    with pytest.raises(ValueError, match="no time zone"):
-        to_iso(datetime(2026, 11, 21))
 
 
 def test_pandas_gets_a_time_index_with_nanoseconds() -> None:

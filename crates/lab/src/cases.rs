@@ -96,6 +96,6 @@ pub(crate) const ALL: &[Case] = &[
     case("large-picture", "a structure with 100 million pixels", |bench| large::values(bench, Large::Picture)),
     case("large-texts", "half a million texts of 200 letters", |bench| large::values(bench, Large::Texts)),
     case("half-write", "2,000 PVs in batches, as in Fig. 4 of the HALF paper", half::write),
-    case("half-read", "500 random reads of each size, as in Fig. 3", half::read),
+    case("half-read", "500 random reads of each size from 20 PVs, after Fig. 3", half::read),
     case("rivals", "HALF's set in pvark, DuckDB with Parquet, and PostgreSQL 15", rivals::rivals),
 ];

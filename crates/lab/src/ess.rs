@@ -71,7 +71,7 @@ fn tell(scenario: &Scenario, found: &Findings, options: &Options) -> Outcome<()>
         ("RAM consumer", found.archiver.memory_gb(), "GB", "aa_ram_consumer"),
         ("disk consumer", found.disk_bytes as f64 / 1e9, "GB", "aa_disk"),
         ("head", scenario.head_megabytes() as f64, "MB at most", ""),
-        ("network traffic", found.report.value("sent on circuits")? * 8.0 / found.seconds, "Mb/s", "aa_network"),
+        ("network traffic", found.received_bytes * 8.0 / 1e6 / found.seconds, "Mb/s", "aa_network"),
         ("dropped frames", found.dropped_percent()?, "%", "aa_dropped"),
         ("dropped by the IOC", found.dropped_ioc()? as f64, "frames", ""),
         ("dropped by the archiver", found.dropped_archiver as f64, "frames", ""),

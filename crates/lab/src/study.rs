@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
             prefix(&part),
             part.arguments.join(" ")
         );
-        page += &if part.name == "ess" { scenarios(&lines) } else { table(&lines) };
+        page += &if part.name == "ess" { scenarios(&lines, options.seconds) } else { table(&lines) };
         if !fault.is_empty() {
             page += &format!("\n**Not as it must be:** {fault}\n");
             failed.push(format!("{}: {fault}", part.name));
@@ -101,7 +101,8 @@ fn parts(options: &Options) -> Vec<Part> {
                    2. Each cell has ours first and behind it, in brackets, what the study reports of the Archiver Appliance. The study \
                    ran each scenario for an hour, producer and archiver on machines of their own (24 cores, 1 Gb/s between them); here \
                    both share the cores of the command for some seconds, and the network is loopback. CPU is in percent of one core \
-                   here, of the machine there; disk is in GB for the time of the run, here seconds, there an hour. Every frame of \
+                   here, of the machine there; disk is in GB for the time of the run, here seconds, there an hour; the network is what \
+                   the archiver received meanwhile. Every frame of \
                    every PV is read back and compared. `head_megabytes_max` is a quarter more than all arrays together, from 256 \
                    to 1024. *IOC*: frames that the simulated IOC left out because the archiver did not read them in time; *own*: those that the archiver counted as lost; *uncounted*: those that nobody counted; *ledger*: \
                    PVs of which the archiver's ledger says anything else than what is in the archive, or whose losses at the IOC it \
@@ -121,7 +122,9 @@ fn parts(options: &Options) -> Vec<Part> {
             title: "Overload",
             text: "Waveforms of 1,000 integers at 150 % of what the archiver takes without a loss, which has cores of its own here, and the \
                    producers others. Two clients ask 25 times a second each, for the status and for the last 30 s of \
-                   a PV in bins, before, meanwhile and after.",
+                   a quiet PV in bins, before, meanwhile and after. They run on the cores of the archiver at real-time priority \
+                   (`chrt --fifo`), before all else: so they measure the archiver and not their own wait for a core, and a client of \
+                   ordinary priority may wait longer than these figures say.",
             arguments: [
                 words("overload"),
                 words(overload_cores),
@@ -195,8 +198,8 @@ const COUNTS: [(&str, &str); 5] = [
     ("of these not suspected", "ledger"),
 ];
 
-/// A row for each scenario, in the columns of Table 2.
-fn scenarios(lines: &[Line]) -> String {
+/// A row for each scenario, in the columns of Table 2; each sent for so many seconds.
+fn scenarios(lines: &[Line], seconds: f64) -> String {
     let mut page = String::from("| scenario |");
     COLUMNS.iter().for_each(|(_, title)| page += &format!(" {title} |"));
     page += " IOC | own | uncounted | ledger |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
@@ -218,7 +221,10 @@ fn scenarios(lines: &[Line]) -> String {
         page += &format!(" {ioc} | {own} | {uncounted} | {} |\n", wrong + unsuspected);
         loss_free += usize::from(count("dropped frames") == 0.0);
     }
-    page + &format!("\nWithout a loss: {loss_free} of {}.\n", names.len())
+    page + &format!(
+        "\nWithout a loss: {loss_free} of {}, each of which sent for {seconds} s; in the study it was an hour.\n",
+        names.len()
+    )
 }
 
 #[cfg(test)]
@@ -238,13 +244,13 @@ mod tests {
             }
         }
         let lines: Vec<Line> = text.lines().map(|text| line(text).expect("a line")).collect();
-        let page = scenarios(&lines);
+        let page = scenarios(&lines, 4.0);
         let row = page.lines().find(|line| line.starts_with("| AAPS-0020")).expect("a row");
         assert_eq!(row.matches('|').count(), page.lines().next().expect("a head").matches('|').count());
         assert!(
             row.contains("3 (13.8)") && row.contains("7.5 (not run)") && row.ends_with("| 3 | 3 | 3 | 6 |"),
             "{row}"
         );
-        assert!(page.ends_with("Without a loss: 1 of 2.\n"));
+        assert!(page.ends_with("Without a loss: 1 of 2, each of which sent for 4 s; in the study it was an hour.\n"));
     }
 }

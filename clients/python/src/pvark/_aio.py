@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 from . import _talks
 from ._arrow import Bytes, Want
 from ._asking import Question, Talk, broken_off, drive, error_of, headers
-from ._errors import ConnectionFailed, TimedOut, UnexpectedAnswer
+from ._errors import ConnectionFailed, PvarkError, TimedOut, UnexpectedAnswer, UnknownPv
 from ._models import ManySamples, Samples, Update
+from ._names import Names, is_pattern
+from ._near import advice, advised
 from ._times import Moment
 
 P = ParamSpec("P")
@@ -89,7 +91,7 @@ class AsyncArchiver:
         limit: int | None = None,
     ) -> Samples | ManySamples:
         """As `Archiver.get`."""
-        if isinstance(pvs, str):
+        if isinstance(pvs, str) and not is_pattern(pvs):
             return await self._http.talk(_talks.get_one(pvs, t0, t1, before=before, limit=limit))
         return await self._http.talk(_talks.get_many(pvs, t0, t1, before=before, limit=limit))
 
@@ -109,13 +111,17 @@ class AsyncArchiver:
     resume = _Asks(_talks.resume)
     remove = _Asks(_talks.remove)
 
-    async def live(self, *pvs: str, since: Moment | None = None) -> AsyncIterator[Update]:
+    async def live(self, *pvs: Names, since: Moment | None = None) -> AsyncIterator[Update]:
         """New samples and changes of connection as they come, for ever. Ends with ConnectionFailed."""
         lines = _talks.LiveLines()
-        async for line in self._http.lines(_talks.live(pvs, since)):
-            update = lines.update(line)
-            if update is not None:
-                yield update
+        names = await self._http.talk(_talks.names_of(pvs))
+        try:
+            async for line in self._http.lines(_talks.live(names, since)):
+                update = lines.update(line)
+                if update is not None:
+                    yield update
+        except UnknownPv as error:
+            raise await self._http.talk(advice(error)) from None
 
 
 class AsyncTransport:
@@ -127,10 +133,16 @@ class AsyncTransport:
 
     async def talk(self, talk: Talk[T]) -> T:
         """Asks until all is said."""
+        talk = advised(talk)
+        say: Callable[[Any], Question[Any]] = talk.send
         answer: Any = None
         try:
             while True:
-                answer = await self.ask(talk.send(answer))
+                question = say(answer)
+                try:
+                    say, answer = talk.send, await self.ask(question)
+                except PvarkError as error:
+                    say, answer = talk.throw, error
         except StopIteration as end:
             return cast(T, end.value)
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._columns import NOTHING, objects
+from ._columns import NOTHING, apart, objects
 from ._errors import UnexpectedAnswer
 
 HEADER_BYTES_MAX = 16 << 20
@@ -61,7 +61,7 @@ class ColumnType:
 
 @dataclass
 class Column:
-    """The rows of one column so far, in room that grows."""
+    """The rows of one column so far, in room that grows. Lists are rows of a table if all have one length."""
 
     type: ColumnType
     length: int = 0
@@ -74,11 +74,17 @@ class Column:
 
     def extend(self, rows: npt.NDArray[Any], is_null: npt.NDArray[np.bool_] | None) -> None:
         """Copies rows to the end."""
+        if not len(rows):
+            return
+        if not self.length:
+            self.rows = np.empty((0, *rows.shape[1:]), rows.dtype)
+        elif rows.shape[1:] != self.rows.shape[1:]:
+            self.rows, rows = apart(self.finished()), apart(rows.copy())
         end = self.length + len(rows)
         if end > len(self.rows):
             # The room moves without being copied where the system can remap pages; nobody else refers to it yet. New
             # arrays instead, for which numpy asks for huge pages, took three times the time where memory was short.
-            self.rows.resize(max(end, len(self.rows) + (len(self.rows) >> 2)), refcheck=False)
+            self._resize(max(end, len(self.rows) + (len(self.rows) >> 2)))
         self.rows[self.length : end] = rows
         if is_null is not None and self.is_null is None:
             self.is_null = np.zeros(self.length, np.bool_)
@@ -90,8 +96,11 @@ class Column:
     def finished(self) -> npt.NDArray[Any]:
         """The rows, without the room that is left."""
         if self.length < len(self.rows):
-            self.rows.resize(self.length, refcheck=False)
+            self._resize(self.length)
         return self.rows
+
+    def _resize(self, length: int) -> None:
+        self.rows.resize((length, *self.rows.shape[1:]), refcheck=False)
 
 
 @dataclass
@@ -121,11 +130,11 @@ class Stream:
                 column.extend(np.zeros(missing, column.type.dtype), None)
 
 
-def streams() -> Generator[Want, Bytes, list[Stream]]:
+def streams(may_be_none: bool = False) -> Generator[Want, Bytes, list[Stream]]:
     """Reads all streams of an answer. Those that follow one of the same PV and type are joined to it."""
     found: list[Stream] = []
     try:
-        while prefix := (yield Want(8, may_end=bool(found))):
+        while prefix := (yield Want(8, may_end=may_be_none or bool(found))):
             yield from _stream(bytes(prefix), found)
     except (struct.error, IndexError, KeyError, ValueError) as error:
         raise UnexpectedAnswer(f"the answer is no Arrow stream: {error}") from error
@@ -308,6 +317,8 @@ class _Body:
                 column[is_null] = None
             return column, is_null
         items, _ = self.column(kind.item, ends[-1] if ends else 0)
+        if len(items) and not nulls and not ends[0] and (np.diff(ends) == len(items) / rows).all():
+            return items.reshape(rows, -1), is_null
         items = items.copy()
         return objects([items[start:end] for start, end in zip(ends, ends[1:], strict=False)]), is_null
 

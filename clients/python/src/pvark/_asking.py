@@ -37,7 +37,7 @@ class Question(Generic[T]):
     def address(self, url: str) -> str:
         """The whole URL."""
         given = {name: value for name, value in self.query.items() if value is not None}
-        return f"{url}/api/v1{self.path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
+        return f"{url}/api/v1{self.path}" + (f"?{urlencode(given, doseq=True, quote_via=quote)}" if given else "")
 
     def data(self) -> bytes | None:
         """The body as it is sent."""
@@ -80,8 +80,8 @@ def of_json(method: str, path: str, query: Mapping[str, object] | None = None, b
 
 
 def of_many(path: str, reading: Callable[[], Reading[T]], names: list[str], query: Mapping[str, object]) -> Question[T]:
-    """A question about many PVs: named in the URL if they are few."""
-    if 0 < len(names) <= URL_NAMES_MAX:
+    """A question about many PVs: named in the URL if they are few, or to be found by `match`."""
+    if len(names) <= URL_NAMES_MAX and (names or query.get("match")):
         return Question("GET", path, reading, {"pv": names, **query})
     return Question("POST", path, reading, query, names)
 

@@ -8,7 +8,10 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from . import _talks
 from ._asking import Talk
+from ._errors import UnknownPv
 from ._models import ManySamples, Samples, Update
+from ._names import Names, is_pattern
+from ._near import advice
 from ._times import Moment
 from ._transport import Transport
 
@@ -80,8 +83,9 @@ class Archiver:
     ) -> Samples | ManySamples:
         """Samples with t0 <= time < t1 of one PV, or of several by name. `t1` defaults to now, `t0` to an hour before
         it; `before` adds the last sample at or before t0, so that the value at t0 is known; `limit` counts for each
-        PV."""
-        if isinstance(pvs, str):
+        PV. A glob (`LAB:*`, or a regular expression after `~`) gives all PVs that fit it, by name, alone or within a
+        list; for a type checker a text is one PV: there put the glob into a list."""
+        if isinstance(pvs, str) and not is_pattern(pvs):
             return self._http.talk(_talks.get_one(pvs, t0, t1, before=before, limit=limit))
         return self._http.talk(_talks.get_many(pvs, t0, t1, before=before, limit=limit))
 
@@ -101,10 +105,14 @@ class Archiver:
     resume = _Asks(_talks.resume)
     remove = _Asks(_talks.remove)
 
-    def live(self, *pvs: str, since: Moment | None = None) -> Iterator[Update]:
+    def live(self, *pvs: Names, since: Moment | None = None) -> Iterator[Update]:
         """New samples and changes of connection as they come, for ever. Ends with ConnectionFailed."""
         lines = _talks.LiveLines()
-        for line in self._http.lines(_talks.live(pvs, since)):
-            update = lines.update(line)
-            if update is not None:
-                yield update
+        names = self._http.talk(_talks.names_of(pvs))
+        try:
+            for line in self._http.lines(_talks.live(names, since)):
+                update = lines.update(line)
+                if update is not None:
+                    yield update
+        except UnknownPv as error:
+            raise self._http.talk(advice(error)) from None

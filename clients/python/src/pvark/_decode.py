@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrow import Column, Stream
-from ._columns import NOTHING, column, objects
+from ._columns import NOTHING, column, joined, objects
 from ._errors import UnexpectedAnswer
 from ._models import (
     Account,
@@ -36,8 +36,8 @@ def samples(answer: Mapping[str, Any]) -> Samples:
     if len(types) > 1:
         columns = [objects(list(values)) for values in columns]
 
-    def joined(parts: list[npt.NDArray[Any]], dtype: Any) -> npt.NDArray[Any]:
-        return np.concatenate(parts) if parts else np.array([], dtype=dtype)
+    def all_of(parts: list[npt.NDArray[Any]], dtype: Any) -> npt.NDArray[Any]:
+        return joined(parts) if parts else np.array([], dtype=dtype)
 
     def optional(name: str, chunk: Mapping[str, Any], missing: Any) -> list[Any]:
         return list(chunk.get(name) or [missing] * len(chunk["seconds"]))
@@ -45,12 +45,12 @@ def samples(answer: Mapping[str, Any]) -> Samples:
     return Samples(
         pv=answer["pv"],
         type=", ".join(types) or None,
-        times=joined([from_parts(chunk["seconds"], chunk["nanos"]) for chunk in chunks], "datetime64[ns]"),
-        values=joined(columns, float),
-        severity=joined([np.array(chunk["severity"], np.uint8) for chunk in chunks], np.uint8),
-        status=joined([np.array(chunk["status"], np.uint16) for chunk in chunks], np.uint16),
-        message=joined([objects(optional("message", chunk, None)) for chunk in chunks], object),
-        pulse=joined([column("u64", optional("pulse", chunk, 0)) for chunk in chunks], np.uint64),
+        times=all_of([from_parts(chunk["seconds"], chunk["nanos"]) for chunk in chunks], "datetime64[ns]"),
+        values=all_of(columns, float),
+        severity=all_of([np.array(chunk["severity"], np.uint8) for chunk in chunks], np.uint8),
+        status=all_of([np.array(chunk["status"], np.uint16) for chunk in chunks], np.uint16),
+        message=all_of([objects(optional("message", chunk, None)) for chunk in chunks], object),
+        pulse=all_of([column("u64", optional("pulse", chunk, 0)) for chunk in chunks], np.uint64),
         metadata=metadata(answer.get("metadata")),
         truncated=bool(answer.get("truncated", False)),
         damage=tuple(answer.get("damage", ())),
@@ -70,7 +70,7 @@ def _samples_of(pv: str, streams: list[Stream]) -> Samples:
     full = [stream for stream in streams if len(stream)]
     types = list(dict.fromkeys(_fact(stream, "type") for stream in full))
 
-    def joined(name: str, dtype: Any) -> npt.NDArray[Any]:
+    def all_of(name: str, dtype: Any) -> npt.NDArray[Any]:
         columns = [stream.columns[name].finished() if name in stream.columns else None for stream in full]
         if all(column is None for column in columns):
             return np.zeros(sum(map(len, full)), dtype)
@@ -78,7 +78,7 @@ def _samples_of(pv: str, streams: list[Stream]) -> Samples:
         rows = [np.zeros(len(stream), dtype) if column is None else column for column, stream in pairs]
         if name == "value" and len(types) > 1:
             rows = [objects(list(column)) for column in rows]
-        return rows[0] if len(rows) == 1 else np.concatenate(rows)
+        return joined(rows)
 
     try:
         noted = json.loads(told[-1].get("metadata", "null"))
@@ -90,12 +90,12 @@ def _samples_of(pv: str, streams: list[Stream]) -> Samples:
     return Samples(
         pv=pv,
         type=", ".join(types) or None,
-        times=joined("time", "datetime64[ns]"),
-        values=joined("value", float),
-        severity=joined("severity", np.uint8),
-        status=joined("status", np.uint16),
-        message=np.broadcast_to(NOTHING, rows) if no_messages else _none_for_zero(joined("message", object)),
-        pulse=joined("pulse", np.uint64),
+        times=all_of("time", "datetime64[ns]"),
+        values=all_of("value", float),
+        severity=all_of("severity", np.uint8),
+        status=all_of("status", np.uint16),
+        message=np.broadcast_to(NOTHING, rows) if no_messages else _none_for_zero(all_of("message", object)),
+        pulse=all_of("pulse", np.uint64),
         metadata=metadata(noted),
         truncated=told[-1].get("truncated") == "true",
         damage=tuple(damage),
@@ -129,11 +129,11 @@ def values_at(answer: Mapping[str, Any]) -> ValuesAt:
     )
 
 
-def aligned(names: Sequence[str], found: Sequence[Stream]) -> Aligned:
-    """The stream of `/aligned`: a column for each PV, and one for its severity."""
+def aligned(noted: Mapping[str, Metadata], found: Sequence[Stream]) -> Aligned:
+    """The stream of `/aligned`: a column for each PV, and one for its severity. What they mean is `noted`."""
     if len(found) != 1 or "time" not in found[0].columns:
         raise UnexpectedAnswer("the answer is not one table")
-    columns = found[0].columns
+    columns, names = found[0].columns, list(noted)
     missing = [name for name in names if name not in columns or f"{name}.severity" not in columns]
     if missing:
         raise UnexpectedAnswer(f"the answer says nothing of {', '.join(missing[:5])}")
@@ -141,7 +141,13 @@ def aligned(names: Sequence[str], found: Sequence[Stream]) -> Aligned:
         times=columns["time"].finished(),
         values={name: _with_none(columns[name]) for name in names},
         severity={name: _no_value_is_invalid(columns[f"{name}.severity"]) for name in names},
+        metadata=dict(noted),
     )
+
+
+def aligned_nothing() -> Aligned:
+    """What no PV has on the same times."""
+    return Aligned(np.array([], "datetime64[ns]"), {}, {}, {})
 
 
 def _with_none(column: Column) -> npt.NDArray[Any]:

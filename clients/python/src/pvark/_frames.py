@@ -9,17 +9,51 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from ._models import ManySamples, Samples, ValuesAt
+    from ._models import ManySamples, Metadata, Samples, ValuesAt
 
 Columns = Mapping[str, npt.NDArray[Any]]
 
 
-def pandas_of(times: npt.NDArray[np.datetime64], columns: Columns, name: str = "time") -> Any:
+def facts(metadata: Metadata) -> dict[str, Any]:
+    """What is known of the numbers of a PV and a table has no column for."""
+    told = {"units": metadata.units, "description": metadata.description, "labels": list(metadata.labels) or None}
+    return {name: fact for name, fact in told.items() if fact is not None}
+
+
+def facts_of_many(metadata: Mapping[str, Metadata]) -> dict[str, Any]:
+    """The same of several PVs: units by name, and so on."""
+    found: dict[str, dict[str, Any]] = {}
+    for pv, one in metadata.items():
+        for name, fact in facts(one).items():
+            found.setdefault(name, {})[pv] = fact
+    return found
+
+
+def pandas_of(
+    times: npt.NDArray[np.datetime64], columns: Columns, name: str = "time", facts: Mapping[str, Any] | None = None
+) -> Any:
     """A DataFrame with times as its index."""
     import pandas
 
     index = pandas.DatetimeIndex(times, tz="UTC", name=name)
-    return pandas.DataFrame({name: _rows(column) for name, column in columns.items()}, index=index, copy=False)
+    frame = pandas.DataFrame({name: _rows(column) for name, column in columns.items()}, index=index, copy=False)
+    frame.attrs = dict(facts or {})
+    return frame
+
+
+def pandas_of_samples(samples: Samples) -> Any:
+    """A DataFrame of one PV, with the names of the states of an enum beside their numbers."""
+    import pandas
+
+    told = {"pv": samples.pv, "type": samples.type} | facts(samples.metadata)
+    frame = pandas_of(samples.times, samples._columns(), facts=told)
+    if samples.type == "enum" and samples.metadata.labels:
+        states, place = np.unique(samples.values, return_inverse=True)
+        names = samples.metadata.names_of(states)
+        categories = list(dict.fromkeys([*samples.metadata.labels, *names]))  # two states may have the same name
+        codes = np.array([categories.index(name) for name in names], np.int32)
+        frame.insert(1, "label", pandas.Categorical.from_codes(codes[place], categories))
+    return frame
 
 
 def pandas_of_many(many: ManySamples) -> Any:
@@ -28,7 +62,9 @@ def pandas_of_many(many: ManySamples) -> Any:
 
     if not many:
         return pandas.DataFrame()
-    return pandas.concat({pv: samples.to_pandas() for pv, samples in many.items()}, names=["pv"])
+    frame = pandas.concat({pv: samples.to_pandas() for pv, samples in many.items()}, names=["pv"])
+    frame.attrs = facts_of_many({pv: samples.metadata for pv, samples in many.items()})
+    return frame
 
 
 def pandas_at(values: ValuesAt) -> Any:
@@ -67,7 +103,7 @@ def _repeated(polars: Any, pv: str, rows: int) -> Any:
 
 
 def xarray_of(samples: Samples, dimension: str = "time") -> Any:
-    """A DataArray over the samples' own times."""
+    """A DataArray over the samples' own times, and over `index` if they are arrays of one length."""
     import xarray
 
     coordinates = {
@@ -75,9 +111,9 @@ def xarray_of(samples: Samples, dimension: str = "time") -> Any:
         _beside("severity", dimension): (dimension, samples.severity),
         _beside("status", dimension): (dimension, samples.status),
     }
-    facts = {"units": samples.metadata.units, "description": samples.metadata.description, "type": samples.type}
-    kept = {name: fact for name, fact in facts.items() if fact is not None}
-    return xarray.DataArray(samples.values, coordinates, [dimension], samples.pv, kept)
+    told = facts(samples.metadata) | ({} if samples.type is None else {"type": samples.type})
+    dimensions = [dimension, _beside("index", dimension)][: samples.values.ndim]
+    return xarray.DataArray(samples.values, coordinates, dimensions, samples.pv, told)
 
 
 def _beside(name: str, dimension: str) -> str:
@@ -92,20 +128,26 @@ def xarray_of_many(many: ManySamples) -> Any:
 
 
 def dataset_of(
-    times: npt.NDArray[np.datetime64], columns: Columns, name: str = "time", facts: Mapping[str, str] | None = None
+    times: npt.NDArray[np.datetime64],
+    columns: Columns,
+    name: str = "time",
+    told: Mapping[str, Any] | None = None,
+    of_each: Mapping[str, Metadata] | None = None,
 ) -> Any:
     """A Dataset of columns over the same times."""
     import xarray
 
-    return xarray.Dataset({column: (name, rows) for column, rows in columns.items()}, {name: times}, facts)
+    noted = {column: facts(one) for column, one in (of_each or {}).items()}
+    variables = {column: (name, rows, noted.get(column, {})) for column, rows in columns.items()}
+    return xarray.Dataset(variables, {name: times}, told)
 
 
 def _rows(column: npt.NDArray[Any]) -> Any:
-    return list(column) if column.dtype == object else column
+    return list(column) if column.dtype == object or column.ndim > 1 else column
 
 
 def _plain(column: npt.NDArray[Any]) -> Any:
     """Objects as a list of what polars knows."""
     if column.dtype != object:
-        return column
+        return column if column.ndim == 1 else column.tolist()
     return [value.tolist() if isinstance(value, np.ndarray | np.generic) else value for value in column]

@@ -33,6 +33,11 @@ class Metadata:
     server: str | None = None
     since: np.datetime64 | None = None
 
+    def names_of(self, states: npt.NDArray[Any]) -> list[str]:
+        """What the states of an enum are called; numbers without a name as digits."""
+        names = self.labels
+        return [names[index] if 0 <= index < len(names) else str(index) for index in map(int, states)]
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -43,7 +48,8 @@ class Samples:
     """`f64`, `enum`, `i32[]`, ...; several joined by `, ` if the PV changed its type; None without samples."""
     times: TimeArray
     values: npt.NDArray[Any]
-    """Numbers of the PV's own width. Objects where each sample is an array, a structure, or of another type."""
+    """Numbers of the PV's own width; (time, index) where samples are arrays of one length. Objects where their lengths
+    differ, and where samples are texts, structures, or of several types."""
     severity: npt.NDArray[np.uint8]
     status: npt.NDArray[np.uint16]
     message: npt.NDArray[np.object_]
@@ -59,19 +65,20 @@ class Samples:
 
     def labels(self) -> list[str]:
         """The names of the states of an enum, one per sample; numbers without a name as digits."""
-        names = self.metadata.labels
-        return [names[index] if 0 <= index < len(names) else str(index) for index in map(int, self.values)]
+        return self.metadata.names_of(self.values)
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame with times as its index; needs pandas."""
-        return _frames.pandas_of(self.times, self._columns())
+        """A pandas DataFrame with times as its index; needs pandas. An enum has the names of its states in a
+        categorical column, `label`; units, description and labels stand in `attrs`."""
+        return _frames.pandas_of_samples(self)
 
     def to_polars(self) -> Any:
         """A polars DataFrame; needs polars."""
         return _frames.polars_of(self.times, self._columns())
 
     def to_xarray(self) -> Any:
-        """An xarray DataArray over `time`, with severity and status as coordinates; needs xarray."""
+        """An xarray DataArray over `time`, with severity and status as coordinates, and over `index` if samples are
+        arrays of one length; needs xarray."""
         return _frames.xarray_of(self)
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
@@ -88,7 +95,8 @@ class ManySamples(dict[str, Samples]):
     """The samples of several PVs, by name and in the order in which they were asked for."""
 
     def to_pandas(self) -> Any:
-        """One pandas DataFrame, indexed by PV and time; needs pandas."""
+        """One pandas DataFrame, indexed by PV and time; needs pandas. `attrs` has units, descriptions and
+        labels, each by the name of the PV."""
         return _frames.pandas_of_many(self)
 
     def to_polars(self) -> Any:
@@ -145,13 +153,16 @@ class Aligned:
     """Floats with NaN, or objects with None, where there is no value."""
     severity: dict[str, npt.NDArray[np.uint8]]
     """Of each value; INVALID (3) where there is none."""
+    metadata: dict[str, Metadata]
+    """What the numbers of each PV mean."""
 
     def __len__(self) -> int:
         return len(self.times)
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame with a column for each PV; needs pandas."""
-        return _frames.pandas_of(self.times, self.values)
+        """A pandas DataFrame with a column for each PV; needs pandas. `attrs` has units, descriptions and
+        labels, each by the name of the PV."""
+        return _frames.pandas_of(self.times, self.values, facts=_frames.facts_of_many(self.metadata))
 
     def to_polars(self) -> Any:
         """A polars DataFrame with a column for each PV; needs polars."""
@@ -159,7 +170,7 @@ class Aligned:
 
     def to_xarray(self) -> Any:
         """An xarray Dataset with a variable for each PV over `time`; needs xarray."""
-        return _frames.dataset_of(self.times, self.values)
+        return _frames.dataset_of(self.times, self.values, of_each=self.metadata)
 
     def __repr__(self) -> str:
         return table(f"{len(self):,} times", {"time": self.times} | self.values)
@@ -199,8 +210,8 @@ class Bins:
         return len(self.start)
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame with the start of each bin as its index; needs pandas."""
-        return _frames.pandas_of(self.start, self._columns(), "start")
+        """A pandas DataFrame with the start of each bin as its index, units in `attrs`; needs pandas."""
+        return _frames.pandas_of(self.start, self._columns(), "start", {"pv": self.pv} | _frames.facts(self.metadata))
 
     def to_polars(self) -> Any:
         """A polars DataFrame; needs polars."""
@@ -208,7 +219,7 @@ class Bins:
 
     def to_xarray(self) -> Any:
         """An xarray Dataset over `start`; needs xarray."""
-        return _frames.dataset_of(self.start, self._columns(), "start", {"pv": self.pv})
+        return _frames.dataset_of(self.start, self._columns(), "start", {"pv": self.pv} | _frames.facts(self.metadata))
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         means = ("mean", "std", "time_weighted_mean", "covered")

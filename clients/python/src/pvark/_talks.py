@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -27,30 +27,37 @@ from ._models import (
     Update,
     ValuesAt,
 )
+from ._names import Names, asked, flat, is_pattern, one
 from ._times import Moment, to_iso
 
 PAGE = 1000
 
 
-def search(match: str = "", limit: int = 100) -> Talk[list[Pv]]:
-    """PVs whose name contains `match`, or fits it as a glob (`*`, `?`) or, after `~`, as a regular expression."""
-    found: list[Pv] = []
-    while len(found) < limit:
-        query = {"match": match or None, "limit": min(PAGE, limit - len(found)), "offset": len(found)}
-        answer = yield of_json("GET", "/pvs", query)
-        found += map(_decode.pv, answer["pvs"])
-        if not answer["pvs"] or len(found) >= answer["total"]:
+def search(match: str = "", limit: int | None = None) -> Talk[list[Pv]]:
+    """All PVs whose name contains `match`, or fits it as a glob (`*`, `?`) or, after `~`, as a regular expression; the
+    first `limit` of them if one is given."""
+    if not isinstance(match, str):
+        raise TypeError(f"search() takes one text to look for, not {type(match).__name__}")
+    found: dict[str, Pv] = {}
+    offset = 0
+    while limit is None or len(found) < limit:
+        count = PAGE if limit is None else min(PAGE, limit - len(found))
+        answer = yield of_json("GET", "/pvs", {"match": match or None, "limit": count, "offset": offset})
+        # While pages are turned PVs may come and go, so that one stands on two pages.
+        found |= {row["name"]: _decode.pv(row) for row in answer["pvs"]}
+        offset += len(answer["pvs"])
+        if not answer["pvs"] or offset >= answer["total"]:
             break
-    return found
+    return list(found.values())
 
 
 def pv(name: str) -> Talk[Pv]:
     """One PV with everything that the archiver knows about it."""
-    return _decode.pv((yield of_json("GET", f"/pvs/{quoted(name)}")))
+    return _decode.pv((yield of_json("GET", f"/pvs/{quoted(one(name, 'pv'))}")))
 
 
 def get_many(
-    pvs: Iterable[str],
+    pvs: Names,
     t0: Moment | None = None,
     t1: Moment | None = None,
     *,
@@ -58,21 +65,21 @@ def get_many(
     limit: int | None = None,
 ) -> Talk[ManySamples]:
     """Samples of several PVs, by name; see `get`."""
-    names = list(dict.fromkeys(pvs))
-    if not names:
+    wanted = asked(pvs)
+    if not (wanted.names or wanted.match):
         return ManySamples()
     query = time_range(t0, t1) | {"before": "true" if before else "false", "limit": limit}
     arrow = query | {"format": "arrow", "columns": "needed"}
-    found = _decode.many_samples((yield of_many("/samples", streams, names, arrow)))
+    found = _decode.many_samples((yield of_many("/samples", wanted.reading, wanted.names, arrow | wanted.query())))
     # Structures are bytes of pvAccess in Arrow; JSON has their fields.
     structures = [name for name, samples in found.items() if samples.type and "structure" in samples.type]
     if structures:
         answer = yield of_many("/samples", of_json("GET", "").reading, structures, query)
         found |= {one["pv"]: _decode.samples(one) for one in answer["pvs"]}
-    missing = [name for name in names if name not in found]
+    missing = [name for name in wanted.names if name not in found]
     if missing:
         raise UnexpectedAnswer(f"the answer says nothing of {', '.join(missing[:5])}")
-    return ManySamples((name, found[name]) for name in names)
+    return ManySamples((name, found[name]) for name in wanted.in_order(found))
 
 
 def get_one(
@@ -92,22 +99,27 @@ def table(pv: str, t0: Moment | None = None, t1: Moment | None = None, *, before
     import pyarrow
 
     query = time_range(t0, t1) | {"before": "true" if before else "false", "format": "arrow"}
-    answer = yield Question("GET", f"/pvs/{quoted(pv)}/samples", as_bytes, query)
+    answer = yield Question("GET", f"/pvs/{quoted(one(pv, 'table'))}/samples", as_bytes, query)
     try:
         return pyarrow.ipc.open_stream(answer).read_all()
     except pyarrow.ArrowInvalid as error:
         raise UnexpectedAnswer(f"the stream of {pv} broke off: {error}") from error
 
 
-def at(pvs: Iterable[str] | str, time: Moment | None = None) -> Talk[ValuesAt]:
-    """The values that PVs had at a time (now if it is left out): a list of names, or one name or pattern such as
-    `SR:*:CURRENT`. Names that nobody knows are told by `unknown`."""
-    query: dict[str, object] = {"time": None if time is None else to_iso(time)}
-    reading = of_json("GET", "").reading
-    if isinstance(pvs, str):
-        kind = "match" if any(letter in pvs for letter in "*?~") else "pv"
-        return _decode.values_at((yield Question("GET", "/at", reading, query | {kind: pvs})))
-    return _decode.values_at((yield of_many("/at", reading, list(pvs), query)))
+def at(pvs: Names, time: Moment | None = None) -> Talk[ValuesAt]:
+    """The values that PVs had at a time (now if it is left out): of one name or pattern such as `SR:*:CURRENT`, or of a
+    list of them. Names that nobody knows are told by `unknown`."""
+    wanted = asked(pvs)
+    query = {"time": None if time is None else to_iso(time)} | wanted.query()
+    return _decode.values_at((yield of_many("/at", of_json("GET", "").reading, wanted.names, query)))
+
+
+def names_of(pvs: Iterable[Names]) -> Talk[list[str]]:
+    """The names that are meant, where an answer takes no patterns."""
+    found: list[str] = []
+    for text in flat(pvs):
+        found += [pv.name for pv in (yield from search(text))] if is_pattern(text) else [text]
+    return list(dict.fromkeys(found))
 
 
 def bins(
@@ -117,12 +129,12 @@ def bins(
     `align` the parts are at most so many, of a round length, and begin at multiples of it since 1970: the fastest
     answer for a long range."""
     query = time_range(t0, t1) | {"bins": count, "align": "true" if align else "false"}
-    return _decode.bins((yield of_json("GET", f"/pvs/{quoted(pv)}/bins", query)))
+    return _decode.bins((yield of_json("GET", f"/pvs/{quoted(one(pv, 'bins'))}/bins", query)))
 
 
 def gaps(pv: str, t0: Moment | None = None, t1: Moment | None = None) -> Talk[list[Gap]]:
     """When, and why, the PV was not recorded."""
-    answer = yield of_json("GET", f"/pvs/{quoted(pv)}/gaps", time_range(t0, t1))
+    answer = yield of_json("GET", f"/pvs/{quoted(one(pv, 'gaps'))}/gaps", time_range(t0, t1))
     return [_decode.gap(gap) for gap in answer["gaps"]]
 
 
@@ -131,7 +143,7 @@ def ledger(
 ) -> Talk[list[Account]]:
     """What became of every update, in steps of whole minutes; those of which nothing is known are left out."""
     query = time_range(t0, t1) | {"step": round(step.total_seconds())}
-    answer = yield of_json("GET", f"/pvs/{quoted(pv)}/ledger", query)
+    answer = yield of_json("GET", f"/pvs/{quoted(one(pv, 'ledger'))}/ledger", query)
     return [_decode.account(step) for step in answer["steps"]]
 
 
@@ -139,12 +151,12 @@ def explain(pv: str, t0: Moment | None = None, t1: Moment | None = None, proof: 
     """Why there is no data, or not all. `proof` may be `counter`, where the value rises by one with each update, or
     `pulse`."""
     query = time_range(t0, t1) | {"proof": proof}
-    return _decode.explanation((yield of_json("GET", f"/pvs/{quoted(pv)}/explain", query)))
+    return _decode.explanation((yield of_json("GET", f"/pvs/{quoted(one(pv, 'explain'))}/explain", query)))
 
 
 def metadata(pv: str, t0: Moment | None = None, t1: Moment | None = None) -> Talk[list[Metadata]]:
     """Units, limits and labels: those in force at t0 first, then each change."""
-    answer = yield of_json("GET", f"/pvs/{quoted(pv)}/metadata", time_range(t0, t1))
+    answer = yield of_json("GET", f"/pvs/{quoted(one(pv, 'metadata'))}/metadata", time_range(t0, t1))
     return [_decode.metadata(entry) for entry in answer["metadata"]]
 
 
@@ -153,31 +165,31 @@ def status() -> Talk[Status]:
     return _decode.status((yield of_json("GET", "/status")))
 
 
-def add(*names: str, period: float | None = None) -> Talk[dict[str, str]]:
-    """Archives PVs, `ca://NAME` or `pva://NAME`, every change or once a `period` in seconds. Gives what became of each:
-    added, already_archived, changed or refused."""
+def add(*names: Names, period: float | None = None) -> Talk[dict[str, str]]:
+    """Archives PVs, `ca://NAME` or `pva://NAME`, one by one or in lists, every change or once a `period` in seconds.
+    Gives what became of each: added, already_archived, changed or refused."""
     how: dict[str, object] = {} if period is None else {"method": "scan", "period": period}
-    answer = yield of_json("POST", "/pvs", body={"pvs": [{"name": name} | how for name in names]})
+    answer = yield of_json("POST", "/pvs", body={"pvs": [{"name": name} | how for name in flat(names)]})
     return {entry["name"]: entry["status"] for entry in answer["pvs"]}
 
 
 def pause(pv: str) -> Talk[str]:
     """Stops recording; the data stays."""
-    return str((yield of_json("POST", f"/pvs/{quoted(pv)}/pause"))["status"])
+    return str((yield of_json("POST", f"/pvs/{quoted(one(pv, 'pause'))}/pause"))["status"])
 
 
 def resume(pv: str) -> Talk[str]:
     """Records again."""
-    return str((yield of_json("POST", f"/pvs/{quoted(pv)}/resume"))["status"])
+    return str((yield of_json("POST", f"/pvs/{quoted(one(pv, 'resume'))}/resume"))["status"])
 
 
 def remove(pv: str, *, delete_data: bool = False) -> Talk[str]:
     """Forgets the PV; its data stays, hidden until the PV is added again, unless it is to be deleted."""
     query = {"data": "delete" if delete_data else "keep"}
-    return str((yield of_json("DELETE", f"/pvs/{quoted(pv)}", query))["status"])
+    return str((yield of_json("DELETE", f"/pvs/{quoted(one(pv, 'remove'))}", query))["status"])
 
 
-def live(pvs: tuple[str, ...], since: Moment | None) -> Question[Any]:
+def live(pvs: list[str], since: Moment | None) -> Question[Any]:
     """The question whose answer goes on for ever."""
     return of_json("GET", "/live", {"pv": pvs, "from": None if since is None else to_iso(since)})
 
@@ -203,7 +215,8 @@ class LiveLines:
 
 def time_range(t0: Moment | None, t1: Moment | None) -> dict[str, object]:
     """A range as parameters. Timedeltas of both ends count from the same now."""
-    return {"from": None if t0 is None else to_iso(t0), "to": None if t1 is None else to_iso(t1)}
+    now = datetime.now(timezone.utc)
+    return {"from": None if t0 is None else to_iso(t0, now), "to": None if t1 is None else to_iso(t1, now)}
 
 
 _SECOND = np.timedelta64(1, "s")
@@ -217,7 +230,7 @@ def seconds(length: timedelta | np.timedelta64 | float) -> float:
 
 
 def aligned(
-    pvs: Iterable[str],
+    pvs: Names,
     t0: Moment | None = None,
     t1: Moment | None = None,
     *,
@@ -226,10 +239,14 @@ def aligned(
     method: str = "previous",
     tolerance: timedelta | np.timedelta64 | float | None = None,
 ) -> Talk[Aligned]:
-    """Several PVs on the same times: every `period` (seconds, or a timedelta) since t0, or at the times of the samples
-    of one PV. `method` is `previous` (the value in force), `linear` (between two numbers), `nearest`, or `pulse` (the
-    sample with the same pulse id, with `times_of`). Beyond `tolerance` there is no value."""
-    query = time_range(t0, t1) | {
+    """Several PVs, by name or by glob, on the same times: every `period` (seconds, or a timedelta) since t0, or at the
+    times of the samples of one PV, `times_of`. `method` is `previous` (the value in force), `linear` (between two
+    numbers), `nearest`, or `pulse` (the sample with the same pulse id, with `times_of`). Beyond `tolerance` there is no
+    value."""
+    if times_of is not None and not isinstance(times_of, str):
+        raise TypeError(f"times_of is the name of one PV, whose times all take, not a {type(times_of).__name__}")
+    ends = time_range(t0, t1)
+    query = ends | {
         "period": None if period is None else seconds(period),
         "times_of": times_of,
         "method": method,
@@ -237,5 +254,12 @@ def aligned(
         "severity": "true",
         "format": "arrow",
     }
-    names = list(dict.fromkeys(pvs))
-    return _decode.aligned(names, (yield of_many("/aligned", streams, names, query)))
+    # What the numbers mean stands with samples alone: of these the heads are asked for, which also tells what fits.
+    wanted = asked(pvs)
+    heads = ends | wanted.query() | {"limit": 0, "format": "arrow", "columns": "needed"}
+    found = _decode.many_samples((yield of_many("/samples", wanted.reading, wanted.names, heads)))
+    names = wanted.in_order(found)
+    if not names and wanted.match:
+        return _decode.aligned_nothing()
+    answer = yield of_many("/aligned", streams, names, query)
+    return _decode.aligned({name: found[name].metadata for name in names}, answer)

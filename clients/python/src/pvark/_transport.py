@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.client import HTTPException, HTTPResponse
 from typing import Any, TypeVar, cast
 from urllib.error import HTTPError, URLError
@@ -11,7 +11,8 @@ from urllib.request import Request, urlopen
 
 from ._arrow import Bytes, Want
 from ._asking import Question, Talk, broken_off, drive, error_of, headers
-from ._errors import ConnectionFailed, TimedOut
+from ._errors import ConnectionFailed, PvarkError, TimedOut
+from ._near import advised
 
 T = TypeVar("T")
 
@@ -27,10 +28,16 @@ class Transport:
 
     def talk(self, talk: Talk[T]) -> T:
         """Asks until all is said."""
+        talk = advised(talk)
+        say: Callable[[Any], Question[Any]] = talk.send
         answer: Any = None
         try:
             while True:
-                answer = self.ask(talk.send(answer))
+                question = say(answer)
+                try:
+                    say, answer = talk.send, self.ask(question)
+                except PvarkError as error:
+                    say, answer = talk.throw, error
         except StopIteration as end:
             return cast(T, end.value)
 

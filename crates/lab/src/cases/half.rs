@@ -1,7 +1,7 @@
 //! The test of the HALF paper (Sun et al., ICALEPCS 2023): writing in batches, reading at random.
 //!
 //! Times are stamped in whole milliseconds that scatter, values are integers that walk, alarms are rare. The paper has 2,000 PVs
-//! at 10 Hz for four days, 7 · 10⁹ samples; here a scale of 100 is as much.
+//! at 10 Hz for four days, 7 · 10⁹ samples; what is read here is of 20 PVs, of which a scale of 100 gives as many samples.
 
 use std::{
     hint::black_box,

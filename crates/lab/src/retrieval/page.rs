@@ -21,6 +21,9 @@ const COLUMNS: [(&str, &str); 8] = [
     ("values", "M values/s"),
 ];
 
+/// What a client that reads may take of the archiver's memory.
+const READER_MEGABYTES: f64 = 0.256;
+
 /// A page that is being measured.
 pub(super) struct Page {
     file: PathBuf,
@@ -50,7 +53,8 @@ fn figures(lines: &[Line]) -> String {
     let mut page = String::from(
         "\n## Formats, operators, load\n\n`LAB:360K` has 360,000 doubles of 10 Hz, `7d` seven days of them, every bit noise; `year` a \
          year of an ADC at 10 Hz. `x10` is ten clients. Arrow is `/api/v1/samples?columns=needed`; all else are URLs of the Archiver \
-         Appliance. The processor is that of the server.\n\n\
+         Appliance. The processor is that of the server. *Of a client that does not read* is what an answer holds while nobody takes \
+         it; what a client that reads waveforms takes stands below Table 3.\n\n\
          | case | figure | ours | | other server | must | aim | bar |\n|---|---|--:|---|--:|--:|--:|---|\n",
     );
     let theirs: BTreeMap<(&str, &str), f64> = lines
@@ -92,7 +96,7 @@ fn table3(lines: &[Line]) -> String {
     );
     COLUMNS.iter().for_each(|(_, title)| page += &format!(" {title} |"));
     page += &format!("\n|---|{}\n", "--:|".repeat(COLUMNS.len()));
-    for (case, of) in rows {
+    for (case, of) in &rows {
         page += &format!("| {case} |");
         for (metric, _) in COLUMNS {
             let line = of.iter().find(|line| line.metric == metric);
@@ -102,7 +106,28 @@ fn table3(lines: &[Line]) -> String {
         }
         page.push('\n');
     }
-    page
+    page + &memory_of_readers(&rows)
+}
+
+/// What a client that reads takes of the archiver's memory, at the scenario where that is most.
+fn memory_of_readers(rows: &[(&str, Vec<&Line>)]) -> String {
+    let ram = |case: &str| -> Option<f64> {
+        let (_, of) = rows.iter().find(|(name, _)| *name == case)?;
+        Some(of.iter().find(|line| line.metric == "RAM producer")?.value)
+    };
+    let of_each = rows.iter().filter_map(|(case, _)| {
+        let scenario = case.strip_suffix(" x100")?;
+        Some((scenario, (ram(case)? - ram(&format!("{scenario} x1"))?) * 1e3 / 99.0))
+    });
+    let Some((scenario, megabytes)) = of_each.max_by(|one, other| one.1.total_cmp(&other.1)) else {
+        return String::new();
+    };
+    let verdict = if megabytes <= READER_MEGABYTES { "reached" } else { "MISSED" };
+    format!(
+        "\nMemory of a client that reads (RAM of 100 clients less that of one, over 99): at most {} MB, at {scenario}; must ≤ \
+         {READER_MEGABYTES}: {verdict}.\n",
+        digits(megabytes)
+    )
 }
 
 #[cfg(test)]
@@ -129,5 +154,13 @@ mod tests {
         let page = table3(&lines);
         let row = page.lines().last().unwrap();
         assert_eq!(row, "| AAPS-0120 x1 | – | – | – | – | 3000 (151) | – | – | 90 |");
+    }
+
+    #[test]
+    fn the_memory_of_a_client_that_reads_has_its_bar_too() {
+        let ram = |case: &str, value| line(OURS, case, "RAM producer", value, "");
+        let lines = [ram("AAPS-0120 x1", 0.13), ram("AAPS-0120 x100", 2.11)];
+        let page = table3(&lines);
+        assert!(page.ends_with("at most 20 MB, at AAPS-0120; must ≤ 0.256: MISSED.\n"), "{page}");
     }
 }
