@@ -20,6 +20,16 @@ pub(crate) enum Command {
     Run(Run),
     /// Tell a running archiver to archive PVs
     Add(Add),
+    /// List the PVs of a running archiver: how they stand, and their last values
+    List(List),
+    /// Say how a running archiver fares
+    Status(Status),
+    /// Say which PVs never connected, are away, silent, fast or large
+    Report(Report),
+    /// Stop taking samples of PVs; what was recorded stays
+    Pause(Switch),
+    /// Take samples of PVs again
+    Resume(Switch),
     /// Print what a running archiver has recorded of a PV
     Get(Get),
     /// Say why there is no data of a PV in a range, or not all
@@ -123,6 +133,98 @@ pub(crate) struct Add {
     /// Groups that the PVs are in
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
     pub(crate) groups: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// A part of the name, a glob with * or ?, or ~ and a regular expression [default: all]
+    pub(crate) pattern: Option<String>,
+    /// Only PVs that stand so: connected, searching, disconnected, paused
+    #[arg(long, default_value = "any")]
+    pub(crate) state: String,
+    /// The most PVs to print
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Names only, to be piped into other commands
+    #[arg(long)]
+    pub(crate) names: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// All of it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// What about
+    #[arg(value_enum)]
+    pub(crate) which: ReportKind,
+    /// The most PVs to print
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportKind {
+    /// No IOC has ever answered
+    NeverConnected,
+    /// The connection is lost now
+    Disconnected,
+    /// By lost connections
+    LostConnections,
+    /// By how long they have been silent
+    Silent,
+    /// Paused
+    Paused,
+    /// By samples a second
+    EventRate,
+    /// By bytes a day
+    StorageRate,
+    /// By their bytes
+    Storage,
+    /// By samples lost for want of room
+    Dropped,
+    /// By age, the newest first
+    Added,
+    /// By their last change, the newest first
+    Modified,
+}
+
+impl ReportKind {
+    /// Where it is asked for.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            ReportKind::NeverConnected => "getNeverConnectedPVs",
+            ReportKind::Disconnected => "getCurrentlyDisconnectedPVs",
+            ReportKind::LostConnections => "getLostConnectionsReport",
+            ReportKind::Silent => "getSilentPVsReport",
+            ReportKind::Paused => "getPausedPVsReport",
+            ReportKind::EventRate => "getEventRateReport",
+            ReportKind::StorageRate => "getStorageRateReport",
+            ReportKind::Storage => "getPVsByStorageConsumed",
+            ReportKind::Dropped => "getPVsByDroppedEventsBuffer",
+            ReportKind::Added => "getRecentlyAddedPVs",
+            ReportKind::Modified => "getRecentlyModifiedPVs",
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Switch {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Names, or patterns with * and ?; `-` reads them from standard input, one a line
+    #[arg(required = true)]
+    pub(crate) names: Vec<String>,
 }
 
 #[derive(Args, Debug)]

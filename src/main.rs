@@ -13,6 +13,7 @@ mod config;
 mod demo;
 mod import;
 mod lines;
+mod look;
 mod memory;
 mod old;
 mod policies;
@@ -57,6 +58,11 @@ fn main() -> ExitCode {
             Config::load(&options, signals::env).map_err(Failure::from).and_then(|config| run(config, &[]))
         }
         Command::Add(command) => client::add(&command),
+        Command::List(command) => look::list_pvs(&command),
+        Command::Status(command) => look::status(&command),
+        Command::Report(command) => look::report(&command),
+        Command::Pause(command) => look::switch(&command, "pause"),
+        Command::Resume(command) => look::switch(&command, "resume"),
         Command::Get(command) => client::get(&command),
         Command::Explain(command) => client::explain(&command),
         Command::Rename(command) => admin::rename(&command),
