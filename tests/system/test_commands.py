@@ -66,6 +66,27 @@ def test_get_in_bins(server: Pvark) -> None:
     assert len(table.stdout.splitlines()) >= 4
 
 
+def test_a_day_of_an_operator_at_the_command_line(server: Pvark) -> None:
+    def run(*arguments: str) -> tuple[int, list[str]]:
+        answer = run_program(*arguments, "--server", server.url)
+        return answer.returncode, answer.stdout.splitlines()
+
+    assert run("list", "--names") == (0, ["G:count", "G:state"])
+    code, lines = run("list", "count", "--state", "connected")
+    assert code == 0 and lines[0].split() == ["name", "protocol", "state", "since", "last", "value"]
+    assert len(lines) == 2 and lines[1].split()[:3] == ["G:count", "ca", "connected"]
+    code, lines = run("status")
+    assert code == 0 and lines[-1] == "nothing is wrong" and any(line.startswith("pvs.") for line in lines), lines
+    assert run("report", "never-connected") == (0, [])
+    code, lines = run("report", "event-rate", "--limit", "1")
+    assert code == 0 and lines[0].startswith("pvName") and len(lines) == 2
+    assert run("pause", "G:*") == (0, ["G:count  paused", "G:state  paused"])
+    code, lines = run("pause", "G:count", "G:nobody")
+    assert code == 1 and "already paused" in lines[0] and "not being archived" in lines[1], lines
+    assert run("list", "--state", "paused", "--names")[1] == ["G:count", "G:state"]
+    assert run("resume", "G:count") == (0, ["G:count  resumed"])
+
+
 def test_get_of_an_unknown_pv_fails_with_its_name(server: Pvark) -> None:
     answer = run_program("get", "NOBODY", "--server", server.url)
     assert answer.returncode not in (0, 101)
