@@ -20,13 +20,13 @@ import { StatusLine } from "./status.ts";
 import { onSystemTheme } from "./style.ts";
 import { noteState } from "./trace.ts";
 
-const store = new ViewStore();
-
-const status = new StatusLine(
+const status: StatusLine = new StatusLine(
   () => store.view.zone,
   () => page.reload(),
 );
-const now = () => status.now();
+const now = (): number => status.now();
+
+const store = new ViewStore(now);
 
 /** A range chosen by hand. A zoom that keeps now in sight keeps following it, anything else stops there. */
 function look(range: Range, follows: boolean): void {
@@ -117,6 +117,7 @@ onSystemTheme(() => page.retheme());
 async function start(): Promise<void> {
   // The server's clock first: a live view ends at its now.
   await status.poll();
+  store.reread();
   page.take(store.view, null);
   controls.show();
 }
