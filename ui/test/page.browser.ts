@@ -305,10 +305,43 @@ test("typed times are taken in the zone shown, wrong ones are refused in place",
   await page.fill("#from", "2026-11-20 09:30");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => location.search.includes("from=2026-11-20T09:30:00Z"));
-  await page.fill("#from", "yesterday");
-  await page.keyboard.press("Enter");
+  await page.fill("#from", "2026-13-01");
+  await page.getByRole("button", { name: "Go" }).click();
+  await page.getByRole("alert").getByText("Not a time: 2026-13-01 has month 13.").waitFor();
   assert.equal(await page.locator("#from").getAttribute("aria-invalid"), "true");
+  assert.equal(await page.inputValue("#from"), "2026-13-01");
+  assert.equal(await page.evaluate(() => document.activeElement!.id), "from");
   assert.match(page.url(), /from=2026-11-20T09:30:00Z/);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.inputValue("#from"), "2026-11-20 09:30:00");
+  assert.equal(await page.locator("#from").getAttribute("aria-invalid"), null);
+  assert.equal(await page.locator("#range-refusal").isVisible(), false);
+});
+
+test("what is typed stays when the field is left, until Go takes both ends", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  await page.fill("#from", "2026-11-20 10:30");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement!.id), "to");
+  assert.equal(await page.inputValue("#from"), "2026-11-20 10:30");
+  await page.keyboard.type("2026-11-20 10:15");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("Begins after it ends.").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement!.id), "to");
+  await page.fill("#to", "+5min");
+  await page.locator("#zone").focus();
+  await page.getByRole("button", { name: "Go" }).click();
+  await page.waitForFunction(() =>
+    location.search.includes("from=2026-11-20T10:30:00Z&to=2026-11-20T10:35:00Z"),
+  );
+  assert.equal(await page.inputValue("#to"), "2026-11-20 10:35:00");
+});
+
+test("a relative range of a URL follows now", async () => {
+  await open("pv=LAB:TEMP1&from=-8h");
+  assert.equal(await page.locator("#live").getAttribute("aria-pressed"), "true");
+  assert.equal(await page.inputValue("#from"), "-8 h");
+  assert.equal(await page.inputValue("#to"), "now");
 });
 
 test("the theme follows the system until it is chosen", async () => {
