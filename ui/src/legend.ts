@@ -22,6 +22,9 @@ export interface LegendState {
   /** The moment to read at; none to read over the range. */
   at: number | null;
   pinned: boolean;
+  /** Up to when anything is known; the archiver may be silent since. */
+  known: number;
+  silent: boolean;
   zone: Zone;
   palette: Palette;
 }
@@ -131,11 +134,13 @@ export class Legend {
     row.swatch.setAttribute("aria-pressed", String(!trace.hidden));
     row.swatch.setAttribute("aria-label", `${trace.hidden ? "Show" : "Hide"} ${trace.name}`);
     row.element.classList.toggle("is-hidden", trace.hidden);
-    const reading = trace.hidden
-      ? NO_READING
-      : state.at === null
-        ? readingOver(trace, state.range)
-        : readingAt(trace, state.at);
+    const isUnknown = state.at !== null && state.at > state.known;
+    const reading =
+      trace.hidden || isUnknown
+        ? NO_READING
+        : state.at === null
+          ? readingOver(trace, state.range)
+          : readingAt(trace, state.at);
     const texts = textsOf(trace, reading, state);
     for (const cell of CELLS) setText(row.cells[cell], texts[cell]);
     row.cells.severity.dataset.severity = reading.value === undefined ? "" : String(reading.severity);
@@ -144,7 +149,9 @@ export class Legend {
       ? "error"
       : reading.gaps.length > 0
         ? "gap"
-        : (trace.state ?? "");
+        : state.silent
+          ? "unknown"
+          : (trace.state ?? "");
     row.cells.note.title = texts.note;
     row.why.hidden = !isLacking(trace, state.range);
     row.archive.hidden = !trace.unknown;
@@ -198,6 +205,7 @@ function timeText(reading: Reading, state: LegendState): string {
 function noteText(trace: Trace, reading: Reading, state: LegendState): string {
   if (trace.hidden) return "hidden";
   if (trace.error) return trace.error;
+  if (state.silent) return `not known since ${formatTime(state.known, state.zone, 0).slice(11)}`;
   if (!trace.history) return "loading …";
   const gap = reading.gaps[0];
   if (gap) return `no data: ${causeText(gap.cause)}`;

@@ -22,6 +22,7 @@ import { noteState } from "./trace.ts";
 
 const status: StatusLine = new StatusLine(
   () => store.view.zone,
+  () => page.draw(),
   () => page.reload(),
 );
 const now = (): number => status.now();
@@ -70,7 +71,7 @@ function openDetails(name: string): void {
 
 const page = new Page(
   store,
-  now,
+  status,
   {
     zoom: (range) => look(range, false),
     wheel: (range) => look(range, true),

@@ -29,6 +29,16 @@ const RELOAD_SECONDS_MAX = 300;
 /** The server sends no more PVs than this by one stream; the others are only reloaded. */
 const LIVE_PVS_MAX = 50;
 
+/** The archiver's clock, and how far it is to be trusted. */
+export interface Clock {
+  now(): number;
+  /** Up to when anything is known: now, or the last answer of an archiver that is silent. */
+  known(): number;
+  readonly isSilent: boolean;
+  /** The archiver has just been heard of. */
+  hear(): void;
+}
+
 export class Page {
   traces: Trace[] = [];
   private palette: Palette;
@@ -50,7 +60,7 @@ export class Page {
   /** `doubt` is called when the archiver seems to have gone. */
   constructor(
     private store: ViewStore,
-    private now: () => number,
+    private clock: Clock,
     mouse: Omit<PlotActions, "cursor" | "drawn">,
     legend: Omit<LegendActions, "point">,
     doubt: () => void,
@@ -76,12 +86,13 @@ export class Page {
     this.legend = new Legend(byId("legend"), { ...legend, point: (name) => this.pointTrace(name) });
     this.live = new Live(
       {
+        heard: () => clock.hear(),
         samples: (pv, chunk) => this.withTrace(pv, (trace) => this.takeSamples(trace, chunk)),
         state: (pv, state, since) => this.withTrace(pv, (trace) => this.takeState(trace, { state, since })),
         resumed: () => this.reload(),
         lost: doubt,
       },
-      now,
+      () => clock.now(),
     );
     new ResizeObserver(() => this.load(CHANGING_MILLIS)).observe(byId("plot"));
     document.addEventListener("visibilitychange", () => this.visibility());
@@ -129,7 +140,7 @@ export class Page {
       )
       .filter((first) => Number.isFinite(first));
     if (firsts.length === 0) return null;
-    const to = this.now();
+    const to = this.clock.now();
     const from = Math.min(...firsts, to - 1);
     return { from: from - (to - from) * 0.01, to };
   }
@@ -156,7 +167,7 @@ export class Page {
   }
 
   private range(): Range {
-    return rangeOf(this.store.view, this.now());
+    return rangeOf(this.store.view, this.clock.now());
   }
 
   private isLive(): boolean {
@@ -232,7 +243,7 @@ export class Page {
         this.loadedFor.set(trace, wanted);
         void this.loader.load(trace, { range, pixels, live });
       }
-      this.loadedAt = this.now();
+      this.loadedAt = this.clock.now();
       this.follow();
     }, millis);
   }
@@ -259,7 +270,7 @@ export class Page {
     if (!this.isLive() || document.hidden) return;
     const seconds = range.to - range.from;
     const due = Math.min(Math.max(seconds / 20, RELOAD_SECONDS_MIN), RELOAD_SECONDS_MAX);
-    if (this.now() - this.loadedAt > due && this.loader.busy === 0) this.reload();
+    if (this.clock.now() - this.loadedAt > due && this.loader.busy === 0) this.reload();
     this.draw();
   }
 
@@ -309,7 +320,8 @@ export class Page {
     const scales = scalesOf(traces, view.log, range);
     const scene: Scene = {
       ...{ range, traces, scales, palette, pointed },
-      now: this.now(),
+      known: this.clock.known(),
+      silent: this.clock.isSilent,
       zone: view.zone,
       pinned: view.pinned,
     };
@@ -318,7 +330,8 @@ export class Page {
     const { hover } = this.plot;
     const at = hover ?? view.pinned;
     const pinned = hover === null && view.pinned !== null;
-    this.legend.show({ traces, range, at, pinned, zone: view.zone, palette });
+    const { known, silent } = scene;
+    this.legend.show({ traces, range, at, pinned, known, silent, zone: view.zone, palette });
     this.drawWaveforms(at ?? (this.isLive() ? null : range.to));
     this.drawNothing(range);
     this.drawProgress();

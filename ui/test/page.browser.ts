@@ -415,12 +415,31 @@ test("a lost archiver is said at once and the page recovers by itself", async ()
   await open(`pv=SR:CURRENT&${SPAN}`);
   server.down = true;
   await page.getByText("No archiver since").waitFor();
+  await page.locator("#legend .note").getByText("not known since").waitFor();
   server.down = false;
   server.problems = ["the disk is nearly full: 2 GB left"];
   server.requests = [];
   await page.getByText("Archiver connected").waitFor();
   await page.getByText("the disk is nearly full").waitFor();
   await until(() => server.requests.some((request) => request.includes("/bins")), "the data again");
+});
+
+test("while the archiver is gone nothing is drawn after its last answer, and nothing called connected", async () => {
+  await open("pv=LAB:TEMP1&live=20&zone=utc");
+  const colour = await colourOf("LAB:TEMP1");
+  await page.waitForTimeout(1500);
+  assert.ok((await pixels(colour, 0.8, 0.97)) > 20, "while it answers the value holds until now");
+  server.down = true;
+  server.dropStreams();
+  await page.getByText("No archiver since").waitFor();
+  await page.waitForTimeout(4500);
+  assert.equal(await pixels(colour, 0.85, 1), 0, "nobody knows what it is now");
+  assert.match(await cell("LAB:TEMP1", "note"), /^not known since|does not answer/);
+  assert.doesNotMatch(await page.locator("body").innerText(), /\bconnected\b/);
+  server.down = false;
+  await page.getByText("Archiver connected").waitFor();
+  await loaded();
+  assert.ok((await pixels(colour, 0.8, 0.97)) > 20);
 });
 
 test("why there is no data is a key away, and says what is and what was", async () => {
