@@ -16,8 +16,8 @@ import { floatOf } from "./time.ts";
 import { appendLive, gapsAt, isLacking, newTrace, noteState, TAIL_ROWS_MAX, type Trace } from "./trace.ts";
 import { Waveform } from "./waveform.ts";
 
-/** While a view is being changed loads wait so long for the next change. */
-const CHANGING_MILLIS = 140;
+/** While a view is being changed loads wait so long, after it was drawn, for the next change. */
+const CHANGING_MILLIS = 120;
 
 /** After news of a PV loads wait so long: the archive may still be writing them down. */
 const NEWS_MILLIS = 500;
@@ -51,6 +51,8 @@ export class Page {
   private waveforms = new Map<Trace, Waveform>();
   private pointed: Trace | null = null;
   private loadTimer = 0;
+  /** The view has changed and is still to be drawn: only then does the wait for the next change begin. */
+  private isChanging = false;
   private frame = 0;
   /** What each trace was last loaded for, and with how many bins. */
   private loadedFor = new Map<Trace, { view: string; pixels: number }>();
@@ -230,8 +232,25 @@ export class Page {
 
   /** Loads, after a while, every shown trace that was not yet loaded for this view. */
   private load(millis: number): void {
+    this.isChanging = millis === CHANGING_MILLIS;
+    this.loadAfter(millis);
+  }
+
+  /**
+   * Begins the wait for the next change once the picture of this one is out, with the frame after it. Where drawing takes
+   * long, a wait from before would be over between two steps of a drag, and each step be asked for.
+   */
+  private rest(): void {
+    window.clearTimeout(this.loadTimer);
+    requestAnimationFrame(() => {
+      if (this.isChanging && this.frame === 0) this.loadAfter(CHANGING_MILLIS);
+    });
+  }
+
+  private loadAfter(millis: number): void {
     window.clearTimeout(this.loadTimer);
     this.loadTimer = window.setTimeout(() => {
+      this.isChanging = false;
       const live = this.isLive();
       const pixels = this.plot.pixels;
       const range = live ? liveRange(this.range(), pixels) : this.range();
@@ -310,6 +329,7 @@ export class Page {
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       this.drawNow();
+      if (this.isChanging) this.rest();
     });
   }
 
@@ -341,7 +361,8 @@ export class Page {
     const lines = nothingLines(this.traces, range, this.store.view.zone);
     const nothing = byId("nothing");
     nothing.hidden = lines.length === 0;
-    if (nothing.innerText !== lines.join("\n"))
+    // Not innerText, which lays out the whole page.
+    if (nothing.textContent !== lines.join(""))
       nothing.replaceChildren(...lines.map((line) => h("p", {}, line)));
   }
 

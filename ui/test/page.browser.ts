@@ -195,6 +195,24 @@ test("turning the wheel fast asks only for where it ends", async () => {
   assert.ok(asked.length <= 3, `${asked.length} requests for ten turns`);
 });
 
+test("a drag over twenty PVs asks when it rests, not at each of its moves", async () => {
+  const current = server.pvs[0]!;
+  const names = Array.from({ length: 20 }, (_, i) => `SR:CURRENT${i}`);
+  server.pvs.push(...names.map((name) => ({ ...current, name })));
+  await open(`${names.map((name) => `pv=${name}`).join("&")}&${SPAN}`);
+  const { x, y, width, height } = await plotBox();
+  server.requests = [];
+  await page.mouse.move(x + width / 2, y + height / 2);
+  await page.keyboard.down("Shift");
+  await page.mouse.down();
+  for (let i = 0; i < 30; i++) await page.mouse.move(x + width / 2 + 5 * i, y + height / 2);
+  const asked = server.requests.filter((request) => request.includes("/bins")).length;
+  assert.ok(asked <= 40, `${asked} requests for bins in a drag of 30 moves`);
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  await until(() => server.requests.some((request) => request.includes("/bins")), "bins where it rests");
+});
+
 test("few samples in a range are shown themselves, with the one that holds before it", async () => {
   await open("pv=LAB:SETPOINT&from=2026-11-20T10:05:00Z&to=2026-11-20T10:10:00Z&zone=utc");
   assert.equal(await cell("LAB:SETPOINT", "time"), "10:00:00.000000000");
