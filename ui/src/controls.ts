@@ -111,11 +111,11 @@ export class Controls {
     this.live.setAttribute("aria-pressed", String(isLive));
     this.live.textContent = isLive ? "● Live" : "○ Live";
     const name = zoneName(range.to, view.zone);
-    this.zone.textContent = view.zone === "utc" ? "UTC" : `Local ${name}`;
+    this.zone.textContent = name;
     this.zone.setAttribute("aria-label", `Times are in ${name}; change`);
-    this.theme.textContent = { system: "Theme: auto", dark: "Theme: dark", light: "Theme: light" }[
-      view.theme
-    ];
+    const theme = { system: "auto", dark: "dark", light: "light" }[view.theme];
+    this.theme.textContent = { system: "◐", dark: "●", light: "○" }[view.theme];
+    this.theme.setAttribute("aria-label", `Theme: ${theme}; change`);
     for (const [button, seconds] of this.presets) {
       button.setAttribute("aria-pressed", String(isPreset(view, range, seconds, this.now())));
     }

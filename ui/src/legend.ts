@@ -128,9 +128,9 @@ export class Legend {
   }
 
   private fill(row: Row, trace: Trace, state: LegendState): void {
-    const { stroke, dash } = state.palette.trace(trace.colour);
+    const { stroke, border } = state.palette.trace(trace.colour);
     row.swatch.style.setProperty("--trace", stroke);
-    row.swatch.classList.toggle("dashed", dash.length > 0);
+    row.swatch.style.setProperty("--border", border);
     row.swatch.setAttribute("aria-pressed", String(!trace.hidden));
     row.swatch.setAttribute("aria-label", `${trace.hidden ? "Show" : "Hide"} ${trace.name}`);
     row.element.classList.toggle("is-hidden", trace.hidden);

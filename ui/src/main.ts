@@ -13,7 +13,7 @@ import { byId } from "./dom.ts";
 import { listenToKeys } from "./keys.ts";
 import { Overview } from "./overview.ts";
 import { Page } from "./page.ts";
-import { scaleLabelOf } from "./scales.ts";
+import { axisOf, isLog } from "./scales.ts";
 import { Search } from "./search.ts";
 import { clampRange, rangeOf, ViewStore, type Range } from "./state.ts";
 import { StatusLine } from "./status.ts";
@@ -54,8 +54,8 @@ function toggleLog(name: string): void {
   const trace = page.trace(name);
   if (!trace) return;
   const { log } = store.view;
-  const axis = scaleLabelOf(trace);
-  store.update({ log: log.includes(axis) ? log.filter((other) => other !== axis) : [...log, axis] });
+  const axes = [axisOf(trace), trace.name];
+  store.update({ log: isLog(trace, log) ? log.filter((axis) => !axes.includes(axis)) : [...log, axes[0]!] });
 }
 
 function openDetails(name: string): void {
@@ -65,7 +65,7 @@ function openDetails(name: string): void {
     zone: store.view.zone,
     now: now(),
     gaps: trace?.gaps ?? [],
-    log: trace !== undefined && store.view.log.includes(scaleLabelOf(trace)),
+    log: trace !== undefined && isLog(trace, store.view.log),
   });
 }
 

@@ -205,9 +205,9 @@ test("a drag over twenty PVs asks when it rests, not at each of its moves", asyn
   await page.mouse.move(x + width / 2, y + height / 2);
   await page.keyboard.down("Shift");
   await page.mouse.down();
-  for (let i = 0; i < 30; i++) await page.mouse.move(x + width / 2 + 5 * i, y + height / 2);
+  for (let i = 0; i < 100; i++) await page.mouse.move(x + width / 2 + 2 * i, y + height / 2);
   const asked = server.requests.filter((request) => request.includes("/bins")).length;
-  assert.ok(asked <= 40, `${asked} requests for bins in a drag of 30 moves`);
+  assert.ok(asked <= 40, `${asked} requests for bins in a drag of 100 moves`);
   await page.mouse.up();
   await page.keyboard.up("Shift");
   await until(() => server.requests.some((request) => request.includes("/bins")), "bins where it rests");
@@ -557,4 +557,32 @@ test("how the archiver fares: problems, lost PVs, losses, weeks, places and grou
   await lost.filter({ hasText: "LAB:NEVER" }).getByRole("button").click();
   await page.locator('#legend tr[data-pv="LAB:NEVER"]').waitFor();
   assert.equal(await dialog.isVisible(), false);
+});
+
+test("with twenty PVs no part of the page lies over another, on large screens and small", async () => {
+  const names = Array.from({ length: 20 }, (_, i) => `LAB:TEMP${i}`);
+  server.pvs.push(...names.map((name) => ({ ...server.pvs[3]!, name })));
+  for (const [width, height] of [
+    [1400, 850],
+    [1024, 700],
+    [390, 844],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await open(`${names.map((name) => `pv=${name}`).join("&")}&${SPAN}`);
+    const boxes = await page.evaluate(() =>
+      ["header", "#plot", "#lanes", "#legend"].map((part) => {
+        const { top, bottom } = document.querySelector(part)!.getBoundingClientRect();
+        return { part, top, bottom };
+      }),
+    );
+    boxes.reduce((above, below) => {
+      assert.ok(
+        below.top >= above.bottom - 1,
+        `${below.part} lies over ${above.part} at ${width}: ${JSON.stringify(boxes)}`,
+      );
+      return below;
+    });
+    assert.ok(boxes[1]!.bottom - boxes[1]!.top >= 199, `the plot is seen at ${width}`);
+    if (width >= 1400) assert.ok(boxes[0]!.bottom < 50, `the header is one line: ${boxes[0]!.bottom}`);
+  }
 });
