@@ -1,7 +1,7 @@
 // The page of pvark. The URL is the view, the view decides the traces, the server fills them, and they are drawn:
 //
 //   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, lanes.ts, legend.ts, waveform.ts, nothing.ts
-//            ▲                        │ api.ts, decode.ts              │ scales.ts, line.ts, draw.ts, axis.ts
+//            ▲  typed.ts, names.ts    │ api.ts, decode.ts              │ scales.ts, line.ts, draw.ts, axis.ts
 //            └── search.ts, controls.ts, add.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ mouse
 
 import "uplot/dist/uPlot.min.css";
@@ -42,7 +42,7 @@ function toggleHidden(name: string): void {
 }
 
 function plot(names: string[]): void {
-  const added = names.filter((name) => !store.view.pvs.some((pv) => pv.name === name));
+  const added = [...new Set(names)].filter((name) => !store.view.pvs.some((pv) => pv.name === name));
   store.update({ pvs: [...store.view.pvs, ...added.map((name) => ({ name, hidden: false }))] });
 }
 

@@ -140,10 +140,15 @@ test("a search without results says what to do, and offers to archive the name",
   await page.keyboard.press("Enter");
   await page.locator("#add[open]").waitFor();
   assert.equal(await page.inputValue("#add-names"), "NEW:PV");
-  await page.fill("#add-names", `pva://NEW:PV\n${"x".repeat(70)}`);
+  server.addedState = "searching";
+  await page.fill("#add-names", `# new ones\npva://NEW:PV\nca://NEW:PV\nfoo://X\n${"x".repeat(70)}`);
   await page.locator("#add-form button[type=submit]").click();
+  await page.getByText("# new ones was refused: this is a comment").waitFor();
+  await page.getByText("foo://X was refused: there is no protocol foo").waitFor();
   await page.getByText("was refused: a PV name has 1 to 60 bytes").waitFor();
-  await page.getByText("NEW:PV is being archived now").waitFor();
+  await page.getByText("NEW:PV is asked for; waits for an IOC").waitFor();
+  server.pvs.find((pv) => pv.name === "NEW:PV")!.state = "connected";
+  await page.getByText("NEW:PV is connected and archived").waitFor();
   await page.getByRole("button", { name: "Plot it" }).click();
   await loaded();
   assert.equal(await page.locator("#legend tbody tr").count(), 1);
