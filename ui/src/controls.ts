@@ -6,6 +6,7 @@ import { formatDuration, formatTime, zoneName } from "./time.ts";
 import { Refusal, type End } from "./typed.ts";
 
 const DAY = 86_400;
+/** What is written on a button, its title, and how long it is. */
 const PRESETS: [string, string, number][] = [
   ["5 min", "Last 5 minutes", 300],
   ["1 h", "Last hour", 3600],
@@ -32,9 +33,9 @@ export class Controls {
     everything: () => Promise<Range | null>,
   ) {
     const root = byId("presets");
-    for (const [text, label, seconds] of PRESETS) {
+    for (const [text, title, seconds] of PRESETS) {
       const click = () => this.last(seconds);
-      const button = h("button", { type: "button", "aria-label": label, title: label, click }, text);
+      const button = h("button", { type: "button", "aria-label": `Last ${text}`, title, click }, text);
       this.presets.push([button, seconds]);
       root.append(button);
     }

@@ -61,7 +61,13 @@ export class Legend {
     private actions: LegendActions,
   ) {
     const heads = CELLS.map((cell) => h("th", { scope: "col", class: cell }, HEADS[cell]));
-    const head = h("tr", {}, h("th", { scope: "col" }, "PV"), ...heads, h("th", { scope: "col" }));
+    const head = h(
+      "tr",
+      {},
+      h("th", { scope: "col" }, "PV"),
+      ...heads,
+      h("th", { scope: "col" }, h("span", { class: "unseen" }, "Actions")),
+    );
     root.append(h("table", {}, this.moment, h("thead", {}, head), this.body));
   }
 
