@@ -1,10 +1,12 @@
 // The controls of the header: presets, typed times, live, zone and theme.
 
-import { byId, h } from "./dom.ts";
-import { rangeOf, type Range, type Theme, type View, type ViewStore } from "./state.ts";
-import { formatDuration, formatTime, parseTime, zoneName } from "./time.ts";
+import { byId, h, setText } from "./dom.ts";
+import { rangeOf, readSpan, type Range, type Theme, type View, type ViewStore } from "./state.ts";
+import { formatDuration, formatTime, zoneName } from "./time.ts";
+import { Refusal, type End } from "./typed.ts";
 
 const DAY = 86_400;
+/** What is written on a button, its title, and how long it is. */
 const PRESETS: [string, string, number][] = [
   ["5 min", "Last 5 minutes", 300],
   ["1 h", "Last hour", 3600],
@@ -16,8 +18,10 @@ const PRESETS: [string, string, number][] = [
 ];
 
 export class Controls {
-  private from = byId<HTMLInputElement>("from");
-  private to = byId<HTMLInputElement>("to");
+  private ends: Record<End, HTMLInputElement> = { from: byId("from"), to: byId("to") };
+  private refusal = byId("range-refusal");
+  /** The fields whose text was typed and not yet taken: it stays until Go, Enter or Escape. */
+  private typed = new Set<HTMLInputElement>();
   private live = byId<HTMLButtonElement>("live");
   private zone = byId<HTMLButtonElement>("zone");
   private theme = byId<HTMLButtonElement>("theme");
@@ -29,9 +33,9 @@ export class Controls {
     everything: () => Promise<Range | null>,
   ) {
     const root = byId("presets");
-    for (const [text, label, seconds] of PRESETS) {
+    for (const [text, title, seconds] of PRESETS) {
       const click = () => this.last(seconds);
-      const button = h("button", { type: "button", "aria-label": label, title: label, click }, text);
+      const button = h("button", { type: "button", "aria-label": `Last ${text}`, title, click }, text);
       this.presets.push([button, seconds]);
       root.append(button);
     }
@@ -51,15 +55,15 @@ export class Controls {
     this.theme.addEventListener("click", () => this.toggleTheme());
     byId("range").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.typed();
+      this.go();
     });
-    for (const input of [this.from, this.to]) {
+    for (const input of Object.values(this.ends)) {
+      input.addEventListener("input", () => this.typed.add(input));
       input.addEventListener("keydown", (event) => {
         if (event.key !== "Escape") return;
         input.blur();
-        this.show();
+        this.forget();
       });
-      input.addEventListener("blur", () => this.show());
     }
   }
 
@@ -94,65 +98,64 @@ export class Controls {
     this.store.update({ theme: next[this.store.view.theme] }, "replace");
   }
 
-  /** Writes the view into the controls; a field that is being typed in is left alone. */
+  /** Writes the view into the controls; a field with a typed text is left alone. */
   show(): void {
     const { view } = this.store;
     const isLive = view.span.kind === "live";
     const range = rangeOf(view, this.now());
     const digits = range.to - range.from < 10 ? 3 : 0;
     this.write(
-      this.from,
+      this.ends.from,
       isLive ? `-${formatDuration(range.to - range.from)}` : formatTime(range.from, view.zone, digits),
     );
-    this.write(this.to, isLive ? "now" : formatTime(range.to, view.zone, digits));
+    this.write(this.ends.to, isLive ? "now" : formatTime(range.to, view.zone, digits));
     this.live.setAttribute("aria-pressed", String(isLive));
     this.live.textContent = isLive ? "● Live" : "○ Live";
     const name = zoneName(range.to, view.zone);
-    this.zone.textContent = view.zone === "utc" ? "UTC" : `Local ${name}`;
+    this.zone.textContent = name;
     this.zone.setAttribute("aria-label", `Times are in ${name}; change`);
-    this.theme.textContent = { system: "Theme: auto", dark: "Theme: dark", light: "Theme: light" }[
-      view.theme
-    ];
+    const theme = { system: "auto", dark: "dark", light: "light" }[view.theme];
+    this.theme.textContent = { system: "◐", dark: "●", light: "○" }[view.theme];
+    this.theme.setAttribute("aria-label", `Theme: ${theme}; change`);
     for (const [button, seconds] of this.presets) {
       button.setAttribute("aria-pressed", String(isPreset(view, range, seconds, this.now())));
     }
   }
 
   private write(input: HTMLInputElement, text: string): void {
-    if (document.activeElement === input) return;
-    input.value = text;
-    input.removeAttribute("aria-invalid");
-    input.setCustomValidity("");
+    if (!this.typed.has(input) && input.value !== text) input.value = text;
   }
 
-  private typed(): void {
-    const { zone } = this.store.view;
-    const now = this.now();
-    const from = parseTime(this.from.value, zone, now);
-    const to = parseTime(this.to.value, zone, now);
-    const form = "a time like 2026-11-20 21:19, 21:19, -2 h or now";
-    const isReversed = from !== null && to !== null && from >= to;
-    const problems: [HTMLInputElement, string][] = [
-      [this.from, from === null ? `Not a time: write ${form}` : ""],
-      [
-        this.to,
-        to === null ? `Not a time: write ${form}` : isReversed ? "The end must be after the beginning" : "",
-      ],
-    ];
-    for (const [input, problem] of problems) {
-      input.setCustomValidity(problem);
-      input.setAttribute("aria-invalid", String(problem !== ""));
+  /** Gives the fields back to the view. */
+  private forget(): void {
+    this.typed.clear();
+    this.refuse(null);
+    this.show();
+  }
+
+  private go(): void {
+    const { from, to } = this.ends;
+    try {
+      const span = readSpan(from.value, to.value, this.store.view.zone, this.now());
+      (document.activeElement as HTMLElement | null)?.blur();
+      this.forget();
+      this.store.update({ span });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.refuse(error);
     }
-    const bad = problems.find(([, problem]) => problem !== "");
-    if (bad || from === null || to === null) {
-      bad?.[0].reportValidity();
-      return;
+  }
+
+  /** Says below the fields why they are not taken; one of those at fault has the focus then. */
+  private refuse(refusal: Refusal | null): void {
+    const wrong = (refusal?.ends ?? []).map((end) => this.ends[end]);
+    for (const input of Object.values(this.ends)) {
+      if (wrong.includes(input)) input.setAttribute("aria-invalid", "true");
+      else input.removeAttribute("aria-invalid");
     }
-    const endsNow = this.to.value.trim().toLowerCase() === "now";
-    (document.activeElement as HTMLElement | null)?.blur();
-    this.store.update({
-      span: endsNow ? { kind: "live", seconds: to - from } : { kind: "fixed", range: { from, to } },
-    });
+    this.refusal.hidden = refusal === null;
+    setText(this.refusal, refusal?.message ?? "");
+    if (!wrong.includes(document.activeElement as HTMLInputElement)) wrong[0]?.focus();
   }
 }
 

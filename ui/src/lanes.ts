@@ -3,7 +3,7 @@
 import { causeText, severityName } from "./decode.ts";
 import { clipped, frameOf, hatch, type Frame } from "./draw.ts";
 import type { Scene } from "./plot.ts";
-import { formatDuration, formatTime } from "./time.ts";
+import { formatDuration, formatTime, type Zone } from "./time.ts";
 import { gapsAt, knownUntil, runsOf, type Run, type Trace } from "./trace.ts";
 
 const THIN = 10;
@@ -119,12 +119,12 @@ function drawLane(frame: Frame, trace: Trace, scene: Scene): void {
   context.fillRect(frame.left, frame.top, frame.width, frame.height);
   clipped(frame, () => {
     let nth = 0;
-    for (const run of runsOf(trace, Math.min(knownUntil(trace, scene.now), scene.range.to))) {
+    for (const run of runsOf(trace, Math.min(knownUntil(trace, scene.known), scene.range.to))) {
       if (run.to >= scene.range.from && run.from <= scene.range.to) drawRun(frame, run, nth, scene, stroke);
       nth++;
     }
     trace.holes.from.forEach((from, i) => {
-      const to = Math.min(trace.holes.to[i]!, scene.now);
+      const to = Math.min(trace.holes.to[i]!, scene.known);
       context.fillStyle = palette.back;
       context.fillRect(frame.xOf(from), frame.top, frame.xOf(to) - frame.xOf(from), frame.height);
       hatch(frame, from, to, palette.text, 0, 1);
@@ -172,8 +172,8 @@ function fitted(context: CanvasRenderingContext2D, text: string, width: number):
 
 function describeAt(trace: Trace, at: number, scene: Scene): string {
   const gap = gapsAt(trace, at)[0];
-  if (gap) return `${trace.name}: ${gapText(gap, scene)}`;
-  const run = runsOf(trace, scene.now).find((run) => run.from <= at && at < run.to);
+  if (gap) return `${trace.name}: ${gapText(gap, { zone: scene.zone, now: scene.known })}`;
+  const run = runsOf(trace, scene.known).find((run) => run.from <= at && at < run.to);
   if (!run) return `${trace.name}: no samples`;
   const clock = (x: number) => formatTime(x, scene.zone, 0).slice(11);
   const text = run.text === null ? "" : ` “${run.text}”`;
@@ -183,7 +183,7 @@ function describeAt(trace: Trace, at: number, scene: Scene): string {
 /** A gap in words: cause, extent and what is known to be lost. */
 export function gapText(
   gap: { from: number; to: number; cause: string; lost: number },
-  scene: Pick<Scene, "zone" | "now">,
+  scene: { zone: Zone; now: number },
 ): string {
   const from = formatTime(gap.from, scene.zone, 0);
   const length = formatDuration(Math.max(0, Math.min(gap.to, scene.now) - gap.from));

@@ -22,6 +22,9 @@ export interface LegendState {
   /** The moment to read at; none to read over the range. */
   at: number | null;
   pinned: boolean;
+  /** Up to when anything is known; the archiver may be silent since. */
+  known: number;
+  silent: boolean;
   zone: Zone;
   palette: Palette;
 }
@@ -58,7 +61,13 @@ export class Legend {
     private actions: LegendActions,
   ) {
     const heads = CELLS.map((cell) => h("th", { scope: "col", class: cell }, HEADS[cell]));
-    const head = h("tr", {}, h("th", { scope: "col" }, "PV"), ...heads, h("th", { scope: "col" }));
+    const head = h(
+      "tr",
+      {},
+      h("th", { scope: "col" }, "PV"),
+      ...heads,
+      h("th", { scope: "col" }, h("span", { class: "unseen" }, "Actions")),
+    );
     root.append(h("table", {}, this.moment, h("thead", {}, head), this.body));
   }
 
@@ -125,17 +134,19 @@ export class Legend {
   }
 
   private fill(row: Row, trace: Trace, state: LegendState): void {
-    const { stroke, dash } = state.palette.trace(trace.colour);
+    const { stroke, border } = state.palette.trace(trace.colour);
     row.swatch.style.setProperty("--trace", stroke);
-    row.swatch.classList.toggle("dashed", dash.length > 0);
+    row.swatch.style.setProperty("--border", border);
     row.swatch.setAttribute("aria-pressed", String(!trace.hidden));
     row.swatch.setAttribute("aria-label", `${trace.hidden ? "Show" : "Hide"} ${trace.name}`);
     row.element.classList.toggle("is-hidden", trace.hidden);
-    const reading = trace.hidden
-      ? NO_READING
-      : state.at === null
-        ? readingOver(trace, state.range)
-        : readingAt(trace, state.at);
+    const isUnknown = state.at !== null && state.at > state.known;
+    const reading =
+      trace.hidden || isUnknown
+        ? NO_READING
+        : state.at === null
+          ? readingOver(trace, state.range)
+          : readingAt(trace, state.at);
     const texts = textsOf(trace, reading, state);
     for (const cell of CELLS) setText(row.cells[cell], texts[cell]);
     row.cells.severity.dataset.severity = reading.value === undefined ? "" : String(reading.severity);
@@ -144,7 +155,9 @@ export class Legend {
       ? "error"
       : reading.gaps.length > 0
         ? "gap"
-        : (trace.state ?? "");
+        : state.silent
+          ? "unknown"
+          : (trace.state ?? "");
     row.cells.note.title = texts.note;
     row.why.hidden = !isLacking(trace, state.range);
     row.archive.hidden = !trace.unknown;
@@ -198,6 +211,7 @@ function timeText(reading: Reading, state: LegendState): string {
 function noteText(trace: Trace, reading: Reading, state: LegendState): string {
   if (trace.hidden) return "hidden";
   if (trace.error) return trace.error;
+  if (state.silent) return `not known since ${formatTime(state.known, state.zone, 0).slice(11)}`;
   if (!trace.history) return "loading …";
   const gap = reading.gaps[0];
   if (gap) return `no data: ${causeText(gap.cause)}`;

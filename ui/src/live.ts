@@ -4,6 +4,8 @@ import { liveUrl, type PvState, type WireChunk } from "./api.ts";
 import { instantOf } from "./time.ts";
 
 export interface LiveActions {
+  /** The stream has brought something. */
+  heard(): void;
   samples(pv: string, chunk: WireChunk): void;
   state(pv: string, state: PvState, since: string | null): void;
   /** The stream is back after it was lost: what came meanwhile is not in it. */
@@ -56,10 +58,12 @@ export class Live {
       this.failures = 0;
     });
     source.addEventListener("samples", (message: MessageEvent<string>) => {
+      this.actions.heard();
       const chunk = JSON.parse(message.data) as WireChunk & { pv: string };
       this.actions.samples(chunk.pv, chunk);
     });
     source.addEventListener("state", (message: MessageEvent<string>) => {
+      this.actions.heard();
       const { pv, state, since } = JSON.parse(message.data) as {
         pv: string;
         state: PvState;

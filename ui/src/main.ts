@@ -1,7 +1,7 @@
 // The page of pvark. The URL is the view, the view decides the traces, the server fills them, and they are drawn:
 //
 //   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, lanes.ts, legend.ts, waveform.ts, nothing.ts
-//            ▲                        │ api.ts, decode.ts              │ scales.ts, line.ts, draw.ts, axis.ts
+//            ▲  typed.ts, names.ts    │ api.ts, decode.ts              │ scales.ts, line.ts, draw.ts, axis.ts
 //            └── search.ts, controls.ts, add.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ mouse
 
 import "uplot/dist/uPlot.min.css";
@@ -13,20 +13,21 @@ import { byId } from "./dom.ts";
 import { listenToKeys } from "./keys.ts";
 import { Overview } from "./overview.ts";
 import { Page } from "./page.ts";
-import { scaleLabelOf } from "./scales.ts";
+import { axisOf, isLog } from "./scales.ts";
 import { Search } from "./search.ts";
 import { clampRange, rangeOf, ViewStore, type Range } from "./state.ts";
 import { StatusLine } from "./status.ts";
 import { onSystemTheme } from "./style.ts";
 import { noteState } from "./trace.ts";
 
-const store = new ViewStore();
-
-const status = new StatusLine(
+const status: StatusLine = new StatusLine(
   () => store.view.zone,
+  () => page.draw(),
   () => page.reload(),
 );
-const now = () => status.now();
+const now = (): number => status.now();
+
+const store = new ViewStore(now);
 
 /** A range chosen by hand. A zoom that keeps now in sight keeps following it, anything else stops there. */
 function look(range: Range, follows: boolean): void {
@@ -41,7 +42,7 @@ function toggleHidden(name: string): void {
 }
 
 function plot(names: string[]): void {
-  const added = names.filter((name) => !store.view.pvs.some((pv) => pv.name === name));
+  const added = [...new Set(names)].filter((name) => !store.view.pvs.some((pv) => pv.name === name));
   store.update({ pvs: [...store.view.pvs, ...added.map((name) => ({ name, hidden: false }))] });
 }
 
@@ -53,8 +54,8 @@ function toggleLog(name: string): void {
   const trace = page.trace(name);
   if (!trace) return;
   const { log } = store.view;
-  const axis = scaleLabelOf(trace);
-  store.update({ log: log.includes(axis) ? log.filter((other) => other !== axis) : [...log, axis] });
+  const axes = [axisOf(trace), trace.name];
+  store.update({ log: isLog(trace, log) ? log.filter((axis) => !axes.includes(axis)) : [...log, axes[0]!] });
 }
 
 function openDetails(name: string): void {
@@ -64,13 +65,13 @@ function openDetails(name: string): void {
     zone: store.view.zone,
     now: now(),
     gaps: trace?.gaps ?? [],
-    log: trace !== undefined && store.view.log.includes(scaleLabelOf(trace)),
+    log: trace !== undefined && isLog(trace, store.view.log),
   });
 }
 
 const page = new Page(
   store,
-  now,
+  status,
   {
     zoom: (range) => look(range, false),
     wheel: (range) => look(range, true),
@@ -117,6 +118,7 @@ onSystemTheme(() => page.retheme());
 async function start(): Promise<void> {
   // The server's clock first: a live view ends at its now.
   await status.poll();
+  store.reread();
   page.take(store.view, null);
   controls.show();
 }

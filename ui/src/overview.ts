@@ -160,9 +160,17 @@ function rateOf(before: Status | null, status: Status): number | null {
     : null;
 }
 
-function problems({ problems }: Status): HTMLElement {
+function problems(status: Status): HTMLElement {
+  const problems = problemsOf(status);
   if (problems.length === 0) return h("p", { class: "verdict", "data-level": "ok" }, "Nothing is wrong.");
   return h("ul", { class: "problems" }, ...problems.map((problem) => h("li", {}, problem)));
+}
+
+/** What the archiver says is wrong, and the PVs that it waits for without calling that a problem. */
+export function problemsOf({ problems, pvs }: Pick<Status, "problems" | "pvs">): string[] {
+  if (pvs.searching === 0) return problems;
+  const searching = `${whole(pvs.searching)} of ${whole(pvs.total)} PVs are not connected: no IOC has answered for them yet.`;
+  return [...problems, searching];
 }
 
 function updates({ status, rate }: Shown): HTMLElement {

@@ -16,8 +16,8 @@ import { floatOf } from "./time.ts";
 import { appendLive, gapsAt, isLacking, newTrace, noteState, TAIL_ROWS_MAX, type Trace } from "./trace.ts";
 import { Waveform } from "./waveform.ts";
 
-/** While a view is being changed loads wait so long for the next change. */
-const CHANGING_MILLIS = 140;
+/** While a view is being changed loads wait so long, after it was drawn, for the next change. */
+const CHANGING_MILLIS = 120;
 
 /** After news of a PV loads wait so long: the archive may still be writing them down. */
 const NEWS_MILLIS = 500;
@@ -28,6 +28,16 @@ const RELOAD_SECONDS_MAX = 300;
 
 /** The server sends no more PVs than this by one stream; the others are only reloaded. */
 const LIVE_PVS_MAX = 50;
+
+/** The archiver's clock, and how far it is to be trusted. */
+export interface Clock {
+  now(): number;
+  /** Up to when anything is known: now, or the last answer of an archiver that is silent. */
+  known(): number;
+  readonly isSilent: boolean;
+  /** The archiver has just been heard of. */
+  hear(): void;
+}
 
 export class Page {
   traces: Trace[] = [];
@@ -41,6 +51,8 @@ export class Page {
   private waveforms = new Map<Trace, Waveform>();
   private pointed: Trace | null = null;
   private loadTimer = 0;
+  /** The view has changed and is still to be drawn: only then does the wait for the next change begin. */
+  private isChanging = false;
   private frame = 0;
   /** What each trace was last loaded for, and with how many bins. */
   private loadedFor = new Map<Trace, { view: string; pixels: number }>();
@@ -50,7 +62,7 @@ export class Page {
   /** `doubt` is called when the archiver seems to have gone. */
   constructor(
     private store: ViewStore,
-    private now: () => number,
+    private clock: Clock,
     mouse: Omit<PlotActions, "cursor" | "drawn">,
     legend: Omit<LegendActions, "point">,
     doubt: () => void,
@@ -76,12 +88,13 @@ export class Page {
     this.legend = new Legend(byId("legend"), { ...legend, point: (name) => this.pointTrace(name) });
     this.live = new Live(
       {
+        heard: () => clock.hear(),
         samples: (pv, chunk) => this.withTrace(pv, (trace) => this.takeSamples(trace, chunk)),
         state: (pv, state, since) => this.withTrace(pv, (trace) => this.takeState(trace, { state, since })),
         resumed: () => this.reload(),
         lost: doubt,
       },
-      now,
+      () => clock.now(),
     );
     new ResizeObserver(() => this.load(CHANGING_MILLIS)).observe(byId("plot"));
     document.addEventListener("visibilitychange", () => this.visibility());
@@ -129,7 +142,7 @@ export class Page {
       )
       .filter((first) => Number.isFinite(first));
     if (firsts.length === 0) return null;
-    const to = this.now();
+    const to = this.clock.now();
     const from = Math.min(...firsts, to - 1);
     return { from: from - (to - from) * 0.01, to };
   }
@@ -156,7 +169,7 @@ export class Page {
   }
 
   private range(): Range {
-    return rangeOf(this.store.view, this.now());
+    return rangeOf(this.store.view, this.clock.now());
   }
 
   private isLive(): boolean {
@@ -219,8 +232,25 @@ export class Page {
 
   /** Loads, after a while, every shown trace that was not yet loaded for this view. */
   private load(millis: number): void {
+    this.isChanging = millis === CHANGING_MILLIS;
+    this.loadAfter(millis);
+  }
+
+  /**
+   * Begins the wait for the next change once the picture of this one is out, with the frame after it. Where drawing takes
+   * long, a wait from before would be over between two steps of a drag, and each step be asked for.
+   */
+  private rest(): void {
+    window.clearTimeout(this.loadTimer);
+    requestAnimationFrame(() => {
+      if (this.isChanging && this.frame === 0) this.loadAfter(CHANGING_MILLIS);
+    });
+  }
+
+  private loadAfter(millis: number): void {
     window.clearTimeout(this.loadTimer);
     this.loadTimer = window.setTimeout(() => {
+      this.isChanging = false;
       const live = this.isLive();
       const pixels = this.plot.pixels;
       const range = live ? liveRange(this.range(), pixels) : this.range();
@@ -232,7 +262,7 @@ export class Page {
         this.loadedFor.set(trace, wanted);
         void this.loader.load(trace, { range, pixels, live });
       }
-      this.loadedAt = this.now();
+      this.loadedAt = this.clock.now();
       this.follow();
     }, millis);
   }
@@ -259,7 +289,7 @@ export class Page {
     if (!this.isLive() || document.hidden) return;
     const seconds = range.to - range.from;
     const due = Math.min(Math.max(seconds / 20, RELOAD_SECONDS_MIN), RELOAD_SECONDS_MAX);
-    if (this.now() - this.loadedAt > due && this.loader.busy === 0) this.reload();
+    if (this.clock.now() - this.loadedAt > due && this.loader.busy === 0) this.reload();
     this.draw();
   }
 
@@ -299,6 +329,7 @@ export class Page {
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       this.drawNow();
+      if (this.isChanging) this.rest();
     });
   }
 
@@ -309,7 +340,8 @@ export class Page {
     const scales = scalesOf(traces, view.log, range);
     const scene: Scene = {
       ...{ range, traces, scales, palette, pointed },
-      now: this.now(),
+      known: this.clock.known(),
+      silent: this.clock.isSilent,
       zone: view.zone,
       pinned: view.pinned,
     };
@@ -318,7 +350,8 @@ export class Page {
     const { hover } = this.plot;
     const at = hover ?? view.pinned;
     const pinned = hover === null && view.pinned !== null;
-    this.legend.show({ traces, range, at, pinned, zone: view.zone, palette });
+    const { known, silent } = scene;
+    this.legend.show({ traces, range, at, pinned, known, silent, zone: view.zone, palette });
     this.drawWaveforms(at ?? (this.isLive() ? null : range.to));
     this.drawNothing(range);
     this.drawProgress();
@@ -328,7 +361,8 @@ export class Page {
     const lines = nothingLines(this.traces, range, this.store.view.zone);
     const nothing = byId("nothing");
     nothing.hidden = lines.length === 0;
-    if (nothing.innerText !== lines.join("\n"))
+    // Not innerText, which lays out the whole page.
+    if (nothing.textContent !== lines.join(""))
       nothing.replaceChildren(...lines.map((line) => h("p", {}, line)));
   }
 

@@ -13,8 +13,9 @@ import { knownUntil, type Trace } from "./trace.ts";
 /** All that is drawn. */
 export interface Scene {
   range: Range;
-  /** The server's now: values hold until then, not into the future. */
-  now: number;
+  /** Up to when anything is known: the server's now, or its last answer if it is silent. Values hold until then. */
+  known: number;
+  silent: boolean;
   traces: Trace[];
   scales: ValueScale[];
   zone: Zone;
@@ -190,13 +191,15 @@ export class Plot {
     // Texts, arrays and what never had a value are not drawn here, so neither are their gaps; the lanes show all.
     const shown = scene.scales.flatMap((scale) => scale.traces);
     clipped(frame, () => {
+      drawSilence(frame, scene);
       const stops = shown[0]?.gaps.filter((gap) => gap.scope === "archiver") ?? [];
-      for (const gap of stops) hatch(frame, gap.from, Math.min(gap.to, scene.now), scene.palette.faint, 0, 1);
+      for (const gap of stops)
+        hatch(frame, gap.from, Math.min(gap.to, scene.known), scene.palette.faint, 0, 1);
       shown.forEach((trace, nth) => {
         const colour = scene.palette.trace(trace.colour).stroke;
         const holes = holesOf(trace.gaps.filter((gap) => gap.scope !== "archiver"));
         holes.from.forEach((from, i) => {
-          hatch(frame, from, Math.min(holes.to[i]!, scene.now), colour, nth, shown.length);
+          hatch(frame, from, Math.min(holes.to[i]!, scene.known), colour, nth, shown.length);
         });
       });
     });
@@ -211,7 +214,7 @@ export class Plot {
       for (const scale of scene.scales) {
         const yOf = mapper(frame, scale);
         for (const trace of scale.traces) {
-          const until = Math.min(knownUntil(trace, scene.now), scene.range.to);
+          const until = Math.min(knownUntil(trace, scene.known), scene.range.to);
           drawTrace(frame, trace, { yOf, palette: scene.palette, until, strong: trace === scene.pointed });
         }
       }
@@ -330,6 +333,14 @@ function mapper(frame: Frame, scale: ValueScale): (y: number) => number {
   const perUnit = frame.height / (high - low);
   const bottom = frame.top + frame.height;
   return (y) => Math.min(Math.max(bottom - (toScale(y) - low) * perUnit, frame.top - 4000), bottom + 4000);
+}
+
+/** Plain where nobody knows yet: behind the last answer of an archiver that is silent. */
+function drawSilence(frame: Frame, { known, silent, palette }: Scene): void {
+  if (!silent) return;
+  const from = frame.xOf(known);
+  frame.context.fillStyle = palette.track;
+  frame.context.fillRect(from, frame.top, frame.left + frame.width - from, frame.height);
 }
 
 function drawPin(frame: Frame, at: number, palette: Palette): void {

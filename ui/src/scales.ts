@@ -5,10 +5,10 @@ import { labelOf } from "./decode.ts";
 import type { Range } from "./state.ts";
 import { extremesOf, unitsOf, type Trace } from "./trace.ts";
 
-/** A value axis: one for each units; one for each PV that has none, or has named states: nothing says they compare. */
+/** A value axis: one for each units, one for all numbers without, and one for each PV with named states. */
 export interface ValueScale {
   key: string;
-  /** The units, or the PV's name. The view's list of logarithmic axes names them by it. */
+  /** What is written at it. */
   label: string;
   log: boolean;
   /** The names of the states, by index, for a PV that has them. */
@@ -20,15 +20,20 @@ export interface ValueScale {
 /** More states than this are numbered, not named: nobody could read the names. */
 const STATES_MAX = 16;
 
-/** What is written at the axis of a trace. */
-export function scaleLabelOf(trace: Trace): string {
-  return trace.kind === "state" ? trace.name : unitsOf(trace) || trace.name;
+/** By what the view's list of logarithmic axes names that of a trace: its units, "" for all without. */
+export function axisOf(trace: Trace): string {
+  return trace.kind === "state" ? trace.name : unitsOf(trace);
+}
+
+/** Whether the axis of a number is logarithmic. Older links name an axis without units by its PV. */
+export function isLog(trace: Trace, log: string[]): boolean {
+  return log.includes(axisOf(trace)) || (unitsOf(trace) === "" && log.includes(trace.name));
 }
 
 /** The key of the axis that a trace is drawn on; none for texts, arrays and structures. */
 function scaleKeyOf(trace: Trace): string | null {
   if (trace.kind !== "state" && trace.kind !== "number") return null;
-  return trace.kind === "number" && unitsOf(trace) !== "" ? `units ${unitsOf(trace)}` : `pv ${trace.name}`;
+  return trace.kind === "number" ? `units ${unitsOf(trace)}` : `pv ${trace.name}`;
 }
 
 /** The axes of a view, in the order of its first traces. Hidden traces claim none. */
@@ -38,7 +43,7 @@ export function scalesOf(traces: Trace[], log: string[], range: Range): ValueSca
     const key = scaleKeyOf(trace);
     if (key === null || trace.hidden) continue;
     const shared = scales.find((scale) => scale.key === key);
-    if (shared) shared.traces.push(trace);
+    if (shared) join(shared, trace, log);
     else scales.push(trace.kind === "state" ? stateScale(trace, key) : numberScale(trace, key, log));
   }
   for (const scale of scales) scale.range = reachOf(scale, range);
@@ -46,8 +51,15 @@ export function scalesOf(traces: Trace[], log: string[], range: Range): ValueSca
 }
 
 function numberScale(trace: Trace, key: string, log: string[]): ValueScale {
-  const label = scaleLabelOf(trace);
-  return { key, label, log: log.includes(label), states: null, traces: [trace], range: [0, 1] };
+  const label = unitsOf(trace) || trace.name;
+  return { key, label, log: isLog(trace, log), states: null, traces: [trace], range: [0, 1] };
+}
+
+/** One more PV on an axis: without units it no longer is that of the first alone. */
+function join(scale: ValueScale, trace: Trace, log: string[]): void {
+  scale.traces.push(trace);
+  scale.log ||= isLog(trace, log);
+  if (unitsOf(trace) === "") scale.label = "no units";
 }
 
 function stateScale(trace: Trace, key: string): ValueScale {

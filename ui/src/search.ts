@@ -84,8 +84,8 @@ export class Search {
     this.open(
       list,
       h(
-        "footer",
-        {},
+        "div",
+        { class: "foot" },
         h("span", {}, count),
         h("span", {}, "Enter plots · Esc closes"),
         this.archiveButton(""),

@@ -2,7 +2,8 @@
 //
 // Nothing else is remembered anywhere, so a URL that is mailed, bookmarked or gone back to shows the same again.
 
-import { iso, parseTime, type Zone } from "./time.ts";
+import { iso, type Zone } from "./time.ts";
+import { isNow, parseTime, readRange, Refusal } from "./typed.ts";
 
 /** A stretch of time, in float seconds since 1970. */
 export interface Range {
@@ -67,9 +68,13 @@ export function toQuery(view: View): string {
   return parts.join("&");
 }
 
-/** The view of a query string. What cannot be understood keeps its first value: an old link still opens. */
-export function fromQuery(query: string): View {
-  const params = new URLSearchParams(query);
+/**
+ * The view of a query string. What cannot be understood keeps its first value: an old link still opens. Times are in
+ * UTC unless they say otherwise, so that a link means the same to all.
+ */
+export function fromQuery(query: string, now: number): View {
+  // A + stands for itself: names and times have it, and no name has a space.
+  const params = new URLSearchParams(query.replaceAll("+", "%2B"));
   const pvs: Shown[] = [];
   for (const [key, name] of params) {
     if ((key === "pv" || key === "hidden") && name !== "" && !pvs.some((pv) => pv.name === name)) {
@@ -79,20 +84,32 @@ export function fromQuery(query: string): View {
   const theme = params.get("theme");
   return {
     pvs,
-    span: spanOf(params),
+    span: spanOf(params, now),
     zone: params.get("zone") === "utc" ? "utc" : "local",
     theme: theme === "light" || theme === "dark" ? theme : "system",
     log: params.getAll("log"),
-    pinned: parseTime(params.get("at") ?? "", "utc", 0),
+    pinned: parseTime(params.get("at") ?? "", "utc", now),
   };
 }
 
-function spanOf(params: URLSearchParams): Span {
-  const from = parseTime(params.get("from") ?? "", "utc", 0);
-  const to = parseTime(params.get("to") ?? "", "utc", 0);
-  if (from !== null && to !== null && from < to) return { kind: "fixed", range: clampRange({ from, to }) };
+function spanOf(params: URLSearchParams, now: number): Span {
+  const [from, to] = [params.get("from"), params.get("to")];
+  try {
+    if (from !== null || to !== null) return readSpan(from, to, "utc", now);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+  }
   const seconds = Number(params.get("live") ?? "");
   return seconds > 0 && seconds <= RANGE_SECONDS_MAX ? { kind: "live", seconds } : FIRST_VIEW.span;
+}
+
+/** The span between two typed times: it follows now if it ends there. Throws a `Refusal`. */
+export function readSpan(from: string | null, to: string | null, zone: Zone, now: number): Span {
+  const typed = readRange(from, to, zone, now);
+  const range = clampRange(typed);
+  return isNow(to) && typed.to === now
+    ? { kind: "live", seconds: range.to - range.from }
+    : { kind: "fixed", range };
 }
 
 /** Names keep the characters that EPICS likes to use, so that the URL can be read. */
@@ -137,15 +154,19 @@ export class ViewStore {
   private lastPush = 0;
   private depth: number;
 
-  constructor() {
-    // Links that were written by hand may carry the view behind a #.
-    this.current = fromQuery(location.search || location.hash.slice(1));
+  constructor(private now: () => number) {
+    this.current = this.read();
     this.depth = depthOf(history.state);
     window.addEventListener("popstate", (pop) => {
       this.depth = depthOf(pop.state);
       this.lastPush = 0;
-      this.set(fromQuery(location.search));
+      this.set(this.read());
     });
+  }
+
+  /** Takes the view from the URL again, as when the archiver's clock has become known: its times may be relative. */
+  reread(): void {
+    this.current = this.read();
   }
 
   get view(): View {
@@ -174,6 +195,11 @@ export class ViewStore {
   /** One step back, as far as this page has made steps. */
   undo(): void {
     if (this.depth > 0) history.back();
+  }
+
+  private read(): View {
+    // Links that were written by hand may carry the view behind a #.
+    return fromQuery(location.search || location.hash.slice(1), this.now());
   }
 
   private set(next: View): void {

@@ -14,18 +14,35 @@ export class StatusLine {
   private durable = byId("durable");
   private problems = byId("problems");
   private offset = 0;
+  /** When the archiver was last heard of, by its own clock. */
+  private heardAt = Date.now() / 1000;
   private lostAt: number | null = null;
   private polling = 0;
 
-  /** `regained` is called when the archiver answers again after it did not. */
+  /** `lost` is called when the archiver falls silent, `regained` when it answers again after that. */
   constructor(
     private zone: () => Zone,
+    private lost: () => void,
     private regained: () => void,
   ) {}
 
   /** The server's clock, in float seconds: ranges that end at now end at its now, not the browser's. */
   now(): number {
     return Date.now() / 1000 + this.offset;
+  }
+
+  get isSilent(): boolean {
+    return this.lostAt !== null;
+  }
+
+  /** Up to when anything is known: now, or the last answer of an archiver that is silent. */
+  known(): number {
+    return this.lostAt ?? this.now();
+  }
+
+  /** The archiver has just been heard of. */
+  hear(): void {
+    this.heardAt = this.now();
   }
 
   /** Asks now and from then on. */
@@ -50,6 +67,7 @@ export class StatusLine {
     const heard = Date.now();
     const offset = Date.parse(status.now) / 1000 - (asked + heard) / 2000;
     if (Number.isFinite(offset)) this.offset = Math.abs(offset) < 0.05 ? 0 : offset;
+    this.hear();
     const { connected, searching, disconnected, paused, total } = status.pvs;
     setText(
       this.counts,
@@ -76,9 +94,16 @@ export class StatusLine {
   }
 
   private showLost(error: unknown): void {
-    this.lostAt ??= this.now();
+    if (this.lostAt === null) {
+      this.lostAt = this.heardAt;
+      this.lost();
+    }
     document.body.classList.add("is-lost");
     this.connection.dataset.level = "bad";
+    // What it last said of its PVs and its disk need not be so any more.
+    setText(this.counts, "PVs: not known");
+    this.counts.dataset.level = "";
+    setText(this.durable, "");
     const isRefusal = error instanceof ApiError && error.code !== "unreachable";
     const reason = isRefusal ? error.sentence : "it does not answer";
     const since = formatTime(this.lostAt, this.zone(), 0).slice(11);

@@ -3,16 +3,59 @@
 import type { Theme } from "./state.ts";
 
 /**
- * Traces: apart from one another for all common kinds of colour blindness (they differ in lightness too) and apart from
- * the yellow, red and magenta of alarms. The ninth trace takes the first colour again, dashed.
+ * Traces: any two are apart for all common kinds of colour blindness (they differ in lightness too), and all are apart
+ * from the yellow, red and magenta of alarms.
  */
-const LIGHT = ["#0063b8", "#b85c00", "#00785a", "#6d4bb3", "#0090a8", "#7a5230", "#3d4d5c", "#667a00"];
-const DARK = ["#58b2f5", "#ffa54a", "#3ed6a2", "#b9a0ff", "#4fe0ee", "#d9b08c", "#b4c4d4", "#c6dc5a"];
-const DASHES: number[][] = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
+const LIGHT = [
+  "#3d6fa7",
+  "#e56000",
+  "#853d5e",
+  "#405800",
+  "#179d61",
+  "#bd7390",
+  "#2b32b5",
+  "#8d75fa",
+  "#393603",
+  "#9c84b6",
+  "#5f232c",
+  "#086f40",
+  "#64677f",
+  "#896769",
+  "#492845",
+  "#023a6d",
+];
+const DARK = [
+  "#579bc3",
+  "#ff8900",
+  "#ae6980",
+  "#6d8b51",
+  "#21ffdd",
+  "#ffafb4",
+  "#7a68f2",
+  "#bcbfff",
+  "#d4e9a0",
+  "#a792a2",
+  "#796c01",
+  "#41cd62",
+  "#98c0cd",
+  "#b98f7e",
+  "#ba3087",
+  "#4874a0",
+];
+
+/** The first eight traces are solid, the next eight dashed, and so on: 32 are distinct. The border is for the table. */
+const LINES: Pick<TraceStyle, "dash" | "border">[] = [
+  { dash: [], border: "solid" },
+  { dash: [7, 4], border: "dashed" },
+  { dash: [2, 3], border: "dotted" },
+  { dash: [9, 3, 2, 3], border: "double" },
+];
+const TRACES_A_LINE = 8;
 
 export interface TraceStyle {
   stroke: string;
   dash: number[];
+  border: string;
 }
 
 export interface Palette {
@@ -54,7 +97,7 @@ export function applyTheme(theme: Theme): Palette {
     alarms: ["--ok", "--minor", "--major", "--invalid", "--undefined"].map(colour),
     trace: (index) => ({
       stroke: colours[index % colours.length]!,
-      dash: DASHES[Math.floor(index / colours.length) % DASHES.length]!,
+      ...LINES[Math.floor(index / TRACES_A_LINE) % LINES.length]!,
     }),
   };
 }

@@ -1,4 +1,4 @@
-// Times: from text and to text, in UTC or in the browser's zone.
+// Times: as text, in UTC or in the browser's zone. What people type is read by typed.ts.
 //
 // A moment on the wire is whole seconds and nanoseconds, and stays so wherever it is printed or sent back. As an
 // x coordinate it is one float of seconds, good to a quarter of a microsecond in this century: enough to draw.
@@ -122,57 +122,6 @@ export function formatDuration(seconds: number): string {
   const next = units[first + 1];
   const rest = next ? Math.floor((seconds - count * size) / next[1]) : 0;
   return rest > 0 && next ? `${count} ${name} ${rest} ${next[0]}` : `${count} ${name}`;
-}
-
-const AGO = /^-\s*((?:\d+(?:\.\d+)?\s*(?:s|min|m|h|d|w|y)\s*)+)$/;
-const AGO_SECONDS: Record<string, number> = {
-  s: 1,
-  m: 60,
-  min: 60,
-  h: 3600,
-  d: 86_400,
-  w: 604_800,
-  y: 31_557_600,
-};
-const DATE_TIME = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(\.\d+)?)?)?$/;
-const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2})(\.\d+)?)?$/;
-const ABSOLUTE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})$/i;
-
-/**
- * Reads what people type: `2026-11-20 21:19`, `21:19` (today), `-2 h` (before now), `now`, or ISO 8601 with a zone of
- * its own. Anything else is `null`.
- */
-export function parseTime(text: string, zone: Zone, now: number): number | null {
-  const typed = text.trim();
-  if (typed.toLowerCase() === "now") return now;
-  const ago = AGO.exec(typed);
-  if (ago) {
-    const parts = [...ago[1]!.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)/g)];
-    return parts.reduce((time, [, count, unit]) => time - Number(count) * AGO_SECONDS[unit!]!, now);
-  }
-  if (ABSOLUTE.test(typed)) {
-    const whole = Date.parse(typed.replace(" ", "T").replace(/\.\d+/, ""));
-    const fraction = /\.\d+/.exec(typed);
-    return Number.isNaN(whole) ? null : whole / 1000 + (fraction ? Number(fraction[0]) : 0);
-  }
-  const clock = CLOCK.exec(typed);
-  const today = fieldsOf(now, zone);
-  if (clock) return assemble([today.year, today.month, today.day], clock.slice(1), zone);
-  const full = DATE_TIME.exec(typed);
-  if (full) return assemble([Number(full[1]), Number(full[2]), Number(full[3])], full.slice(4), zone);
-  return null;
-}
-
-function assemble(date: [number, number, number], clock: (string | undefined)[], zone: Zone): number | null {
-  const [year, month, day] = date;
-  const [hour, minute, second] = clock.slice(0, 3).map((part) => Number(part ?? 0)) as [
-    number,
-    number,
-    number,
-  ];
-  if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59) return null;
-  const whole = momentOf({ year, month, day, hour, minute, second }, zone);
-  return Number.isFinite(whole) ? whole + Number(clock[3] ?? 0) : null;
 }
 
 function pad(value: number, width = 2): string {

@@ -28,7 +28,7 @@ try {
   const row = page.locator(`#legend tr[data-pv="${name}"]`);
   await row.locator(".time").filter({ hasText: /\d/ }).waitFor();
   await page.keyboard.press("Escape");
-  await page.getByRole("button", { name: "Last 5 minutes" }).click();
+  await page.getByRole("button", { name: "Last 5 min" }).click();
 
   // Live: the time of the newest value goes on twice, so that the stream brought it and not a load alone.
   for (let i = 0; i < 2; i++) {

@@ -140,10 +140,15 @@ test("a search without results says what to do, and offers to archive the name",
   await page.keyboard.press("Enter");
   await page.locator("#add[open]").waitFor();
   assert.equal(await page.inputValue("#add-names"), "NEW:PV");
-  await page.fill("#add-names", `pva://NEW:PV\n${"x".repeat(70)}`);
+  server.addedState = "searching";
+  await page.fill("#add-names", `# new ones\npva://NEW:PV\nca://NEW:PV\nfoo://X\n${"x".repeat(70)}`);
   await page.locator("#add-form button[type=submit]").click();
+  await page.getByText("# new ones was refused: this is a comment").waitFor();
+  await page.getByText("foo://X was refused: there is no protocol foo").waitFor();
   await page.getByText("was refused: a PV name has 1 to 60 bytes").waitFor();
-  await page.getByText("NEW:PV is being archived now").waitFor();
+  await page.getByText("NEW:PV is asked for; waits for an IOC").waitFor();
+  server.pvs.find((pv) => pv.name === "NEW:PV")!.state = "connected";
+  await page.getByText("NEW:PV is connected and archived").waitFor();
   await page.getByRole("button", { name: "Plot it" }).click();
   await loaded();
   assert.equal(await page.locator("#legend tbody tr").count(), 1);
@@ -193,6 +198,24 @@ test("turning the wheel fast asks only for where it ends", async () => {
   await loaded();
   const asked = server.requests.filter((request) => request.includes("/bins"));
   assert.ok(asked.length <= 3, `${asked.length} requests for ten turns`);
+});
+
+test("a drag over twenty PVs asks when it rests, not at each of its moves", async () => {
+  const current = server.pvs[0]!;
+  const names = Array.from({ length: 20 }, (_, i) => `SR:CURRENT${i}`);
+  server.pvs.push(...names.map((name) => ({ ...current, name })));
+  await open(`${names.map((name) => `pv=${name}`).join("&")}&${SPAN}`);
+  const { x, y, width, height } = await plotBox();
+  server.requests = [];
+  await page.mouse.move(x + width / 2, y + height / 2);
+  await page.keyboard.down("Shift");
+  await page.mouse.down();
+  for (let i = 0; i < 100; i++) await page.mouse.move(x + width / 2 + 2 * i, y + height / 2);
+  const asked = server.requests.filter((request) => request.includes("/bins")).length;
+  assert.ok(asked <= 40, `${asked} requests for bins in a drag of 100 moves`);
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  await until(() => server.requests.some((request) => request.includes("/bins")), "bins where it rests");
 });
 
 test("few samples in a range are shown themselves, with the one that holds before it", async () => {
@@ -305,10 +328,43 @@ test("typed times are taken in the zone shown, wrong ones are refused in place",
   await page.fill("#from", "2026-11-20 09:30");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => location.search.includes("from=2026-11-20T09:30:00Z"));
-  await page.fill("#from", "yesterday");
-  await page.keyboard.press("Enter");
+  await page.fill("#from", "2026-13-01");
+  await page.getByRole("button", { name: "Go" }).click();
+  await page.getByRole("alert").getByText("Not a time: 2026-13-01 has month 13.").waitFor();
   assert.equal(await page.locator("#from").getAttribute("aria-invalid"), "true");
+  assert.equal(await page.inputValue("#from"), "2026-13-01");
+  assert.equal(await page.evaluate(() => document.activeElement!.id), "from");
   assert.match(page.url(), /from=2026-11-20T09:30:00Z/);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.inputValue("#from"), "2026-11-20 09:30:00");
+  assert.equal(await page.locator("#from").getAttribute("aria-invalid"), null);
+  assert.equal(await page.locator("#range-refusal").isVisible(), false);
+});
+
+test("what is typed stays when the field is left, until Go takes both ends", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  await page.fill("#from", "2026-11-20 10:30");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement!.id), "to");
+  assert.equal(await page.inputValue("#from"), "2026-11-20 10:30");
+  await page.keyboard.type("2026-11-20 10:15");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("Begins after it ends.").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement!.id), "to");
+  await page.fill("#to", "+5min");
+  await page.locator("#zone").focus();
+  await page.getByRole("button", { name: "Go" }).click();
+  await page.waitForFunction(() =>
+    location.search.includes("from=2026-11-20T10:30:00Z&to=2026-11-20T10:35:00Z"),
+  );
+  assert.equal(await page.inputValue("#to"), "2026-11-20 10:35:00");
+});
+
+test("a relative range of a URL follows now", async () => {
+  await open("pv=LAB:TEMP1&from=-8h");
+  assert.equal(await page.locator("#live").getAttribute("aria-pressed"), "true");
+  assert.equal(await page.inputValue("#from"), "-8 h");
+  assert.equal(await page.inputValue("#to"), "now");
 });
 
 test("the theme follows the system until it is chosen", async () => {
@@ -382,12 +438,31 @@ test("a lost archiver is said at once and the page recovers by itself", async ()
   await open(`pv=SR:CURRENT&${SPAN}`);
   server.down = true;
   await page.getByText("No archiver since").waitFor();
+  await page.locator("#legend .note").getByText("not known since").waitFor();
   server.down = false;
   server.problems = ["the disk is nearly full: 2 GB left"];
   server.requests = [];
   await page.getByText("Archiver connected").waitFor();
   await page.getByText("the disk is nearly full").waitFor();
   await until(() => server.requests.some((request) => request.includes("/bins")), "the data again");
+});
+
+test("while the archiver is gone nothing is drawn after its last answer, and nothing called connected", async () => {
+  await open("pv=LAB:TEMP1&live=20&zone=utc");
+  const colour = await colourOf("LAB:TEMP1");
+  await page.waitForTimeout(1500);
+  assert.ok((await pixels(colour, 0.8, 0.97)) > 20, "while it answers the value holds until now");
+  server.down = true;
+  server.dropStreams();
+  await page.getByText("No archiver since").waitFor();
+  await page.waitForTimeout(4500);
+  assert.equal(await pixels(colour, 0.85, 1), 0, "nobody knows what it is now");
+  assert.match(await cell("LAB:TEMP1", "note"), /^not known since|does not answer/);
+  assert.doesNotMatch(await page.locator("body").innerText(), /\bconnected\b/);
+  server.down = false;
+  await page.getByText("Archiver connected").waitFor();
+  await loaded();
+  assert.ok((await pixels(colour, 0.8, 0.97)) > 20);
 });
 
 test("why there is no data is a key away, and says what is and what was", async () => {
@@ -487,4 +562,32 @@ test("how the archiver fares: problems, lost PVs, losses, weeks, places and grou
   await lost.filter({ hasText: "LAB:NEVER" }).getByRole("button").click();
   await page.locator('#legend tr[data-pv="LAB:NEVER"]').waitFor();
   assert.equal(await dialog.isVisible(), false);
+});
+
+test("with twenty PVs no part of the page lies over another, on large screens and small", async () => {
+  const names = Array.from({ length: 20 }, (_, i) => `LAB:TEMP${i}`);
+  server.pvs.push(...names.map((name) => ({ ...server.pvs[3]!, name })));
+  for (const [width, height] of [
+    [1400, 850],
+    [1024, 700],
+    [390, 844],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await open(`${names.map((name) => `pv=${name}`).join("&")}&${SPAN}`);
+    const boxes = await page.evaluate(() =>
+      ["header", "#plot", "#lanes", "#legend"].map((part) => {
+        const { top, bottom } = document.querySelector(part)!.getBoundingClientRect();
+        return { part, top, bottom };
+      }),
+    );
+    boxes.reduce((above, below) => {
+      assert.ok(
+        below.top >= above.bottom - 1,
+        `${below.part} lies over ${above.part} at ${width}: ${JSON.stringify(boxes)}`,
+      );
+      return below;
+    });
+    assert.ok(boxes[1]!.bottom - boxes[1]!.top >= 199, `the plot is seen at ${width}`);
+    if (width >= 1400) assert.ok(boxes[0]!.bottom < 50, `the header is one line: ${boxes[0]!.bottom}`);
+  }
 });

@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import type { AddressInfo } from "node:net";
 import { floatOf, isoOf, instantOf, type Instant } from "../src/time.ts";
-import type { Json, WireChunk } from "../src/api.ts";
+import type { Json, PvState, WireChunk } from "../src/api.ts";
 import { exactOf } from "../src/decode.ts";
 import { FIRST, fixturePvs, type FixtureGap, type FixturePv } from "./pvs.ts";
 
@@ -38,6 +38,8 @@ export class TestServer {
   refusals = new Map<string, string>();
   problems: string[] = [];
   delay = 0;
+  /** Where PVs stand that are added. */
+  addedState: PvState = "connected";
   groups = [{ name: "beam", enabled: false, pvs: 2, disabled_now_by: ["SR:MAINT"] }];
   /** Every request path with its query, in order. */
   requests: string[] = [];
@@ -207,7 +209,7 @@ export class TestServer {
       if (bare === "" || bare.length > 60)
         return { name, status: "refused", message: "a PV name has 1 to 60 bytes" };
       if (this.pvs.some((pv) => pv.name === bare)) return { name: bare, status: "already_archived" };
-      this.pvs.push({ ...fixturePvs()[1]!, name: bare, gaps: [] });
+      this.pvs.push({ ...fixturePvs()[1]!, name: bare, gaps: [], state: this.addedState });
       return { name: bare, status: "added" };
     });
     return { pvs };

@@ -29,9 +29,9 @@ const FULL: View = {
 };
 
 test("a view comes back from its URL, whatever the names contain", () => {
-  assert.deepEqual(fromQuery(toQuery(FULL)), FULL);
+  assert.deepEqual(fromQuery(toQuery(FULL), FROM), FULL);
   const live: View = { ...FULL, span: { kind: "live", seconds: 300 }, pinned: null };
-  assert.deepEqual(fromQuery(toQuery(live)), live);
+  assert.deepEqual(fromQuery(toQuery(live), FROM), live);
 });
 
 test("the URL of the first view is empty, and names can be read in it", () => {
@@ -40,9 +40,29 @@ test("the URL of the first view is empty, and names can be read in it", () => {
 });
 
 test("what a URL says wrongly is left out, the rest is kept", () => {
-  const view = fromQuery("pv=A&pv=A&pv=&from=yesterday&to=2026-11-20T10:00:00Z&zone=mars&live=-5&at=x");
+  const view = fromQuery("pv=A&pv=A&pv=&from=soon&to=2026-11-20T10:00:00Z&zone=mars&live=-5&at=x", FROM);
   assert.deepEqual(view, { ...FIRST_VIEW, pvs: [{ name: "A", hidden: false }] });
-  assert.deepEqual(fromQuery("from=2026-11-20T11:00:00Z&to=2026-11-20T10:00:00Z").span, FIRST_VIEW.span);
+  assert.deepEqual(
+    fromQuery("from=2026-11-20T11:00:00Z&to=2026-11-20T10:00:00Z", FROM).span,
+    FIRST_VIEW.span,
+  );
+});
+
+test("times of a URL may be relative to now, and a range that ends at now follows it", () => {
+  const span = (query: string) => fromQuery(query, FROM).span;
+  const eight: View["span"] = { kind: "live", seconds: 8 * 3600 };
+  assert.deepEqual(span("from=-8h"), eight);
+  assert.deepEqual(span("from=-8h&to=now"), eight);
+  assert.deepEqual(span("from=2026-11-20T02:00:00Z"), eight);
+  assert.deepEqual(span("to=now"), { kind: "live", seconds: 3600 });
+  const range = (from: number, to: number) => ({
+    kind: "fixed",
+    range: { from: FROM + from, to: FROM + to },
+  });
+  assert.deepEqual(span("from=-8h&to=-1h"), range(-8 * 3600, -3600));
+  assert.deepEqual(span("from=2026-11-20T10:00&to=+1h"), range(0, 3600));
+  assert.deepEqual(span("from=2026-11-20+08:00&to=2026-11-20T10:00:00+01:00"), range(-7200, -3600));
+  assert.equal(fromQuery("at=-1h", FROM).pinned, FROM - 3600);
 });
 
 test("zooming keeps the moment under the mouse where it is", () => {

@@ -9,10 +9,10 @@ import {
   instantOf,
   iso,
   isoOf,
-  parseTime,
   shiftNanos,
   zoneName,
 } from "../src/time.ts";
+import { parseTime } from "../src/typed.ts";
 
 process.env.TZ = "Asia/Kolkata";
 
