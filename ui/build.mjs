@@ -1,8 +1,9 @@
 // Bundles the page into dist/: a script and a style sheet, whose names change with their content so that browsers may keep
-// them for ever, and the index.html that names them.
+// them for ever, and the index.html that names them. Each lies there in gzip, too, as it is sent.
 import { build } from "esbuild";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { gzipSync } from "node:zlib";
 
 const here = new URL(".", import.meta.url).pathname;
 const dist = `${here}dist`;
@@ -34,5 +35,14 @@ const html = page
   .replace("</head>", `  <link rel="stylesheet" href="assets/${style}" />\n  </head>`);
 await writeFile(`${dist}/index.html`, html);
 
+let packed = 0;
+for (const path of [`${dist}/index.html`, ...outputs.map((name) => `${dist}/assets/${name}`)]) {
+  const gzip = gzipSync(await readFile(path), { level: 9 });
+  await writeFile(`${path}.gz`, gzip);
+  packed += gzip.length;
+}
+
 const bytes = Object.values(result.metafile.outputs).reduce((sum, output) => sum + output.bytes, html.length);
-console.log(`dist: ${outputs.join(", ")}, index.html: ${(bytes / 1024).toFixed(0)} KiB`);
+console.log(
+  `dist: ${outputs.join(", ")}, index.html: ${(bytes / 1024).toFixed(0)} KiB, ${(packed / 1024).toFixed(0)} in gzip`,
+);

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import re
 import shutil
 import subprocess
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,3 +52,17 @@ def test_the_page_is_in_the_program_and_asks_nobody_else(start_pvark: Callable[.
     assert "<script" in page
     for attribute in ('src="http', 'href="http', 'src="//', 'href="//'):
         assert attribute not in page, "a control room has no internet"
+
+
+def test_the_page_is_sent_in_gzip(start_pvark: Callable[..., Pvark]) -> None:
+    server = start_pvark()
+    page = server.request("GET", "/")[2].decode()
+    total = 0
+    for name in re.findall(r'"(assets/[^"]+)"', page):
+        request = urllib.request.Request(f"{server.url}/{name}", headers={"Accept-Encoding": "gzip"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            packed = answer.read()
+            assert answer.headers["Content-Encoding"] == "gzip", name
+        assert gzip.decompress(packed) == server.request("GET", f"/{name}")[2]
+        total += len(packed)
+    assert 0 < total < 64_000, "what a browser on a slow line waits for"
