@@ -3,6 +3,7 @@
 import { ApiError, getBins, getGaps, getPv, getSamples, isAbort } from "./api.ts";
 import { decodeBins, decodeGaps, decodeSamples, kindOf } from "./decode.ts";
 import { holesOf } from "./line.ts";
+import { sideOf, withSide } from "./side.ts";
 import type { Range } from "./state.ts";
 import { noteState, takeHistory, type History, type Trace } from "./trace.ts";
 
@@ -17,6 +18,10 @@ export interface Wanted {
   range: Range;
   pixels: number;
   live: boolean;
+  /** Up to when samples have arrived. */
+  settled: number;
+  /** What was loaded for another generation is not built upon. */
+  generation: number;
 }
 
 /** At most one load per trace is under way; starting another ends the one before. */
@@ -106,19 +111,38 @@ function fetchHistory(trace: Trace, wanted: Wanted, signal: AbortSignal): Promis
 }
 
 function historyOf(wanted: Wanted): History {
-  return { range: wanted.range, live: wanted.live, bins: null, samples: null, truncated: false };
+  const { range, live, settled, generation } = wanted;
+  return { ...{ range, live, settled, generation }, bins: null, samples: null, truncated: false };
 }
 
 async function fetchNumbers(trace: Trace, wanted: Wanted, signal: AbortSignal): Promise<History> {
   const { range, pixels } = wanted;
+  const moved = await fetchSide(trace, wanted, signal);
+  if (moved) return moved;
   const wire = await getBins(trace.name, range, BINS_PER_PIXEL * pixels, signal);
   if (wire.metadata) trace.metadata = { ...wire.metadata, type: wire.metadata.type ?? wire.type };
-  const total = wire.bins.count.reduce((sum, count) => sum + count, 0);
-  if (wire.raw || total <= pixels) {
+  if (wire.raw || totalOf(wire.bins.count) <= pixels) {
     const history = await fetchSamples(trace, wanted, 2 * pixels + 2, signal);
     if (!history.truncated) return history;
   }
   return { ...historyOf(wanted), bins: decodeBins(wire) };
+}
+
+/** The bins at hand with those that are missing at one side, where the range has only moved. */
+async function fetchSide(trace: Trace, wanted: Wanted, signal: AbortSignal): Promise<History | null> {
+  const had = trace.history;
+  if (!had?.bins || had.live || wanted.live || had.generation !== wanted.generation) return null;
+  const side = sideOf({ ...had, bins: had.bins }, wanted.range);
+  if (!side) return null;
+  const wire = await getBins(trace.name, side.range, side.bins, signal);
+  const bins = withSide(had.bins, side, decodeBins(wire));
+  // So few that the samples themselves are to be drawn.
+  if (!bins || totalOf(bins.count) <= wanted.pixels) return null;
+  return { ...historyOf(wanted), bins, settled: Math.min(had.settled, wanted.settled) };
+}
+
+function totalOf(counts: ArrayLike<number>): number {
+  return Array.from(counts).reduce((sum, count) => sum + count, 0);
 }
 
 async function fetchSamples(

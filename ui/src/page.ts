@@ -254,13 +254,14 @@ export class Page {
       const live = this.isLive();
       const pixels = this.plot.pixels;
       const range = live ? liveRange(this.range(), pixels) : this.range();
+      const settled = this.clock.now() - SETTLED_SECONDS;
       const { span } = this.store.view;
       const length = span.kind === "live" ? `live ${span.seconds}` : `${range.from} ${range.to}`;
       const wanted = { view: `${length} ${this.generation}`, pixels };
       for (const trace of this.traces) {
         if (trace.hidden || isEnough(this.loadedFor.get(trace), wanted)) continue;
         this.loadedFor.set(trace, wanted);
-        void this.loader.load(trace, { range, pixels, live });
+        void this.loader.load(trace, { range, pixels, live, settled, generation: this.generation });
       }
       this.loadedAt = this.clock.now();
       this.follow();

@@ -14,6 +14,10 @@ export interface History {
   truncated: boolean;
   /** It ends at the now of its loading, and live samples continue it. */
   live: boolean;
+  /** Up to when its bins are final: what came later may be incomplete. */
+  settled: number;
+  /** Loads of another generation may know better. */
+  generation: number;
 }
 
 export interface Trace {

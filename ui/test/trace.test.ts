@@ -18,12 +18,21 @@ function chunk(...rows: [number, number][]): WireChunk {
   };
 }
 
+const FRESH = { settled: Infinity, generation: 0 };
+
 /** A number's trace with these samples loaded up to (not including) 10 s. */
 function loaded(...rows: [number, number][]): Trace {
   const trace = newTrace("T", 0);
   trace.kind = "number";
   const samples = decodeSamples({ metadata: null, chunks: [chunk(...rows)], truncated: false });
-  takeHistory(trace, { range: { from: 0, to: 10 }, live: true, bins: null, samples, truncated: false });
+  takeHistory(trace, {
+    range: { from: 0, to: 10 },
+    live: true,
+    bins: null,
+    samples,
+    truncated: false,
+    ...FRESH,
+  });
   return trace;
 }
 
@@ -49,9 +58,23 @@ test("two values at one time are both kept", () => {
 test("a longer history takes over what came live, a fixed one ends the tail", () => {
   const trace = loaded();
   appendLive(trace, chunk([10, 1], [11, 2], [12, 3]));
-  takeHistory(trace, { range: { from: 0, to: 12 }, live: true, bins: null, samples: null, truncated: false });
+  takeHistory(trace, {
+    range: { from: 0, to: 12 },
+    live: true,
+    bins: null,
+    samples: null,
+    truncated: false,
+    ...FRESH,
+  });
   assert.deepEqual(trace.tail.x, [12]);
-  takeHistory(trace, { range: { from: 0, to: 5 }, live: false, bins: null, samples: null, truncated: false });
+  takeHistory(trace, {
+    range: { from: 0, to: 5 },
+    live: false,
+    bins: null,
+    samples: null,
+    truncated: false,
+    ...FRESH,
+  });
   assert.deepEqual(trace.tail.x, []);
 });
 
