@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -79,6 +80,10 @@ def test_a_dead_band_is_applied_by_the_ioc_and_hides_no_alarm(
     assert all(minute.adds_up for minute in row)
 
 
+def has_changed_often(server: Pvark, pv: str) -> bool:
+    return len(values(server, pv)) >= 5
+
+
 def test_the_archive_dead_band_of_a_record_holds_by_both_protocols_and_hides_no_alarm(
     start_ioc: Callable[[str], Ioc], start_pvark: Callable[..., Pvark]
 ) -> None:
@@ -87,7 +92,7 @@ def test_the_archive_dead_band_of_a_record_holds_by_both_protocols_and_hides_no_
         add(server, name=f"P:coarse:{protocol}", protocol=protocol)
     for protocol in ("ca", "pva"):
         pv = f"P:coarse:{protocol}"
-        wait_for(f"the alarm of {pv} comes and goes twice", lambda pv=pv: len(values(server, pv)) >= 5, 30)
+        wait_for(f"the alarm of {pv} comes and goes twice", functools.partial(has_changed_often, server, pv), 30)
         stored = values(server, pv)
         # The first value, and then only those at which the alarm changes.
         assert set(stored[1:]) <= {0, 20} and len(stored) < 10, f"{protocol}: {stored}"
