@@ -28,7 +28,7 @@ try {
     await page.locator("#archive").click();
     await page.fill("#add-names", pv);
     await page.locator("#add-form button[type=submit]").click();
-    await page.getByText(`${pv} is being archived now`).waitFor();
+    await page.getByText(`${pv} is asked for; waits for an IOC`).waitFor();
     await page.getByRole("button", { name: "Plot it" }).click();
     await page.locator(`#legend tr[data-pv="${pv}"] .name`).click();
     await page.getByRole("button", { name: "Pause archiving" }).click();
