@@ -22,15 +22,7 @@ const TABLE_ROWS_MAX: u32 = 100_000;
 pub(crate) const ANSWER_BYTES_MAX: u64 = 256 << 20;
 
 pub(crate) fn add(command: &Add) -> Result<(), Failure> {
-    let mut names = Vec::new();
-    for name in &command.names {
-        match name.as_str() {
-            "-" => names.extend(io::stdin().lock().lines().collect::<Result<Vec<_>, _>>()?),
-            name => names.push(name.to_owned()),
-        }
-    }
-    let wanted = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty() && !name.starts_with('#'));
-    let pvs: Vec<Value> = wanted.map(|name| wanted_pv(command, name)).collect();
+    let pvs: Vec<Value> = names(&command.names)?.iter().map(|name| wanted_pv(command, name)).collect();
     let url = format!("{}/api/v1/pvs", command.server.url);
     let sent = agent().post(&url).send_json(serde_json::json!({ "pvs": pvs }));
     let answer =
@@ -45,6 +37,19 @@ pub(crate) fn add(command: &Add) -> Result<(), Failure> {
         refused += usize::from(status == "refused");
     }
     if refused > 0 { Err(format!("{refused} of {} PVs were refused", pvs.len()).into()) } else { Ok(()) }
+}
+
+/// Names as they were given; `-` stands for those on standard input. Comments and empty lines do not count.
+pub(crate) fn names(given: &[String]) -> Result<Vec<String>, Failure> {
+    let mut names = Vec::new();
+    for name in given {
+        match name.as_str() {
+            "-" => names.extend(io::stdin().lock().lines().collect::<Result<Vec<_>, _>>()?),
+            name => names.push(name.to_owned()),
+        }
+    }
+    let names = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty() && !name.starts_with('#'));
+    Ok(names.map(str::to_owned).collect())
 }
 
 /// What is said of a PV; what is not said is left out.

@@ -1,9 +1,6 @@
 //! The commands that look at a running archiver and switch its PVs: list, status, report, pause, resume.
 
-use std::{
-    collections::BTreeSet,
-    io::{self, BufRead},
-};
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
@@ -11,11 +8,11 @@ use crate::{
     Failure,
     admin::{Method, ask, by, print_rows},
     cli::{List, Report, Server, Status, Switch},
-    client::{ANSWER_BYTES_MAX, agent, checked, encoded, print_line},
+    client::{ANSWER_BYTES_MAX, agent, checked, encoded, names, print_line},
     table::{aligned, list, text},
 };
 
-/// So many PVs are asked for at a time, which is as many as there may be.
+/// How many PVs are asked for at a time: the most that the archiver gives.
 const PVS_AT_ONCE: usize = 10_000;
 
 /// `pvark list`: the PVs that fit, a line each, and how many there are.
@@ -88,8 +85,8 @@ pub(crate) fn report(command: &Report) -> Result<(), Failure> {
     let named: Vec<&Map<String, Value>> = list(&rows).iter().filter_map(Value::as_object).collect();
     let others: BTreeSet<&str> = named.iter().flat_map(|row| row.keys()).map(String::as_str).collect();
     let is_first = |column: &&str| *column == "pvName";
-    let columns: Vec<&str> =
-        others.iter().filter(|c| is_first(c)).chain(others.iter().filter(|c| !is_first(c))).copied().collect();
+    let (first, rest): (Vec<&str>, Vec<&str>) = others.into_iter().partition(is_first);
+    let columns = [first, rest].concat();
     if !named.is_empty() {
         print_rows(&rows, &columns)?;
     }
@@ -117,19 +114,6 @@ pub(crate) fn switch(command: &Switch, action: &str) -> Result<(), Failure> {
         return Err("no PV has such a name".into());
     }
     if refused > 0 { Err(format!("{refused} of {} PVs stay as they are", rows.len()).into()) } else { Ok(()) }
-}
-
-/// Names as they were given; `-` stands for those on standard input.
-fn names(given: &[String]) -> Result<Vec<String>, Failure> {
-    let mut names = Vec::new();
-    for name in given {
-        match name.as_str() {
-            "-" => names.extend(io::stdin().lock().lines().collect::<Result<Vec<_>, _>>()?),
-            name => names.push(name.to_owned()),
-        }
-    }
-    names.retain(|name| !name.trim().is_empty() && !name.starts_with('#'));
-    Ok(names.into_iter().map(|name| name.trim().to_owned()).collect())
 }
 
 fn post(server: &Server, command: &str, names: &[String]) -> Result<Value, Failure> {

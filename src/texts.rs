@@ -12,9 +12,11 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
 
 /// Bytes that are no UTF-8 are one letter each.
 pub(crate) fn text(bytes: Vec<u8>) -> String {
-    let text =
-        String::from_utf8(bytes).unwrap_or_else(|other| other.into_bytes().into_iter().map(char::from).collect());
-    text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned)
+    let bytes = match bytes.strip_prefix(b"\xef\xbb\xbf") {
+        Some(behind_mark) => behind_mark.to_vec(),
+        None => bytes,
+    };
+    String::from_utf8(bytes).unwrap_or_else(|other| other.into_bytes().into_iter().map(char::from).collect())
 }
 
 #[cfg(test)]

@@ -7,12 +7,14 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pvark
+import pytest
 from ioc import Ioc
 from ports import free_port
 from waiting import wait_for
@@ -132,3 +134,15 @@ class Pvark:
         status, _, body = self.request("GET", path)
         assert status == 200, (status, path, body[:300])
         return json.loads(body)
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[Pvark]:
+    """An archiver that runs and looks for no IOC; a test is skipped where the program was not built."""
+    if not program().exists():
+        pytest.skip(f"there is no program at {program()}")
+    archiver = Pvark(folder)
+    try:
+        yield archiver.start()
+    finally:
+        archiver.kill()

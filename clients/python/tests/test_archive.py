@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pvark
 import pytest
-from archiver import Pvark, program
+from archiver import Pvark, started
 
 FROM, TO = "2025-03-01T00:00:00Z", "2025-03-01T00:10:00Z"
 
@@ -27,11 +27,7 @@ def lines(values: list[object], step: float = 1.0) -> str:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pvark]:
-    if not program().exists():
-        pytest.skip(f"there is no program at {program()}")
-    archiver = Pvark(tmp_path_factory.mktemp("archive"))
-    try:
-        archiver.start()
+    with started(tmp_path_factory.mktemp("archive")) as archiver:
         names = ["A:double", "A:int", "A:text", "A:change", "A:empty"]
         archiver.archive.add(*(f"ca://{name}" for name in names))
         archiver.take("A:double", "f64", lines([index / 3 for index in range(20_000)], 0.01))
@@ -41,8 +37,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pvark]:
         later = lines([0.5] * 10).splitlines(keepends=True)[5:]
         archiver.take("A:change", "f64", "".join(later))
         yield archiver
-    finally:
-        archiver.kill()
 
 
 class Both:

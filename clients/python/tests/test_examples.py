@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from archiver import Pvark, program
+from archiver import started
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 BEGIN = np.datetime64("2025-11-21T00:00:00", "s")
@@ -23,12 +23,8 @@ def eight_hours(height: float) -> str:
 def test_the_beam_lives_ten_hours_and_one_bpm_follows_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if not program().exists():
-        pytest.skip(f"there is no program at {program()}")
     pytest.importorskip("pandas")
-    archiver = Pvark(tmp_path)
-    try:
-        archiver.start()
+    with started(tmp_path) as archiver:
         archiver.archive.add("ca://SR:CURRENT", [f"ca://SR:BPM{number}:X" for number in range(3)], "ca://SR:OTHER")
         archiver.take("SR:CURRENT", "f64", eight_hours(400))
         for number, drift in enumerate((1, 50, 1)):
@@ -36,8 +32,6 @@ def test_the_beam_lives_ten_hours_and_one_bpm_follows_it(
         for name, value in {"PVARK_URL": archiver.url, "BEGIN": f"{BEGIN}Z", "END": "2025-11-21T08:00:00Z"}.items():
             monkeypatch.setenv(name, value)
         found = runpy.run_path(str(EXAMPLES / "orbit_and_current.py"))
-    finally:
-        archiver.kill()
     assert found["lifetime"] == pytest.approx(10)
     assert (found["worst"], found["follows"]) == ("SR:BPM1:X", pytest.approx(1))
     assert "5 PVs of the ring" in capsys.readouterr().out

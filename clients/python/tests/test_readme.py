@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from archiver import Pvark, program
+from archiver import started
 
 README = Path(__file__).parents[1] / "README.md"
 START = np.datetime64("2025-11-21T08:00:00", "s")
@@ -22,19 +22,13 @@ def hour(values: list[object]) -> str:
 
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
-    if not program().exists():
-        pytest.skip(f"there is no program at {program()}")
     pytest.importorskip("pandas")
-    archiver = Pvark(tmp_path)
-    try:
-        archiver.start()
+    with started(tmp_path) as archiver:
         archiver.archive.add("ca://LAB:CURRENT", "ca://LAB:STATE", "ca://LAB:TEMP")
         archiver.take("LAB:TEMP", "f64", hour([21 + index % 4 / 4 for index in range(3600)]))
         archiver.take("LAB:CURRENT", "f64", hour([float(index) for index in range(360)]))
         archiver.take("LAB:STATE", "i32", hour([index // 2 % 2 for index in range(3600)]))
         yield archiver.url
-    finally:
-        archiver.kill()
 
 
 def test_the_examples_of_the_readme_are_true(url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pvark
 import pytest
-from archiver import Pvark, program
+from archiver import Pvark, started
 from pvark import _talks
 from pvark._asking import Question
 from pvark._times import to_iso
@@ -92,14 +92,9 @@ def test_what_is_no_time_is_told_before_it_is_sent() -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pvark]:
-    if not program().exists():
-        pytest.skip(f"there is no program at {program()}")
-    archiver = Pvark(tmp_path_factory.mktemp("times"))
-    try:
-        archiver.start().archive.add("ca://T:A")
+    with started(tmp_path_factory.mktemp("times")) as archiver:
+        archiver.archive.add("ca://T:A")
         yield archiver
-    finally:
-        archiver.kill()
 
 
 def numpy_time(text: str) -> np.datetime64:

@@ -124,7 +124,7 @@ impl Timestamp {
         Timestamp(self.0.saturating_sub(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)))
     }
 
-    fn civil(self) -> jiff::civil::DateTime {
+    pub(crate) fn civil(self) -> jiff::civil::DateTime {
         let moment = jiff::Timestamp::from_nanosecond(i128::from(self.0))
             .expect("the calendar reaches further than 64 bits of nanoseconds");
         Offset::UTC.to_datetime(moment)

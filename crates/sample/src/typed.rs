@@ -1,7 +1,7 @@
 //! Times as people type them: `2026-06-01 08:30`, `8:00`, `yesterday`, `-8h`, `±10min`. Page, URL, HTTP, command line and Python read
 //! them alike; `testdata/times.json` lists the cases. A text without a zone is in UTC.
 
-use jiff::{Span, Timestamp as Moment, tz::Offset};
+use jiff::{Span, tz::Offset};
 
 use crate::{TimeError, TimeRange, Timestamp};
 
@@ -14,11 +14,11 @@ const EPOCH_DIGITS_MIN: usize = 9;
 /// A text that was read.
 enum Typed {
     At(Timestamp),
-    /// So long before now, or before the other end of a range.
+    /// A length of time that counts back from now, or from the other end of a range.
     Before(Length),
-    /// So long after the other end.
+    /// A length of time that counts on from the other end.
     After(Length),
-    /// So long before and after what the other end says.
+    /// A length of time on both sides of the other end.
     Around(Length),
 }
 
@@ -41,7 +41,7 @@ impl Timestamp {
 }
 
 impl TimeRange {
-    /// Reads the ends of a range as they are typed. Where there is no end it is `usual.1`, where there is no beginning it lies `usual.0`
+    /// Reads the ends of a range as they are typed. An end that is not given is `usual.1`; a beginning that is not given lies `usual.0`
     /// before the end.
     pub fn typed(
         from: Option<&str>,
@@ -51,42 +51,26 @@ impl TimeRange {
     ) -> Result<TimeRange, TimeError> {
         let from = from.map(|text| Ok((text, Typed::read(text, now)?))).transpose()?;
         let to = to.map(|text| Ok((text, Typed::read(text, now)?))).transpose()?;
-        let either = |text| Err(refused(text, "one end has to say when, and what is after or around counts from that"));
+        let fixed = |(text, typed)| match typed {
+            Typed::At(time) => Ok(time),
+            Typed::Before(length) => length.before(now, text),
+            Typed::After(_) | Typed::Around(_) => {
+                Err(refused(text, "one end has to say when, and what is after or around counts from that"))
+            }
+        };
         let (t0, t1) = match (from, to) {
-            (None, None) => (usual.1.saturating_sub(usual.0), usual.1),
-            (None, Some((text, to))) => match to {
-                Typed::At(time) => (time.saturating_sub(usual.0), time),
-                Typed::Before(length) => {
-                    let time = length.before(now, text)?;
-                    (time.saturating_sub(usual.0), time)
-                }
-                Typed::Around(length) => (length.before(now, text)?, length.after(now, text)?),
-                Typed::After(_) => return either(text),
-            },
-            (Some((text, Typed::After(_))), _) => return either(text),
-            (Some((text, Typed::Around(length))), to) => {
-                let middle = match to {
-                    None => now,
-                    Some((_, Typed::At(time))) => time,
-                    Some((text, Typed::Before(length))) => length.before(now, text)?,
-                    Some((text, Typed::After(_) | Typed::Around(_))) => return either(text),
-                };
+            (Some((text, Typed::Around(length))), other) | (other, Some((text, Typed::Around(length)))) => {
+                let middle = other.map_or(Ok(now), fixed)?;
                 (length.before(middle, text)?, length.after(middle, text)?)
             }
+            (Some(from), Some((text, Typed::After(length)))) => {
+                let t0 = fixed(from)?;
+                (t0, length.after(t0, text)?)
+            }
             (Some((text, Typed::Before(length))), Some((_, Typed::At(time)))) => (length.before(time, text)?, time),
-            (Some((text, from)), to) => {
-                let t0 = match from {
-                    Typed::Before(length) => length.before(now, text)?,
-                    Typed::At(time) => time,
-                    Typed::After(_) | Typed::Around(_) => return either(text),
-                };
-                match to {
-                    None => (t0, usual.1),
-                    Some((_, Typed::At(time))) => (t0, time),
-                    Some((text, Typed::Before(length))) => (t0, length.before(now, text)?),
-                    Some((text, Typed::After(length))) => (t0, length.after(t0, text)?),
-                    Some((text, Typed::Around(length))) => (length.before(t0, text)?, length.after(t0, text)?),
-                }
+            (from, to) => {
+                let t1 = to.map_or(Ok(usual.1), fixed)?;
+                (from.map_or(Ok(t1.saturating_sub(usual.0)), fixed)?, t1)
             }
         };
         TimeRange::new(t0, t1)
@@ -138,16 +122,12 @@ fn by_name(name: &str, now: Timestamp) -> Option<Timestamp> {
         "yesterday" => 1,
         day => {
             let day = DAYS.iter().position(|known| *known == day)? as i64;
-            let today = civil(now)?.weekday().to_monday_zero_offset();
+            let today = now.civil().weekday().to_monday_zero_offset();
             (i64::from(today) - day).rem_euclid(7)
         }
     };
-    let day = civil(now)?.date().checked_sub(Span::new().days(days)).ok()?;
+    let day = now.civil().date().checked_sub(Span::new().days(days)).ok()?;
     time_of(day.at(0, 0, 0, 0))
-}
-
-fn civil(time: Timestamp) -> Option<jiff::civil::DateTime> {
-    Some(Offset::UTC.to_datetime(Moment::from_nanosecond(i128::from(time.nanos())).ok()?))
 }
 
 fn time_of(civil: jiff::civil::DateTime) -> Option<Timestamp> {
@@ -195,7 +175,7 @@ impl Length {
 
     fn from(self, time: Timestamp, sign: i64) -> Option<Timestamp> {
         let months = Span::new().try_months(self.months * sign).ok()?;
-        let moved = if self.months == 0 { time } else { time_of(civil(time)?.checked_add(months).ok()?)? };
+        let moved = if self.months == 0 { time } else { time_of(time.civil().checked_add(months).ok()?)? };
         let nanos = i128::from(moved.nanos()) + self.nanos * i128::from(sign);
         i64::try_from(nanos).ok().map(Timestamp::from_nanos)
     }
@@ -231,7 +211,7 @@ fn clock(text: &str) -> Option<String> {
 /// The last such moment before now, or now.
 fn last_at(clock: &str, now: Timestamp) -> Option<Timestamp> {
     let time: jiff::civil::Time = clock.parse().ok()?;
-    let today = civil(now)?.date();
+    let today = now.civil().date();
     let at = time_of(today.to_datetime(time))?;
     if at <= now { Some(at) } else { time_of(today.yesterday().ok()?.to_datetime(time)) }
 }

@@ -218,7 +218,7 @@ struct Check<'a, P> {
     rows: HashMap<String, Manifest>,
     report: Report,
     bytes_total: u64,
-    /// What is held against the ledger, where that can be done.
+    /// The sums that are compared with the ledger; none where the catalogue has no balance.
     told: Option<Told<'a>>,
     progress: P,
 }
@@ -276,14 +276,14 @@ impl<P: FnMut(Progress)> Check<'_, P> {
         }
     }
 
-    /// So many samples count as those of a segment.
+    /// Notes how many samples of a segment were read, for the comparison with the ledger.
     fn counted(&mut self, key: &str, samples: u64) {
         if let Some(told) = &mut self.told {
             told.segment(key, samples);
         }
     }
 
-    /// Holds what was read against what the catalogue says by now: what was appended meanwhile may be told of already, and flushed.
+    /// Compares what was read with the catalogue and the ledger. The catalogue is read again: an archiver may have flushed meanwhile.
     fn totals(&mut self, frames: Frames) -> Result<(), Error> {
         if let Ok(after) = copy::read_copy(&*self.disk)? {
             self.report.problems.extend(frames.findings(after.position));

@@ -46,7 +46,7 @@ pub(crate) fn number(name: &str) -> Option<u64> {
     (name == format!("{number:016}.log")).then_some(number)
 }
 
-/// What is told of frames that are nowhere, with so many samples.
+/// The sentence for missing frames, which held that many samples.
 pub(crate) fn missing_frames(frames: &Range<u64>, samples: u64) -> String {
     let which = match frames.end - frames.start {
         1 => format!("the frame {} of the log is", frames.start),

@@ -25,6 +25,18 @@ pub(crate) struct Frame {
     pub(crate) records: Range<usize>,
 }
 
+impl Frame {
+    /// Which frames are missing before this one, and how many samples have been lost up to its end, where `next` was the frame to
+    /// follow, `appended` samples came before that, and `found` were read from this one. Nothing where `next` is 0: then nobody
+    /// knows with which frame the log began.
+    pub(crate) fn missing(&self, next: u64, appended: u64, found: u64) -> (Range<u64>, u64) {
+        match next {
+            0 => (0..0, 0),
+            _ => (next..self.number, self.appended.saturating_sub(appended.saturating_add(found))),
+        }
+    }
+}
+
 /// What a file of the log consists of.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scan {

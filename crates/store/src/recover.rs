@@ -36,7 +36,7 @@ pub(crate) struct Recovered {
     pub(crate) closed_gaps: Vec<(PvId, Record)>,
     /// What the ledger does not tell of.
     pub(crate) tail: Tail,
-    /// Samples that were in the log once and cannot be read from it any more.
+    /// Gaps for samples that the log had and that cannot be read any more.
     pub(crate) lost: Vec<Gap>,
 }
 
@@ -118,11 +118,6 @@ fn replay_frame(
     if frame.number < recovered.next_frame {
         return Ok(()); // in blocks already
     }
-    // What was before the first frame of all is not known where the catalogue was made anew.
-    let is_known = recovered.next_frame > 0;
-    let missing = if is_known { recovered.next_frame..frame.number } else { 0..0 };
-    recovered.next_frame = frame.number + 1;
-    let before = std::mem::replace(&mut recovered.appended, frame.appended);
     let mut found = 0;
     let whole = log_scan::records(bytes).is_ok_and(|records| {
         let mut differences = Differences::default();
@@ -136,9 +131,9 @@ fn replay_frame(
     if !whole {
         set_aside(disk, key, frame.records.start as u64, bytes, &mut recovered.problems)?;
     }
-    // Each frame tells how many samples there were up to it: so it is known how many are gone, whatever became of their frames.
-    let lost = frame.appended.saturating_sub(before.saturating_add(found));
-    if is_known && lost > 0 {
+    let (missing, lost) = frame.missing(recovered.next_frame, recovered.appended, found);
+    (recovered.next_frame, recovered.appended) = (frame.number + 1, frame.appended);
+    if lost > 0 {
         let from = alive.unwrap_or(frame.now).min(frame.now);
         recovered.lost.push(Gap { from, to: Some(frame.now), cause: GapCause::Damaged, lost });
     }

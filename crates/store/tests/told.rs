@@ -167,3 +167,34 @@ fn an_older_catalogue_that_was_put_back_is_found_by_what_lies_between_it_and_the
     let problems = check(data, 0);
     assert!(problems.iter().any(|of| of.ends_with("missing, with 30 samples")), "{problems:?}");
 }
+
+/// Whatever is flushed, merged and appended while a check reads: it finds nothing wrong.
+#[test]
+fn a_check_beside_flushes_and_merges_misses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let pv = register(&store, &["A"]).unwrap()[0];
+    tell(&store, 0, 1);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut part = 0;
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                append(&store, pv, &samples(part * 100..part * 100 + 150)).unwrap();
+                tell(&store, 150, (part + 2) * 200 * SECOND);
+                store.tick(at((part + 1) * 4000 * SECOND));
+                part += 1;
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        });
+        for _ in 0..30 {
+            let problems = check(folder.path(), 0);
+            if problems != [""; 0] {
+                done.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+            assert_eq!(problems, [""; 0]);
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert!(store.reader().health().flushes > 10, "there was something to read beside");
+}

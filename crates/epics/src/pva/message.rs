@@ -369,7 +369,9 @@ pub fn monitor_init(w: &mut Writer, sid: u32, ioid: u32, monitor: Monitor) {
             w.u8(0x22);
         }
         w.u32(queue_size);
-        w.put(if pipeline { &[1] } else { &[] });
+        if pipeline {
+            w.u8(1);
+        }
         if let Some(changes) = changes {
             w.u32(u32::from(changes.bits()));
         }

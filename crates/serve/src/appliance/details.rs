@@ -27,8 +27,12 @@ pub(super) const STORE: &str = "pvark";
 
 /// The PV that `pv=` names.
 pub(crate) fn named(call: &Call) -> Result<PvEntry, Refusal> {
-    let name = call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
-    find(call, name)
+    find(call, asked(call)?)
+}
+
+/// What `pv=` says.
+fn asked(call: &Call) -> Result<&str, Refusal> {
+    call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))
 }
 
 /// `GET /mgmt/bpl/getPVTypeInfo`
@@ -77,10 +81,8 @@ fn data_stores(configuration: &Map<String, Value>) -> Vec<String> {
 
 /// `GET /retrieval/bpl/areWeArchivingPV`
 pub(crate) fn is_archived(call: &Call) -> Answer {
-    match call.query.get("pv") {
-        None => named(call).and_then(|_| json(&json!({ "status": "true" }))),
-        Some(name) => json(&json!({ "status": owner(call, name).is_some().to_string() })),
-    }
+    let name = asked(call)?;
+    json(&json!({ "status": owner(call, name).is_some().to_string() }))
 }
 
 pub(super) fn metadata(call: &Call, entry: &PvEntry) -> Result<Metadata, Refusal> {

@@ -20,7 +20,7 @@ const BALANCE: &str = "balance";
 pub(crate) struct Balance {
     /// Rows of the ledger count that begin at this time or later.
     pub(crate) from: Timestamp,
-    /// So many more samples were appended since then than the segments hold.
+    /// The samples appended since then, less those that the segments hold.
     pub(crate) samples: i64,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn put_segments(
     Ok(more)
 }
 
-/// So many samples more were appended than the segments have.
+/// Adds to the balance: samples that were appended and are in no segment.
 pub(super) fn add(transaction: &WriteTransaction, samples: i64) -> Result<(), redb::Error> {
     let mut meta = transaction.open_table(META)?;
     if let Some(balance) = read(&meta)? {

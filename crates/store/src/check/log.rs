@@ -18,7 +18,7 @@ pub(super) struct Frames {
     next: u64,
     /// Samples ever appended before that.
     appended: u64,
-    /// What is not there: in front of which file, which frames, and with how many samples.
+    /// The missing frames: the file before which they belong, their numbers, and how many samples they held.
     missing: Vec<(String, Range<u64>, u64)>,
 }
 
@@ -32,15 +32,15 @@ impl Frames {
         if frame.number < self.next {
             return false;
         }
-        if self.next > 0 && frame.number > self.next {
-            let lost = frame.appended.saturating_sub(self.appended.saturating_add(samples));
-            self.missing.push((key.to_owned(), self.next..frame.number, lost));
+        let (missing, lost) = frame.missing(self.next, self.appended, samples);
+        if !missing.is_empty() {
+            self.missing.push((key.to_owned(), missing, lost));
         }
         (self.next, self.appended) = (frame.number + 1, frame.appended);
         true
     }
 
-    /// What is missing that is not in segments by now.
+    /// A sentence for each stretch of missing frames that no flush has put into segments meanwhile.
     pub(super) fn findings(self, now: Position) -> impl Iterator<Item = String> {
         let missing = self.missing.into_iter().filter(move |(_, frames, _)| frames.end > now.frame);
         missing.map(|(key, frames, lost)| format!("before {key}: {}", log_format::missing_frames(&frames, lost)))

@@ -1,4 +1,4 @@
-//! What is there, held against the ledger: its rows tell how many samples were stored, wherever they are by now.
+//! The comparison of segments and log with the ledger, whose rows tell how many samples were stored.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use crate::{catalog::copy::Copy, manifest::Manifest};
 /// How many samples a row of minutes says were stored, of its bytes and its time; none if it is broken.
 pub type StoredIn<'a> = &'a dyn Fn(&[u8], Timestamp) -> Option<u64>;
 
-/// What is counted while everything is read.
+/// The sums, as they grow while everything is read.
 pub(super) struct Told<'a> {
     stored_in: StoredIn<'a>,
     since: Timestamp,
@@ -47,7 +47,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// So many samples of a segment were read.
+    /// Notes how many samples of a segment were read.
     pub(super) fn segment(&mut self, key: &str, samples: u64) {
         self.read.insert(key.to_owned(), samples);
     }
@@ -67,7 +67,8 @@ impl<'a> Told<'a> {
         self.frames.push((frame, samples));
     }
 
-    /// What is wrong, when everything was read. `before` is what the catalogue said at the beginning and `after` what it says by now.
+    /// Says how many samples are gone, once everything was read. `before` has the segments of the catalogue at the beginning of the check,
+    /// `after` is the catalogue at its end.
     pub(super) fn finding(self, before: &HashMap<String, Manifest>, after: &Copy) -> Option<String> {
         let balance = after.balance.filter(|balance| balance.from == self.since)?;
         let mut held = i128::from(balance.samples);
