@@ -7,8 +7,8 @@ use std::{
 };
 
 use sample::{
-    By, DataFate, Group, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Roster, RuleName, Rules,
-    Timestamp, Wishes,
+    By, DataFate, Group, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Renaming, Roster,
+    RuleName, Rules, Timestamp, Wishes,
 };
 
 use crate::{
@@ -248,28 +248,62 @@ impl<S: Roster> Control<S> {
 
     /// Gives a PV another name, under which it is acquired from now on.
     pub fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, S::Error> {
+        only(self.rename_all(&[(pv, to.clone())], old, by)?)
+    }
+
+    /// Gives PVs other names, all in one change, each with its fields, and says for each what became of it.
+    pub fn rename_all(
+        &self,
+        wanted: &[(PvId, PvName)],
+        old: OldName,
+        by: &By,
+    ) -> Result<Vec<Result<PvEntry, S::Error>>, S::Error> {
         let _command = lock(&self.shared.commands);
-        let fields = self.fields_of(&[pv]);
+        let renamings: Vec<Renaming> = wanted.iter().map(|(pv, to)| self.renaming(*pv, to)).collect();
+        let each = self.shared.sink.rename_all(&renamings, old, by)?.into_iter();
+        let installed = each.map(|renamed| {
+            let mut entries = renamed?.into_iter().inspect(|entry| self.shared.install(entry.clone(), by.at));
+            let own = entries.next();
+            entries.for_each(drop);
+            Ok(own.expect("the PV's own entry comes first"))
+        });
+        Ok(installed.collect())
+    }
+
+    fn renaming(&self, pv: PvId, to: &PvName) -> Renaming {
         let former = self.shared.with_channel(pv, |channel| channel.entry.name.clone());
-        let entry = self.shared.sink.rename(pv, to, old, by)?;
-        self.shared.install(entry.clone(), by.at);
-        for field in fields {
-            let suffix = former.as_ref().and_then(|former| field.name.as_str().strip_prefix(former.as_str()));
-            let renamed = suffix.and_then(|suffix| PvName::new(&format!("{to}{suffix}")).ok());
-            // One whose new name is taken stays under the old one: it is a PV like any other.
-            if let Some(Ok(field)) = renamed.map(|to| self.shared.sink.rename(field.id, &to, old, by)) {
-                self.shared.install(field, by.at);
-            }
-        }
-        Ok(entry)
+        let renamed = |field: &PvEntry| {
+            let suffix = field.name.as_str().strip_prefix(former.as_ref()?.as_str())?;
+            Some((field.id, PvName::new(&format!("{to}{suffix}")).ok()?))
+        };
+        Renaming { pv, to: to.clone(), fields: self.fields_of(&[pv]).iter().filter_map(renamed).collect() }
+    }
+
+    /// Takes PVs out that are other names of PVs in the archive, which get these names, all in one change: pairs of a PV and the one
+    /// that it is another name of. Says for each what became of it.
+    pub fn unite(&self, pairs: &[(PvId, PvId)], by: &By) -> Result<Vec<Result<(), S::Error>>, S::Error> {
+        let _command = lock(&self.shared.commands);
+        let united = self.shared.sink.unite(pairs, by)?;
+        let done = pairs.iter().zip(&united).filter(|(_, done)| done.is_ok());
+        done.for_each(|((alias, _), _)| _ = self.shared.uninstall(*alias));
+        Ok(united)
     }
 
     /// Brings back a PV that was removed, as it was then.
     pub fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, S::Error> {
+        only(self.restore_all(&[(pv, name.cloned())], by)?)
+    }
+
+    /// Brings back PVs that were removed, all in one change, and says for each what became of it.
+    pub fn restore_all(
+        &self,
+        wanted: &[(PvId, Option<PvName>)],
+        by: &By,
+    ) -> Result<Vec<Result<PvEntry, S::Error>>, S::Error> {
         let _command = lock(&self.shared.commands);
-        let entry = self.shared.sink.restore(pv, name, by)?;
-        self.shared.install(entry.clone(), by.at);
-        Ok(entry)
+        let restored = self.shared.sink.restore_all(wanted, by)?;
+        restored.iter().flatten().for_each(|entry| self.shared.install(entry.clone(), by.at));
+        Ok(restored)
     }
 
     /// Asks PVs that were added for their records' own names, some at a time, and gives those that have another: to be called
@@ -385,4 +419,9 @@ impl<S: Roster> Control<S> {
         }
         Ok(changes)
     }
+}
+
+/// What became of the only PV of a list.
+fn only<T, E>(mut each: Vec<Result<T, E>>) -> Result<T, E> {
+    each.pop().expect("the answer has one row for each PV of the list")
 }
