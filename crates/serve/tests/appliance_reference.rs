@@ -70,6 +70,14 @@ fn answers_from_the_appliances_own_files_mean_the_same() {
     compare_configuration(&archive);
 }
 
+/// Everything came by the import that a program sends, which leaves the files behind.
+#[test]
+fn answers_after_an_import_mean_the_same() {
+    let archive = Archive::start(|_| {}, |config| config);
+    files::import(&folder(), &archive);
+    compare_all(&archive);
+}
+
 /// What the Appliance's configuration says of a PV is said of it here.
 fn compare_configuration(archive: &Archive) {
     let text = fs::read_to_string(folder().join("queries.jsonl")).unwrap();
