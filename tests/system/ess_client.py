@@ -1,5 +1,5 @@
-"""What ESS's client of the Archiver Appliance makes of an archive, as JSON: its protobuf is another than that of the other clients, so it
-runs in a process of its own. Arguments: port, beginning, end, names."""
+"""What ESS's client of the Archiver Appliance makes of an archive, as JSON: its protobuf is not that of the other
+clients, so it runs in a process of its own. Arguments: port, beginning, end, names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PyDM's archiver plug-in gives to a plot, as JSON: its own channel and connection, within Qt and without a window.
+"""What PyDM's archiver plug-in gives to a plot, as JSON: its own channel and connection, in Qt and without a window.
 Arguments: beginning and end in seconds since 1970, the command for reduction, and the name of a PV."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from qtpy.QtCore import QObject, QTimer, Signal
 from qtpy.QtWidgets import QApplication
 
 
-class Plot(QObject):
+class Plot(QObject):  # type: ignore[misc]
     """Asks for a range as a plot does, and ends the program with the first answer."""
 
     request = Signal(float, float, str)

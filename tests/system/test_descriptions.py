@@ -1,4 +1,4 @@
-"""Descriptions of records, which Channel Access does not bring with values: read when a client asks for the latest metadata."""
+"""Descriptions of records, which Channel Access does not bring with values: read when a client asks for them."""
 
 from __future__ import annotations
 

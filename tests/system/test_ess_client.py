@@ -1,4 +1,4 @@
-"""ESS's client of the Archiver Appliance, unmodified: it reads the samples that our own client reads, and all of its operators."""
+"""ESS's client of the Archiver Appliance, unmodified: it reads what our own client reads, by each of its operators."""
 
 from __future__ import annotations
 

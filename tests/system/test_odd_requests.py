@@ -1,5 +1,5 @@
-"""Odd but valid requests, asked of three archives of the same samples: one that recorded them, one that reads them in the Appliance's files
-where they lie, and one that has imported those files."""
+"""Odd but valid requests, asked of three archives of the same samples: one that recorded them, one that reads them in
+the Appliance's files where they lie, and one that has imported those files."""
 
 from __future__ import annotations
 
@@ -49,10 +49,14 @@ def moments(first: datetime) -> dict[str, str]:
     """The beginning, the middle and the end of what was recorded, as clients write times."""
     last = first + timedelta(seconds=SECONDS)
     local = timezone(timedelta(hours=-5))
-    texts = {}
+    texts: dict[str, str] = {}
     for name, moment in (("t0", first), ("tm", first + timedelta(seconds=SECONDS / 2)), ("t1", last)):
         plain = moment.strftime("%Y-%m-%dT%H:%M:%S.%f")
-        texts |= {name: f"{plain}Z", f"{name}s": f"{moment:%Y-%m-%dT%H:%M:%S}Z", f"{name}e": f"{plain}000Z".replace(":", "%3A")}
+        texts |= {
+            name: f"{plain}Z",
+            f"{name}s": f"{moment:%Y-%m-%dT%H:%M:%S}Z",
+            f"{name}e": f"{plain}000Z".replace(":", "%3A"),
+        }
         texts[f"{name}p"] = moment.astimezone(local).isoformat(timespec="milliseconds")
     return texts
 

@@ -22,7 +22,8 @@ REQUIREMENTS = "tools/requirements-pydm.txt"
 RECORDS = 'record(calc, "N:count") { field(SCAN, ".1 second") field(CALC, "VAL+1") }'
 
 pytestmark = pytest.mark.skipif(
-    not PACKAGES.is_dir(), reason=f"PyDM is not there: .venv/bin/pip install --target .make/pydm --no-deps -r {REQUIREMENTS}"
+    not PACKAGES.is_dir(),
+    reason=f"PyDM is not there: .venv/bin/pip install --target .make/pydm --no-deps -r {REQUIREMENTS}",
 )
 
 

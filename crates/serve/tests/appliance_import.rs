@@ -117,13 +117,15 @@ fn a_field_that_was_a_pv_of_its_own_is_imported_as_one() {
 fn a_file_is_believed_before_the_type_info() {
     let info = json!({"pvName": "A", "DBRType": "DBR_SCALAR_INT", "elementCount": "1", "units": "V", "precision": "1.0",
         "creationTime": "2026-06-01T00:00:00.000Z", "paused": "true"});
-    let header = b"\x08\x06\x12\x01A\x18\xea\x0f\x7a\x09\x0a\x03EGU\x12\x02mA\n";
+    let header = b"\x08\x06\x12\x01A\x18\xea\x0f\x7a\x09\x1b\x02\x03EGU\x12\x02mA\n";
     let sample = [&b"\x08\x01\x10\x00\x19"[..], &1.0f64.to_le_bytes(), b"\n"].concat();
     let archive = Archive::start(|_| {}, |config| config);
     import(&archive, &json!([info]), &[[&header[..], &sample].concat()]);
     let range = "from=2026-01-01T00:00:00Z&to=2026-12-01T00:00:00Z";
     let answer = archive.get(&format!("/retrieval/data/getData.json?pv=A&{range}")).text();
-    let meta = serde_json::from_str::<Value>(&answer).unwrap()[0]["meta"].clone();
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer[0]["data"].as_array().unwrap().len(), 1, "{answer}");
+    let meta = &answer[0]["meta"];
     assert_eq!((&meta["EGU"], &meta["PREC"]), (&json!("mA"), &json!("1")), "{meta}");
     let info: Value = serde_json::from_str(&archive.get("/mgmt/bpl/getPVTypeInfo?pv=A").text()).unwrap();
     assert_eq!((&info["DBRType"], &info["units"]), (&json!("DBR_SCALAR_DOUBLE"), &json!("mA")), "{info}");
