@@ -297,6 +297,11 @@ impl Query {
         self.old.fields(&self.reader, pv, range, name)
     }
 
+    /// What the header of an old archive's file says of a PV in a range, as it stands there.
+    pub fn headers(&self, pv: PvId, range: TimeRange) -> Result<Vec<(String, String)>, Error> {
+        self.old.headers(&self.reader, pv, range)
+    }
+
     /// How another archiver was told to archive a PV, in its own words.
     pub fn configuration(&self, pv: PvId) -> Option<String> {
         self.old.configuration(&self.reader, pv)

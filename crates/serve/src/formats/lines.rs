@@ -155,7 +155,7 @@ impl LinesJson {
                         continue;
                     }
                 }
-                let carried = self.reconnects.fields(time, &mut self.damage);
+                let carried = self.reconnects.fields(time, &mut self.damage).fields;
                 let damaged = self.damage.take().map(|_| DAMAGED.map(str::to_owned).into());
                 let fields = carried.into_iter().chain(connection_change(alarm)).chain(bars.field(row));
                 put_fields(out, fields.chain(damaged));

@@ -72,7 +72,8 @@ impl SamplesPb {
         put_line(&mut out, &info.encode_to_vec());
         for tenths in 0..10 {
             let (second, nano, val) = (0, 0, 0.1 * f64::from(tenths));
-            let sample = ScalarDouble { second, nano, val, severity: None, status: Some(0), fields: Vec::new() };
+            let (severity, status, fields) = (None, Some(0), Vec::new());
+            let sample = ScalarDouble { second, nano, val, severity, status, fields, actual_change: None };
             put_line(&mut out, &sample.encode_to_vec());
         }
         std::iter::once(Ok(out.into()))
@@ -96,19 +97,21 @@ impl SamplesPb {
                 }
                 next += 1;
                 let carried = self.reconnects.fields(time, &mut self.damage);
-                let is_plain = carried.is_empty() && !has_more && self.damage.is_none();
+                let is_plain = carried.fields.is_empty() && !has_more && self.damage.is_none();
                 if is_plain && put_numbers(out, &batch, row..row + 1, year, state) {
                     continue;
                 }
                 let (second, nano) = time.seconds_and_nanos();
                 let damaged = self.damage.take().map(|_| DAMAGED.map(str::to_owned).into());
-                let fields = carried.into_iter().chain(connection_change(alarm)).chain(bars.field(row)).chain(damaged);
+                let fields =
+                    carried.fields.into_iter().chain(connection_change(alarm)).chain(bars.field(row)).chain(damaged);
                 let frame = Frame {
                     second: second.saturating_sub(year) as u32,
                     nano,
                     severity: Some(alarm.severity as i32).filter(|severity| *severity != 0),
                     status: Some(i32::from(alarm.status)),
                     fields: fields.map(|(name, val)| FieldValue { name, val }).collect(),
+                    actual_change: carried.is_change,
                 };
                 self.scratch.clear();
                 frame.encode(batch.values(), row, &mut self.scratch);
@@ -219,13 +222,14 @@ pub(super) struct Frame {
     pub(super) severity: Option<i32>,
     pub(super) status: Option<i32>,
     pub(super) fields: Vec<FieldValue>,
+    pub(super) actual_change: Option<bool>,
 }
 
 /// Fills a message of the given kind from a frame and a value, and encodes it.
 macro_rules! encode {
     ($message:ident, $frame:expr, $val:expr, $out:expr) => {{
-        let Frame { second, nano, severity, status, fields } = $frame;
-        let message = $message { second, nano, val: $val, severity, status, fields };
+        let Frame { second, nano, severity, status, fields, actual_change } = $frame;
+        let message = $message { second, nano, val: $val, severity, status, fields, actual_change };
         message.encode($out).expect("a vector takes every byte")
     }};
 }

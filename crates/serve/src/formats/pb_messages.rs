@@ -54,6 +54,8 @@ macro_rules! sample_message {
             pub(crate) status: Option<i32>,
             #[prost(message, repeated, tag = "7")]
             pub(crate) fields: Vec<FieldValue>,
+            #[prost(bool, optional, tag = "8")]
+            pub(crate) actual_change: Option<bool>,
         }
     };
 }

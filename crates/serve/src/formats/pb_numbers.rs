@@ -221,7 +221,11 @@ mod tests {
             assert!(put_numbers(&mut line, &batch, 0..1, 0, State::of(&alarm)));
             let status = Some(i32::from(alarm.status));
             let severity = Some(severity as i32).filter(|severity| *severity != 0);
-            Frame { second, nano, severity, status, fields: Vec::new() }.encode(batch.values(), 0, &mut message);
+            Frame { second, nano, severity, status, fields: Vec::new(), actual_change: None }.encode(
+                batch.values(),
+                0,
+                &mut message,
+            );
             plainpb::put_line(&mut expected, &message);
             assert_eq!(line, expected, "{batch:?} {second} {nano} {alarm:?}");
         }
