@@ -375,6 +375,72 @@ test("what is typed stays when the field is left, until Go takes both ends", asy
   assert.equal(await page.inputValue("#to"), "2026-11-20 10:35:00");
 });
 
+/** What the line below the fields says; nothing while it is not there. */
+function lineBelow(): Promise<string> {
+  return page.locator("#range-line").evaluate((line) => (line.checkVisibility() ? line.textContent! : ""));
+}
+
+test("while times are typed a line below says how they are read", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  assert.equal(await lineBelow(), "", "nothing is typed yet");
+  await page.fill("#from", "2026-11-19 08:00");
+  const read = "Thu 2026-11-19 08:00:00 – Fri 2026-11-20 11:00:00, 27 h · UTC";
+  await page.locator("#range-reading").getByText(read).waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("now");
+  await page.locator("#range-reading").getByText("Thu 2026-11-19 08:00:00 – now, ").waitFor();
+  await page.fill("#to", "2026-11-31");
+  await page.locator("#range-reading").getByText("To: Not a time: 2026-11-31 has day 31.").waitFor();
+  assert.equal(await page.locator("#to").getAttribute("aria-invalid"), null, "nobody has pressed Go");
+  await page.locator("#live").focus();
+  assert.equal(await lineBelow(), "", "the plot is not covered while somebody does something else");
+  await page.locator("#to").focus();
+  assert.match(await lineBelow(), /has day 31/);
+  await page.fill("#to", "+1h");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() =>
+    location.search.includes("from=2026-11-19T08:00:00Z&to=2026-11-19T09:00:00Z"),
+  );
+  assert.equal(await lineBelow(), "");
+});
+
+test("ends that are the wrong way round are swapped by a button, by keyboard too", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  const swapped = () =>
+    page.waitForFunction(() => location.search.includes("from=2026-11-20T09:00:00Z&to=2026-11-20T10:00:00Z"));
+  await page.fill("#to", "2026-11-20 09:00");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("Begins after it ends.").waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await swapped();
+  assert.equal(await page.inputValue("#from"), "2026-11-20 09:00:00");
+  assert.equal(await lineBelow(), "");
+  await page.fill("#from", "-1h");
+  await page.fill("#to", "-1d");
+  await page.getByRole("button", { name: "Swap them?" }).click();
+  await page.waitForFunction(() => !location.search.includes("from=2026-11-20"));
+  await page.fill("#from", "2026-11-20 10:00");
+  await page.fill("#to", "2026-11-20 10:00");
+  await page.getByRole("button", { name: "Go" }).click();
+  await page.getByRole("alert").getByText("Ends where it begins.").waitFor();
+  assert.equal(await page.locator("#swap").isVisible(), false, "swapping would mend nothing");
+});
+
+test("a live range below a second writes what can be typed, and an end nobody typed in stays as it is", async () => {
+  await open("pv=SR:CURRENT&live=0.5&zone=utc");
+  assert.equal(await page.inputValue("#from"), "-0.5 s");
+  await page.locator("#from").focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.search.includes("live=0.5"));
+  assert.equal(await page.locator("#range-refusal").isVisible(), false);
+  await open("pv=SR:CURRENT&from=2026-11-20T10:00:00.75Z&to=2026-11-20T11:00:00Z&zone=utc");
+  await page.fill("#to", "2026-11-20 10:30");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.search.includes("to=2026-11-20T10:30:00Z"));
+  assert.match(page.url(), /from=2026-11-20T10:00:00.75Z/);
+});
+
 test("a relative range of a URL follows now", async () => {
   await open("pv=LAB:TEMP1&from=-8h");
   assert.equal(await page.locator("#live").getAttribute("aria-pressed"), "true");
