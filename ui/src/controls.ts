@@ -163,7 +163,7 @@ export class Controls {
   }
 
   private go(): void {
-    const span = this.read();
+    const span = this.read(this.now());
     if (span instanceof Refusal) return this.refuse(span);
     (document.activeElement as HTMLElement | null)?.blur();
     this.forget();
@@ -171,13 +171,13 @@ export class Controls {
   }
 
   /** What the fields say, or why they say nothing. */
-  private read(): Span | Refusal {
-    return this.spanOf(this.textOf("from"), this.textOf("to"));
+  private read(now: number): Span | Refusal {
+    return this.spanOf(this.textOf("from"), this.textOf("to"), now);
   }
 
-  private spanOf(from: string, to: string): Span | Refusal {
+  private spanOf(from: string, to: string, now: number): Span | Refusal {
     try {
-      return readSpan(from, to, this.store.view.zone, this.now());
+      return readSpan(from, to, this.store.view.zone, now);
     } catch (error) {
       if (error instanceof Refusal) return error;
       throw error;
@@ -195,10 +195,11 @@ export class Controls {
 
   /** Says below the fields how they are read while somebody types, without a word to who only listens for alarms. */
   private say(): void {
-    const span = this.read();
+    const now = this.now();
+    const span = this.read(now);
     this.mark([]);
     const isRefused = span instanceof Refusal;
-    this.tell(isRefused ? refusalText(span) : spanText(span, this.store.view.zone, this.now()), "", span);
+    this.tell(isRefused ? refusalText(span) : spanText(span, this.store.view.zone, now), "", span);
   }
 
   /** Says why they are not taken; a field at fault has the focus then. */
@@ -214,8 +215,9 @@ export class Controls {
     this.line.classList.toggle("is-refusing", refusal !== "");
     setText(this.reading, reading);
     setText(this.refusal, refusal);
-    const swapped = span instanceof Refusal && span.ends.length === 2;
-    this.swap.hidden = !swapped || this.spanOf(this.textOf("to"), this.textOf("from")) instanceof Refusal;
+    const isSwapped = span instanceof Refusal && span.ends.length === 2;
+    const turned = () => this.spanOf(this.textOf("to"), this.textOf("from"), this.now());
+    this.swap.hidden = !isSwapped || turned() instanceof Refusal;
   }
 
   private mark(wrong: End[]): void {

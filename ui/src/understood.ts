@@ -11,7 +11,8 @@ const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 export function spanText(span: Span, zone: Zone, now: number): string {
   const range = span.kind === "live" ? { from: now - span.seconds, to: now } : span.range;
   const length = range.to - range.from;
-  const digits = length < 10 || range.from % 1 !== 0 ? 3 : 0;
+  const hasParts = span.kind === "fixed" && Math.abs(range.from - Math.round(range.from)) > 1e-6;
+  const digits = length < 10 || hasParts ? 3 : 0;
   const [from, to] = [momentText(range.from, zone, digits), momentText(range.to, zone, digits)];
   const end = span.kind === "live" ? "now" : isSameDay(from, to) ? to.slice(DAY_LETTERS + 1) : to;
   return `${from} – ${end}, ${lengthText(length)} · ${zoneName(range.to, zone)}`;

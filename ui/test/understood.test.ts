@@ -10,7 +10,7 @@ import { refusalText, spanText } from "../src/understood.ts";
 // In Berlin clocks go from 3:00 back to 2:00 on 25 October 2026.
 process.env.TZ = "Europe/Berlin";
 
-const NOW = Date.parse("2026-11-25T09:00:00Z") / 1000;
+const NOW = Date.parse("2026-11-25T09:00:00.123Z") / 1000;
 
 function said(from: string, to: string, zone: Zone = "utc"): string {
   try {
