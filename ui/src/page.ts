@@ -1,7 +1,7 @@
 // The page: keeps the traces equal to the view, loads what they lack, and draws them.
 
 import { getPv, type WireChunk } from "./api.ts";
-import { causeText } from "./decode.ts";
+import { causeText, noSamples } from "./decode.ts";
 import { byId, h, setText } from "./dom.ts";
 import { Lanes } from "./lanes.ts";
 import { Legend, type LegendActions } from "./legend.ts";
@@ -122,6 +122,13 @@ export class Page {
   reload(): void {
     this.generation += 1;
     this.load(0);
+  }
+
+  /** The same where the archiver's clock was set back: what came live has later times than what comes now. */
+  loadAfresh(): void {
+    for (const trace of this.traces) trace.tail = noSamples();
+    this.live.stop();
+    this.reload();
   }
 
   trace(name: string): Trace | undefined {
@@ -352,7 +359,8 @@ export class Page {
     const at = hover ?? view.pinned;
     const pinned = hover === null && view.pinned !== null;
     const { known, silent } = scene;
-    this.legend.show({ traces, range, at, pinned, known, silent, zone: view.zone, palette });
+    const without = this.plot.without(scales);
+    this.legend.show({ traces, range, at, pinned, known, silent, without, zone: view.zone, palette });
     this.drawWaveforms(at ?? (this.isLive() ? null : range.to));
     this.drawNothing(range);
     this.drawProgress();
@@ -397,12 +405,16 @@ export class Page {
   }
 }
 
-/** An axis that became a little wider is no reason to load everything again. */
+/**
+ * Axes that become wider, as they do when the first values are there, are no reason to load everything again: up to half as
+ * many bins again as there are pixels draw the same, a tenth too few is not seen.
+ */
 function isEnough(
   loaded: { view: string; pixels: number } | undefined,
   wanted: { view: string; pixels: number },
 ): boolean {
-  return loaded?.view === wanted.view && Math.abs(loaded.pixels - wanted.pixels) <= wanted.pixels * 0.1;
+  if (loaded?.view !== wanted.view) return false;
+  return loaded.pixels >= wanted.pixels * 0.9 && loaded.pixels <= wanted.pixels * 1.5;
 }
 
 /** Live histories end so long before now: by then slow IOCs' samples have arrived. Later ones come by the stream. */

@@ -144,3 +144,18 @@ export function fixturePvs(): FixturePv[] {
     number("LAB:NEVER", "", 1, () => null, { type: null, state: "searching", metadata: {}, gaps: [] }),
   ];
 }
+
+/** So many PVs of all kinds, as they come together on a page: long names and short, with units and without, states and texts. */
+export function mixedPvs(count: number): FixturePv[] {
+  const kinds = fixturePvs().filter((pv) => !["structure", "f64[]"].includes(pv.type ?? ""));
+  const units = ["mA", "degC", "mbar", "kV", "", "l/min", "um", "1/s"];
+  return Array.from({ length: count }, (_, i) => {
+    const kind = kinds[(i * 5) % kinds.length]!;
+    const isLong = i % 3 === 2;
+    const name = isLong
+      ? `SR-C${String(i).padStart(2, "0")}-VA{Gauge:CCG-12}Pressure-I_RBV`
+      : `MIX:${kind.name}:${i}`;
+    if (kind.type !== "f64" || i % 2 === 0) return { ...kind, name };
+    return { ...kind, name, metadata: { ...kind.metadata, units: units[i % units.length]! } };
+  });
+}
