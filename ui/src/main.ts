@@ -1,7 +1,7 @@
 // The page of pvark. The URL is the view, the view decides the traces, the server fills them, and they are drawn:
 //
 //   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, lanes.ts, legend.ts, waveform.ts, nothing.ts
-//            ▲  typed.ts, understood.ts, names.ts    │ api.ts, decode.ts, side.ts     │ scales.ts, line.ts, draw.ts, axis.ts
+//            ▲  typed.ts, understood.ts, names.ts    │ api.ts, decode.ts, side.ts     │ scales.ts, line.ts, draw.ts, axis.ts, cut.ts
 //            └── search.ts, controls.ts, add.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ mouse
 
 import "uplot/dist/uPlot.min.css";
@@ -24,6 +24,7 @@ const status: StatusLine = new StatusLine(
   () => store.view.zone,
   () => page.draw(),
   () => page.reload(),
+  () => page.loadAfresh(),
 );
 const now = (): number => status.now();
 

@@ -300,7 +300,7 @@ async function countAfterAWhile(): Promise<number> {
   const seconds = async () => secondsOf(await page.locator("#legend tbody .time").first().innerText());
   const first = await seconds();
   const deadline = Date.now() + 8000;
-  while (((await seconds()) - first + 86400) % 86400 <= 3) {
+  while (!(((await seconds()) - first + 86400) % 86400 > 3)) {
     assert.ok(Date.now() < deadline, "the live samples do not go on");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -646,30 +646,99 @@ test("how the archiver fares: problems, lost PVs, losses, weeks, places and grou
   assert.equal(await dialog.isVisible(), false);
 });
 
-test("with twenty PVs no part of the page lies over another, on large screens and small", async () => {
-  const names = Array.from({ length: 20 }, (_, i) => `LAB:TEMP${i}`);
-  server.pvs.push(...names.map((name) => ({ ...server.pvs[3]!, name })));
-  for (const [width, height] of [
-    [1400, 850],
-    [1024, 700],
-    [390, 844],
-  ] as const) {
-    await page.setViewportSize({ width, height });
-    await open(`${names.map((name) => `pv=${name}`).join("&")}&${SPAN}`);
-    const boxes = await page.evaluate(() =>
-      ["header", "#plot", "#lanes", "#legend"].map((part) => {
-        const { top, bottom } = document.querySelector(part)!.getBoundingClientRect();
-        return { part, top, bottom };
-      }),
-    );
-    boxes.reduce((above, below) => {
-      assert.ok(
-        below.top >= above.bottom - 1,
-        `${below.part} lies over ${above.part} at ${width}: ${JSON.stringify(boxes)}`,
-      );
-      return below;
-    });
-    assert.ok(boxes[1]!.bottom - boxes[1]!.top >= 199, `the plot is seen at ${width}`);
-    if (width >= 1400) assert.ok(boxes[0]!.bottom < 50, `the header is one line: ${boxes[0]!.bottom}`);
+test("what a view needs is asked for once when it is opened, on any screen", async () => {
+  for (const deviceScaleFactor of [1, 2]) {
+    const page = await browser.newPage({ viewport: { width: 1400, height: 850 }, deviceScaleFactor });
+    server.requests = [];
+    await page.goto(`${base}?pv=SR:CURRENT&pv=SR:LIFETIME&pv=LAB:TEMP1&pv=VAC:GAUGE1&${SPAN}`);
+    const bins = () => server.requests.filter((request) => request.includes("/bins"));
+    await until(() => bins().length >= 4, "bins of each");
+    // As long as it takes until a second load would have begun, and been answered.
+    await page.waitForTimeout(1500);
+    assert.equal(bins().length, 4, `at ${deviceScaleFactor} pixels a pixel: ${bins().join("\n")}`);
+    const asked = Number(new URL(bins()[0]!, base).searchParams.get("bins"));
+    assert.ok(asked >= 1.8 * 1000 * deviceScaleFactor, `${asked} bins`);
+    await page.close();
   }
+});
+
+test("the URL is written once where a drag begins and once where it rests", async () => {
+  await page.addInitScript(() => {
+    const written: string[] = [];
+    Object.assign(window, { written });
+    for (const name of ["pushState", "replaceState"] as const) {
+      const write = history[name].bind(history);
+      history[name] = (...args) => {
+        written.push(name);
+        write(...args);
+      };
+    }
+  });
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  const { x, y, width, height } = await plotBox();
+  await page.mouse.move(x + width / 2, y + height / 2);
+  await page.keyboard.down("Shift");
+  await page.mouse.down();
+  for (let i = 1; i <= 60; i++) await page.mouse.move(x + width / 2 + 2 * i, y + height / 2);
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  const moved = 3600 * (120 / width);
+  const expected = HOUR - moved;
+  await page.waitForFunction((expected) => {
+    const from = Date.parse(new URLSearchParams(location.search).get("from")!) / 1000;
+    return Math.abs(from - expected) < 10;
+  }, expected);
+  const written = await page.evaluate(() => (window as unknown as { written: string[] }).written);
+  assert.ok(written.length <= 4, `${written.length} times: ${written.join(" ")}`);
+  assert.equal(written[0], "pushState");
+  await page.keyboard.press("Control+z");
+  await page.waitForFunction(() => location.search.includes("from=2026-11-20T10:00:00Z"));
+});
+
+test("when the archiver's clock is set back, live samples go on and nothing older is taken for final", async () => {
+  await open("pv=SR:CURRENT&live=60");
+  await countAfterAWhile();
+  server.ahead = -120;
+  const before = Date.now() / 1000 - 120;
+  const newest = async () => {
+    const text = await page.locator("#to").inputValue();
+    assert.equal(text, "now");
+    const [h, m, s] = (await page.locator("#legend tbody .time").first().innerText()).split(":").map(Number);
+    return h! * 3600 + m! * 60 + s!;
+  };
+  const clock = (at: number) => {
+    const date = new Date(at * 1000);
+    return date.getHours() * 3600 + date.getMinutes() * 60 + date.getSeconds();
+  };
+  const deadline = Date.now() + 12_000;
+  // Not a number, where there is no sample, is no time either.
+  while (!(Math.abs((await newest()) - clock(Date.now() / 1000 - 120)) <= 3)) {
+    assert.ok(
+      Date.now() < deadline,
+      `the newest sample is of ${await newest()} s, the clock is ${clock(before)}`,
+    );
+    await page.waitForTimeout(100);
+  }
+  await countAfterAWhile();
+});
+
+test("a range that was loaded before the clock was set back is loaded anew, not only its missing side", async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const iso = (at: number) => new Date(at * 1000).toISOString();
+  await open(`pv=SR:LIFETIME&from=${iso(now - 7200)}&to=${iso(now - 60)}&zone=utc`);
+  server.ahead = -600;
+  server.requests = [];
+  const lengthOf = (request: string) => {
+    const { searchParams } = new URL(request, base);
+    return (Date.parse(searchParams.get("to")!) - Date.parse(searchParams.get("from")!)) / 1000;
+  };
+  const isWhole = (request: string) => request.includes("/bins") && lengthOf(request) > 7000;
+  await until(() => server.requests.some(isWhole), "the whole range");
+  await loaded();
+  server.requests = [];
+  await page.keyboard.press("ArrowRight");
+  await until(() => server.requests.some((request) => request.includes("/bins")), "bins");
+  const [asked] = server.requests.filter((request) => request.includes("/bins"));
+  const from = Date.parse(new URL(asked!, base).searchParams.get("from")!) / 1000;
+  assert.ok(from <= Date.now() / 1000 - 600, `what lies behind the clock is not kept: ${asked}`);
 });

@@ -38,6 +38,8 @@ export class TestServer {
   refusals = new Map<string, string>();
   problems: string[] = [];
   delay = 0;
+  /** So many seconds the archiver's clock is ahead of the machine's. */
+  ahead = 0;
   /** Where PVs stand that are added. */
   addedState: PvState = "connected";
   groups = [{ name: "beam", enabled: false, pvs: 2, disabled_now_by: ["SR:MAINT"] }];
@@ -67,6 +69,10 @@ export class TestServer {
     this.dropStreams();
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private now(): number {
+    return Date.now() / 1000 + this.ahead;
   }
 
   /** Ends all live streams, as a restart of the archiver would. */
@@ -134,7 +140,7 @@ export class TestServer {
     return {
       version: "0.0.0-test",
       started: isoOf({ seconds: FIRST, nanos: 0 }),
-      now: new Date().toISOString(),
+      now: new Date(this.now() * 1000).toISOString(),
       durable: { appended: 1000, durable: 1000, lag: 0 },
       pvs: {
         total: this.pvs.length,
@@ -175,7 +181,7 @@ export class TestServer {
   }
 
   private entry(pv: FixturePv): object {
-    const [last] = this.lastBefore(pv, instantOf(Date.now() / 1000));
+    const [last] = this.lastBefore(pv, instantOf(this.now()));
     return {
       ...{
         name: pv.name,
@@ -192,7 +198,7 @@ export class TestServer {
   }
 
   private detail(pv: FixturePv): object {
-    const [last] = this.lastBefore(pv, instantOf(Date.now() / 1000));
+    const [last] = this.lastBefore(pv, instantOf(this.now()));
     return {
       ...this.entry(pv),
       ...{ added: "2026-01-01T00:00:00.000000000Z", server: "127.0.0.1:5064", reconnects: 1, refusal: null },
@@ -306,7 +312,7 @@ export class TestServer {
   private *rows(pv: FixturePv, range: Range, limit: number): Generator<Row> {
     if (pv.type === null) return;
     const first = Math.ceil(Math.max(range.from, FIRST) / pv.period);
-    const last = Math.ceil(Math.min(range.to, Date.now() / 1000) / pv.period);
+    const last = Math.ceil(Math.min(range.to, this.now()) / pv.period);
     const stride = limit === Infinity ? Math.max(1, Math.ceil((last - first) / STEPS_MAX)) : 1;
     let left = limit;
     for (let k = first; k < last && left > 0; k += stride) {
@@ -319,7 +325,7 @@ export class TestServer {
 
   private lastBefore(pv: FixturePv, at: Instant): Row[] {
     if (pv.type === null) return [];
-    const newest = Math.min(floatOf(at), Date.now() / 1000);
+    const newest = Math.min(floatOf(at), this.now());
     for (let k = Math.floor(newest / pv.period + 1e-6); k * pv.period >= FIRST; k--) {
       const row = rowOf(pv, k);
       if (row && !isBefore(at, row)) return [row];
@@ -336,10 +342,11 @@ export class TestServer {
     if (missing) throw new Refusal(404, "unknown_pv", `no PV of this archive is called "${missing}"`);
     response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
     this.streams.add(response);
-    let from = Date.parse(url.searchParams.get("from") ?? "") / 1000 || Date.now() / 1000;
+    let from = Date.parse(url.searchParams.get("from") ?? "") / 1000 || this.now();
     const states = new Map<string, string>();
     const push = () => {
-      const to = Date.now() / 1000;
+      const to = this.now();
+      from = Math.min(from, to);
       for (const pv of pvs) {
         if (!pv) continue;
         if (states.get(pv.name) !== pv.state) {
