@@ -2,7 +2,7 @@
 //
 //   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, lanes.ts, legend.ts, waveform.ts, nothing.ts
 //            ▲  typed.ts, understood.ts, names.ts    │ api.ts, decode.ts, side.ts     │ scales.ts, line.ts, draw.ts, axis.ts, cut.ts
-//            └── search.ts, controls.ts, add.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ mouse
+//            └── search.ts, controls.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ mouse
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";

@@ -177,7 +177,7 @@ export class Plot {
         stroke: axisColour(scale, palette),
         // The lanes write their names to the left of the plot.
         size: (u, labels, axis, cycle) => {
-          const least = shown.length < 3 && i === 0 ? LEFT : AXIS_WIDTH_MIN;
+          const least = shown.length < 3 && i === 0 ? LEFT : titleWidth(scale);
           return Math.max(axisWidth(u, labels, axis, cycle), least);
         },
         grid: { ...look.grid, show: i === 0 },
@@ -245,8 +245,7 @@ export class Plot {
       const scale = scene.scales.find(({ key }) => key === axis.scale);
       if (!scale) return;
       const room = sizeOf(axis) * ratio;
-      const title = scale.log ? `${scale.label} (log)` : scale.label;
-      const text = cutMiddle(ctx, title, room - 10 * ratio);
+      const text = cutMiddle(ctx, titleOf(scale), room - 10 * ratio);
       ctx.fillStyle = axisColour(scale, scene.palette);
       ctx.textAlign = i % 2 === 0 ? "right" : "left";
       ctx.fillText(text, i % 2 === 0 ? left - 6 * ratio : right + 6 * ratio, 9 * ratio);
@@ -334,8 +333,14 @@ const TITLE = 26;
 const AXES_PART = 0.4;
 const AXIS_WIDTH = 72;
 
-/** Room for a title above it, such as degC. */
-const AXIS_WIDTH_MIN = 48;
+/** Room for the title above an axis; that of a long one is cut. */
+function titleWidth(scale: ValueScale): number {
+  return Math.min(Math.max(48, 16 + titleOf(scale).length * 7), 92);
+}
+
+function titleOf(scale: ValueScale): string {
+  return scale.log ? `${scale.label} (log)` : scale.label;
+}
 
 /** How many value axes have room beside a plotting area that is still worth looking at. */
 function axesMax(width: number): number {

@@ -1,7 +1,7 @@
 // The status line: is the archiver there, is it well, and how far its clock is from the browser's.
 
 import { ApiError, getStatus, type Status } from "./api.ts";
-import { byId, h, setText } from "./dom.ts";
+import { byId, counted, h, setText } from "./dom.ts";
 import { formatTime, type Zone } from "./time.ts";
 
 const POLL_MILLIS = 5000;
@@ -81,16 +81,8 @@ export class StatusLine {
     this.told = { clock, heard: performance.now() };
     if (clock < least - SET_BACK_SECONDS) this.setBack();
     this.hear();
-    const { connected, searching, disconnected, paused, total } = status.pvs;
-    setText(
-      this.counts,
-      countsText(total, [
-        [connected, "connected"],
-        [disconnected, "disconnected"],
-        [searching, "searching"],
-        [paused, "paused"],
-      ]),
-    );
+    const { searching, disconnected, total } = status.pvs;
+    setText(this.counts, countsText(status.pvs));
     document.body.classList.toggle("is-barren", total === 0);
     this.counts.dataset.level = disconnected + searching > 0 ? "warn" : "ok";
     const lag = status.durable.lag;
@@ -127,7 +119,15 @@ export class StatusLine {
   }
 }
 
-function countsText(total: number, counts: [number, string][]): string {
-  const parts = counts.filter(([count], i) => count > 0 || i < 2).map(([count, word]) => `${count} ${word}`);
-  return `${total} PVs: ${parts.join(", ")}`;
+/** What is well is one number; what is not comes first, and says how it is not. */
+function countsText({ total, connected, disconnected, searching, paused }: Status["pvs"]): string {
+  const lost = disconnected + searching;
+  const rest = paused > 0 ? `, ${counted(paused)} paused` : "";
+  if (lost === 0) return `${counted(total)} PVs: ${counted(connected)} connected${rest}`;
+  const parts = [
+    [disconnected, "disconnected"],
+    [searching, "searching"],
+  ] as const;
+  const told = parts.filter(([count]) => count > 0).map(([count, word]) => `${counted(count)} ${word}`);
+  return `${counted(lost)} of ${counted(total)} PVs ${lost === 1 ? "is" : "are"} not connected: ${told.join(", ")}${rest}`;
 }

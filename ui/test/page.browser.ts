@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { startChromium } from "./chromium.ts";
+import { paste, startChromium } from "./chromium.ts";
 import { HOUR } from "./pvs.ts";
 import { TestServer } from "./server.ts";
 
@@ -741,4 +741,39 @@ test("a range that was loaded before the clock was set back is loaded anew, not 
   const [asked] = server.requests.filter((request) => request.includes("/bins"));
   const from = Date.parse(new URL(asked!, base).searchParams.get("from")!) / 1000;
   assert.ok(from <= Date.now() / 1000 - 600, `what lies behind the clock is not kept: ${asked}`);
+});
+
+test("of five thousand pasted names three wrong ones are named, and the others followed to their first values", async () => {
+  server.addedState = "searching";
+  await page.goto(base);
+  await page.getByText("Nothing is plotted yet").waitFor();
+  await page.locator("#archive").click();
+  const names = Array.from({ length: 5000 }, (_, i) => `FARM:PV${i}`);
+  [names[17], names[2500], names[4999]] = ["foo://FARM:PV17", "x".repeat(70), "pva://"];
+  await paste(page, "#add-names", names.join("\n"));
+  await page.locator("#add-form button[type=submit]").click();
+  await page.getByText("4,997 are asked for, 3 were refused.").waitFor();
+  const refused = page.locator("#add-outcome li");
+  assert.equal(await refused.count(), 3, "only those that are wrong have lines");
+  const told = (await refused.allInnerTexts()).join("\n");
+  for (const part of [
+    "there is no protocol foo",
+    "a PV name has 1 to 60 bytes",
+    "no name behind the protocol",
+  ])
+    assert.ok(told.includes(part), `${part} in ${told}`);
+  await page.getByText("0 of 4,997 have a first value, 4,997 wait for an IOC").waitFor();
+  const added = server.pvs.filter((pv) => pv.name.startsWith("FARM:"));
+  for (const pv of added.slice(0, 4990)) pv.state = "connected";
+  await page.getByText("4,990 of 4,997 have a first value, 7 wait for an IOC: FARM:PV4992").waitFor();
+  for (const pv of added) pv.state = "connected";
+  await page.getByText("All 4,997 have a first value.").waitFor();
+  await page.keyboard.press("Escape");
+  server.requests = [];
+  await page.waitForTimeout(1500);
+  assert.equal(
+    server.requests.filter((request) => request.endsWith("/at")).length,
+    0,
+    "nobody asks any more",
+  );
 });

@@ -19,6 +19,12 @@ const POLICY =
   "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
 const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 
+/** What the archive says of the causes of gaps. */
+const SENTENCES: Record<string, string> = {
+  disconnected: "The connection to the IOC was lost.",
+  archiver_stopped: "The archiver was not running.",
+};
+
 class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -115,6 +121,7 @@ export class TestServer {
     if (noun === "status") return send(response, 200, this.status());
     if (noun === "groups") return send(response, 200, { groups: this.groups });
     if (noun === "live") return this.live(url, response);
+    if (noun === "at") return send(response, 200, this.newest((await bodyOf(request)) as string[]));
     if (noun !== "pvs") throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
     if (!name) {
       const answer = request.method === "POST" ? this.add(await bodyOf(request)) : this.list(url);
@@ -208,6 +215,17 @@ export class TestServer {
     };
   }
 
+  /** A PV that is searched for has no value yet. */
+  private newest(names: string[]): object {
+    const time = (pv: FixturePv) => (pv.state === "searching" ? null : isoOf(instantOf(this.now())));
+    const pvs = this.pvs.filter((pv) => names.includes(pv.name));
+    return {
+      time: isoOf(instantOf(this.now())),
+      pvs: pvs.map((pv) => ({ pv: pv.name, time: time(pv) })),
+      unknown: [],
+    };
+  }
+
   private add(body: Json): object {
     const wanted = (body as { pvs: { name: string }[] }).pvs;
     const pvs = wanted.map(({ name }) => {
@@ -242,7 +260,7 @@ export class TestServer {
         from_seconds: Math.max(gap.from, range.from),
         to_seconds: Math.min(gap.to ?? Infinity, range.to),
         lost: gap.lost,
-        text: `The archive says ${gap.cause}.`,
+        text: SENTENCES[gap.cause] ?? `The archive says ${gap.cause}.`,
       })),
       now: { connection: pv.state, since: isoOf({ seconds: FIRST, nanos: 0 }), server: null, refusal: null },
     };
