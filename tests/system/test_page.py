@@ -52,6 +52,42 @@ def test_the_page_finds_draws_and_follows_a_pv(
     assert shot.stat().st_size > 10_000
 
 
+@pytest.mark.timeout(300)
+def test_the_page_says_who_is_gone_and_goes_on_by_itself(tmp_path: Path) -> None:
+    skip_without_browser()
+    ioc = Ioc.of_records(tmp_path, ROOT / "demo" / "demo.db")
+    server = Pvark(tmp_path, [ioc])
+    try:
+        ioc.start()
+        server.start().archive.add("DEMO:BPM1:X", "DEMO:BPM1:Y")
+        wait_for("samples", lambda: len(server.archive.get("DEMO:BPM1:X")) > 30)
+        environment = os.environ | {"PVARK_URL": server.url, "PVARK_PV": "DEMO:BPM1:X"}
+        command = ["npm", "run", "--silent", "gone"]
+        page = subprocess.Popen(
+            command, cwd=UI, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert page.stdin is not None and page.stdout is not None
+        try:
+            assert page.stdout.readline() == "looking\n"
+            for happens, act in (
+                ("the archiver is gone", server.kill),
+                ("the archiver is back", server.start),
+                ("the IOC is gone", ioc.kill),
+                ("the IOC is back", ioc.start),
+            ):
+                act()
+                page.stdin.write(f"{happens}\n")
+                page.stdin.flush()
+                assert page.stdout.readline() == f"seen: {happens}\n"
+            page.stdin.close()
+            assert page.wait(30) == 0
+        finally:
+            page.kill()
+    finally:
+        server.kill()
+        ioc.kill()
+
+
 COUNT = 4997
 WRONG = ("x" * 300, "ledger:LAB", "http://LAB:TEMP")
 
@@ -60,7 +96,7 @@ WRONG = ("x" * 300, "ledger:LAB", "http://LAB:TEMP")
 def test_thousands_of_pasted_names_are_added_and_the_wrong_ones_named(tmp_path: Path) -> None:
     skip_without_browser()
     farm = Farm("--queue", "0", "--group", f"name=MANY:,count={COUNT},rate=1")
-    server = Pvark(tmp_path, [farm])
+    server = Pvark(tmp_path, [farm])  # type: ignore[list-item]
     try:
         server.start()
         names = [f"MANY:{i}" for i in range(COUNT)]

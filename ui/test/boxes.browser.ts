@@ -163,3 +163,21 @@ test("the header is one line where it has room, else the time fields begin the s
   }
   await page.close();
 });
+
+test("what opens below a field stays within the window", async () => {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(20_000);
+  await open(page, 2);
+  for (const width of [360, 768, 1024]) {
+    await page.setViewportSize({ width, height: 740 });
+    await page.fill("#search", "lab");
+    await page.locator('#found [data-pv="LAB:TEMP1"]').waitFor();
+    const sideways = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.equal(await sideways(), 0, `the results at ${width}`);
+    await page.fill("#to", "2026-11-19 09:30");
+    await page.locator("#swap").waitFor();
+    assert.equal(await sideways(), 0, `the line below the times at ${width}`);
+    await page.keyboard.press("Escape");
+  }
+  await page.close();
+});
