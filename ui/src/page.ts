@@ -9,6 +9,7 @@ import { Live } from "./live.ts";
 import { Loader } from "./load.ts";
 import { nothingLines } from "./nothing.ts";
 import { Plot, type PlotActions, type Scene } from "./plot.ts";
+import { isPressed, onRelease } from "./pressed.ts";
 import { scalesOf } from "./scales.ts";
 import { rangeOf, type Range, type View, type ViewStore } from "./state.ts";
 import { applyTheme, reducesMotion, type Palette } from "./style.ts";
@@ -18,6 +19,9 @@ import { Waveform } from "./waveform.ts";
 
 /** While a view is being changed loads wait so long, after it was drawn, for the next change. */
 const CHANGING_MILLIS = 120;
+
+/** While a button is held down they wait longer: a slow machine may let moves of one drag come far apart. */
+const HELD_MILLIS = 400;
 
 /** After news of a PV loads wait so long: the archive may still be writing them down. */
 const NEWS_MILLIS = 500;
@@ -97,6 +101,9 @@ export class Page {
       () => clock.now(),
     );
     new ResizeObserver(() => this.load(CHANGING_MILLIS)).observe(byId("plot"));
+    onRelease(() => {
+      if (this.isChanging) this.rest();
+    });
     document.addEventListener("visibilitychange", () => this.visibility());
     this.tick();
   }
@@ -240,7 +247,7 @@ export class Page {
   /** Loads, after a while, every shown trace that was not yet loaded for this view. */
   private load(millis: number): void {
     this.isChanging = millis === CHANGING_MILLIS;
-    this.loadAfter(millis);
+    this.loadAfter(this.isChanging ? changingMillis() : millis);
   }
 
   /**
@@ -250,7 +257,7 @@ export class Page {
   private rest(): void {
     window.clearTimeout(this.loadTimer);
     requestAnimationFrame(() => {
-      if (this.isChanging && this.frame === 0) this.loadAfter(CHANGING_MILLIS);
+      if (this.isChanging && this.frame === 0) this.loadAfter(changingMillis());
     });
   }
 
@@ -403,6 +410,10 @@ export class Page {
     setText(byId("loading"), busy > 0 ? `loading ${busy} of ${shown}` : "");
     byId("view").setAttribute("aria-busy", String(busy > 0));
   }
+}
+
+function changingMillis(): number {
+  return isPressed() ? HELD_MILLIS : CHANGING_MILLIS;
 }
 
 /**

@@ -2,6 +2,7 @@
 //
 // Nothing else is remembered anywhere, so a URL that is mailed, bookmarked or gone back to shows the same again.
 
+import { isPressed, onRelease } from "./pressed.ts";
 import { iso, type Zone } from "./time.ts";
 import { isNow, parseTime, readRange, Refusal } from "./typed.ts";
 
@@ -159,6 +160,8 @@ export class ViewStore {
   private depth: number;
   /** The wait for changes to end after which the URL is written. */
   private resting = 0;
+  /** A drag has changed the view: all of it is one step, however long its moves are apart. */
+  private isDragged = false;
 
   constructor(private now: () => number) {
     this.current = this.read();
@@ -169,6 +172,7 @@ export class ViewStore {
       this.lastPush = 0;
       this.set(this.read());
     });
+    onRelease(() => this.drop());
     // Whoever leaves or reloads the page in the middle of a change finds the view as it was.
     window.addEventListener("pagehide", () => this.settle());
   }
@@ -189,9 +193,10 @@ export class ViewStore {
   update(change: Partial<View>, step: Step = "push"): void {
     const next = { ...this.current, ...change };
     const now = Date.now();
-    const isMoving = now - this.lastChange < REST_MILLIS;
-    const isStep = step === "push" && now - this.lastPush > STEP_MILLIS;
+    const isMoving = this.isDragged || now - this.lastChange < REST_MILLIS;
+    const isStep = step === "push" && !this.isDragged && now - this.lastPush > STEP_MILLIS;
     this.lastChange = now;
+    this.isDragged = isPressed();
     if (step === "push") this.lastPush = now;
     if (isStep) {
       this.settle();
@@ -199,10 +204,20 @@ export class ViewStore {
       history.pushState({ depth: this.depth }, "", urlOf(next));
     } else {
       window.clearTimeout(this.resting);
-      this.resting = window.setTimeout(() => this.settle(), REST_MILLIS);
+      this.resting = window.setTimeout(() => this.rest(), REST_MILLIS);
     }
     this.set(next);
     if (!isMoving) this.settle();
+  }
+
+  private rest(): void {
+    if (!this.isDragged) this.settle();
+  }
+
+  /** A drag is over. */
+  private drop(): void {
+    this.settle();
+    this.isDragged = false;
   }
 
   /** Writes the URL of the view so far, if it is still to be written. */
