@@ -140,7 +140,10 @@ export function fixturePvs(): FixturePv[] {
       protocol: "pva",
       metadata: { type: "structure" },
     }),
-    number("LAB:OFFLINE", "V", 1, (k) => 5 + noise(Math.floor(k / 60)), { state: "disconnected", severity: () => 3 }),
+    number("LAB:OFFLINE", "V", 1, (k) => 5 + noise(Math.floor(k / 60)), {
+      state: "disconnected",
+      severity: () => 3,
+    }),
     number("LAB:NEVER", "", 1, () => null, { type: null, state: "searching", metadata: {}, gaps: [] }),
   ];
 }

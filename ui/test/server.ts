@@ -198,7 +198,7 @@ export class TestServer {
         state: pv.state,
         type: pv.type,
       },
-      since: isoOf({ seconds: FIRST, nanos: 0 }),
+      since: isoOf({ seconds: pv.gaps.find((gap) => gap.to === null)?.from ?? FIRST, nanos: 0 }),
       units: pv.metadata.units ?? null,
       last: last && { time: isoOf(last), value: last.value, severity: SEVERITIES[last.severity], status: 0 },
     };
