@@ -116,7 +116,7 @@ async function settled(page: Page): Promise<void> {
 for (const count of COUNTS) {
   test(`with ${count} PVs nothing lies over anything else`, async () => {
     const page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000);
     const faults: string[] = [];
     page.on("pageerror", (error) => faults.push(error.stack ?? error.message));
     await open(page, count);
