@@ -18,6 +18,7 @@ pub(crate) mod metadata;
 pub(crate) mod npy;
 pub(crate) mod parquet_file;
 pub(crate) mod pb;
+mod pb_arrays;
 pub(crate) mod pb_messages;
 pub(crate) mod pb_numbers;
 pub(crate) mod pieces;
