@@ -5,12 +5,12 @@
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use sample::{Batch, Sample, TimeRange, Timestamp};
+use sample::{Batch, Sample, Shape, TimeRange, Timestamp};
 
 use crate::{
     Error, Summary,
     field::{Field, Found},
-    parts::{Blocks, Open, Part},
+    parts::{Blocks, Open, Part, Step},
     repeats::REPEATS_COMPARED,
 };
 
@@ -18,6 +18,9 @@ use crate::{
 const BATCH_ROWS_MAX: usize = 8192;
 /// A batch that has reached so many bytes is given out.
 const BATCH_BYTES_MAX: usize = 1 << 20;
+/// One of arrays takes no more that would make it larger than this, unless it is a single one: of frames no more are made at once, and
+/// they are passed on as they are.
+pub(crate) const ARRAYS_BYTES_MAX: usize = 256 << 10;
 /// A whole block of so many rows is passed on as it is. Smaller ones are gathered, so that nobody gets a batch for each.
 const WHOLE_ROWS_MIN: usize = 1024;
 /// Bytes that may be read in advance, over all that is open.
@@ -96,12 +99,16 @@ impl Samples {
             let Some(mut part) = self.parts.pop() else { break };
             let opened = self.advance(&mut part);
             self.put_back(part);
-            self.open.extend(opened?);
+            match opened? {
+                Step::Looked => {}
+                Step::Open(open) => self.open.push(open),
+                Step::Frames(part) => self.put_back(part),
+            }
         }
         Ok(())
     }
 
-    fn advance(&self, part: &mut Part) -> Result<Option<Open>, Error> {
+    fn advance(&self, part: &mut Part) -> Result<Step, Error> {
         let room = ADVANCE_BYTES_MAX / (1 + self.open.len());
         let wanted = |blocks: &Blocks, index: usize| {
             let summary = blocks.summary_at(index).filter(|summary| says_all(summary, self.range));
@@ -399,7 +406,12 @@ impl Samples {
 
 /// Whether a batch takes no more.
 fn is_full(batch: &Batch) -> bool {
-    batch.len() >= BATCH_ROWS_MAX || batch.byte_size() >= BATCH_BYTES_MAX
+    let bytes = batch.byte_size();
+    let is_full = match batch.value_type().shape {
+        Shape::Array => bytes + bytes / batch.len().max(1) > ARRAYS_BYTES_MAX,
+        Shape::Scalar => bytes >= BATCH_BYTES_MAX,
+    };
+    is_full || batch.len() >= BATCH_ROWS_MAX
 }
 
 /// Whether a block lies in the range, and its summary says all that bins want.

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     Error, Summary,
-    block::{self, Columns},
+    block::{self, Columns, Opened},
     bytes::{Cursor, Malformed},
     codec::time,
     disk::{Objects, fault_of_file},
@@ -392,11 +392,25 @@ impl Segment {
     pub(crate) fn verify_in(&self, room: Batch, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Batch, Error> {
         let taken = block::take_in(room, bytes).map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason));
         let (owner, batch) = taken?;
-        let fits = batch.value_type() == entry.value_type
-            && batch.len() == entry.count as usize
-            && batch.times().first() == Some(&entry.t0)
-            && batch.times().last() == Some(&entry.t1);
-        if owner == pv && fits { Ok(batch) } else { Err(self.corrupt_block(pv, entry, OTHER_BLOCK.0)) }
+        self.is_meant(pv, entry, (owner, &batch))?;
+        Ok(batch)
+    }
+
+    /// The same of what need not be made as a whole.
+    pub(crate) fn open(&self, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Opened, Error> {
+        let opened = block::open(bytes).map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason));
+        let (owner, opened) = opened?;
+        self.is_meant(pv, entry, (owner, opened.samples()))?;
+        Ok(opened)
+    }
+
+    /// Whether samples are those of the block that the index means.
+    fn is_meant(&self, pv: PvId, entry: &Entry, (owner, samples): (PvId, &Batch)) -> Result<(), Error> {
+        let fits = samples.value_type() == entry.value_type
+            && samples.len() == entry.count as usize
+            && samples.times().first() == Some(&entry.t0)
+            && samples.times().last() == Some(&entry.t1);
+        if owner == pv && fits { Ok(()) } else { Err(self.corrupt_block(pv, entry, OTHER_BLOCK.0)) }
     }
 
     /// The names of its PVs, as far as they were known when it was written.
