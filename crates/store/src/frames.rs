@@ -268,21 +268,21 @@ pub(crate) struct Player {
 enum Film {
     /// In the head, which may grow meanwhile.
     Head(Arc<Frames>),
-    Block(Batch, Changes),
+    Block(Box<(Batch, Changes)>),
 }
 
 impl Film {
     fn samples(&self) -> &Batch {
         match self {
             Film::Head(frames) => &frames.samples,
-            Film::Block(samples, _) => samples,
+            Film::Block(block) => &block.0,
         }
     }
 
     fn changes(&self) -> &Changes {
         match self {
             Film::Head(frames) => &frames.changes,
-            Film::Block(_, changes) => changes,
+            Film::Block(block) => &block.1,
         }
     }
 }
@@ -295,7 +295,7 @@ impl Player {
 
     /// Of a block that has the first array and the changes of the others, which were checked.
     pub(crate) fn of_block(samples: Batch, first: Column, changes: Changes) -> Player {
-        Player::new(Film::Block(samples, changes), first)
+        Player::new(Film::Block(Box::new((samples, changes))), first)
     }
 
     /// All samples, with empty arrays in place of theirs.

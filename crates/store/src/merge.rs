@@ -10,7 +10,7 @@ use sample::{Batch, Sample, Shape, TimeRange, Timestamp};
 use crate::{
     Error, Summary,
     field::{Field, Found},
-    parts::{Blocks, Open, Part, Step},
+    parts::{Blocks, Open, Part, Pieces, Step},
     repeats::REPEATS_COMPARED,
 };
 
@@ -66,6 +66,8 @@ pub struct Samples {
     edges: Option<Arc<[Timestamp]>>,
     /// Of a block that edges cut, those that come next.
     pieces: VecDeque<Summary>,
+    /// Blocks that were read to be cut.
+    cuts: usize,
     /// The one field that is wanted of structures.
     field: Option<Field>,
 }
@@ -82,7 +84,8 @@ impl Samples {
     pub(crate) fn new(range: TimeRange, mut parts: Vec<Part>) -> Samples {
         parts.sort_by_key(|part| std::cmp::Reverse((part.t0, part.order)));
         let (open, errors, recent, pieces) = (Vec::new(), VecDeque::new(), Vec::new(), VecDeque::new());
-        Samples { range, parts, open, errors, last: None, recent, out: None, edges: None, pieces, field: None }
+        let (last, out, edges, field) = (None, None, None, None);
+        Samples { range, parts, open, errors, last, recent, out, edges, pieces, cuts: 0, field }
     }
 
     /// One field of structures, named by the fields that lead to it with dots between them, as samples of its own type.
@@ -102,7 +105,7 @@ impl Samples {
             match opened? {
                 Step::Looked => {}
                 Step::Open(open) => self.open.push(open),
-                Step::Frames(part) => self.put_back(part),
+                Step::Frames(part) => self.put_back(*part),
             }
         }
         Ok(())
@@ -180,7 +183,11 @@ impl Samples {
         let first = edges.partition_point(|edge| *edge <= summary.t0);
         let last = edges.partition_point(|edge| *edge <= summary.t1);
         match self.parts.last()?.cut(edges.get(first..last)?)? {
-            Ok(pieces) => self.pieces = pieces.into(),
+            Ok(Pieces::Remembered(pieces)) => self.pieces = pieces.into(),
+            Ok(Pieces::Read(pieces)) => {
+                self.pieces = pieces.into();
+                self.cuts += 1;
+            }
             Err(error) => self.errors.push_back(error),
         }
         self.pass_over(summary.t1);
@@ -248,6 +255,13 @@ impl Samples {
     fn passes(&self, run: &Run) -> bool {
         let batch = &self.open[run.chosen].batch;
         run.rows == (0..batch.len()) && !self.repeats(batch, run.rows.start)
+    }
+
+    /// Whether a run is worth a batch of its own rather than to be added to what is given out next.
+    fn is_too_much(&self, run: &Run, out: &Batch) -> bool {
+        let batch = &self.open[run.chosen].batch;
+        let is_large = || batch.byte_size() + out.byte_size() > ARRAYS_BYTES_MAX;
+        run.rows.len() >= WHOLE_ROWS_MIN || (batch.value_type().shape == Shape::Array && is_large())
     }
 
     /// Whether samples of that time have been given out from elsewhere.
@@ -392,7 +406,7 @@ impl Samples {
             };
             let value_type = self.open[run.chosen].batch.value_type();
             let full =
-                |out: &Batch| out.value_type() != value_type || (run.rows.len() >= WHOLE_ROWS_MIN && self.passes(&run));
+                |out: &Batch| out.value_type() != value_type || (self.is_too_much(&run, out) && self.passes(&run));
             if self.out.as_ref().is_some_and(full) {
                 return self.out.take().map(Ok);
             }
@@ -452,6 +466,11 @@ pub struct Stretches {
 impl Stretches {
     pub(crate) fn new(samples: Samples, edges: Arc<[Timestamp]>) -> Stretches {
         Stretches { samples: Samples { edges: Some(edges), ..samples } }
+    }
+
+    /// How many blocks were read so far because edges cut them: where they are many, others may be read at the same time.
+    pub fn cuts(&self) -> usize {
+        self.samples.cuts
     }
 
     /// One field of structures, as for [`Samples`].

@@ -127,6 +127,15 @@ pub(crate) struct Memory {
     cuts: Remembered<Cut, (u64, u64)>,
 }
 
+/// The pieces of a block, and whence they are known.
+#[derive(Debug)]
+pub(crate) enum Pieces {
+    /// From the last time that it was cut at these edges.
+    Remembered(Vec<Summary>),
+    /// The block was read.
+    Read(Vec<Summary>),
+}
+
 /// What the pieces of a block amount to into which edges cut it.
 #[derive(Debug)]
 struct Cut {
@@ -166,7 +175,7 @@ pub(crate) enum Step {
     /// A stretch of samples.
     Open(Open),
     /// Frames, which are a part of their own: what follows in the segment may begin before they end.
-    Frames(Part),
+    Frames(Box<Part>),
 }
 
 impl Open {
@@ -288,7 +297,8 @@ impl Part {
                         player.cut_to(rows);
                         let film = Film { player: *player, offset, hidden };
                         Ok(film.player.next().map_or(Step::Looked, |(_, t0)| {
-                            Step::Frames(Part { t0, order: self.order, source: Source::Frames(Box::new(film)) })
+                            let source = Source::Frames(Box::new(film));
+                            Step::Frames(Box::new(Part { t0, order: self.order, source }))
                         }))
                     }
                 }
@@ -323,7 +333,7 @@ impl Part {
     }
 
     /// The pieces of the block that comes next, which edges cut; it is not passed over.
-    pub(crate) fn cut(&self, edges: &[Timestamp]) -> Option<Result<Vec<Summary>, Error>> {
+    pub(crate) fn cut(&self, edges: &[Timestamp]) -> Option<Result<Pieces, Error>> {
         match &self.source {
             Source::Blocks(blocks) => blocks.cut(edges),
             Source::Rows(rows) => rows.open.as_ref()?.cut(edges),
@@ -690,19 +700,19 @@ impl Blocks {
     }
 
     /// What the pieces of the next block amount to, if its summary can be had.
-    fn cut(&self, edges: &[Timestamp]) -> Option<Result<Vec<Summary>, Error>> {
+    fn cut(&self, edges: &[Timestamp]) -> Option<Result<Pieces, Error>> {
         let (entry, summary) = self.entry().zip(self.summary())?;
         let Lookup { segment, pv, summaries, .. } = &self.lookup;
         let Summaries::Read(Binned { memory, .. }) = summaries else { return None };
         let place = (segment.place(*pv).0, entry.offset);
         if let Some(known) = memory.cuts.get(place).filter(|known| *known.edges == *edges) {
-            return Some(Ok(known.pieces.to_vec()));
+            return Some(Ok(Pieces::Remembered(known.pieces.to_vec())));
         }
         let pieces = segment.read_columns(*pv, entry, |columns, times| cut::pieces(columns, times, summary, edges));
         if let Ok(pieces) = &pieces {
             memory.cuts.put(place, Arc::new(Cut { edges: edges.into(), pieces: pieces.as_slice().into() }));
         }
-        Some(pieces.map_err(|error| self.lookup.note_damage(error)))
+        Some(pieces.map(Pieces::Read).map_err(|error| self.lookup.note_damage(error)))
     }
 
     /// The samples of the next block, which with its neighbours is read from disk unless it was before.

@@ -311,7 +311,10 @@ impl Segment {
         entry: &Entry,
         make: impl FnOnce(&Columns, &time::Lookup) -> Result<T, Malformed>,
     ) -> Result<T, Error> {
-        self.verify_columns(pv, entry, &self.block_bytes(pv, entry)?, make)
+        let bytes = self.block_bytes_in(spare::take(), pv, entry)?;
+        let made = self.verify_columns(pv, entry, &bytes, make);
+        spare::give(bytes);
+        made
     }
 
     /// The same of the bytes of a block.
@@ -352,10 +355,18 @@ impl Segment {
 
     /// The bytes of a block, of which nothing is verified yet.
     pub(crate) fn block_bytes(&self, pv: PvId, entry: &Entry) -> Result<Vec<u8>, Error> {
+        self.block_bytes_in(Vec::new(), pv, entry)
+    }
+
+    /// The same in the memory of a list whose content nobody needs.
+    fn block_bytes_in(&self, mut bytes: Vec<u8>, pv: PvId, entry: &Entry) -> Result<Vec<u8>, Error> {
         if entry.offset.saturating_add(u64::from(entry.len)) > self.manifest.tables_at {
             return Err(self.corrupt_block(pv, entry, "the index points beyond the end of the blocks"));
         }
-        let mut bytes = vec![0; entry.len as usize];
+        match bytes.capacity() {
+            0 => bytes = vec![0; entry.len as usize],
+            _ => bytes.resize(entry.len as usize, 0),
+        }
         self.disk.read_at(&self.manifest.key, entry.offset, &mut bytes).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => self.corrupt_block(pv, entry, "the file ends before it"),
             _ => io_error(&self.manifest.key, error),
