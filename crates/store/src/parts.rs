@@ -281,27 +281,36 @@ impl Part {
                 let shared = within.start.max(shared.start)..within.end.min(shared.end);
                 Ok(open((self.order, offset, 0), batch, shared))
             }
-            Source::Blocks(mut blocks) => {
-                let offset = blocks.entry().map_or(0, |entry| entry.offset);
-                let opened = blocks.open_next(room.min(RUN_BYTES_MAX), wanted);
-                let hidden = blocks.lookup.hidden.clone();
-                self.go_on_with(blocks);
-                match opened? {
-                    Opened::Whole(batch) => {
-                        let batch = Arc::new(hidden.filter(batch));
-                        let rows = rows_within(&batch, range);
-                        Ok(open((self.order, offset, 0), batch, rows))
-                    }
-                    Opened::Frames(mut player) => {
-                        let rows = rows_within(player.samples(), range);
-                        player.cut_to(rows);
-                        let film = Film { player: *player, offset, hidden };
-                        Ok(film.player.next().map_or(Step::Looked, |(_, t0)| {
-                            let source = Source::Frames(Box::new(film));
-                            Step::Frames(Box::new(Part { t0, order: self.order, source }))
-                        }))
-                    }
-                }
+            Source::Blocks(blocks) => self.open_block(blocks, range, room.min(RUN_BYTES_MAX), wanted),
+        }
+    }
+
+    /// Opens the next block. Frames become a part of their own.
+    fn open_block(
+        &mut self,
+        mut blocks: Blocks,
+        range: TimeRange,
+        room: usize,
+        wanted: &dyn Fn(&Blocks, usize) -> bool,
+    ) -> Result<Step, Error> {
+        let offset = blocks.entry().map_or(0, |entry| entry.offset);
+        let opened = blocks.open_next(room, wanted);
+        let hidden = blocks.lookup.hidden.clone();
+        self.go_on_with(blocks);
+        match opened? {
+            Opened::Whole(batch) => {
+                let batch = Arc::new(hidden.filter(batch));
+                let rows = rows_within(&batch, range);
+                Ok(open((self.order, offset, 0), batch, rows))
+            }
+            Opened::Frames(mut player) => {
+                let rows = rows_within(player.samples(), range);
+                player.cut_to(rows);
+                let film = Film { player: *player, offset, hidden };
+                Ok(film.player.next().map_or(Step::Looked, |(_, t0)| {
+                    let source = Source::Frames(Box::new(film));
+                    Step::Frames(Box::new(Part { t0, order: self.order, source }))
+                }))
             }
         }
     }
