@@ -368,6 +368,13 @@ impl Stretches {
     }
 }
 
+impl Stretches {
+    /// How many blocks of the store were read so far because edges cut them.
+    pub(crate) fn cuts(&self) -> usize {
+        self.own.cuts()
+    }
+}
+
 impl Iterator for Stretches {
     type Item = Result<Stretch, Error>;
 

@@ -5,6 +5,7 @@ use query::Samples;
 use sample::{Batch, Column, Timestamp};
 
 use super::{
+    elements,
     pieces::Pieces,
     value::{Dialect, put, put_json},
 };
@@ -100,6 +101,7 @@ fn put_time(out: &mut Vec<u8>, time: Timestamp, (second, text): &mut (Option<i64
 pub(crate) fn put_value(out: &mut Vec<u8>, column: &Column, row: usize) {
     match column {
         Column::String(texts) => put_field(out, texts.get(row)),
+        Column::Array(arrays) if elements::put_field(out, arrays, row) => {}
         Column::Array(_) | Column::Structure(_) => {
             let mut json = Vec::new();
             put(&mut json, column, row, Dialect::Exact);

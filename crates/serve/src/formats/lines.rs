@@ -365,7 +365,7 @@ fn put_element(out: &mut Vec<u8>, time: Timestamp, values: &Column, row: usize) 
 fn put_bare(out: &mut Vec<u8>, column: &Column, row: usize) {
     match column {
         Column::String(texts) => out.extend_from_slice(texts.get(row).as_bytes()),
-        Column::Array(arrays) => {
+        Column::Array(arrays) if matches!(arrays.elements(), Column::String(_)) => {
             super::value::put_list(out, arrays.range(row), |out, index| put_bare(out, arrays.elements(), index));
         }
         other => put(out, other, row, Dialect::Appliance),

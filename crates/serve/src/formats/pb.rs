@@ -7,9 +7,10 @@ use prost::Message;
 use sample::{Batch, Column, Element, Shape, Timestamp, ValueType};
 
 use super::bars::{Bars, connection_change};
+use super::pb_arrays::put_array;
 use super::pb_messages::{
     Bytes as BytesMessage, FieldValue, PayloadInfo, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort, ScalarString,
-    VectorDouble, VectorFloat, VectorInt, VectorShort, VectorString, put_line,
+    VectorString, put_line,
 };
 use super::pb_numbers::{State, put_numbers};
 use super::structure;
@@ -113,6 +114,11 @@ impl SamplesPb {
                     fields: fields.map(|(name, val)| FieldValue { name, val }).collect(),
                     actual_change: carried.is_change,
                 };
+                let frame = match batch.values() {
+                    Column::Array(arrays) => put_array(out, frame, arrays.elements(), arrays.range(row)),
+                    _ => Err(frame),
+                };
+                let Err(frame) = frame else { continue };
                 self.scratch.clear();
                 frame.encode(batch.values(), row, &mut self.scratch);
                 put_line(out, &self.scratch);
@@ -255,17 +261,9 @@ impl Frame {
         }
     }
 
+    /// Of what `pb_arrays.rs` leaves.
     fn encode_array(self, elements: &Column, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
         match elements {
-            Column::I8(v) => encode!(BytesMessage, self, v[range].iter().map(|v| *v as u8).collect(), out),
-            Column::U8(v) => encode!(BytesMessage, self, v[range].to_vec(), out),
-            Column::I16(v) => encode!(VectorShort, self, v[range].iter().map(|v| i32::from(*v)).collect(), out),
-            Column::U16(v) => encode!(VectorShort, self, v[range].iter().map(|v| i32::from(*v)).collect(), out),
-            Column::Enum(v) => encode!(VectorShort, self, v[range].to_vec(), out),
-            Column::I32(v) => encode!(VectorInt, self, v[range].to_vec(), out),
-            Column::U32(v) => encode!(VectorInt, self, v[range].iter().map(|v| *v as i32).collect(), out),
-            Column::F32(v) => encode!(VectorFloat, self, v[range].to_vec(), out),
-            Column::F64(v) => encode!(VectorDouble, self, v[range].to_vec(), out),
             Column::String(v) => encode!(VectorString, self, range.map(|i| v.get(i).to_owned()).collect(), out),
             other => encode!(BytesMessage, self, around(other, range, Shape::Array), out),
         }

@@ -60,6 +60,26 @@ macro_rules! sample_message {
     };
 }
 
+/// What stands before the value of any sample.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SampleHead {
+    #[prost(uint32, required, tag = "1")]
+    pub(crate) second: u32,
+    #[prost(uint32, required, tag = "2")]
+    pub(crate) nano: u32,
+}
+
+/// What stands behind it.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SampleTail {
+    #[prost(int32, optional, tag = "4")]
+    pub(crate) severity: Option<i32>,
+    #[prost(int32, optional, tag = "5")]
+    pub(crate) status: Option<i32>,
+    #[prost(message, repeated, tag = "7")]
+    pub(crate) fields: Vec<FieldValue>,
+}
+
 sample_message!(ScalarString, String, string, required);
 sample_message!(ScalarShort, i32, sint32, required);
 sample_message!(ScalarFloat, f32, float, required);
@@ -67,7 +87,11 @@ sample_message!(ScalarDouble, f64, double, required);
 sample_message!(ScalarInt, i32, sfixed32, required);
 sample_message!(Bytes, Vec<u8>, bytes = "vec", required);
 sample_message!(VectorString, Vec<String>, string, repeated);
+#[cfg(test)]
 sample_message!(VectorShort, Vec<i32>, sint32, repeated);
+#[cfg(test)]
 sample_message!(VectorFloat, Vec<f32>, float, repeated);
+#[cfg(test)]
 sample_message!(VectorDouble, Vec<f64>, double, repeated);
+#[cfg(test)]
 sample_message!(VectorInt, Vec<i32>, sfixed32, repeated);
