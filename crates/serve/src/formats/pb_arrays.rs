@@ -21,7 +21,7 @@ const VALUE: u64 = 3 << 3 | 2;
 
 /// Writes a line with the array that lies at `range`. Gives the frame back if these are no numbers that the Appliance has.
 pub(super) fn put_array(out: &mut Vec<u8>, frame: Frame, elements: &Column, range: Range<usize>) -> Result<(), Frame> {
-    let Frame { second, nano, severity, status, fields } = frame;
+    let Frame { second, nano, severity, status, fields, actual_change } = frame;
     let head = SampleHead { second, nano };
     match elements {
         Column::F64(v) => put_fixed(out, &head, &v[range], f64::to_le_bytes),
@@ -33,9 +33,9 @@ pub(super) fn put_array(out: &mut Vec<u8>, frame: Frame, elements: &Column, rang
         Column::Enum(v) => put_varints(out, &head, &v[range], |number| number),
         Column::U8(v) => put_bytes(out, &head, &v[range]),
         Column::I8(v) => put_bytes(out, &head, &v[range].iter().map(|byte| byte.cast_unsigned()).collect::<Vec<u8>>()),
-        _ => return Err(Frame { second, nano, severity, status, fields }),
+        _ => return Err(Frame { second, nano, severity, status, fields, actual_change }),
     }
-    put_escaped(out, &SampleTail { severity, status, fields }.encode_to_vec());
+    put_escaped(out, &SampleTail { severity, status, fields, actual_change }.encode_to_vec());
     out.push(b'\n');
     Ok(())
 }
@@ -106,8 +106,8 @@ mod tests {
     fn by_messages(frame: Frame, elements: &Column) -> Vec<u8> {
         macro_rules! encoded {
             ($message:ident, $val:expr) => {{
-                let Frame { second, nano, severity, status, fields } = frame;
-                $message { second, nano, val: $val, severity, status, fields }.encode_to_vec()
+                let Frame { second, nano, severity, status, fields, actual_change } = frame;
+                $message { second, nano, val: $val, severity, status, fields, actual_change }.encode_to_vec()
             }};
         }
         let message = match elements {
@@ -135,6 +135,7 @@ mod tests {
             severity: Some((number % 4) as i32).filter(|severity| *severity > 0),
             status: (!number.is_multiple_of(5)).then_some((number >> 9) as i32 & 0xffff),
             fields: (0..number % 3).map(|_| field()).collect(),
+            actual_change: (number % 3 == 2).then_some(number % 2 == 1),
         }
     }
 

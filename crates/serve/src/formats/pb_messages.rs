@@ -78,6 +78,8 @@ pub(crate) struct SampleTail {
     pub(crate) status: Option<i32>,
     #[prost(message, repeated, tag = "7")]
     pub(crate) fields: Vec<FieldValue>,
+    #[prost(bool, optional, tag = "8")]
+    pub(crate) actual_change: Option<bool>,
 }
 
 sample_message!(ScalarString, String, string, required);
