@@ -116,7 +116,8 @@ fn archive() -> Archive {
     };
     let config = Config { places: vec![place("medium", 7), place("long", 21)], ..Config::new("simulated") };
     let long = Arc::new(Gate::new(Arc::new(SimDisk::default())));
-    let places: Vec<Arc<dyn Disk>> = vec![Arc::new(SimDisk::default()), long.clone()];
+    let medium = Arc::new(Gate::new(Arc::new(SimDisk::default())));
+    let places: Vec<Arc<dyn Disk>> = vec![medium, long.clone()];
     let store = Store::open_on_disks(Arc::new(SimDisk::default()), places, config, at(0)).unwrap();
     let pv = register(&store, &["A"]).unwrap()[0];
     let archive = Archive { store, pv, long };

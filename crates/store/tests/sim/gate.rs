@@ -1,6 +1,7 @@
 //! A disk in front of a disk on which chosen calls do not come back until they are let go, or are refused.
 
 use std::{
+    collections::HashSet,
     fmt, io,
     sync::{Arc, Condvar, Mutex},
 };
@@ -22,6 +23,8 @@ enum Rule {
 struct State {
     rule: Option<(Arc<Which>, Rule)>,
     waiting: usize,
+    /// What was locked here stays so if it is locked again.
+    locked: HashSet<String>,
 }
 
 pub(crate) struct Gate {
@@ -125,10 +128,16 @@ impl Disk for Gate {
     }
 
     fn lock(&self, key: &str) -> io::Result<bool> {
-        self.disk.lock(key)
+        let mut state = self.state.lock().unwrap();
+        let granted = state.locked.contains(key) || self.disk.lock(key)?;
+        if granted {
+            state.locked.insert(key.to_owned());
+        }
+        Ok(granted)
     }
 
     fn unlock(&self, key: &str) {
+        self.state.lock().unwrap().locked.remove(key);
         self.disk.unlock(key);
     }
 }
