@@ -2,13 +2,16 @@
 
 use axum::body::Bytes;
 use query::Samples;
-use sample::{Batch, Column, Timestamp};
+use sample::{Alarm, Column};
 
 use super::{
-    pieces::Pieces,
-    value::{Dialect, put, put_json},
+    pieces::{Piece, Pieces},
+    room::{Line, Number, Room, of_numbers},
+    seconds::{Day, InSecond, put_clock},
+    sizes::LineBytes,
+    value::{Dialect, put},
 };
-use crate::answer::Chunks;
+use crate::answer::{Chunk, Chunks};
 
 const HEAD: &str = "time,value,severity,status,message,pulse\n";
 
@@ -18,11 +21,12 @@ pub(crate) struct SamplesCsv {
     left: Option<u64>,
     /// What each line begins with: the field with the name of the PV where there are several.
     lead: Vec<u8>,
+    line_bytes: LineBytes,
 }
 
 impl SamplesCsv {
     pub(crate) fn new(samples: Samples, limit: Option<u64>) -> SamplesCsv {
-        SamplesCsv { samples: Pieces::of(samples), begun: false, left: limit, lead: Vec::new() }
+        SamplesCsv::led(Vec::new(), false, samples, limit)
     }
 
     /// One of several PVs, whose lines begin with its name. The line of column names stands before the first PV only.
@@ -30,7 +34,11 @@ impl SamplesCsv {
         let mut lead = Vec::new();
         put_field(&mut lead, pv);
         lead.push(b',');
-        SamplesCsv { samples: Pieces::of(samples), begun: !is_first, left: limit, lead }
+        SamplesCsv::led(lead, !is_first, samples, limit)
+    }
+
+    fn led(lead: Vec<u8>, begun: bool, samples: Samples, limit: Option<u64>) -> SamplesCsv {
+        SamplesCsv { samples: Pieces::of(samples), begun, left: limit, lead, line_bytes: LineBytes::default() }
     }
 }
 
@@ -38,62 +46,83 @@ impl Chunks<query::Error> for SamplesCsv {
     fn is_at_hand(&self) -> bool {
         self.samples.is_at_hand()
     }
+
+    fn next_to_make(&mut self) -> Option<Result<Chunk, query::Error>> {
+        let mut out = Vec::new();
+        if !std::mem::replace(&mut self.begun, true) {
+            out.extend_from_slice(if self.lead.is_empty() { b"" } else { b"pv," });
+            out.extend_from_slice(HEAD.as_bytes());
+        }
+        self.samples.expect_lines_of(self.line_bytes.of(1));
+        let piece = if self.left == Some(0) { None } else { self.samples.next() };
+        match piece {
+            Some(Ok(piece)) => {
+                let rows = self.left.map_or(piece.len(), |left| piece.len().min(left as usize));
+                self.left = self.left.map(|left| left - rows as u64);
+                let (piece, lead, line_bytes) = (piece.first(rows), self.lead.clone(), self.line_bytes.clone());
+                Some(Ok(Chunk::to_make(line_bytes.of(rows), move || {
+                    line_bytes.written(&mut out, rows, |out| put_rows(out, &lead, &piece));
+                    out.into()
+                })))
+            }
+            Some(Err(error)) => Some(Err(error)),
+            None => (!out.is_empty()).then(|| Ok(Chunk::Made(out.into()))),
+        }
+    }
 }
 
 impl Iterator for SamplesCsv {
     type Item = Result<Bytes, query::Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
-        let mut out = Vec::new();
-        if !std::mem::replace(&mut self.begun, true) {
-            out.extend_from_slice(if self.lead.is_empty() { b"" } else { b"pv," });
-            out.extend_from_slice(HEAD.as_bytes());
-        }
-        let batch = if self.left == Some(0) { None } else { self.samples.next() };
-        match batch {
-            Some(Ok(batch)) => {
-                let rows = self.left.map_or(batch.len(), |left| batch.len().min(left as usize));
-                self.left = self.left.map(|left| left - rows as u64);
-                put_rows(&mut out, &self.lead, &batch, rows);
-                Some(Ok(out.into()))
+        self.next_to_make().map(|chunk| chunk.map(Chunk::make))
+    }
+}
+
+pub(super) fn put_rows(out: &mut Vec<u8>, lead: &[u8], piece: &Piece) {
+    of_numbers!(piece.values(), values => {
+        put_lines(out, lead, piece, |line, _, row| values[row].put(line, Dialect::Appliance));
+    }, else {
+        put_lines(out, lead, piece, |line, out, row| {
+            line.flush(out);
+            put_value(out, piece.values(), row);
+        });
+    });
+}
+
+fn put_lines(out: &mut Vec<u8>, lead: &[u8], piece: &Piece, value: impl Fn(&mut Line<'_>, &mut Vec<u8>, usize)) {
+    let (mut room, mut begun, times) = (Room::new(), InSecond::default(), piece.batch().times());
+    let (mut line, mut day) = (room.lines(), Day::iso());
+    for (rows, alarm) in piece.alarms() {
+        let (state, pulses) = (state(alarm), piece.batch().pulses().within(rows));
+        for (row, pulse) in pulses.flat_map(|(rows, pulse)| rows.map(move |row| (row, *pulse))) {
+            line.pass_on(out);
+            if !lead.is_empty() {
+                line.any(lead, out);
             }
-            Some(Err(error)) => Some(Err(error)),
-            None => (!out.is_empty()).then(|| Ok(out.into())),
+            let nanos = begun.nanos(times[row], |line, seconds| {
+                day.put_date(line, seconds);
+                put_clock(line, seconds);
+                line.text(b".");
+            });
+            line.short(begun.text());
+            line.nine_digits(nanos);
+            line.text(b"Z,");
+            value(&mut line, out, row);
+            line.any(&state, out);
+            line.unsigned(pulse);
+            line.text(b"\n");
         }
     }
+    line.flush(out);
 }
 
-fn put_rows(out: &mut Vec<u8>, lead: &[u8], batch: &Batch, rows: usize) {
-    let alarms = batch.alarms().rows().zip(batch.pulses().rows());
-    let mut second = (None, String::new());
-    for (row, (alarm, pulse)) in (0..rows).zip(alarms) {
-        out.extend_from_slice(lead);
-        put_time(out, batch.times()[row], &mut second);
-        put_value(out, batch.values(), row);
-        out.push(b',');
-        put_json(out, &(alarm.severity as u8));
-        out.push(b',');
-        put_json(out, &alarm.status);
-        out.push(b',');
-        put_field(out, alarm.message.as_deref().unwrap_or(""));
-        out.push(b',');
-        put_json(out, pulse);
-        out.push(b'\n');
-    }
-}
-
-/// The time and a comma. The calendar is asked once for each second.
-fn put_time(out: &mut Vec<u8>, time: Timestamp, (second, text): &mut (Option<i64>, String)) {
-    const POINT: usize = "2026-11-20T21:19:00.".len();
-    let (seconds, nanos) = time.seconds_and_nanos();
-    if *second != Some(seconds) || text.len() != POINT {
-        (*second, *text) = (Some(seconds), time.to_string());
-        text.truncate(POINT);
-    }
-    out.extend_from_slice(text.as_bytes());
-    let digits = [100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
-    out.extend(digits.map(|place| b'0' + (nanos / place % 10) as u8));
-    out.extend_from_slice(b"Z,");
+/// What stands between the value and the pulse.
+fn state(alarm: &Alarm) -> Vec<u8> {
+    let mut state = format!(",{},{},", alarm.severity as u8, alarm.status).into_bytes();
+    put_field(&mut state, alarm.message.as_deref().unwrap_or(""));
+    state.push(b',');
+    state
 }
 
 /// Numbers as they are, texts as fields, all else as JSON in a field.
@@ -122,7 +151,7 @@ pub(crate) fn put_field(out: &mut Vec<u8>, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use sample::{Alarm, Sample, Severity, Value};
+    use sample::{Alarm, Batch, Sample, Severity, Timestamp, Value};
 
     use super::*;
 
@@ -136,7 +165,7 @@ mod tests {
             stamp: None,
         };
         let mut out = Vec::new();
-        put_rows(&mut out, b"", &Batch::of(&sample), 1);
+        put_rows(&mut out, b"", &Batch::of(&sample).into());
         let expected = "1970-01-01T00:00:00.000000001Z,\"a,\"\"b\"\"\nc\",2,3,\"x,y\",7\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }

@@ -2,7 +2,10 @@
 
 use axum::body::Bytes;
 
-use crate::{answer::Chunks, refusal::Refusal};
+use crate::{
+    answer::{Chunk, Chunks},
+    refusal::Refusal,
+};
 
 /// What stands before, between and after the parts.
 pub(crate) type Frame = [&'static [u8]; 3];
@@ -40,18 +43,13 @@ pub(crate) fn alone<P>(part: P, frame: Frame) -> Result<Alone<P>, Refusal> {
 
 impl<N, P, F> Joined<N, P, F>
 where
-    P: Iterator<Item = Result<Bytes, query::Error>>,
+    P: Chunks<query::Error>,
     F: FnMut(N) -> Result<P, Refusal>,
 {
-    fn piece(&mut self) -> Result<Option<Bytes>, Refusal> {
+    fn piece(&mut self) -> Result<Option<Chunk>, Refusal> {
         loop {
-            match self.current.next().transpose()? {
-                Some(piece) if self.waiting.is_empty() => return Ok(Some(piece)),
-                Some(piece) => {
-                    let mut out = std::mem::take(&mut self.waiting);
-                    out.extend_from_slice(&piece);
-                    return Ok(Some(out.into()));
-                }
+            match self.current.next_to_make().transpose()? {
+                Some(piece) => return Ok(Some(piece.behind(std::mem::take(&mut self.waiting)))),
                 None => match self.left.next() {
                     Some(name) => {
                         self.current = (self.open)(name)?;
@@ -59,7 +57,7 @@ where
                     }
                     None => {
                         self.ended = true;
-                        return Ok((!self.frame[2].is_empty()).then(|| Bytes::from_static(self.frame[2])));
+                        return Ok((!self.frame[2].is_empty()).then(|| Chunk::Made(Bytes::from_static(self.frame[2]))));
                     }
                 },
             }
@@ -76,21 +74,26 @@ where
     fn is_at_hand(&self) -> bool {
         self.current.is_at_hand()
     }
-}
 
-impl<N, P, F> Iterator for Joined<N, P, F>
-where
-    P: Iterator<Item = Result<Bytes, query::Error>>,
-    F: FnMut(N) -> Result<P, Refusal>,
-{
-    type Item = Result<Bytes, Refusal>;
-
-    fn next(&mut self) -> Option<Result<Bytes, Refusal>> {
+    fn next_to_make(&mut self) -> Option<Result<Chunk, Refusal>> {
         if self.ended {
             return None;
         }
         let piece = self.piece();
         self.ended |= piece.is_err();
         piece.transpose()
+    }
+}
+
+impl<N, P, F> Iterator for Joined<N, P, F>
+where
+    N: Send + 'static,
+    P: Chunks<query::Error>,
+    F: FnMut(N) -> Result<P, Refusal> + Send + 'static,
+{
+    type Item = Result<Bytes, Refusal>;
+
+    fn next(&mut self) -> Option<Result<Bytes, Refusal>> {
+        self.next_to_make().map(|chunk| chunk.map(Chunk::make))
     }
 }

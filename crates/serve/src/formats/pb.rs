@@ -4,22 +4,22 @@
 use axum::body::Bytes;
 use plainpb::Payload;
 use prost::Message;
-use sample::{Batch, Column, Element, Shape, Timestamp, ValueType};
+use sample::{Column, Element, Shape, Timestamp, ValueType};
 
 use super::bars::{Bars, connection_change};
 use super::pb_messages::{
     Bytes as BytesMessage, FieldValue, PayloadInfo, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort, ScalarString,
-    VectorDouble, VectorFloat, VectorInt, VectorShort, VectorString, put_line,
+    VectorString, ZERO_STATUS, is_white, put_line,
 };
-use super::pb_numbers::{State, put_numbers};
+use super::pb_numbers::{State, are_numbers, put_numbers};
+use super::pb_packed::put_packed;
+use super::pieces::Piece;
+use super::sizes::LineBytes;
 use super::structure;
 use crate::{
-    answer::Chunks,
+    answer::{Chunk, Chunks},
     appliance::{reconnects::Reconnects, source::DAMAGED, spans::InSpans},
 };
-
-/// Room for a sample: most have no more.
-const LINE_BYTES: usize = 32;
 
 /// What the headers say besides type and year.
 pub(crate) struct Heading {
@@ -34,7 +34,8 @@ pub(crate) struct SamplesPb {
     samples: InSpans,
     reconnects: Reconnects,
     has_bars: bool,
-    chunk: Option<Chunk>,
+    line_bytes: LineBytes,
+    chunk: Option<Begun>,
     scratch: Vec<u8>,
     /// A damaged block, of which the next sample is to tell.
     damage: Option<query::Error>,
@@ -42,7 +43,7 @@ pub(crate) struct SamplesPb {
 }
 
 /// The chunk that is being written.
-struct Chunk {
+struct Begun {
     payload_type: Payload,
     year_start: Timestamp,
     year_second: i64,
@@ -56,6 +57,7 @@ impl SamplesPb {
             samples,
             reconnects,
             has_bars,
+            line_bytes: LineBytes::default(),
             chunk: None,
             scratch: Vec::new(),
             damage: None,
@@ -72,17 +74,51 @@ impl SamplesPb {
         put_line(&mut out, &info.encode_to_vec());
         for tenths in 0..10 {
             let (second, nano, val) = (0, 0, 0.1 * f64::from(tenths));
-            let sample = ScalarDouble { second, nano, val, severity: None, status: Some(0), fields: Vec::new() };
+            let sample = ScalarDouble { second, nano, val, severity: None, status: None, fields: Vec::new() };
             put_line(&mut out, &sample.encode_to_vec());
         }
         std::iter::once(Ok(out.into()))
     }
 
-    fn put_batch(&mut self, out: &mut Vec<u8>, batch: Batch) {
-        let (batch, bars) = Bars::split(batch, self.has_bars);
-        let payload_type = payload_type(batch.value_type());
-        out.reserve(LINE_BYTES * batch.len());
-        for (rows, alarm) in batch.alarms().iter() {
+    /// The lines of a piece.
+    fn lines(&mut self, piece: Piece) -> Chunk {
+        let (mut out, rows, line_bytes) = (Vec::new(), piece.len(), self.line_bytes.clone());
+        if self.has_bars {
+            let (batch, bars) = Bars::split(piece.into_batch(), true);
+            line_bytes.written(&mut out, rows, |out| self.put_each(out, &batch.into(), &bars));
+            return Chunk::Made(out.into());
+        }
+        if let Some(year) = self.year_of_plain(&mut out, &piece) {
+            return Chunk::to_make(line_bytes.of(rows), move || {
+                line_bytes.written(&mut out, rows, |out| {
+                    for (rows, alarm) in piece.alarms() {
+                        put_numbers(out, piece.batch(), rows, year, State::of(alarm));
+                    }
+                });
+                out.into()
+            });
+        }
+        line_bytes.written(&mut out, rows, |out| self.put_each(out, &piece, &Bars::default()));
+        Chunk::Made(out.into())
+    }
+
+    /// The second at which the year of the samples begins, if they are of one, numbers, and nothing else. A new chunk may have begun
+    /// for them in any case.
+    fn year_of_plain(&mut self, out: &mut Vec<u8>, piece: &Piece) -> Option<i64> {
+        let first = *piece.times().first()?;
+        let is_plain =
+            are_numbers(piece.values()) && piece.alarms().all(|(_, alarm)| connection_change(alarm).is_none());
+        if !is_plain {
+            return None;
+        }
+        let year = self.chunk_for(out, payload_type(piece.batch().value_type()), first, None);
+        (self.plain_rows(piece.times()) == piece.len()).then_some(year)
+    }
+
+    /// Lines some of which carry something. Numbers that do not are written together.
+    fn put_each(&mut self, out: &mut Vec<u8>, piece: &Piece, bars: &Bars) {
+        let (batch, payload_type) = (piece.batch(), payload_type(piece.batch().value_type()));
+        for (rows, alarm) in piece.alarms() {
             let has_more = connection_change(alarm).is_some() || !bars.is_empty();
             let state = State::of(alarm);
             let (mut next, end) = (rows.start, rows.end);
@@ -90,14 +126,14 @@ impl SamplesPb {
                 let (row, time) = (next, batch.times()[next]);
                 let year = self.chunk_for(out, payload_type, time, elements(batch.values(), row));
                 let plain = if has_more { 0 } else { self.plain_rows(&batch.times()[next..end]) };
-                if plain > 0 && put_numbers(out, &batch, next..next + plain, year, state) {
+                if plain > 0 && put_numbers(out, batch, next..next + plain, year, state) {
                     next += plain;
                     continue;
                 }
                 next += 1;
                 let carried = self.reconnects.fields(time, &mut self.damage);
                 let is_plain = carried.is_empty() && !has_more && self.damage.is_none();
-                if is_plain && put_numbers(out, &batch, row..row + 1, year, state) {
+                if is_plain && put_numbers(out, batch, row..row + 1, year, state) {
                     continue;
                 }
                 let (second, nano) = time.seconds_and_nanos();
@@ -107,7 +143,7 @@ impl SamplesPb {
                     second: second.saturating_sub(year) as u32,
                     nano,
                     severity: Some(alarm.severity as i32).filter(|severity| *severity != 0),
-                    status: Some(i32::from(alarm.status)),
+                    status: Some(i32::from(alarm.status)).filter(|status| *status != 0),
                     fields: fields.map(|(name, val)| FieldValue { name, val }).collect(),
                 };
                 self.scratch.clear();
@@ -144,7 +180,7 @@ impl SamplesPb {
         };
         put_line(out, &info.encode_to_vec());
         let (year_second, year_end) = (year_start.seconds_and_nanos().0, year_after(year_start));
-        self.chunk = Some(Chunk { payload_type, year_start, year_second, year_end });
+        self.chunk = Some(Begun { payload_type, year_start, year_second, year_end });
         year_second
     }
 }
@@ -166,18 +202,14 @@ impl Chunks<query::Error> for SamplesPb {
     fn is_at_hand(&self) -> bool {
         self.samples.is_at_hand()
     }
-}
 
-impl Iterator for SamplesPb {
-    type Item = Result<Bytes, query::Error>;
-
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+    fn next_to_make(&mut self) -> Option<Result<Chunk, query::Error>> {
         if self.ended {
             return None;
         }
-        let mut out = Vec::new();
+        self.samples.expect_lines_of(self.line_bytes.of(1));
         match self.samples.next() {
-            Some(Ok(batch)) => self.put_batch(&mut out, batch),
+            Some(Ok(piece)) => return Some(Ok(self.lines(piece))),
             Some(Err(error)) if error.is_damage() => self.damage = Some(error),
             Some(Err(error)) => {
                 self.ended = true;
@@ -192,7 +224,15 @@ impl Iterator for SamplesPb {
                 return None;
             }
         }
-        Some(Ok(out.into()))
+        Some(Ok(Chunk::Made(Bytes::new())))
+    }
+}
+
+impl Iterator for SamplesPb {
+    type Item = Result<Bytes, query::Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+        self.next_to_make().map(|chunk| chunk.map(Chunk::make))
     }
 }
 
@@ -231,7 +271,17 @@ macro_rules! encode {
 }
 
 impl Frame {
+    /// Appends the message. A zero status is left out, as the Appliance does, unless the message would end in white space.
     pub(super) fn encode(self, column: &Column, row: usize, out: &mut Vec<u8>) {
+        let has_status = self.status.is_some();
+        self.encode_bare(column, row, out);
+        // Of two the last would count.
+        if !has_status && out.last().is_some_and(|last| is_white(*last)) {
+            out.extend_from_slice(&ZERO_STATUS);
+        }
+    }
+
+    fn encode_bare(self, column: &Column, row: usize, out: &mut Vec<u8>) {
         match column {
             Column::I8(v) => encode!(BytesMessage, self, vec![v[row] as u8], out),
             Column::U8(v) => encode!(BytesMessage, self, vec![v[row]], out),
@@ -253,17 +303,19 @@ impl Frame {
 
     fn encode_array(self, elements: &Column, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
         match elements {
-            Column::I8(v) => encode!(BytesMessage, self, v[range].iter().map(|v| *v as u8).collect(), out),
-            Column::U8(v) => encode!(BytesMessage, self, v[range].to_vec(), out),
-            Column::I16(v) => encode!(VectorShort, self, v[range].iter().map(|v| i32::from(*v)).collect(), out),
-            Column::U16(v) => encode!(VectorShort, self, v[range].iter().map(|v| i32::from(*v)).collect(), out),
-            Column::Enum(v) => encode!(VectorShort, self, v[range].to_vec(), out),
-            Column::I32(v) => encode!(VectorInt, self, v[range].to_vec(), out),
-            Column::U32(v) => encode!(VectorInt, self, v[range].iter().map(|v| *v as i32).collect(), out),
-            Column::F32(v) => encode!(VectorFloat, self, v[range].to_vec(), out),
-            Column::F64(v) => encode!(VectorDouble, self, v[range].to_vec(), out),
             Column::String(v) => encode!(VectorString, self, range.map(|i| v.get(i).to_owned()).collect(), out),
-            other => encode!(BytesMessage, self, around(other, range, Shape::Array), out),
+            Column::Bool(_) | Column::I64(_) | Column::U64(_) | Column::Structure(_) | Column::Array(_) => {
+                encode!(BytesMessage, self, around(elements, range, Shape::Array), out);
+            }
+            numbers => {
+                let Frame { second, nano, severity, status, fields } = self;
+                prost::encoding::uint32::encode(1, &second, out);
+                prost::encoding::uint32::encode(2, &nano, out);
+                put_packed(out, numbers, range);
+                severity.iter().for_each(|severity| prost::encoding::int32::encode(4, severity, out));
+                status.iter().for_each(|status| prost::encoding::int32::encode(5, status, out));
+                prost::encoding::message::encode_repeated(7, &fields, out);
+            }
         }
     }
 }

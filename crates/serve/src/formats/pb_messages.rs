@@ -7,11 +7,19 @@
 //! ```
 //!
 //! The escape byte 1B, line feeds and carriage returns are written as 1B 01, 1B 02 and 1B 03, in headers too.
-//! `status` is always written, even 0: clients strip white space from the end of lines, and would cut a value that ends in
-//! 09, 0B, 0C or 20 if it came last.
+//! A `status` of zero is left out, as the Appliance does. But clients strip white space from the end of lines, and would cut a value
+//! that ends in 09, 0B, 0C or 20 if it came last: behind such a one it is written.
 
 pub(crate) use plainpb::put_line;
 use prost::Message;
+
+/// The status field of a sample whose status is zero.
+pub(crate) const ZERO_STATUS: [u8; 2] = [5 << 3, 0];
+
+/// Whether clients take the last byte of a line for white space. Line ends are written as 02 and 03 behind the escape byte.
+pub(crate) const fn is_white(last: u8) -> bool {
+    matches!(last, 0x09 | 0x0b | 0x0c | 0x20)
+}
 
 /// A name with a text: metadata in headers, connection losses in samples.
 #[derive(Clone, PartialEq, Message)]
@@ -65,7 +73,11 @@ sample_message!(ScalarDouble, f64, double, required);
 sample_message!(ScalarInt, i32, sfixed32, required);
 sample_message!(Bytes, Vec<u8>, bytes = "vec", required);
 sample_message!(VectorString, Vec<String>, string, repeated);
+#[cfg(test)]
 sample_message!(VectorShort, Vec<i32>, sint32, repeated);
+#[cfg(test)]
 sample_message!(VectorFloat, Vec<f32>, float, repeated);
+#[cfg(test)]
 sample_message!(VectorDouble, Vec<f64>, double, repeated);
+#[cfg(test)]
 sample_message!(VectorInt, Vec<i32>, sfixed32, repeated);
