@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     Failure,
     cli::{Alias, Audit, Delete, Purge, Remove, Rename, Restore, Server, Undelete},
-    client::{ANSWER_BYTES_MAX, agent, checked, encoded, moment, print_line, range},
+    client::{ANSWER_BYTES_MAX, agent, checked, encoded, moment, names, print_line, range},
     signals::now,
     table::{aligned, list, text},
 };
@@ -68,23 +68,53 @@ pub(crate) fn alias(command: &Alias) -> Result<(), Failure> {
 
 pub(crate) fn remove(command: &Remove) -> Result<(), Failure> {
     let data = if command.delete_data { "delete" } else { "keep" };
-    for pv in &command.pvs {
-        tell(&ask(&command.server, Method::Delete, &format!("pvs/{}?data={data}", encoded(pv)))?)?;
-    }
+    let done = move_many(&command.server, "remove", &names(&command.pvs)?, |pvs| json!({ "pvs": pvs, "data": data }));
     let until = if command.delete_data { " until it is purged" } else { "" };
-    Ok(print_line(&format!("`pvark restore NAME` brings each back{until}"))?)
+    print_line(&format!("`pvark restore NAME` brings each back{until}"))?;
+    done
 }
 
 pub(crate) fn restore(command: &Restore) -> Result<(), Failure> {
-    let Some(pv) = &command.pv else {
-        let removed = ask(&command.server, Method::Get, "removed")?;
-        return print_rows(&removed["removed"], &["number", "name", "data", "since", "by"]);
-    };
+    let pvs = names(&command.pvs)?;
+    match pvs.as_slice() {
+        [] if command.pvs.is_empty() => {
+            let removed = ask(&command.server, Method::Get, "removed")?;
+            print_rows(&removed["removed"], &["number", "name", "data", "since", "by"])
+        }
+        [pv] => restore_one(command, pv),
+        _ if command.number.is_some() || command.name.is_some() => {
+            Err(format!("--number and --as are for one PV, {} are given", pvs.len()).into())
+        }
+        pvs => move_many(&command.server, "restore", pvs, |pvs| json!({ "pvs": pvs })),
+    }
+}
+
+fn restore_one(command: &Restore, pv: &str) -> Result<(), Failure> {
     let number = command.number.map(|number| format!("number={number}"));
     let name = command.name.as_ref().map(|name| format!("as={}", encoded(name)));
     let query = number.into_iter().chain(name).collect::<Vec<_>>().join("&");
     let path = format!("pvs/{}/restore?{query}", encoded(pv));
     tell(&ask(&command.server, Method::Post(Value::Null), path.trim_end_matches('?'))?)
+}
+
+/// How many PVs are moved in one change: the most that the archiver takes.
+const PVS_AT_ONCE: usize = 100_000;
+
+/// Takes PVs out, or brings them back, and prints what became of each. An error if some stay where they are.
+fn move_many(server: &Server, verb: &str, pvs: &[String], body: impl Fn(&[String]) -> Value) -> Result<(), Failure> {
+    let mut stay = 0;
+    for some in pvs.chunks(PVS_AT_ONCE) {
+        for row in list(&ask(server, Method::Post(body(some)), verb)?["pvs"]) {
+            match row["message"].as_str() {
+                Some(why) => {
+                    stay += 1;
+                    print_line(&format!("{}  {why}", text(&row["name"])))?;
+                }
+                None => tell(row)?,
+            }
+        }
+    }
+    if stay > 0 { Err(format!("{stay} of {} PVs stay where they are", pvs.len()).into()) } else { Ok(()) }
 }
 
 pub(crate) fn delete(command: &Delete) -> Result<(), Failure> {

@@ -335,7 +335,7 @@ pub(crate) struct Alias {
 pub(crate) struct Remove {
     #[command(flatten)]
     pub(crate) server: Server,
-    /// Names of PVs
+    /// Names of PVs; `-` reads them from standard input, one a line
     #[arg(required = true)]
     pub(crate) pvs: Vec<String>,
     /// Their samples are to go too: hidden at once, and freed by `pvark purge`
@@ -347,13 +347,13 @@ pub(crate) struct Remove {
 pub(crate) struct Restore {
     #[command(flatten)]
     pub(crate) server: Server,
-    /// The name that the PV had
-    pub(crate) pv: Option<String>,
-    /// Which of several of that name
-    #[arg(long, value_name = "N", requires = "pv")]
+    /// The names that the PVs had; `-` reads them from standard input, one a line
+    pub(crate) pvs: Vec<String>,
+    /// Which of several that had the name
+    #[arg(long, value_name = "N", requires = "pvs")]
     pub(crate) number: Option<u32>,
-    /// Another name, if its own is taken
-    #[arg(long = "as", value_name = "NAME", requires = "pv")]
+    /// Another name, if the PV's own is taken
+    #[arg(long = "as", value_name = "NAME", requires = "pvs")]
     pub(crate) name: Option<String>,
 }
 

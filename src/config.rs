@@ -198,7 +198,7 @@ struct Appliance {
     identity: Option<String>,
     /// Where clients find it, as "http://HOST:PORT"; without it where they came.
     url: Option<String>,
-    /// What is said of the port of a cluster.
+    /// What is said of the port of a cluster, where the Appliance's members find each other; without it host and port of `url`.
     cluster_inetport: Option<String>,
     /// The version that is said, for clients that look for one of the Appliance.
     version: Option<String>,
@@ -222,7 +222,7 @@ impl Appliance {
         serve::Appliance {
             identity: self.identity.unwrap_or(usual.identity),
             url: self.url.map(|url| url.trim_end_matches('/').to_owned()),
-            cluster_inetport: self.cluster_inetport.unwrap_or(usual.cluster_inetport),
+            cluster_inetport: self.cluster_inetport,
             version: self.version.unwrap_or(usual.version),
             ports: match self.ports {
                 Ports::One => serve::Ports::One,
@@ -242,6 +242,8 @@ pub(crate) struct OldArchive {
     pub(crate) path: PathBuf,
     /// JSON of PVTypeInfos, as the Appliance's `exportConfig` gives it, for units and limits that its files do not hold.
     pub(crate) type_info: Option<PathBuf>,
+    /// JSON of other names of its PVs, as the Appliance's `getAllAliases` gives it.
+    pub(crate) aliases: Option<PathBuf>,
 }
 
 /// What wrote an old archive.

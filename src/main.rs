@@ -140,7 +140,7 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
     let started = now();
     let store = Store::open(config.store, started)?; // disk: recovers what a crash left
     let acquire = Acquire::start(config.acquire, store.writer(), started)?; // network → buffer → store
-    let old = old::open(&config.old_archives)?;
+    let (old, aliases) = (old::open(&config.old_archives)?, old::aliases(&config.old_archives)?);
     let query = Query::over(store.reader()).with_old(old.clone()); // store, old archives → samples and bins
     let serve = {
         let _tasks_run_here = answers.enter();
@@ -148,7 +148,7 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
     };
 
     acquire.control().add(wanted.to_vec(), &By::new("the command line", started))?;
-    let listing = old::Listing::start(old, acquire.control(), store.reader())?; // their PVs → the list
+    let listing = old::Listing::start(old, aliases, acquire.control(), store.reader())?; // their PVs → the list
     tracing::info!("pvark {} listens on http://{}/", env!("CARGO_PKG_VERSION"), serve.address());
     while !stop.wait_a_second() {
         store.tick_heard(now(), acquire.control().heard_until()); // sign of life, packing of old samples

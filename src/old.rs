@@ -1,6 +1,7 @@
 //! Old archives: opened at the start, and their PVs entered into the list as paused ones, so that they are found like all others.
 
 use std::{
+    collections::HashSet,
     fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -15,8 +16,9 @@ use std::{
 
 use acquire::Control;
 use plainpb::{PlainPb, TypeInfo};
-use sample::{By, OldArchive, PvName};
-use store::{Reader, Writer};
+use sample::{By, OldArchive, PvId, PvName};
+use serde_json::Value;
+use store::{Action, Reader, Writer};
 
 use crate::{
     Failure,
@@ -27,6 +29,8 @@ use crate::{
 
 /// Names are entered so many at a time: each time is a transaction.
 const NAMES_AT_ONCE: usize = 1000;
+/// Lines of the audit are read so many at a time.
+const AUDIT_AT_ONCE: usize = 10_000;
 /// So long the start waits for a folder, as a file system whose server has gone may never answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// So long the end waits for a folder.
@@ -98,6 +102,38 @@ pub(crate) fn type_infos(path: &Path) -> Result<Vec<TypeInfo>, Failure> {
     Ok(infos)
 }
 
+/// Another name of a PV, as `getAllAliases` or the Appliance's database gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AliasOf {
+    alias: PvName,
+    pv: PvName,
+}
+
+/// The aliases of the old archives of the config. What cannot be read is a mistake to be told at the start.
+pub(crate) fn aliases(configs: &[config::OldArchive]) -> Result<Vec<AliasOf>, Failure> {
+    let mut aliases = Vec::new();
+    for path in configs.iter().filter_map(|config| config.aliases.clone()) {
+        let name = path.display().to_string();
+        match within(ANSWERS_WITHIN, move || aliases_in(&path).map_err(|error| error.to_string()))? {
+            Some(read) => aliases.extend(read?),
+            None => tracing::error!("{name} does not answer: its aliases are left out until pvark is started again"),
+        }
+    }
+    Ok(aliases)
+}
+
+fn aliases_in(path: &Path) -> Result<Vec<AliasOf>, Failure> {
+    let wrong = |what: String| format!("{}: {what}", path.display());
+    let rows: Vec<Value> = serde_json::from_str(&texts::read(path)?).map_err(|error| wrong(error.to_string()))?;
+    let alias = |row: &Value| {
+        let text = |keys: [&str; 2]| keys.iter().find_map(|key| row[key].as_str());
+        // `pvName` is the alias in the table PVAliases.
+        let (alias, pv) = text(["aliasName", "pvName"]).zip(text(["srcPVName", "realName"]))?;
+        Some(AliasOf { alias: PvName::new(alias).ok()?, pv: PvName::new(pv).ok()? })
+    };
+    rows.iter().map(|row| alias(row).ok_or_else(|| wrong(format!("{row} is no alias")).into())).collect()
+}
+
 /// The thread that enters names; it ends when this is dropped. One that waits for a folder that does not answer is left behind.
 pub(crate) struct Listing {
     stop: Arc<AtomicBool>,
@@ -109,6 +145,7 @@ pub(crate) struct Listing {
 impl Listing {
     pub(crate) fn start(
         archives: Vec<Arc<dyn OldArchive>>,
+        aliases: Vec<AliasOf>,
         control: Control<Writer>,
         reader: Reader,
     ) -> Result<Listing, Failure> {
@@ -124,6 +161,11 @@ impl Listing {
                         Ok(news) => tracing::info!("{news} PVs of {} are in the list now, paused", archive.name()),
                         Err(error) => tracing::warn!("{error}; it is tried again in an hour"),
                     }
+                }
+                match enter_aliases(&aliases, &control, &reader) {
+                    Ok(0) => {}
+                    Ok(news) => tracing::info!("{news} aliases of old archives are in the list now"),
+                    Err(error) => tracing::warn!("{error}; aliases are tried again in an hour"),
                 }
                 if !stopping.load(Relaxed) {
                     thread::park_timeout(LISTED_EVERY);
@@ -152,7 +194,7 @@ fn enter(
     reader: &Reader,
     stop: &AtomicBool,
 ) -> Result<usize, Failure> {
-    let removed: std::collections::HashSet<PvName> = reader.removed().into_iter().map(|pv| pv.entry.name).collect();
+    let removed: HashSet<PvName> = reader.removed().into_iter().map(|pv| pv.entry.name).collect();
     let (mut waiting, mut news, mut failure) = (Vec::new(), 0, None);
     let mut flush = |waiting: &mut Vec<PvName>| match control
         .enter_paused(std::mem::take(waiting), &By::new("the archiver", now()))
@@ -179,6 +221,47 @@ fn enter(
     failure.map_or(Ok(news), |error| Err(error.into()))
 }
 
+/// Enters the aliases whose PVs are in the list. A name that is taken stays whose it is, and an alias that somebody removed stays removed.
+fn enter_aliases(aliases: &[AliasOf], control: &Control<Writer>, reader: &Reader) -> Result<usize, Failure> {
+    let news = aliases.iter().filter(|of| reader.find(of.alias.as_str()).is_none());
+    let mut news: Vec<(PvId, PvName)> =
+        news.filter_map(|of| Some((reader.find(of.pv.as_str())?.id, of.alias.clone()))).collect();
+    if news.is_empty() {
+        return Ok(0);
+    }
+    let gone = removed_names(reader)?;
+    news.retain(|(_, alias)| !gone.contains(alias.as_str()));
+    let mut entered = 0;
+    for some in news.chunks(NAMES_AT_ONCE) {
+        let each = control.roster().add_aliases(some, &By::new("the archiver", now()))?;
+        entered += each.iter().filter(|done| done.is_ok()).count();
+    }
+    Ok(entered)
+}
+
+/// Names that somebody took away, aliases from their PVs or PVs from the list.
+fn removed_names(reader: &Reader) -> Result<HashSet<String>, Failure> {
+    let mut gone: HashSet<String> = HashSet::new();
+    for removed in reader.removed() {
+        gone.insert(removed.entry.name.to_string());
+        gone.extend(removed.aliases.iter().map(PvName::to_string));
+    }
+    let (mut before, mut back) = (u64::MAX, HashSet::new());
+    loop {
+        let lines = reader.audit(before, AUDIT_AT_ONCE)?;
+        let Some(oldest) = lines.last() else { return Ok(gone) };
+        before = oldest.number;
+        for line in lines {
+            match line.action {
+                // The newest line of an alias counts.
+                Action::AliasAdded => _ = back.insert(line.detail),
+                Action::AliasRemoved if !back.contains(&line.detail) => _ = gone.insert(line.detail),
+                _ => {}
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -191,13 +274,32 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let hangs = folder.path().join("hangs.json");
         mknodat(CWD, &hangs, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
-        let config =
-            |type_info| config::OldArchive { path: folder.path().to_owned(), kind: OldKind::PlainPb, type_info };
+        let config = |type_info| config::OldArchive {
+            path: folder.path().to_owned(),
+            kind: OldKind::PlainPb,
+            type_info,
+            aliases: None,
+        };
         let archives = open_within(Duration::from_millis(300), &[config(Some(hangs)), config(None)]);
         assert_eq!(archives.expect("neither is wrong").len(), 1);
         let missing = config::OldArchive { path: folder.path().join("missing"), ..config(None) };
         let error = open(&[missing]).map(|archives| archives.len()).expect_err("it is not there").to_string();
         assert!(error.contains("missing is no folder"), "{error}");
+    }
+
+    /// As `getAllAliases` gives them, or as they stand in the Appliance's database.
+    #[test]
+    fn aliases_are_read_from_the_answer_and_from_the_table() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("aliases.json");
+        let rows = r#"[{"aliasName": "A", "srcPVName": "PV:1"}, {"pvName": "B", "realName": "PV:2"}]"#;
+        fs::write(&file, rows).expect("a file");
+        let name = |text| PvName::new(text).expect("a name");
+        let of = |alias, pv| AliasOf { alias: name(alias), pv: name(pv) };
+        assert_eq!(aliases_in(&file).expect("all are aliases"), [of("A", "PV:1"), of("B", "PV:2")]);
+        fs::write(&file, r#"[{"aliasName": "A"}]"#).expect("a file");
+        let error = aliases_in(&file).expect_err("it is of no PV").to_string();
+        assert!(error.contains("aliases.json") && error.contains("is no alias"), "{error}");
     }
 
     /// What the configuration alone knows of is a PV, too, and its units are what they were in a database that writes Latin-1.

@@ -33,10 +33,13 @@ def clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("EPICS_")}
 
 
-def run_program(*arguments: str | Path, seconds: float = 30) -> subprocess.CompletedProcess[str]:
-    """One command to its end."""
-    command = [str(program()), *map(str, arguments)]
-    return subprocess.run(command, env=clean_environment(), capture_output=True, text=True, timeout=seconds)
+def run_program(
+    *arguments: str | Path, seconds: float = 30, lines: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """One command to its end, with lines on its standard input."""
+    command, typed = [str(program()), *map(str, arguments)], "".join(f"{line}\n" for line in lines)
+    env = clean_environment()
+    return subprocess.run(command, env=env, input=typed, capture_output=True, text=True, timeout=seconds)
 
 
 class Pvark:

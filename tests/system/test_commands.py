@@ -87,6 +87,33 @@ def test_a_day_of_an_operator_at_the_command_line(server: Pvark) -> None:
     assert run("resume", "G:count") == (0, ["G:count  resumed"])
 
 
+def test_five_thousand_pvs_are_taken_out_and_brought_back_in_one_change_each(start_pvark: Callable[..., Pvark]) -> None:
+    server = start_pvark()
+    many = [f"BULK:{number}" for number in range(5000)]
+
+    def run(*arguments: str, lines: list[str]) -> tuple[int, list[str], str]:
+        answer = run_program(*arguments, "-", "--server", server.url, lines=lines)
+        return answer.returncode, answer.stdout.splitlines(), answer.stderr
+
+    def names() -> int:
+        return int(server.json("/api/v1/pvs?limit=1")["total"])
+
+    assert run("add", lines=many)[0] == 0
+    code, lines, stderr = run("remove", lines=["# a comment", *many, "NOBODY", many[0]])
+    assert (code, names()) == (1, 0) and "1 of 5002 PVs stay where they are" in stderr, stderr
+    assert lines[0] == "BULK:0  removed" and 'NOBODY  no PV is called "NOBODY"' in lines
+    code, lines, stderr = run("restore", lines=[*many[1:], "NOBODY"])
+    assert (code, names()) == (1, 4999) and lines[0] == "BULK:1  restored", stderr
+    assert run("restore", lines=[many[0]])[:2] == (0, ["BULK:0  restored"])
+    assert run("restore", lines=[many[0], many[1]])[:2] == (0, ["BULK:0  already_archived", "BULK:1  already_archived"])
+    assert run("remove", "--delete-data", lines=many)[0] == 0
+    removed = server.json("/api/v1/removed")["removed"]
+    assert len(removed) == 5000 and {row["data"] for row in removed} == {"deleted"}
+    assert len({row["since"] for row in removed}) == 1, "it was one change"
+    refused = run_program("restore", "BULK:1", "BULK:2", "--as", "X", "--server", server.url)
+    assert refused.returncode == 1 and "--as" in refused.stderr
+
+
 def test_get_of_an_unknown_pv_fails_with_its_name(server: Pvark) -> None:
     answer = run_program("get", "NOBODY", "--server", server.url)
     assert answer.returncode not in (0, 101)

@@ -88,6 +88,42 @@ def test_files_are_served_in_place_and_not_touched(beside: Callable[[Path], Pvar
     assert {path: path.read_bytes() for path in root.rglob("*.pb")} == before
 
 
+def test_aliases_lead_to_files_that_are_read_in_place(tmp_path: Path) -> None:
+    aliases = tmp_path / "aliases.json"
+    rows = [{"aliasName": "ALIAS:T", "srcPVName": "REF:TIERS"}, {"pvName": "ALIAS:E", "realName": "REF:ENUM"}]
+    rows += [{"aliasName": "REF:WFD", "srcPVName": "REF:ENUM"}, {"aliasName": "ALIAS:N", "srcPVName": "NO:SUCH"}]
+    aliases.write_text(json.dumps(rows))
+    archiver = Pvark(tmp_path)
+    with archiver.config_path.open("a") as config:
+        config.write(f'[[old_archive]]\nkind = "plainpb"\npath = {json.dumps(str(AA / "lts"))}\n')
+        config.write(f"aliases = {json.dumps(str(aliases))}\n")
+    try:
+        archiver.start()
+        wait_for("the aliases", lambda: listed(archiver) == sorted(["ALIAS:E", "ALIAS:T", *PVS]), 30)
+        status = archiver.json("/mgmt/bpl/getPVStatus?pv=ALIAS:*")
+        assert [(row["pvName"], row["pvNameOnly"]) for row in status] == [
+            ("ALIAS:E", "REF:ENUM"),
+            ("ALIAS:T", "REF:TIERS"),
+        ]
+        assert csv(archiver, "ALIAS:T") == csv(archiver, "REF:TIERS") != b""
+        data = archiver.json(f"/retrieval/data/getData.json?pv=ALIAS:E&{SPAN}")[0]
+        assert data["meta"]["name"] == "ALIAS:E" and len(data["data"]) == count(archiver, "REF:ENUM")
+        assert archiver.json("/api/v1/pvs/ALIAS:E")["name"] == "REF:ENUM"
+        assert count(archiver, "REF:WFD") > 0, "a name with samples of its own stays a PV"
+        assert archiver.json("/mgmt/bpl/removeAlias?pv=REF:TIERS&aliasname=ALIAS:T")["status"] == "ok"
+        assert archiver.terminate() == 0
+        archiver.start()
+        done = lambda: all(old["scanned"] for old in archiver.json("/api/v1/status")["old_archives"])  # noqa: E731
+        wait_for("the scan to end", done, 30)
+        assert listed(archiver) == sorted(["ALIAS:E", *PVS])
+        aliases.write_text('[{"aliasName": "A"}]')
+        assert archiver.terminate() == 0
+        with pytest.raises(RuntimeError, match="aliases.json.*is no alias"):
+            archiver.start()
+    finally:
+        archiver.kill()
+
+
 def test_an_import_is_whole_and_goes_on_where_it_was(
     beside: Callable[[Path], Pvark], start_pvark: Callable[..., Pvark], tmp_path: Path
 ) -> None:
@@ -218,6 +254,23 @@ def test_a_living_appliance_is_imported_whole_and_later_what_is_new(
     assert again.returncode == 0 and again.stdout.startswith("4 PVs"), again.stdout + again.stderr
     assert "\n0 samples" in again.stdout
     assert len(appliance.asked) - asked == 2 * len(pvs), "only the time since then is asked for"
+
+
+def test_fields_come_from_a_living_appliance_with_their_samples(
+    start_pvark: Callable[..., Pvark], appliance: Appliance, tmp_path: Path
+) -> None:
+    info = json.loads((AA / "typeinfo" / "REF_ALARMS.json").read_text())
+    appliance.samples["REF:ALARMS"] = files_of("REF:ALARMS")
+    appliance.type_infos["REF:ALARMS"] = info | {"archiveFields": [*info["archiveFields"], "ADEL", "RBV"]}
+    appliance.samples["REF:ALARMS.RBV"] = (header("REF:ALARMS.RBV"), files_of("REF:EDGES")[1])
+    appliance.type_infos["REF:ALARMS.RBV"] = info | {"pvName": "REF:ALARMS.RBV", "archiveFields": []}
+    archiver = start_pvark()
+    done = import_from(appliance.url, archiver, tmp_path / "state.jsonl")
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = listed(archiver)
+    assert {"REF:ALARMS", "REF:ALARMS.HIHI", "REF:ALARMS.RBV"} <= set(names) and "REF:ALARMS.ADEL" not in names
+    assert all(count(archiver, name) for name in names), "no name stands there without samples"
+    assert count(archiver, "REF:ALARMS.RBV") == len(files_of("REF:EDGES")[1])
 
 
 def test_an_appliance_that_fails_loses_nothing_of_an_import(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from archiver import ROOT, Pvark
+from farm import Farm
 from ioc import Ioc
 from waiting import wait_for
 
@@ -20,24 +21,96 @@ UI = ROOT / "ui"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.mark.timeout(300)
-def test_the_page_finds_draws_and_follows_a_pv(
-    tmp_path: Path, start_ioc: Callable[[str | Path], Ioc], start_pvark: Callable[..., Pvark]
-) -> None:
+def skip_without_browser() -> None:
+    """Says why, where there is none."""
     if not os.environ.get("CHROMIUM") and not any(map(shutil.which, BROWSERS)):
         pytest.skip("no chromium on this machine")
     if not (UI / "node_modules").exists():
         pytest.skip("ui/node_modules is not installed: run `make setup`")
+
+
+def in_chromium(script: str, **environment: str) -> str:
+    """Runs one of the page's scripts, which must succeed, and gives what it says."""
+    command = ["npm", "run", "--silent", script]
+    answer = subprocess.run(command, cwd=UI, env=os.environ | environment, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stdout[-4000:] + answer.stderr[-4000:]
+    return answer.stdout
+
+
+@pytest.mark.timeout(300)
+def test_the_page_finds_draws_and_follows_a_pv(
+    tmp_path: Path, start_ioc: Callable[[str | Path], Ioc], start_pvark: Callable[..., Pvark]
+) -> None:
+    skip_without_browser()
     server = start_pvark(start_ioc(ROOT / "demo" / "demo.db"))
     names = [line for line in (ROOT / "demo" / "pvs.txt").read_text().splitlines() if line and line[0] != "#"]
     server.archive.add(*names)
     wait_for("the demo to be connected", lambda: server.archive.status().pvs["connected"] >= len(names) - 1, 30)
     wait_for("samples", lambda: len(server.archive.get("DEMO:BPM1:X")) > 30)
     shot = tmp_path / "page.png"
-    environment = os.environ | {"PVARK_URL": server.url, "PVARK_PV": "DEMO:BPM1:X", "PVARK_SHOT": str(shot)}
-    answer = subprocess.run(["npm", "run", "--silent", "e2e"], cwd=UI, env=environment, capture_output=True, text=True)
-    assert answer.returncode == 0, answer.stdout[-4000:] + answer.stderr[-4000:]
+    in_chromium("e2e", PVARK_URL=server.url, PVARK_PV="DEMO:BPM1:X", PVARK_SHOT=str(shot))
     assert shot.stat().st_size > 10_000
+
+
+@pytest.mark.timeout(300)
+def test_the_page_says_who_is_gone_and_goes_on_by_itself(tmp_path: Path) -> None:
+    skip_without_browser()
+    ioc = Ioc.of_records(tmp_path, ROOT / "demo" / "demo.db")
+    server = Pvark(tmp_path, [ioc])
+    try:
+        ioc.start()
+        server.start().archive.add("DEMO:BPM1:X", "DEMO:BPM1:Y")
+        wait_for("samples", lambda: len(server.archive.get("DEMO:BPM1:X")) > 30)
+        environment = os.environ | {"PVARK_URL": server.url, "PVARK_PV": "DEMO:BPM1:X"}
+        command = ["npm", "run", "--silent", "gone"]
+        page = subprocess.Popen(
+            command, cwd=UI, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert page.stdin is not None and page.stdout is not None
+        try:
+            assert page.stdout.readline() == "looking\n"
+            for happens, act in (
+                ("the archiver is gone", server.kill),
+                ("the archiver is back", server.start),
+                ("the IOC is gone", ioc.kill),
+                ("the IOC is back", ioc.start),
+            ):
+                act()
+                page.stdin.write(f"{happens}\n")
+                page.stdin.flush()
+                assert page.stdout.readline() == f"seen: {happens}\n"
+            page.stdin.close()
+            assert page.wait(30) == 0
+        finally:
+            page.kill()
+    finally:
+        server.kill()
+        ioc.kill()
+
+
+COUNT = 4997
+WRONG = ("x" * 300, "ledger:LAB", "http://LAB:TEMP")
+
+
+@pytest.mark.timeout(300)
+def test_thousands_of_pasted_names_are_added_and_the_wrong_ones_named(tmp_path: Path) -> None:
+    skip_without_browser()
+    farm = Farm("--queue", "0", "--group", f"name=MANY:,count={COUNT},rate=1")
+    server = Pvark(tmp_path, [farm])  # type: ignore[list-item]
+    try:
+        server.start()
+        names = [f"MANY:{i}" for i in range(COUNT)]
+        for place, wrong in zip((17, 2500, 4999), WRONG, strict=True):
+            names.insert(place, wrong)
+        path = tmp_path / "names.txt"
+        path.write_text("\n".join(names) + "\n")
+        said = in_chromium("many", PVARK_URL=server.url, PVARK_NAMES=str(path), PVARK_WRONG="3")
+        assert said.count(" was refused: ") == 3, said
+        assert server.archive.status().pvs["total"] == COUNT
+        assert server.archive.status().pvs["connected"] == COUNT
+    finally:
+        server.kill()
+        farm.kill()
 
 
 def test_the_page_is_in_the_program_and_asks_nobody_else(start_pvark: Callable[..., Pvark]) -> None:

@@ -1,7 +1,8 @@
 // The dialog that adds PVs to the archive and says what became of each.
 
 import { addPvs, ApiError, getPv, type AddResult, type NewPv } from "./api.ts";
-import { byId, h, setText } from "./dom.ts";
+import { byId, counted, h, setText } from "./dom.ts";
+import { Firsts } from "./firsts.ts";
 import { readNames } from "./names.ts";
 
 const WORDS: Record<AddResult["status"], string> = {
@@ -11,9 +12,23 @@ const WORDS: Record<AddResult["status"], string> = {
   refused: "was refused",
 };
 
-/** Of so many new PVs the dialog asks again, so often, until an IOC has answered. */
+/** The same of many, behind their number. */
+const SUMMARY: Record<AddResult["status"], string> = {
+  added: "are asked for",
+  already_archived: "were being archived already",
+  changed: "are being archived another way now",
+  refused: "were refused",
+};
+
+/** Of so many new PVs each has a line of its own; the dialog asks for each, so often, until an IOC has answered. */
 const FOLLOWED_MAX = 20;
 const FOLLOW_MILLIS = 1000;
+
+/** Of more, those that were refused have a line each, up to so many, and the others are counted. */
+const REFUSED_TOLD_MAX = 200;
+
+/** No more PVs than this are offered to be plotted together. */
+const PLOTTED_MAX = 40;
 
 export class AddDialog {
   private dialog = byId<HTMLDialogElement>("add");
@@ -21,6 +36,7 @@ export class AddDialog {
   private period = byId<HTMLInputElement>("add-period");
   private outcome = byId("add-outcome");
   private timer = 0;
+  private firsts: Firsts | null = null;
 
   /** `plot` is called with names that shall be shown; `added` after something changed. */
   constructor(
@@ -32,7 +48,7 @@ export class AddDialog {
       void this.submit();
     });
     byId("add-close").addEventListener("click", () => this.dialog.close());
-    this.dialog.addEventListener("close", () => window.clearTimeout(this.timer));
+    this.dialog.addEventListener("close", () => this.leave());
     for (const radio of this.dialog.querySelectorAll<HTMLInputElement>("input[name=method]")) {
       radio.addEventListener("change", () => (this.period.disabled = this.method() === "monitor"));
     }
@@ -59,6 +75,8 @@ export class AddDialog {
     const period = Number(this.period.value);
     if (method === "scan" && !(period > 0))
       return this.refuse("The period must be a number of seconds above 0.");
+    this.leave();
+    this.outcome.replaceChildren(h("p", {}, `Asking the archiver for ${counted(names.length)} PVs …`));
     try {
       const { pvs } = await addPvs(
         names.map((name) => (method === "scan" ? { name, method, period } : { name, method })),
@@ -70,20 +88,22 @@ export class AddDialog {
     }
   }
 
-  private refuse(text: string): void {
+  /** What came of the PVs before is not followed any more. */
+  private leave(): void {
     window.clearTimeout(this.timer);
+    this.firsts?.stop();
+    this.firsts = null;
+  }
+
+  private refuse(text: string): void {
+    this.leave();
     this.outcome.replaceChildren(h("p", { class: "is-error" }, text));
   }
 
   private report(results: AddResult[]): void {
-    window.clearTimeout(this.timer);
+    this.leave();
     const waiting = new Map<string, HTMLElement>();
-    const lines = results.map((result) => {
-      const said = `${WORDS[result.status] ?? result.status}${result.message ? `: ${result.message}` : ""}`;
-      const text = h("span", {}, said);
-      if (result.status === "added" && waiting.size < FOLLOWED_MAX) waiting.set(result.name, text);
-      return h("li", { "data-status": result.status }, h("b", {}, result.name), " ", text);
-    });
+    const lines = results.length > FOLLOWED_MAX ? this.summary(results) : [each(results, waiting)];
     const taken = results.filter((result) => result.status !== "refused");
     const good = [...new Set(taken.map((result) => result.name))];
     const click = () => {
@@ -95,9 +115,30 @@ export class AddDialog {
       { type: "button", class: "primary", click },
       good.length > 1 ? "Plot them" : "Plot it",
     );
-    this.outcome.replaceChildren(h("ul", {}, ...lines), ...(good.length > 0 ? [button] : []));
-    if (good.length > 0) button.focus();
+    const isPlotted = good.length > 0 && good.length <= PLOTTED_MAX;
+    this.outcome.replaceChildren(...lines, ...(isPlotted ? [button] : []));
+    if (isPlotted) button.focus();
     void this.follow(waiting);
+  }
+
+  /** Of many: how many, those that were refused with their reasons, and how far the others are. */
+  private summary(results: AddResult[]): HTMLElement[] {
+    const of = (status: AddResult["status"]) => results.filter((result) => result.status === status);
+    const counts = (Object.keys(SUMMARY) as AddResult["status"][])
+      .filter((status) => of(status).length > 0)
+      .map((status) => `${counted(of(status).length)} ${SUMMARY[status]}`);
+    const refused = of("refused");
+    const told = refused
+      .slice(0, REFUSED_TOLD_MAX)
+      .map((result) => line(result, h("span", {}, saidOf(result))));
+    const rest = refused.length - told.length;
+    if (rest > 0) told.push(h("li", {}, `and ${counted(rest)} more`));
+    const parts: HTMLElement[] = [h("p", { class: "counts" }, `${counts.join(", ")}.`)];
+    if (told.length > 0) parts.push(h("ul", {}, ...told));
+    const added = of("added").map((result) => result.name);
+    if (added.length === 0) return parts;
+    this.firsts = new Firsts(added);
+    return [...parts, this.firsts.element];
   }
 
   /** Says of new PVs when an IOC has answered: only then is anything archived. */
@@ -113,4 +154,22 @@ export class AddDialog {
     if (isShown && this.dialog.open)
       this.timer = window.setTimeout(() => void this.follow(waiting), FOLLOW_MILLIS);
   }
+}
+
+function saidOf(result: AddResult): string {
+  return `${WORDS[result.status] ?? result.status}${result.message ? `: ${result.message}` : ""}`;
+}
+
+function line(result: AddResult, said: HTMLElement): HTMLElement {
+  return h("li", { "data-status": result.status }, h("b", {}, result.name), " ", said);
+}
+
+/** Of few: a line for each; those that wait for an IOC are put by. */
+function each(results: AddResult[], waiting: Map<string, HTMLElement>): HTMLElement {
+  const lines = results.map((result) => {
+    const said = h("span", {}, saidOf(result));
+    if (result.status === "added") waiting.set(result.name, said);
+    return line(result, said);
+  });
+  return h("ul", {}, ...lines);
 }

@@ -292,6 +292,15 @@ export function addPvs(pvs: NewPv[]): Promise<{ pvs: AddResult[] }> {
   });
 }
 
+/** The newest value of each of many PVs; its time is none where there is no value. */
+export function getNewest(names: string[]): Promise<{ pvs: { pv: string; time: string | null }[] }> {
+  return request("/at", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(names),
+  });
+}
+
 export function pausePv(name: string): Promise<{ status: string }> {
   return request(`${pvPath(name)}/pause`, { method: "POST" });
 }

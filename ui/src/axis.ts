@@ -130,6 +130,9 @@ export function logLabels(ticks: (number | null)[]): string[] {
   });
 }
 
+/** An axis is at least this part of its numbers long: 128 times the distance between two floats. */
+const APART = 128 * Number.EPSILON;
+
 /** How far an axis reaches to show values from `low` to `high` with some air; a flat line stands in the middle. */
 export function valueRange(low: number, high: number, isLog: boolean): [number, number] {
   if (!(low <= high)) return isLog ? [0.1, 10] : [0, 1];
@@ -142,7 +145,9 @@ export function valueRange(low: number, high: number, isLog: boolean): [number, 
     const air = Math.abs(low) * 0.05 || 1;
     return [low - air, high + air];
   }
-  const air = (high - low) * 0.06;
+  // Ticks that floats cannot tell apart would never end.
+  const lacking = Math.max(Math.abs(low), Math.abs(high)) * APART - (high - low);
+  const air = Math.max((high - low) * 0.06, lacking / 2);
   return [low - air, high + air];
 }
 

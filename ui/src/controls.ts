@@ -1,9 +1,10 @@
 // The controls of the header: presets, typed times, live, zone and theme.
 
 import { byId, h, setText } from "./dom.ts";
-import { rangeOf, readSpan, type Range, type Theme, type View, type ViewStore } from "./state.ts";
-import { formatDuration, formatTime, zoneName } from "./time.ts";
+import { rangeOf, readSpan, type Range, type Span, type Theme, type View, type ViewStore } from "./state.ts";
+import { formatTime, iso, zoneName } from "./time.ts";
 import { Refusal, type End } from "./typed.ts";
+import { agoText, refusalText, spanText } from "./understood.ts";
 
 const DAY = 86_400;
 /** What is written on a button, its title, and how long it is. */
@@ -19,7 +20,12 @@ const PRESETS: [string, string, number][] = [
 
 export class Controls {
   private ends: Record<End, HTMLInputElement> = { from: byId("from"), to: byId("to") };
+  private form = byId("range");
+  /** The line below the fields: how they are read, or why they are not taken. */
+  private line = byId("range-line");
+  private reading = byId("range-reading");
   private refusal = byId("range-refusal");
+  private swap = byId<HTMLButtonElement>("swap");
   /** The fields whose text was typed and not yet taken: it stays until Go, Enter or Escape. */
   private typed = new Set<HTMLInputElement>();
   private live = byId<HTMLButtonElement>("live");
@@ -53,18 +59,40 @@ export class Controls {
     this.live.addEventListener("click", () => this.toggleLive());
     this.zone.addEventListener("click", () => this.toggleZone());
     this.theme.addEventListener("click", () => this.toggleTheme());
-    byId("range").addEventListener("submit", (event) => {
+    this.listenToFields();
+  }
+
+  private listenToFields(): void {
+    this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.go();
     });
     for (const input of Object.values(this.ends)) {
-      input.addEventListener("input", () => this.typed.add(input));
-      input.addEventListener("keydown", (event) => {
-        if (event.key !== "Escape") return;
-        input.blur();
-        this.forget();
+      input.addEventListener("input", () => {
+        this.typed.add(input);
+        this.say();
       });
     }
+    this.form.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      (document.activeElement as HTMLElement | null)?.blur();
+      this.forget();
+    });
+    this.form.addEventListener("focusin", () => {
+      if (this.line.hidden && this.typed.size > 0) this.say();
+    });
+    // What is typed stays, but the line does not lie over the plot meanwhile.
+    this.form.addEventListener("focusout", (event) => {
+      if (!this.form.contains(event.relatedTarget as Node | null)) this.line.hidden = true;
+    });
+    // A press must not take the focus away, or the line would be gone before the click.
+    this.swap.addEventListener("mousedown", (event) => event.preventDefault());
+    this.swap.addEventListener("click", () => {
+      const { from, to } = this.ends;
+      [from.value, to.value] = [to.value, from.value];
+      this.typed.add(from).add(to);
+      this.go();
+    });
   }
 
   /** The last so many seconds: following now if the view does so already. */
@@ -106,7 +134,7 @@ export class Controls {
     const digits = range.to - range.from < 10 ? 3 : 0;
     this.write(
       this.ends.from,
-      isLive ? `-${formatDuration(range.to - range.from)}` : formatTime(range.from, view.zone, digits),
+      isLive ? agoText(range.to - range.from) : formatTime(range.from, view.zone, digits),
     );
     this.write(this.ends.to, isLive ? "now" : formatTime(range.to, view.zone, digits));
     this.live.setAttribute("aria-pressed", String(isLive));
@@ -129,33 +157,74 @@ export class Controls {
   /** Gives the fields back to the view. */
   private forget(): void {
     this.typed.clear();
-    this.refuse(null);
+    this.mark([]);
+    this.line.hidden = true;
     this.show();
   }
 
   private go(): void {
-    const { from, to } = this.ends;
+    const span = this.read(this.now());
+    if (span instanceof Refusal) return this.refuse(span);
+    (document.activeElement as HTMLElement | null)?.blur();
+    this.forget();
+    this.store.update({ span });
+  }
+
+  /** What the fields say, or why they say nothing. */
+  private read(now: number): Span | Refusal {
+    return this.spanOf(this.textOf("from"), this.textOf("to"), now);
+  }
+
+  private spanOf(from: string, to: string, now: number): Span | Refusal {
     try {
-      const span = readSpan(from.value, to.value, this.store.view.zone, this.now());
-      (document.activeElement as HTMLElement | null)?.blur();
-      this.forget();
-      this.store.update({ span });
+      return readSpan(from, to, this.store.view.zone, now);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      this.refuse(error);
+      if (error instanceof Refusal) return error;
+      throw error;
     }
   }
 
-  /** Says below the fields why they are not taken; one of those at fault has the focus then. */
-  private refuse(refusal: Refusal | null): void {
-    const wrong = (refusal?.ends ?? []).map((end) => this.ends[end]);
-    for (const input of Object.values(this.ends)) {
-      if (wrong.includes(input)) input.setAttribute("aria-invalid", "true");
+  /** The text of a field; of one in which nobody typed, the exact end of the view that it stands for. */
+  private textOf(end: End): string {
+    const input = this.ends[end];
+    const { span } = this.store.view;
+    if (this.typed.has(input)) return input.value;
+    if (span.kind === "fixed") return iso(span.range[end]);
+    return end === "to" ? "now" : `-${span.seconds.toFixed(6)}s`;
+  }
+
+  /** Says below the fields how they are read while somebody types, without a word to who only listens for alarms. */
+  private say(): void {
+    const now = this.now();
+    const span = this.read(now);
+    this.mark([]);
+    const isRefused = span instanceof Refusal;
+    this.tell(isRefused ? refusalText(span) : spanText(span, this.store.view.zone, now), "", span);
+  }
+
+  /** Says why they are not taken; a field at fault has the focus then. */
+  private refuse(refusal: Refusal): void {
+    this.mark(refusal.ends);
+    this.tell("", refusalText(refusal), refusal);
+    const wrong = refusal.ends.map((end) => this.ends[end]);
+    if (!wrong.includes(document.activeElement as HTMLInputElement)) wrong[0]?.focus();
+  }
+
+  private tell(reading: string, refusal: string, span: Span | Refusal): void {
+    this.line.hidden = false;
+    this.line.classList.toggle("is-refusing", refusal !== "");
+    setText(this.reading, reading);
+    setText(this.refusal, refusal);
+    const isSwapped = span instanceof Refusal && span.ends.length === 2;
+    const turned = () => this.spanOf(this.textOf("to"), this.textOf("from"), this.now());
+    this.swap.hidden = !isSwapped || turned() instanceof Refusal;
+  }
+
+  private mark(wrong: End[]): void {
+    for (const [end, input] of Object.entries(this.ends)) {
+      if (wrong.includes(end as End)) input.setAttribute("aria-invalid", "true");
       else input.removeAttribute("aria-invalid");
     }
-    this.refusal.hidden = refusal === null;
-    setText(this.refusal, refusal?.message ?? "");
-    if (!wrong.includes(document.activeElement as HTMLInputElement)) wrong[0]?.focus();
   }
 }
 

@@ -30,3 +30,8 @@ export function byId<T extends HTMLElement>(id: string): T {
 export function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
+
+/** `4,997`: a number as people read it. */
+export function counted(count: number): string {
+  return count.toLocaleString("en");
+}

@@ -1,5 +1,6 @@
 // The lanes below the plot: one strip per PV with its alarms, its gaps and, for texts, its values.
 
+import { cutEnd, cutMiddle } from "./cut.ts";
 import { causeText, severityName } from "./decode.ts";
 import { clipped, frameOf, hatch, type Frame } from "./draw.ts";
 import type { Scene } from "./plot.ts";
@@ -113,7 +114,7 @@ function drawLane(frame: Frame, trace: Trace, scene: Scene): void {
   context.textBaseline = "middle";
   context.textAlign = "right";
   const room = frame.left - 8 * ratio;
-  context.fillText(fitted(context, trace.name, room), room, frame.top + frame.height / 2);
+  context.fillText(cutMiddle(context, trace.name, room), room, frame.top + frame.height / 2);
   context.textAlign = "left";
   context.fillStyle = palette.track;
   context.fillRect(frame.left, frame.top, frame.width, frame.height);
@@ -151,23 +152,11 @@ function drawRun(frame: Frame, run: Run, nth: number, scene: Scene, stroke: stri
   if (run.text !== null && width > 24 * ratio) {
     context.fillStyle = scene.palette.text;
     context.fillText(
-      fitted(context, run.text, width - 8 * ratio),
+      cutEnd(context, run.text, width - 8 * ratio),
       x0 + 5 * ratio,
       frame.top + frame.height / 2,
     );
   }
-}
-
-/** The text, cut to a width with an ellipsis. */
-function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
-  if (context.measureText(text).width <= width) return text;
-  let [low, high] = [0, text.length];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (context.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle;
-    else high = middle - 1;
-  }
-  return low > 0 ? `${text.slice(0, low)}…` : "";
 }
 
 function describeAt(trace: Trace, at: number, scene: Scene): string {

@@ -25,6 +25,8 @@ export interface LegendState {
   /** Up to when anything is known; the archiver may be silent since. */
   known: number;
   silent: boolean;
+  /** The axes that have no room beside the plot. */
+  without: string[];
   zone: Zone;
   palette: Palette;
 }
@@ -73,7 +75,7 @@ export class Legend {
 
   show(state: LegendState): void {
     this.syncRows(state.traces.map((trace) => trace.name));
-    setText(this.moment, momentText(state));
+    setText(this.moment, momentText(state) + withoutText(state.without));
     for (const trace of state.traces) this.fill(this.rows.get(trace.name)!, trace, state);
   }
 
@@ -110,11 +112,15 @@ export class Legend {
       h(
         "th",
         { scope: "row" },
-        swatch,
         h(
-          "button",
-          { class: "name", type: "button", title: "Details", click: () => actions.details(name) },
-          name,
+          "div",
+          {},
+          swatch,
+          h(
+            "button",
+            { class: "name", type: "button", title: name, click: () => actions.details(name) },
+            ...nameParts(name),
+          ),
         ),
       ),
       ...CELLS.map((cell) => cells[cell]),
@@ -169,6 +175,24 @@ function momentText(state: LegendState): string {
   const { zone } = state;
   const time = formatTime(state.at, zone, 3);
   return `${state.pinned ? "At the mark" : "At the cursor"}: ${time} ${zoneName(state.at, zone)}`;
+}
+
+/** So many axes without room are told by name. */
+const WITHOUT_TOLD_MAX = 4;
+
+function withoutText(without: string[]): string {
+  if (without.length === 0) return "";
+  const rest = without.length - WITHOUT_TOLD_MAX;
+  const told = without.slice(0, WITHOUT_TOLD_MAX).join(", ");
+  return ` · no room for the ${without.length === 1 ? "axis" : "axes"} of ${told}${rest > 0 ? ` and ${rest} more` : ""}`;
+}
+
+/** Names that have no room are cut in front of their last letters, which tell them apart. */
+const TAIL_LETTERS = 10;
+
+function nameParts(name: string): HTMLElement[] {
+  const cut = name.length - Math.min(TAIL_LETTERS, Math.floor(name.length / 2));
+  return [h("span", { class: "head" }, name.slice(0, cut)), h("span", { class: "tail" }, name.slice(cut))];
 }
 
 function textsOf(trace: Trace, reading: Reading, state: LegendState): Record<Cell, string> {

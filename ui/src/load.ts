@@ -132,13 +132,15 @@ async function fetchNumbers(trace: Trace, wanted: Wanted, signal: AbortSignal): 
 async function fetchSide(trace: Trace, wanted: Wanted, signal: AbortSignal): Promise<History | null> {
   const had = trace.history;
   if (!had?.bins || had.live || wanted.live || had.generation !== wanted.generation) return null;
-  const side = sideOf({ ...had, bins: had.bins }, wanted.range);
+  // Where a clock was set back, what was final once need not be so any more.
+  const settled = Math.min(had.settled, wanted.settled);
+  const side = sideOf({ range: had.range, bins: had.bins, settled }, wanted.range);
   if (!side) return null;
   const wire = await getBins(trace.name, side.range, side.bins, signal);
   const bins = withSide(had.bins, side, decodeBins(wire));
   // So few that the samples themselves are to be drawn.
   if (!bins || totalOf(bins.count) <= wanted.pixels) return null;
-  return { ...historyOf(wanted), bins, settled: Math.min(had.settled, wanted.settled) };
+  return { ...historyOf(wanted), bins, settled };
 }
 
 function totalOf(counts: ArrayLike<number>): number {

@@ -1,8 +1,8 @@
 // The page of pvark. The URL is the view, the view decides the traces, the server fills them, and they are drawn:
 //
 //   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, lanes.ts, legend.ts, waveform.ts, nothing.ts
-//            ▲  typed.ts, names.ts    │ api.ts, decode.ts, side.ts     │ scales.ts, line.ts, draw.ts, axis.ts
-//            └── search.ts, controls.ts, add.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ mouse
+//            ▲  typed.ts, understood.ts, names.ts, pressed.ts    │ api.ts, decode.ts, side.ts     │ scales.ts, line.ts, draw.ts, axis.ts, cut.ts
+//            └── search.ts, controls.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ mouse
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -13,6 +13,7 @@ import { byId } from "./dom.ts";
 import { listenToKeys } from "./keys.ts";
 import { Overview } from "./overview.ts";
 import { Page } from "./page.ts";
+import { watchPresses } from "./pressed.ts";
 import { axisOf, isLog } from "./scales.ts";
 import { Search } from "./search.ts";
 import { clampRange, rangeOf, ViewStore, type Range } from "./state.ts";
@@ -20,10 +21,13 @@ import { StatusLine } from "./status.ts";
 import { onSystemTheme } from "./style.ts";
 import { noteState } from "./trace.ts";
 
+watchPresses();
+
 const status: StatusLine = new StatusLine(
   () => store.view.zone,
   () => page.draw(),
   () => page.reload(),
+  () => page.loadAfresh(),
 );
 const now = (): number => status.now();
 

@@ -20,8 +20,9 @@ export function nothingLines(traces: Trace[], range: Range, zone: Zone): string[
 }
 
 function isEmpty(trace: Trace, range: Range): boolean {
-  if (trace.error) return true;
-  if (!trace.history || trace.kind === "array" || trace.kind === "structure") return false;
+  // What was drawn before an answer failed to come is still drawn.
+  if (!trace.history) return trace.error !== null;
+  if (trace.kind === "array" || trace.kind === "structure") return false;
   const { value, count } = readingOver(trace, range);
   return value === undefined && count === 0;
 }

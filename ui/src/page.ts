@@ -1,7 +1,7 @@
 // The page: keeps the traces equal to the view, loads what they lack, and draws them.
 
 import { getPv, type WireChunk } from "./api.ts";
-import { causeText } from "./decode.ts";
+import { causeText, noSamples } from "./decode.ts";
 import { byId, h, setText } from "./dom.ts";
 import { Lanes } from "./lanes.ts";
 import { Legend, type LegendActions } from "./legend.ts";
@@ -9,6 +9,7 @@ import { Live } from "./live.ts";
 import { Loader } from "./load.ts";
 import { nothingLines } from "./nothing.ts";
 import { Plot, type PlotActions, type Scene } from "./plot.ts";
+import { isPressed, onRelease } from "./pressed.ts";
 import { scalesOf } from "./scales.ts";
 import { rangeOf, type Range, type View, type ViewStore } from "./state.ts";
 import { applyTheme, reducesMotion, type Palette } from "./style.ts";
@@ -18,6 +19,9 @@ import { Waveform } from "./waveform.ts";
 
 /** While a view is being changed loads wait so long, after it was drawn, for the next change. */
 const CHANGING_MILLIS = 120;
+
+/** While a button is held down they wait longer: a slow machine may let moves of one drag come far apart. */
+const HELD_MILLIS = 400;
 
 /** After news of a PV loads wait so long: the archive may still be writing them down. */
 const NEWS_MILLIS = 500;
@@ -97,6 +101,9 @@ export class Page {
       () => clock.now(),
     );
     new ResizeObserver(() => this.load(CHANGING_MILLIS)).observe(byId("plot"));
+    onRelease(() => {
+      if (this.isChanging) this.rest();
+    });
     document.addEventListener("visibilitychange", () => this.visibility());
     this.tick();
   }
@@ -122,6 +129,13 @@ export class Page {
   reload(): void {
     this.generation += 1;
     this.load(0);
+  }
+
+  /** The same where the archiver's clock was set back: what came live has later times than what comes now. */
+  loadAfresh(): void {
+    for (const trace of this.traces) trace.tail = noSamples();
+    this.live.stop();
+    this.reload();
   }
 
   trace(name: string): Trace | undefined {
@@ -233,7 +247,7 @@ export class Page {
   /** Loads, after a while, every shown trace that was not yet loaded for this view. */
   private load(millis: number): void {
     this.isChanging = millis === CHANGING_MILLIS;
-    this.loadAfter(millis);
+    this.loadAfter(this.isChanging ? changingMillis() : millis);
   }
 
   /**
@@ -243,7 +257,7 @@ export class Page {
   private rest(): void {
     window.clearTimeout(this.loadTimer);
     requestAnimationFrame(() => {
-      if (this.isChanging && this.frame === 0) this.loadAfter(CHANGING_MILLIS);
+      if (this.isChanging && this.frame === 0) this.loadAfter(changingMillis());
     });
   }
 
@@ -352,7 +366,8 @@ export class Page {
     const at = hover ?? view.pinned;
     const pinned = hover === null && view.pinned !== null;
     const { known, silent } = scene;
-    this.legend.show({ traces, range, at, pinned, known, silent, zone: view.zone, palette });
+    const without = this.plot.without(scales);
+    this.legend.show({ traces, range, at, pinned, known, silent, without, zone: view.zone, palette });
     this.drawWaveforms(at ?? (this.isLive() ? null : range.to));
     this.drawNothing(range);
     this.drawProgress();
@@ -397,12 +412,20 @@ export class Page {
   }
 }
 
-/** An axis that became a little wider is no reason to load everything again. */
+function changingMillis(): number {
+  return isPressed() ? HELD_MILLIS : CHANGING_MILLIS;
+}
+
+/**
+ * Axes that become wider, as they do when the first values are there, are no reason to load everything again: up to half as
+ * many bins again as there are pixels draw the same, a tenth too few is not seen.
+ */
 function isEnough(
   loaded: { view: string; pixels: number } | undefined,
   wanted: { view: string; pixels: number },
 ): boolean {
-  return loaded?.view === wanted.view && Math.abs(loaded.pixels - wanted.pixels) <= wanted.pixels * 0.1;
+  if (loaded?.view !== wanted.view) return false;
+  return loaded.pixels >= wanted.pixels * 0.9 && loaded.pixels <= wanted.pixels * 1.5;
 }
 
 /** Live histories end so long before now: by then slow IOCs' samples have arrived. Later ones come by the stream. */

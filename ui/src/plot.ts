@@ -2,6 +2,7 @@
 
 import uPlot from "uplot";
 import { logLabels, timeLabels, timeTicks, valueLabels } from "./axis.ts";
+import { cutMiddle } from "./cut.ts";
 import { clipped, drawTrace, frameOf, hatch, type Frame } from "./draw.ts";
 import { holesOf } from "./line.ts";
 import type { ValueScale } from "./scales.ts";
@@ -53,7 +54,9 @@ export class Plot {
 
   /** The width of the plotting area in canvas pixels: how many bins are worth asking for. */
   get pixels(): number {
-    return Math.max(50, Math.min(Math.round(this.u?.bbox.width ?? this.root.clientWidth), 8000));
+    // Before anything is drawn it is guessed: as wide as with one axis.
+    const guessed = (this.root.clientWidth - SIDES) * devicePixelRatio;
+    return Math.max(50, Math.min(Math.round(this.u?.bbox.width ?? guessed), 8000));
   }
 
   /** The left edge and width of the plotting area in CSS pixels of the page's plot. */
@@ -71,8 +74,13 @@ export class Plot {
     return from + (left / width) * (to - from);
   }
 
+  /** The axes that have no room beside the plotting area, by what would be written at them. */
+  without(scales: ValueScale[]): string[] {
+    return scales.slice(axesMax(this.root.clientWidth)).map((scale) => scale.label);
+  }
+
   show(scene: Scene): void {
-    const shape = shapeOf(scene);
+    const shape = shapeOf(scene, axesMax(this.root.clientWidth));
     this.scene = scene;
     if (this.u === null || shape !== this.shape) {
       this.shape = shape;
@@ -92,7 +100,9 @@ export class Plot {
 
   private resize(): void {
     const { clientWidth: width, clientHeight: height } = this.root;
-    if (this.u && width > 0 && height > 0) this.u.setSize({ width, height });
+    if (!this.u || !this.scene || width === 0 || height === 0) return;
+    if (shapeOf(this.scene, axesMax(width)) === this.shape) this.u.setSize({ width, height });
+    else this.show(this.scene);
   }
 
   private rebuild(scene: Scene): void {
@@ -100,7 +110,7 @@ export class Plot {
     const options: uPlot.Options = {
       width: Math.max(this.root.clientWidth, 100),
       height: Math.max(this.root.clientHeight, 100),
-      padding: [12, scene.scales.length > 1 ? 0 : 40, 0, scene.scales.length > 0 ? 0 : 102],
+      padding: [TITLE, scene.scales.length > 1 ? 0 : RIGHT, 0, scene.scales.length > 0 ? 0 : 102],
       legend: { show: false },
       cursor: {
         y: false,
@@ -120,7 +130,7 @@ export class Plot {
       axes: this.uplotAxes(scene),
       hooks: {
         drawClear: [() => this.drawGaps()],
-        draw: [() => this.drawTraces(), () => this.actions.drawn()],
+        draw: [() => this.drawTraces(), (u) => this.drawTitles(u), () => this.actions.drawn()],
         setSelect: [(u) => this.select(u)],
         setCursor: [(u) => this.cursorMoved(u)],
       },
@@ -146,8 +156,7 @@ export class Plot {
     const { palette } = scene;
     const look = {
       stroke: palette.text,
-      font: "12px system-ui, sans-serif",
-      labelFont: "600 12px system-ui, sans-serif",
+      font: AXIS_FONT,
       grid: { stroke: palette.grid, width: 1 },
       ticks: { stroke: palette.grid, width: 1, size: 5 },
     };
@@ -159,18 +168,18 @@ export class Plot {
         timeTicks(this.scene!.range, Math.max(2, u.bbox.width / devicePixelRatio / 96), scene.zone),
       values: (_u, ticks) => timeLabels(ticks, scene.zone),
     };
-    const values = scene.scales.map((scale, i): uPlot.Axis => {
-      const only = scale.traces.length === 1 ? palette.trace(scale.traces[0]!.colour).stroke : palette.text;
+    const shown = scene.scales.slice(0, axesMax(this.root.clientWidth));
+    const values = shown.map((scale, i): uPlot.Axis => {
       return {
         ...look,
         scale: scale.key,
         side: i % 2 === 0 ? 3 : 1,
-        stroke: only,
-        label: scale.log ? `${scale.label} (log)` : scale.label,
-        labelSize: 18,
+        stroke: axisColour(scale, palette),
         // The lanes write their names to the left of the plot.
-        size: (u, labels, axis, cycle) =>
-          Math.max(axisWidth(u, labels, axis, cycle), scene.scales.length < 3 && i === 0 ? 84 : 0),
+        size: (u, labels, axis, cycle) => {
+          const least = shown.length < 3 && i === 0 ? LEFT : titleWidth(scale);
+          return Math.max(axisWidth(u, labels, axis, cycle), least);
+        },
         grid: { ...look.grid, show: i === 0 },
         values: (_u: uPlot, ticks: number[]) => (scale.log ? logLabels(ticks) : valueLabels(ticks)),
         ...(scale.states ? stateTicks(scale.states) : {}),
@@ -220,6 +229,30 @@ export class Plot {
       }
       if (scene.pinned !== null) drawPin(frame, scene.pinned, scene.palette);
     });
+  }
+
+  /** Writes above each axis what it measures, in its own room. */
+  private drawTitles(u: uPlot): void {
+    const scene = this.scene!;
+    const { ctx, bbox } = u;
+    const ratio = devicePixelRatio;
+    let [left, right] = [bbox.left, bbox.left + bbox.width];
+    ctx.save();
+    ctx.font = `600 ${11 * ratio}px system-ui, sans-serif`;
+    ctx.textBaseline = "middle";
+    u.axes.slice(1).forEach((axis, i) => {
+      // A picture that was under way when the scales changed is drawn once more, with the new ones.
+      const scale = scene.scales.find(({ key }) => key === axis.scale);
+      if (!scale) return;
+      const room = sizeOf(axis) * ratio;
+      const text = cutMiddle(ctx, titleOf(scale), room - 10 * ratio);
+      ctx.fillStyle = axisColour(scale, scene.palette);
+      ctx.textAlign = i % 2 === 0 ? "right" : "left";
+      ctx.fillText(text, i % 2 === 0 ? left - 6 * ratio : right + 6 * ratio, 9 * ratio);
+      if (i % 2 === 0) left -= room;
+      else right += room;
+    });
+    ctx.restore();
   }
 
   private select(u: uPlot): void {
@@ -287,6 +320,43 @@ export class Plot {
   }
 }
 
+const AXIS_FONT = "11px system-ui, sans-serif";
+
+/** What is left free beside the plotting area with one axis: names of lanes at its left, half a time at its right. */
+const [LEFT, RIGHT] = [84, 40];
+const SIDES = LEFT + RIGHT;
+
+/** The height of the line above the plotting area in which the axes have their titles. */
+const TITLE = 26;
+
+/** No more than this part of the width goes to value axes, each about so wide in CSS pixels. */
+const AXES_PART = 0.4;
+const AXIS_WIDTH = 72;
+
+/** Room for the title above an axis; that of a long one is cut. */
+function titleWidth(scale: ValueScale): number {
+  return Math.min(Math.max(48, 16 + titleOf(scale).length * 7), 92);
+}
+
+function titleOf(scale: ValueScale): string {
+  return scale.log ? `${scale.label} (log)` : scale.label;
+}
+
+/** How many value axes have room beside a plotting area that is still worth looking at. */
+function axesMax(width: number): number {
+  return Math.max(1, Math.floor((width * AXES_PART) / AXIS_WIDTH));
+}
+
+/** An axis of one trace alone has its colour. */
+function axisColour(scale: ValueScale, palette: Palette): string {
+  return scale.traces.length === 1 ? palette.trace(scale.traces[0]!.colour).stroke : palette.text;
+}
+
+/** How wide uPlot has made an axis. */
+function sizeOf(axis: uPlot.Axis): number {
+  return (axis as unknown as { _size: number })._size;
+}
+
 /** Times alone: uPlot gets no values, it only has to lay out the axes. */
 function frameData(range: Range): uPlot.AlignedData {
   return [
@@ -296,22 +366,30 @@ function frameData(range: Range): uPlot.AlignedData {
 }
 
 /** What needs new axes when it changes. */
-function shapeOf(scene: Scene): string {
+function shapeOf(scene: Scene, axes: number): string {
   const scales = scene.scales.map((scale) => [
     scale.key,
     scale.log,
     scale.states,
     scale.traces.map((trace) => trace.colour),
   ]);
-  return JSON.stringify([scales, scene.zone, scene.palette.dark]);
+  return JSON.stringify([scales, Math.min(axes, scales.length), scene.zone, scene.palette.dark]);
 }
 
+/** Each state has its name, or every second, or third, where the lines would lie over each other. */
 function stateTicks(states: string[]): Partial<uPlot.Axis> {
-  return { splits: () => states.map((_, i) => i), values: () => states.map(shorten) };
+  const values = (u: uPlot) => {
+    const height = u.bbox.height / devicePixelRatio || Infinity;
+    const step = Math.ceil((states.length * STATE_LINE) / height);
+    return states.map((state, i) => (i % step === 0 ? shorten(state) : ""));
+  };
+  return { splits: () => states.map((_, i) => i), values };
 }
+
+const STATE_LINE = 14;
 
 function shorten(label: string): string {
-  return label.length > 14 ? `${label.slice(0, 13)}…` : label;
+  return label.length > 12 ? `${label.slice(0, 11)}…` : label;
 }
 
 /** As wide as the widest label. */
@@ -321,7 +399,7 @@ function axisWidth(u: uPlot, labels: string[] | null, axis: number, cycle: numbe
     gap: number;
     font: string[];
   };
-  if (cycle > 1) return (u.axes[axis] as unknown as { _size: number })._size;
+  if (cycle > 1) return sizeOf(u.axes[axis]!);
   const longest = (labels ?? []).reduce((a, b) => (b.length > a.length ? b : a), "");
   u.ctx.font = font[0]!;
   return Math.ceil((ticks.size ?? 5) + gap + u.ctx.measureText(longest).width / devicePixelRatio) + 4;

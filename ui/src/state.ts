@@ -2,6 +2,7 @@
 //
 // Nothing else is remembered anywhere, so a URL that is mailed, bookmarked or gone back to shows the same again.
 
+import { isPressed, onRelease } from "./pressed.ts";
 import { iso, type Zone } from "./time.ts";
 import { isNow, parseTime, readRange, Refusal } from "./typed.ts";
 
@@ -147,21 +148,33 @@ export type Step = "push" | "replace";
 /** Changes closer together than this (a turning wheel) are one step of the history. */
 const STEP_MILLIS = 700;
 
+/** Behind the first of several changes the URL waits for them to end: browsers slow down a page that writes it at each move. */
+const REST_MILLIS = 200;
+
 /** Holds the view, keeps the URL equal to it and tells listeners of changes. */
 export class ViewStore {
   private current: View;
   private listeners: ((view: View, before: View) => void)[] = [];
   private lastPush = 0;
+  private lastChange = 0;
   private depth: number;
+  /** The wait for changes to end after which the URL is written. */
+  private resting = 0;
+  /** A drag has changed the view: all of it is one step, however long its moves are apart. */
+  private isDragged = false;
 
   constructor(private now: () => number) {
     this.current = this.read();
     this.depth = depthOf(history.state);
     window.addEventListener("popstate", (pop) => {
+      this.forget();
       this.depth = depthOf(pop.state);
       this.lastPush = 0;
       this.set(this.read());
     });
+    onRelease(() => this.drop());
+    // Whoever leaves or reloads the page in the middle of a change finds the view as it was.
+    window.addEventListener("pagehide", () => this.settle());
   }
 
   /** Takes the view from the URL again, as when the archiver's clock has become known: its times may be relative. */
@@ -179,21 +192,49 @@ export class ViewStore {
 
   update(change: Partial<View>, step: Step = "push"): void {
     const next = { ...this.current, ...change };
-    const query = toQuery(next);
-    const url = query === "" ? location.pathname : `?${query}`;
     const now = Date.now();
-    if (step === "push" && now - this.lastPush > STEP_MILLIS) {
-      this.depth += 1;
-      history.pushState({ depth: this.depth }, "", url);
-    } else {
-      history.replaceState({ depth: this.depth }, "", url);
-    }
+    const isMoving = this.isDragged || now - this.lastChange < REST_MILLIS;
+    const isStep = step === "push" && !this.isDragged && now - this.lastPush > STEP_MILLIS;
+    this.lastChange = now;
+    this.isDragged = isPressed();
     if (step === "push") this.lastPush = now;
+    if (isStep) {
+      this.settle();
+      this.depth += 1;
+      history.pushState({ depth: this.depth }, "", urlOf(next));
+    } else {
+      window.clearTimeout(this.resting);
+      this.resting = window.setTimeout(() => this.rest(), REST_MILLIS);
+    }
     this.set(next);
+    if (!isMoving) this.settle();
+  }
+
+  private rest(): void {
+    if (!this.isDragged) this.settle();
+  }
+
+  /** A drag is over. */
+  private drop(): void {
+    this.settle();
+    this.isDragged = false;
+  }
+
+  /** Writes the URL of the view so far, if it is still to be written. */
+  private settle(): void {
+    if (this.resting === 0) return;
+    this.forget();
+    history.replaceState({ depth: this.depth }, "", urlOf(this.current));
+  }
+
+  private forget(): void {
+    window.clearTimeout(this.resting);
+    this.resting = 0;
   }
 
   /** One step back, as far as this page has made steps. */
   undo(): void {
+    this.settle();
     if (this.depth > 0) history.back();
   }
 
@@ -207,6 +248,11 @@ export class ViewStore {
     this.current = next;
     for (const listener of this.listeners) listener(next, before);
   }
+}
+
+function urlOf(view: View): string {
+  const query = toQuery(view);
+  return query === "" ? location.pathname : `?${query}`;
 }
 
 function depthOf(state: unknown): number {

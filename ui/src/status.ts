@@ -1,12 +1,15 @@
 // The status line: is the archiver there, is it well, and how far its clock is from the browser's.
 
 import { ApiError, getStatus, type Status } from "./api.ts";
-import { byId, h, setText } from "./dom.ts";
+import { byId, counted, h, setText } from "./dom.ts";
 import { formatTime, type Zone } from "./time.ts";
 
 const POLL_MILLIS = 5000;
 const POLL_LOST_MILLIS = 2000;
 const ANSWER_MILLIS = 4000;
+
+/** Clocks that drift are corrected by less than this. */
+const SET_BACK_SECONDS = 1;
 
 export class StatusLine {
   private connection = byId("connection");
@@ -18,12 +21,18 @@ export class StatusLine {
   private heardAt = Date.now() / 1000;
   private lostAt: number | null = null;
   private polling = 0;
+  /** The archiver's clock at its last answer, and the browser's that nobody sets. */
+  private told = { clock: -Infinity, heard: 0 };
 
-  /** `lost` is called when the archiver falls silent, `regained` when it answers again after that. */
+  /**
+   * `lost` is called when the archiver falls silent, `regained` when it answers again after that, `setBack` when its clock shows
+   * again what it has shown already.
+   */
   constructor(
     private zone: () => Zone,
     private lost: () => void,
     private regained: () => void,
+    private setBack: () => void,
   ) {}
 
   /** The server's clock, in float seconds: ranges that end at now end at its now, not the browser's. */
@@ -50,9 +59,9 @@ export class StatusLine {
     window.clearTimeout(this.polling);
     const controller = new AbortController();
     const limit = window.setTimeout(() => controller.abort(), ANSWER_MILLIS);
-    const asked = Date.now();
+    const [asked, steady] = [Date.now(), performance.now()];
     try {
-      this.show(await getStatus(controller.signal), asked);
+      this.show(await getStatus(controller.signal), asked, steady);
     } catch (error) {
       this.showLost(error);
     }
@@ -62,22 +71,18 @@ export class StatusLine {
     this.polling = window.setTimeout(() => void this.poll(), wait);
   }
 
-  private show(status: Status, asked: number): void {
+  private show(status: Status, asked: number, steady: number): void {
     // The answer's time lies between asking and hearing; the middle errs least.
     const heard = Date.now();
-    const offset = Date.parse(status.now) / 1000 - (asked + heard) / 2000;
+    const clock = Date.parse(status.now) / 1000;
+    const offset = clock - (asked + heard) / 2000;
     if (Number.isFinite(offset)) this.offset = Math.abs(offset) < 0.05 ? 0 : offset;
+    const least = this.told.clock + (steady - this.told.heard) / 1000;
+    this.told = { clock, heard: performance.now() };
+    if (clock < least - SET_BACK_SECONDS) this.setBack();
     this.hear();
-    const { connected, searching, disconnected, paused, total } = status.pvs;
-    setText(
-      this.counts,
-      countsText(total, [
-        [connected, "connected"],
-        [disconnected, "disconnected"],
-        [searching, "searching"],
-        [paused, "paused"],
-      ]),
-    );
+    const { searching, disconnected, total } = status.pvs;
+    setText(this.counts, countsText(status.pvs));
     document.body.classList.toggle("is-barren", total === 0);
     this.counts.dataset.level = disconnected + searching > 0 ? "warn" : "ok";
     const lag = status.durable.lag;
@@ -114,7 +119,15 @@ export class StatusLine {
   }
 }
 
-function countsText(total: number, counts: [number, string][]): string {
-  const parts = counts.filter(([count], i) => count > 0 || i < 2).map(([count, word]) => `${count} ${word}`);
-  return `${total} PVs: ${parts.join(", ")}`;
+/** What is well is one number; what is not comes first, and says how it is not. */
+function countsText({ total, connected, disconnected, searching, paused }: Status["pvs"]): string {
+  const lost = disconnected + searching;
+  const rest = paused > 0 ? `, ${counted(paused)} paused` : "";
+  if (lost === 0) return `${counted(total)} PVs: ${counted(connected)} connected${rest}`;
+  const parts = [
+    [disconnected, "disconnected"],
+    [searching, "searching"],
+  ] as const;
+  const told = parts.filter(([count]) => count > 0).map(([count, word]) => `${counted(count)} ${word}`);
+  return `${counted(lost)} of ${counted(total)} PVs ${lost === 1 ? "is" : "are"} not connected: ${told.join(", ")}${rest}`;
 }

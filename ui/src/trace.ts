@@ -114,10 +114,12 @@ export function takeHistory(trace: Trace, history: History): void {
   for (const key of Object.keys(trace.tail) as (keyof Samples)[]) trace.tail[key].splice(0, covered);
 }
 
-/** Up to when the newest value that was loaded is known to hold, if it is `now`. */
+/** Up to when the newest value that was loaded is known to hold, if it is `now`: not beyond the moment at which its IOC was lost. */
 export function knownUntil(trace: Trace, now: number): number {
-  const history = trace.history;
-  return history && !history.live ? Math.min(now, history.range.to) : now;
+  const { history, state } = trace;
+  const lost = state === "disconnected" ? Date.parse(trace.since ?? "") / 1000 : NaN;
+  const until = history && !history.live ? Math.min(now, history.range.to) : now;
+  return Number.isFinite(lost) ? Math.min(until, lost) : until;
 }
 
 /** The line of a trace up to `until`, where its newest value still holds; live samples go on where the history ends. */

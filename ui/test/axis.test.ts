@@ -90,3 +90,11 @@ test("a flat line stands in the middle, and nothing at all has an axis too", () 
   assert.deepEqual(valueRange(Infinity, -Infinity, false), [0, 1]);
   assert.deepEqual(valueRange(2e-9, 5e-7, true), [1e-9, 1e-6]);
 });
+
+test("an axis of huge numbers reaches so far that floats tell its ticks apart", () => {
+  const middle = 2 ** 60;
+  const [low, high] = valueRange(middle, middle + 3000, false);
+  assert.ok(low < middle && high > middle + 3000);
+  const step = (high - low) / 60;
+  for (let tick = low; tick < high; tick += step) assert.notEqual(tick + step, tick);
+});

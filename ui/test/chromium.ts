@@ -1,6 +1,6 @@
 // Headless Chromium for tests: a fresh profile, no traffic of its own, ended with the test.
 
-import { chromium, type Browser } from "playwright-core";
+import { chromium, type Browser, type Page } from "playwright-core";
 
 /** With `rules`, names lead where these say, as `MAP archiver.test 127.0.0.1`. */
 export function startChromium(rules?: string): Promise<Browser> {
@@ -23,4 +23,12 @@ export function startChromium(rules?: string): Promise<Browser> {
     ],
     timeout: 60_000,
   });
+}
+
+/** Pastes a text as somebody would: typing thousands of lines takes a browser minutes. */
+export async function paste(page: Page, field: string, text: string): Promise<void> {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.evaluate((text) => navigator.clipboard.writeText(text), text);
+  await page.focus(field);
+  await page.keyboard.press("Control+v");
 }

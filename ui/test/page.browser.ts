@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { startChromium } from "./chromium.ts";
+import { paste, startChromium } from "./chromium.ts";
 import { HOUR } from "./pvs.ts";
 import { TestServer } from "./server.ts";
 
@@ -300,7 +300,7 @@ async function countAfterAWhile(): Promise<number> {
   const seconds = async () => secondsOf(await page.locator("#legend tbody .time").first().innerText());
   const first = await seconds();
   const deadline = Date.now() + 8000;
-  while (((await seconds()) - first + 86400) % 86400 <= 3) {
+  while (!(((await seconds()) - first + 86400) % 86400 > 3)) {
     assert.ok(Date.now() < deadline, "the live samples do not go on");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -373,6 +373,72 @@ test("what is typed stays when the field is left, until Go takes both ends", asy
     location.search.includes("from=2026-11-20T10:30:00Z&to=2026-11-20T10:35:00Z"),
   );
   assert.equal(await page.inputValue("#to"), "2026-11-20 10:35:00");
+});
+
+/** What the line below the fields says; nothing while it is not there. */
+function lineBelow(): Promise<string> {
+  return page.locator("#range-line").evaluate((line) => (line.checkVisibility() ? line.textContent! : ""));
+}
+
+test("while times are typed a line below says how they are read", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  assert.equal(await lineBelow(), "", "nothing is typed yet");
+  await page.fill("#from", "2026-11-19 08:00");
+  const read = "Thu 2026-11-19 08:00:00 – Fri 2026-11-20 11:00:00, 27 h · UTC";
+  await page.locator("#range-reading").getByText(read).waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("now");
+  await page.locator("#range-reading").getByText("Thu 2026-11-19 08:00:00 – now, ").waitFor();
+  await page.fill("#to", "2026-11-31");
+  await page.locator("#range-reading").getByText("To: Not a time: 2026-11-31 has day 31.").waitFor();
+  assert.equal(await page.locator("#to").getAttribute("aria-invalid"), null, "nobody has pressed Go");
+  await page.locator("#live").focus();
+  assert.equal(await lineBelow(), "", "the plot is not covered while somebody does something else");
+  await page.locator("#to").focus();
+  assert.match(await lineBelow(), /has day 31/);
+  await page.fill("#to", "+1h");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() =>
+    location.search.includes("from=2026-11-19T08:00:00Z&to=2026-11-19T09:00:00Z"),
+  );
+  assert.equal(await lineBelow(), "");
+});
+
+test("ends that are the wrong way round are swapped by a button, by keyboard too", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  const swapped = () =>
+    page.waitForFunction(() => location.search.includes("from=2026-11-20T09:00:00Z&to=2026-11-20T10:00:00Z"));
+  await page.fill("#to", "2026-11-20 09:00");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("Begins after it ends.").waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await swapped();
+  assert.equal(await page.inputValue("#from"), "2026-11-20 09:00:00");
+  assert.equal(await lineBelow(), "");
+  await page.fill("#from", "-1h");
+  await page.fill("#to", "-1d");
+  await page.getByRole("button", { name: "Swap them?" }).click();
+  await page.waitForFunction(() => !location.search.includes("from=2026-11-20"));
+  await page.fill("#from", "2026-11-20 10:00");
+  await page.fill("#to", "2026-11-20 10:00");
+  await page.getByRole("button", { name: "Go" }).click();
+  await page.getByRole("alert").getByText("Ends where it begins.").waitFor();
+  assert.equal(await page.locator("#swap").isVisible(), false, "swapping would mend nothing");
+});
+
+test("a live range below a second writes what can be typed, and an end nobody typed in stays as it is", async () => {
+  await open("pv=SR:CURRENT&live=0.5&zone=utc");
+  assert.equal(await page.inputValue("#from"), "-0.5 s");
+  await page.locator("#from").focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.search.includes("live=0.5"));
+  assert.equal(await page.locator("#range-refusal").isVisible(), false);
+  await open("pv=SR:CURRENT&from=2026-11-20T10:00:00.75Z&to=2026-11-20T11:00:00Z&zone=utc");
+  await page.fill("#to", "2026-11-20 10:30");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.search.includes("to=2026-11-20T10:30:00Z"));
+  assert.match(page.url(), /from=2026-11-20T10:00:00.75Z/);
 });
 
 test("a relative range of a URL follows now", async () => {
@@ -580,30 +646,133 @@ test("how the archiver fares: problems, lost PVs, losses, weeks, places and grou
   assert.equal(await dialog.isVisible(), false);
 });
 
-test("with twenty PVs no part of the page lies over another, on large screens and small", async () => {
-  const names = Array.from({ length: 20 }, (_, i) => `LAB:TEMP${i}`);
-  server.pvs.push(...names.map((name) => ({ ...server.pvs[3]!, name })));
-  for (const [width, height] of [
-    [1400, 850],
-    [1024, 700],
-    [390, 844],
-  ] as const) {
-    await page.setViewportSize({ width, height });
-    await open(`${names.map((name) => `pv=${name}`).join("&")}&${SPAN}`);
-    const boxes = await page.evaluate(() =>
-      ["header", "#plot", "#lanes", "#legend"].map((part) => {
-        const { top, bottom } = document.querySelector(part)!.getBoundingClientRect();
-        return { part, top, bottom };
-      }),
-    );
-    boxes.reduce((above, below) => {
-      assert.ok(
-        below.top >= above.bottom - 1,
-        `${below.part} lies over ${above.part} at ${width}: ${JSON.stringify(boxes)}`,
-      );
-      return below;
-    });
-    assert.ok(boxes[1]!.bottom - boxes[1]!.top >= 199, `the plot is seen at ${width}`);
-    if (width >= 1400) assert.ok(boxes[0]!.bottom < 50, `the header is one line: ${boxes[0]!.bottom}`);
+test("what a view needs is asked for once when it is opened, on any screen", async () => {
+  for (const deviceScaleFactor of [1, 2]) {
+    const page = await browser.newPage({ viewport: { width: 1400, height: 850 }, deviceScaleFactor });
+    server.requests = [];
+    await page.goto(`${base}?pv=SR:CURRENT&pv=SR:LIFETIME&pv=LAB:TEMP1&pv=VAC:GAUGE1&${SPAN}`);
+    const bins = () => server.requests.filter((request) => request.includes("/bins"));
+    await until(() => bins().length >= 4, "bins of each");
+    // As long as it takes until a second load would have begun, and been answered.
+    await page.waitForTimeout(1500);
+    assert.equal(bins().length, 4, `at ${deviceScaleFactor} pixels a pixel: ${bins().join("\n")}`);
+    const asked = Number(new URL(bins()[0]!, base).searchParams.get("bins"));
+    assert.ok(asked >= 1.8 * 1000 * deviceScaleFactor, `${asked} bins`);
+    await page.close();
   }
+});
+
+test("the URL is written once where a drag begins and once where it rests", async () => {
+  await page.addInitScript(() => {
+    const written: string[] = [];
+    Object.assign(window, { written });
+    for (const name of ["pushState", "replaceState"] as const) {
+      const write = history[name].bind(history);
+      history[name] = (...args) => {
+        written.push(name);
+        write(...args);
+      };
+    }
+  });
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  const { x, y, width, height } = await plotBox();
+  await page.mouse.move(x + width / 2, y + height / 2);
+  await page.keyboard.down("Shift");
+  await page.mouse.down();
+  for (let i = 1; i <= 60; i++) await page.mouse.move(x + width / 2 + 2 * i, y + height / 2);
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  const moved = 3600 * (120 / width);
+  const expected = HOUR - moved;
+  await page.waitForFunction((expected) => {
+    const from = Date.parse(new URLSearchParams(location.search).get("from")!) / 1000;
+    return Math.abs(from - expected) < 10;
+  }, expected);
+  const written = await page.evaluate(() => (window as unknown as { written: string[] }).written);
+  assert.deepEqual(written, ["pushState", "replaceState"]);
+  await page.keyboard.press("Control+z");
+  await page.waitForFunction(() => location.search.includes("from=2026-11-20T10:00:00Z"));
+});
+
+test("when the archiver's clock is set back, live samples go on and nothing older is taken for final", async () => {
+  await open("pv=SR:CURRENT&live=60");
+  await countAfterAWhile();
+  server.ahead = -120;
+  const before = Date.now() / 1000 - 120;
+  const newest = async () => {
+    const text = await page.locator("#to").inputValue();
+    assert.equal(text, "now");
+    const [h, m, s] = (await page.locator("#legend tbody .time").first().innerText()).split(":").map(Number);
+    return h! * 3600 + m! * 60 + s!;
+  };
+  const clock = (at: number) => {
+    const date = new Date(at * 1000);
+    return date.getHours() * 3600 + date.getMinutes() * 60 + date.getSeconds();
+  };
+  const deadline = Date.now() + 12_000;
+  // Not a number, where there is no sample, is no time either.
+  while (!(Math.abs((await newest()) - clock(Date.now() / 1000 - 120)) <= 3)) {
+    assert.ok(
+      Date.now() < deadline,
+      `the newest sample is of ${await newest()} s, the clock is ${clock(before)}`,
+    );
+    await page.waitForTimeout(100);
+  }
+  await countAfterAWhile();
+});
+
+test("a range that was loaded before the clock was set back is loaded anew, not only its missing side", async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const iso = (at: number) => new Date(at * 1000).toISOString();
+  await open(`pv=SR:LIFETIME&from=${iso(now - 7200)}&to=${iso(now - 60)}&zone=utc`);
+  server.ahead = -600;
+  server.requests = [];
+  const lengthOf = (request: string) => {
+    const { searchParams } = new URL(request, base);
+    return (Date.parse(searchParams.get("to")!) - Date.parse(searchParams.get("from")!)) / 1000;
+  };
+  const isWhole = (request: string) => request.includes("/bins") && lengthOf(request) > 7000;
+  await until(() => server.requests.some(isWhole), "the whole range");
+  await loaded();
+  server.requests = [];
+  await page.keyboard.press("ArrowRight");
+  await until(() => server.requests.some((request) => request.includes("/bins")), "bins");
+  const [asked] = server.requests.filter((request) => request.includes("/bins"));
+  const from = Date.parse(new URL(asked!, base).searchParams.get("from")!) / 1000;
+  assert.ok(from <= Date.now() / 1000 - 600, `what lies behind the clock is not kept: ${asked}`);
+});
+
+test("of five thousand pasted names three wrong ones are named, and the others followed to their first values", async () => {
+  server.addedState = "searching";
+  await page.goto(base);
+  await page.getByText("Nothing is plotted yet").waitFor();
+  await page.locator("#archive").click();
+  const names = Array.from({ length: 5000 }, (_, i) => `FARM:PV${i}`);
+  [names[17], names[2500], names[4999]] = ["foo://FARM:PV17", "x".repeat(70), "pva://"];
+  await paste(page, "#add-names", names.join("\n"));
+  await page.locator("#add-form button[type=submit]").click();
+  await page.getByText("4,997 are asked for, 3 were refused.").waitFor();
+  const refused = page.locator("#add-outcome li");
+  assert.equal(await refused.count(), 3, "only those that are wrong have lines");
+  const told = (await refused.allInnerTexts()).join("\n");
+  for (const part of [
+    "there is no protocol foo",
+    "a PV name has 1 to 60 bytes",
+    "no name behind the protocol",
+  ])
+    assert.ok(told.includes(part), `${part} in ${told}`);
+  await page.getByText("0 of 4,997 have a first value, 4,997 wait for an IOC").waitFor();
+  const added = server.pvs.filter((pv) => pv.name.startsWith("FARM:"));
+  for (const pv of added.slice(0, 4990)) pv.state = "connected";
+  await page.getByText("4,990 of 4,997 have a first value, 7 wait for an IOC: FARM:PV4992").waitFor();
+  for (const pv of added) pv.state = "connected";
+  await page.getByText("All 4,997 have a first value.").waitFor();
+  await page.keyboard.press("Escape");
+  server.requests = [];
+  await page.waitForTimeout(1500);
+  assert.equal(
+    server.requests.filter((request) => request.endsWith("/at")).length,
+    0,
+    "nobody asks any more",
+  );
 });

@@ -140,7 +140,25 @@ export function fixturePvs(): FixturePv[] {
       protocol: "pva",
       metadata: { type: "structure" },
     }),
-    number("LAB:OFFLINE", "V", 1, (k) => 5 + noise(k), { state: "disconnected", severity: () => 3 }),
+    number("LAB:OFFLINE", "V", 1, (k) => 5 + noise(Math.floor(k / 60)), {
+      state: "disconnected",
+      severity: () => 3,
+    }),
     number("LAB:NEVER", "", 1, () => null, { type: null, state: "searching", metadata: {}, gaps: [] }),
   ];
+}
+
+/** So many PVs of all kinds, as they come together on a page: long names and short, with units and without, states and texts. */
+export function mixedPvs(count: number): FixturePv[] {
+  const kinds = fixturePvs().filter((pv) => !["structure", "f64[]"].includes(pv.type ?? ""));
+  const units = ["mA", "degC", "mbar", "kV", "", "l/min", "um", "1/s"];
+  return Array.from({ length: count }, (_, i) => {
+    const kind = kinds[(i * 5) % kinds.length]!;
+    const isLong = i % 3 === 2;
+    const name = isLong
+      ? `SR-C${String(i).padStart(2, "0")}-VA{Gauge:CCG-12}Pressure-I_RBV`
+      : `MIX:${kind.name}:${i}`;
+    if (kind.type !== "f64" || i % 2 === 0) return { ...kind, name };
+    return { ...kind, name, metadata: { ...kind.metadata, units: units[i % units.length]! } };
+  });
 }

@@ -19,6 +19,12 @@ const POLICY =
   "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
 const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 
+/** What the archive says of the causes of gaps. */
+const SENTENCES: Record<string, string> = {
+  disconnected: "The connection to the IOC was lost.",
+  archiver_stopped: "The archiver was not running.",
+};
+
 class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -38,6 +44,8 @@ export class TestServer {
   refusals = new Map<string, string>();
   problems: string[] = [];
   delay = 0;
+  /** So many seconds the archiver's clock is ahead of the machine's. */
+  ahead = 0;
   /** Where PVs stand that are added. */
   addedState: PvState = "connected";
   groups = [{ name: "beam", enabled: false, pvs: 2, disabled_now_by: ["SR:MAINT"] }];
@@ -67,6 +75,10 @@ export class TestServer {
     this.dropStreams();
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private now(): number {
+    return Date.now() / 1000 + this.ahead;
   }
 
   /** Ends all live streams, as a restart of the archiver would. */
@@ -109,6 +121,7 @@ export class TestServer {
     if (noun === "status") return send(response, 200, this.status());
     if (noun === "groups") return send(response, 200, { groups: this.groups });
     if (noun === "live") return this.live(url, response);
+    if (noun === "at") return send(response, 200, this.newest((await bodyOf(request)) as string[]));
     if (noun !== "pvs") throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
     if (!name) {
       const answer = request.method === "POST" ? this.add(await bodyOf(request)) : this.list(url);
@@ -134,7 +147,7 @@ export class TestServer {
     return {
       version: "0.0.0-test",
       started: isoOf({ seconds: FIRST, nanos: 0 }),
-      now: new Date().toISOString(),
+      now: new Date(this.now() * 1000).toISOString(),
       durable: { appended: 1000, durable: 1000, lag: 0 },
       pvs: {
         total: this.pvs.length,
@@ -175,7 +188,7 @@ export class TestServer {
   }
 
   private entry(pv: FixturePv): object {
-    const [last] = this.lastBefore(pv, instantOf(Date.now() / 1000));
+    const [last] = this.lastBefore(pv, instantOf(this.now()));
     return {
       ...{
         name: pv.name,
@@ -185,20 +198,31 @@ export class TestServer {
         state: pv.state,
         type: pv.type,
       },
-      since: isoOf({ seconds: FIRST, nanos: 0 }),
+      since: isoOf({ seconds: pv.gaps.find((gap) => gap.to === null)?.from ?? FIRST, nanos: 0 }),
       units: pv.metadata.units ?? null,
       last: last && { time: isoOf(last), value: last.value, severity: SEVERITIES[last.severity], status: 0 },
     };
   }
 
   private detail(pv: FixturePv): object {
-    const [last] = this.lastBefore(pv, instantOf(Date.now() / 1000));
+    const [last] = this.lastBefore(pv, instantOf(this.now()));
     return {
       ...this.entry(pv),
       ...{ added: "2026-01-01T00:00:00.000000000Z", server: "127.0.0.1:5064", reconnects: 1, refusal: null },
       counters: { received: 1234, stored: 1234, dropped_queue: 0 },
       metadata: pv.metadata,
       extent: last ? { first: isoOf({ seconds: FIRST, nanos: 0 }), last: isoOf(last), samples: 1234 } : null,
+    };
+  }
+
+  /** A PV that is searched for has no value yet. */
+  private newest(names: string[]): object {
+    const time = (pv: FixturePv) => (pv.state === "searching" ? null : isoOf(instantOf(this.now())));
+    const pvs = this.pvs.filter((pv) => names.includes(pv.name));
+    return {
+      time: isoOf(instantOf(this.now())),
+      pvs: pvs.map((pv) => ({ pv: pv.name, time: time(pv) })),
+      unknown: [],
     };
   }
 
@@ -236,7 +260,7 @@ export class TestServer {
         from_seconds: Math.max(gap.from, range.from),
         to_seconds: Math.min(gap.to ?? Infinity, range.to),
         lost: gap.lost,
-        text: `The archive says ${gap.cause}.`,
+        text: SENTENCES[gap.cause] ?? `The archive says ${gap.cause}.`,
       })),
       now: { connection: pv.state, since: isoOf({ seconds: FIRST, nanos: 0 }), server: null, refusal: null },
     };
@@ -306,7 +330,7 @@ export class TestServer {
   private *rows(pv: FixturePv, range: Range, limit: number): Generator<Row> {
     if (pv.type === null) return;
     const first = Math.ceil(Math.max(range.from, FIRST) / pv.period);
-    const last = Math.ceil(Math.min(range.to, Date.now() / 1000) / pv.period);
+    const last = Math.ceil(Math.min(range.to, this.now()) / pv.period);
     const stride = limit === Infinity ? Math.max(1, Math.ceil((last - first) / STEPS_MAX)) : 1;
     let left = limit;
     for (let k = first; k < last && left > 0; k += stride) {
@@ -319,7 +343,7 @@ export class TestServer {
 
   private lastBefore(pv: FixturePv, at: Instant): Row[] {
     if (pv.type === null) return [];
-    const newest = Math.min(floatOf(at), Date.now() / 1000);
+    const newest = Math.min(floatOf(at), this.now());
     for (let k = Math.floor(newest / pv.period + 1e-6); k * pv.period >= FIRST; k--) {
       const row = rowOf(pv, k);
       if (row && !isBefore(at, row)) return [row];
@@ -336,10 +360,11 @@ export class TestServer {
     if (missing) throw new Refusal(404, "unknown_pv", `no PV of this archive is called "${missing}"`);
     response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
     this.streams.add(response);
-    let from = Date.parse(url.searchParams.get("from") ?? "") / 1000 || Date.now() / 1000;
+    let from = Date.parse(url.searchParams.get("from") ?? "") / 1000 || this.now();
     const states = new Map<string, string>();
     const push = () => {
-      const to = Date.now() / 1000;
+      const to = this.now();
+      from = Math.min(from, to);
       for (const pv of pvs) {
         if (!pv) continue;
         if (states.get(pv.name) !== pv.state) {

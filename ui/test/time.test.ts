@@ -2,17 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  formatDuration,
-  formatInstant,
-  formatTime,
-  instantOf,
-  iso,
-  isoOf,
-  shiftNanos,
-  zoneName,
-} from "../src/time.ts";
+import { formatInstant, formatTime, instantOf, iso, isoOf, shiftNanos, zoneName } from "../src/time.ts";
 import { parseTime } from "../src/typed.ts";
+import { agoText } from "../src/understood.ts";
 
 process.env.TZ = "Asia/Kolkata";
 
@@ -49,8 +41,8 @@ test("typed times are read in the zone that is shown", () => {
 test("times before now are read in the words in which the page writes them", () => {
   assert.equal(parseTime("now", "utc", NOON), NOON);
   assert.equal(parseTime("-2 h", "utc", NOON), NOON - 7200);
-  for (const seconds of [45, 200, 3600, 93_600]) {
-    assert.equal(parseTime(`-${formatDuration(seconds)}`, "utc", NOON), NOON - seconds);
+  for (const seconds of [0.001, 0.25, 0.5, 45, 200, 3600, 93_600, 365 * 86_400, 800 * 86_400]) {
+    assert.equal(parseTime(agoText(seconds), "utc", NOON), NOON - seconds, agoText(seconds));
   }
 });
 

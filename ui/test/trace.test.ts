@@ -5,7 +5,15 @@ import { test } from "node:test";
 import type { WireChunk } from "../src/api.ts";
 import { decodeSamples } from "../src/decode.ts";
 import { readingAt, readingOver } from "../src/reading.ts";
-import { appendLive, extremesOf, newTrace, runsOf, takeHistory, type Trace } from "../src/trace.ts";
+import {
+  appendLive,
+  extremesOf,
+  knownUntil,
+  newTrace,
+  runsOf,
+  takeHistory,
+  type Trace,
+} from "../src/trace.ts";
 
 function chunk(...rows: [number, number][]): WireChunk {
   return {
@@ -112,4 +120,11 @@ test("alarms last until the next sample", () => {
       [6, 10, 2],
     ],
   );
+});
+
+test("a value holds until now, but not beyond the moment at which its IOC was lost", () => {
+  const trace = loaded([8, 1]);
+  assert.equal(knownUntil(trace, 20), 20);
+  Object.assign(trace, { state: "disconnected", since: "1970-01-01T00:00:12Z" });
+  assert.equal(knownUntil(trace, 20), 12);
 });

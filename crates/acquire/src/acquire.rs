@@ -21,12 +21,13 @@ use crate::{
     channel::{Channel, Fact},
     control::Control,
     convert,
+    descriptions::{Begun, Descriptions},
     groups::{Groups, Keeper},
     ledger::{Ledger, Occasion, Recent},
     names::{Alias, Asking, Names},
     policy::Policies,
     slots::Slots,
-    status::{Counters, Tally, Totals},
+    status::{Connection, Counters, Tally, Totals},
     writer,
 };
 
@@ -78,6 +79,7 @@ pub(crate) struct Shared<S> {
     groups: Mutex<Groups>,
     /// The records' own names, as far as they are asked for. Held for a look only, also while a channel is.
     names: Mutex<Names>,
+    descriptions: Descriptions,
     pub(crate) ledger: Mutex<Ledger>,
     /// What the ledger has lost of late. Held for a look only, also while the ledger is.
     pub(crate) recent: Mutex<Recent>,
@@ -100,6 +102,9 @@ const SWITCHES: PvId = PvId(u32::MAX);
 
 /// The number that stands for the fields with the names of records.
 const NAMES: PvId = PvId(u32::MAX - 1);
+
+/// The number that stands for the fields with the descriptions of records.
+const DESCRIPTIONS: PvId = PvId(u32::MAX - 2);
 
 /// A channel's place. The generation, of which no two subscriptions have the same, tells events of the present subscription from
 /// late ones of a former.
@@ -164,6 +169,7 @@ impl<S: Roster> Acquire<S> {
             timed: Mutex::default(),
             groups: Mutex::default(),
             names: Mutex::default(),
+            descriptions: Descriptions::default(),
             ledger: Mutex::new(ledger),
             recent: Mutex::new(Recent::default()),
         });
@@ -427,6 +433,9 @@ impl<S: Sink> Shared<S> {
         if pv == NAMES {
             return lock(&self.names).hear(generation, event);
         }
+        if pv == DESCRIPTIONS {
+            return self.descriptions.hear(generation, event);
+        }
         let Some(slot) = self.slot(pv).filter(|slot| self.is_heard(pv, slot, generation, &event)) else { return };
         let now = now();
         let mut channel = slot.lock();
@@ -451,6 +460,29 @@ impl<S: Sink> Shared<S> {
             self.subscribe(NAMES, number, &PvSettings::plain(protocol, Method::Monitor, PvState::Active), &field);
         }
         lock(&self.names).take_found()
+    }
+
+    /// Reads what describes a record, unless that is known: of a PV by Channel Access that is connected. It takes a moment.
+    pub(crate) fn describe(&self, pv: PvId, now: Timestamp) -> Option<String> {
+        let (server, name) = self.with_channel(pv, |channel| {
+            let PvEntry { name, settings, .. } = &channel.entry;
+            let is_asked = settings.protocol == Protocol::Ca && channel.connection() == Connection::Connected;
+            let record = name.as_str().strip_suffix(".VAL").unwrap_or(name.as_str());
+            // What has a dot is a field itself.
+            let record = Some(record).filter(|record| is_asked && !record.contains('.'));
+            Some((channel.status().server?, format!("{}.DESC", record?)))
+        })??;
+        match self.descriptions.begin(pv, server, now) {
+            Begun::Known(text) => Some(text),
+            Begun::Nothing => None,
+            Begun::Read(number) => {
+                let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
+                self.subscribe(DESCRIPTIONS, number, &settings, &name);
+                let answer = self.descriptions.wait(number, pv, server, now);
+                self.unsubscribe(DESCRIPTIONS, number);
+                answer
+            }
+        }
     }
 
     /// Whether a subscription is the present one. With its first value the one that is to come becomes that.

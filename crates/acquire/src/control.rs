@@ -7,14 +7,14 @@ use std::{
 };
 
 use sample::{
-    By, DataFate, Group, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Roster, RuleName, Rules,
-    Timestamp, Wishes,
+    By, DataFate, FieldName, Group, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Renaming,
+    Roster, RuleName, Rules, Timestamp, Wishes,
 };
 
 use crate::{
     acquire::{Shared, lock},
     channel::Channel,
-    fields::{fields_of, with_fields},
+    fields::{fields_of, missing_fields, name_of, settings_of, with_fields},
     groups::{GroupStatus, Groups, Keeper},
     ledger::{Account, Trouble},
     names::Alias,
@@ -36,12 +36,14 @@ pub struct AddRequest {
     pub policy: Option<RuleName>,
     /// What is said of it.
     pub wishes: Wishes,
+    /// Whether it is archived at once, if it is not there yet. One that is there stays as it is.
+    pub state: PvState,
 }
 
 impl AddRequest {
     /// A PV of which nothing is said but its name.
     pub fn new(name: PvName) -> AddRequest {
-        AddRequest { name, policy: None, wishes: Wishes::default() }
+        AddRequest { name, policy: None, wishes: Wishes::default(), state: PvState::Active }
     }
 }
 
@@ -222,6 +224,22 @@ impl<S: Roster> Control<S> {
         Ok(count)
     }
 
+    /// Enters fields of PVs that were archived with them elsewhere, each with its PV, as fields that are paused or not as their PV is.
+    /// Those that are there stay as they are.
+    pub fn enter_fields(&self, fields: &[(PvEntry, FieldName)], by: &By) -> Result<(), S::Error> {
+        let _command = lock(&self.shared.commands);
+        let names = fields.iter().filter_map(|(owner, field)| Some((name_of(&owner.name, field)?, owner)));
+        let news = names.filter(|(name, _)| self.find(name).is_none());
+        let wanted: Vec<(PvName, PvSettings)> =
+            news.map(|(name, owner)| (name, settings_of(&owner.settings))).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let entries = self.shared.sink.register(&wanted, by)?;
+        entries.into_iter().for_each(|entry| self.shared.install(entry, by.at));
+        Ok(())
+    }
+
     /// Stops taking samples; the PVs keep their places and their data. All of them are one change.
     pub fn pause(&self, pvs: &[PvId], by: &By) -> Result<Vec<Change>, S::Error> {
         self.set_state(pvs, PvState::Paused, by)
@@ -248,34 +266,74 @@ impl<S: Roster> Control<S> {
 
     /// Gives a PV another name, under which it is acquired from now on.
     pub fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, S::Error> {
+        only(self.rename_all(&[(pv, to.clone())], old, by)?)
+    }
+
+    /// Gives PVs other names, all in one change, each with its fields, and says for each what became of it.
+    pub fn rename_all(
+        &self,
+        wanted: &[(PvId, PvName)],
+        old: OldName,
+        by: &By,
+    ) -> Result<Vec<Result<PvEntry, S::Error>>, S::Error> {
         let _command = lock(&self.shared.commands);
-        let fields = self.fields_of(&[pv]);
+        let renamings: Vec<Renaming> = wanted.iter().map(|(pv, to)| self.renaming(*pv, to)).collect();
+        let each = self.shared.sink.rename_all(&renamings, old, by)?.into_iter();
+        let installed = each.map(|renamed| {
+            let mut entries = renamed?.into_iter().inspect(|entry| self.shared.install(entry.clone(), by.at));
+            let own = entries.next();
+            entries.for_each(drop);
+            Ok(own.expect("the PV's own entry comes first"))
+        });
+        Ok(installed.collect())
+    }
+
+    fn renaming(&self, pv: PvId, to: &PvName) -> Renaming {
         let former = self.shared.with_channel(pv, |channel| channel.entry.name.clone());
-        let entry = self.shared.sink.rename(pv, to, old, by)?;
-        self.shared.install(entry.clone(), by.at);
-        for field in fields {
-            let suffix = former.as_ref().and_then(|former| field.name.as_str().strip_prefix(former.as_str()));
-            let renamed = suffix.and_then(|suffix| PvName::new(&format!("{to}{suffix}")).ok());
-            // One whose new name is taken stays under the old one: it is a PV like any other.
-            if let Some(Ok(field)) = renamed.map(|to| self.shared.sink.rename(field.id, &to, old, by)) {
-                self.shared.install(field, by.at);
-            }
-        }
-        Ok(entry)
+        let renamed = |field: &PvEntry| {
+            let suffix = field.name.as_str().strip_prefix(former.as_ref()?.as_str())?;
+            Some((field.id, PvName::new(&format!("{to}{suffix}")).ok()?))
+        };
+        Renaming { pv, to: to.clone(), fields: self.fields_of(&[pv]).iter().filter_map(renamed).collect() }
+    }
+
+    /// Takes PVs out that are other names of PVs in the archive, which get these names, all in one change: pairs of a PV and the one
+    /// that it is another name of. Says for each what became of it.
+    pub fn unite(&self, pairs: &[(PvId, PvId)], by: &By) -> Result<Vec<Result<(), S::Error>>, S::Error> {
+        let _command = lock(&self.shared.commands);
+        let united = self.shared.sink.unite(pairs, by)?;
+        let done = pairs.iter().zip(&united).filter(|(_, done)| done.is_ok());
+        done.for_each(|((alias, _), _)| _ = self.shared.uninstall(*alias));
+        Ok(united)
     }
 
     /// Brings back a PV that was removed, as it was then.
     pub fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, S::Error> {
+        only(self.restore_all(&[(pv, name.cloned())], by)?)
+    }
+
+    /// Brings back PVs that were removed, all in one change, and says for each what became of it.
+    pub fn restore_all(
+        &self,
+        wanted: &[(PvId, Option<PvName>)],
+        by: &By,
+    ) -> Result<Vec<Result<PvEntry, S::Error>>, S::Error> {
         let _command = lock(&self.shared.commands);
-        let entry = self.shared.sink.restore(pv, name, by)?;
-        self.shared.install(entry.clone(), by.at);
-        Ok(entry)
+        let restored = self.shared.sink.restore_all(wanted, by)?;
+        restored.iter().flatten().for_each(|entry| self.shared.install(entry.clone(), by.at));
+        Ok(restored)
     }
 
     /// Asks PVs that were added for their records' own names, some at a time, and gives those that have another: to be called
     /// every second or so.
     pub fn ask_names(&self, now: Timestamp) -> Vec<Alias> {
         self.shared.ask_names(now)
+    }
+
+    /// What describes the record of a PV, where its protocol does not bring that with values (Channel Access): asked of its server when it
+    /// was not asked in the last minutes, for which this waits half a second at most.
+    pub fn description(&self, pv: PvId, now: Timestamp) -> Option<String> {
+        self.shared.describe(pv, now)
     }
 
     /// All that arrived before this moment is in the store, so that a sign of life may be given for it.
@@ -334,7 +392,7 @@ impl<S: Roster> Control<S> {
             Some(present) if request.policy.is_none() => present.settings,
             present => {
                 let of_policy = self.policies().settings(request.name.as_str(), self.shared.default_protocol, &origin);
-                PvSettings { state: present.map_or(PvState::Active, |present| present.settings.state), ..of_policy }
+                PvSettings { state: present.map_or(request.state, |present| present.settings.state), ..of_policy }
             }
         };
         let settings = request.wishes.over(&base);
@@ -353,12 +411,24 @@ impl<S: Roster> Control<S> {
 
     /// The fields that belong to PVs and are in the archive.
     fn fields_of(&self, pvs: &[PvId]) -> Vec<PvEntry> {
-        let with_fields = |pv: &PvId| {
+        let fields = self.with_fields(pvs).flat_map(|owner| fields_of(&owner, |name| self.find(name)));
+        fields.filter(|field| !pvs.contains(&field.id)).collect()
+    }
+
+    /// The fields that belong to PVs which are archived from now on, and are not in the archive yet.
+    fn missing_fields(&self, pvs: &[PvId]) -> Vec<(PvName, PvSettings)> {
+        let missing = |owner: PvEntry| {
+            missing_fields(&owner, PvState::Active, |name| self.find(name)).collect::<Vec<(PvName, PvSettings)>>()
+        };
+        self.with_fields(pvs).flat_map(missing).collect()
+    }
+
+    /// Those of some PVs that have fields.
+    fn with_fields<'a>(&'a self, pvs: &'a [PvId]) -> impl Iterator<Item = PvEntry> + 'a {
+        pvs.iter().filter_map(|pv| {
             let has_fields = |channel: &Channel| !channel.entry.settings.rules().fields.is_empty();
             self.shared.with_channel(*pv, |channel| has_fields(channel).then(|| channel.entry.clone())).flatten()
-        };
-        let fields = pvs.iter().filter_map(with_fields).flat_map(|owner| fields_of(&owner, |name| self.find(name)));
-        fields.filter(|field| !pvs.contains(&field.id)).collect()
+        })
     }
 
     fn set_state(&self, pvs: &[PvId], state: PvState, by: &By) -> Result<Vec<Change>, S::Error> {
@@ -376,6 +446,9 @@ impl<S: Roster> Control<S> {
                 }
             });
         }
+        if state == PvState::Active {
+            wanted.extend(self.missing_fields(pvs));
+        }
         let fields = self.fields_of(pvs).into_iter().filter(|field| field.settings.state != state);
         wanted.extend(fields.map(|field| (field.name, PvSettings { state, ..field.settings })));
         if !wanted.is_empty() {
@@ -385,4 +458,9 @@ impl<S: Roster> Control<S> {
         }
         Ok(changes)
     }
+}
+
+/// What became of the only PV of a list.
+fn only<T, E>(mut each: Vec<Result<T, E>>) -> Result<T, E> {
+    each.pop().expect("the answer has one row for each PV of the list")
 }

@@ -13,7 +13,7 @@ pub(crate) fn name_of(owner: &PvName, field: &FieldName) -> Option<PvName> {
 }
 
 /// The settings of a field, which are those of its PV where they concern it.
-fn settings_of(owner: &PvSettings) -> PvSettings {
+pub(crate) fn settings_of(owner: &PvSettings) -> PvSettings {
     let rules = owner.rules();
     let rules = Rules {
         groups: rules.groups.clone(),
@@ -26,7 +26,8 @@ fn settings_of(owner: &PvSettings) -> PvSettings {
 }
 
 /// PVs to be registered, and behind them their fields. Those that a PV has no longer are paused, so that they can still be read.
-/// A PV of that name which somebody added stays as it is.
+/// A PV of that name which somebody added stays as it is. Fields of a paused PV come with its resumption: until then they would be names
+/// with nothing behind them.
 pub(crate) fn with_fields(
     wanted: Vec<(PvName, PvSettings)>,
     find: impl Fn(&PvName) -> Option<PvEntry>,
@@ -47,6 +48,9 @@ pub(crate) fn with_fields(
             if known.as_ref().is_some_and(|known| !known.settings.rules().is_field) {
                 continue;
             }
+            if known.is_none() && state == PvState::Paused {
+                continue;
+            }
             let of_field = made.entry(std::ptr::from_ref(rules)).or_insert_with(|| settings_of(settings));
             let of_field = PvSettings { state, protocol: settings.protocol, ..of_field.clone() };
             if known.is_none_or(|known| known.settings != of_field) {
@@ -59,6 +63,18 @@ pub(crate) fn with_fields(
         fields.retain(|(name, _)| !by_name.contains(name));
     }
     wanted.into_iter().chain(fields).collect()
+}
+
+/// Those of the fields of a PV that are not in the archive yet, as they are to be there in a state.
+pub(crate) fn missing_fields<'a>(
+    owner: &'a PvEntry,
+    state: PvState,
+    find: impl Fn(&PvName) -> Option<PvEntry> + 'a,
+) -> impl Iterator<Item = (PvName, PvSettings)> + 'a {
+    let rules = owner.settings.rules();
+    let names = rules.fields.iter().filter_map(|field| name_of(&owner.name, field));
+    let news = names.filter(move |name| find(name).is_none());
+    news.map(move |name| (name, PvSettings { state, ..settings_of(&owner.settings) }))
 }
 
 /// The fields of a PV that are in the archive.
@@ -90,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_pv_brings_its_fields_along_and_pauses_those_it_has_no_longer() {
-        let former = [entry("A", settings(&["LOLO", "EGU"])), entry("A.EGU", settings_of(&settings(&[])))];
+        let of_field = |field| entry(field, settings_of(&settings(&[])));
+        let former = [entry("A", settings(&["LOLO", "EGU"])), of_field("A.EGU"), of_field("A.LOLO")];
         let find = |name: &PvName| former.iter().find(|entry| entry.name == *name).cloned();
         let all = with_fields(vec![(name("A"), settings(&["HIHI", "EGU"]))], find);
         let told: Vec<(&str, PvState)> = all.iter().map(|(name, of)| (name.as_str(), of.state)).collect();
@@ -99,6 +116,19 @@ mod tests {
         assert!(all[1].1.rules().is_field && all[1].1.protocol == Protocol::Pva);
         let owner = entry("A", settings(&["HIHI", "EGU"]));
         assert_eq!(fields_of(&owner, find).len(), 1);
+    }
+
+    #[test]
+    fn a_paused_pv_brings_no_names_with_nothing_behind_them() {
+        let paused = PvSettings { state: PvState::Paused, ..settings(&["HIHI"]) };
+        assert_eq!(with_fields(vec![(name("A"), paused.clone())], |_| None).len(), 1);
+        let known = entry("A.HIHI", PvSettings { state: PvState::Paused, ..settings_of(&paused) });
+        let find = |wanted: &PvName| (*wanted == known.name).then(|| known.clone());
+        let owner = entry("A", PvSettings { state: PvState::Paused, ..settings(&["HIHI", "LOLO"]) });
+        let missing: Vec<_> = missing_fields(&owner, PvState::Active, find).collect();
+        assert_eq!(missing.len(), 1, "one of the two is there");
+        assert_eq!((missing[0].0.as_str(), missing[0].1.state), ("A.LOLO", PvState::Active));
+        assert!(missing[0].1.rules().is_field);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod buffer;
 mod channel;
 mod control;
 mod convert;
+mod descriptions;
 mod fields;
 pub mod fuzz;
 mod groups;

@@ -1,6 +1,7 @@
 //! Acquisition against a sink that is a list: what is recorded, what is counted, and what the commands do.
 
 use std::{
+    iter,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -10,8 +11,8 @@ use std::{
 
 use epics::{Event, Key, Reading};
 use sample::{
-    By, DataFate, GapCause, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Roster,
-    RuleName, Sink, Timestamp, Unfinished, Wishes,
+    By, DataFate, EntriesOr, GapCause, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record,
+    Renaming, Roster, RuleName, Sink, Timestamp, Unfinished, Wishes,
 };
 
 use crate::{
@@ -112,10 +113,24 @@ impl Roster for ListSink {
         Ok(groups.len() < before)
     }
 
-    fn rename(&self, pv: PvId, to: &PvName, _: OldName, _: &By) -> Result<PvEntry, Refused> {
-        let entry = &mut lock(&self.entries)[pv.0 as usize];
-        entry.name = to.clone();
-        Ok(entry.clone())
+    fn rename_all(&self, wanted: &[Renaming], _: OldName, _: &By) -> Result<Vec<EntriesOr<Refused>>, Refused> {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        let mut entries = lock(&self.entries);
+        let mut rename = |pv: PvId, to: &PvName| {
+            let entry = &mut entries[pv.0 as usize];
+            entry.name = to.clone();
+            entry.clone()
+        };
+        let mut rename_all = |renaming: &Renaming| {
+            let own = rename(renaming.pv, &renaming.to);
+            iter::once(own).chain(renaming.fields.iter().map(|(field, to)| rename(*field, to))).collect()
+        };
+        Ok(wanted.iter().map(|renaming| Ok(rename_all(renaming))).collect())
+    }
+
+    fn unite(&self, pairs: &[(PvId, PvId)], _: &By) -> Result<Vec<Result<(), Refused>>, Refused> {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        Ok(pairs.iter().map(|_| Ok(())).collect())
     }
 
     fn remove(&self, _: &[PvId], _: DataFate, _: &By) -> Result<(), Refused> {
@@ -123,8 +138,10 @@ impl Roster for ListSink {
         if self.refuses.load(Ordering::SeqCst) { Err(Refused) } else { Ok(()) }
     }
 
-    fn restore(&self, pv: PvId, _: Option<&PvName>, _: &By) -> Result<PvEntry, Refused> {
-        Ok(lock(&self.entries)[pv.0 as usize].clone())
+    fn restore_all(&self, wanted: &[(PvId, Option<PvName>)], _: &By) -> Result<Vec<Result<PvEntry, Refused>>, Refused> {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        let entries = lock(&self.entries);
+        Ok(wanted.iter().map(|(pv, _)| Ok(entries[pv.0 as usize].clone())).collect())
     }
 
     fn own(&self, names: &[PvName], _: Timestamp) -> Result<Vec<PvId>, Refused> {
@@ -352,6 +369,27 @@ async fn many_pvs_are_paused_and_removed_in_one_change() {
     assert_eq!(control.remove(&pvs, DataFate::Keep, &by()).unwrap(), [Change::Done; 3]);
     assert_eq!(sink.changes.load(Ordering::SeqCst) - before, 2);
     assert_eq!(control.totals().pvs(), 0);
+    acquire.finish();
+}
+
+/// Ten thousand records may turn out to have other names within a second.
+#[tokio::test]
+async fn many_pvs_are_renamed_united_and_restored_in_one_change_each() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let control = acquire.control();
+    let names = ["A", "B", "C"].map(|name| request(name, None));
+    let pvs: Vec<PvId> = control.add(names.to_vec(), &by()).unwrap().iter().map(|(entry, _)| entry.id).collect();
+    let changes = || sink.changes.load(Ordering::SeqCst);
+    let before = changes();
+    let wanted = [(pvs[0], PvName::new("X").unwrap()), (pvs[1], PvName::new("Y").unwrap())];
+    let renamed = control.rename_all(&wanted, OldName::Alias, &by()).unwrap();
+    assert_eq!(renamed.iter().map(|entry| entry.as_ref().unwrap().name.as_str()).collect::<Vec<_>>(), ["X", "Y"]);
+    assert_eq!(changes() - before, 1);
+    control.unite(&[(pvs[1], pvs[0]), (pvs[2], pvs[0])], &by()).unwrap();
+    assert_eq!((changes() - before, control.totals().pvs()), (2, 1));
+    control.restore_all(&[(pvs[1], None), (pvs[2], None)], &by()).unwrap();
+    assert_eq!((changes() - before, control.totals().pvs()), (3, 3));
     acquire.finish();
 }
 

@@ -1,7 +1,7 @@
 //! The archive: all files below one root folder, read in place as an old archive.
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
     fmt, io,
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -9,7 +9,7 @@ use std::{
 };
 
 use sample::{
-    Carried, Gap, Metadata, OldArchive, OldError, OldFields, OldHealth, OldSamples, PvName, Sample, TimeRange,
+    Alarm, Carried, Gap, Metadata, OldArchive, OldError, OldFields, OldHealth, OldSamples, PvName, Sample, TimeRange,
     Timestamp,
 };
 
@@ -207,7 +207,15 @@ impl OldArchive for PlainPb {
         // A line without the name, or without the tag of a field, is passed over unread.
         let only: Arc<[u8]> = name.map_or(&[FIELD_TAG][..], str::as_bytes).into();
         let reading = Reading { only: Some(only), ..Reading::new(self.clone(), pv.clone(), range) };
-        Box::new(CarriedFields { reading, name: name.map(str::to_owned), ready: VecDeque::new() })
+        Box::new(CarriedFields { reading, name: name.map(str::to_owned), ready: VecDeque::new(), told: None })
+    }
+
+    fn headers(&self, pv: &PvName, range: TimeRange) -> Result<Vec<(String, String)>, OldError> {
+        let parts = self.parts(pv)?;
+        let mut within = parts.iter().filter(|part| part.range.t0 < range.t1 && part.range.t1 > range.t0);
+        let header = within.find_map(|part| Some(self.open(part, pv)?.header));
+        let fields = header.map(|header| header.fields).unwrap_or_default();
+        Ok(fields.into_iter().map(|field| (field.name, field.value)).collect())
     }
 
     fn configuration(&self, pv: &PvName) -> Option<String> {
@@ -224,11 +232,14 @@ struct CarriedFields {
     reading: Reading,
     name: Option<String>,
     ready: VecDeque<Carried>,
+    /// The time of the last one that was given out.
+    told: Option<Timestamp>,
 }
 
 impl CarriedFields {
-    /// Those of the samples of a batch that carry any.
+    /// Those of the samples of a batch that carry any, or how far has been looked in vain.
     fn take(&mut self, batch: &sample::Batch) {
+        let changes: HashSet<Timestamp> = self.reading.changes().iter().copied().collect();
         let mut carried = self.reading.fields();
         carried.sort_by_key(|(time, _)| *time);
         for (time, fields) in carried {
@@ -236,9 +247,17 @@ impl CarriedFields {
             let is_wanted = self.name.as_ref().is_none_or(|wanted| fields.iter().any(|field| field.name == *wanted));
             if batch.times().get(row) == Some(&time) && is_wanted {
                 let fields = fields.into_iter().map(|field| (field.name, field.value)).collect();
-                self.ready.push_back(Carried { time, alarm: batch.get(row).alarm, fields });
+                let (alarm, is_change) = (batch.alarms().get(row).clone(), changes.contains(&time));
+                self.ready.push_back(Carried { time, alarm, fields, is_change });
             }
         }
+        if self.ready.is_empty() {
+            let looked = self.reading.open.as_ref().and_then(FileSamples::looked_until);
+            let news = looked.filter(|looked| self.told < Some(*looked));
+            let nothing = |time| Carried { time, alarm: Alarm::default(), fields: Vec::new(), is_change: false };
+            self.ready.extend(news.map(nothing));
+        }
+        self.told = self.ready.back().map(|carried| carried.time).or(self.told);
     }
 }
 
@@ -291,6 +310,11 @@ impl Reading {
         self.open.as_mut().map(FileSamples::fields).unwrap_or_default()
     }
 
+    /// The times of those samples among them whose fields changed then.
+    fn changes(&self) -> &[Timestamp] {
+        self.open.as_ref().map(FileSamples::changes).unwrap_or_default()
+    }
+
     fn parts(&mut self) -> Result<&mut Vec<Part>, OldError> {
         if self.parts.is_none() {
             let mut parts = self.archive.parts(&self.pv)?;
@@ -322,6 +346,9 @@ impl Reading {
                 self.open = None;
                 continue;
             };
+            if batch.is_empty() {
+                return Ok(Some(batch));
+            }
             let again = self.before.map_or(0, |last| batch.times().partition_point(|time| *time <= last));
             if again < batch.len() {
                 self.last = self.last.max(batch.times().last().copied());

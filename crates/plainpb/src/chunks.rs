@@ -5,11 +5,12 @@
 
 use std::io::{self, Read};
 
-use sample::{Batch, Timestamp};
+use sample::{Batch, Sample, Timestamp, Value};
 
 use crate::{
-    fields::FieldValue,
+    fields::{FieldValue, number_of},
     header::Header,
+    payload::Payload,
     relay::read_on,
     rows::{Damage, Rows},
     scan::{Found, Scan},
@@ -32,6 +33,36 @@ pub struct Chunk {
     pub batches: Vec<Batch>,
     /// The fields that samples carry, each with the sample's time.
     pub fields: Fields,
+}
+
+impl Chunk {
+    /// What its samples carry of a field of the record, as samples of a PV of that name with their times and alarms; none if none of them
+    /// carries it as a number.
+    pub fn of_field(&self, name: &str) -> Option<Chunk> {
+        let mut carrying = self.fields.iter().peekable();
+        let mut batches: Vec<Batch> = Vec::new();
+        for (batch, row) in self.batches.iter().flat_map(|batch| (0..batch.len()).map(move |row| (batch, row))) {
+            // Fields stand in the order of the samples that carry them.
+            let Some(time) = batch.times().get(row).copied() else { continue };
+            let Some((_, fields)) = carrying.next_if(|(of, _)| *of == time) else { continue };
+            let Some(number) = number_of(fields, name) else { continue };
+            let alarm = batch.alarms().get(row).clone();
+            let sample = Sample { time, value: Value::F64(number), alarm, pulse: 0, stamp: None };
+            let last = batches.last_mut().filter(|last| last.len() < BATCH_ROWS_MAX);
+            if !last.is_some_and(|last| last.push(&sample)) {
+                batches.push(Batch::of(&sample));
+            }
+        }
+        let record = self.header.pv_name.strip_suffix(".VAL").unwrap_or(&self.header.pv_name);
+        let header = Header {
+            payload: Payload::ScalarDouble,
+            pv_name: format!("{record}.{name}"),
+            element_count: None,
+            fields: Vec::new(),
+            ..self.header.clone()
+        };
+        (!batches.is_empty()).then_some(Chunk { header, batches, fields: Vec::new() })
+    }
 }
 
 /// All samples that `bytes` hold. Lines that are none are counted, and so is a last line without its end.

@@ -48,6 +48,11 @@ fn find<'f>(fields: &'f [FieldValue], name: &str) -> Option<&'f str> {
     fields.iter().find(|field| field.name == name).map(|field| field.value.as_str())
 }
 
+/// What a field says, if that is a number.
+pub(crate) fn number_of(fields: &[FieldValue], name: &str) -> Option<f64> {
+    number(find(fields, name)?)
+}
+
 fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }

@@ -22,6 +22,8 @@ const BATCH_ROWS_MAX: usize = 8192;
 const BATCH_BYTES_MAX: usize = 1 << 20;
 /// Of so many lines that are passed over unread, one is looked at for its time.
 const LOOKED_AT: u64 = 256;
+/// After so many of them it is told how far has been looked: they take a millisecond or two.
+const SKIPPED_MAX: u64 = 8192;
 /// After so many samples behind the range nothing of it is expected any more.
 const BEHIND_MAX: usize = 8;
 
@@ -96,6 +98,7 @@ impl PbFile {
             ended: false,
             only: None,
             skipped: 0,
+            looked_at: [None; 2],
         })
     }
 
@@ -224,6 +227,8 @@ pub(crate) struct FileSamples {
     /// Lines without this text are passed over unread.
     only: Option<Arc<[u8]>>,
     skipped: u64,
+    /// The times of the last two of those lines that were looked at: a line that stands some places too late is not behind the first.
+    looked_at: [Option<Timestamp>; 2],
 }
 
 impl FileSamples {
@@ -232,7 +237,12 @@ impl FileSamples {
         FileSamples { only: Some(text), ..self }
     }
 
-    /// The next batch; none at the end.
+    /// How far lines that hold something are all given out.
+    pub(crate) fn looked_until(&self) -> Option<Timestamp> {
+        self.looked_at[0]
+    }
+
+    /// The next batch, which may be empty where lines are passed over; none at the end.
     pub(crate) fn next(&mut self) -> io::Result<Option<Batch>> {
         while !self.ended {
             self.read()?;
@@ -245,8 +255,16 @@ impl FileSamples {
                 self.last = batch.times().last().copied();
                 return Ok(Some(batch));
             }
+            if self.only.is_some() && !self.ended {
+                return Ok(Some(batch));
+            }
         }
         Ok(None)
+    }
+
+    /// The times of the samples given out so far that say of their fields that they changed.
+    pub(crate) fn changes(&self) -> &[Timestamp] {
+        self.rows.changes()
     }
 
     /// The fields that samples given out so far carried.
@@ -262,9 +280,13 @@ impl FileSamples {
             match self.scan.next(&self.file.tape)? {
                 Found::Line(_, line) if self.only.as_deref().is_some_and(|text| memmem::find(line, text).is_none()) => {
                     self.skipped += 1;
-                    let time = || time_of_line(&self.file.header, line, &mut Vec::new());
-                    if self.skipped.is_multiple_of(LOOKED_AT) && time().is_some_and(|time| time >= self.range.t1) {
-                        self.ended = true;
+                    if self.skipped.is_multiple_of(LOOKED_AT)
+                        && let Some(time) = time_of_line(&self.file.header, line, &mut Vec::new())
+                    {
+                        self.looked_at = [self.looked_at[1], Some(time)];
+                        self.ended |= time >= self.range.t1;
+                    }
+                    if self.ended || self.skipped.is_multiple_of(SKIPPED_MAX) {
                         break;
                     }
                 }

@@ -45,7 +45,7 @@ pub use archive::PlainPb;
 pub use chunks::{Answer, Chunk, Fields, Heard, read_chunks};
 pub use fields::{FieldValue, loss, metadata_of};
 pub use header::Header;
-pub use line::put_line;
+pub use line::{put_escaped, put_line};
 pub use payload::Payload;
 pub use relay::Relay;
 pub use rows::{Damage, Rows};

@@ -112,7 +112,13 @@ pub(crate) fn unescape<'a>(line: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<&
 
 /// Appends a message as a line.
 pub fn put_line(out: &mut Vec<u8>, message: &[u8]) {
-    let mut rest = message;
+    put_escaped(out, message);
+    out.push(b'\n');
+}
+
+/// Appends a part of a message as it stands in a line.
+pub fn put_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
+    let mut rest = bytes;
     while let Some((plain, [escaped, behind @ ..])) =
         memchr3(0x1b, b'\n', b'\r', rest).and_then(|at| rest.split_at_checked(at))
     {
@@ -125,7 +131,6 @@ pub fn put_line(out: &mut Vec<u8>, message: &[u8]) {
         rest = behind;
     }
     out.extend_from_slice(rest);
-    out.push(b'\n');
 }
 
 #[cfg(test)]

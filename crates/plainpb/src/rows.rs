@@ -51,6 +51,8 @@ pub struct Rows {
     pulses: Runs<u64>,
     /// The fields that samples carry, each with the sample's time.
     fields: Vec<(Timestamp, Vec<FieldValue>)>,
+    /// The times of those whose fields changed then.
+    changes: Vec<Timestamp>,
     value_bytes: usize,
     scratch: Vec<u8>,
 }
@@ -64,6 +66,7 @@ struct Frame {
     status: i32,
     pulse: u64,
     fields: Vec<FieldValue>,
+    is_change: bool,
 }
 
 impl Rows {
@@ -77,6 +80,7 @@ impl Rows {
             alarms: Runs::default(),
             pulses: Runs::default(),
             fields: Vec::new(),
+            changes: Vec::new(),
             value_bytes: 0,
             scratch: Vec::new(),
         }
@@ -124,6 +128,7 @@ impl Rows {
                 (4, wire) => frame.severity = wire.i32()?,
                 (5, wire) => frame.status = wire.i32()?,
                 (7, Wire::Bytes(field)) => frame.fields.push(field_value(field)?),
+                (8, wire) => frame.is_change = wire.u32()? != 0,
                 (9, wire) => frame.pulse = u64::from(wire.u32()?),
                 _ => {}
             }
@@ -139,6 +144,7 @@ impl Rows {
         self.value_bytes += message.len();
         if !frame.fields.is_empty() {
             self.fields.push((time, frame.fields));
+            self.changes.extend(frame.is_change.then_some(time));
         }
         Some(())
     }
@@ -154,7 +160,13 @@ impl Rows {
 
     /// Takes out the fields that samples carried so far.
     pub fn fields(&mut self) -> Vec<(Timestamp, Vec<FieldValue>)> {
+        self.changes.clear();
         std::mem::take(&mut self.fields)
+    }
+
+    /// The times of those samples among them whose fields changed then.
+    pub(crate) fn changes(&self) -> &[Timestamp] {
+        &self.changes
     }
 }
 

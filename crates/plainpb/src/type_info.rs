@@ -3,6 +3,8 @@
 use sample::{Limits, Metadata, Method, Protocol, PvName, PvState, Timestamp};
 use serde_json::Value;
 
+use crate::payload::Payload;
+
 /// What is of use of a PV's entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeInfo {
@@ -64,6 +66,7 @@ impl TypeInfo {
             (limits.low != limits.high && !(limits.low.is_nan() && limits.high.is_nan())).then_some(limits)
         };
         let metadata = Metadata {
+            value_type: text("DBRType").and_then(Payload::from_name).map(Payload::value_type),
             units: text("units").map(str::to_owned),
             precision: number("precision").map(|digits| digits as i32),
             element_count: number("elementCount").map(|count| count as u64),
@@ -92,6 +95,7 @@ impl TypeInfo {
     pub fn complete(&self, said: Metadata) -> Metadata {
         let own = self.metadata.clone();
         Metadata {
+            value_type: said.value_type.or(own.value_type),
             units: said.units.or(own.units),
             precision: said.precision.or(own.precision),
             element_count: said.element_count.or(own.element_count),

@@ -17,6 +17,7 @@ use store::{Stretch, Summary};
 
 use crate::{
     Error,
+    ahead::Ahead,
     old::Stretches,
     tally::{Held, Tally},
 };
@@ -68,6 +69,8 @@ pub struct Bins {
     held_until: Timestamp,
     damage: Vec<Error>,
     failed: bool,
+    /// Bins that are made at the same time as others.
+    ahead: Option<Ahead>,
 }
 
 /// What is still to be counted: a summary, or the rows of a batch from `row` on.
@@ -88,8 +91,13 @@ impl Piece {
 impl Bins {
     /// `held` is what was in force before the first bin.
     pub(crate) fn new(stretches: Stretches, edges: Arc<[Timestamp]>, held: Option<Held>) -> Bins {
-        let held_until = Timestamp::MAX;
-        Bins { edges, next: 0, stretches, waiting: None, held, held_until, damage: Vec::new(), failed: false }
+        let (held_until, damage) = (Timestamp::MAX, Vec::new());
+        Bins { edges, next: 0, stretches, waiting: None, held, held_until, damage, failed: false, ahead: None }
+    }
+
+    /// Where edges cut many blocks, several are made at the same time.
+    pub(crate) fn made_by(self, ahead: Ahead) -> Bins {
+        Bins { ahead: Some(ahead), ..self }
     }
 
     /// The last number is not held beyond this time: nobody knows what comes after now.
@@ -100,6 +108,17 @@ impl Bins {
     /// What was found damaged so far.
     pub fn damage(&self) -> &[Error] {
         &self.damage
+    }
+
+    /// The same of bins that were all made.
+    pub(crate) fn into_damage(self) -> Vec<Error> {
+        self.damage
+    }
+
+    /// The next one, if it is made at the same time as others.
+    fn next_made(&mut self) -> Option<Result<Bin, Error>> {
+        let (left, cuts) = (&self.edges[self.next..], self.stretches.cuts());
+        self.ahead.as_mut()?.next(left, cuts, self.held_until, &mut self.damage)
     }
 
     /// What comes next, if it begins before `t1`.
@@ -146,6 +165,11 @@ impl Iterator for Bins {
     fn next(&mut self) -> Option<Result<Bin, Error>> {
         if self.failed || self.next + 1 >= self.edges.len() {
             return None;
+        }
+        if let Some(bin) = self.next_made() {
+            self.next += 1;
+            self.failed = bin.is_err();
+            return Some(bin);
         }
         let (t0, t1) = (self.edges[self.next], self.edges[self.next + 1]);
         self.next += 1;

@@ -59,7 +59,7 @@ impl FieldSamples {
                 let (time, metadata) = self.own.next()?;
                 (time, number_in(&metadata, &self.name), Alarm::default())
             } else {
-                let Carried { time, alarm, fields } = match self.carried.next()? {
+                let Carried { time, alarm, fields, .. } = match self.carried.next()? {
                     Ok(carried) => carried,
                     Err(error) => {
                         self.failed = Some(error);
@@ -102,7 +102,7 @@ mod tests {
 
     fn carried(seconds: i64, text: &str) -> Carried {
         let fields = vec![("HIHI".to_owned(), text.to_owned())];
-        Carried { time: Timestamp::from_seconds(seconds, 0), alarm: Alarm::default(), fields }
+        Carried { time: Timestamp::from_seconds(seconds, 0), alarm: Alarm::default(), fields, is_change: false }
     }
 
     #[test]

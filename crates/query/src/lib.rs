@@ -9,10 +9,12 @@
 //!
 //! Old archives, of other archivers, are read beside the store, and their samples stand among its own.
 //!
-//! All are lazy: they read a block when the next item is asked for, so that an answer costs no more memory than one step of it.
+//! All are lazy: they read a block when the next item is asked for, so that an answer costs no more memory than one step of it. Bins
+//! whose edges cut many blocks are made some hundred at a time, by several threads.
 
 #![deny(missing_docs)]
 
+mod ahead;
 mod aligned;
 mod bins;
 mod edges;

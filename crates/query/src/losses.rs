@@ -64,7 +64,7 @@ impl Losses {
             // are missing too, of which who gives these tells.
             while let Some(carried) = carried.next_if(|carried| carried.as_ref().is_ok_and(|one| one.time > last).not())
             {
-                if carried.is_ok_and(|carried| carried.time >= first) {
+                if carried.is_ok_and(|carried| carried.time >= first && !carried.fields.is_empty()) {
                     since = Since::Loss;
                 }
             }

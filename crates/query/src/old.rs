@@ -139,6 +139,17 @@ impl Old {
         Fields::new(self.each(&names).map(|(archive, known)| archive.fields(known, range, name)).collect())
     }
 
+    /// What the first file of a range says of a PV in its header.
+    pub(crate) fn headers(&self, reader: &Reader, pv: PvId, range: TimeRange) -> Result<Vec<(String, String)>, Error> {
+        for (archive, name) in self.each(&self.names(reader, pv)) {
+            let headers = archive.headers(name, range)?;
+            if !headers.is_empty() {
+                return Ok(headers);
+            }
+        }
+        Ok(Vec::new())
+    }
+
     pub(crate) fn configuration(&self, reader: &Reader, pv: PvId) -> Option<String> {
         self.each(&self.names(reader, pv)).find_map(|(archive, name)| archive.configuration(name))
     }
@@ -176,6 +187,7 @@ impl Iterator for Fields {
                 }
             }
             match self.sources.get_mut(earliest?.1)?.next()? {
+                Ok(looked) if looked.fields.is_empty() => return Some(Ok(looked)),
                 Ok(carried) if self.last.replace(carried.time) == Some(carried.time) => {}
                 carried => return Some(carried.map_err(Error::from)),
             }
@@ -353,6 +365,13 @@ impl Stretches {
         let merged = old.merged(reader, series, TimeRange { t1: border, ..range });
         let rest = if merged.is_some() { TimeRange { t0: border, ..range } } else { range };
         Ok(Stretches { merged, own: series.stretches(reader, rest, edges) })
+    }
+}
+
+impl Stretches {
+    /// How many blocks of the store were read so far because edges cut them.
+    pub(crate) fn cuts(&self) -> usize {
+        self.own.cuts()
     }
 }
 

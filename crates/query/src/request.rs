@@ -6,7 +6,9 @@ use sample::{Batch, Gap, Metadata, OldArchive, OldError, OldHealth, PvId, Sample
 use store::{GapScope, Stretch};
 
 use crate::{
-    Bins, Operator, Ranges, Reduced, Span, edges,
+    Bins, Operator, Ranges, Reduced, Span,
+    ahead::Ahead,
+    edges,
     fields::FieldSamples,
     losses::Losses,
     old::{Fields, Merged, Old, Stretches},
@@ -297,6 +299,11 @@ impl Query {
         self.old.fields(&self.reader, pv, range, name)
     }
 
+    /// What the header of an old archive's file says of a PV in a range, as it stands there.
+    pub fn headers(&self, pv: PvId, range: TimeRange) -> Result<Vec<(String, String)>, Error> {
+        self.old.headers(&self.reader, pv, range)
+    }
+
     /// How another archiver was told to archive a PV, in its own words.
     pub fn configuration(&self, pv: PvId) -> Option<String> {
         self.old.configuration(&self.reader, pv)
@@ -341,13 +348,19 @@ impl Query {
             Cut::Equal(count) => edges::between(range, count),
             Cut::Aligned(count) => edges::aligned(range, count).ok_or(Error::TooFewBins { count })?,
         };
+        Ok(self.bins_between(series.clone(), edges)?.made_by(Ahead::new(self.clone(), series)))
+    }
+
+    /// Those between neighbouring edges.
+    pub(crate) fn bins_between(&self, series: Series, edges: Arc<[Timestamp]>) -> Result<Bins, Error> {
         let range = TimeRange { t0: edges[0], t1: edges[edges.len() - 1] };
         let before = match range.t0.nanos().checked_sub(1) {
             Some(before) => self.last_before(&series, Timestamp::from_nanos(before))?,
             None => None,
         };
         let held = before.and_then(|sample| Held::of(sample.time, sample.value.as_f64()));
-        Ok(Bins::new(self.stretches(&series, range, Arc::clone(&edges))?, edges, held))
+        let stretches = self.stretches(&series, range, Arc::clone(&edges))?;
+        Ok(Bins::new(stretches, edges, held))
     }
 }
 

@@ -201,6 +201,28 @@ fn deleted_ranges_are_in_no_bin_until_they_are_restored() {
 }
 
 #[test]
+fn bins_whose_edges_cut_many_blocks_are_what_looking_at_every_sample_gives() {
+    for seed in 30..32 {
+        let mut archive = Archive::merged(seed, odds(seed));
+        for part in 8..24 {
+            // With a gap now and then, so that a number is held over several bins.
+            archive.record(part * ROWS * SECOND / 200 + (part / 5) * 20 * SECOND, ROWS);
+            archive.flush(DAY + 30_000 * SECOND + 1000 * SECOND * part);
+        }
+        for (from, to, count) in [(0, 1010, 100), (-50, 1100, 997), (3, 700, 30), (333, 1009, 64)] {
+            let range = TimeRange { t0: at(from * SECOND + 7), t1: at(to * SECOND - 5) };
+            let (bins, damage) = archive.bins(range, Cut::Equal(count));
+            assert_eq!((bins.len(), damage), (count, 0), "seed {seed}");
+            assert!(bins.windows(2).all(|pair| pair[0].t1 == pair[1].t0), "seed {seed}: they follow one another");
+            for bin in &bins {
+                let place = format!("seed {seed}, {count} bins of {range:?}, bin at {}", bin.t0);
+                check_bin(&archive.samples, bin, Timestamp::MAX, &place);
+            }
+        }
+    }
+}
+
+#[test]
 fn rows_answer_without_the_blocks() {
     let Archive { store, pv, samples, random, odd, folder } =
         Archive::merged(1, Odd { not_finite: None, alarm: Some(9) });
@@ -225,4 +247,6 @@ fn rows_answer_without_the_blocks() {
     bins.iter().for_each(|bin| check_bin(&archive.samples, bin, Timestamp::MAX, "from rows"));
     let (_, damage) = archive.bins(range, Cut::Equal(31));
     assert!(damage > 0, "half of the blocks are gone");
+    let (_, of_many) = archive.bins(range, Cut::Equal(299));
+    assert_eq!(of_many, damage, "each is told once, though parts of the range are made at the same time");
 }

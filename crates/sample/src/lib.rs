@@ -46,7 +46,7 @@ pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, Unfinish
 pub use meta::{Limits, Metadata};
 pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples};
 pub use pv::{Method, NAME_BYTES_MAX, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
-pub use roster::{By, DataFate, OldName, Roster};
+pub use roster::{By, DataFate, EntriesOr, OldName, Renaming, Roster};
 pub use rules::{Changes, Deadband, FieldName, FieldPath, Keep, Origin, Pipeline, RateCap, RuleError, RuleName, Rules};
 pub use sink::{Bare, Record, Sink, VALUE_BYTES_MAX};
 pub use stamp::{Quality, Stamp, Stamps};

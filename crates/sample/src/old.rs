@@ -16,9 +16,12 @@ pub struct Carried {
     pub alarm: Alarm,
     /// Names and texts, in the order in which they were written.
     pub fields: Vec<(String, String)>,
+    /// Whether they changed then, as the other archiver says; others it repeats once a day.
+    pub is_change: bool,
 }
 
-/// What samples of an old archive carry, in order of time.
+/// What samples of an old archive carry, in order of time. One without fields is no sample: it says how far has been looked, so that who
+/// reads samples beside need not wait for the next that carries something.
 pub type OldFields = Box<dyn Iterator<Item = Result<Carried, OldError>> + Send>;
 
 /// An archive of another archiver, which is read where it lies and never written to.
@@ -46,6 +49,9 @@ pub trait OldArchive: fmt::Debug + Send + Sync {
 
     /// What samples of a range carry besides values; those that carry nothing, or not the field that is named, are left out.
     fn fields(&self, pv: &PvName, range: TimeRange, name: Option<&str>) -> OldFields;
+
+    /// What the first file that holds anything of a range says of the PV in its header: names and texts as they stand there.
+    fn headers(&self, pv: &PvName, range: TimeRange) -> Result<Vec<(String, String)>, OldError>;
 
     /// How the other archiver was told to archive the PV, in its own words (JSON); none if that is not known.
     fn configuration(&self, pv: &PvName) -> Option<String>;

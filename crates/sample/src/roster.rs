@@ -37,6 +37,20 @@ pub enum OldName {
     Free,
 }
 
+/// A PV that is to have another name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renaming {
+    /// The PV.
+    pub pv: PvId,
+    /// Its new name.
+    pub to: PvName,
+    /// PVs of fields of the same record, with their new names. One whose new name is taken stays under the old one.
+    pub fields: Vec<(PvId, PvName)>,
+}
+
+/// What became of a renaming.
+pub type EntriesOr<E> = Result<Vec<PvEntry>, E>;
+
 /// The list of PVs. Every change is durable when it returns, and either all of it is done or nothing.
 pub trait Roster: Sink {
     /// The PV of that name or alias, if it is to be archived.
@@ -61,14 +75,29 @@ pub trait Roster: Sink {
     /// Takes its switches from a group: from then on it is always enabled. Whether there was such a group.
     fn remove_group(&self, name: &RuleName, by: &By) -> Result<bool, Self::Error>;
 
-    /// Gives a PV another name; its samples stay where they are.
-    fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Self::Error>;
+    /// Gives PVs other names, all in one change; their samples stay where they are. Gives for each its entry and those of its fields
+    /// that were renamed, or why it keeps its name.
+    fn rename_all(
+        &self,
+        wanted: &[Renaming],
+        old: OldName,
+        by: &By,
+    ) -> Result<Vec<EntriesOr<Self::Error>>, Self::Error>;
+
+    /// Takes PVs out, with their data kept, that turned out to be other names of PVs in the archive, and gives these the names, all in
+    /// one change: pairs of a PV and the one that it is another name of. Gives for each whether it was done.
+    fn unite(&self, pairs: &[(PvId, PvId)], by: &By) -> Result<Vec<Result<(), Self::Error>>, Self::Error>;
 
     /// Takes PVs out of the archive.
     fn remove(&self, pvs: &[PvId], data: DataFate, by: &By) -> Result<(), Self::Error>;
 
-    /// Brings back a PV that was removed, under another name if its own is taken; with a gap for the time in between.
-    fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Self::Error>;
+    /// Brings back PVs that were removed, under another name where one is given, all in one change; with a gap for the time in between.
+    /// Gives for each its entry, or why it does not come back.
+    fn restore_all(
+        &self,
+        wanted: &[(PvId, Option<PvName>)],
+        by: &By,
+    ) -> Result<Vec<Result<PvEntry, Self::Error>>, Self::Error>;
 
     /// The numbers of PVs that the archive keeps for itself, in the order of the names. They are made when they are first asked
     /// for, and are in no list, search or count.

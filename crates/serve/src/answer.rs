@@ -12,7 +12,6 @@ use serde::Serialize;
 use tokio::task::yield_now;
 
 use crate::{
-    ahead::{Ahead, Taken},
     crowd::{UnderWay, is_crowded},
     refusal::{Code, Refusal},
     work::{self, Begun},
@@ -41,50 +40,6 @@ pub(crate) fn whole(content_type: &'static str, body: impl Into<Body>) -> Respon
 pub(crate) trait Chunks<E>: Iterator<Item = Result<Bytes, E>> + Send + 'static {
     /// Whether the next chunk is a matter of a tenth of a millisecond, because its samples are in memory.
     fn is_at_hand(&self) -> bool;
-
-    /// The next chunk, or what it takes to make it, which another thread may do while the one after it is being read.
-    fn next_to_make(&mut self) -> Option<Result<Chunk, E>> {
-        self.next().map(|chunk| chunk.map(Chunk::Made))
-    }
-}
-
-/// A chunk of an answer.
-pub(crate) enum Chunk {
-    Made(Bytes),
-    ToMake(ToMake),
-}
-
-/// A chunk that has been read and is to be written.
-pub(crate) struct ToMake {
-    /// About how many bytes it will have.
-    pub(crate) bytes: usize,
-    pub(crate) make: Box<dyn FnOnce() -> Bytes + Send>,
-}
-
-impl Chunk {
-    pub(crate) fn to_make(bytes: usize, make: impl FnOnce() -> Bytes + Send + 'static) -> Chunk {
-        Chunk::ToMake(ToMake { bytes, make: Box::new(make) })
-    }
-
-    pub(crate) fn make(self) -> Bytes {
-        match self {
-            Chunk::Made(bytes) => bytes,
-            Chunk::ToMake(to_make) => (to_make.make)(),
-        }
-    }
-
-    /// With something before it.
-    pub(crate) fn behind(self, before: Vec<u8>) -> Chunk {
-        if before.is_empty() {
-            return self;
-        }
-        match self {
-            Chunk::Made(bytes) => Chunk::Made([&*before, &*bytes].concat().into()),
-            Chunk::ToMake(ToMake { bytes, make }) => {
-                Chunk::to_make(before.len() + bytes, move || [&*before, &*make()].concat().into())
-            }
-        }
-    }
 }
 
 /// Any chunks, each of which may have to wait for the store.
@@ -143,14 +98,17 @@ const SHORT_CHUNKS_MAX: usize = 8;
 #[derive(Clone, Copy)]
 pub(crate) struct MadeAsRead;
 
+/// So many bytes are made at a time when few answers are under way: at first, and at last, as each time is for twice as many as that
+/// before. To go from thread to thread for less took more of the processor than to decode what was made.
+const AHEAD_BYTES_MIN: usize = 64 << 10;
+const AHEAD_BYTES_MAX: usize = 512 << 10;
+
 /// What comes after the chunks that have been made.
 enum Next<C, E> {
     AtHand(C),
     /// To be made when it is asked for.
     Later(C),
     Making(Begun<Made<C, E>>),
-    /// Made ahead, by other threads.
-    Ahead(Ahead<C, E>),
     Failed(E),
     Nothing,
 }
@@ -161,38 +119,55 @@ struct Made<C, E> {
     rest: Result<Option<C>, E>,
 }
 
-/// Makes one chunk.
-fn made<C: Chunks<E>, E>(mut chunks: C) -> Made<C, E> {
-    match chunks.next() {
-        None => Made { chunks: VecDeque::new(), rest: Ok(None) },
-        Some(Err(error)) => Made { chunks: VecDeque::new(), rest: Err(error) },
-        Some(Ok(chunk)) => Made { chunks: [chunk].into(), rest: Ok(Some(chunks)) },
-    }
+/// Makes chunks until they are as many bytes, one at least.
+fn made<C: Chunks<E>, E>(mut chunks: C, bytes: usize) -> Made<C, E> {
+    let (mut made, mut len) = (VecDeque::new(), 0);
+    let rest = loop {
+        match chunks.next() {
+            None => break Ok(None),
+            Some(Err(error)) => break Err(error),
+            Some(Ok(chunk)) => {
+                len += chunk.len();
+                made.push_back(chunk);
+            }
+        }
+        if len >= bytes {
+            break Ok(Some(chunks));
+        }
+    };
+    Made { chunks: made, rest }
 }
 
 /// An answer on its way.
 struct Sending<C, E> {
     made: VecDeque<Bytes>,
     next: Next<C, E>,
+    ahead_bytes: usize,
     _under_way: UnderWay,
 }
 
 impl<C: Chunks<E>, E: Display + Send + 'static> Sending<C, E> {
     fn new(made: VecDeque<Bytes>, chunks: C) -> Sending<C, E> {
         let _under_way = UnderWay::new();
-        let mut sending = Sending { made, next: Next::Nothing, _under_way };
+        let mut sending = Sending { made, next: Next::Nothing, ahead_bytes: AHEAD_BYTES_MIN, _under_way };
         sending.go_on_with(chunks);
         sending
     }
 
-    /// More is made on threads that may block while what was made is sent. In a crowd only what was asked for is, and what is at
+    /// More is made on a thread that may block while what was made is sent. In a crowd only what was asked for is, and what is at
     /// hand where it is sent.
     fn go_on_with(&mut self, chunks: C) {
         self.next = match is_crowded() {
             true if chunks.is_at_hand() => Next::AtHand(chunks),
             true => Next::Later(chunks),
-            false => Next::Ahead(Ahead::of(chunks)),
+            false => self.making(chunks),
         };
+    }
+
+    fn making(&mut self, chunks: C) -> Next<C, E> {
+        let bytes = if is_crowded() { 1 } else { self.ahead_bytes };
+        self.ahead_bytes = AHEAD_BYTES_MAX.min(2 * self.ahead_bytes);
+        Next::Making(work::begun(move || made(chunks, bytes)))
     }
 
     async fn chunk(&mut self) -> Result<Option<Bytes>, String> {
@@ -206,24 +181,13 @@ impl<C: Chunks<E>, E: Display + Send + 'static> Sending<C, E> {
                 Next::AtHand(chunks) => {
                     // A socket takes megabytes: others that have something to send, or to ask, come in between.
                     yield_now().await;
-                    made(chunks)
+                    made(chunks, 1)
                 }
                 Next::Later(chunks) => {
-                    self.next = Next::Making(work::begun(move || made(chunks)));
+                    self.next = self.making(chunks);
                     continue;
                 }
                 Next::Making(making) => work::finished(making).await.map_err(|panicked| broken_off(&panicked))?,
-                Next::Ahead(mut ahead) => {
-                    let taken = ahead.take(&mut self.made).await;
-                    match taken {
-                        Taken::More => self.next = Next::Ahead(ahead),
-                        Taken::Rest(chunks) => self.go_on_with(chunks),
-                        Taken::End => {}
-                        Taken::Failed(error) => self.next = Next::Failed(error),
-                        Taken::Panicked(panicked) => return Err(broken_off(&panicked)),
-                    }
-                    continue;
-                }
             };
             self.made = made.chunks;
             match made.rest {

@@ -9,7 +9,7 @@
 //! made while it is sent is bounded by itself and not charged: half a megabyte an answer, less in a crowd.
 
 use std::sync::{
-    Arc, Mutex,
+    Arc, Mutex, MutexGuard,
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
@@ -17,16 +17,24 @@ use axum::{body::HttpBody, response::Response};
 
 use crate::refusal::{Code, Refusal};
 
+/// What a request takes up to here comes out of a room of its own, so that large answers do not keep small ones waiting: a look at the
+/// status is answered while others have all the rest.
+const SMALL_BYTES: usize = 32 << 10;
+/// That room is so small a part of the budget, and comes on top of it.
+const SMALL_PART: usize = 32;
+
 /// The budget of a server.
 #[derive(Debug)]
 pub(crate) struct Budget {
     bytes_max: usize,
     taken: AtomicUsize,
+    /// What is taken of the room for small requests.
+    small: AtomicUsize,
 }
 
 impl Budget {
     pub(crate) fn new(bytes_max: usize) -> Arc<Budget> {
-        Arc::new(Budget { bytes_max, taken: AtomicUsize::new(0) })
+        Arc::new(Budget { bytes_max, taken: AtomicUsize::new(0), small: AtomicUsize::new(0) })
     }
 
     /// How many bytes all together may take.
@@ -36,12 +44,17 @@ impl Budget {
 
     /// How many are taken.
     pub(crate) fn taken(&self) -> usize {
-        self.taken.load(Relaxed)
+        self.taken.load(Relaxed) + self.small.load(Relaxed)
     }
 
     /// A lease of nothing, to be made larger.
     pub(crate) fn lease(self: &Arc<Budget>) -> Lease {
-        Lease { budget: Arc::clone(self), bytes: Mutex::new(0) }
+        Lease { budget: Arc::clone(self), held: Mutex::default() }
+    }
+
+    fn take_small(&self, bytes: usize) -> bool {
+        let more = |small: usize| small.checked_add(bytes).filter(|small| *small <= self.bytes_max / SMALL_PART);
+        self.small.fetch_update(Relaxed, Relaxed, more).is_ok()
     }
 
     fn take(&self, bytes: usize) -> Result<(), Refusal> {
@@ -58,25 +71,38 @@ impl Budget {
 #[derive(Debug)]
 pub(crate) struct Lease {
     budget: Arc<Budget>,
-    bytes: Mutex<usize>,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    /// All of it.
+    bytes: usize,
+    /// What of it comes out of the room for small requests.
+    small: usize,
 }
 
 impl Lease {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().expect("no holder of this lock panics")
+    }
+
     /// Takes so many bytes more, or refuses.
     pub(crate) fn grow(&self, more: usize) -> Result<(), Refusal> {
-        let mut bytes = self.bytes.lock().expect("no holder of this lock panics");
-        let bytes_max = self.budget.bytes_max;
-        if bytes.saturating_add(more) > bytes_max {
-            let message = format!(
-                "this takes {} bytes, and all answers together may take {bytes_max}",
-                bytes.saturating_add(more)
-            );
+        let mut held = self.held();
+        let (bytes, bytes_max) = (held.bytes.saturating_add(more), self.budget.bytes_max);
+        if bytes > bytes_max {
+            let message = format!("this takes {bytes} bytes, and all answers together may take {bytes_max}");
             return Err(
                 Refusal::new(Code::TooLarge, message).hint("ask for less at a time, or raise answers_megabytes_max")
             );
         }
-        self.budget.take(more)?;
-        *bytes += more;
+        if bytes <= SMALL_BYTES && self.budget.take_small(more) {
+            held.small += more;
+        } else {
+            self.budget.take(more)?;
+        }
+        held.bytes = bytes;
         Ok(())
     }
 
@@ -88,26 +114,28 @@ impl Lease {
     /// Counts bytes that are taken already, whether or not there is room for them: other requests wait instead.
     pub(crate) fn note(&self, more: usize) {
         self.budget.taken.fetch_add(more, Relaxed);
-        *self.bytes.lock().expect("no holder of this lock panics") += more;
+        self.held().bytes += more;
     }
 
     /// Gives so many bytes back, all if it has fewer.
     pub(crate) fn shrink(&self, less: usize) {
-        let mut bytes = self.bytes.lock().expect("no holder of this lock panics");
-        let less = less.min(*bytes);
-        *bytes -= less;
-        self.budget.taken.fetch_sub(less, Relaxed);
+        let mut held = self.held();
+        let less = less.min(held.bytes);
+        let small = less.saturating_sub(held.bytes - held.small);
+        held.bytes -= less;
+        held.small -= small;
+        self.budget.taken.fetch_sub(less - small, Relaxed);
+        self.budget.small.fetch_sub(small, Relaxed);
     }
 
     fn bytes(&self) -> usize {
-        *self.bytes.lock().expect("no holder of this lock panics")
+        self.held().bytes
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let bytes = self.bytes();
-        self.budget.taken.fetch_sub(bytes, Relaxed);
+        self.shrink(usize::MAX);
     }
 }
 
@@ -166,10 +194,27 @@ mod tests {
         one.shrink(10_000);
         assert_eq!(budget.taken(), 400);
         other.note(5000);
-        assert_eq!(one.grow(1).unwrap_err().status().as_u16(), 503);
+        assert_eq!(one.grow(32).unwrap_err().status().as_u16(), 503);
         drop(other);
         one.grow(1000).unwrap();
         drop(one);
+        assert_eq!(budget.taken(), 0);
+    }
+
+    #[test]
+    fn a_small_request_finds_room_whatever_others_have_and_small_ones_together_are_bounded() {
+        let budget = Budget::new(SMALL_PART * 100);
+        let (greedy, small) = (budget.lease(), budget.lease());
+        greedy.grow(SMALL_PART * 100).unwrap();
+        greedy.note(1 << 20);
+        small.grow(60).unwrap();
+        small.note(7);
+        assert_eq!(budget.lease().grow(60).unwrap_err().status().as_u16(), 503, "the room for small ones is full");
+        small.shrink(10);
+        assert_eq!(budget.taken(), SMALL_PART * 100 + (1 << 20) + 57);
+        drop(small);
+        budget.lease().grow(60).unwrap();
+        drop(greedy);
         assert_eq!(budget.taken(), 0);
     }
 

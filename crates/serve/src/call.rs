@@ -57,7 +57,7 @@ impl Call {
 
     /// Refuses to go on for a client that has gone.
     pub(crate) fn go_on(&self) -> Result<(), Refusal> {
-        if self.is_abandoned() { Err(Refusal::new(Code::BadRequest, "the client has gone")) } else { Ok(()) }
+        self.peer.as_ref().map_or(Ok(()), Peer::go_on)
     }
 
     /// The PV that the path names.

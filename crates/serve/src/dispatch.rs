@@ -76,6 +76,11 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// Refuses to go on for one that has gone.
+    pub(crate) fn go_on(&self) -> Result<(), Refusal> {
+        if self.has_gone() { Err(Refusal::new(Code::BadRequest, "the client has gone")) } else { Ok(()) }
+    }
+
     /// Whether it waits for no answer any more.
     pub(crate) fn has_gone(&self) -> bool {
         let Some(stream) = self.stream.upgrade() else { return true };

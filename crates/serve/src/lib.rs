@@ -8,7 +8,7 @@
 //!   call       a request as handlers see it          refusal, answer   what they return
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
 //!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
-//!   work       on which thread an answer is made     ahead     what of it is made before it is asked for
+//!   work       on which thread an answer is made
 //!   budget     how much memory all answers together may take     lists   what a list of names and globs means
 //!   compress   answers in gzip or zstd, for clients that ask for it
 //!   metrics    /metrics         ui           the web page
@@ -19,7 +19,6 @@
 
 #![deny(missing_docs)]
 
-mod ahead;
 mod answer;
 mod api;
 mod app;

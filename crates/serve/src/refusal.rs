@@ -154,7 +154,8 @@ impl From<NameError> for Refusal {
 impl From<store::Error> for Refusal {
     fn from(error: store::Error) -> Refusal {
         let code = match error {
-            store::Error::Refused { .. } | store::Error::Away { .. } | store::Error::Busy => Code::StoreRefused,
+            store::Error::Refused { .. } | store::Error::Busy => Code::StoreRefused,
+            ref away if away.is_away() => Code::StoreRefused,
             store::Error::NameTaken { .. } => Code::Conflict,
             store::Error::NothingThere { .. } | store::Error::UnknownPv { .. } => Code::UnknownPv,
             _ => Code::Internal,

@@ -5,8 +5,8 @@ use axum::http::request::Parts;
 use crate::{
     answer::Answer,
     api::{
-        aligned, at, bins, deletions, gaps, groups, import, import_lines, ledger, live, many, policies, pvs, roster,
-        samples, status,
+        aligned, at, bins, deletions, gaps, groups, import, import_lines, ledger, live, many, policies, pvs, removals,
+        roster, samples, status,
     },
     appliance::{
         aliases, configuration, details, engine, flags, losses, manage, measures, parameters, rates, reports,
@@ -82,8 +82,8 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/v1/pvs", "PVs whose names match, a page at a time", pvs::list),
     post("/api/v1/pvs", Operate, "Archive PVs", pvs::add),
     get("/api/v1/pvs/{pv}", "Everything about one PV but its samples", pvs::show),
-    delete("/api/v1/pvs/{pv}", "Take a PV out of the archive, with or without its data", roster::remove),
-    post("/api/v1/pvs/{pv}/restore", Administer, "Bring back a PV that was removed", roster::restore),
+    delete("/api/v1/pvs/{pv}", "Take a PV out of the archive, with or without its data", removals::remove),
+    post("/api/v1/pvs/{pv}/restore", Administer, "Bring back a PV that was removed", removals::restore),
     post("/api/v1/pvs/{pv}/rename", Administer, "Give a PV another name", roster::rename),
     put("/api/v1/pvs/{pv}/aliases/{alias}", Administer, "Give a PV one more name", roster::add_alias),
     delete("/api/v1/pvs/{pv}/samples", "Hide what was recorded in a range until now", deletions::delete),
@@ -117,7 +117,9 @@ pub(crate) static ROUTES: &[Route] = &[
     put("/api/v1/groups/{group}", Operate, "Say which PVs switch a group", groups::set),
     Route { right: Operate, ..delete("/api/v1/groups/{group}", "Take its switches from a group", groups::remove) },
     get("/api/v1/aliases", "All aliases with their PVs", roster::aliases),
-    get("/api/v1/removed", "PVs that were removed and can come back", roster::removed),
+    post("/api/v1/remove", Administer, "Take PVs out of the archive, all in one change", removals::remove_many),
+    post("/api/v1/restore", Administer, "Bring back PVs that were removed, all in one change", removals::restore_many),
+    get("/api/v1/removed", "PVs that were removed and can come back", removals::removed),
     get("/api/v1/deletions", "Ranges that were deleted", deletions::list),
     post("/api/v1/deletions/{number}/undo", Administer, "Bring back what a deletion hides", deletions::undo),
     get("/api/v1/purge", "What a purge would take", deletions::preview),

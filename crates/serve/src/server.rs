@@ -69,8 +69,8 @@ pub struct Appliance {
     pub identity: String,
     /// Where clients find it, as `http://HOST:PORT`. None: where they came.
     pub url: Option<String>,
-    /// What is said of the port of a cluster. Nothing.
-    pub cluster_inetport: String,
+    /// What is said of the port of a cluster, as `HOST:PORT`. None: the host and port by which clients find it.
+    pub cluster_inetport: Option<String>,
     /// The version that is said. That of the program.
     pub version: String,
     /// On how many ports it listens.
@@ -82,7 +82,7 @@ impl Default for Appliance {
         Appliance {
             identity: "appliance0".to_owned(),
             url: None,
-            cluster_inetport: String::new(),
+            cluster_inetport: None,
             version: VERSION.to_owned(),
             ports: Ports::One,
         }

@@ -147,9 +147,14 @@ impl Socket {
     }
 }
 
+/// Hyper's own refusals are a tenth of this. What is longer is not looked at.
+const REFUSAL_BYTES_MAX: usize = 1024;
+
 /// What to say in place of hyper's own refusal; none if these bytes are anything else. Refusals of ours are never empty.
 fn instead_of(head: &[u8]) -> Option<Vec<u8>> {
-    let text = str::from_utf8(head).ok()?.strip_prefix("HTTP/1.1 ")?;
+    // Nearly always this is a piece of an answer of which only the first bytes are looked at.
+    let text = head.strip_prefix(b"HTTP/1.1 ").filter(|text| text.len() <= REFUSAL_BYTES_MAX)?;
+    let text = str::from_utf8(text).ok()?;
     let (status, code, message) = match text.get(..3)? {
         "400" => ("400 Bad Request", "bad_request", "this is no request in HTTP/1.1"),
         "414" => ("414 URI Too Long", "too_large", "the URL is too long; POST long lists of names in the body"),

@@ -10,7 +10,6 @@ use std::{
     collections::VecDeque,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
     sync::{
         LazyLock, Mutex, MutexGuard,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -33,8 +32,7 @@ const LITTLE: usize = 2;
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 
 /// So many threads have something to do for all processors, though some of them wait a little now and then.
-static ENOUGH: LazyLock<usize> = LazyLock::new(|| 2 * *PROCESSORS);
-static PROCESSORS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(2, usize::from));
+static ENOUGH: LazyLock<usize> = LazyLock::new(|| 2 * available_parallelism().map_or(2, usize::from));
 
 /// And so many are the most, however many of them wait for a disk that does not answer.
 const MOST: usize = 64;
@@ -171,8 +169,7 @@ pub(crate) async fn done<T: Send + 'static>(work: impl FnOnce() -> T + Send + 's
     finished(begun(work)).await
 }
 
-/// What work gives, or why it gives nothing.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| Panicked::with(&*panic))
 }
 
@@ -194,30 +191,15 @@ pub(crate) fn begun<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     Begun(receiver)
 }
 
-/// Whether another thread would find a processor that has nothing to do.
-pub(crate) fn has_room() -> bool {
-    AT_WORK.load(Relaxed) < *PROCESSORS
-}
-
-/// Whether other work waits for a thread.
-pub(crate) fn is_wanted() -> bool {
-    !Queue::lock().waiting.is_empty()
-}
-
-/// What comes of a wait for others' work, for which there is another thread if they are slow.
-pub(crate) async fn awaited<F: Future>(waited: F) -> F::Output {
-    let mut waited = pin!(waited);
+/// What was begun, once it is there.
+pub(crate) async fn finished<T>(mut begun: Begun<T>) -> Result<T, Panicked> {
     loop {
-        match timeout(SLOW, &mut waited).await {
-            Ok(done) => return done,
+        match timeout(SLOW, &mut begun.0).await {
+            Ok(Ok(result)) => return result,
+            Ok(Err(_)) => return Err(Panicked("was given up".to_owned())),
             Err(_) => Thread::send_for_more(),
         }
     }
-}
-
-/// What was begun, once it is there.
-pub(crate) async fn finished<T>(begun: Begun<T>) -> Result<T, Panicked> {
-    awaited(begun.0).await.unwrap_or_else(|_| Err(Panicked("was given up".to_owned())))
 }
 
 #[cfg(test)]

@@ -70,6 +70,14 @@ fn answers_from_the_appliances_own_files_mean_the_same() {
     compare_configuration(&archive);
 }
 
+/// Everything came by the import that a program sends, which leaves the files behind.
+#[test]
+fn answers_after_an_import_mean_the_same() {
+    let archive = Archive::start(|_| {}, |config| config);
+    files::import(&folder(), &archive);
+    compare_all(&archive);
+}
+
 /// What the Appliance's configuration says of a PV is said of it here.
 fn compare_configuration(archive: &Archive) {
     let text = fs::read_to_string(folder().join("queries.jsonl")).unwrap();
@@ -182,4 +190,27 @@ fn compare_all(archive: &Archive) {
         compared += 1;
     }
     assert!(compared > 120, "only {compared} answers were compared");
+}
+
+/// A header may say anything of a PV, and a sample whether its fields changed: clients of the Appliance get both as they stand there.
+#[test]
+fn what_a_file_says_in_its_own_words_is_passed_on() {
+    let place = tempfile::tempdir().unwrap();
+    // The header says EGU and OWNER; the sample carries HIHI, which changed. 1B 02 is a line feed within a line.
+    let header = b"\x08\x06\x12\x01A\x18\xea\x0f\x7a\x09\x1b\x02\x03EGU\x12\x02mA\x7a\x0b\x1b\x02\x05OWNER\x12\x02RF\n";
+    let carried = b"\x3a\x1b\x02\x1b\x02\x04HIHI\x12\x0241\x40\x01";
+    let sample = [&b"\x08\x01\x10\x00\x19"[..], &1.0f64.to_le_bytes(), b"\x28\x00", carried, b"\n"].concat();
+    fs::write(place.path().join("A:2026.pb"), [&header[..], &sample].concat()).unwrap();
+    let old: Vec<std::sync::Arc<dyn sample::OldArchive>> =
+        vec![std::sync::Arc::new(plainpb::PlainPb::new(place.path().to_owned(), []))];
+    let names = old.clone();
+    let archive = Archive::start_with_old(|store| files::register(&names, store), |config| config, old);
+    let range = "from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z";
+    let json = archive.get(&format!("/retrieval/data/getData.json?pv=A&{range}")).text();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["meta"], json!({"name": "A", "EGU": "mA", "PREC": "0", "OWNER": "RF"}));
+    assert_eq!(json[0]["data"][0]["fields"], json!({"HIHI": "41"}));
+    let raw = archive.get(&format!("/retrieval/data/getData.raw?pv=A&{range}")).body;
+    let has = |bytes: &[u8]| raw.windows(bytes.len()).any(|window| window == bytes);
+    assert!(has(b"\x05OWNER\x12\x02RF") && has(carried), "{}", raw.escape_ascii());
 }

@@ -17,7 +17,7 @@ use crate::{
         stamp, structure, text, time,
     },
     field::Found,
-    frames::Frames,
+    frames::{self, Frames, Player},
     plain,
     sections::{self, Section},
 };
@@ -81,6 +81,30 @@ pub(crate) fn take(bytes: &[u8]) -> Result<(PvId, Batch), Malformed> {
 /// The same in the memory of a batch whose content nobody needs.
 pub(crate) fn take_in(room: Batch, bytes: &[u8]) -> Result<(PvId, Batch), Malformed> {
     Columns::of(bytes)?.all_in(room)
+}
+
+/// What is in a block.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    /// All of its samples.
+    Whole(Batch),
+    /// Frames, of which one array after the other is to be made: all of them may take forty megabytes.
+    Frames(Box<Player>),
+}
+
+impl Opened {
+    /// Its samples, if they are frames without their arrays.
+    pub(crate) fn samples(&self) -> &Batch {
+        match self {
+            Opened::Whole(batch) => batch,
+            Opened::Frames(player) => player.samples(),
+        }
+    }
+}
+
+/// The same as `take`, but frames are not made yet.
+pub(crate) fn open(bytes: &[u8]) -> Result<(PvId, Opened), Malformed> {
+    Columns::of(bytes)?.opened()
 }
 
 /// What the checksum protects, if it does.
@@ -150,6 +174,27 @@ impl<'a> Columns<'a> {
             false => take_values(column, self.value_type, self.count),
         })?;
         Ok((self.pv, self.with_in((times, alarms, pulses), values)?))
+    }
+
+    /// What is in it, and whose it is.
+    pub(crate) fn opened(&self) -> Result<(PvId, Opened), Malformed> {
+        match self.frames()? {
+            Some(player) => Ok((self.pv, Opened::Frames(Box::new(player)))),
+            None => self.all_in(Batch::new(self.value_type)).map(|(pv, batch)| (pv, Opened::Whole(batch))),
+        }
+    }
+
+    /// Its arrays, to be made one after the other; none if they are no frames, or differ in length.
+    fn frames(&self) -> Result<Option<Player>, Malformed> {
+        let mut column = self.values;
+        let frames = match frames::may_be(self.value_type) && self.count > 0 {
+            true => array::take_frames(&mut column, self.count, self.value_type.element)?,
+            false => None,
+        };
+        let Some((first, changes)) = frames else { return Ok(None) };
+        whole(column, |_| Ok(()))?;
+        let samples = self.with(frames::empty_arrays(self.value_type.element, self.count))?;
+        Ok(Some(Player::of_block(samples, first, changes)))
     }
 
     /// All rows, with these values.

@@ -1,5 +1,6 @@
 //! The check: reads every byte of an archive and says what is damaged, beside a running archiver.
 
+mod absent;
 mod log;
 mod told;
 
@@ -12,6 +13,7 @@ use std::{
 
 use sample::{Batch, PvId, PvName, TimeRange};
 
+use absent::{Absent, absent};
 use log::Frames;
 pub use told::StoredIn;
 use told::Told;
@@ -137,14 +139,9 @@ pub fn check_with_ledger(folder: &Path, stored_in: StoredIn, progress: impl FnMu
     if let Some(reason) = unreadable {
         check.problem(format!("{CATALOGUE} cannot be read, PVs are told by their numbers: {reason}"));
     }
+    check.absent(&known, &segments, &places)?;
     for moved in known.iter().filter(|of| of.place.is_some()) {
         check.moved(moved, &places);
-    }
-    for missing in known.iter().filter(|of| of.place.is_none() && !segments.contains(&of.key)) {
-        let Manifest { key, samples, t0, t1, .. } = missing;
-        check.problem(format!(
-            "{key} is in the catalogue, but there is no such file; it held {samples} samples of {t0} to {t1}"
-        ));
     }
     for key in &segments {
         check.segment(key);
@@ -233,19 +230,24 @@ impl<P: FnMut(Progress)> Check<'_, P> {
         (self.progress)(Progress { bytes: self.report.bytes, bytes_total: self.bytes_total.max(self.report.bytes) });
     }
 
+    /// Says which of the known segments are lost.
+    fn absent(&mut self, known: &[Manifest], near: &[String], places: &HashMap<String, String>) -> Result<(), Error> {
+        for Absent { of, finding } in absent(&*self.disk.clone(), known, near, places)? {
+            if finding.is_none() || of.place.is_some() {
+                self.counted(&of.key, of.samples); // it may be whole
+            }
+            finding.into_iter().for_each(|finding| self.problem(finding));
+        }
+        Ok(())
+    }
+
     /// Checks a segment whose blocks lie in another place, and what of it is kept near.
     fn moved(&mut self, manifest: &Manifest, places: &HashMap<String, String>) {
         let Manifest { key, bytes, tables_at, .. } = manifest;
         let name = manifest.place.as_deref().unwrap_or_default();
-        let Some(folder) = places.get(name) else {
-            self.problem(format!("{key} lies in the place {name:?}, and nobody knows where that is"));
-            self.counted(key, manifest.samples);
-            return;
-        };
+        let Some(folder) = places.get(name) else { return };
         let far: Arc<dyn Disk> = Arc::new(RealDisk::new(folder));
         if far.len(key).ok() != Some(*bytes) {
-            self.problem(format!("{key} is not in the place {name:?} ({folder}), or not whole; is it mounted?"));
-            self.counted(key, manifest.samples); // it may be whole
             return;
         }
         let mut tables = vec![0; bytes.saturating_sub(*tables_at) as usize];
@@ -273,6 +275,8 @@ impl<P: FnMut(Progress)> Check<'_, P> {
         let has_gone = disk.len(key).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         if !has_gone {
             self.problem(error.to_string());
+        } else if let Some(samples) = self.rows.get(key).map(|row| row.samples) {
+            self.counted(key, samples); // it may have been moved, as a whole
         }
     }
 

@@ -87,8 +87,8 @@ pub trait Disk: Objects {
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, folder: &str) -> io::Result<()>;
-    /// Locks a file, or the folder of the disk with an empty key, against all other processes; false if one of them has it. The
-    /// lock goes with the file when it is renamed.
+    /// Locks a file, or the folder of the disk with an empty key, against everybody else; false if somebody has it. The lock goes with
+    /// the file when it is renamed. What is locked already by this disk stays so.
     fn lock(&self, key: &str) -> io::Result<bool>;
     /// Gives the lock back.
     fn unlock(&self, key: &str);

@@ -4,6 +4,8 @@ use std::{fmt, io, path::PathBuf};
 
 use sample::{PvId, Timestamp};
 
+use crate::home::Away;
+
 /// Why the store could not do what it was asked.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -137,6 +139,17 @@ impl Error {
     /// Whether it costs a block or a segment only, so that whoever reads on gets the rest.
     pub fn is_damage(&self) -> bool {
         matches!(self, Error::CorruptBlock { .. } | Error::CorruptSegment { .. } | Error::UnreadSegment { .. })
+    }
+}
+
+impl Error {
+    /// Whether it is because the folder of the archive is not where it was, and will do once it is back.
+    pub fn is_away(&self) -> bool {
+        match self {
+            Error::Away { .. } => true,
+            Error::Io { source, .. } => source.get_ref().is_some_and(|reason| reason.is::<Away>()),
+            _ => false,
+        }
     }
 }
 

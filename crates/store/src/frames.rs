@@ -69,10 +69,15 @@ fn bare(batch: &Batch, rows: Range<usize>) -> Batch {
     alarms.extend_from(batch.alarms(), rows.clone());
     pulses.extend_from(batch.pulses(), rows.clone());
     stamps.extend_from(batch.stamps(), rows.clone(), 0);
-    let none = Column::new(ValueType::scalar(batch.value_type().element));
-    let arrays = Arrays::from_ends(vec![0; rows.len()], none).expect("nothing can be divided into nothings");
-    let samples = Batch::from_columns(batch.times()[rows].to_vec(), Column::Array(arrays), alarms, pulses);
+    let arrays = empty_arrays(batch.value_type().element, rows.len());
+    let samples = Batch::from_columns(batch.times()[rows].to_vec(), arrays, alarms, pulses);
     samples.and_then(|samples| samples.with_stamps(stamps)).expect("all are of the same rows")
+}
+
+/// So many arrays without elements.
+pub(crate) fn empty_arrays(element: Element, rows: usize) -> Column {
+    let none = Column::new(ValueType::scalar(element));
+    Column::Array(Arrays::from_ends(vec![0; rows], none).expect("nothing can be divided into nothings"))
 }
 
 /// Whether so little changes from one array, which lies in a column, to another that they may be frames.
@@ -236,25 +241,21 @@ impl Frames {
 
     /// Gives out the rows of a range.
     pub(crate) fn play(self: &Arc<Self>, rows: Range<usize>) -> Player {
-        let (array, progress) = (self.first(), Progress::default());
-        let mut player = Player { next: 0, end: rows.end, array, progress, frames: self.clone() };
-        while player.next < rows.start.min(rows.end) {
-            player.step();
-        }
+        let mut player = Player::new(Film::Head(self.clone()), self.first());
+        player.cut_to(rows);
         player
     }
 
     /// One of them.
     pub(crate) fn get(self: &Arc<Self>, row: usize) -> Sample {
-        let array = self.play(row..row + 1).array;
-        Sample { value: Value::Array(array), ..self.samples.get(row) }
+        Player::new(Film::Head(self.clone()), self.first()).get(row)
     }
 }
 
 /// Frames as they are given out one behind the other.
 #[derive(Debug)]
 pub(crate) struct Player {
-    frames: Arc<Frames>,
+    film: Film,
     next: usize,
     end: usize,
     /// That of the next row.
@@ -262,16 +263,69 @@ pub(crate) struct Player {
     progress: Progress,
 }
 
+/// What is played: samples with empty arrays in place of theirs, and what changes in all arrays but the first.
+#[derive(Debug)]
+enum Film {
+    /// In the head, which may grow meanwhile.
+    Head(Arc<Frames>),
+    Block(Box<(Batch, Changes)>),
+}
+
+impl Film {
+    fn samples(&self) -> &Batch {
+        match self {
+            Film::Head(frames) => &frames.samples,
+            Film::Block(block) => &block.0,
+        }
+    }
+
+    fn changes(&self) -> &Changes {
+        match self {
+            Film::Head(frames) => &frames.changes,
+            Film::Block(block) => &block.1,
+        }
+    }
+}
+
 impl Player {
+    fn new(film: Film, array: Column) -> Player {
+        let end = film.samples().len();
+        Player { film, next: 0, end, array, progress: Progress::default() }
+    }
+
+    /// Of a block that has the first array and the changes of the others, which were checked.
+    pub(crate) fn of_block(samples: Batch, first: Column, changes: Changes) -> Player {
+        Player::new(Film::Block(Box::new((samples, changes))), first)
+    }
+
+    /// All samples, with empty arrays in place of theirs.
+    pub(crate) fn samples(&self) -> &Batch {
+        self.film.samples()
+    }
+
+    /// Gives out nothing but the rows of a range, which does not begin before what comes next.
+    pub(crate) fn cut_to(&mut self, rows: Range<usize>) {
+        self.end = rows.end.min(self.samples().len());
+        while self.next < rows.start.min(self.end) {
+            self.step();
+        }
+    }
+
+    /// One of them, which does not lie before what comes next.
+    pub(crate) fn get(mut self, row: usize) -> Sample {
+        self.cut_to(row..row + 1);
+        Sample { value: Value::Array(self.array), ..self.film.samples().get(row) }
+    }
+
     /// The row that comes next, with its time; none at the end.
     pub(crate) fn next(&self) -> Option<(usize, Timestamp)> {
-        (self.next < self.end).then(|| (self.next, self.frames.times()[self.next]))
+        (self.next < self.end).then(|| (self.next, self.samples().times()[self.next]))
     }
 
     fn step(&mut self) {
         self.next += 1;
-        if self.next < self.frames.len() {
-            self.frames.changes.apply(&mut self.progress, &mut self.array);
+        if self.next < self.film.samples().len() {
+            self.film.changes().apply(&mut self.progress, &mut self.array);
         }
     }
 
@@ -286,10 +340,13 @@ impl Player {
             self.step();
         }
         let arrays = Arrays::from_ends((1..=rows).map(|row| row * len).collect(), elements);
-        let samples = self.frames.samples.slice(start..start + rows);
+        let samples = self.samples().slice(start..start + rows);
         samples.with_values(Column::Array(arrays.expect("each has that length"))).expect("there is one for each row")
     }
 }
+
+#[cfg(test)]
+pub(crate) mod played;
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,13 @@
 //! Doors for fuzzers: the readers of bytes from disk, behind their checksums, which no fuzzer would guess.
 
-use sample::{Alarm, Column, Element, PvId, Record, Sample, TimeRange, Timestamp, Value, ValueType};
+use sample::{Alarm, Batch, Column, Element, PvId, Record, Runs, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
     Summary, block,
     bytes::Cursor,
-    codec::Effort,
+    codec::{Effort, array},
     cut,
+    frames::{Player, empty_arrays},
     log_arrays::{Lasts, Logged},
     log_scan,
     segment::fuzz::{self as segment, LevelRows, rows_between},
@@ -27,10 +28,43 @@ pub fn block(bytes: &[u8]) {
     assert!(back.values().identical(batch.values()) && back.pulses() == batch.pulses());
 }
 
+/// Any bytes as the arrays of a block. Made one after the other they are what they are if made at once, and where one cannot be made
+/// neither can the other.
+pub fn frames(bytes: &[u8]) {
+    let [element, count, column @ ..] = bytes else { return };
+    let element = Element::ALL[usize::from(*element) % Element::ALL.len()];
+    let count = 1 + usize::from(*count) % 64;
+    let (mut at_once, mut in_turn) = (Cursor::new(column), Cursor::new(column));
+    let whole = array::take(&mut at_once, count, element);
+    let (first, changes) = match array::take_frames(&mut in_turn, count, element) {
+        Ok(Some(frames)) => frames,
+        Ok(None) => return,
+        Err(error) => return assert_eq!(whole, Err(error)),
+    };
+    let whole = Column::Array(whole.expect("all can be made if one after the other can"));
+    assert_eq!(at_once.len(), in_turn.len());
+    let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
+    alarms.push(&Alarm::default(), count);
+    pulses.push(&0, count);
+    let times = (0..count as i64).map(Timestamp::from_nanos).collect();
+    let samples = Batch::from_columns(times, empty_arrays(element, count), alarms, pulses);
+    let mut player = Player::of_block(samples.expect("all columns have a row for each"), first, changes);
+    player.cut_to(count / 3..count);
+    let mut made = Column::new(whole.value_type());
+    while player.next().is_some() {
+        let piece = player.take(3 * bytes.len());
+        assert!(made.extend_from(piece.values(), 0..piece.len()), "all have one type");
+    }
+    let mut expected = Column::new(whole.value_type());
+    assert!(expected.extend_from(&whole, count / 3..count), "it is of that type");
+    assert!(made.identical(&expected));
+}
+
 /// Some rows of the same, and the pieces into which edges cut it: none of it may panic, and rows of numbers are those of the whole.
 fn parts_of_block(bytes: &[u8]) {
     let Ok(columns) = block::Columns::take(&mut Cursor::new(bytes)) else { return };
     let whole = block::take_body(&mut Cursor::new(bytes)).ok().map(|(_, batch)| batch);
+    assert_eq!(columns.opened().is_ok(), whole.is_some(), "frames can be made if all of them can");
     let rows = columns.count / 3..columns.count - columns.count / 5;
     let some = columns.numbers(rows.clone());
     if let (Some(whole), Ok(some)) = (&whole, &some) {
@@ -132,6 +166,7 @@ mod tests {
         #[test]
         fn no_bytes_make_the_readers_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             super::block(&bytes);
+            super::frames(&bytes);
             super::log(&bytes);
             super::level(&bytes);
             super::segment(&bytes);
@@ -144,6 +179,23 @@ mod tests {
             columns.iter().for_each(|(codec, number)| level.extend([3, *codec, *number, 0]));
             super::level(&level);
             super::segment(&level);
+        }
+
+        /// Frames as they are written, with bytes changed.
+        #[test]
+        fn damaged_frames_are_refused_or_read_but_never_panic(
+            element in 0..12u8,
+            (count, len) in (1..20u8, 0..300usize),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        ) {
+            let mut bytes = vec![element, count - 1];
+            bytes.extend(crate::frames::played::written(element, count.into(), len));
+            super::frames(&bytes);
+            for (place, byte) in changes {
+                let place = place.index(bytes.len());
+                bytes[place] = byte;
+            }
+            super::frames(&bytes);
         }
 
         #[test]

@@ -5,12 +5,12 @@
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use sample::{Batch, Sample, TimeRange, Timestamp};
+use sample::{Batch, Sample, Shape, TimeRange, Timestamp};
 
 use crate::{
     Error, Summary,
     field::{Field, Found},
-    parts::{Blocks, Open, Part},
+    parts::{Blocks, Open, Part, Pieces, Step},
     repeats::REPEATS_COMPARED,
 };
 
@@ -18,6 +18,9 @@ use crate::{
 const BATCH_ROWS_MAX: usize = 8192;
 /// A batch that has reached so many bytes is given out.
 const BATCH_BYTES_MAX: usize = 1 << 20;
+/// One of arrays takes no more that would make it larger than this, unless it is a single one: of frames no more are made at once, and
+/// they are passed on as they are.
+pub(crate) const ARRAYS_BYTES_MAX: usize = 256 << 10;
 /// A whole block of so many rows is passed on as it is. Smaller ones are gathered, so that nobody gets a batch for each.
 const WHOLE_ROWS_MIN: usize = 1024;
 /// Bytes that may be read in advance, over all that is open.
@@ -63,6 +66,8 @@ pub struct Samples {
     edges: Option<Arc<[Timestamp]>>,
     /// Of a block that edges cut, those that come next.
     pieces: VecDeque<Summary>,
+    /// Blocks that were read to be cut.
+    cuts: usize,
     /// The one field that is wanted of structures.
     field: Option<Field>,
 }
@@ -79,7 +84,8 @@ impl Samples {
     pub(crate) fn new(range: TimeRange, mut parts: Vec<Part>) -> Samples {
         parts.sort_by_key(|part| std::cmp::Reverse((part.t0, part.order)));
         let (open, errors, recent, pieces) = (Vec::new(), VecDeque::new(), Vec::new(), VecDeque::new());
-        Samples { range, parts, open, errors, last: None, recent, out: None, edges: None, pieces, field: None }
+        let (last, out, edges, field) = (None, None, None, None);
+        Samples { range, parts, open, errors, last, recent, out, edges, pieces, cuts: 0, field }
     }
 
     /// One field of structures, named by the fields that lead to it with dots between them, as samples of its own type.
@@ -96,12 +102,16 @@ impl Samples {
             let Some(mut part) = self.parts.pop() else { break };
             let opened = self.advance(&mut part);
             self.put_back(part);
-            self.open.extend(opened?);
+            match opened? {
+                Step::Looked => {}
+                Step::Open(open) => self.open.push(open),
+                Step::Frames(part) => self.put_back(*part),
+            }
         }
         Ok(())
     }
 
-    fn advance(&self, part: &mut Part) -> Result<Option<Open>, Error> {
+    fn advance(&self, part: &mut Part) -> Result<Step, Error> {
         let room = ADVANCE_BYTES_MAX / (1 + self.open.len());
         let wanted = |blocks: &Blocks, index: usize| {
             let summary = blocks.summary_at(index).filter(|summary| says_all(summary, self.range));
@@ -173,7 +183,11 @@ impl Samples {
         let first = edges.partition_point(|edge| *edge <= summary.t0);
         let last = edges.partition_point(|edge| *edge <= summary.t1);
         match self.parts.last()?.cut(edges.get(first..last)?)? {
-            Ok(pieces) => self.pieces = pieces.into(),
+            Ok(Pieces::Remembered(pieces)) => self.pieces = pieces.into(),
+            Ok(Pieces::Read(pieces)) => {
+                self.pieces = pieces.into();
+                self.cuts += 1;
+            }
             Err(error) => self.errors.push_back(error),
         }
         self.pass_over(summary.t1);
@@ -241,6 +255,13 @@ impl Samples {
     fn passes(&self, run: &Run) -> bool {
         let batch = &self.open[run.chosen].batch;
         run.rows == (0..batch.len()) && !self.repeats(batch, run.rows.start)
+    }
+
+    /// Whether a run is worth a batch of its own rather than to be added to what is given out next.
+    fn is_too_much(&self, run: &Run, out: &Batch) -> bool {
+        let batch = &self.open[run.chosen].batch;
+        let is_large = || batch.byte_size() + out.byte_size() > ARRAYS_BYTES_MAX;
+        run.rows.len() >= WHOLE_ROWS_MIN || (batch.value_type().shape == Shape::Array && is_large())
     }
 
     /// Whether samples of that time have been given out from elsewhere.
@@ -385,7 +406,7 @@ impl Samples {
             };
             let value_type = self.open[run.chosen].batch.value_type();
             let full =
-                |out: &Batch| out.value_type() != value_type || (run.rows.len() >= WHOLE_ROWS_MIN && self.passes(&run));
+                |out: &Batch| out.value_type() != value_type || (self.is_too_much(&run, out) && self.passes(&run));
             if self.out.as_ref().is_some_and(full) {
                 return self.out.take().map(Ok);
             }
@@ -399,7 +420,12 @@ impl Samples {
 
 /// Whether a batch takes no more.
 fn is_full(batch: &Batch) -> bool {
-    batch.len() >= BATCH_ROWS_MAX || batch.byte_size() >= BATCH_BYTES_MAX
+    let bytes = batch.byte_size();
+    let is_full = match batch.value_type().shape {
+        Shape::Array => bytes + bytes / batch.len().max(1) > ARRAYS_BYTES_MAX,
+        Shape::Scalar => bytes >= BATCH_BYTES_MAX,
+    };
+    is_full || batch.len() >= BATCH_ROWS_MAX
 }
 
 /// Whether a block lies in the range, and its summary says all that bins want.
@@ -440,6 +466,11 @@ pub struct Stretches {
 impl Stretches {
     pub(crate) fn new(samples: Samples, edges: Arc<[Timestamp]>) -> Stretches {
         Stretches { samples: Samples { edges: Some(edges), ..samples } }
+    }
+
+    /// How many blocks were read so far because edges cut them: where they are many, others may be read at the same time.
+    pub fn cuts(&self) -> usize {
+        self.samples.cuts
     }
 
     /// One field of structures, as for [`Samples`].

@@ -18,13 +18,15 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::{
     Error,
     catalog::Told,
+    check,
     compact::Compaction,
     disk::{Disk, fault_of_file},
     engine::Engine,
     health::Work,
     manifest::{Level, Manifest},
     places::{Place, tables_key},
-    recover::is_left_over,
+    quarantine,
+    recover::LeftOver,
     segment::Segment,
     week,
 };
@@ -141,7 +143,7 @@ impl Engine {
         } else if self.check_of(&**source, key, *bytes, to, go_on)?
             != self.check_of(&**there, key, *bytes, to, go_on)?
         {
-            there.remove(key).map_err(Broken::Far)?; // half of an earlier life: copied again next time
+            self.set_aside(to, key).map_err(Broken::Far)?; // copied next time
             return Err(Broken::Differs);
         }
         let tables = tables_key(key);
@@ -183,11 +185,23 @@ impl Engine {
             return Err(Broken::Differs);
         }
         let name = || -> io::Result<()> {
+            if there.len(key).is_ok() {
+                self.set_aside(to, key)?;
+            }
             there.rename(&unfinished, key)?;
             there.sync_folder(manifest.folder())?;
             there.sync_folder("")
         };
         name().map_err(Broken::Far)
+    }
+
+    /// A file gets its name when it is whole: one that lies there under the name of another segment is somebody's.
+    fn set_aside(&self, place: &Place, key: &str) -> io::Result<()> {
+        let aside = quarantine::set_aside(&**place.disk()?, key)?;
+        let name = &place.name;
+        self.counters
+            .problem(format!("another file than {key} lay in the place {name:?}, and is kept there as {aside}"));
+        Ok(())
     }
 
     /// The check of a whole file.
@@ -251,12 +265,12 @@ impl Engine {
                     .filter(|other| other.name != place.name && other.is_usable())
                     .filter_map(|other| other.disk().ok()),
             );
-            if there.len(&manifest.key).ok() == Some(manifest.bytes) {
-                for other in others.into_iter().filter(|other| other.len(&manifest.key).is_ok()) {
-                    other.remove(&manifest.key)?;
-                }
+            let mut sources = others.into_iter().filter(|other| other.len(&manifest.key).is_ok()).peekable();
+            if sources.peek().is_some() && check::is_segment(there, &manifest.key, manifest) {
+                sources.try_for_each(|source| source.remove(&manifest.key))?;
             }
         }
+        let left_over = LeftOver::of(&manifests, vec![(None, &self.disk), (Some(&place.name), there)]);
         for folder in there.list("")?.iter().filter(|name| week::is_folder(name)) {
             for name in there.list(folder)? {
                 let key = format!("{folder}/{name}");
@@ -265,13 +279,15 @@ impl Engine {
                 if unfinished.as_ref().is_some_and(|key| !listed(key)) {
                     there.remove(&key)?;
                 } else if name.ends_with(".seg") && !listed(&key) {
-                    if is_left_over(&name, &manifests) {
+                    if left_over.may_go(&name) {
                         there.remove(&key)?;
                     } else {
                         there.rename(&key, &format!("{key}.orphan"))?;
                         let Place { name, .. } = place;
-                        let told =
-                            format!("{key} in the place {name:?} is not in the catalogue and is kept as {key}.orphan");
+                        let told = format!(
+                            "{key} in the place {name:?} is not in the catalogue, or the catalogue is an older one; the file is kept \
+                             as {key}.orphan"
+                        );
                         self.counters.problem(told);
                     }
                 }

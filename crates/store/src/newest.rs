@@ -195,13 +195,12 @@ impl Search<'_> {
             if !self.may_be_better(entry.t1.min(self.time), order) {
                 continue;
             }
-            let batch = match lookup.read(&entry) {
+            let found = match lookup.read_last(&entry, self.time, |time| self.may_be_better(time, order)) {
                 Err(Error::CorruptBlock { .. }) => continue,
-                batch => batch?,
+                found => found?,
             };
-            let row = batch.times().partition_point(|time| *time <= self.time).checked_sub(1);
-            if let Some(row) = row.filter(|row| self.may_be_better(batch.times()[*row], order)) {
-                self.best = Some((Arc::downgrade(segment), Found { order, sample: batch.get(row) }));
+            if let Some(sample) = found {
+                self.best = Some((Arc::downgrade(segment), Found { order, sample }));
             }
         }
         Ok(())

@@ -12,16 +12,18 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use sample::{Batch, Element, PvId, TimeRange, Timestamp, ValueType};
+use sample::{Batch, Element, PvId, Sample, TimeRange, Timestamp, ValueType};
 
 use crate::{
-    Error, Summary, cut,
+    Error, Summary,
+    block::Opened,
+    cut,
     deletion::Hidden,
     field::Found,
     frames::Player,
     head::{Chunk, Piece},
     health::Counters,
-    merge::{overlap, rows_within},
+    merge::{ARRAYS_BYTES_MAX, overlap, rows_within},
     remembered::{Remember, Remembered},
     segment::{Entry, Pyramid, Record, Segment, Table},
     spare,
@@ -38,11 +40,8 @@ const RUN_BYTES_FEW: usize = 64 << 10;
 /// The indexes of fewer blocks are read as fast as they are remembered.
 const REMEMBERED_BLOCKS_MIN: usize = 16;
 
-/// Frames are given out in batches of about so many bytes.
-const FRAMES_AT_ONCE_BYTES: usize = 1 << 20;
-
-/// A place in the order of writing: that of the part, then where in it.
-pub(crate) type Order = (u64, u64);
+/// A place in the order of writing: that of the part, then where in it, then the row where one block is given out in pieces.
+pub(crate) type Order = (u64, u64, u64);
 
 /// What has samples of a PV that the merge has not come to yet.
 #[derive(Debug)]
@@ -62,7 +61,7 @@ pub(crate) enum Source {
     /// In memory.
     Memory(Arc<Batch>, Range<usize>),
     /// In memory, as frames.
-    Frames(Box<Player>),
+    Frames(Box<Film>),
     /// In a segment that may hold some.
     Segment(Lookup),
     /// In a segment that does, says its directory.
@@ -71,6 +70,23 @@ pub(crate) enum Source {
     Blocks(Blocks),
     /// In stretches of time whose summaries were read.
     Rows(Box<Rows>),
+}
+
+/// Frames that are being played.
+#[derive(Debug)]
+pub(crate) struct Film {
+    player: Player,
+    /// Where in its segment their block is; 0 of those in a head.
+    offset: u64,
+    /// What of them nobody may see.
+    hidden: Hidden,
+}
+
+impl Film {
+    /// Those of a head.
+    fn of_head(player: Player) -> Film {
+        Film { player, offset: 0, hidden: Hidden::default() }
+    }
 }
 
 /// What is looked for in a segment.
@@ -111,6 +127,15 @@ pub(crate) struct Memory {
     cuts: Remembered<Cut, (u64, u64)>,
 }
 
+/// The pieces of a block, and whence they are known.
+#[derive(Debug)]
+pub(crate) enum Pieces {
+    /// From the last time that it was cut at these edges.
+    Remembered(Vec<Summary>),
+    /// The block was read.
+    Read(Vec<Summary>),
+}
+
 /// What the pieces of a block amount to into which edges cut it.
 #[derive(Debug)]
 struct Cut {
@@ -142,6 +167,17 @@ pub(crate) struct Open {
     pub(crate) end: usize,
 }
 
+/// What came of a step.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Nothing but knowledge of what comes.
+    Looked,
+    /// A stretch of samples.
+    Open(Open),
+    /// Frames, which are a part of their own: what follows in the segment may begin before they end.
+    Frames(Box<Part>),
+}
+
 impl Open {
     pub(crate) fn time(&self) -> Timestamp {
         self.batch.times()[self.next]
@@ -159,7 +195,7 @@ impl Part {
         let t0 = *chunk.times().get(rows.start)?;
         let source = match chunk {
             Chunk::Rows(batch) => Source::Memory(batch, rows),
-            Chunk::Frames(frames) => Source::Frames(Box::new(frames.play(rows))),
+            Chunk::Frames(frames) => Source::Frames(Box::new(Film::of_head(frames.play(rows)))),
         };
         Some(Part { t0, order, source })
     }
@@ -193,19 +229,20 @@ impl Part {
         range: TimeRange,
         room: usize,
         wanted: &dyn Fn(&Blocks, usize) -> bool,
-    ) -> Result<Option<Open>, Error> {
+    ) -> Result<Step, Error> {
         match std::mem::replace(&mut self.source, Source::Over) {
-            Source::Over => Ok(None),
-            Source::Memory(batch, rows) => Ok(open((self.order, 0), batch, rows)),
-            Source::Frames(mut player) => {
-                let place = player.next().map_or(0, |(row, _)| row as u64);
-                let batch = Arc::new(player.take(FRAMES_AT_ONCE_BYTES));
-                if let Some((_, t0)) = player.next() {
+            Source::Over => Ok(Step::Looked),
+            Source::Memory(batch, rows) => Ok(open((self.order, 0, 0), batch, rows)),
+            Source::Frames(mut film) => {
+                let row = film.player.next().map_or(0, |(row, _)| row as u64);
+                let batch = Arc::new(film.hidden.filter(film.player.take(ARRAYS_BYTES_MAX)));
+                let order = (self.order, film.offset, row);
+                if let Some((_, t0)) = film.player.next() {
                     self.t0 = t0;
-                    self.source = Source::Frames(player);
+                    self.source = Source::Frames(film);
                 }
                 let rows = 0..batch.len();
-                Ok(open((self.order, place), batch, rows))
+                Ok(open(order, batch, rows))
             }
             Source::Segment(lookup) => {
                 let record = lookup.segment.record(lookup.pv).map_err(|error| lookup.note(error))?;
@@ -213,7 +250,7 @@ impl Part {
                     self.t0 = record.t0;
                     self.source = Source::Found(lookup, record);
                 }
-                Ok(None)
+                Ok(Step::Looked)
             }
             Source::Found(lookup, record) => {
                 match lookup.rows(&record, range) {
@@ -223,13 +260,13 @@ impl Part {
                         self.go_on_with(Blocks::new(lookup, index));
                     }
                 }
-                Ok(None)
+                Ok(Step::Looked)
             }
             Source::Rows(mut rows) => {
                 let Some(mut blocks) = rows.open.take() else {
                     let opened = rows.open_row();
                     self.go_on_with_rows(rows);
-                    return opened.map(|()| None);
+                    return opened.map(|()| Step::Looked);
                 };
                 let offset = blocks.entry().map_or(0, |entry| entry.offset);
                 let batch = blocks.read_next(room.min(RUN_BYTES_MAX), wanted);
@@ -242,15 +279,38 @@ impl Part {
                     batch.times().partition_point(|time| *time < t0)..batch.times().partition_point(|time| *time <= t1)
                 });
                 let shared = within.start.max(shared.start)..within.end.min(shared.end);
-                Ok(open((self.order, offset), batch, shared))
+                Ok(open((self.order, offset, 0), batch, shared))
             }
-            Source::Blocks(mut blocks) => {
-                let offset = blocks.entry().map_or(0, |entry| entry.offset);
-                let batch = blocks.read_next(room.min(RUN_BYTES_MAX), wanted);
-                self.go_on_with(blocks);
-                let batch = Arc::new(batch?);
+            Source::Blocks(blocks) => self.open_block(blocks, range, room.min(RUN_BYTES_MAX), wanted),
+        }
+    }
+
+    /// Opens the next block. Frames become a part of their own.
+    fn open_block(
+        &mut self,
+        mut blocks: Blocks,
+        range: TimeRange,
+        room: usize,
+        wanted: &dyn Fn(&Blocks, usize) -> bool,
+    ) -> Result<Step, Error> {
+        let offset = blocks.entry().map_or(0, |entry| entry.offset);
+        let opened = blocks.open_next(room, wanted);
+        let hidden = blocks.lookup.hidden.clone();
+        self.go_on_with(blocks);
+        match opened? {
+            Opened::Whole(batch) => {
+                let batch = Arc::new(hidden.filter(batch));
                 let rows = rows_within(&batch, range);
-                Ok(open((self.order, offset), batch, rows))
+                Ok(open((self.order, offset, 0), batch, rows))
+            }
+            Opened::Frames(mut player) => {
+                let rows = rows_within(player.samples(), range);
+                player.cut_to(rows);
+                let film = Film { player: *player, offset, hidden };
+                Ok(film.player.next().map_or(Step::Looked, |(_, t0)| {
+                    let source = Source::Frames(Box::new(film));
+                    Step::Frames(Box::new(Part { t0, order: self.order, source }))
+                }))
             }
         }
     }
@@ -282,7 +342,7 @@ impl Part {
     }
 
     /// The pieces of the block that comes next, which edges cut; it is not passed over.
-    pub(crate) fn cut(&self, edges: &[Timestamp]) -> Option<Result<Vec<Summary>, Error>> {
+    pub(crate) fn cut(&self, edges: &[Timestamp]) -> Option<Result<Pieces, Error>> {
         match &self.source {
             Source::Blocks(blocks) => blocks.cut(edges),
             Source::Rows(rows) => rows.open.as_ref()?.cut(edges),
@@ -380,8 +440,8 @@ impl Part {
     }
 }
 
-fn open(order: Order, batch: Arc<Batch>, rows: Range<usize>) -> Option<Open> {
-    (!rows.is_empty()).then_some(Open { order, batch, next: rows.start, end: rows.end })
+fn open(order: Order, batch: Arc<Batch>, rows: Range<usize>) -> Step {
+    if rows.is_empty() { Step::Looked } else { Step::Open(Open { order, batch, next: rows.start, end: rows.end }) }
 }
 
 impl Lookup {
@@ -436,6 +496,30 @@ impl Lookup {
     pub(crate) fn read(&self, entry: &Entry) -> Result<Batch, Error> {
         let batch = self.segment.read(self.pv, entry).map_err(|error| self.note_damage(error))?;
         Ok(self.hidden.filter(batch))
+    }
+
+    /// The last sample of one block up to a time, if its own time is good enough; damage is counted. Of frames no more than those
+    /// up to it are made.
+    pub(crate) fn read_last(
+        &self,
+        entry: &Entry,
+        time: Timestamp,
+        is_good: impl FnOnce(Timestamp) -> bool,
+    ) -> Result<Option<Sample>, Error> {
+        let bytes = self.segment.block_bytes(self.pv, entry);
+        let opened = bytes.and_then(|bytes| self.segment.open(self.pv, entry, &bytes));
+        let opened = match opened.map_err(|error| self.note_damage(error))? {
+            Opened::Whole(batch) => Opened::Whole(self.hidden.filter(batch)),
+            frames => frames,
+        };
+        let times = opened.samples().times();
+        let times = &times[..times.partition_point(|own| *own <= time)];
+        let last = times.iter().rposition(|time| !self.hidden.overlaps(*time, *time));
+        let Some(row) = last.filter(|row| is_good(times[*row])) else { return Ok(None) };
+        Ok(Some(match opened {
+            Opened::Whole(batch) => batch.get(row),
+            Opened::Frames(player) => player.get(row),
+        }))
     }
 
     pub(crate) fn note_damage(&self, error: Error) -> Error {
@@ -625,25 +709,30 @@ impl Blocks {
     }
 
     /// What the pieces of the next block amount to, if its summary can be had.
-    fn cut(&self, edges: &[Timestamp]) -> Option<Result<Vec<Summary>, Error>> {
+    fn cut(&self, edges: &[Timestamp]) -> Option<Result<Pieces, Error>> {
         let (entry, summary) = self.entry().zip(self.summary())?;
         let Lookup { segment, pv, summaries, .. } = &self.lookup;
         let Summaries::Read(Binned { memory, .. }) = summaries else { return None };
         let place = (segment.place(*pv).0, entry.offset);
         if let Some(known) = memory.cuts.get(place).filter(|known| *known.edges == *edges) {
-            return Some(Ok(known.pieces.to_vec()));
+            return Some(Ok(Pieces::Remembered(known.pieces.to_vec())));
         }
         let pieces = segment.read_columns(*pv, entry, |columns, times| cut::pieces(columns, times, summary, edges));
         if let Ok(pieces) = &pieces {
             memory.cuts.put(place, Arc::new(Cut { edges: edges.into(), pieces: pieces.as_slice().into() }));
         }
-        Some(pieces.map_err(|error| self.lookup.note_damage(error)))
+        Some(pieces.map(Pieces::Read).map_err(|error| self.lookup.note_damage(error)))
     }
 
     /// The samples of the next block, which with its neighbours is read from disk unless it was before.
     fn read_next(&mut self, room: usize, wanted: &dyn Fn(&Blocks, usize) -> bool) -> Result<Batch, Error> {
         let batch = self.take_next(room, wanted, |segment, pv, entry, bytes| segment.verify(pv, entry, bytes))?;
         Ok(self.lookup.hidden.filter(batch))
+    }
+
+    /// The same without making arrays of frames, and without leaving out what is hidden.
+    fn open_next(&mut self, room: usize, wanted: &dyn Fn(&Blocks, usize) -> bool) -> Result<Opened, Error> {
+        self.take_next(room, wanted, |segment, pv, entry, bytes| segment.open(pv, entry, bytes))
     }
 
     /// One field of the next block.

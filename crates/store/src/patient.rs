@@ -254,11 +254,17 @@ impl Disk for Patient {
     }
 
     fn lock(&self, key: &str) -> io::Result<bool> {
-        self.disk.lock(key)
+        let key = key.to_owned();
+        self.read(move |disk| disk.lock(&key))
     }
 
     fn unlock(&self, key: &str) {
         self.disk.unlock(key);
+    }
+
+    fn locked_by(&self, key: &str) -> Option<u32> {
+        let key = key.to_owned();
+        self.read(move |disk| Ok(disk.locked_by(&key))).ok().flatten()
     }
 
     fn renew(&self) -> io::Result<()> {

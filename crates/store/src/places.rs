@@ -17,6 +17,8 @@ use std::{
     time::Duration,
 };
 
+use rustix::io::Errno;
+
 use crate::{
     config,
     disk::{Disk, Objects, Room},
@@ -156,7 +158,17 @@ impl Place {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        mark::look(&**disk, mark::PLACE, &mark::of_place(archive), which)
+        match mark::look(&**disk, mark::PLACE, &mark::of_place(archive), which)? {
+            None => lock(&**disk),
+            reason => Ok(reason),
+        }
+    }
+
+    /// Gives it back to whoever wants to use it. One that cannot be reached may not answer to that either.
+    pub(crate) fn unlock(&self) {
+        if let Some(disk) = self.disk.as_ref().filter(|_| self.is_usable()) {
+            disk.unlock(mark::PLACE);
+        }
     }
 
     /// Something failed there.
@@ -166,6 +178,34 @@ impl Place {
         tracing::error!("{trouble}");
         *self.state() = Some(trouble);
     }
+}
+
+/// Why a place cannot be locked; none if it is. The copy of an archive has the same number, and each would take the files of the
+/// other for left-over ones.
+fn lock(disk: &dyn Disk) -> io::Result<Option<String>> {
+    match disk.lock(mark::PLACE) {
+        Ok(true) => Ok(None),
+        Ok(false) => {
+            let holder = disk.locked_by(mark::PLACE).map(|process| format!(", process {process} of this machine,"));
+            let holder = holder.unwrap_or_default();
+            Ok(Some(format!(
+                "another archiver{holder} uses it, of an archive with the same number: one of the two is a copy and needs a place of \
+                 its own"
+            )))
+        }
+        // Some file systems have no locks, and where nothing can be written nobody needs one.
+        Err(error) if has_no_locks(&error) => {
+            tracing::debug!("a place cannot be locked: {error}");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn has_no_locks(error: &io::Error) -> bool {
+    let unsupported = [Errno::NOLCK, Errno::OPNOTSUPP, Errno::NOSYS, Errno::ROFS, Errno::ACCESS, Errno::PERM];
+    error.kind() == io::ErrorKind::Unsupported
+        || Errno::from_io_error(error).is_some_and(|errno| unsupported.contains(&errno))
 }
 
 /// All places, in the order in which segments go through them.

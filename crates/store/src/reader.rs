@@ -98,7 +98,8 @@ impl Reader {
         self.engine.catalog.audit(before, limit)
     }
 
-    /// The samples with `t0 <= time < t1` in time order, in batches of one type and at most 8192 rows or about 1 MiB.
+    /// The samples with `t0 <= time < t1` in time order, in batches of one type and at most 8192 rows or about 1 MiB; of arrays that
+    /// hardly change one of them, or about 256 KiB.
     /// Identical repeats are dropped; samples of equal time and different value keep the order of their arrival.
     ///
     /// A block that is damaged gives an error in its place and is counted in `health`; the next call goes on behind it.

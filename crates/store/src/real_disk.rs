@@ -297,7 +297,12 @@ impl Disk for RealDisk {
     }
 
     fn lock(&self, key: &str) -> io::Result<bool> {
-        let lock = lock_at(&*self.root()?, key)?;
+        let root = self.root()?;
+        let is_held = |held: &File| Some(of_file(&held.metadata().ok()?) == identity(&stat_at(&root, key).ok()?));
+        if self.locks().get(key).and_then(is_held) == Some(true) {
+            return Ok(true);
+        }
+        let lock = lock_at(&root, key)?;
         let granted = lock.is_some();
         self.locks().extend(lock.map(|lock| (key.to_owned(), lock)));
         Ok(granted)

@@ -187,15 +187,7 @@ pub(crate) fn set_orphans_aside(disk: &Arc<dyn Disk>, segments: &[Manifest]) -> 
     let known: HashSet<&str> = segments.iter().map(|segment| segment.key.as_str()).collect();
     let moved = segments.iter().filter(|segment| segment.place.is_some());
     let tables: HashSet<String> = moved.map(|segment| places::tables_key(&segment.key)).collect();
-    // An older catalogue, put back by hand, names files that were merged since, and others lie in their places: then nothing may go
-    // that holds their samples. It is looked at only if something is to go.
-    let complete = OnceCell::new();
-    let is_complete = || {
-        let mut near = segments.iter().filter(|segment| segment.place.is_none());
-        *complete.get_or_init(|| near.all(|segment| check::is_segment(disk, &segment.key, segment)))
-    };
-    let newest = segments.iter().map(|segment| segment.last).max();
-    let may_go = |name: &str| last_of(name) <= newest && is_left_over(name, segments) && is_complete();
+    let left_over = LeftOver::of(segments, vec![(None, disk)]);
     let mut problems = Vec::new();
     let mut run = || -> io::Result<()> {
         for folder in disk.list("")?.iter().filter(|name| week::is_folder(name)) {
@@ -203,7 +195,7 @@ pub(crate) fn set_orphans_aside(disk: &Arc<dyn Disk>, segments: &[Manifest]) -> 
                 let key = format!("{folder}/{name}");
                 if name.ends_with(".tmp")
                     || (name.ends_with(".tables") && !tables.contains(&key))
-                    || (name.ends_with(".seg") && !known.contains(&*key) && may_go(&name))
+                    || (name.ends_with(".seg") && !known.contains(&*key) && left_over.may_go(&name))
                 {
                     match disk.remove(&key) {
                         Err(error) if fault_of_file(&error).is_some() => {
@@ -244,8 +236,41 @@ fn is_imported(name: &str) -> bool {
     matches!(numbers.as_slice(), [first, last, "0", _] if first == last)
 }
 
+/// Which unknown segments are left over from merges, and nothing is lost with them.
+///
+/// An older catalogue, put back by hand, names files that were merged since, and others lie in their places: then nothing may go that
+/// holds their samples.
+pub(crate) struct LeftOver<'a> {
+    segments: &'a [Manifest],
+    /// The disks by the names of their places; the folder of the archive has none.
+    disks: Vec<(Option<&'a str>, &'a Arc<dyn Disk>)>,
+    newest: Option<u64>,
+    /// Whether each known segment there is what the catalogue means. It is looked at only if something is to go.
+    complete: OnceCell<bool>,
+}
+
+impl<'a> LeftOver<'a> {
+    pub(crate) fn of(segments: &'a [Manifest], disks: Vec<(Option<&'a str>, &'a Arc<dyn Disk>)>) -> LeftOver<'a> {
+        let newest = segments.iter().map(|segment| segment.last).max();
+        LeftOver { segments, disks, newest, complete: OnceCell::new() }
+    }
+
+    /// Whether a file of that name, which no known segment has, may be removed.
+    pub(crate) fn may_go(&self, name: &str) -> bool {
+        last_of(name) <= self.newest && is_left_over(name, self.segments) && self.is_complete()
+    }
+
+    fn is_complete(&self) -> bool {
+        let is_whole = |segment: &Manifest| {
+            let mut lying = self.disks.iter().filter(|(place, _)| *place == segment.place.as_deref());
+            lying.all(|(_, disk)| check::is_segment(disk, &segment.key, segment))
+        };
+        *self.complete.get_or_init(|| self.segments.iter().all(is_whole))
+    }
+}
+
 /// Whether an unknown segment is a merged one that was not entered, or one that was merged into a known one.
-pub(crate) fn is_left_over(name: &str, segments: &[Manifest]) -> bool {
+fn is_left_over(name: &str, segments: &[Manifest]) -> bool {
     let numbers = name.trim_end_matches(".seg");
     let merged = numbers.contains('-');
     let number = numbers.parse().ok();

@@ -1,11 +1,14 @@
 //! What can be done to the list of PVs: each is one transaction of the catalogue, with its line in the audit, and is seen by
 //! everybody when it returns.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    iter,
+};
 
 use sample::{
-    By, DataFate, Gap, GapCause, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Roster,
-    RuleName, Timestamp, Unfinished,
+    By, DataFate, EntriesOr, Gap, GapCause, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings,
+    PvState, Renaming, Roster, RuleName, Timestamp, Unfinished,
 };
 
 use crate::{
@@ -76,22 +79,40 @@ impl Writer {
 
     /// Gives a PV another name; see `Roster`.
     pub fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Error> {
+        self.engine.change(|registry, change| Given::over(registry).rename(change, pv, to, old, by))
+    }
+
+    /// Gives PVs other names; see `Roster`.
+    pub fn rename_all(&self, wanted: &[Renaming], old: OldName, by: &By) -> Result<Vec<EntriesOr<Error>>, Error> {
         self.engine.change(|registry, change| {
-            let entry = registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
-            let owner = registry.find(to.as_str());
-            if let Some(owner) = owner.filter(|owner| owner.id != pv || owner.name == *to) {
-                return Err(taken(to, owner));
-            }
-            if owner.is_some() {
-                change.aliases_removed.push(to.clone()); // its own alias becomes its name
-            }
-            if old == OldName::Alias {
-                change.aliases_added.push((entry.name.clone(), pv));
-            }
-            change.audit.push(line(Action::Renamed, by, entry, to.as_str()));
-            let renamed = PvEntry { name: to.clone(), ..entry.clone() };
-            change.put.push(renamed.clone());
-            Ok(renamed)
+            let mut names = Given::over(registry);
+            let mut rename = |pv, to: &PvName| names.rename(change, pv, to, old, by);
+            let mut rename_all = |renaming: &Renaming| {
+                let own = rename(renaming.pv, &renaming.to)?;
+                let fields = renaming.fields.iter().filter_map(|(field, to)| rename(*field, to).ok());
+                Ok(iter::once(own).chain(fields).collect())
+            };
+            Ok(wanted.iter().map(&mut rename_all).collect())
+        })
+    }
+
+    /// Takes PVs out that are other names of PVs in the archive; see `Roster`.
+    pub fn unite(&self, pairs: &[(PvId, PvId)], by: &By) -> Result<Vec<Result<(), Error>>, Error> {
+        self.engine.change(|registry, change| {
+            let mut gone = HashSet::new();
+            let mut unite = |(alias, record): &(PvId, PvId)| {
+                let stays = |pv: PvId| registry.entry(pv).filter(|_| !gone.contains(&pv));
+                let record = stays(*record).ok_or(Error::UnknownPv { pv: *record })?;
+                let alias =
+                    stays(*alias).filter(|alias| alias.id != record.id).ok_or(Error::UnknownPv { pv: *alias })?;
+                gone.insert(alias.id);
+                change.audit.push(line(Action::Removed, by, alias, ""));
+                change.audit.push(line(Action::AliasAdded, by, record, alias.name.as_str()));
+                change.removed.push(removal(registry, alias, DataFate::Keep, by));
+                change.aliases_added.push((alias.name.clone(), record.id));
+                Ok(())
+            };
+            Ok(pairs.iter().map(&mut unite).collect())
         })
     }
 
@@ -104,14 +125,14 @@ impl Writer {
     /// Gives PVs one more name each, those that are free in one change, and says of each what became of it.
     pub fn add_aliases(&self, wanted: &[(PvId, PvName)], by: &By) -> Result<Vec<Result<(), Error>>, Error> {
         self.engine.change(|registry, change| {
-            let mut added: HashMap<&PvName, &PvEntry> = HashMap::new();
-            let mut add = |pv: PvId, alias| {
+            let mut names = Given::over(registry);
+            let mut add = |pv: PvId, alias: &PvName| {
                 let entry = registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
-                match registry.find(PvName::as_str(alias)).or_else(|| added.get(alias).copied()) {
+                match names.owner(alias) {
                     Some(owner) if owner.id == pv && owner.name != *alias => return Ok(()), // it has it already
                     Some(owner) => return Err(taken(alias, owner)),
-                    None => added.insert(alias, entry),
-                };
+                    None => names.give(alias, entry),
+                }
                 change.aliases_added.push((alias.clone(), pv));
                 change.audit.push(line(Action::AliasAdded, by, entry, alias.as_str()));
                 Ok(())
@@ -139,10 +160,7 @@ impl Writer {
             let mut seen = HashSet::new();
             for pv in pvs.iter().filter(|pv| seen.insert(**pv)) {
                 let removed = match (registry.entry(*pv), registry.removed().get(pv)) {
-                    (Some(entry), _) => {
-                        let aliases = registry.aliases(*pv).to_vec();
-                        RemovedPv { entry: entry.clone(), aliases, data, since: by.at, by: by.clone() }
-                    }
+                    (Some(entry), _) => removal(registry, entry, data, by),
                     (None, Some(removed)) if removed.data != data => {
                         RemovedPv { data, by: by.clone(), ..removed.clone() }
                     }
@@ -158,23 +176,88 @@ impl Writer {
 
     /// Brings back a PV that was removed; see `Roster`.
     pub fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Error> {
+        self.engine.change(|registry, change| Given::over(registry).restore(change, pv, name, by))
+    }
+
+    /// Brings back PVs that were removed; see `Roster`.
+    pub fn restore_all(
+        &self,
+        wanted: &[(PvId, Option<PvName>)],
+        by: &By,
+    ) -> Result<Vec<Result<PvEntry, Error>>, Error> {
         self.engine.change(|registry, change| {
-            let removed = registry.removed().get(&pv);
-            let removed = removed.ok_or_else(|| Error::NothingThere {
-                what: format!("removed PV with the number {} that could come back", pv.0),
-            })?;
-            let name = name.unwrap_or(&removed.entry.name);
-            if let Some(owner) = registry.find(name.as_str()) {
-                return Err(taken(name, owner));
-            }
-            let restored = PvEntry { name: name.clone(), ..removed.entry.clone() };
-            change.gaps.extend(absence(removed, by.at));
-            let aliases = free_aliases(registry, removed).into_iter().filter(|alias| alias != name);
-            change.aliases_added.extend(aliases.map(|alias| (alias, pv)));
-            change.audit.push(line(Action::Restored, by, &removed.entry, name.as_str()));
-            change.put.push(restored.clone());
-            Ok(restored)
+            let mut names = Given::over(registry);
+            Ok(wanted.iter().map(|(pv, name)| names.restore(change, *pv, name.as_ref(), by)).collect())
         })
+    }
+}
+
+/// The names that a change gives away, one after the other, over those that are taken already.
+struct Given<'a> {
+    registry: &'a Registry,
+    names: HashMap<PvName, PvEntry>,
+    pvs: HashSet<PvId>,
+}
+
+impl<'a> Given<'a> {
+    fn over(registry: &'a Registry) -> Given<'a> {
+        Given { registry, names: HashMap::new(), pvs: HashSet::new() }
+    }
+
+    /// Whose a name is, before the change or by it.
+    fn owner(&self, name: &PvName) -> Option<&PvEntry> {
+        self.registry.find(name.as_str()).or_else(|| self.names.get(name))
+    }
+
+    fn give(&mut self, name: &PvName, to: &PvEntry) {
+        self.names.insert(name.clone(), to.clone());
+        self.pvs.insert(to.id);
+    }
+
+    fn rename(&mut self, change: &mut Change, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Error> {
+        let entry = self.registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
+        let owner = self.owner(to);
+        // A PV that this change renames already has the name that it got first.
+        if let Some(owner) = owner.filter(|owner| owner.id != pv || owner.name == *to || self.pvs.contains(&pv)) {
+            return Err(taken(to, owner));
+        }
+        if self.pvs.contains(&pv) {
+            return Err(taken(to, entry));
+        }
+        if owner.is_some() {
+            change.aliases_removed.push(to.clone()); // its own alias becomes its name
+        }
+        if old == OldName::Alias {
+            change.aliases_added.push((entry.name.clone(), pv));
+        }
+        change.audit.push(line(Action::Renamed, by, entry, to.as_str()));
+        let renamed = PvEntry { name: to.clone(), ..entry.clone() };
+        change.put.push(renamed.clone());
+        self.give(to, &renamed);
+        Ok(renamed)
+    }
+
+    fn restore(&mut self, change: &mut Change, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Error> {
+        let removed = self.registry.removed().get(&pv).filter(|_| !self.pvs.contains(&pv));
+        let removed = removed.ok_or_else(|| Error::NothingThere {
+            what: format!("removed PV with the number {} that could come back", pv.0),
+        })?;
+        let name = name.unwrap_or(&removed.entry.name);
+        if let Some(owner) = self.owner(name) {
+            return Err(taken(name, owner));
+        }
+        let restored = PvEntry { name: name.clone(), ..removed.entry.clone() };
+        self.give(name, &restored);
+        for alias in &removed.aliases {
+            if self.owner(alias).is_none() {
+                self.give(alias, &restored);
+                change.aliases_added.push((alias.clone(), pv));
+            }
+        }
+        change.gaps.extend(absence(removed, by.at));
+        change.audit.push(line(Action::Restored, by, &removed.entry, name.as_str()));
+        change.put.push(restored.clone());
+        Ok(restored)
     }
 }
 
@@ -229,16 +312,20 @@ impl Roster for Writer {
         Writer::remove_group(self, name, by)
     }
 
-    fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Error> {
-        Writer::rename(self, pv, to, old, by)
+    fn rename_all(&self, wanted: &[Renaming], old: OldName, by: &By) -> Result<Vec<EntriesOr<Error>>, Error> {
+        Writer::rename_all(self, wanted, old, by)
+    }
+
+    fn unite(&self, pairs: &[(PvId, PvId)], by: &By) -> Result<Vec<Result<(), Error>>, Error> {
+        Writer::unite(self, pairs, by)
     }
 
     fn remove(&self, pvs: &[PvId], data: DataFate, by: &By) -> Result<(), Error> {
         Writer::remove(self, pvs, data, by)
     }
 
-    fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Error> {
-        Writer::restore(self, pv, name, by)
+    fn restore_all(&self, wanted: &[(PvId, Option<PvName>)], by: &By) -> Result<Vec<Result<PvEntry, Error>>, Error> {
+        Writer::restore_all(self, wanted, by)
     }
 
     fn own(&self, names: &[PvName], now: Timestamp) -> Result<Vec<PvId>, Error> {
@@ -306,6 +393,12 @@ fn new_entries(registry: &Registry, pvs: &[(PvName, PvSettings)], now: Timestamp
         entries.push(entry);
     }
     entries
+}
+
+/// What is kept of a PV that is taken out.
+fn removal(registry: &Registry, entry: &PvEntry, data: DataFate, by: &By) -> RemovedPv {
+    let aliases = registry.aliases(entry.id).to_vec();
+    RemovedPv { entry: entry.clone(), aliases, data, since: by.at, by: by.clone() }
 }
 
 /// The aliases of a removed PV that nobody has taken meanwhile.

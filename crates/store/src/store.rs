@@ -208,6 +208,7 @@ impl Drop for Store {
         let mut ingest = self.engine.ingest();
         ingest.closed = true;
         ingest.refusal = Some("the archive is closed".to_owned());
+        self.engine.places.iter().for_each(|place| place.unlock());
         locks::give_back(&*self.engine.disk);
     }
 }

@@ -219,6 +219,34 @@ fn what_is_damaged_in_the_archive_never_takes_the_place_of_what_is_whole_in_the_
     assert_eq!(read(&open_to_read(copy.path()), pv, TimeRange::ALL), samples(0, 3000));
 }
 
+/// A power cut may leave a file without a byte; a pipe has none either, and must not hold up whoever opens it.
+#[test]
+fn a_segment_that_is_empty_or_a_pipe_does_not_end_the_backup() {
+    let pipe = |path: &Path| assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    let empty = |path: &Path| fs::write(path, b"").unwrap();
+    for spoil in [&empty as &dyn Fn(&Path), &pipe] {
+        let (archive, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (store, pv) = open(archive.path());
+        (0..2).for_each(|part| fill(&store, pv, part * 1000));
+        let lost = &segments(archive.path())[0];
+        let whole = fs::read(lost).unwrap();
+        fs::remove_file(lost).unwrap();
+        spoil(lost);
+        let done = back_up(archive.path(), copy.path());
+        assert_eq!((done.copied, done.damage.len()), (1, 1), "{done:?}");
+        assert!(done.damage[0].contains("does not have it whole"), "{done:?}");
+        fs::remove_file(lost).unwrap();
+        fs::write(lost, &whole).unwrap();
+        assert_eq!(back_up(archive.path(), copy.path()).damage, Vec::<String>::new());
+        fs::remove_file(lost).unwrap();
+        spoil(lost);
+        let kept = back_up(archive.path(), copy.path());
+        assert!(kept.damage.len() == 1 && kept.damage[0].contains("has it whole, as it was"), "{kept:?}");
+        assert!(is_whole(copy.path()));
+        drop(store);
+    }
+}
+
 #[test]
 fn what_is_damaged_and_in_no_backup_is_copied_as_it_is_and_replaced_when_it_is_whole() {
     let (archive, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -3,7 +3,12 @@
 
 mod common;
 
-use std::{fs, path::Path, time::Duration};
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
 
 use common::{append, at, read, register, sample, wait_until};
 use sample::{PvId, Sample, TimeRange, Value};
@@ -192,4 +197,35 @@ fn a_place_that_is_not_there_is_told_and_left_alone() {
     let done = store::repair(archive.near.path(), Repairing::Look, at(29 * DAY), |_| {}).unwrap();
     let told = done.steps.iter().filter(|step| step.contains("belongs to a segment in another place"));
     assert_eq!(told.count(), 2, "{done:?}");
+}
+
+/// Between the look at the catalogue and that at the folders segments are merged and moved.
+#[test]
+fn a_check_beside_merges_and_moves_says_nothing_of_what_vanishes() {
+    let archive = Archive::new(None, 200);
+    let store = archive.open(0);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    let done = AtomicBool::new(false);
+    let days = std::thread::scope(|scope| {
+        let recording = scope.spawn(|| {
+            let mut day = 0;
+            while !done.load(Relaxed) {
+                append(&store, pv, &samples(day, 200)).unwrap();
+                let flushes = store.reader().health().flushes;
+                store.tick(at(day * DAY + DAY / 2));
+                wait_until("the head is flushed", || store.reader().health().flushes > flushes);
+                day += 1;
+            }
+            day
+        });
+        let until = Instant::now() + Duration::from_secs(6);
+        while Instant::now() < until {
+            let report = store::check(archive.near.path(), |_| {}).unwrap();
+            done.store(!report.is_clean(), Relaxed);
+            assert!(report.is_clean(), "{report:?}");
+        }
+        done.store(true, Relaxed);
+        recording.join().unwrap()
+    });
+    assert!(days > 60 && segments(&store)[2] > 3, "there was something to vanish: {days} days, {:?}", segments(&store));
 }

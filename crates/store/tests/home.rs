@@ -17,8 +17,8 @@ use std::{
     time::Duration,
 };
 
-use common::{append, at, only, read, register, sample, wait_until};
-use sample::{PvId, Sample, TimeRange, Value};
+use common::{append, at, by, only, read, register, sample, wait_until};
+use sample::{Batch, PvId, Record, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk};
 use store::{
     Config, Durable, Error, Repairing, Store,
@@ -155,6 +155,23 @@ fn a_folder_that_is_moved_away_and_back_has_every_sample_once() {
     assert!(!moving.data.exists(), "nothing is made at the old path");
     moving.move_back();
     moving.goes_on();
+}
+
+#[test]
+fn an_import_that_finds_the_folder_away_may_come_again_when_it_is_back() {
+    let moving = Moving::new();
+    moving.move_away();
+    let part = |name: &str| {
+        let mut import = moving.store().writer().import("i", &by(1));
+        import.append(&[(moving.pv, Record::Samples(Batch::of(&sample(-5, Value::F64(1.0)))))])?;
+        import.finish_part(name)
+    };
+    let refused = part("1").unwrap_err();
+    assert!(refused.is_away(), "{refused:?}");
+    moving.move_back();
+    wait_until("it is back", || part("1").is_ok());
+    let first = read(moving.store(), moving.pv, TimeRange::ALL).remove(0);
+    assert_eq!(first.time, at(-5));
 }
 
 #[test]

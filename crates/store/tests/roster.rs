@@ -4,7 +4,7 @@
 mod common;
 
 use common::{append, at, by, name, read, register, sample, settings};
-use sample::{By, DataFate, Gap, GapCause, OldName, PvId, Record, Sink, TimeRange, Value};
+use sample::{By, DataFate, Gap, GapCause, OldName, PvId, Record, Renaming, Sink, TimeRange, Value};
 use store::{Action, Config, Error, GapScope, Store};
 
 fn open(folder: &tempfile::TempDir, now: i64) -> Store {
@@ -199,4 +199,81 @@ fn the_audit_is_read_page_by_page_from_its_end() {
     assert_eq!((numbers(u64::MAX, 2), numbers(3, 2), numbers(1, 2)), (vec![4, 3], vec![2, 1], vec![0]));
     let newest = &store.reader().audit(u64::MAX, 1).unwrap()[0];
     assert_eq!((newest.action, newest.by.at, newest.pv), (Action::AliasAdded, at(4), Some(pv)));
+}
+
+/// The audit's lines, newest first, without their numbers.
+fn told(store: &Store) -> Vec<String> {
+    audit(store).iter().filter_map(|line| line.split_once(' ')).map(|(_, line)| line.to_owned()).collect()
+}
+
+#[test]
+fn many_are_renamed_in_one_change_and_each_that_cannot_be_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, 0);
+    let pvs = register(&store, &["A", "A.DESC", "A.HIHI", "B", "C", "X.HIHI"]).unwrap();
+    let to = |pv: PvId, to: &str, fields: &[(PvId, &str)]| Renaming {
+        pv,
+        to: name(to),
+        fields: fields.iter().map(|(pv, to)| (*pv, name(to))).collect(),
+    };
+    let wanted = [
+        to(pvs[0], "X", &[(pvs[1], "X.DESC"), (pvs[2], "X.HIHI")]), // the second of its fields has no free name
+        to(pvs[3], "X", &[]),                                       // the first has just got it
+        to(pvs[4], "B", &[]),                                       // its owner keeps it
+        to(pvs[0], "Y", &[]),                                       // renamed already
+        to(PvId(99), "Z", &[]),
+    ];
+    let done = store.writer().rename_all(&wanted, OldName::Alias, &by(5)).unwrap();
+    let entries = |entries: &Vec<sample::PvEntry>| entries.iter().map(|entry| entry.name.to_string()).collect();
+    let done: Vec<Result<Vec<String>, String>> =
+        done.iter().map(|done| done.as_ref().map(entries).map_err(ToString::to_string)).collect();
+    assert_eq!(done[0], Ok(vec!["X".to_owned(), "X.DESC".to_owned()]));
+    assert!(done[1..].iter().all(Result::is_err), "{done:?}");
+    let store = now_and_later(&folder, store, |store| {
+        let expected = ["A=0", "A.DESC=1", "A.HIHI=2", "B=3", "C=4", "X=0", "X.DESC=1", "X.HIHI=5"];
+        assert_eq!(names(store), expected);
+        assert_eq!(told(store), ["a tester renamed A.DESC X.DESC", "a tester renamed A X"]);
+    });
+    assert!(store.reader().entry(pvs[0]).is_some_and(|entry| entry.name == name("X")));
+}
+
+#[test]
+fn pvs_that_are_other_names_of_one_become_its_aliases_all_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, 0);
+    let pvs = register(&store, &["R", "A", "B", "C"]).unwrap();
+    append(&store, pvs[1], &[sample(5, Value::I32(1))]).unwrap();
+    let pairs = [(pvs[1], pvs[0]), (pvs[2], pvs[0]), (pvs[1], pvs[0]), (pvs[3], pvs[2]), (pvs[0], pvs[0])];
+    let done = store.writer().unite(&pairs, &by(6)).unwrap();
+    // Twice, with one that has just gone, and with itself it cannot be done.
+    assert_eq!(done.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, false, false, false]);
+    let store = now_and_later(&folder, store, |store| {
+        assert_eq!(names(store), ["A=0", "B=0", "C=3", "R=0"]);
+        let mut lines = told(store);
+        lines.sort();
+        assert_eq!(lines[..2], ["a tester alias_added R A", "a tester alias_added R B"]);
+        assert_eq!(lines[2..], ["a tester removed A", "a tester removed B"]);
+    });
+    // What it had recorded is still there, under another name.
+    store.writer().restore(pvs[1], Some(&name("A-OLD")), &by(7)).unwrap();
+    assert_eq!(read(&store, pvs[1], TimeRange::ALL), [sample(5, Value::I32(1))]);
+}
+
+#[test]
+fn many_come_back_in_one_change_and_each_that_cannot_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, 0);
+    let pvs = register(&store, &["A", "B", "C"]).unwrap();
+    store.writer().add_alias(pvs[0], &name("SAME"), &by(1)).unwrap();
+    store.writer().remove(&[pvs[0]], DataFate::Keep, &by(2)).unwrap();
+    store.writer().add_alias(pvs[1], &name("SAME"), &by(3)).unwrap();
+    store.writer().remove(&[pvs[1], pvs[2]], DataFate::Delete, &by(4)).unwrap();
+    let wanted = [(pvs[0], None), (pvs[1], None), (pvs[2], Some(name("A"))), (pvs[0], None), (PvId(99), None)];
+    let done = store.writer().restore_all(&wanted, &by(9)).unwrap();
+    assert_eq!(done.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, false, false, false]);
+    now_and_later(&folder, store, |store| {
+        // The alias that both had goes to the one that comes first.
+        assert_eq!(names(store), ["A=0", "B=1", "SAME=0"]);
+        assert_eq!(told(store)[..2], ["a tester restored B B", "a tester restored A A"]);
+    });
 }

@@ -1,5 +1,7 @@
 //! What the tests of whole archives share: their clock, the files they write, and the names that an archive lists.
 
+#![allow(dead_code, reason = "each test file uses its part of it")]
+
 use std::{fs, ops::ControlFlow, path::Path};
 
 use plainpb::PlainPb;

@@ -28,12 +28,22 @@ pub(crate) struct Line {
     pub(crate) severity: Option<i32>,
     pub(crate) status: Option<i32>,
     pub(crate) fields: Vec<(&'static str, String)>,
+    pub(crate) is_change: Option<bool>,
     pub(crate) pulse: Option<u32>,
 }
 
 impl Line {
     pub(crate) fn of(value: Val) -> Line {
-        Line { second: 0, nano: 0, value, severity: None, status: None, fields: Vec::new(), pulse: None }
+        Line {
+            second: 0,
+            nano: 0,
+            value,
+            severity: None,
+            status: None,
+            fields: Vec::new(),
+            is_change: None,
+            pulse: None,
+        }
     }
 }
 
@@ -53,6 +63,8 @@ struct Info {
     pvname: String,
     #[prost(int32, required, tag = "3")]
     year: i32,
+    #[prost(int32, optional, tag = "4")]
+    element_count: Option<i32>,
     #[prost(message, repeated, tag = "15")]
     headers: Vec<Field>,
 }
@@ -73,6 +85,8 @@ macro_rules! message {
             status: Option<i32>,
             #[prost(message, repeated, tag = "7")]
             fields: Vec<Field>,
+            #[prost(bool, optional, tag = "8")]
+            is_change: Option<bool>,
             #[prost(uint32, optional, tag = "9")]
             pulse: Option<u32>,
         }
@@ -96,8 +110,19 @@ pub(crate) fn header(r#type: i32, pv: &str, year: i32) -> Vec<u8> {
 }
 
 pub(crate) fn header_with(r#type: i32, pv: &str, year: i32, headers: &[(&str, &str)]) -> Vec<u8> {
+    header_of_array(r#type, pv, year, headers, None)
+}
+
+/// One that says how many elements its arrays have.
+pub(crate) fn header_of_array(
+    r#type: i32,
+    pv: &str,
+    year: i32,
+    headers: &[(&str, &str)],
+    element_count: Option<i32>,
+) -> Vec<u8> {
     let headers = headers.iter().map(|(name, val)| Field { name: (*name).into(), val: (*val).into() }).collect();
-    escaped(&Info { r#type, pvname: pv.into(), year, headers }.encode_to_vec())
+    escaped(&Info { r#type, pvname: pv.into(), year, element_count, headers }.encode_to_vec())
 }
 
 /// With its line feed.
@@ -106,8 +131,8 @@ pub(crate) fn line(line: &Line) -> Vec<u8> {
         ($message:ident, $val:expr) => {{
             let fields =
                 line.fields.iter().map(|(name, val)| Field { name: (*name).into(), val: val.clone() }).collect();
-            let Line { second, nano, severity, status, pulse, .. } = line.clone();
-            $message { second, nano, val: $val, severity, status, fields, pulse }.encode_to_vec()
+            let Line { second, nano, severity, status, is_change, pulse, .. } = line.clone();
+            $message { second, nano, val: $val, severity, status, fields, is_change, pulse }.encode_to_vec()
         }};
     }
     escaped(&match line.value.clone() {

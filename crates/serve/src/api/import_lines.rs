@@ -28,8 +28,10 @@ pub(crate) fn import(call: &Call) -> Answer {
     if call.body.is_empty() {
         return json(&json!({ "status": "unknown" }));
     }
-    let (chunks, damage) = read(call)?;
-    let (pvs, refused) = enter(call, &chunks)?;
+    let (mut chunks, damage) = read(call)?;
+    let (mut pvs, refused) = enter(call, &chunks)?;
+    let fields = fields_carried(call, &chunks, &mut pvs)?;
+    chunks.extend(fields);
     for chunk in &chunks {
         if let Some(pv) = pvs.get(chunk.header.pv_name.as_str()) {
             append(call, &mut import, *pv, chunk)?;
@@ -102,6 +104,32 @@ fn enter(call: &Call, chunks: &[Chunk]) -> Result<(HashMap<String, PvId>, Vec<St
     call.app.control.enter_paused(names.values().cloned().collect(), &call.by())?;
     let found = names.into_keys().filter_map(|name| Some((name.clone(), call.app.reader.find(&name)?.id)));
     Ok((found.collect(), refused))
+}
+
+/// What samples carry of the fields that are archived with their PVs, as samples of those fields: chunks of their own. Fields that no sample
+/// carries are not entered.
+fn fields_carried(call: &Call, chunks: &[Chunk], pvs: &mut HashMap<String, PvId>) -> Result<Vec<Chunk>, Refusal> {
+    let (mut found, mut owners) = (Vec::new(), Vec::new());
+    for chunk in chunks.iter().filter(|chunk| !chunk.fields.is_empty()) {
+        let owner = pvs.get(&chunk.header.pv_name).and_then(|pv| call.app.reader.entry(*pv));
+        let Some(owner) = owner else { continue };
+        for field in &owner.settings.rules().fields {
+            let Some(of_field) = chunk.of_field(field.as_str()) else { continue };
+            // A PV of that name which the other archiver, or somebody here, archived for itself has samples of its own.
+            let known = call.app.reader.find(&of_field.header.pv_name);
+            if known.is_some_and(|known| !known.settings.rules().is_field) {
+                continue;
+            }
+            let samples = of_field.batches.iter().map(Batch::len).sum();
+            call.lease.grow_by(samples, SAMPLE_BYTES)?;
+            found.push(of_field);
+            owners.push((owner.clone(), field.clone()));
+        }
+    }
+    call.app.control.enter_fields(&owners, &call.by())?;
+    let names = found.iter().map(|chunk| chunk.header.pv_name.clone());
+    pvs.extend(names.filter_map(|name| Some((name.clone(), call.app.reader.find(&name)?.id))));
+    Ok(found)
 }
 
 fn append(call: &Call, import: &mut Import, pv: PvId, chunk: &Chunk) -> Result<(), Refusal> {
@@ -240,13 +268,15 @@ pub(crate) fn type_infos(call: &Call) -> Answer {
         // What was changed by hand since then stays.
         return json(&json!({ "status": "already_imported", "pvs": infos.len(), "new": 0, "activated": 0 }));
     }
+    // Paused at first, so that their fields come with the samples that carry them, or when they are archived.
     let news = control.enter_paused(infos.iter().map(|info| info.name.clone()).collect(), &by)?;
     let added = control.add(infos.iter().map(request).collect(), &by)?;
     let mut wanted = Vec::new();
     for (info, (entry, _)) in infos.iter().zip(&added) {
         let is_new = call.app.reader.metadata(entry.id, TimeRange::ALL)?.is_empty();
         if is_new && info.metadata != Metadata::default() {
-            let since = info.created.unwrap_or(entry.added);
+            // It says what nothing else says: whatever the files say, of whatever time, stands behind it.
+            let since = Timestamp::default();
             import.append(&[(entry.id, Record::Metadata(since, info.metadata.clone().into()))])?;
         }
         wanted.extend((info.state == PvState::Active).then_some(entry.id));

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::samples::{FORMATS, facts, head};
 use crate::{
-    answer::{Answer, CSV, JSON, pieces},
+    answer::{Answer, CSV, JSON, chunks, pieces},
     app::App,
     call::Call,
     formats::{
@@ -118,7 +118,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
     match format {
         "csv" => {
             let mut is_first = true;
-            pieces(
+            chunks(
                 CSV,
                 InTurn::new(pvs, BARE, move |pv: Named| {
                     let is_first = std::mem::replace(&mut is_first, false);
@@ -136,7 +136,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
                 Ok::<_, arrow::Error>(Streams::new(open.samples(&pv), usual, facts, columns, limit))
             }),
         ),
-        _ => pieces(
+        _ => chunks(
             JSON,
             InTurn::new(pvs, [b"{\"pvs\":[\n", b",\n", b"]}\n"], move |pv: Named| {
                 let mut head = head(&pv.entry, range, open.newest(&pv)?.as_ref());

@@ -13,6 +13,7 @@ pub(crate) mod live;
 pub(crate) mod many;
 pub(crate) mod policies;
 pub(crate) mod pvs;
+pub(crate) mod removals;
 pub(crate) mod roster;
 pub(crate) mod samples;
 pub(crate) mod status;

@@ -299,7 +299,7 @@ pub(crate) fn request(call: &Call, asked: &Asked) -> Result<AddRequest, Refusal>
     let policy = policy.map(|name| RuleName::new(name)).transpose().map_err(wrong)?;
     let wishes = wishes(asked)?;
     let wishes = Wishes { protocol: prefixed.or(wishes.protocol), ..wishes };
-    Ok(AddRequest { name, policy, wishes })
+    Ok(AddRequest { policy, wishes, ..AddRequest::new(name) })
 }
 
 fn refused(message: String) -> Refusal {

@@ -1,10 +1,9 @@
-//! `/api/v1/pvs/{pv}/…`, `/aliases`, `/removed`, `/audit`: the commands over the list of PVs, and what became of them.
+//! `/api/v1/pvs/{pv}/rename`, `/aliases`, `/audit`: the names of PVs, and who changed what.
 
-use acquire::Change;
-use sample::{DataFate, OldName, PvEntry, PvName};
+use sample::{OldName, PvEntry, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use store::{AuditRecord, RemovedPv};
+use store::AuditRecord;
 
 use crate::{
     answer::{Answer, json},
@@ -15,7 +14,7 @@ use crate::{
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
-/// What an alias, a removed PV or a line of the audit takes until it is sent.
+/// What an alias or a line of the audit takes until it is sent.
 const ROW_BYTES: usize = 400;
 
 #[derive(Deserialize)]
@@ -63,79 +62,6 @@ pub(crate) fn all_aliases(call: &Call, frame: Frame, alias: &'static str, of: &'
     call.lease.grow_by(aliases.len(), ROW_BYTES)?;
     let row = move |(name, entry): (PvName, PvEntry)| json!({ alias: name.as_str(), of: entry.name.as_str() });
     json_rows(call, frame, aliases.into_iter().map(move |found| Ok(Some(row(found)))))
-}
-
-/// `DELETE /pvs/{pv}`
-pub(crate) fn remove(call: &Call) -> Answer {
-    let fate = match call.word("data", &["keep", "delete"], Code::BadRequest)? {
-        "delete" => DataFate::Delete,
-        _ => DataFate::Keep,
-    };
-    let entry = match call.pv() {
-        Ok(entry) => entry,
-        Err(unknown) => return remove_again(call, fate, unknown),
-    };
-    match call.app.control.remove(&[entry.id], fate, &call.by())?.as_slice() {
-        [Change::Done] => json(&json!({ "name": entry.name.as_str(), "status": "removed" })),
-        _ => Err(Refusal::unknown_pv(entry.name.as_str())),
-    }
-}
-
-/// Decides anew upon the data of a PV that was removed already.
-fn remove_again(call: &Call, fate: DataFate, unknown: Refusal) -> Answer {
-    let removed = removed_named(call).pop().ok_or(unknown)?;
-    let is_news = fate == DataFate::Delete && removed.data == DataFate::Keep; // the other way is `restore`
-    if is_news {
-        call.app.control.roster().remove(&[removed.entry.id], fate, &call.by())?;
-    }
-    let status = if is_news { "removed" } else { "already_removed" };
-    json(&json!({ "name": removed.entry.name.as_str(), "status": status }))
-}
-
-/// The removed PVs that had the name in the path, the last removed one last.
-fn removed_named(call: &Call) -> Vec<RemovedPv> {
-    let mut removed = call.app.reader.removed();
-    removed.retain(|removed| removed.entry.name.as_str() == call.path_part("pv"));
-    removed.sort_by_key(|removed| removed.since);
-    removed
-}
-
-/// `GET /removed`
-pub(crate) fn removed(call: &Call) -> Answer {
-    let removed = call.app.reader.removed();
-    call.lease.grow_by(removed.len(), ROW_BYTES)?;
-    let rows = removed.into_iter().map(|removed| Ok(Some(removed_row(&removed))));
-    json_rows(call, Frame::member("removed", &Map::new())?, rows)
-}
-
-fn removed_row(removed: &RemovedPv) -> Value {
-    json!({
-        "number": removed.entry.id.0,
-        "name": removed.entry.name.as_str(),
-        "aliases": removed.aliases.iter().map(PvName::as_str).collect::<Vec<_>>(),
-        "data": match removed.data {
-            DataFate::Keep => "kept",
-            DataFate::Delete => "deleted",
-        },
-        "since": removed.since.to_string(),
-        "decided": removed.by.at.to_string(),
-        "by": removed.by.who,
-    })
-}
-
-/// `POST /pvs/{pv}/restore`: of several of that name the one that was removed last, unless `number=` says which.
-pub(crate) fn restore(call: &Call) -> Answer {
-    let number: Option<u32> = call.number("number")?;
-    let mut candidates = removed_named(call);
-    candidates.retain(|removed| number.is_none_or(|number| removed.entry.id.0 == number));
-    let removed = candidates.pop().ok_or_else(|| {
-        let name = call.path_part("pv");
-        Refusal::new(Code::UnknownPv, format!("no removed PV is called {name:?}"))
-            .hint("GET /api/v1/removed lists them")
-    })?;
-    let name = call.query.get("as").map(PvName::new).transpose()?;
-    let restored: PvEntry = call.app.control.restore(removed.entry.id, name.as_ref(), &call.by())?;
-    json(&json!({ "name": restored.name.as_str(), "status": "restored" }))
 }
 
 /// `GET /audit`

@@ -60,7 +60,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         _ => {
             let mut head = head(&entry, range, newest.as_ref());
             head.extend(series.field.as_deref().map(|path| ("field".to_owned(), path.into())));
-            pieces(JSON, SamplesJson::new(head, samples, limit))
+            chunks(JSON, SamplesJson::new(head, samples, limit))
         }
     }
 }

@@ -120,7 +120,7 @@ fn imported(call: &Call) -> Result<Value, Refusal> {
             let name = shortened(&name);
             Refusal::new(Code::BadRequest, format!("{name} cannot be taken: {}", refusal.message()))
         })?;
-        requests.push(request);
+        requests.push(AddRequest { state: if is_paused { PvState::Paused } else { PvState::Active }, ..request });
         are_paused.push(is_paused);
         Ok(())
     })?;
@@ -153,7 +153,8 @@ pub(crate) fn put_type_info(call: &Call) -> Answer {
     }
     make_groups(call, info.controlling_pv())?;
     let (_, is_paused, request) = info.request(call);
-    let added = call.app.control.add(vec![request?], &call.by())?;
+    // A new one is paused at first.
+    let added = call.app.control.add(vec![AddRequest { state: PvState::Paused, ..request? }], &call.by())?;
     let Some((entry, _)) = added.first() else {
         return Err(Refusal::new(Code::Internal, format!("{name} was taken and is not there")));
     };

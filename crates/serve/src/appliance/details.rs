@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     answer::{Answer, json},
+    app::now,
     call::Call,
     refusal::{Code, Refusal},
     url::Params,
@@ -45,7 +46,7 @@ pub(crate) fn type_info(call: &Call) -> Answer {
 /// `GET /retrieval/bpl/getMetadata`: the same, and the fields of the record.
 pub(crate) fn all_metadata(call: &Call) -> Answer {
     let entry = named(call)?;
-    let metadata = metadata(call, &entry)?;
+    let metadata = described(call, &entry, metadata(call, &entry)?);
     let mut all = type_info_of(call, &entry, &metadata, last_change(call, &entry)?);
     all.extend(facts(&metadata, true).into_iter().map(|(name, text)| (name, Value::from(text))));
     all.extend(metadata.element_count.map(|count| ("NELM".to_owned(), Value::from(count.to_string()))));
@@ -87,6 +88,14 @@ pub(crate) fn is_archived(call: &Call) -> Answer {
 
 pub(super) fn metadata(call: &Call, entry: &PvEntry) -> Result<Metadata, Refusal> {
     Ok(call.metadata_at_end(entry.id, TimeRange::ALL)?.map(|(_, metadata)| metadata).unwrap_or_default())
+}
+
+/// With what describes the record; by Channel Access that is asked for now.
+pub(super) fn described(call: &Call, entry: &PvEntry, mut metadata: Metadata) -> Metadata {
+    if metadata.description.is_none() {
+        metadata.description = call.app.control.description(entry.id, now());
+    }
+    metadata
 }
 
 pub(super) fn type_info_of(

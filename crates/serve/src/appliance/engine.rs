@@ -4,7 +4,7 @@ use sample::{PvState, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::{
-    details::{metadata, named},
+    details::{described, metadata, named},
     reports::names_of,
     retrieval::facts,
 };
@@ -17,7 +17,7 @@ use crate::{
 /// `GET /engine/bpl/getMetadata`: the newest fields of a PV, as texts.
 pub(crate) fn fields(call: &Call) -> Answer {
     let entry = named(call)?;
-    let facts = facts(&metadata(call, &entry)?, true).into_iter();
+    let facts = facts(&described(call, &entry, metadata(call, &entry)?), true).into_iter();
     json(&facts.map(|(name, text)| (name, Value::from(text))).collect::<Map<_, _>>())
 }
 
@@ -31,8 +31,8 @@ pub(crate) fn last_known(call: &Call) -> Answer {
     let entry = named(call)?;
     let last = call
         .app
-        .reader
-        .last_before(entry.id, Timestamp::MAX)?
+        .query
+        .last_before(&entry.id.into(), Timestamp::MAX)?
         .ok_or_else(|| Refusal::new(Code::UnknownPv, format!("there is no sample of {} yet", entry.name)))?;
     json(&json!({ "timestamp": last.time.to_string() }))
 }

@@ -64,9 +64,16 @@ fn appliance(call: &Call) -> Value {
         "retrievalURL": format!("{}/retrieval/bpl", of(3)),
         "etlURL": format!("{}/etl/bpl", of(2)),
         "dataRetrievalURL": format!("{}/retrieval", of(3)),
-        "clusterInetPort": told.cluster_inetport,
+        // Archivers share nothing, but who takes this apart at its colon finds one.
+        "clusterInetPort": told.cluster_inetport.as_deref().unwrap_or_else(|| host_and_port(&base)),
         "version": told.version,
     })
+}
+
+/// What stands in a URL between its scheme and its path.
+fn host_and_port(url: &str) -> &str {
+    let behind = url.split_once("://").map_or(url, |(_, behind)| behind);
+    behind.split('/').next().unwrap_or(behind)
 }
 
 /// The URL of a host with another port.

@@ -42,7 +42,7 @@ pub(crate) fn fields(call: &Call) -> Answer {
     fields.dedup();
     let listed = fields.iter().map(FieldName::as_str).collect::<Vec<_>>().join(",");
     let wishes = Wishes { fields: Some(fields), ..Wishes::default() };
-    call.app.control.add(vec![AddRequest { name: entry.name.clone(), policy: None, wishes }], &call.by())?;
+    call.app.control.add(vec![AddRequest { wishes, ..AddRequest::new(entry.name.clone()) }], &call.by())?;
     let desc = format!("Successfully modified the fields of PV {}", entry.name);
     json(&json!({ "status": "ok", "desc": desc, "pvName": entry.name.as_str(), "fields": listed }))
 }

@@ -27,6 +27,14 @@ impl Reconnect {
     }
 }
 
+/// What a sample carries besides its value.
+#[derive(Default)]
+pub(crate) struct Told {
+    pub(crate) fields: Vec<(String, String)>,
+    /// Whether they changed then, where an old archive says it.
+    pub(crate) is_change: Option<bool>,
+}
+
 /// What samples of old archives carry, in order of time.
 type AllCarried = Box<dyn Iterator<Item = Result<Carried, query::Error>> + Send>;
 
@@ -69,18 +77,20 @@ impl Reconnects {
 
     /// The fields of the sample at `time`, which must not be before the one that was asked for last. What cannot be read of an old
     /// archive is put into `damage`.
-    pub(crate) fn fields(&mut self, time: Timestamp, damage: &mut Option<query::Error>) -> Vec<(String, String)> {
+    pub(crate) fn fields(&mut self, time: Timestamp, damage: &mut Option<query::Error>) -> Told {
         let lost = self.before(time);
         while let Some(carried) = &mut self.carried
             && let Some(carried) = carried.next_if(|carried| carried.as_ref().map_or(true, |one| one.time <= time))
         {
             match carried {
-                Ok(carried) if carried.time == time => return carried.fields,
+                Ok(Carried { time: of, fields, is_change, .. }) if of == time && !fields.is_empty() => {
+                    return Told { fields, is_change: Some(is_change) };
+                }
                 Ok(_) => {}
                 Err(error) => *damage = Some(error),
             }
         }
-        lost.map(|lost| lost.fields()).unwrap_or_default()
+        Told { fields: lost.map(|lost| lost.fields()).unwrap_or_default(), is_change: None }
     }
 
     /// The loss that the sample at `time` is the first one after. Several in a row count as one.
@@ -122,7 +132,7 @@ mod tests {
         ]);
         let at = |s: i64| Timestamp::from_seconds(s, 0);
         assert_eq!(reconnects.silent_until(), at(10));
-        let mut fields = |s| reconnects.fields(at(s), &mut None);
+        let mut fields = |s| reconnects.fields(at(s), &mut None).fields;
         assert!(fields(9).is_empty());
         let told = fields(23);
         let expected = [("cnxlostepsecs", "10"), ("startup", "true"), ("cnxregainedepsecs", "22")];
@@ -135,16 +145,20 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_told_on_the_next_sample_that_is_asked_for() {
         let fields = vec![("HIHI".to_owned(), "9".to_owned())];
-        let carried =
-            |s| Carried { time: Timestamp::from_seconds(s, 0), alarm: Alarm::default(), fields: fields.clone() };
+        let carried = |s| Carried {
+            time: Timestamp::from_seconds(s, 0),
+            alarm: Alarm::default(),
+            fields: fields.clone(),
+            is_change: true,
+        };
         let broken = || query::Error::Old(OldError("a file is damaged".to_owned()));
         let read = vec![Ok(carried(10)), Err(broken()), Ok(carried(20))];
         let mut reconnects = Reconnects::default().with(read.into_iter());
         assert_eq!(reconnects.silent_until(), Timestamp::from_seconds(10, 0));
         let mut told = |s| {
             let mut damage = None;
-            let fields = reconnects.fields(Timestamp::from_seconds(s, 0), &mut damage);
-            (fields.len(), damage.is_some())
+            let told = reconnects.fields(Timestamp::from_seconds(s, 0), &mut damage);
+            (told.fields.len(), damage.is_some())
         };
         assert_eq!([5, 10, 15, 20, 25].map(&mut told), [(0, false), (1, false), (0, true), (1, false), (0, false)]);
     }

@@ -9,8 +9,8 @@ use sample::{Element, Metadata, PvEntry, Shape, TimeRange, Timestamp, ValueType}
 use serde_json::Value;
 
 use super::{
-    details::metadata,
-    manage::names_in,
+    details::{described, metadata},
+    manage::{list_in, names_in},
     reconnects::Reconnects,
     source::Source,
     spans::{InSpans, spans},
@@ -157,24 +157,29 @@ impl Whose {
     /// know of it.
     fn of(call: &Call, name: &str) -> Result<Whose, Refusal> {
         let bare = bare(name);
-        let refusal = match find(call, bare) {
+        match find(call, bare) {
+            // A field that has been archived with its PV and has no sample of its own is what the PV's metadata says of it.
+            Ok(entry) if entry.settings.rules().is_field && call.app.query.extent(entry.id)?.is_none() => {
+                let own = || Whose { entry, name: bare.to_owned(), field: None };
+                Ok(Whose::of_field(call, bare)?.unwrap_or_else(own))
+            }
             Ok(entry) => {
                 let name = bare.strip_suffix(".VAL").unwrap_or(bare).to_owned();
-                return Ok(Whose { entry, name, field: None });
+                Ok(Whose { entry, name, field: None })
             }
-            Err(refusal) => refusal,
-        };
-        let Some((pv, field)) = bare.rsplit_once('.') else { return Err(refusal) };
-        let Ok(entry) = find(call, pv) else { return Err(refusal) };
+            Err(refusal) => Whose::of_field(call, bare)?.ok_or(refusal),
+        }
+    }
+
+    fn of_field(call: &Call, bare: &str) -> Result<Option<Whose>, Refusal> {
+        let Some((pv, field)) = bare.rsplit_once('.') else { return Ok(None) };
+        let Ok(entry) = find(call, pv) else { return Ok(None) };
         let archived = call.app.query.configuration(entry.id).and_then(|text| fields_in(&text));
         let is_there = match archived {
             Some(fields) => fields.iter().any(|known| known == field),
             None => number_in(&metadata(call, &entry)?, field).is_some(),
         };
-        if !is_there {
-            return Err(refusal);
-        }
-        Ok(Whose { entry, name: bare.to_owned(), field: Some(field.to_owned()) })
+        Ok(is_there.then(|| Whose { entry, name: bare.to_owned(), field: Some(field.to_owned()) }))
     }
 }
 
@@ -213,6 +218,8 @@ impl Found {
         };
         let range = TimeRange { t0: first.from, t1: after(last.to) };
         let (_, metadata) = call.metadata_at_end(entry.id, range)?.unwrap_or_default();
+        let is_all = call.query.switch("fetchLatestMetadata");
+        let metadata = if is_all { described(call, &entry, metadata) } else { metadata };
         let samples = match &field {
             Some(field) => of_field(call, &entry, &spans, field)?,
             None => sources(call, &entry, &spans, operator.as_ref())?,
@@ -221,7 +228,7 @@ impl Found {
             has_bars: operator.as_ref().is_some_and(Operator::has_error_bars),
             from: first.from,
             to: last.to,
-            facts: facts(&metadata, call.query.switch("fetchLatestMetadata")),
+            facts: with_headers(call, &entry, range, facts(&metadata, is_all))?,
             metadata,
             samples: Pieces::of(Ranges::new(samples)),
             carried: carried(call, &entry, range, operator.as_ref(), field.is_some())?,
@@ -258,7 +265,10 @@ impl Found {
 pub(crate) fn data_at_time(call: &Call) -> Answer {
     let at = call.time("at")?.unwrap_or_else(now);
     let since = call.query.get("searchPeriod").map(|period| searched_since(period, at)).transpose()?;
-    let names = names_in(call)?;
+    let names = match list_in(call)? {
+        Some(nobody) if nobody.is_empty() => nobody,
+        _ => names_in(call)?,
+    };
     call.lease.grow_by(names.len(), WANTED_BYTES)?;
     let wanted = names.into_iter().filter_map(|name| find(call, &name).ok()).map(|entry| {
         let series = Some(entry.id.into());
@@ -432,9 +442,25 @@ pub(crate) fn facts(metadata: &Metadata, all: bool) -> Vec<(String, String)> {
         for (index, label) in metadata.labels.iter().enumerate() {
             add(&format!("ENUM_{index}"), Some(label.clone()));
         }
-        add("DESC", metadata.description.clone());
+        add("DESC", metadata.description.clone().filter(|text| !text.is_empty()));
     }
     facts
+}
+
+/// And what else the headers of old archives' files say, as the Appliance passes it on.
+fn with_headers(
+    call: &Call,
+    entry: &PvEntry,
+    range: TimeRange,
+    mut facts: Vec<(String, String)>,
+) -> Result<Vec<(String, String)>, Refusal> {
+    if call.app.query.has_old() {
+        let headers = call.app.query.headers(entry.id, range)?.into_iter();
+        let news: Vec<_> =
+            headers.filter(|(name, text)| !text.is_empty() && facts.iter().all(|(known, _)| known != name)).collect();
+        facts.extend(news);
+    }
+    Ok(facts)
 }
 
 /// A number that `Double.parseDouble` reads.

@@ -5,13 +5,14 @@ use query::Samples;
 use sample::{Alarm, Column};
 
 use super::{
+    elements,
     pieces::{Piece, Pieces},
     room::{Line, Number, Room, of_numbers},
     seconds::{Day, InSecond, put_clock},
     sizes::LineBytes,
     value::{Dialect, put},
 };
-use crate::answer::{Chunk, Chunks};
+use crate::answer::Chunks;
 
 const HEAD: &str = "time,value,severity,status,message,pulse\n";
 
@@ -46,36 +47,30 @@ impl Chunks<query::Error> for SamplesCsv {
     fn is_at_hand(&self) -> bool {
         self.samples.is_at_hand()
     }
-
-    fn next_to_make(&mut self) -> Option<Result<Chunk, query::Error>> {
-        let mut out = Vec::new();
-        if !std::mem::replace(&mut self.begun, true) {
-            out.extend_from_slice(if self.lead.is_empty() { b"" } else { b"pv," });
-            out.extend_from_slice(HEAD.as_bytes());
-        }
-        self.samples.expect_lines_of(self.line_bytes.of(1));
-        let piece = if self.left == Some(0) { None } else { self.samples.next() };
-        match piece {
-            Some(Ok(piece)) => {
-                let rows = self.left.map_or(piece.len(), |left| piece.len().min(left as usize));
-                self.left = self.left.map(|left| left - rows as u64);
-                let (piece, lead, line_bytes) = (piece.first(rows), self.lead.clone(), self.line_bytes.clone());
-                Some(Ok(Chunk::to_make(line_bytes.of(rows), move || {
-                    line_bytes.written(&mut out, rows, |out| put_rows(out, &lead, &piece));
-                    out.into()
-                })))
-            }
-            Some(Err(error)) => Some(Err(error)),
-            None => (!out.is_empty()).then(|| Ok(Chunk::Made(out.into()))),
-        }
-    }
 }
 
 impl Iterator for SamplesCsv {
     type Item = Result<Bytes, query::Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
-        self.next_to_make().map(|chunk| chunk.map(Chunk::make))
+        let mut out = Vec::new();
+        if !std::mem::replace(&mut self.begun, true) {
+            out.extend_from_slice(if self.lead.is_empty() { b"" } else { b"pv," });
+            out.extend_from_slice(HEAD.as_bytes());
+        }
+        self.samples.expect_lines_of(self.line_bytes.of_one());
+        let piece = if self.left == Some(0) { None } else { self.samples.next() };
+        match piece {
+            Some(Ok(piece)) => {
+                let rows = self.left.map_or(piece.len(), |left| piece.len().min(left as usize));
+                self.left = self.left.map(|left| left - rows as u64);
+                let piece = piece.first(rows);
+                self.line_bytes.written(&mut out, rows, |out| put_rows(out, &self.lead, &piece));
+                Some(Ok(out.into()))
+            }
+            Some(Err(error)) => Some(Err(error)),
+            None => (!out.is_empty()).then(|| Ok(out.into())),
+        }
     }
 }
 
@@ -129,6 +124,7 @@ fn state(alarm: &Alarm) -> Vec<u8> {
 pub(crate) fn put_value(out: &mut Vec<u8>, column: &Column, row: usize) {
     match column {
         Column::String(texts) => put_field(out, texts.get(row)),
+        Column::Array(arrays) if elements::put_field(out, arrays, row) => {}
         Column::Array(_) | Column::Structure(_) => {
             let mut json = Vec::new();
             put(&mut json, column, row, Dialect::Exact);

@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 
-use crate::answer::{Chunk, Chunks};
+use crate::answer::Chunks;
 
 /// What stands before, between and after the parts.
 pub(crate) type Frame = [&'static [u8]; 3];
@@ -31,13 +31,13 @@ impl<N, P, F> InTurn<N, P, F> {
 
 impl<N, P, F, E> InTurn<N, P, F>
 where
-    P: Chunks<E>,
+    P: Iterator<Item = Result<Bytes, E>>,
     F: FnMut(N) -> Result<P, E>,
 {
     /// The next piece of any part; none at the end of the last.
-    fn piece(&mut self) -> Result<Option<Chunk>, E> {
+    fn piece(&mut self) -> Result<Option<Bytes>, E> {
         loop {
-            if let Some(piece) = self.current.as_mut().and_then(Chunks::next_to_make) {
+            if let Some(piece) = self.current.as_mut().and_then(Iterator::next) {
                 return piece.map(Some);
             }
             let Some(name) = self.left.next() else { return Ok(None) };
@@ -58,34 +58,29 @@ where
     fn is_at_hand(&self) -> bool {
         self.current.as_ref().is_some_and(Chunks::is_at_hand)
     }
+}
 
-    fn next_to_make(&mut self) -> Option<Result<Chunk, E>> {
+impl<N, P, F, E> Iterator for InTurn<N, P, F>
+where
+    P: Iterator<Item = Result<Bytes, E>>,
+    F: FnMut(N) -> Result<P, E>,
+{
+    type Item = Result<Bytes, E>;
+
+    fn next(&mut self) -> Option<Result<Bytes, E>> {
         if self.ended {
             return None;
         }
         let piece = self.piece();
         self.ended = !matches!(piece, Ok(Some(_)));
-        let waiting = std::mem::take(&mut self.waiting);
         match piece {
-            Ok(Some(piece)) => Some(Ok(piece.behind(waiting))),
-            Ok(None) => {
-                let out = [&waiting, self.frame[2]].concat();
-                (!out.is_empty()).then(|| Ok(Chunk::Made(out.into())))
+            Ok(Some(piece)) if self.waiting.is_empty() => Some(Ok(piece)),
+            Ok(piece) => {
+                let mut out = std::mem::take(&mut self.waiting);
+                out.extend_from_slice(piece.as_deref().unwrap_or(self.frame[2]));
+                (!out.is_empty()).then(|| Ok(out.into()))
             }
             Err(error) => Some(Err(error)),
         }
-    }
-}
-
-impl<N, P, F, E> Iterator for InTurn<N, P, F>
-where
-    N: Send + 'static,
-    P: Chunks<E>,
-    F: FnMut(N) -> Result<P, E> + Send + 'static,
-{
-    type Item = Result<Bytes, E>;
-
-    fn next(&mut self) -> Option<Result<Bytes, E>> {
-        self.next_to_make().map(|chunk| chunk.map(Chunk::make))
     }
 }

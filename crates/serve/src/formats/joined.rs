@@ -2,10 +2,7 @@
 
 use axum::body::Bytes;
 
-use crate::{
-    answer::{Chunk, Chunks},
-    refusal::Refusal,
-};
+use crate::{answer::Chunks, refusal::Refusal};
 
 /// What stands before, between and after the parts.
 pub(crate) type Frame = [&'static [u8]; 3];
@@ -43,13 +40,18 @@ pub(crate) fn alone<P>(part: P, frame: Frame) -> Result<Alone<P>, Refusal> {
 
 impl<N, P, F> Joined<N, P, F>
 where
-    P: Chunks<query::Error>,
+    P: Iterator<Item = Result<Bytes, query::Error>>,
     F: FnMut(N) -> Result<P, Refusal>,
 {
-    fn piece(&mut self) -> Result<Option<Chunk>, Refusal> {
+    fn piece(&mut self) -> Result<Option<Bytes>, Refusal> {
         loop {
-            match self.current.next_to_make().transpose()? {
-                Some(piece) => return Ok(Some(piece.behind(std::mem::take(&mut self.waiting)))),
+            match self.current.next().transpose()? {
+                Some(piece) if self.waiting.is_empty() => return Ok(Some(piece)),
+                Some(piece) => {
+                    let mut out = std::mem::take(&mut self.waiting);
+                    out.extend_from_slice(&piece);
+                    return Ok(Some(out.into()));
+                }
                 None => match self.left.next() {
                     Some(name) => {
                         self.current = (self.open)(name)?;
@@ -57,7 +59,7 @@ where
                     }
                     None => {
                         self.ended = true;
-                        return Ok((!self.frame[2].is_empty()).then(|| Chunk::Made(Bytes::from_static(self.frame[2]))));
+                        return Ok((!self.frame[2].is_empty()).then(|| Bytes::from_static(self.frame[2])));
                     }
                 },
             }
@@ -74,26 +76,21 @@ where
     fn is_at_hand(&self) -> bool {
         self.current.is_at_hand()
     }
+}
 
-    fn next_to_make(&mut self) -> Option<Result<Chunk, Refusal>> {
+impl<N, P, F> Iterator for Joined<N, P, F>
+where
+    P: Iterator<Item = Result<Bytes, query::Error>>,
+    F: FnMut(N) -> Result<P, Refusal>,
+{
+    type Item = Result<Bytes, Refusal>;
+
+    fn next(&mut self) -> Option<Result<Bytes, Refusal>> {
         if self.ended {
             return None;
         }
         let piece = self.piece();
         self.ended |= piece.is_err();
         piece.transpose()
-    }
-}
-
-impl<N, P, F> Iterator for Joined<N, P, F>
-where
-    N: Send + 'static,
-    P: Chunks<query::Error>,
-    F: FnMut(N) -> Result<P, Refusal> + Send + 'static,
-{
-    type Item = Result<Bytes, Refusal>;
-
-    fn next(&mut self) -> Option<Result<Bytes, Refusal>> {
-        self.next_to_make().map(|chunk| chunk.map(Chunk::make))
     }
 }

@@ -10,7 +10,6 @@ use super::{
     sizes::LineBytes,
     value::{Dialect, put, put_json, put_list},
 };
-use crate::answer::{Chunk, Chunks};
 
 /// The object that holds the chunks, open at its end; `more` follows the batches.
 pub(crate) struct SamplesJson {
@@ -67,12 +66,10 @@ impl SamplesJson {
     }
 }
 
-impl Chunks<query::Error> for SamplesJson {
-    fn is_at_hand(&self) -> bool {
-        false
-    }
+impl Iterator for SamplesJson {
+    type Item = Result<Bytes, query::Error>;
 
-    fn next_to_make(&mut self) -> Option<Result<Chunk, query::Error>> {
+    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
         if self.ended {
             return None;
         }
@@ -89,32 +86,20 @@ impl Chunks<query::Error> for SamplesJson {
                 return Some(Err(error));
             }
         };
-        Some(Ok(match batch {
+        match batch {
             Some(batch) => {
                 out.extend_from_slice(if self.first { b"\n" } else { b",\n" });
                 self.first = false;
-                let line_bytes = self.line_bytes.clone();
-                Chunk::to_make(line_bytes.of(batch.len()), move || {
-                    line_bytes.written(&mut out, batch.len(), |out| put_chunk(out, &batch));
-                    out.into()
-                })
+                self.line_bytes.written(&mut out, batch.len(), |out| put_chunk(out, &batch));
             }
             None => {
                 self.ended = true;
                 out.extend_from_slice(format!("],\"truncated\":{},\"damage\":", self.truncated).as_bytes());
                 put_json(&mut out, &self.damage);
                 out.extend_from_slice(b"}\n");
-                Chunk::Made(out.into())
             }
-        }))
-    }
-}
-
-impl Iterator for SamplesJson {
-    type Item = Result<Bytes, query::Error>;
-
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
-        self.next_to_make().map(|chunk| chunk.map(Chunk::make))
+        }
+        Some(Ok(out.into()))
     }
 }
 

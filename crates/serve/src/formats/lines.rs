@@ -13,7 +13,7 @@ use super::{
     value::{Dialect, put, put_json},
 };
 use crate::{
-    answer::{Chunk, Chunks},
+    answer::Chunks,
     appliance::{reconnects::Reconnects, source::DAMAGED, spans::InSpans},
 };
 
@@ -96,23 +96,20 @@ impl LinesJson {
     }
 
     /// The lines of a piece behind what is there already.
-    fn lines(&mut self, mut out: Vec<u8>, piece: Piece) -> Chunk {
-        let (form, line_bytes) = (self.form, self.line_bytes.clone());
+    fn put_piece(&mut self, out: &mut Vec<u8>, piece: Piece) {
+        let (before, lines) = (out.len(), piece.len());
+        self.line_bytes.make_room(out, lines);
         if self.has_bars {
             let (batch, bars) = Bars::split(piece.into_batch(), true);
-            line_bytes.written(&mut out, batch.len(), |out| self.put_each(out, &batch.into(), &bars));
-            return Chunk::Made(out.into());
+            self.put_each(out, &batch.into(), &bars);
+        } else if self.is_plain(&piece) {
+            let is_first = self.first;
+            self.first &= piece.is_empty();
+            put_plain(out, &piece, self.form, is_first);
+        } else {
+            self.put_each(out, &piece, &Bars::default());
         }
-        if !self.is_plain(&piece) {
-            line_bytes.written(&mut out, piece.len(), |out| self.put_each(out, &piece, &Bars::default()));
-            return Chunk::Made(out.into());
-        }
-        let is_first = self.first;
-        self.first &= piece.is_empty();
-        Chunk::to_make(line_bytes.of(piece.len()), move || {
-            line_bytes.written(&mut out, piece.len(), |out| put_plain(out, &piece, form, is_first));
-            out.into()
-        })
+        self.line_bytes.note(lines, out.len() - before);
     }
 
     /// Whether none of these samples carries anything besides.
@@ -152,7 +149,7 @@ impl LinesJson {
 
     /// What the last line carries.
     fn put_carried(&mut self, out: &mut Vec<u8>, time: Timestamp, alarm: &Alarm, bar: Option<(String, String)>) {
-        let carried = self.reconnects.fields(time, &mut self.damage);
+        let carried = self.reconnects.fields(time, &mut self.damage).fields;
         let damaged = self.damage.take().map(|_| DAMAGED.map(str::to_owned).into());
         let fields = carried.into_iter().chain(connection_change(alarm)).chain(bar).chain(damaged);
         out.truncate(out.len() - LINE_END.len());
@@ -261,13 +258,17 @@ impl Chunks<query::Error> for LinesJson {
     fn is_at_hand(&self) -> bool {
         self.samples.is_at_hand()
     }
+}
 
-    fn next_to_make(&mut self) -> Option<Result<Chunk, query::Error>> {
+impl Iterator for LinesJson {
+    type Item = Result<Bytes, query::Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
         if self.ended {
             return None;
         }
         let mut out = Vec::new();
-        self.samples.expect_lines_of(self.line_bytes.of(1));
+        self.samples.expect_lines_of(self.line_bytes.of_one());
         let next = self.samples.next();
         let first = next.as_ref().and_then(|piece| piece.as_ref().ok());
         // Whether there are arrays is seen from the first sample: some operators make single numbers of them, or arrays of numbers.
@@ -277,7 +278,7 @@ impl Chunks<query::Error> for LinesJson {
             head.put(&mut out, first.map(|piece| is_array(piece.batch())));
         }
         match next {
-            Some(Ok(piece)) => return Some(Ok(self.lines(out, piece))),
+            Some(Ok(piece)) => self.put_piece(&mut out, piece),
             Some(Err(error)) if error.is_damage() && self.form == Form::Full => self.damage = Some(error),
             Some(Err(error)) => {
                 self.ended = true;
@@ -291,15 +292,7 @@ impl Chunks<query::Error> for LinesJson {
                 out.extend_from_slice(b"\n] }\n");
             }
         }
-        Some(Ok(Chunk::Made(out.into())))
-    }
-}
-
-impl Iterator for LinesJson {
-    type Item = Result<Bytes, query::Error>;
-
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
-        self.next_to_make().map(|chunk| chunk.map(Chunk::make))
+        Some(Ok(out.into()))
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::{
     answer::{Answer, JSON, chunks},
     call::Call,
+    dispatch::Peer,
     refusal::{Code, Refusal},
 };
 
@@ -92,7 +93,7 @@ pub(crate) fn list<R: 'static>(
     put: fn(&mut Vec<u8>, &R) -> Result<(), Refusal>,
 ) -> Answer {
     let waiting = frame.before.clone();
-    let rows = Rows { rows, put, frame, waiting, begun: false, ended: false, call: call.without_body() };
+    let rows = Rows { rows, put, frame, waiting, begun: false, ended: false, peer: call.peer.clone() };
     chunks(content_type, rows)
 }
 
@@ -104,7 +105,7 @@ struct Rows<I, R> {
     waiting: Vec<u8>,
     begun: bool,
     ended: bool,
-    call: Call,
+    peer: Option<Peer>,
 }
 
 impl<R, I: Iterator<Item = Result<Option<R>, Refusal>>> Rows<I, R> {
@@ -114,7 +115,7 @@ impl<R, I: Iterator<Item = Result<Option<R>, Refusal>>> Rows<I, R> {
         while out.len() < CHUNK_BYTES {
             if looked == LOOK_ROWS {
                 looked = 0;
-                self.call.go_on()?;
+                self.peer.as_ref().map_or(Ok(()), Peer::go_on)?;
             }
             looked += 1;
             match self.rows.next().transpose()? {
@@ -152,5 +153,41 @@ impl<R, I: Iterator<Item = Result<Option<R>, Refusal>>> Iterator for Rows<I, R> 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::Ipv4Addr, sync::Arc, thread, time::Duration};
+
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    /// Rows of which a client sees none: nothing is written for them, so only a look at the connection tells that it has gone.
+    #[tokio::test]
+    async fn rows_end_soon_after_the_client_has_gone() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, address) = listener.accept().await.unwrap();
+        let stream = Arc::new(stream);
+        let mut client = Some(client);
+        let mut made = 0;
+        let none = std::iter::from_fn(|| {
+            made += 1;
+            if made == 10_000 {
+                client = None;
+                thread::sleep(Duration::from_millis(100)); // until the end has arrived
+            }
+            (made <= 1_000_000).then_some(Ok(None))
+        });
+        let peer = Some(Peer { address, stream: Arc::downgrade(&stream) });
+        let frame = Frame::list();
+        let put = |_: &mut Vec<u8>, _: &()| Ok(());
+        let mut rows = Rows { rows: none, put, frame, waiting: Vec::new(), begun: false, ended: false, peer };
+        assert!(rows.next().unwrap().is_err());
+        assert!(rows.next().is_none());
+        drop(rows);
+        assert!((10_000..10_000 + 2 * LOOK_ROWS).contains(&made), "{made} rows were made");
     }
 }

@@ -7,17 +7,17 @@ use prost::Message;
 use sample::{Column, Element, Shape, Timestamp, ValueType};
 
 use super::bars::{Bars, connection_change};
+use super::pb_arrays::put_array;
 use super::pb_messages::{
     Bytes as BytesMessage, FieldValue, PayloadInfo, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort, ScalarString,
-    VectorString, ZERO_STATUS, is_white, put_line,
+    VectorString, ZERO_STATUS, ends_in_white, put_line,
 };
-use super::pb_numbers::{State, are_numbers, put_numbers};
-use super::pb_packed::put_packed;
+use super::pb_numbers::{State, put_numbers};
 use super::pieces::Piece;
 use super::sizes::LineBytes;
 use super::structure;
 use crate::{
-    answer::{Chunk, Chunks},
+    answer::Chunks,
     appliance::{reconnects::Reconnects, source::DAMAGED, spans::InSpans},
 };
 
@@ -74,45 +74,25 @@ impl SamplesPb {
         put_line(&mut out, &info.encode_to_vec());
         for tenths in 0..10 {
             let (second, nano, val) = (0, 0, 0.1 * f64::from(tenths));
-            let sample = ScalarDouble { second, nano, val, severity: None, status: None, fields: Vec::new() };
+            let (severity, status, fields) = (None, None, Vec::new());
+            let sample = ScalarDouble { second, nano, val, severity, status, fields, actual_change: None };
             put_line(&mut out, &sample.encode_to_vec());
         }
         std::iter::once(Ok(out.into()))
     }
 
     /// The lines of a piece.
-    fn lines(&mut self, piece: Piece) -> Chunk {
-        let (mut out, rows, line_bytes) = (Vec::new(), piece.len(), self.line_bytes.clone());
+    fn lines(&mut self, piece: Piece) -> Bytes {
+        let (mut out, rows) = (Vec::new(), piece.len());
+        self.line_bytes.make_room(&mut out, rows);
         if self.has_bars {
             let (batch, bars) = Bars::split(piece.into_batch(), true);
-            line_bytes.written(&mut out, rows, |out| self.put_each(out, &batch.into(), &bars));
-            return Chunk::Made(out.into());
+            self.put_each(&mut out, &batch.into(), &bars);
+        } else {
+            self.put_each(&mut out, &piece, &Bars::default());
         }
-        if let Some(year) = self.year_of_plain(&mut out, &piece) {
-            return Chunk::to_make(line_bytes.of(rows), move || {
-                line_bytes.written(&mut out, rows, |out| {
-                    for (rows, alarm) in piece.alarms() {
-                        put_numbers(out, piece.batch(), rows, year, State::of(alarm));
-                    }
-                });
-                out.into()
-            });
-        }
-        line_bytes.written(&mut out, rows, |out| self.put_each(out, &piece, &Bars::default()));
-        Chunk::Made(out.into())
-    }
-
-    /// The second at which the year of the samples begins, if they are of one, numbers, and nothing else. A new chunk may have begun
-    /// for them in any case.
-    fn year_of_plain(&mut self, out: &mut Vec<u8>, piece: &Piece) -> Option<i64> {
-        let first = *piece.times().first()?;
-        let is_plain =
-            are_numbers(piece.values()) && piece.alarms().all(|(_, alarm)| connection_change(alarm).is_none());
-        if !is_plain {
-            return None;
-        }
-        let year = self.chunk_for(out, payload_type(piece.batch().value_type()), first, None);
-        (self.plain_rows(piece.times()) == piece.len()).then_some(year)
+        self.line_bytes.note(rows, out.len());
+        out.into()
     }
 
     /// Lines some of which carry something. Numbers that do not are written together.
@@ -132,20 +112,27 @@ impl SamplesPb {
                 }
                 next += 1;
                 let carried = self.reconnects.fields(time, &mut self.damage);
-                let is_plain = carried.is_empty() && !has_more && self.damage.is_none();
+                let is_plain = carried.fields.is_empty() && !has_more && self.damage.is_none();
                 if is_plain && put_numbers(out, batch, row..row + 1, year, state) {
                     continue;
                 }
                 let (second, nano) = time.seconds_and_nanos();
                 let damaged = self.damage.take().map(|_| DAMAGED.map(str::to_owned).into());
-                let fields = carried.into_iter().chain(connection_change(alarm)).chain(bars.field(row)).chain(damaged);
+                let fields =
+                    carried.fields.into_iter().chain(connection_change(alarm)).chain(bars.field(row)).chain(damaged);
                 let frame = Frame {
                     second: second.saturating_sub(year) as u32,
                     nano,
                     severity: Some(alarm.severity as i32).filter(|severity| *severity != 0),
                     status: Some(i32::from(alarm.status)).filter(|status| *status != 0),
                     fields: fields.map(|(name, val)| FieldValue { name, val }).collect(),
+                    actual_change: carried.is_change,
                 };
+                let frame = match batch.values() {
+                    Column::Array(arrays) => put_array(out, frame, arrays.elements(), arrays.range(row)),
+                    _ => Err(frame),
+                };
+                let Err(frame) = frame else { continue };
                 self.scratch.clear();
                 frame.encode(batch.values(), row, &mut self.scratch);
                 put_line(out, &self.scratch);
@@ -202,12 +189,16 @@ impl Chunks<query::Error> for SamplesPb {
     fn is_at_hand(&self) -> bool {
         self.samples.is_at_hand()
     }
+}
 
-    fn next_to_make(&mut self) -> Option<Result<Chunk, query::Error>> {
+impl Iterator for SamplesPb {
+    type Item = Result<Bytes, query::Error>;
+
+    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
         if self.ended {
             return None;
         }
-        self.samples.expect_lines_of(self.line_bytes.of(1));
+        self.samples.expect_lines_of(self.line_bytes.of_one());
         match self.samples.next() {
             Some(Ok(piece)) => return Some(Ok(self.lines(piece))),
             Some(Err(error)) if error.is_damage() => self.damage = Some(error),
@@ -224,15 +215,7 @@ impl Chunks<query::Error> for SamplesPb {
                 return None;
             }
         }
-        Some(Ok(Chunk::Made(Bytes::new())))
-    }
-}
-
-impl Iterator for SamplesPb {
-    type Item = Result<Bytes, query::Error>;
-
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
-        self.next_to_make().map(|chunk| chunk.map(Chunk::make))
+        Some(Ok(Bytes::new()))
     }
 }
 
@@ -259,13 +242,14 @@ pub(super) struct Frame {
     pub(super) severity: Option<i32>,
     pub(super) status: Option<i32>,
     pub(super) fields: Vec<FieldValue>,
+    pub(super) actual_change: Option<bool>,
 }
 
 /// Fills a message of the given kind from a frame and a value, and encodes it.
 macro_rules! encode {
     ($message:ident, $frame:expr, $val:expr, $out:expr) => {{
-        let Frame { second, nano, severity, status, fields } = $frame;
-        let message = $message { second, nano, val: $val, severity, status, fields };
+        let Frame { second, nano, severity, status, fields, actual_change } = $frame;
+        let message = $message { second, nano, val: $val, severity, status, fields, actual_change };
         message.encode($out).expect("a vector takes every byte")
     }};
 }
@@ -276,7 +260,7 @@ impl Frame {
         let has_status = self.status.is_some();
         self.encode_bare(column, row, out);
         // Of two the last would count.
-        if !has_status && out.last().is_some_and(|last| is_white(*last)) {
+        if !has_status && ends_in_white(out) {
             out.extend_from_slice(&ZERO_STATUS);
         }
     }
@@ -301,21 +285,11 @@ impl Frame {
         }
     }
 
+    /// Of what `pb_arrays.rs` leaves.
     fn encode_array(self, elements: &Column, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
         match elements {
             Column::String(v) => encode!(VectorString, self, range.map(|i| v.get(i).to_owned()).collect(), out),
-            Column::Bool(_) | Column::I64(_) | Column::U64(_) | Column::Structure(_) | Column::Array(_) => {
-                encode!(BytesMessage, self, around(elements, range, Shape::Array), out);
-            }
-            numbers => {
-                let Frame { second, nano, severity, status, fields } = self;
-                prost::encoding::uint32::encode(1, &second, out);
-                prost::encoding::uint32::encode(2, &nano, out);
-                put_packed(out, numbers, range);
-                severity.iter().for_each(|severity| prost::encoding::int32::encode(4, severity, out));
-                status.iter().for_each(|status| prost::encoding::int32::encode(5, status, out));
-                prost::encoding::message::encode_repeated(7, &fields, out);
-            }
+            other => encode!(BytesMessage, self, around(other, range, Shape::Array), out),
         }
     }
 }

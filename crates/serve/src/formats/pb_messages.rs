@@ -21,6 +21,11 @@ pub(crate) const fn is_white(last: u8) -> bool {
     matches!(last, 0x09 | 0x0b | 0x0c | 0x20)
 }
 
+/// Whether it ends in such a byte, escaped or not yet.
+pub(crate) fn ends_in_white(message: &[u8]) -> bool {
+    message.last().is_some_and(|last| is_white(*last))
+}
+
 /// A name with a text: metadata in headers, connection losses in samples.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct FieldValue {
@@ -62,8 +67,32 @@ macro_rules! sample_message {
             pub(crate) status: Option<i32>,
             #[prost(message, repeated, tag = "7")]
             pub(crate) fields: Vec<FieldValue>,
+            #[prost(bool, optional, tag = "8")]
+            pub(crate) actual_change: Option<bool>,
         }
     };
+}
+
+/// What stands before the value of any sample.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SampleHead {
+    #[prost(uint32, required, tag = "1")]
+    pub(crate) second: u32,
+    #[prost(uint32, required, tag = "2")]
+    pub(crate) nano: u32,
+}
+
+/// What stands behind it.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SampleTail {
+    #[prost(int32, optional, tag = "4")]
+    pub(crate) severity: Option<i32>,
+    #[prost(int32, optional, tag = "5")]
+    pub(crate) status: Option<i32>,
+    #[prost(message, repeated, tag = "7")]
+    pub(crate) fields: Vec<FieldValue>,
+    #[prost(bool, optional, tag = "8")]
+    pub(crate) actual_change: Option<bool>,
 }
 
 sample_message!(ScalarString, String, string, required);

@@ -12,20 +12,6 @@ const LINE_BYTES_MAX: usize = 80;
 /// So many lines are put together before they are added to the others: to look for room once for each word took as long as all else.
 const LINES_AT_ONCE: usize = 16;
 
-/// Whether the values of a column are such numbers.
-pub(super) fn are_numbers(column: &Column) -> bool {
-    matches!(
-        column,
-        Column::F64(_)
-            | Column::F32(_)
-            | Column::I32(_)
-            | Column::U32(_)
-            | Column::I16(_)
-            | Column::U16(_)
-            | Column::Enum(_)
-    )
-}
-
 /// Writes these rows, all of one year, which begins at the second `year`, and of one state; false if they are no such numbers.
 pub(super) fn put_numbers(out: &mut Vec<u8>, batch: &Batch, rows: Range<usize>, year: i64, state: State) -> bool {
     let times = &batch.times()[rows.clone()];
@@ -263,7 +249,11 @@ mod tests {
             assert!(put_numbers(&mut line, &batch, 0..1, 0, State::of(&alarm)));
             let status = Some(i32::from(alarm.status)).filter(|status| *status != 0);
             let severity = Some(severity as i32).filter(|severity| *severity != 0);
-            Frame { second, nano, severity, status, fields: Vec::new() }.encode(batch.values(), 0, &mut message);
+            Frame { second, nano, severity, status, fields: Vec::new(), actual_change: None }.encode(
+                batch.values(),
+                0,
+                &mut message,
+            );
             plainpb::put_line(&mut expected, &message);
             assert_eq!(line, expected, "{batch:?} {second} {nano} {alarm:?}");
         }
@@ -286,7 +276,7 @@ mod tests {
             let has_status = stripped.ends_with(&[5 << 3, 0]);
             *(if has_status { &mut written } else { &mut left_out }) += 1;
             let mut expected = Vec::new();
-            Frame { second: 7, nano: 1, severity: None, status: None, fields: Vec::new() }.encode(
+            Frame { second: 7, nano: 1, severity: None, status: None, fields: Vec::new(), actual_change: None }.encode(
                 batch.values(),
                 0,
                 &mut expected,

@@ -15,7 +15,7 @@ use super::{
     value::{Dialect, put, put_list},
 };
 use crate::{
-    answer::{Chunk, Chunks},
+    answer::Chunks,
     appliance::{spans::InSpans, status::date},
 };
 
@@ -57,40 +57,32 @@ impl Chunks<query::Error> for LinesPlain {
     fn is_at_hand(&self) -> bool {
         self.samples.is_at_hand()
     }
-
-    fn next_to_make(&mut self) -> Option<Result<Chunk, query::Error>> {
-        if self.ended {
-            return None;
-        }
-        let mut out = std::mem::take(&mut self.head).into_bytes();
-        self.samples.expect_lines_of(self.line_bytes.of(1));
-        Some(match self.samples.next() {
-            Some(Ok(piece)) => {
-                let (columns, has_bars, line_bytes) = (self.columns, self.has_bars, self.line_bytes.clone());
-                Ok(Chunk::to_make(line_bytes.of(piece.len()), move || {
-                    let piece = if has_bars { Bars::split(piece.into_batch(), true).0.into() } else { piece };
-                    line_bytes.written(&mut out, piece.len(), |out| put_plain(out, &piece, columns));
-                    out.into()
-                }))
-            }
-            Some(Err(error)) => {
-                self.ended = true;
-                Err(error)
-            }
-            None => {
-                self.ended = true;
-                out.extend_from_slice(self.tail.as_bytes());
-                Ok(Chunk::Made(out.into()))
-            }
-        })
-    }
 }
 
 impl Iterator for LinesPlain {
     type Item = Result<Bytes, query::Error>;
 
     fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
-        self.next_to_make().map(|chunk| chunk.map(Chunk::make))
+        if self.ended {
+            return None;
+        }
+        let mut out = std::mem::take(&mut self.head).into_bytes();
+        self.samples.expect_lines_of(self.line_bytes.of_one());
+        match self.samples.next() {
+            Some(Ok(piece)) => {
+                let piece = if self.has_bars { Bars::split(piece.into_batch(), true).0.into() } else { piece };
+                self.line_bytes.written(&mut out, piece.len(), |out| put_plain(out, &piece, self.columns));
+            }
+            Some(Err(error)) => {
+                self.ended = true;
+                return Some(Err(error));
+            }
+            None => {
+                self.ended = true;
+                out.extend_from_slice(self.tail.as_bytes());
+            }
+        }
+        Some(Ok(out.into()))
     }
 }
 
@@ -172,7 +164,7 @@ fn put_element(out: &mut Vec<u8>, time: Timestamp, values: &Column, row: usize) 
 fn put_bare(out: &mut Vec<u8>, column: &Column, row: usize) {
     match column {
         Column::String(texts) => out.extend_from_slice(texts.get(row).as_bytes()),
-        Column::Array(arrays) => {
+        Column::Array(arrays) if matches!(arrays.elements(), Column::String(_)) => {
             put_list(out, arrays.range(row), |out, index| put_bare(out, arrays.elements(), index));
         }
         other => put(out, other, row, Dialect::Appliance),

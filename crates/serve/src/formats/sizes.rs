@@ -1,36 +1,40 @@
 //! How long the lines of an answer are, as far as those tell that have been written: so much room is taken for the next.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering::Relaxed},
-};
-
 /// A line of the first piece; later ones have what those before them took.
 const LINE_BYTES: usize = 64;
 
-/// Shared by all that write lines of an answer.
-#[derive(Clone)]
-pub(crate) struct LineBytes(Arc<AtomicUsize>);
+#[derive(Clone, Copy)]
+pub(crate) struct LineBytes(usize);
 
 impl Default for LineBytes {
     fn default() -> LineBytes {
-        LineBytes(Arc::new(AtomicUsize::new(LINE_BYTES)))
+        LineBytes(LINE_BYTES)
     }
 }
 
 impl LineBytes {
-    /// What so many lines may take.
-    pub(crate) fn of(&self, lines: usize) -> usize {
-        self.0.load(Relaxed).saturating_mul(lines)
+    /// What one line takes.
+    pub(crate) fn of_one(self) -> usize {
+        self.0
+    }
+
+    /// Makes room for so many lines behind what is there.
+    pub(crate) fn make_room(self, out: &mut Vec<u8>, lines: usize) {
+        out.reserve_exact(self.0.saturating_mul(lines));
+    }
+
+    /// So many lines took so many bytes.
+    pub(crate) fn note(&mut self, lines: usize, bytes: usize) {
+        if let Some(each) = bytes.checked_div(lines) {
+            self.0 = each + 2;
+        }
     }
 
     /// Makes room for so many lines, and notes what `put` took of it.
-    pub(crate) fn written(&self, out: &mut Vec<u8>, lines: usize, put: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn written(&mut self, out: &mut Vec<u8>, lines: usize, put: impl FnOnce(&mut Vec<u8>)) {
         let before = out.len();
-        out.reserve_exact(self.of(lines));
+        self.make_room(out, lines);
         put(out);
-        if let Some(bytes) = (out.len() - before).checked_div(lines) {
-            self.0.store(bytes + 2, Relaxed);
-        }
+        self.note(lines, out.len() - before);
     }
 }

@@ -11,6 +11,7 @@ use sample::{Column, Shape};
 
 use super::{
     base64,
+    elements::put_elements,
     value::{self, Dialect, put_json, put_list},
 };
 
@@ -157,7 +158,7 @@ fn put_array(out: &mut Vec<u8>, array: &Array, dialect: Dialect) {
         Array::Enum(v) => Column::Enum(v.clone()),
         Array::String(v) => return put_list(out, v.iter(), put_json),
     };
-    put_list(out, 0..column.len(), |out, row| value::put(out, &column, row, dialect));
+    put_elements(out, &column, 0..column.len(), dialect);
 }
 
 #[cfg(test)]

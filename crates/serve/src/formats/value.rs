@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use sample::{Column, Value};
 use serde::Serialize;
 
-use super::structure;
+use super::{elements::put_elements, structure};
 
 /// What JSON itself leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) enum Dialect {
 }
 
 /// Integers up to here are exact in readers that know only floats.
-const EXACT_MAX: u64 = 1 << 53;
+pub(super) const EXACT_MAX: u64 = 1 << 53;
 
 /// Writes the value at `row`.
 pub(crate) fn put(out: &mut Vec<u8>, column: &Column, row: usize, dialect: Dialect) {
@@ -38,7 +38,7 @@ pub(crate) fn put(out: &mut Vec<u8>, column: &Column, row: usize, dialect: Diale
         Column::F64(v) => put_f64(out, v[row], dialect),
         Column::String(v) => put_json(out, &v.get(row)),
         Column::Structure(v) => structure::put(out, v.get(row), dialect),
-        Column::Array(arrays) => put_list(out, arrays.range(row), |out, i| put(out, arrays.elements(), i, dialect)),
+        Column::Array(arrays) => put_elements(out, arrays.elements(), arrays.range(row), dialect),
     }
 }
 
@@ -122,17 +122,19 @@ fn put_long(out: &mut Vec<u8>, value: impl Serialize, magnitude: u64, dialect: D
 }
 
 fn put_non_finite(out: &mut Vec<u8>, number: f64, dialect: Dialect) {
-    let word = if number.is_nan() {
-        "NaN"
-    } else if number > 0.0 {
-        "Infinity"
-    } else {
-        "-Infinity"
-    };
+    out.extend_from_slice(non_finite(number, dialect).as_bytes());
+}
+
+/// How a float is written that is no finite number.
+pub(super) fn non_finite(number: f64, dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Exact => put_json(out, &word),
-        Dialect::Appliance => out.extend_from_slice(word.as_bytes()),
-        Dialect::Viewer => out.extend_from_slice(b"null"),
+        Dialect::Exact if number.is_nan() => "\"NaN\"",
+        Dialect::Exact if number > 0.0 => "\"Infinity\"",
+        Dialect::Exact => "\"-Infinity\"",
+        Dialect::Appliance if number.is_nan() => "NaN",
+        Dialect::Appliance if number > 0.0 => "Infinity",
+        Dialect::Appliance => "-Infinity",
+        Dialect::Viewer => "null",
     }
 }
 

@@ -10,9 +10,11 @@ use std::{
 
 use plainpb::{PlainPb, TypeInfo};
 use sample::{Batch, By, Metadata, Method, OldArchive, Protocol, PvName, PvSettings, PvState, Record, Sink, Timestamp};
+use serde_json::Value;
 use store::Store;
 
 use super::lines;
+use crate::archive::Archive;
 
 /// The Appliance's stores where they lie, as old archives, with what its configuration says of the PVs.
 pub(crate) fn in_place(folder: &Path) -> Vec<Arc<dyn OldArchive>> {
@@ -37,6 +39,25 @@ pub(crate) fn register(old: &[Arc<dyn OldArchive>], store: &Store) {
         archive.pvs(&mut see).unwrap();
         assert!(!names.is_empty());
         store.writer().register(&names, &By::new("test", Timestamp::from_nanos(0))).unwrap();
+    }
+}
+
+/// The Appliance's type infos and files as `pvark import` sends them, each file a part. All of it must be found again.
+pub(crate) fn import(folder: &Path, archive: &Archive) {
+    let infos = fs::read_dir(folder.join("typeinfo")).unwrap().map(|file| {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()
+    });
+    let infos = Value::from_iter(infos).to_string();
+    let sent = archive.post("/api/v1/import/type-info?import=aa", "application/json", infos.as_bytes());
+    assert_eq!(sent.status, 200, "{}", sent.text());
+    for tier in ["sts", "mts", "lts"] {
+        for (number, file) in fs::read_dir(folder.join(tier).join("REF")).unwrap().enumerate() {
+            let (target, file) = (format!("/api/v1/import?import=aa&part={tier}{number}"), file.unwrap().path());
+            let sent = archive.post(&target, "application/x-protobuf", &fs::read(&file).unwrap());
+            let told: Value = serde_json::from_str(&sent.text()).unwrap();
+            assert_eq!((sent.status, &told["missing"]), (200, &Value::from(0)), "{}: {told}", file.display());
+        }
     }
 }
 

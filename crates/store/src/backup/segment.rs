@@ -180,6 +180,9 @@ impl<P: FnMut(Progress)> Run<'_, P> {
     /// give is zero.
     fn copy(&mut self, source: &dyn Disk, key: &str, part: &str) -> Result<u64, Unfinished> {
         let len = source.len(key).map_err(|error| unread(key, error))?;
+        if len == 0 {
+            return Err(Unfinished::Lost(key.to_owned(), "nothing is in its file")); // or no file lies there
+        }
         let there = self.target.len(part).unwrap_or(0);
         let (mut at, mut hash, mut chunk) = (0, Xxh3::new(), Vec::new());
         while at < len {

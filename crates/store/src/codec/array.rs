@@ -193,6 +193,36 @@ fn unshuffled(bytes: &[u8], size: usize) -> Vec<u8> {
 
 /// The caller vouches for `count`: the memory for so many lengths is taken, whatever the bytes are.
 pub(crate) fn take(cursor: &mut Cursor, count: usize, element: Element) -> Result<Arrays, Malformed> {
+    let ends = take_ends(cursor, count, element)?;
+    let end = ends.last().copied().unwrap_or(0);
+    let scalar = ValueType::scalar(element);
+    let codec = cursor.u8()?;
+    if codec == COLUMN {
+        let elements = block::take_values(cursor, scalar, end)?;
+        return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
+    }
+    if codec == PIECES {
+        let elements = pieces::take(cursor, scalar, end)?;
+        return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
+    }
+    let size = element_bytes(element).ok_or(Malformed("no such codec of arrays"))?;
+    if matches!(codec, CELLS | CELLS_IN_PIECES) {
+        let (first, changes) = take_cells(cursor, codec, &ends, (scalar, size))?;
+        let elements = cells::undo(first, &ends, &changes)?;
+        return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
+    }
+    let mut bytes = take_planes(cursor, end, size)?;
+    match codec {
+        SHUFFLED => {}
+        DIFFERENCES => undo_differences(&mut bytes, &ends, size),
+        _ => return Err(Malformed("no such codec of arrays")),
+    }
+    let elements = plain::take_column(&mut Cursor::new(&bytes), scalar, end)?;
+    Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"))
+}
+
+/// Where each array ends among the elements.
+fn take_ends(cursor: &mut Cursor, count: usize, element: Element) -> Result<Vec<usize>, Malformed> {
     // Only a sample that has a block of its own may be larger than a block.
     let most = match element_bytes(element) {
         Some(size) if count == 1 => VALUE_BYTES_MAX / size,
@@ -207,35 +237,43 @@ pub(crate) fn take(cursor: &mut Cursor, count: usize, element: Element) -> Resul
         end = end.checked_add(length).filter(|end| *end <= most).ok_or(Malformed("arrays are too long"))?;
         ends.push(end);
     }
-    let scalar = ValueType::scalar(element);
+    Ok(ends)
+}
+
+/// The first array, and what changes in the others. An element has `size` bytes.
+fn take_cells(
+    cursor: &mut Cursor,
+    codec: u8,
+    ends: &[usize],
+    (scalar, size): (ValueType, usize),
+) -> Result<(Column, cells::Changes), Malformed> {
+    let first = ends.first().copied().unwrap_or(0);
+    let first = match codec {
+        CELLS => block::take_values(cursor, scalar, first)?,
+        _ => pieces::take(cursor, scalar, first)?,
+    };
+    Ok((first, cells::take(cursor, ends, size)?))
+}
+
+/// The same of arrays that are to be made one after the other: the changes are checked. None, and the cursor is anywhere, if they
+/// are in another codec or differ in length. The caller vouches for `count`, as for `take`.
+pub(crate) fn take_frames(
+    cursor: &mut Cursor,
+    count: usize,
+    element: Element,
+) -> Result<Option<(Column, cells::Changes)>, Malformed> {
+    let ends = take_ends(cursor, count, element)?;
     let codec = cursor.u8()?;
-    if codec == COLUMN {
-        let elements = block::take_values(cursor, scalar, end)?;
-        return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
+    let Some(size) = element_bytes(element).filter(|_| matches!(codec, CELLS | CELLS_IN_PIECES)) else {
+        return Ok(None);
+    };
+    let len = ends.first().copied().unwrap_or(0);
+    if !ends.iter().zip(1..).all(|(end, arrays)| *end == arrays * len) {
+        return Ok(None);
     }
-    if codec == PIECES {
-        let elements = pieces::take(cursor, scalar, end)?;
-        return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
-    }
-    let size = element_bytes(element).ok_or(Malformed("no such codec of arrays"))?;
-    if matches!(codec, CELLS | CELLS_IN_PIECES) {
-        let first = ends.first().copied().unwrap_or(0);
-        let first = match codec {
-            CELLS => block::take_values(cursor, scalar, first)?,
-            _ => pieces::take(cursor, scalar, first)?,
-        };
-        let changes = cells::take(cursor, &ends, size)?;
-        let elements = cells::undo(first, &ends, &changes)?;
-        return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
-    }
-    let mut bytes = take_planes(cursor, end, size)?;
-    match codec {
-        SHUFFLED => {}
-        DIFFERENCES => undo_differences(&mut bytes, &ends, size),
-        _ => return Err(Malformed("no such codec of arrays")),
-    }
-    let elements = plain::take_column(&mut Cursor::new(&bytes), scalar, end)?;
-    Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"))
+    let (first, changes) = take_cells(cursor, codec, &ends, (ValueType::scalar(element), size))?;
+    changes.check(len, size)?;
+    Ok(Some((first, changes)))
 }
 
 /// So many elements from their shuffled bytes, as plain numbers.

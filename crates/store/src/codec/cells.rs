@@ -24,6 +24,8 @@ const CHANGED_MAX: usize = 8;
 /// Pairs of arrays looked at to see whether they are alike.
 const PAIRS_SEEN: usize = 4;
 
+const TOO_MUCH: Malformed = Malformed("changed cells hold more than they can");
+
 /// A number as an element of an array.
 trait Number: Copy + Default {
     /// Whether two stretches of equal length differ in any bit. Without a way out in the middle, so that it takes a few wide
@@ -226,6 +228,18 @@ impl Changes {
         put_varint(out, places.len() as u64);
         let done = for_numbers!(before, follow_array(places, content, out, originals));
         assert!(done.is_some(), "only arrays of numbers have changes");
+    }
+
+    /// Whether they are changes of arrays of so many elements, of so many bytes each: what can be applied to the last byte.
+    pub(crate) fn check(&self, len: usize, size: usize) -> Result<(), Malformed> {
+        let per_cell = CELL_BYTES / size.clamp(1, CELL_BYTES);
+        let mut left = self.content.len();
+        for place in &self.places {
+            let rest = len.checked_sub(*place as usize * per_cell).filter(|rest| *rest > 0);
+            let rest = rest.ok_or(Malformed("a changed cell lies beyond its array"))?;
+            left = left.checked_sub(rest.min(per_cell) * size).ok_or(Malformed("it ends too early"))?;
+        }
+        if left == 0 { Ok(()) } else { Err(TOO_MUCH) }
     }
 
     /// Makes the next array of the one before it, as far as `progress` has come. The changes are those of arrays of that type
@@ -503,7 +517,7 @@ fn undo_each<T: Number, const PER_CELL: usize>(
         apply_cells::<T, PER_CELL>(array, own, &mut content)?;
         before = start..*end;
     }
-    if content.is_empty() { Ok(()) } else { Err(Malformed("changed cells hold more than they can")) }
+    if content.is_empty() { Ok(()) } else { Err(TOO_MUCH) }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     Error, Summary,
-    block::{self, Columns},
+    block::{self, Columns, Opened},
     bytes::{Cursor, Malformed},
     codec::time,
     disk::{Objects, fault_of_file},
@@ -311,7 +311,10 @@ impl Segment {
         entry: &Entry,
         make: impl FnOnce(&Columns, &time::Lookup) -> Result<T, Malformed>,
     ) -> Result<T, Error> {
-        self.verify_columns(pv, entry, &self.block_bytes(pv, entry)?, make)
+        let bytes = self.block_bytes_in(spare::take(), pv, entry)?;
+        let made = self.verify_columns(pv, entry, &bytes, make);
+        spare::give(bytes);
+        made
     }
 
     /// The same of the bytes of a block.
@@ -352,10 +355,18 @@ impl Segment {
 
     /// The bytes of a block, of which nothing is verified yet.
     pub(crate) fn block_bytes(&self, pv: PvId, entry: &Entry) -> Result<Vec<u8>, Error> {
+        self.block_bytes_in(Vec::new(), pv, entry)
+    }
+
+    /// The same in the memory of a list whose content nobody needs.
+    fn block_bytes_in(&self, mut bytes: Vec<u8>, pv: PvId, entry: &Entry) -> Result<Vec<u8>, Error> {
         if entry.offset.saturating_add(u64::from(entry.len)) > self.manifest.tables_at {
             return Err(self.corrupt_block(pv, entry, "the index points beyond the end of the blocks"));
         }
-        let mut bytes = vec![0; entry.len as usize];
+        match bytes.capacity() {
+            0 => bytes = vec![0; entry.len as usize],
+            _ => bytes.resize(entry.len as usize, 0),
+        }
         self.disk.read_at(&self.manifest.key, entry.offset, &mut bytes).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => self.corrupt_block(pv, entry, "the file ends before it"),
             _ => io_error(&self.manifest.key, error),
@@ -392,11 +403,25 @@ impl Segment {
     pub(crate) fn verify_in(&self, room: Batch, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Batch, Error> {
         let taken = block::take_in(room, bytes).map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason));
         let (owner, batch) = taken?;
-        let fits = batch.value_type() == entry.value_type
-            && batch.len() == entry.count as usize
-            && batch.times().first() == Some(&entry.t0)
-            && batch.times().last() == Some(&entry.t1);
-        if owner == pv && fits { Ok(batch) } else { Err(self.corrupt_block(pv, entry, OTHER_BLOCK.0)) }
+        self.is_meant(pv, entry, (owner, &batch))?;
+        Ok(batch)
+    }
+
+    /// The same of what need not be made as a whole.
+    pub(crate) fn open(&self, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Opened, Error> {
+        let opened = block::open(bytes).map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason));
+        let (owner, opened) = opened?;
+        self.is_meant(pv, entry, (owner, opened.samples()))?;
+        Ok(opened)
+    }
+
+    /// Whether samples are those of the block that the index means.
+    fn is_meant(&self, pv: PvId, entry: &Entry, (owner, samples): (PvId, &Batch)) -> Result<(), Error> {
+        let fits = samples.value_type() == entry.value_type
+            && samples.len() == entry.count as usize
+            && samples.times().first() == Some(&entry.t0)
+            && samples.times().last() == Some(&entry.t1);
+        if owner == pv && fits { Ok(()) } else { Err(self.corrupt_block(pv, entry, OTHER_BLOCK.0)) }
     }
 
     /// The names of its PVs, as far as they were known when it was written.

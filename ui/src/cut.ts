@@ -1,0 +1,30 @@
+// Texts that have no room on a canvas: sentences are cut at their end, names in the middle, because their ends tell them apart.
+
+/** The text, cut at its end to a width in canvas pixels. */
+export function cutEnd(context: CanvasRenderingContext2D, text: string, width: number): string {
+  return cut(context, text, width, (kept) => `${text.slice(0, kept)}…`);
+}
+
+/** The name, cut in the middle to a width in canvas pixels. */
+export function cutMiddle(context: CanvasRenderingContext2D, name: string, width: number): string {
+  return cut(context, name, width, (kept) => {
+    const tail = Math.ceil(kept / 2);
+    return `${name.slice(0, kept - tail)}…${name.slice(name.length - tail)}`;
+  });
+}
+
+function cut(
+  context: CanvasRenderingContext2D,
+  text: string,
+  width: number,
+  shortened: (kept: number) => string,
+): string {
+  if (context.measureText(text).width <= width) return text;
+  let [low, high] = [0, text.length];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (context.measureText(shortened(middle)).width <= width) low = middle;
+    else high = middle - 1;
+  }
+  return low > 0 ? shortened(low) : "";
+}

@@ -1,0 +1,183 @@
+// No part of the page lies over another: with one PV and with forty of all kinds, from a phone to a wall, in both themes.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { startChromium } from "./chromium.ts";
+import { mixedPvs } from "./pvs.ts";
+import { TestServer } from "./server.ts";
+
+const DIST = new URL("../dist", import.meta.url).pathname;
+const SPAN = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
+const COUNTS = [1, 2, 5, 6, 10, 14, 20, 33, 40];
+const SCREENS: [number, number][] = [
+  [360, 740],
+  [768, 1024],
+  [1024, 700],
+  [1400, 850],
+  [3840, 2160],
+];
+
+let browser: Browser;
+let server: TestServer;
+let base: string;
+
+before(async () => {
+  browser = await startChromium();
+  server = new TestServer(DIST);
+  server.pvs.push(...mixedPvs(40));
+  base = await server.start();
+});
+
+after(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+interface Found {
+  over: string[];
+  plot: { width: number; height: number };
+  beyond: string[];
+}
+
+/** What lies over what, what reaches beyond the window, and how large the plotting area is. Runs in the page. */
+function look(): Found {
+  type Box = { what: string; element: Element; left: number; top: number; right: number; bottom: number };
+  const PARTS =
+    "header.bar > *, header.bar button, header.bar input, #problems, #plot, #plot .u-over, #plot .u-axis, #lanes, #nothing, " +
+    "#legend, #legend caption, #legend th, #legend td, #legend button, .waveform, footer > *";
+  const nameOf = (element: Element) => {
+    const row = element.closest("tr[data-pv]")?.getAttribute("data-pv") ?? "";
+    const own = element.id || element.className || element.textContent!.slice(0, 20);
+    return `${element.tagName.toLowerCase()} ${row} ${own}`.trim();
+  };
+  /** What of an element is to be seen: ancestors that scroll cut it. */
+  const boxOf = (element: Element): Box => {
+    let { left, top, right, bottom } = element.getBoundingClientRect();
+    for (let parent = element.parentElement; parent; parent = parent.parentElement) {
+      if (getComputedStyle(parent).overflow === "visible") continue;
+      const cut = parent.getBoundingClientRect();
+      left = Math.max(left, cut.left);
+      top = Math.max(top, cut.top);
+      right = Math.min(right, cut.left + parent.clientLeft + parent.clientWidth);
+      bottom = Math.min(bottom, cut.top + parent.clientTop + parent.clientHeight);
+    }
+    return { what: nameOf(element), element, left, top, right, bottom };
+  };
+  const isSeen = (box: Box) => box.right - box.left > 1 && box.bottom - box.top > 1;
+  const boxes = [...document.querySelectorAll(PARTS)]
+    .filter((element) => element.checkVisibility() && !element.classList.contains("unseen"))
+    .map(boxOf)
+    .filter(isSeen);
+  const over: string[] = [];
+  boxes.forEach((a, i) => {
+    for (const b of boxes.slice(i + 1)) {
+      if (a.element.contains(b.element) || b.element.contains(a.element)) continue;
+      const width = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (width > 1 && height > 1)
+        over.push(`${a.what} / ${b.what}: ${width.toFixed()} x ${height.toFixed()}`);
+    }
+  });
+  const beyond = boxes
+    .filter((box) => box.left < -1 || box.right > innerWidth + 1)
+    .map((box) => `${box.what}: ${box.left.toFixed()} to ${box.right.toFixed()}`);
+  if (document.documentElement.scrollWidth > innerWidth) beyond.push("the page scrolls sideways");
+  const view = document.querySelector("#view")!;
+  if (view.scrollWidth > view.clientWidth)
+    beyond.push(`the view scrolls sideways by ${view.scrollWidth - view.clientWidth}`);
+  const legend = document.querySelector("#legend")!;
+  if (legend.scrollWidth > legend.clientWidth)
+    beyond.push(`the table scrolls sideways by ${legend.scrollWidth - legend.clientWidth}`);
+  const { width, height } = document.querySelector("#plot .u-over")!.getBoundingClientRect();
+  return { over, beyond, plot: { width, height } };
+}
+
+async function open(page: Page, count: number): Promise<void> {
+  const pvs = mixedPvs(count).map((pv) => `pv=${encodeURIComponent(pv.name)}`);
+  await page.goto(`${base}?${pvs.join("&")}&${SPAN}`);
+  await page.waitForFunction((count) => {
+    const notes = [...document.querySelectorAll("#legend tbody tr .note")];
+    const isBusy = document.querySelector("#view")!.getAttribute("aria-busy") !== "false";
+    return (
+      !isBusy && notes.length === count && notes.every((note) => !note.textContent!.startsWith("loading"))
+    );
+  }, count);
+}
+
+/** Two pictures later everything that follows a resize is laid out and drawn. */
+async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(() => document.querySelector("#view")!.getAttribute("aria-busy") === "false");
+  await page.evaluate(async () => {
+    for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+  });
+}
+
+for (const count of COUNTS) {
+  test(`with ${count} PVs nothing lies over anything else`, async () => {
+    const page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
+    page.setDefaultTimeout(60_000);
+    const faults: string[] = [];
+    page.on("pageerror", (error) => faults.push(error.stack ?? error.message));
+    await open(page, count);
+    for (const [width, height] of SCREENS) {
+      await page.setViewportSize({ width, height });
+      for (const theme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme: theme });
+        await page.waitForFunction((theme) => document.documentElement.dataset.theme === theme, theme);
+        await settled(page);
+        const where = `${count} PVs at ${width}, ${theme}`;
+        const { over, beyond, plot } = await page.evaluate(look);
+        assert.deepEqual(over.slice(0, 12), [], `${where}: boxes that lie over each other`);
+        assert.deepEqual(beyond.slice(0, 12), [], `${where}: what reaches beyond the window`);
+        assert.ok(plot.height >= 120, `${where}: the plotting area is ${plot.height} high`);
+        assert.ok(plot.width >= width * 0.4, `${where}: the plotting area is ${plot.width} wide`);
+      }
+    }
+    await page.close();
+    assert.deepEqual(faults, [], "no script may fail");
+  });
+}
+
+test("the header is one line where it has room, else the time fields begin the second", async () => {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
+  await open(page, 2);
+  for (const width of [3840, 1500, 1499, 1450, 1400, 1399, 1300, 1200, 1100, 1024, 900, 768]) {
+    await page.setViewportSize({ width, height: 800 });
+    const lines = await page.evaluate(() => {
+      const tops = new Map<number, string[]>();
+      for (const part of document.querySelectorAll("header.bar > :not(.break), #range > *")) {
+        const { top, height } = part.getBoundingClientRect();
+        const middle = Math.round((top + height / 2) / 20);
+        if (height > 0)
+          tops.set(middle, [...(tops.get(middle) ?? []), part.id || part.className || part.tagName]);
+      }
+      return [...tops.values()];
+    });
+    assert.equal(
+      lines.length,
+      width >= 1400 ? 1 : 2,
+      `lines of the header at ${width}: ${JSON.stringify(lines)}`,
+    );
+    if (width < 1400) assert.equal(lines[1]![0], "range", `at ${width}`);
+  }
+  await page.close();
+});
+
+test("what opens below a field stays within the window", async () => {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(20_000);
+  await open(page, 2);
+  for (const width of [360, 768, 1024]) {
+    await page.setViewportSize({ width, height: 740 });
+    await page.fill("#search", "lab");
+    await page.locator('#found [data-pv="LAB:TEMP1"]').waitFor();
+    const sideways = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.equal(await sideways(), 0, `the results at ${width}`);
+    await page.fill("#to", "2026-11-19 09:30");
+    await page.locator("#swap").waitFor();
+    assert.equal(await sideways(), 0, `the line below the times at ${width}`);
+    await page.keyboard.press("Escape");
+  }
+  await page.close();
+});

@@ -1,0 +1,140 @@
+// The states in which an operator sees the page: how to bring it there. Pictures are made of them, and axe looks at each.
+
+import type { Page } from "playwright-core";
+import { mixedPvs } from "./pvs.ts";
+import type { TestServer } from "./server.ts";
+
+const HOUR = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
+
+export interface State {
+  /** What the picture's file is called. */
+  name: string;
+  width: number;
+  height: number;
+  /** Only in this theme is there a picture of it. */
+  theme: "light" | "dark";
+  show(page: Page, server: TestServer, base: string): Promise<void>;
+}
+
+const DESK = { width: 1400, height: 850 };
+
+const FEW = "pv=SR:CURRENT&pv=SR:LIFETIME&pv=LAB:SETPOINT&pv=SR:MODE&pv=SR:MESSAGE";
+
+export const STATES: State[] = [
+  {
+    name: "plot-light",
+    ...DESK,
+    theme: "light",
+    show: (page, _, base) => open(page, `${base}?${FEW}&${HOUR}`),
+  },
+  {
+    name: "plot-dark",
+    ...DESK,
+    theme: "dark",
+    show: (page, _, base) => open(page, `${base}?${FEW}&${HOUR}`),
+  },
+  { name: "twenty", ...DESK, theme: "light", show: (page, server, base) => twenty(page, server, base) },
+  { name: "gap", ...DESK, theme: "dark", show: (page, _, base) => gap(page, base) },
+  { name: "why", ...DESK, theme: "light", show: (page, _, base) => why(page, base) },
+  { name: "times", ...DESK, theme: "light", show: (page, _, base) => times(page, base) },
+  { name: "add", ...DESK, theme: "light", show: (page, server, base) => add(page, server, base) },
+  { name: "archiver-gone", ...DESK, theme: "dark", show: (page, server, base) => gone(page, server, base) },
+  { name: "fares", ...DESK, theme: "light", show: (page, _, base) => fares(page, base) },
+  { name: "find", ...DESK, theme: "light", show: (page, _, base) => find(page, base) },
+  { name: "empty", ...DESK, theme: "light", show: (page, _, base) => empty(page, base) },
+  { name: "waveform", ...DESK, theme: "light", show: (page, _, base) => waveform(page, base) },
+  {
+    ...{ name: "phone", width: 360, height: 740, theme: "light" },
+    show: (page, _, base) => open(page, `${base}?pv=SR:CURRENT&pv=LAB:TEMP1&pv=SR:MODE&${HOUR}`),
+  },
+];
+
+/** Opens a view and waits until everything in it is drawn. */
+async function open(page: Page, url: string): Promise<void> {
+  await page.goto(url);
+  await page.waitForFunction(() => {
+    const notes = [...document.querySelectorAll("#legend tbody tr .note")];
+    const isBusy = document.querySelector("#view")!.getAttribute("aria-busy") !== "false";
+    return !isBusy && notes.length > 0 && notes.every((note) => !note.textContent!.startsWith("loading"));
+  });
+  await page.evaluate(async () => {
+    for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+  });
+}
+
+async function twenty(page: Page, server: TestServer, base: string): Promise<void> {
+  const pvs = mixedPvs(20);
+  const names = new Set(server.pvs.map((pv) => pv.name));
+  server.pvs.push(...pvs.filter((pv) => !names.has(pv.name)));
+  await open(page, `${base}?${pvs.map((pv) => `pv=${encodeURIComponent(pv.name)}`).join("&")}&${HOUR}`);
+}
+
+async function gap(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?pv=SR:CURRENT&pv=SR:LIFETIME&${HOUR}`);
+  const box = (await page.locator("#plot .u-over").boundingBox())!;
+  await page.mouse.move(box.x + box.width * 0.4, box.y + box.height / 2);
+  await page.locator("#hint").getByText("connection to the IOC lost").waitFor();
+}
+
+async function why(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?pv=SR:CURRENT&pv=SR:LIFETIME&${HOUR}`);
+  await page.locator('#legend tr[data-pv="SR:CURRENT"] .why').click();
+  await page.locator("#why li").first().waitFor();
+}
+
+async function times(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
+  await page.fill("#to", "2026-11-20 09:30");
+  await page.keyboard.press("Enter");
+  await page.locator("#swap").waitFor();
+}
+
+async function add(page: Page, server: TestServer, base: string): Promise<void> {
+  await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
+  server.addedState = "searching";
+  const names = Array.from({ length: 60 }, (_, i) => `SR-C${10 + i}-MG:PS:CURRENT`);
+  [names[7], names[20], names[41]] = ["http://SR-C17-MG", `SR-C30-${"X".repeat(60)}`, "pva://"];
+  await page.locator("#archive").click();
+  await page.fill("#add-names", names.join("\n"));
+  await page.locator("#add-form button[type=submit]").click();
+  const added = () => server.pvs.filter((pv) => pv.name.includes("-MG:PS:"));
+  await page.getByText("0 of 57 have a first value").waitFor();
+  for (const pv of added().slice(0, 51)) pv.state = "connected";
+  await page.getByText("51 of 57 have a first value").waitFor();
+}
+
+async function gone(page: Page, server: TestServer, base: string): Promise<void> {
+  await open(page, `${base}?pv=SR:CURRENT&pv=LAB:TEMP1&live=60&zone=utc`);
+  await page.waitForTimeout(1000);
+  server.down = true;
+  server.dropStreams();
+  await page.getByText("No archiver since").waitFor();
+  await page.waitForTimeout(9000);
+}
+
+async function fares(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
+  await page.keyboard.press("s");
+  await page
+    .locator("#overview[open]")
+    .getByText(/now \d+ a second/)
+    .waitFor();
+}
+
+async function find(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
+  await page.keyboard.press("/");
+  await page.keyboard.type("lab");
+  await page.locator('#found [data-pv="LAB:TEMP1"]').waitFor();
+}
+
+async function empty(page: Page, base: string): Promise<void> {
+  await page.goto(base);
+  await page.getByText("Nothing is plotted yet").waitFor();
+}
+
+async function waveform(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?pv=SR:CURRENT&pv=BPM:WAVE&pv=BPM:TABLE&${HOUR}&at=2026-11-20T10:10:00Z`);
+  await page.locator('.waveform[aria-label="BPM:WAVE"] canvas').waitFor();
+  await page.locator('.waveform[aria-label="BPM:TABLE"] pre').waitFor();
+}
