@@ -334,7 +334,7 @@ mod tests {
     /// A regular expression that takes a long time for each name is given up when its client goes, and few go on at a time.
     #[test]
     fn a_search_that_takes_long_is_one_of_few_and_ends_when_nobody_waits_for_it() {
-        let names: Vec<String> = (0..20_000).map(|i| format!("{}{i:06}", "ab".repeat(100))).collect();
+        let names: Vec<String> = (0..200_000).map(|i| format!("{}{i:06}", "ab".repeat(100))).collect();
         let named = |(name, id): (&String, u32)| Named { name: PvName::new(name).unwrap(), pv: PvId(id) };
         let (names, long) = (Names::of(names.iter().zip(0..).map(named).collect()), AtomicUsize::new(0));
         let slow = Pattern::search(r"~a.{60}[ab].{60}[^x]\W", &room()).unwrap();
