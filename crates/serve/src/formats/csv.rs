@@ -58,7 +58,6 @@ impl Iterator for SamplesCsv {
             out.extend_from_slice(if self.lead.is_empty() { b"" } else { b"pv," });
             out.extend_from_slice(HEAD.as_bytes());
         }
-        self.samples.expect_lines_of(self.line_bytes.of_one());
         let piece = if self.left == Some(0) { None } else { self.samples.next() };
         match piece {
             Some(Ok(piece)) => {

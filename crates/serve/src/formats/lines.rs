@@ -268,7 +268,6 @@ impl Iterator for LinesJson {
             return None;
         }
         let mut out = Vec::new();
-        self.samples.expect_lines_of(self.line_bytes.of_one());
         let next = self.samples.next();
         let first = next.as_ref().and_then(|piece| piece.as_ref().ok());
         // Whether there are arrays is seen from the first sample: some operators make single numbers of them, or arrays of numbers.

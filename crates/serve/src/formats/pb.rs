@@ -198,7 +198,6 @@ impl Iterator for SamplesPb {
         if self.ended {
             return None;
         }
-        self.samples.expect_lines_of(self.line_bytes.of_one());
         match self.samples.next() {
             Some(Ok(piece)) => return Some(Ok(self.lines(piece))),
             Some(Err(error)) if error.is_damage() => self.damage = Some(error),

@@ -1,19 +1,14 @@
 //! Batches in pieces: what is waiting of an answer in lines is a small chunk of it, whatever the store reads at a time.
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use sample::{Alarm, Batch, Column, Timestamp};
 
 use crate::crowd::is_crowded;
 
-/// The lines of a piece are about so many bytes. Room for more is not found again where that of others was, and each page of it is
-/// made anew.
-const PIECE_BYTES: usize = 96 << 10;
-/// And no more rows than this.
-const ROWS_MAX: usize = 4096;
-/// The first piece of an answer has so many at most, so that its first byte is not late.
-const ROWS_FIRST: usize = 1024;
-/// So many where many answers are under way.
+/// So many rows are 45 to 200 kB of lines.
+const ROWS_MAX: usize = 2048;
+/// The same where many answers are under way.
 const ROWS_IN_CROWD: usize = 512;
 
 /// A stretch of a batch, which other pieces may share.
@@ -82,40 +77,18 @@ impl Piece {
 /// The same samples in pieces of so many rows at most.
 pub(crate) struct Pieces<I> {
     batches: I,
-    /// What is left of a batch.
-    rest: Option<Piece>,
-    rows_max: usize,
-    is_begun: bool,
+    /// What is left of a batch. Each piece goes with its memory when it is sent, while a batch would stay to its last row.
+    rest: VecDeque<Batch>,
 }
 
 impl<I> Pieces<I> {
     pub(crate) fn of(batches: I) -> Pieces<I> {
-        Pieces { batches, rest: None, rows_max: ROWS_FIRST, is_begun: false }
-    }
-
-    /// That a line of the next piece takes about so many bytes.
-    pub(crate) fn expect_lines_of(&mut self, bytes: usize) {
-        self.rows_max = match self.is_begun {
-            true => (PIECE_BYTES / bytes.max(1)).clamp(1, ROWS_MAX),
-            false => ROWS_FIRST,
-        };
+        Pieces { batches, rest: VecDeque::new() }
     }
 
     /// Whether the next one is in memory.
     pub(crate) fn is_at_hand(&self) -> bool {
-        self.rest.is_some()
-    }
-
-    /// The next piece of what is left.
-    fn piece_of(&mut self, rest: Piece) -> Piece {
-        let rows_max = if is_crowded() { ROWS_IN_CROWD.min(self.rows_max) } else { self.rows_max };
-        self.is_begun = true;
-        if rest.len() <= rows_max {
-            return rest;
-        }
-        let piece = rest.first(rows_max);
-        self.rest = Some(rest.part(piece.rows.end..rest.rows.end));
-        piece
+        !self.rest.is_empty()
     }
 }
 
@@ -123,11 +96,17 @@ impl<I: Iterator<Item = Result<Batch, E>>, E> Iterator for Pieces<I> {
     type Item = Result<Piece, E>;
 
     fn next(&mut self) -> Option<Result<Piece, E>> {
-        if let Some(rest) = self.rest.take() {
-            return Some(Ok(self.piece_of(rest)));
+        if let Some(piece) = self.rest.pop_front() {
+            return Some(Ok(piece.into()));
         }
-        let batch = self.batches.next()?;
-        Some(batch.map(|batch| self.piece_of(batch.into())))
+        let rows_max = if is_crowded() { ROWS_IN_CROWD } else { ROWS_MAX };
+        let batch = match self.batches.next()? {
+            Ok(batch) if batch.len() > rows_max => batch,
+            small => return Some(small.map(Piece::from)),
+        };
+        let starts = (0..batch.len()).step_by(rows_max);
+        self.rest.extend(starts.map(|start| batch.slice(start..batch.len().min(start + rows_max))));
+        self.rest.pop_front().map(|piece| Ok(piece.into()))
     }
 }
 
@@ -139,29 +118,21 @@ mod tests {
 
     #[test]
     fn pieces_are_the_whole_and_none_is_large() {
-        let rows = 3 * ROWS_FIRST + 5;
+        let rows = 2 * ROWS_MAX + 5;
         let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
-        alarms.push(&Alarm::default(), ROWS_FIRST - 1);
-        alarms.push(&Alarm { status: 3, ..Alarm::default() }, rows - ROWS_FIRST + 1);
+        alarms.push(&Alarm::default(), ROWS_MAX - 1);
+        alarms.push(&Alarm { status: 3, ..Alarm::default() }, rows - ROWS_MAX + 1);
         pulses.push(&0, rows);
         let times: Vec<Timestamp> = (0..rows as i64).map(Timestamp::from_nanos).collect();
         let values = Column::I64((0..rows as i64).collect());
         let whole = Batch::from_columns(times, values, alarms, pulses).unwrap();
-        let batches = [Ok(whole.clone()), Err("damage"), Ok(whole.slice(0..3)), Ok(whole.slice(0..3))];
-        let mut reader = Pieces::of(batches.into_iter());
-        let mut pieces = Vec::new();
-        for line_bytes in [1000, 1000, PIECE_BYTES / 1000, 1, 1, 2 * PIECE_BYTES, 1, 1] {
-            reader.expect_lines_of(line_bytes);
-            pieces.extend(reader.next());
-        }
+        let batches = [Ok(whole.clone()), Err("damage"), Ok(whole.slice(0..3))];
+        let pieces: Vec<_> = Pieces::of(batches.into_iter()).collect();
         let lengths: Vec<_> =
             pieces.iter().map(|piece| piece.as_ref().map(Piece::len).map_err(|error| *error)).collect();
-        let second = PIECE_BYTES / 1000;
-        let third = PIECE_BYTES / (PIECE_BYTES / 1000);
-        let last = rows - ROWS_FIRST - second - third;
-        assert_eq!(lengths, [Ok(ROWS_FIRST), Ok(second), Ok(third), Ok(last), Err("damage"), Ok(1), Ok(2), Ok(3)]);
+        assert_eq!(lengths, [Ok(ROWS_MAX), Ok(ROWS_MAX), Ok(5), Err("damage"), Ok(3)]);
         let mut again = Batch::new(whole.value_type());
-        for piece in pieces.iter().flatten().take(4) {
+        for piece in pieces.iter().flatten().take(3) {
             let states: usize = piece.alarms().map(|(rows, _)| rows.len()).sum();
             assert_eq!((states, piece.times().len()), (piece.len(), piece.len()));
             let part = piece.clone().into_batch();

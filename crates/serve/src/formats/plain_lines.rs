@@ -67,7 +67,6 @@ impl Iterator for LinesPlain {
             return None;
         }
         let mut out = std::mem::take(&mut self.head).into_bytes();
-        self.samples.expect_lines_of(self.line_bytes.of_one());
         match self.samples.next() {
             Some(Ok(piece)) => {
                 let piece = if self.has_bars { Bars::split(piece.into_batch(), true).0.into() } else { piece };

@@ -13,11 +13,6 @@ impl Default for LineBytes {
 }
 
 impl LineBytes {
-    /// What one line takes.
-    pub(crate) fn of_one(self) -> usize {
-        self.0
-    }
-
     /// Makes room for so many lines behind what is there.
     pub(crate) fn make_room(self, out: &mut Vec<u8>, lines: usize) {
         out.reserve_exact(self.0.saturating_mul(lines));
