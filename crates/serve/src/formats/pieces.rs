@@ -6,8 +6,8 @@ use sample::{Alarm, Batch, Column, Timestamp};
 
 use crate::crowd::is_crowded;
 
-/// So many rows are 45 to 200 kB of lines.
-const ROWS_MAX: usize = 2048;
+/// So many rows are 20 to 100 kB of lines. Room for more is not found again where that of others was, and each page of it is made anew.
+const ROWS_MAX: usize = 1024;
 /// The same where many answers are under way.
 const ROWS_IN_CROWD: usize = 512;
 
