@@ -52,6 +52,7 @@ pub(crate) fn find(bench: &str, case: &str, metric: &str) -> Option<&'static Bar
     let bars = match bench {
         "store" => BARS,
         "retrieval" => RETRIEVAL,
+        "versus" => VERSUS,
         _ => &[],
     };
     bars.iter().find(|bar| bar.case == case && bar.metric == metric)
@@ -140,4 +141,18 @@ const RETRIEVAL: &[Bar] = &[
     less("crowd x1000", "samples lost meanwhile", 0.0, 0.0),
     less("hostile x10000", "samples lost meanwhile", 0.0, 0.0),
     less("hostile x10000", "memory of a hostile client", 256.0, 64.0),
+];
+
+/// Of what answers took before lines were written into a room on the stack (commit 3591dc9).
+const VERSUS: &[Bar] = &[
+    less("raw-360k x1", "answer, new : old", 0.9, 0.8),
+    less("raw-360k x1", "processor, new : old", 0.9, 0.8),
+    less("csv-360k x1", "answer, new : old", 0.72, 0.59),
+    less("csv-360k x1", "processor, new : old", 0.72, 0.59),
+    less("json-360k x1", "answer, new : old", 0.65, 0.52),
+    less("json-360k x1", "processor, new : old", 0.65, 0.52),
+    less("csv-7d x1", "answer, new : old", 0.72, 0.59),
+    less("csv-7d x1", "processor, new : old", 0.72, 0.59),
+    less("csv-360k x10", "answer, new : old", 0.8, 0.8),
+    less("csv-360k x10", "processor, new : old", 0.8, 0.8),
 ];

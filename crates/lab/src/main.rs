@@ -54,6 +54,8 @@ enum Bench {
     Capacity(capacity::Options),
     /// How fast answers come over HTTP, by one client and by many, beside other servers and a paper; and what crowds cost.
     Retrieval(retrieval::Options),
+    /// How fast two programs answer the same questions, in turns, and whether the answers are the same.
+    Versus(retrieval::versus::Options),
     /// All that concerns acquisition, measured and written as a page.
     Study(study::Options),
 }
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Bench::Overload(options) => overload::run(&options),
         Bench::Capacity(options) => capacity::run(&options),
         Bench::Retrieval(options) => retrieval::run(&options),
+        Bench::Versus(options) => retrieval::versus::run(&options),
         Bench::Study(options) => study::run(&options),
     };
     match result {

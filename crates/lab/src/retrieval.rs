@@ -11,6 +11,7 @@ mod cell;
 mod crowd;
 mod page;
 mod table3;
+pub(crate) mod versus;
 
 use std::path::PathBuf;
 

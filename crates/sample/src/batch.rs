@@ -71,6 +71,18 @@ impl<T: PartialEq + Clone> Runs<T> {
         })
     }
 
+    /// Each run that has rows of `range`, with those of its rows. Panics if `range` reaches beyond the last, like a slice.
+    pub fn within(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = (std::ops::Range<usize>, &T)> {
+        assert!(range.end <= self.len() || range.is_empty(), "{range:?} reaches beyond {} rows", self.len());
+        let first = self.runs.partition_point(|(end, _)| *end <= range.start);
+        let mut start = range.start;
+        self.runs[first..].iter().map_while(move |(end, value)| {
+            let rows = start..(*end).min(range.end);
+            start = rows.end;
+            (!rows.is_empty()).then_some((rows, value))
+        })
+    }
+
     /// The value of each row in turn, cheaper than `get` for each.
     pub fn rows(&self) -> impl Iterator<Item = &T> {
         self.iter().flat_map(|(rows, value)| rows.map(move |_| value))
@@ -395,6 +407,20 @@ mod tests {
         let middle = batch.slice(1..3);
         assert!(middle.get(1).identical(&rows[2]));
         assert_eq!(middle.alarms().iter().count(), 1);
+    }
+
+    #[test]
+    fn the_runs_within_a_range_are_those_of_its_rows() {
+        let mut runs = Runs::default();
+        [(7, 3), (8, 1), (9, 4)].iter().for_each(|(value, count)| runs.push(value, *count));
+        for start in 0..=8 {
+            for end in start..=8 {
+                let within: Vec<i32> = runs.within(start..end).flat_map(|(rows, value)| rows.map(|_| *value)).collect();
+                let rows: Vec<i32> = (start..end).map(|row| *runs.get(row)).collect();
+                assert_eq!(within, rows, "{start}..{end}");
+                assert!(runs.within(start..end).all(|(rows, _)| start <= rows.start && rows.end <= end));
+            }
+        }
     }
 
     #[test]

@@ -40,6 +40,10 @@ impl Server {
         Ok(Server { bench, address, process, _scratch: scratch.flatten() })
     }
 
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     fn usage(&self) -> Option<Usage> {
         self.process.map(Usage::watch)
     }

@@ -2,12 +2,15 @@
 
 use axum::body::Bytes;
 use query::Samples;
-use sample::{Batch, Column, Timestamp};
+use sample::{Alarm, Column};
 
 use super::{
     elements,
-    pieces::Pieces,
-    value::{Dialect, put, put_json},
+    pieces::{Piece, Pieces},
+    room::{Line, Number, Room, of_numbers},
+    seconds::{Day, InSecond, put_clock},
+    sizes::LineBytes,
+    value::{Dialect, put},
 };
 use crate::answer::Chunks;
 
@@ -19,11 +22,12 @@ pub(crate) struct SamplesCsv {
     left: Option<u64>,
     /// What each line begins with: the field with the name of the PV where there are several.
     lead: Vec<u8>,
+    line_bytes: LineBytes,
 }
 
 impl SamplesCsv {
     pub(crate) fn new(samples: Samples, limit: Option<u64>) -> SamplesCsv {
-        SamplesCsv { samples: Pieces::of(samples), begun: false, left: limit, lead: Vec::new() }
+        SamplesCsv::led(Vec::new(), false, samples, limit)
     }
 
     /// One of several PVs, whose lines begin with its name. The line of column names stands before the first PV only.
@@ -31,7 +35,11 @@ impl SamplesCsv {
         let mut lead = Vec::new();
         put_field(&mut lead, pv);
         lead.push(b',');
-        SamplesCsv { samples: Pieces::of(samples), begun: !is_first, left: limit, lead }
+        SamplesCsv::led(lead, !is_first, samples, limit)
+    }
+
+    fn led(lead: Vec<u8>, begun: bool, samples: Samples, limit: Option<u64>) -> SamplesCsv {
+        SamplesCsv { samples: Pieces::of(samples), begun, left: limit, lead, line_bytes: LineBytes::default() }
     }
 }
 
@@ -50,12 +58,13 @@ impl Iterator for SamplesCsv {
             out.extend_from_slice(if self.lead.is_empty() { b"" } else { b"pv," });
             out.extend_from_slice(HEAD.as_bytes());
         }
-        let batch = if self.left == Some(0) { None } else { self.samples.next() };
-        match batch {
-            Some(Ok(batch)) => {
-                let rows = self.left.map_or(batch.len(), |left| batch.len().min(left as usize));
+        let piece = if self.left == Some(0) { None } else { self.samples.next() };
+        match piece {
+            Some(Ok(piece)) => {
+                let rows = self.left.map_or(piece.len(), |left| piece.len().min(left as usize));
                 self.left = self.left.map(|left| left - rows as u64);
-                put_rows(&mut out, &self.lead, &batch, rows);
+                let piece = piece.first(rows);
+                self.line_bytes.written(&mut out, rows, |out| put_rows(out, &self.lead, &piece));
                 Some(Ok(out.into()))
             }
             Some(Err(error)) => Some(Err(error)),
@@ -64,37 +73,50 @@ impl Iterator for SamplesCsv {
     }
 }
 
-fn put_rows(out: &mut Vec<u8>, lead: &[u8], batch: &Batch, rows: usize) {
-    let alarms = batch.alarms().rows().zip(batch.pulses().rows());
-    let mut second = (None, String::new());
-    for (row, (alarm, pulse)) in (0..rows).zip(alarms) {
-        out.extend_from_slice(lead);
-        put_time(out, batch.times()[row], &mut second);
-        put_value(out, batch.values(), row);
-        out.push(b',');
-        put_json(out, &(alarm.severity as u8));
-        out.push(b',');
-        put_json(out, &alarm.status);
-        out.push(b',');
-        put_field(out, alarm.message.as_deref().unwrap_or(""));
-        out.push(b',');
-        put_json(out, pulse);
-        out.push(b'\n');
-    }
+pub(super) fn put_rows(out: &mut Vec<u8>, lead: &[u8], piece: &Piece) {
+    of_numbers!(piece.values(), values => {
+        put_lines(out, lead, piece, |line, _, row| values[row].put(line, Dialect::Appliance));
+    }, else {
+        put_lines(out, lead, piece, |line, out, row| {
+            line.flush(out);
+            put_value(out, piece.values(), row);
+        });
+    });
 }
 
-/// The time and a comma. The calendar is asked once for each second.
-fn put_time(out: &mut Vec<u8>, time: Timestamp, (second, text): &mut (Option<i64>, String)) {
-    const POINT: usize = "2026-11-20T21:19:00.".len();
-    let (seconds, nanos) = time.seconds_and_nanos();
-    if *second != Some(seconds) || text.len() != POINT {
-        (*second, *text) = (Some(seconds), time.to_string());
-        text.truncate(POINT);
+fn put_lines(out: &mut Vec<u8>, lead: &[u8], piece: &Piece, value: impl Fn(&mut Line<'_>, &mut Vec<u8>, usize)) {
+    let (mut room, mut begun, times) = (Room::new(), InSecond::default(), piece.batch().times());
+    let (mut line, mut day) = (room.lines(), Day::iso());
+    for (rows, alarm) in piece.alarms() {
+        let (state, pulses) = (state(alarm), piece.batch().pulses().within(rows));
+        for (row, pulse) in pulses.flat_map(|(rows, pulse)| rows.map(move |row| (row, *pulse))) {
+            line.pass_on(out);
+            if !lead.is_empty() {
+                line.any(lead, out);
+            }
+            let nanos = begun.nanos(times[row], |line, seconds| {
+                day.put_date(line, seconds);
+                put_clock(line, seconds);
+                line.text(b".");
+            });
+            line.short(begun.text());
+            line.nine_digits(nanos);
+            line.text(b"Z,");
+            value(&mut line, out, row);
+            line.any(&state, out);
+            line.unsigned(pulse);
+            line.text(b"\n");
+        }
     }
-    out.extend_from_slice(text.as_bytes());
-    let digits = [100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
-    out.extend(digits.map(|place| b'0' + (nanos / place % 10) as u8));
-    out.extend_from_slice(b"Z,");
+    line.flush(out);
+}
+
+/// What stands between the value and the pulse.
+fn state(alarm: &Alarm) -> Vec<u8> {
+    let mut state = format!(",{},{},", alarm.severity as u8, alarm.status).into_bytes();
+    put_field(&mut state, alarm.message.as_deref().unwrap_or(""));
+    state.push(b',');
+    state
 }
 
 /// Numbers as they are, texts as fields, all else as JSON in a field.
@@ -124,7 +146,7 @@ pub(crate) fn put_field(out: &mut Vec<u8>, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use sample::{Alarm, Sample, Severity, Value};
+    use sample::{Alarm, Batch, Sample, Severity, Timestamp, Value};
 
     use super::*;
 
@@ -138,7 +160,7 @@ mod tests {
             stamp: None,
         };
         let mut out = Vec::new();
-        put_rows(&mut out, b"", &Batch::of(&sample), 1);
+        put_rows(&mut out, b"", &Batch::of(&sample).into());
         let expected = "1970-01-01T00:00:00.000000001Z,\"a,\"\"b\"\"\nc\",2,3,\"x,y\",7\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }

@@ -5,7 +5,11 @@ use query::Samples;
 use sample::{Batch, Stamp, Timestamp};
 use serde_json::{Map, Value};
 
-use super::value::{Dialect, put, put_json, put_list};
+use super::{
+    room::{self, Number, of_numbers},
+    sizes::LineBytes,
+    value::{Dialect, put, put_json, put_list},
+};
 
 /// The object that holds the chunks, open at its end; `more` follows the batches.
 pub(crate) struct SamplesJson {
@@ -15,6 +19,7 @@ pub(crate) struct SamplesJson {
     left: Option<u64>,
     truncated: bool,
     damage: Vec<String>,
+    line_bytes: LineBytes,
     first: bool,
     ended: bool,
 }
@@ -28,6 +33,7 @@ impl SamplesJson {
             left: limit,
             truncated: false,
             damage: Vec::new(),
+            line_bytes: LineBytes::default(),
             first: true,
             ended: false,
         }
@@ -84,7 +90,7 @@ impl Iterator for SamplesJson {
             Some(batch) => {
                 out.extend_from_slice(if self.first { b"\n" } else { b",\n" });
                 self.first = false;
-                put_chunk(&mut out, &batch);
+                self.line_bytes.written(&mut out, batch.len(), |out| put_chunk(out, &batch));
             }
             None => {
                 self.ended = true;
@@ -107,23 +113,26 @@ pub(crate) fn put_chunk(out: &mut Vec<u8>, batch: &Batch) {
 /// The columns without the braces around them, for objects that have more to say.
 pub(crate) fn put_columns(out: &mut Vec<u8>, batch: &Batch) {
     out.extend_from_slice(b"\"seconds\":");
-    put_list(out, batch.times().iter(), |out, time| put_json(out, &time.seconds_and_nanos().0));
+    room::put_list(out, batch.times().iter(), |line, time| line.signed(time.seconds_and_nanos().0));
     out.extend_from_slice(b",\"nanos\":");
-    put_list(out, batch.times().iter(), |out, time| put_json(out, &time.seconds_and_nanos().1));
+    room::put_list(out, batch.times().iter(), |line, time| line.unsigned(time.seconds_and_nanos().1.into()));
     out.extend_from_slice(b",\"values\":");
-    put_list(out, 0..batch.len(), |out, row| put(out, batch.values(), row, Dialect::Exact));
+    of_numbers!(batch.values(), values => {
+        room::put_list(out, values.iter(), |line, value| value.put(line, Dialect::Exact));
+    }, else {
+        put_list(out, 0..batch.len(), |out, row| put(out, batch.values(), row, Dialect::Exact));
+    });
     out.extend_from_slice(b",\"severity\":");
-    put_list(out, batch.alarms().rows(), |out, alarm| put_json(out, &(alarm.severity as u8)));
+    room::put_list(out, batch.alarms().rows(), |line, alarm| line.unsigned(alarm.severity as u64));
     out.extend_from_slice(b",\"status\":");
-    put_list(out, batch.alarms().rows(), |out, alarm| put_json(out, &alarm.status));
+    room::put_list(out, batch.alarms().rows(), |line, alarm| line.unsigned(alarm.status.into()));
     if has_messages(batch) {
         out.extend_from_slice(b",\"message\":");
         put_list(out, batch.alarms().rows(), |out, alarm| put_json(out, &alarm.message.as_deref()));
     }
     if has_pulses(batch) {
-        let pulses = sample::Column::U64(batch.pulses().rows().copied().collect());
         out.extend_from_slice(b",\"pulse\":");
-        put_list(out, 0..batch.len(), |out, row| put(out, &pulses, row, Dialect::Exact));
+        room::put_list(out, batch.pulses().rows(), |line, pulse| pulse.put(line, Dialect::Exact));
     }
     if !batch.stamps().is_ordinary() {
         put_stamps(out, batch);

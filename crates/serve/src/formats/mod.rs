@@ -22,7 +22,13 @@ mod pb_arrays;
 pub(crate) mod pb_messages;
 pub(crate) mod pb_numbers;
 pub(crate) mod pieces;
+pub(crate) mod plain_lines;
+#[cfg(test)]
+mod printed;
+pub(crate) mod room;
 pub(crate) mod rows;
+pub(crate) mod seconds;
+pub(crate) mod sizes;
 pub(crate) mod streams;
 pub(crate) mod structure;
 pub(crate) mod svg;

@@ -4,23 +4,22 @@
 use axum::body::Bytes;
 use plainpb::Payload;
 use prost::Message;
-use sample::{Batch, Column, Element, Shape, Timestamp, ValueType};
+use sample::{Column, Element, Shape, Timestamp, ValueType};
 
 use super::bars::{Bars, connection_change};
 use super::pb_arrays::put_array;
 use super::pb_messages::{
     Bytes as BytesMessage, FieldValue, PayloadInfo, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort, ScalarString,
-    VectorString, put_line,
+    VectorString, ZERO_STATUS, ends_in_white, put_line,
 };
 use super::pb_numbers::{State, put_numbers};
+use super::pieces::Piece;
+use super::sizes::LineBytes;
 use super::structure;
 use crate::{
     answer::Chunks,
     appliance::{reconnects::Reconnects, source::DAMAGED, spans::InSpans},
 };
-
-/// Room for a sample: most have no more.
-const LINE_BYTES: usize = 32;
 
 /// What the headers say besides type and year.
 pub(crate) struct Heading {
@@ -35,7 +34,8 @@ pub(crate) struct SamplesPb {
     samples: InSpans,
     reconnects: Reconnects,
     has_bars: bool,
-    chunk: Option<Chunk>,
+    line_bytes: LineBytes,
+    chunk: Option<Begun>,
     scratch: Vec<u8>,
     /// A damaged block, of which the next sample is to tell.
     damage: Option<query::Error>,
@@ -43,7 +43,7 @@ pub(crate) struct SamplesPb {
 }
 
 /// The chunk that is being written.
-struct Chunk {
+struct Begun {
     payload_type: Payload,
     year_start: Timestamp,
     year_second: i64,
@@ -57,6 +57,7 @@ impl SamplesPb {
             samples,
             reconnects,
             has_bars,
+            line_bytes: LineBytes::default(),
             chunk: None,
             scratch: Vec::new(),
             damage: None,
@@ -73,18 +74,31 @@ impl SamplesPb {
         put_line(&mut out, &info.encode_to_vec());
         for tenths in 0..10 {
             let (second, nano, val) = (0, 0, 0.1 * f64::from(tenths));
-            let (severity, status, fields) = (None, Some(0), Vec::new());
+            let (severity, status, fields) = (None, None, Vec::new());
             let sample = ScalarDouble { second, nano, val, severity, status, fields, actual_change: None };
             put_line(&mut out, &sample.encode_to_vec());
         }
         std::iter::once(Ok(out.into()))
     }
 
-    fn put_batch(&mut self, out: &mut Vec<u8>, batch: Batch) {
-        let (batch, bars) = Bars::split(batch, self.has_bars);
-        let payload_type = payload_type(batch.value_type());
-        out.reserve(LINE_BYTES * batch.len());
-        for (rows, alarm) in batch.alarms().iter() {
+    /// The lines of a piece.
+    fn lines(&mut self, piece: Piece) -> Bytes {
+        let (mut out, rows) = (Vec::new(), piece.len());
+        self.line_bytes.make_room(&mut out, rows);
+        if self.has_bars {
+            let (batch, bars) = Bars::split(piece.into_batch(), true);
+            self.put_each(&mut out, &batch.into(), &bars);
+        } else {
+            self.put_each(&mut out, &piece, &Bars::default());
+        }
+        self.line_bytes.note(rows, out.len());
+        out.into()
+    }
+
+    /// Lines some of which carry something. Numbers that do not are written together.
+    fn put_each(&mut self, out: &mut Vec<u8>, piece: &Piece, bars: &Bars) {
+        let (batch, payload_type) = (piece.batch(), payload_type(piece.batch().value_type()));
+        for (rows, alarm) in piece.alarms() {
             let has_more = connection_change(alarm).is_some() || !bars.is_empty();
             let state = State::of(alarm);
             let (mut next, end) = (rows.start, rows.end);
@@ -92,14 +106,14 @@ impl SamplesPb {
                 let (row, time) = (next, batch.times()[next]);
                 let year = self.chunk_for(out, payload_type, time, elements(batch.values(), row));
                 let plain = if has_more { 0 } else { self.plain_rows(&batch.times()[next..end]) };
-                if plain > 0 && put_numbers(out, &batch, next..next + plain, year, state) {
+                if plain > 0 && put_numbers(out, batch, next..next + plain, year, state) {
                     next += plain;
                     continue;
                 }
                 next += 1;
                 let carried = self.reconnects.fields(time, &mut self.damage);
                 let is_plain = carried.fields.is_empty() && !has_more && self.damage.is_none();
-                if is_plain && put_numbers(out, &batch, row..row + 1, year, state) {
+                if is_plain && put_numbers(out, batch, row..row + 1, year, state) {
                     continue;
                 }
                 let (second, nano) = time.seconds_and_nanos();
@@ -110,7 +124,7 @@ impl SamplesPb {
                     second: second.saturating_sub(year) as u32,
                     nano,
                     severity: Some(alarm.severity as i32).filter(|severity| *severity != 0),
-                    status: Some(i32::from(alarm.status)),
+                    status: Some(i32::from(alarm.status)).filter(|status| *status != 0),
                     fields: fields.map(|(name, val)| FieldValue { name, val }).collect(),
                     actual_change: carried.is_change,
                 };
@@ -153,7 +167,7 @@ impl SamplesPb {
         };
         put_line(out, &info.encode_to_vec());
         let (year_second, year_end) = (year_start.seconds_and_nanos().0, year_after(year_start));
-        self.chunk = Some(Chunk { payload_type, year_start, year_second, year_end });
+        self.chunk = Some(Begun { payload_type, year_start, year_second, year_end });
         year_second
     }
 }
@@ -184,9 +198,8 @@ impl Iterator for SamplesPb {
         if self.ended {
             return None;
         }
-        let mut out = Vec::new();
         match self.samples.next() {
-            Some(Ok(batch)) => self.put_batch(&mut out, batch),
+            Some(Ok(piece)) => return Some(Ok(self.lines(piece))),
             Some(Err(error)) if error.is_damage() => self.damage = Some(error),
             Some(Err(error)) => {
                 self.ended = true;
@@ -201,7 +214,7 @@ impl Iterator for SamplesPb {
                 return None;
             }
         }
-        Some(Ok(out.into()))
+        Some(Ok(Bytes::new()))
     }
 }
 
@@ -241,7 +254,17 @@ macro_rules! encode {
 }
 
 impl Frame {
+    /// Appends the message. A zero status is left out, as the Appliance does, unless the message would end in white space.
     pub(super) fn encode(self, column: &Column, row: usize, out: &mut Vec<u8>) {
+        let has_status = self.status.is_some();
+        self.encode_bare(column, row, out);
+        // Of two the last would count.
+        if !has_status && ends_in_white(out) {
+            out.extend_from_slice(&ZERO_STATUS);
+        }
+    }
+
+    fn encode_bare(self, column: &Column, row: usize, out: &mut Vec<u8>) {
         match column {
             Column::I8(v) => encode!(BytesMessage, self, vec![v[row] as u8], out),
             Column::U8(v) => encode!(BytesMessage, self, vec![v[row]], out),

@@ -9,7 +9,7 @@ use sample::Column;
 
 use super::{
     pb::Frame,
-    pb_messages::{SampleHead, SampleTail},
+    pb_messages::{SampleHead, SampleTail, ZERO_STATUS, ends_in_white},
 };
 
 /// So many elements are encoded before they are escaped.
@@ -35,7 +35,11 @@ pub(super) fn put_array(out: &mut Vec<u8>, frame: Frame, elements: &Column, rang
         Column::I8(v) => put_bytes(out, &head, &v[range].iter().map(|byte| byte.cast_unsigned()).collect::<Vec<u8>>()),
         _ => return Err(Frame { second, nano, severity, status, fields, actual_change }),
     }
+    let has_status = status.is_some();
     put_escaped(out, &SampleTail { severity, status, fields, actual_change }.encode_to_vec());
+    if !has_status && ends_in_white(out) {
+        out.extend_from_slice(&ZERO_STATUS);
+    }
     out.push(b'\n');
     Ok(())
 }
@@ -110,6 +114,7 @@ mod tests {
                 $message { second, nano, val: $val, severity, status, fields, actual_change }.encode_to_vec()
             }};
         }
+        let has_status = frame.status.is_some();
         let message = match elements {
             Column::I8(v) => encoded!(Bytes, v.iter().map(|v| *v as u8).collect()),
             Column::U8(v) => encoded!(Bytes, v.clone()),
@@ -122,13 +127,15 @@ mod tests {
             Column::F64(v) => encoded!(VectorDouble, v.clone()),
             other => panic!("{other:?} are other arrays"),
         };
+        let zero: &[u8] = if !has_status && ends_in_white(&message) { &[5 << 3, 0] } else { &[] };
         let mut line = Vec::new();
-        put_line(&mut line, &message);
+        put_line(&mut line, &[&message, zero].concat());
         line
     }
 
     fn frame(number: u32) -> Frame {
-        let field = || FieldValue { name: "a\nname".to_owned(), val: "\r\u{1b}".to_owned() };
+        let val = if number.is_multiple_of(2) { "\r\u{1b}" } else { "a text that ends in a space " };
+        let field = || FieldValue { name: "a\nname".to_owned(), val: val.to_owned() };
         Frame {
             second: number,
             nano: number.rotate_left(7) % 1_000_000_000,

@@ -7,11 +7,24 @@
 //! ```
 //!
 //! The escape byte 1B, line feeds and carriage returns are written as 1B 01, 1B 02 and 1B 03, in headers too.
-//! `status` is always written, even 0: clients strip white space from the end of lines, and would cut a value that ends in
-//! 09, 0B, 0C or 20 if it came last.
+//! A `status` of zero is left out, as the Appliance does. But clients strip white space from the end of lines, and would cut a value
+//! that ends in 09, 0B, 0C or 20 if it came last: behind such a one it is written.
 
 pub(crate) use plainpb::put_line;
 use prost::Message;
+
+/// The status field of a sample whose status is zero.
+pub(crate) const ZERO_STATUS: [u8; 2] = [5 << 3, 0];
+
+/// Whether clients take the last byte of a line for white space. Line ends are written as 02 and 03 behind the escape byte.
+pub(crate) const fn is_white(last: u8) -> bool {
+    matches!(last, 0x09 | 0x0b | 0x0c | 0x20)
+}
+
+/// Whether it ends in such a byte, escaped or not yet.
+pub(crate) fn ends_in_white(message: &[u8]) -> bool {
+    message.last().is_some_and(|last| is_white(*last))
+}
 
 /// A name with a text: metadata in headers, connection losses in samples.
 #[derive(Clone, PartialEq, Message)]

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use sample::{Alarm, Batch, Column, Timestamp};
 
+use super::pb_messages::is_white;
+
 /// No line is longer, each of its bytes escaped, with the room that copies of a fixed length take beyond their end.
 const LINE_BYTES_MAX: usize = 80;
 /// So many lines are put together before they are added to the others: to look for room once for each word took as long as all else.
@@ -51,7 +53,7 @@ fn put_lines<T: Copy>(
             let mut len = begun.second.put(line, 0);
             len = time.put(line, len);
             len = value.put(line, len);
-            end += state.0.put(line, len);
+            end += state.behind(value.last()).put(line, len);
         }
         out.extend_from_slice(&room[..end]);
     }
@@ -85,6 +87,12 @@ impl Word {
         let marks = 0x80_8080_8080 & ((1 << (8 * (len - 1))) - 1);
         let digits = digit(0) | digit(1) | digit(2) | digit(3) | digit(4) | marks;
         Word::of(digits << 8 | u64::from(field << 3), len + 1)
+    }
+
+    /// The byte that ends it.
+    #[inline(always)]
+    fn last(self) -> u8 {
+        (self.bytes >> (8 * (self.len - 1))) as u8
     }
 
     /// With one byte more.
@@ -144,6 +152,13 @@ impl Part {
         part
     }
 
+    /// With the end of the line.
+    fn ended(mut self) -> Part {
+        self.bytes[self.len] = b'\n';
+        self.len += 1;
+        self
+    }
+
     #[inline(always)]
     fn put(&self, line: &mut [u8], at: usize) -> usize {
         line[at..at + 16].copy_from_slice(&self.bytes);
@@ -151,17 +166,30 @@ impl Part {
     }
 }
 
-/// Severity and status, and the end of the line.
+/// Severity and status, as far as they are not zero, and the end of the line.
 #[derive(Clone, Copy)]
-pub(super) struct State(Part);
+pub(super) struct State {
+    part: Part,
+    /// The same behind a value that ends in what clients take for white space.
+    behind_white: Part,
+}
 
 impl State {
     pub(super) fn of(alarm: &Alarm) -> State {
-        let words = [Word::number(4, alarm.severity as u32), Word::number(5, alarm.status.into())];
-        let mut part = Part::of(if alarm.severity as u32 == 0 { &words[1..] } else { &words });
-        part.bytes[part.len] = b'\n';
-        part.len += 1;
-        State(part)
+        let severity = Word::number(4, alarm.severity as u32);
+        let status = Word::number(5, alarm.status.into());
+        let [part, behind_white] = match (alarm.severity as u32, alarm.status) {
+            (0, 0) => [Part::of(&[]), Part::of(&[status])],
+            (0, _) => [Part::of(&[status]); 2],
+            (_, 0) => [Part::of(&[severity]); 2],
+            _ => [Part::of(&[severity, status]); 2],
+        };
+        State { part: part.ended(), behind_white: behind_white.ended() }
+    }
+
+    #[inline(always)]
+    fn behind(&self, last: u8) -> &Part {
+        if is_white(last) { &self.behind_white } else { &self.part }
     }
 }
 
@@ -219,7 +247,7 @@ mod tests {
             let times = vec![Timestamp::from_seconds(second.into(), nano)];
             let batch = Batch::from_columns(times, column, alarms, pulses).unwrap();
             assert!(put_numbers(&mut line, &batch, 0..1, 0, State::of(&alarm)));
-            let status = Some(i32::from(alarm.status));
+            let status = Some(i32::from(alarm.status)).filter(|status| *status != 0);
             let severity = Some(severity as i32).filter(|severity| *severity != 0);
             Frame { second, nano, severity, status, fields: Vec::new(), actual_change: None }.encode(
                 batch.values(),
@@ -229,5 +257,32 @@ mod tests {
             plainpb::put_line(&mut expected, &message);
             assert_eq!(line, expected, "{batch:?} {second} {nano} {alarm:?}");
         }
+    }
+
+    /// Clients do so, and would take a short 16 for a line that is torn.
+    #[test]
+    fn a_zero_status_is_left_out_and_no_line_loses_a_byte_to_who_strips_white_space() {
+        let (mut left_out, mut written) = (0, 0);
+        for number in i16::MIN..=i16::MAX {
+            let (mut line, mut alarms, mut pulses) = (Vec::new(), Runs::default(), Runs::default());
+            alarms.push(&Alarm::default(), 1);
+            pulses.push(&0, 1);
+            let times = vec![Timestamp::from_seconds(7, 1)];
+            let batch = Batch::from_columns(times, Column::I16(vec![number]), alarms, pulses).unwrap();
+            assert!(put_numbers(&mut line, &batch, 0..1, 0, State::of(&Alarm::default())));
+            let end = line.iter().rposition(|byte| !is_white(*byte) && ![b'\n', b'\r'].contains(byte)).unwrap();
+            let stripped = &line[..=end];
+            assert_eq!(stripped.len() + 1, line.len(), "{number}");
+            let has_status = stripped.ends_with(&[5 << 3, 0]);
+            *(if has_status { &mut written } else { &mut left_out }) += 1;
+            let mut expected = Vec::new();
+            Frame { second: 7, nano: 1, severity: None, status: None, fields: Vec::new(), actual_change: None }.encode(
+                batch.values(),
+                0,
+                &mut expected,
+            );
+            assert_eq!(expected.ends_with(&[5 << 3, 0]), has_status, "{number}");
+        }
+        assert!(left_out > 60_000 && written > 500, "{left_out} {written}");
     }
 }
