@@ -247,18 +247,18 @@ fn add_all(call: &Call) -> Answer {
     json(&AllTold { pvs: judged.into_iter().map(told).collect() })
 }
 
-/// What became of each PV that was to be added. As values of JSON those of 25,000 would be 30 MB.
+/// What became of each PV of a list, in its order. As values of JSON those of 25,000 would be 30 MB.
 #[derive(Serialize)]
-struct AllTold {
-    pvs: Vec<Told>,
+pub(super) struct AllTold {
+    pub(super) pvs: Vec<Told>,
 }
 
 #[derive(Serialize)]
-struct Told {
+pub(super) struct Told {
     #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
-    name: String,
-    status: &'static str,
+    pub(super) message: Option<String>,
+    pub(super) name: String,
+    pub(super) status: &'static str,
 }
 
 impl Told {

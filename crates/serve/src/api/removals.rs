@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use acquire::Change;
 use sample::{DataFate, PvEntry, PvId, PvName};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use store::RemovedPv;
 
-use super::pvs::ADD_MAX;
+use super::pvs::{ADD_MAX, AllTold, Told};
 use crate::{
     answer::{Answer, json},
     call::Call,
@@ -36,20 +36,6 @@ struct Many {
 enum Data {
     Keep,
     Delete,
-}
-
-/// What became of each, in the order in which they were asked for.
-#[derive(Serialize)]
-struct AllTold {
-    pvs: Vec<Told>,
-}
-
-#[derive(Serialize)]
-struct Told {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
-    name: String,
-    status: &'static str,
 }
 
 fn many(call: &Call, example: &str) -> Result<Many, Refusal> {
