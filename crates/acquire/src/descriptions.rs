@@ -16,17 +16,17 @@ use sample::{PvId, Timestamp};
 
 use crate::acquire::lock;
 
-/// So long a client waits for it: an IOC answers within a few milliseconds.
+/// How long a client waits for a description: an IOC answers within a few milliseconds.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// So many are read at once; further ones are not waited for.
+/// How many are read at once. A client does not wait for more.
 const ASKED_MAX: usize = 16;
-/// What was read holds for so long, and so long nothing more is asked of a server that did not answer.
+/// How long a description is remembered, and how long a server that did not answer is left alone.
 const HOLDS: Duration = Duration::from_secs(600);
 const SILENCE: Duration = Duration::from_secs(60);
 /// What is remembered is forgotten when it is so many.
 const KNOWN_MAX: usize = 100_000;
 
-/// What was read, and what is being read.
+/// The descriptions that are remembered, and those that are being read.
 #[derive(Debug, Default)]
 pub(crate) struct Descriptions {
     state: Mutex<State>,

@@ -143,7 +143,7 @@ const RETRIEVAL: &[Bar] = &[
     less("hostile x10000", "memory of a hostile client", 256.0, 64.0),
 ];
 
-/// Of what answers took before lines were written into a room on the stack (commit 3591dc9).
+/// Ratios to the program that did not write lines into a room on the stack (commit 3591dc9).
 const VERSUS: &[Bar] = &[
     less("raw-360k x1", "answer, new : old", 0.9, 0.8),
     less("raw-360k x1", "processor, new : old", 0.9, 0.8),

@@ -24,8 +24,8 @@ use crate::{Bin, Error, Query, Series};
 const CUTS_MIN: usize = 6;
 /// Fewer bins than this are made one by one.
 const BINS_MIN: usize = 16;
-/// So many parts are made at the same time, of so many bins: eight read an SSD nearly as fast as it can be read, and who has gone
-/// away is noticed between them.
+/// How many parts are made at once, and of how many bins each: eight readers nearly saturate an SSD, and between parts the maker notices
+/// that the client has gone.
 const PARTS: usize = 8;
 const BINS_A_PART_MAX: usize = 64;
 

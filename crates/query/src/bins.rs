@@ -110,7 +110,7 @@ impl Bins {
         &self.damage
     }
 
-    /// The same of bins that were all made.
+    /// The damage that was met, once all bins are made.
     pub(crate) fn into_damage(self) -> Vec<Error> {
         self.damage
     }

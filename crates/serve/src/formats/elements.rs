@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::value::{Dialect, EXACT_MAX, non_finite, put, put_list};
 
-/// So many elements are put together before they are added to the answer.
+/// How many elements are printed before they are added to the answer.
 const AT_ONCE: usize = 64;
 /// No number is longer with its comma: `-1.7976931348623157e+308`, or one of 64 bits between quotes.
 const NUMBER_BYTES_MAX: usize = 32;

@@ -284,7 +284,7 @@ impl Frame {
         }
     }
 
-    /// Of what `pb_arrays.rs` leaves.
+    /// Encodes the arrays that `pb_arrays.rs` does not take.
     fn encode_array(self, elements: &Column, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
         match elements {
             Column::String(v) => encode!(VectorString, self, range.map(|i| v.get(i).to_owned()).collect(), out),

@@ -12,7 +12,7 @@ use super::{
     pb_messages::{SampleHead, SampleTail, ZERO_STATUS, ends_in_white},
 };
 
-/// So many elements are encoded before they are escaped.
+/// How many elements are encoded before they are escaped.
 const AT_ONCE: usize = 64;
 /// No element takes more.
 const ELEMENT_BYTES_MAX: usize = 8;
@@ -44,7 +44,7 @@ pub(super) fn put_array(out: &mut Vec<u8>, frame: Frame, elements: &Column, rang
     Ok(())
 }
 
-/// What stands before the elements, which take so many bytes.
+/// Writes the fields before the elements; `bytes` is what the elements take.
 fn put_head(out: &mut Vec<u8>, head: &SampleHead, bytes: usize) {
     let mut text = head.encode_to_vec();
     encode_varint(VALUE, &mut text);

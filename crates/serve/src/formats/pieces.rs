@@ -6,7 +6,7 @@ use sample::{Alarm, Batch, Column, Timestamp};
 
 use crate::crowd::is_crowded;
 
-/// So many rows are 20 to 100 kB of lines. Room for more is not found again where that of others was, and each page of it is made anew.
+/// The rows of a piece make 20 to 100 kB of lines. With larger pieces the process takes more memory.
 const ROWS_MAX: usize = 1024;
 /// The same where many answers are under way.
 const ROWS_IN_CROWD: usize = 512;
