@@ -59,6 +59,7 @@ mod moving;
 mod named;
 mod names;
 mod newest;
+mod outline;
 mod part_hash;
 mod partitions;
 mod parts;
