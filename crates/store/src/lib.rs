@@ -109,7 +109,7 @@ pub use error::Error;
 pub use field::field_of;
 pub use health::{Health, LevelHealth, PlaceHealth, ScrubHealth, Watermark, Work};
 pub use import::{Import, ImportedPart};
-pub use merge::{Samples, Stretch, Stretches};
+pub use merge::{Cuts, Samples, Stretch, Stretches};
 pub use names::{NameChunk, Named, Names};
 pub use part_hash::{old_part_hash, old_text_hash, part_hash};
 pub use partitions::{Partition, WeekState};
