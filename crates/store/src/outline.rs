@@ -9,6 +9,8 @@
 //! noticed as it would be if the whole block were read. Bits that have another checksum make the block be read as a whole, which
 //! then tells what is wrong.
 //!
+//! It is made when a block is cut that is in memory; who waits for a disk is not to wait for this, too.
+//!
 //! An outline takes two or three kilobytes instead of a block's 24. Blocks have one if they tell of their sections, and if their times and
 //! numbers are made of packed integers, or of the steps between these: most are, but not what pco has compressed.
 
@@ -326,26 +328,26 @@ impl Strip {
     }
 }
 
-/// The first number of each section, where steps lie packed.
+/// The first number of each section, where steps lie packed. Sections begin where groups of them end.
 fn firsts(first: i64, laid: &Laid, sections: &[Section]) -> Box<[i64]> {
     let mut firsts = Vec::with_capacity(sections.len());
-    let (mut number, mut patches) = (first, laid.patches.iter().peekable());
     let mut starts = sections.iter().map(|section| section.rows.start).peekable();
     let last = sections.last().map_or(0, |section| section.rows.start);
-    if starts.next_if_eq(&0).is_some() {
-        firsts.push(number);
-    }
+    let mut number = first;
+    firsts.extend(starts.next_if_eq(&0).map(|_| number));
     laid.packed.each(0..last, |place, group| {
-        for (step, place) in group.iter().zip(place..) {
-            number = number.wrapping_add(laid.least.wrapping_add(*step as i64));
-            while let Some((_, high)) = patches.next_if(|(patched, _)| *patched == place) {
-                number = number.wrapping_add(*high);
-            }
-            if starts.next_if_eq(&(place + 1)).is_some() {
-                firsts.push(number);
-            }
-        }
+        // The bits that a sum of many steps loses are lost to the number, too.
+        let steps = group.iter().fold(0u64, |sum, step| sum.wrapping_add(*step));
+        number = number.wrapping_add(steps as i64).wrapping_add(laid.least.wrapping_mul(group.len() as i64));
+        firsts.extend(starts.next_if_eq(&(place + group.len())).map(|_| number));
     });
+    let (mut patches, mut high) = (laid.patches.iter().peekable(), 0i64);
+    for (number, section) in firsts.iter_mut().zip(sections) {
+        while let Some((_, added)) = patches.next_if(|(place, _)| *place < section.rows.start) {
+            high = high.wrapping_add(*added);
+        }
+        *number = number.wrapping_add(high);
+    }
     firsts.into()
 }
 

@@ -10,6 +10,7 @@
 use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
 };
 
 use sample::{Batch, Element, PvId, Sample, TimeRange, Timestamp, ValueType};
@@ -40,6 +41,10 @@ const RUN_BYTES_FEW: usize = 64 << 10;
 
 /// The indexes of fewer blocks are read as fast as they are remembered.
 const REMEMBERED_BLOCKS_MIN: usize = 16;
+
+/// A block whose reading takes longer comes from a disk. Who waits for a thousand of these is not to wait for their outlines, too: the next
+/// one who cuts them makes these.
+const FROM_MEMORY_MAX: Duration = Duration::from_micros(40);
 
 /// A place in the order of writing: that of the part, then where in it, then the row where one block is given out in pieces.
 pub(crate) type Order = (u64, u64, u64);
@@ -790,7 +795,10 @@ impl Blocks {
         let read = |parts: outline::Parts| segment.read_parts(entry, parts);
         let pieces = match outline.and_then(|outline| outline.pieces(summary, edges, read)) {
             Some(pieces) => Ok(pieces),
-            None => segment.read_columns(*pv, entry, |block, columns, times| {
+            None => segment.read_columns_timed(*pv, entry, |block, took, columns, times| {
+                if took > FROM_MEMORY_MAX {
+                    return cut::pieces(columns, times, summary, edges);
+                }
                 let outline = Outline::of(block, columns, times)?.map(Arc::new);
                 let pieces = outline.as_ref().and_then(|outline| outline.pieces_of(block, summary, edges));
                 outline.into_iter().for_each(|outline| memory.outlines.put(place, outline));

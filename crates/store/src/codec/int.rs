@@ -461,6 +461,7 @@ fn take_flat<T, M: Fn(usize, i64) -> T + Copy, F: Fn(i64) -> bool + Copy>(
 }
 
 /// Integers that lie packed, one behind the other: the numbers themselves, or the steps between them.
+#[derive(Clone)]
 pub(crate) struct Laid<'a> {
     /// The number before the first step; none where there are no steps.
     pub(crate) first: Option<i64>,

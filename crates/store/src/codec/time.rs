@@ -287,34 +287,19 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Whether they lie along a line, and what is left of each; none if they are given in another way.
-    fn line(&self) -> Option<(Line, Option<&int::Lookup<'a>>)> {
-        match &self.form {
-            // A step is a period without a fraction, if it is not too long for that.
-            Form::Step(step) => {
-                let period = step.checked_mul(1 << PERIOD_BITS)?;
-                Some((Line { first: self.first, tick: 1, period }, None))
-            }
-            Form::Linear { line, rests } => Some((*line, Some(rests))),
-            Form::All(_) => None,
-        }
-    }
-
     /// How they are made of integers, and of which, if these lie packed or are not needed. The column is that of the times.
     pub(crate) fn laid(&self, mut column: Cursor<'a>) -> Result<Option<(Clock, Option<int::Laid<'a>>)>, Malformed> {
-        if let Some((line, rests)) = self.line() {
-            if rests.is_none() {
-                return Ok(Some((Clock::Line(line), None)));
+        match &self.form {
+            Form::Step(step) => {
+                // A step is a period without a fraction, if it is not too long for that.
+                let line = |period| Line { first: self.first, tick: 1, period };
+                return Ok(step.checked_mul(1 << PERIOD_BITS).map(|period| (Clock::Line(line(period)), None)));
             }
-            let is_ticks = column.u8()? == TICKS;
-            column.i64()?;
-            if is_ticks {
-                column.varint()?;
-                column.u8()?;
+            Form::Linear { line, rests: int::Lookup::Packed(laid) } => {
+                return Ok(Some((Clock::Line(*line), Some(laid.clone()))));
             }
-            column.i64()?;
-            let laid = int::Laid::take(&mut column, self.count)?.filter(|laid| laid.first.is_none());
-            return Ok(laid.map(|laid| (Clock::Line(line), Some(laid))));
+            Form::Linear { .. } => return Ok(None),
+            Form::All(_) => {}
         }
         let codec = column.u8()?;
         column.i64()?;

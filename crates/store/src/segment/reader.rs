@@ -10,6 +10,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
+    time::{Duration, Instant},
 };
 
 use sample::{Batch, PvId, TimeRange, Timestamp};
@@ -311,8 +312,20 @@ impl Segment {
         entry: &Entry,
         make: impl FnOnce(&[u8], &Columns, &time::Lookup) -> Result<T, Malformed>,
     ) -> Result<T, Error> {
+        self.read_columns_timed(pv, entry, |bytes, _, columns, times| make(bytes, columns, times))
+    }
+
+    /// The same of one who wants to know how long it took to read.
+    pub(crate) fn read_columns_timed<T>(
+        &self,
+        pv: PvId,
+        entry: &Entry,
+        make: impl FnOnce(&[u8], Duration, &Columns, &time::Lookup) -> Result<T, Malformed>,
+    ) -> Result<T, Error> {
+        let begun = Instant::now();
         let bytes = self.block_bytes_in(spare::take(), pv, entry)?;
-        let made = self.verify_columns(pv, entry, &bytes, |columns, times| make(&bytes, columns, times));
+        let took = begun.elapsed();
+        let made = self.verify_columns(pv, entry, &bytes, |columns, times| make(&bytes, took, columns, times));
         spare::give(bytes);
         made
     }
