@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use sample::{Batch, Severity, Timestamp};
-use store::{Stretch, Summary};
+use store::{Cuts, Stretch, Summary};
 
 use crate::{
     Error,
@@ -110,9 +110,10 @@ impl Bins {
         &self.damage
     }
 
-    /// The damage that was met, once all bins are made.
-    pub(crate) fn into_damage(self) -> Vec<Error> {
-        self.damage
+    /// The damage that was met, and the blocks that were cut, once all bins are made.
+    pub(crate) fn into_damage(self) -> (Vec<Error>, Cuts) {
+        let cuts = self.stretches.cuts();
+        (self.damage, cuts)
     }
 
     /// The next one, if it is made at the same time as others.

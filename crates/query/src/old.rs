@@ -370,7 +370,7 @@ impl Stretches {
 
 impl Stretches {
     /// How many blocks of the store were read so far because edges cut them.
-    pub(crate) fn cuts(&self) -> usize {
+    pub(crate) fn cuts(&self) -> store::Cuts {
         self.own.cuts()
     }
 }

@@ -223,6 +223,68 @@ fn bins_whose_edges_cut_many_blocks_are_what_looking_at_every_sample_gives() {
 }
 
 #[test]
+fn bins_whose_edges_move_are_those_of_an_archive_that_was_never_asked() {
+    let mut archive = Archive::merged(40, Odd { not_finite: None, alarm: Some(50) });
+    let mut ranges = Vec::new();
+    for _ in 0..6 {
+        let (from, to) = (archive.below(SECOND as u64) as i64, 320 * SECOND - archive.below(SECOND as u64) as i64);
+        ranges.push(TimeRange { t0: at(from), t1: at(to) });
+    }
+    // Sections that were read before are read alone, and those that cut their borders.
+    let warm: Vec<_> = ranges.iter().map(|range| archive.bins(*range, Cut::Equal(11))).collect();
+    let Archive { store, pv, samples, random, odd, folder } = archive;
+    store.close(at(2 * DAY)).expect("the store closes");
+    for (range, (bins, damage)) in ranges.into_iter().zip(warm) {
+        let store = Store::open(Config::new(folder.path()), at(2 * DAY)).expect("the store opens");
+        let (fresh, _) = {
+            let mut bins = Query::over(store.reader()).bins(pv, range, Cut::Equal(11)).expect("eleven are possible");
+            let all: Vec<Bin> = bins.by_ref().map(|bin| bin.expect("the disk can be read")).collect();
+            (all, bins.damage().len())
+        };
+        assert_eq!((format!("{bins:?}"), damage), (format!("{fresh:?}"), 0), "{range:?}");
+        bins.iter().for_each(|bin| check_bin(&samples, bin, Timestamp::MAX, "of edges that move"));
+        store.close(at(2 * DAY)).expect("the store closes");
+    }
+    let _ = (random, odd);
+}
+
+/// The segment of an archive.
+fn segment(folder: &std::path::Path) -> std::path::PathBuf {
+    let weeks = fs::read_dir(folder).expect("the folder can be read").map(|entry| entry.expect("so can this").path());
+    let files = weeks.filter(|path| path.is_dir()).flat_map(|week| fs::read_dir(week).expect("a week can be read"));
+    let paths = files.map(|file| file.expect("a file can be read").path());
+    let mut segments = paths.filter(|path| path.extension().is_some_and(|extension| extension == "seg"));
+    segments.next().expect("there is one")
+}
+
+#[test]
+fn what_is_damaged_after_it_was_read_is_told_and_gives_no_wrong_number() {
+    let archive = Archive::merged(41, Odd { not_finite: None, alarm: None });
+    let range = |off: i64| TimeRange { t0: at(SECOND + off), t1: at(300 * SECOND + off) };
+    for off in 0..4 {
+        let (_, damage) = archive.bins(range(off * 1000), Cut::Equal(3));
+        assert_eq!(damage, 0);
+    }
+    let segment = segment(archive.folder.path());
+    let whole = fs::read(&segment).expect("the segment can be read");
+    let (mut told, mut right) = (0, 0);
+    for place in (64..whole.len() / 2).step_by(whole.len() / 150) {
+        let mut bytes = whole.clone();
+        bytes[place..place + 8].iter_mut().for_each(|byte| *byte ^= 0x10);
+        fs::write(&segment, &bytes).expect("the segment can be written");
+        // Edges that nobody has asked for, in sections of blocks that were read when they were whole.
+        let (bins, damage) = archive.bins(range(10_000 + place as i64), Cut::Equal(3));
+        if damage == 0 {
+            right += 1;
+            bins.iter().for_each(|bin| check_bin(&archive.samples, bin, Timestamp::MAX, "of a damaged segment"));
+        } else {
+            told += 1;
+        }
+    }
+    assert!(told > 0 && right > 0, "{told} told, {right} right");
+}
+
+#[test]
 fn rows_answer_without_the_blocks() {
     let Archive { store, pv, samples, random, odd, folder } =
         Archive::merged(1, Odd { not_finite: None, alarm: Some(9) });

@@ -254,17 +254,50 @@ impl<'a> Columns<'a> {
     }
 
     /// Times and numbers of some rows, without their alarms and pulses.
-    pub(crate) fn numbers(&self, rows: Range<usize>) -> Result<Batch, Malformed> {
+    pub(crate) fn numbers(&self, rows: Range<usize>) -> Result<Numbers, Malformed> {
         if !self.value_type.is_numeric_scalar() || rows.end > self.count {
             return Err(Malformed("it has no such numbers"));
         }
-        let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
-        alarms.push(&Alarm::default(), rows.len());
-        pulses.push(&0, rows.len());
         let times = time::take_rows(&mut { self.times }, self.count, rows.clone())?;
         let room = Column::new(self.value_type);
         let values = take_numbers(room, &mut { self.values }, self.value_type.element, self.count, rows)?;
-        Batch::from_columns(times, values, alarms, pulses).ok_or(Malformed("the columns differ in length"))
+        Ok(Numbers { times, values })
+    }
+
+    /// The columns of its times and of its values, encoded.
+    pub(crate) fn encoded(&self) -> (Cursor<'a>, Cursor<'a>) {
+        (self.times, self.values)
+    }
+}
+
+/// Times, and a number of each.
+#[derive(Debug)]
+pub(crate) struct Numbers {
+    pub(crate) times: Vec<Timestamp>,
+    pub(crate) values: Column,
+}
+
+/// Integers back to a type of numbers that has integers of its own width, or none if it has not.
+pub(crate) fn narrowed(element: Element, integers: &[i64]) -> Option<Column> {
+    macro_rules! narrow {
+        ($variant:ident, $number:ty) => {
+            Some(Column::$variant(
+                integers.iter().map(|wide| <$number>::try_from(*wide).ok()).collect::<Option<Vec<$number>>>()?,
+            ))
+        };
+    }
+    match element {
+        Element::Bool => Some(Column::Bool(integers.iter().map(|number| *number != 0).collect())),
+        Element::I8 => narrow!(I8, i8),
+        Element::U8 => narrow!(U8, u8),
+        Element::I16 => narrow!(I16, i16),
+        Element::U16 => narrow!(U16, u16),
+        Element::I32 => narrow!(I32, i32),
+        Element::U32 => narrow!(U32, u32),
+        Element::I64 => Some(Column::I64(integers.to_vec())),
+        Element::U64 => Some(Column::U64(integers.iter().map(|number| *number as u64).collect())),
+        Element::Enum => narrow!(Enum, i32),
+        Element::F32 | Element::F64 | Element::String | Element::Structure => None,
     }
 }
 

@@ -10,9 +10,15 @@
 
 use std::ops::Range;
 
-use sample::{Batch, Timestamp};
+use sample::{Alarm, Runs, Timestamp};
 
-use crate::{Summary, block::Columns, bytes::Malformed, codec::time, sections::Section};
+use crate::{
+    Summary,
+    block::{Columns, Numbers},
+    bytes::Malformed,
+    codec::time,
+    sections::Section,
+};
 
 /// The summaries of the pieces into which `edges` cut a block, in order. All edges lie behind its first sample and not behind
 /// its last one; all its numbers, and their sums, are finite.
@@ -23,31 +29,51 @@ pub(crate) fn pieces(
     edges: &[Timestamp],
 ) -> Result<Vec<Summary>, Malformed> {
     let count = columns.count;
-    let mut cuts: Vec<usize> = edges.iter().map(|edge| times.rows_before(*edge)).collect();
-    cuts.retain(|row| (1..count).contains(row));
-    cuts.dedup();
-    if !cuts.is_sorted() {
-        return Err(Malformed("its times go backwards"));
-    }
+    let cuts = cuts(count, edges.iter().map(|edge| times.rows_before(*edge)).collect())?;
     if cuts.is_empty() {
         return Ok(vec![*whole]);
     }
     let sections = columns.sections()?.unwrap_or_else(|| vec![Section::unknown(0..count)]);
-    let mut pieces = Pieces { whole, cuts: &cuts, done: Vec::with_capacity(cuts.len() + 1), piece: None };
-    for section in &sections {
+    let made = pieces_of(whole, &cuts, &sections, |row| times.get(row), |rows| columns.numbers(rows))?;
+    Ok(with_alarms(made, &columns.alarms()?, &cuts, count))
+}
+
+/// The rows at which a block of so many is cut, of those at which there are edges.
+pub(crate) fn cuts(count: usize, mut rows: Vec<usize>) -> Result<Vec<usize>, Malformed> {
+    rows.retain(|row| (1..count).contains(row));
+    rows.dedup();
+    if rows.is_sorted() { Ok(rows) } else { Err(Malformed("its times go backwards")) }
+}
+
+/// The pieces between cuts, without their alarms: of sections that no cut concerns as they stand, of others out of their numbers.
+/// `time` tells that of the first row of a section.
+pub(crate) fn pieces_of(
+    whole: &Summary,
+    cuts: &[usize],
+    sections: &[Section],
+    time: impl Fn(usize) -> Timestamp,
+    mut numbers: impl FnMut(Range<usize>) -> Result<Numbers, Malformed>,
+) -> Result<Vec<Summary>, Malformed> {
+    let mut pieces = Pieces { whole, cuts, done: Vec::with_capacity(cuts.len() + 1), piece: None };
+    for section in sections {
         let Range { start, end } = section.rows;
-        let next = if end == count { whole.t1 } else { times.get(end) };
+        let next = if end as u64 == whole.count { whole.t1 } else { time(end) };
         // The first and the last number of each piece are wanted, and these stand in no section.
         if cuts.iter().any(|cut| (start..=end).contains(cut)) {
-            pieces.add_rows(&columns.numbers(start..end)?, start, next);
+            pieces.add_rows(&numbers(start..end)?, start, next);
         } else {
-            pieces.add_section(section, times.get(start), next);
+            pieces.add_section(section, time(start), next);
         }
     }
-    let alarms = columns.alarms()?;
+    pieces.done.extend(pieces.piece);
+    Ok(pieces.done)
+}
+
+/// The same with their alarms.
+pub(crate) fn with_alarms(pieces: Vec<Summary>, alarms: &Runs<Alarm>, cuts: &[usize], count: usize) -> Vec<Summary> {
     let ends = cuts.iter().copied().chain([count]);
-    let with_alarms = |(piece, end): (Summary, usize)| piece.with_alarms(&alarms, &(end - piece.count as usize..end));
-    Ok(pieces.done.into_iter().chain(pieces.piece).zip(ends).map(with_alarms).collect())
+    let of_rows = |(piece, end): (Summary, usize)| piece.with_alarms(alarms, &(end - piece.count as usize..end));
+    pieces.into_iter().zip(ends).map(of_rows).collect()
 }
 
 /// The pieces of a block as far as it has been gone through.
@@ -69,7 +95,7 @@ impl Pieces<'_> {
 
     /// Adds a section that no edge cuts or bounds; the next sample is at that time.
     fn add_section(&mut self, section: &Section, t0: Timestamp, t1: Timestamp) {
-        let Section { rows, min, max, sum, squares, integral } = section.clone();
+        let Section { ref rows, min, max, sum, squares, integral } = *section;
         let covered = t1.nanos().wrapping_sub(t0.nanos()) as u64;
         // Where a piece goes on, nobody looks at its last number so far: it was held up to there.
         let (first, last) = (self.whole.first, self.whole.last);
@@ -78,11 +104,12 @@ impl Pieces<'_> {
     }
 
     /// Adds a section that was decoded, whose rows begin with `start`; the next sample is at that time.
-    fn add_rows(&mut self, batch: &Batch, start: usize, next: Timestamp) {
-        let end = start + batch.len();
+    fn add_rows(&mut self, numbers: &Numbers, start: usize, next: Timestamp) {
+        let Numbers { times, values } = numbers;
+        let end = start + times.len();
         let mut from = start;
         for to in self.cuts.iter().copied().filter(|cut| (start..end).contains(cut)).chain([end]) {
-            if let Some(rows) = Summary::of(batch, from - start..to - start) {
+            if let Some(rows) = Summary::of_numbers(times, values, from - start..to - start) {
                 self.add(&rows);
             }
             if to < end || self.cuts.contains(&end) {
@@ -102,18 +129,18 @@ impl Pieces<'_> {
 
 #[cfg(test)]
 #[expect(clippy::indexing_slicing, reason = "a test may panic")]
-mod tests {
-    use sample::{Alarm, Batch, Column, PvId, Runs, Severity};
+pub(crate) mod tests {
+    use sample::{Batch, Column, PvId, Severity};
 
     use super::*;
     use crate::{block, codec::Effort};
 
-    fn noise(i: usize) -> f64 {
+    pub(crate) fn noise(i: usize) -> f64 {
         (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) as u32 as f64 / f64::from(u32::MAX)
     }
 
     /// Signals that are easy and hard to take apart.
-    fn signals(count: usize) -> Vec<(&'static str, Column)> {
+    pub(crate) fn signals(count: usize) -> Vec<(&'static str, Column)> {
         let floats = |value: fn(usize) -> f64| Column::F64((0..count).map(value).collect());
         vec![
             ("adc", floats(|i| (1000.0 + noise(i) * 90.0).round() * (20.0 / 65535.0) - 10.0)),
@@ -134,7 +161,7 @@ mod tests {
         ]
     }
 
-    fn times(count: usize, habit: usize) -> Vec<Timestamp> {
+    pub(crate) fn times(count: usize, habit: usize) -> Vec<Timestamp> {
         let mut time = 0;
         let step = |i: usize| match habit {
             0 => 1000,

@@ -31,6 +31,10 @@ pub trait Objects: fmt::Debug + Send + Sync + 'static {
     fn len(&self, key: &str) -> io::Result<u64>;
     /// Fills `bytes` from a file; an error if it ends before.
     fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()>;
+    /// Fills several from as many places of a file.
+    fn read_parts_at(&self, key: &str, parts: &mut [(u64, &mut [u8])]) -> io::Result<()> {
+        parts.iter_mut().try_for_each(|(offset, bytes)| self.read_at(key, *offset, bytes))
+    }
     /// Removes a file.
     fn remove(&self, key: &str) -> io::Result<()>;
 }

@@ -10,6 +10,7 @@ use crate::{
     frames::{Player, empty_arrays},
     log_arrays::{Lasts, Logged},
     log_scan,
+    outline::Outline,
     segment::fuzz::{self as segment, LevelRows, rows_between},
     segment_format::{IDENTITY_AT, RECORD_LEN},
 };
@@ -68,8 +69,8 @@ fn parts_of_block(bytes: &[u8]) {
     let rows = columns.count / 3..columns.count - columns.count / 5;
     let some = columns.numbers(rows.clone());
     if let (Some(whole), Ok(some)) = (&whole, &some) {
-        assert_eq!(some.times(), &whole.times()[rows.clone()]);
-        assert!(some.values().identical(whole.slice(rows).values()));
+        assert_eq!(some.times, &whole.times()[rows.clone()]);
+        assert!(some.values.identical(whole.slice(rows).values()));
     }
     let Ok(times) = columns.times() else { return };
     let edges = [columns.count / 2, columns.count / 4 * 3].map(|row| times.get(row));
@@ -78,11 +79,20 @@ fn parts_of_block(bytes: &[u8]) {
     if let Some(summary) = summary.filter(|summary| edges.iter().all(|edge| *edge > summary.t0)) {
         let pieces = cut::pieces(&columns, &times, &summary, &edges[..1]).expect("the whole can be read");
         assert_eq!(pieces.iter().map(|piece| piece.count).sum::<u64>(), summary.count);
+        // The outline has times and numbers of its own, which are the same.
+        if let Ok(Some(outline)) = Outline::of(bytes, &columns, &times)
+            && let Some(outlined) = outline.pieces_of(bytes, &summary, &edges[..1])
+        {
+            assert!(outlined.len() == pieces.len() && outlined.iter().zip(&pieces).all(|(a, b)| a.identical(b)));
+        }
     }
     // Of bytes that are no block the pieces are nonsense, but there are some, or an error.
     let nothing = Summary::without_values(columns.value_type, times.get(0), times.get(1), columns.count as u64);
     let _ = cut::pieces(&columns, &times, &nothing, &edges[..1]);
     let _ = cut::pieces(&columns, &times, &nothing, &edges);
+    if let Ok(Some(outline)) = Outline::of(bytes, &columns, &times) {
+        let _ = outline.pieces_of(bytes, &nothing, &edges);
+    }
 }
 
 /// Any bytes as each part of a segment by which blocks are found: header, footer, page of the directory, index, summaries, names.

@@ -3,7 +3,12 @@
 //! Parts are opened when the merge reaches their first time. Of equal times what was written first comes first; a sample that
 //! equals one of the same time to the last bit is dropped.
 
-use std::{collections::VecDeque, ops::Range, sync::Arc};
+use std::{
+    collections::VecDeque,
+    ops::Range,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use sample::{Batch, Sample, Shape, TimeRange, Timestamp};
 
@@ -67,7 +72,7 @@ pub struct Samples {
     /// Of a block that edges cut, those that come next.
     pieces: VecDeque<Summary>,
     /// Blocks that were read to be cut.
-    cuts: usize,
+    cuts: Cuts,
     /// The one field that is wanted of structures.
     field: Option<Field>,
 }
@@ -85,7 +90,7 @@ impl Samples {
         parts.sort_by_key(|part| std::cmp::Reverse((part.t0, part.order)));
         let (open, errors, recent, pieces) = (Vec::new(), VecDeque::new(), Vec::new(), VecDeque::new());
         let (last, out, edges, field) = (None, None, None, None);
-        Samples { range, parts, open, errors, last, recent, out, edges, pieces, cuts: 0, field }
+        Samples { range, parts, open, errors, last, recent, out, edges, pieces, cuts: Cuts::default(), field }
     }
 
     /// One field of structures, named by the fields that lead to it with dots between them, as samples of its own type.
@@ -182,11 +187,12 @@ impl Samples {
         let edges = self.edges.as_ref()?;
         let first = edges.partition_point(|edge| *edge <= summary.t0);
         let last = edges.partition_point(|edge| *edge <= summary.t1);
+        let begun = Instant::now();
         match self.parts.last()?.cut(edges.get(first..last)?)? {
             Ok(Pieces::Remembered(pieces)) => self.pieces = pieces.into(),
             Ok(Pieces::Read(pieces)) => {
                 self.pieces = pieces.into();
-                self.cuts += 1;
+                self.cuts.add(Cuts { blocks: 1, took: begun.elapsed() });
             }
             Err(error) => self.errors.push_back(error),
         }
@@ -457,6 +463,23 @@ impl Iterator for Samples {
     }
 }
 
+/// Blocks that were read because edges cut them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cuts {
+    /// How many.
+    pub blocks: usize,
+    /// How long all of them took.
+    pub took: Duration,
+}
+
+impl Cuts {
+    /// Adds others.
+    pub fn add(&mut self, others: Cuts) {
+        self.blocks += others.blocks;
+        self.took += others.took;
+    }
+}
+
 /// The samples of a PV in time order, with summaries instead of blocks and of rows of levels that no edge cuts.
 #[derive(Debug)]
 pub struct Stretches {
@@ -468,8 +491,8 @@ impl Stretches {
         Stretches { samples: Samples { edges: Some(edges), ..samples } }
     }
 
-    /// How many blocks were read so far because edges cut them: where they are many, others may be read at the same time.
-    pub fn cuts(&self) -> usize {
+    /// Which blocks were read so far because edges cut them: where they are many, others may be read at the same time.
+    pub fn cuts(&self) -> Cuts {
         self.samples.cuts
     }
 

@@ -10,6 +10,7 @@
 use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
 };
 
 use sample::{Batch, Element, PvId, Sample, TimeRange, Timestamp, ValueType};
@@ -24,6 +25,7 @@ use crate::{
     head::{Chunk, Piece},
     health::Counters,
     merge::{ARRAYS_BYTES_MAX, overlap, rows_within},
+    outline::{self, Outline},
     remembered::{Remember, Remembered},
     segment::{Entry, Pyramid, Record, Segment, Table},
     spare,
@@ -39,6 +41,10 @@ const RUN_BYTES_FEW: usize = 64 << 10;
 
 /// The indexes of fewer blocks are read as fast as they are remembered.
 const REMEMBERED_BLOCKS_MIN: usize = 16;
+
+/// A block whose reading takes longer comes from a disk. Who waits for a thousand of these is not to wait for their outlines, too: the next
+/// one who cuts them makes these.
+const FROM_MEMORY_MAX: Duration = Duration::from_micros(40);
 
 /// A place in the order of writing: that of the part, then where in it, then the row where one block is given out in pieces.
 pub(crate) type Order = (u64, u64, u64);
@@ -125,6 +131,7 @@ pub(crate) struct Memory {
     indexes: Remembered<Index>,
     /// By the number of the segment and where in it the block is.
     cuts: Remembered<Cut, (u64, u64)>,
+    outlines: Remembered<Outline, (u64, u64)>,
 }
 
 /// The pieces of a block, and whence they are known.
@@ -144,11 +151,11 @@ struct Cut {
 }
 
 impl Default for Memory {
-    /// In 64 MB: levels of ten minutes of nine PVs, or the indexes of seven, that came at 10 Hz for a year, and a thousand cuts of each of
-    /// forty.
+    /// In 80 MB: levels of ten minutes of nine PVs, or the indexes of seven, that came at 10 Hz for a year, a thousand cuts of each of
+    /// forty, and the outlines of some seven thousand blocks that were cut.
     fn default() -> Memory {
         let (levels, indexes) = (Remembered::within(24 << 20), Remembered::within(24 << 20));
-        Memory { levels, indexes, cuts: Remembered::within(16 << 20) }
+        Memory { levels, indexes, cuts: Remembered::within(16 << 20), outlines: Remembered::within(16 << 20) }
     }
 }
 
@@ -207,7 +214,7 @@ impl Part {
 
     /// Some blocks of a segment; none if there are none.
     pub(crate) fn blocks(lookup: Lookup, entries: Vec<Entry>, order: u64) -> Option<Part> {
-        let blocks = Blocks::new(lookup, Index { entries, summaries: Vec::new() });
+        let blocks = Blocks::new(lookup, Listed::Own(Index::new(entries, Vec::new())));
         let t0 = blocks.entry()?.t0;
         Some(Part { t0, order, source: Source::Blocks(blocks) })
     }
@@ -388,8 +395,8 @@ impl Part {
     pub(crate) fn add_following(&mut self, whole: &mut Summary, fits: impl Fn(&Summary) -> bool) {
         // Where something is hidden each is looked at before it is believed.
         let (hidden, summaries, next) = match &mut self.source {
-            Source::Blocks(blocks) => (&blocks.lookup.hidden, &blocks.summaries, &mut blocks.next),
-            Source::Rows(rows) if rows.open.is_none() => (&rows.lookup.hidden, &rows.summaries, &mut rows.next),
+            Source::Blocks(blocks) => (&blocks.lookup.hidden, blocks.listed.summaries(), &mut blocks.next),
+            Source::Rows(rows) if rows.open.is_none() => (&rows.lookup.hidden, &rows.summaries[..], &mut rows.next),
             _ => return,
         };
         if !hidden.is_empty() {
@@ -455,20 +462,20 @@ impl Lookup {
     }
 
     /// The blocks of the PV that may have samples within the range.
-    fn index(&self, record: &Record, range: TimeRange) -> Result<Index, Error> {
+    fn index(&self, record: &Record, range: TimeRange) -> Result<Listed, Error> {
         let Summaries::Read(Binned { memory, .. }) = &self.summaries else {
-            return Ok(self.read_index(record, Table::Index)?.within(record, range));
+            return Ok(Listed::Own(self.read_index(record, Table::Index)?.within(record, range)));
         };
         let place = self.segment.place(record.pv);
         if let Some(known) = memory.indexes.get(place) {
-            return Ok(known.copied(range));
+            return Ok(Listed::of(&known, range));
         }
         let index = self.read_index(record, Table::Summaries)?;
         let is_whole = index.entries.len() == index.summaries.len();
         if is_whole && index.entries.len() >= REMEMBERED_BLOCKS_MIN {
-            memory.indexes.put(place, Arc::new(index.clone())); // a clone has no more room than it needs
+            memory.indexes.put(place, index.remembered());
         }
-        Ok(index.within(record, range))
+        Ok(Listed::Own(index.within(record, range)))
     }
 
     /// The blocks of the PV, and their summaries if these are the last table that is wanted. If they cannot be read the blocks go
@@ -480,7 +487,7 @@ impl Lookup {
             Table::Summaries => tables.summaries(&entries).map_err(|error| self.note(error)).unwrap_or_default(),
             _ => Vec::new(),
         };
-        Ok(Index { entries, summaries })
+        Ok(Index::new(entries, summaries))
     }
 
     /// Tells an operator of what is damaged.
@@ -533,9 +540,24 @@ struct Index {
     entries: Vec<Entry>,
     /// One for each entry, or none at all.
     summaries: Vec<Summary>,
+    /// Whether there is a summary for each, and each ends before the next one begins: nobody looked if not.
+    follows: bool,
 }
 
 impl Index {
+    fn new(entries: Vec<Entry>, summaries: Vec<Summary>) -> Index {
+        Index { entries, summaries, follows: false }
+    }
+
+    /// To be remembered: in no more memory than it needs.
+    fn remembered(&self) -> Arc<Index> {
+        let mut index = self.clone();
+        let ends_before = |(entry, next): (&Entry, &Entry)| entry.t1 < next.t0;
+        index.follows = self.entries.len() == self.summaries.len()
+            && self.entries.iter().zip(self.entries.iter().skip(1)).all(ends_before);
+        Arc::new(index)
+    }
+
     /// Those that overlap a range.
     fn within(mut self, record: &Record, range: TimeRange) -> Index {
         if !(range.contains(record.t0) && range.contains(record.t1)) {
@@ -545,18 +567,84 @@ impl Index {
         self
     }
 
-    /// The same of one that stays.
-    fn copied(&self, range: TimeRange) -> Index {
-        let (mut entries, mut summaries) = (spare::take(), spare::take());
-        entries.extend(self.entries.iter().filter(|entry| overlap(entry.t0, entry.t1, range)));
-        summaries.extend(self.summaries.iter().filter(|summary| overlap(summary.t0, summary.t1, range)));
-        Index { entries, summaries }
+    /// In the order of their first times. In nearly all segments that is the order of writing.
+    fn sort(&mut self) {
+        self.entries.sort_by_key(|entry| (entry.t0, entry.offset));
+        self.summaries.sort_by_key(|summary| summary.t0);
     }
 }
 
 impl Remember for Index {
     fn bytes(&self) -> usize {
         size_of_val(&*self.entries) + size_of_val(&*self.summaries) + size_of::<Index>()
+    }
+}
+
+/// Blocks in the order of their first times, for one who asks: his own, or some of those that are remembered for all.
+#[derive(Debug)]
+enum Listed {
+    Own(Index),
+    Shared(Arc<Index>, Range<usize>),
+}
+
+impl Default for Listed {
+    fn default() -> Listed {
+        Listed::Own(Index::default())
+    }
+}
+
+impl Listed {
+    /// Those of a remembered index that overlap a range.
+    fn of(known: &Arc<Index>, range: TimeRange) -> Listed {
+        if known.follows {
+            let start = known.entries.partition_point(|entry| entry.t1 < range.t0);
+            let end = known.entries.partition_point(|entry| entry.t0 < range.t1 || range.t1 == Timestamp::MAX);
+            return Listed::Shared(known.clone(), start..end.max(start));
+        }
+        let (mut entries, mut summaries) = (spare::take(), spare::take());
+        entries.extend(known.entries.iter().filter(|entry| overlap(entry.t0, entry.t1, range)));
+        summaries.extend(known.summaries.iter().filter(|summary| overlap(summary.t0, summary.t1, range)));
+        Listed::Own(Index::new(entries, summaries))
+    }
+
+    fn entries(&self) -> &[Entry] {
+        match self {
+            Listed::Own(index) => &index.entries,
+            Listed::Shared(index, range) => index.entries.get(range.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// One for each entry, or none at all.
+    fn summaries(&self) -> &[Summary] {
+        match self {
+            Listed::Own(index) => &index.summaries,
+            Listed::Shared(index, range) => index.summaries.get(range.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// Those of them that are not covered by what is hidden.
+    fn seen(self, hidden: &Hidden) -> Listed {
+        if hidden.is_empty() {
+            return self;
+        }
+        let entries = self.entries().iter().filter(|entry| !hidden.covers(entry.t0, entry.t1)).copied();
+        let summaries = self.summaries().iter().filter(|summary| !hidden.covers(summary.t0, summary.t1)).copied();
+        Listed::Own(Index::new(entries.collect(), summaries.collect()))
+    }
+
+    fn sort(&mut self) {
+        if let Listed::Own(index) = self {
+            index.sort();
+        }
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        if let Listed::Own(index) = self {
+            spare::give(std::mem::take(&mut index.entries));
+            spare::give(std::mem::take(&mut index.summaries));
+        }
     }
 }
 
@@ -570,7 +658,7 @@ pub(crate) struct Rows {
     /// The blocks of the next row, if its summary does not serve.
     open: Option<Blocks>,
     /// All blocks, once they were looked for.
-    index: Option<Index>,
+    index: Option<Listed>,
 }
 
 impl Drop for Rows {
@@ -615,9 +703,9 @@ impl Rows {
         };
         // Blocks of a segment with levels follow one another.
         let lies_within = |from: Timestamp, to: Timestamp| from <= t1 && to >= t0;
-        let entries = index.entries.iter().filter(|entry| lies_within(entry.t0, entry.t1));
-        let summaries = index.summaries.iter().filter(|summary| lies_within(summary.t0, summary.t1));
-        let within = Index { entries: entries.copied().collect(), summaries: summaries.copied().collect() };
+        let entries = index.entries().iter().filter(|entry| lies_within(entry.t0, entry.t1));
+        let summaries = index.summaries().iter().filter(|summary| lies_within(summary.t0, summary.t1));
+        let within = Listed::Own(Index::new(entries.copied().collect(), summaries.copied().collect()));
         self.index = Some(index);
         let mut blocks = Blocks::new(self.lookup.clone(), within);
         blocks.window = Some((t0, t1));
@@ -630,9 +718,7 @@ impl Rows {
 #[derive(Debug)]
 pub(crate) struct Blocks {
     lookup: Lookup,
-    entries: Vec<Entry>,
-    /// One for each entry, or none at all.
-    summaries: Vec<Summary>,
+    listed: Listed,
     next: usize,
     /// Only samples from one time to another, both included, are wanted.
     window: Option<(Timestamp, Timestamp)>,
@@ -666,34 +752,22 @@ impl Drop for Run {
     }
 }
 
-impl Drop for Blocks {
-    fn drop(&mut self) {
-        spare::give(std::mem::take(&mut self.entries));
-        spare::give(std::mem::take(&mut self.summaries));
-    }
-}
-
 impl Blocks {
-    fn new(lookup: Lookup, Index { mut entries, mut summaries }: Index) -> Blocks {
-        if !lookup.hidden.is_empty() {
-            entries.retain(|entry| !lookup.hidden.covers(entry.t0, entry.t1));
-            summaries.retain(|summary| !lookup.hidden.covers(summary.t0, summary.t1));
-        }
-        // In nearly all segments the order of writing is the order of time.
-        entries.sort_by_key(|entry| (entry.t0, entry.offset));
-        summaries.sort_by_key(|summary| summary.t0);
-        Blocks { lookup, entries, summaries, next: 0, window: None, run: Run::default() }
+    fn new(lookup: Lookup, listed: Listed) -> Blocks {
+        let mut listed = listed.seen(&lookup.hidden);
+        listed.sort();
+        Blocks { lookup, listed, next: 0, window: None, run: Run::default() }
     }
 
     /// When the wanted samples of a block begin, at the earliest.
     fn t0(&self, index: usize) -> Option<Timestamp> {
-        let t0 = self.entries.get(index)?.t0;
+        let t0 = self.listed.entries().get(index)?.t0;
         Some(self.window.map_or(t0, |(from, _)| t0.max(from)))
     }
 
     /// The next block.
     pub(crate) fn entry(&self) -> Option<&Entry> {
-        self.entries.get(self.next)
+        self.listed.entries().get(self.next)
     }
 
     /// The summary of the next block, if it can be had.
@@ -705,7 +779,7 @@ impl Blocks {
         let is_wanted_whole =
             |summary: &&Summary| self.window.is_none_or(|(t0, t1)| t0 <= summary.t0 && summary.t1 <= t1);
         let is_seen_whole = |summary: &&Summary| !self.lookup.hidden.overlaps(summary.t0, summary.t1);
-        self.summaries.get(index).filter(is_wanted_whole).filter(is_seen_whole)
+        self.listed.summaries().get(index).filter(is_wanted_whole).filter(is_seen_whole)
     }
 
     /// What the pieces of the next block amount to, if its summary can be had.
@@ -717,7 +791,20 @@ impl Blocks {
         if let Some(known) = memory.cuts.get(place).filter(|known| *known.edges == *edges) {
             return Some(Ok(Pieces::Remembered(known.pieces.to_vec())));
         }
-        let pieces = segment.read_columns(*pv, entry, |columns, times| cut::pieces(columns, times, summary, edges));
+        let outline = memory.outlines.get(place);
+        let read = |parts: outline::Parts| segment.read_parts(entry, parts);
+        let pieces = match outline.and_then(|outline| outline.pieces(summary, edges, read)) {
+            Some(pieces) => Ok(pieces),
+            None => segment.read_columns_timed(*pv, entry, |block, took, columns, times| {
+                if took > FROM_MEMORY_MAX {
+                    return cut::pieces(columns, times, summary, edges);
+                }
+                let outline = Outline::of(block, columns, times)?.map(Arc::new);
+                let pieces = outline.as_ref().and_then(|outline| outline.pieces_of(block, summary, edges));
+                outline.into_iter().for_each(|outline| memory.outlines.put(place, outline));
+                pieces.map_or_else(|| cut::pieces(columns, times, summary, edges), Ok)
+            }),
+        };
         if let Ok(pieces) = &pieces {
             memory.cuts.put(place, Arc::new(Cut { edges: edges.into(), pieces: pieces.as_slice().into() }));
         }
@@ -751,7 +838,7 @@ impl Blocks {
         take: impl FnOnce(&Segment, PvId, &Entry, &[u8]) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let index = self.next;
-        let entry = self.entries[index];
+        let entry = self.listed.entries()[index];
         self.next += 1;
         if self.in_run(&entry).is_none() {
             self.read_run(index, room, wanted);
@@ -775,9 +862,9 @@ impl Blocks {
         let counters = &self.lookup.counters;
         let is_crowded = counters.run_bytes.load(Relaxed) > RUNS_BYTES_MAX;
         let room = if is_crowded { room.min(RUN_BYTES_FEW) } else { room };
-        let first = self.entries[index];
+        let first = self.listed.entries()[index];
         let mut end = first.offset + u64::from(first.len);
-        for (index, entry) in self.entries.iter().enumerate().skip(index + 1) {
+        for (index, entry) in self.listed.entries().iter().enumerate().skip(index + 1) {
             let longer = entry.offset + u64::from(entry.len);
             if entry.offset != end || longer - first.offset > room as u64 || !wanted(self, index) {
                 break;

@@ -204,6 +204,11 @@ impl Objects for RealDisk {
         self.file(key, How::Read)?.read_exact_at(bytes, offset)
     }
 
+    fn read_parts_at(&self, key: &str, parts: &mut [(u64, &mut [u8])]) -> io::Result<()> {
+        let file = self.file(key, How::Read)?;
+        parts.iter_mut().try_for_each(|(offset, bytes)| file.read_exact_at(bytes, *offset))
+    }
+
     fn remove(&self, key: &str) -> io::Result<()> {
         self.forget(key);
         Ok(rustix::fs::unlinkat(&*self.root()?, key, AtFlags::empty())?)

@@ -1,5 +1,5 @@
-//! What is remembered: levels, the indexes and summaries of blocks, and what pieces of blocks amount to, that were read, verified and
-//! decoded, for who asks for bins again. A page that shows a year does so every few seconds, and most of what it takes to answer is
+//! What is remembered: levels, the indexes and summaries of blocks, what pieces of blocks amount to, and outlines of blocks, that were
+//! read, verified and decoded, for who asks for bins again. A page that shows a year does so every few seconds, and most of what it takes to answer is
 //! the same each time.
 //!
 //! ```text

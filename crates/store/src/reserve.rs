@@ -170,6 +170,10 @@ impl Objects for Reserve {
         self.disk.read_at(key, offset, bytes)
     }
 
+    fn read_parts_at(&self, key: &str, parts: &mut [(u64, &mut [u8])]) -> io::Result<()> {
+        self.disk.read_parts_at(key, parts)
+    }
+
     fn remove(&self, key: &str) -> io::Result<()> {
         self.disk.remove(key)
     }

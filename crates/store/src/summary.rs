@@ -58,6 +58,15 @@ impl Summary {
         Some(summary)
     }
 
+    /// Of a stretch of times and numbers without their alarms; none if the stretch is empty or reaches beyond them.
+    pub(crate) fn of_numbers(times: &[Timestamp], values: &Column, rows: Range<usize>) -> Option<Summary> {
+        let times = times.get(rows.clone()).filter(|_| rows.end <= values.len())?;
+        let (t0, t1) = (*times.first()?, *times.last()?);
+        let mut summary = Summary::without_values(values.value_type(), t0, t1, times.len() as u64);
+        summary.add_column(values, times, rows);
+        Some(summary)
+    }
+
     /// The same with the alarms of some rows.
     pub(crate) fn with_alarms(mut self, alarms: &Runs<Alarm>, rows: &Range<usize>) -> Summary {
         self.add_alarms(alarms, rows);

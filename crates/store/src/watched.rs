@@ -89,6 +89,10 @@ impl Objects for Watched {
         self.call("read", key, |disk| disk.read_at(key, offset, bytes))
     }
 
+    fn read_parts_at(&self, key: &str, parts: &mut [(u64, &mut [u8])]) -> io::Result<()> {
+        self.call("read", key, |disk| disk.read_parts_at(key, parts))
+    }
+
     fn remove(&self, key: &str) -> io::Result<()> {
         self.call("remove", key, |disk| disk.remove(key))
     }

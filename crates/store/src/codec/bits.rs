@@ -44,6 +44,11 @@ impl<'a> Packed<'a> {
         Ok(Packed { bytes: cursor.take(bits.div_ceil(8))?, count, width: width as usize })
     }
 
+    /// Its bytes, and how many bits each number has.
+    pub(crate) fn bits(&self) -> (&'a [u8], u32) {
+        (self.bytes, self.width as u32)
+    }
+
     /// One number; 0 beyond them all.
     pub(crate) fn get(&self, row: usize) -> u64 {
         if self.width == 0 || row >= self.count {

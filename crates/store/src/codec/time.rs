@@ -231,8 +231,34 @@ pub(crate) struct Lookup<'a> {
 
 enum Form<'a> {
     Step(i64),
-    Linear { tick: i64, period: i64, rests: int::Lookup<'a> },
+    Linear { line: Line, rests: int::Lookup<'a> },
     All(Vec<Timestamp>),
+}
+
+/// How times are made of integers that lie packed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Clock {
+    /// Of what is left of each; nothing where no integers are told.
+    Line(Line),
+    /// Of the steps between them, in ticks of so many nanoseconds.
+    Steps(i64),
+}
+
+/// Times along a line, from each of which an integer is left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    first: i64,
+    tick: i64,
+    period: i64,
+}
+
+impl Line {
+    /// The time of a row of which so much is left.
+    #[inline(always)]
+    pub(crate) fn time(&self, row: usize, rest: i64) -> Timestamp {
+        let ticks = predicted(self.period, row).wrapping_add(rest);
+        Timestamp::from_nanos(self.first.wrapping_add(ticks.wrapping_mul(self.tick)))
+    }
 }
 
 impl<'a> Lookup<'a> {
@@ -244,7 +270,10 @@ impl<'a> Lookup<'a> {
         let codec = if codec == TICKS { cursor.u8()? } else { codec };
         let form = match codec {
             STEP => Form::Step(cursor.zigzag()?),
-            LINEAR => Form::Linear { tick, period: cursor.i64()?, rests: int::Lookup::take(&mut cursor, count)? },
+            LINEAR => {
+                let line = Line { first, tick, period: cursor.i64()? };
+                Form::Linear { line, rests: int::Lookup::take(&mut cursor, count)? }
+            }
             _ => Form::All(take(&mut { column }, count)?),
         };
         Ok(Lookup { count, first, form })
@@ -253,12 +282,34 @@ impl<'a> Lookup<'a> {
     pub(crate) fn get(&self, row: usize) -> Timestamp {
         match &self.form {
             Form::Step(step) => Timestamp::from_nanos(stepped(self.first, *step, row)),
-            Form::Linear { tick, period, rests } => {
-                let ticks = predicted(*period, row).wrapping_add(rests.get(row));
-                Timestamp::from_nanos(self.first.wrapping_add(ticks.wrapping_mul(*tick)))
-            }
+            Form::Linear { line, rests } => line.time(row, rests.get(row)),
             Form::All(times) => times.get(row).copied().unwrap_or_default(),
         }
+    }
+
+    /// How they are made of integers, and of which, if these lie packed or are not needed. The column is that of the times.
+    pub(crate) fn laid(&self, mut column: Cursor<'a>) -> Result<Option<(Clock, Option<int::Laid<'a>>)>, Malformed> {
+        match &self.form {
+            Form::Step(step) => {
+                // A step is a period without a fraction, if it is not too long for that.
+                let line = |period| Line { first: self.first, tick: 1, period };
+                return Ok(step.checked_mul(1 << PERIOD_BITS).map(|period| (Clock::Line(line(period)), None)));
+            }
+            Form::Linear { line, rests: int::Lookup::Packed(laid) } => {
+                return Ok(Some((Clock::Line(*line), Some(laid.clone()))));
+            }
+            Form::Linear { .. } => return Ok(None),
+            Form::All(_) => {}
+        }
+        let codec = column.u8()?;
+        column.i64()?;
+        let tick = if codec == TICKS { column.varint()? as i64 } else { 1 };
+        let is_steps = codec == DELTA || (codec == TICKS && column.u8()? == DELTA);
+        if !is_steps {
+            return Ok(None);
+        }
+        let laid = int::Laid::take(&mut column, self.count.saturating_sub(1))?.filter(|laid| laid.first.is_none());
+        Ok(laid.map(|laid| (Clock::Steps(tick), Some(laid))))
     }
 
     /// How many rows lie before a time.

@@ -81,7 +81,7 @@ fn text(segment: &Segment) -> String {
         for (entry, summary) in entries.iter().zip(tables.summaries(&entries).unwrap()) {
             writeln!(text, "  block {} {} {} {}", entry.value_type, entry.count, entry.t0, entry.t1).unwrap();
             summary_line(&mut text, &summary);
-            let sections = segment.read_columns(pv, entry, |columns, _| columns.sections()).unwrap();
+            let sections = segment.read_columns(pv, entry, |_, columns, _| columns.sections()).unwrap();
             for Section { min, max, sum, squares, integral, .. } in sections.into_iter().flatten() {
                 writeln!(text, "    quarter {:?}", [min, max, sum, squares, integral]).unwrap();
             }

@@ -10,6 +10,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
+    time::{Duration, Instant},
 };
 
 use sample::{Batch, PvId, TimeRange, Timestamp};
@@ -304,15 +305,27 @@ impl Segment {
         self.verify(pv, entry, &self.block_bytes(pv, entry)?)
     }
 
-    /// What of a block a function makes of its columns, which are verified against checksum and index.
+    /// What of a block a function makes of its bytes and its columns, which are verified against checksum and index.
     pub(crate) fn read_columns<T>(
         &self,
         pv: PvId,
         entry: &Entry,
-        make: impl FnOnce(&Columns, &time::Lookup) -> Result<T, Malformed>,
+        make: impl FnOnce(&[u8], &Columns, &time::Lookup) -> Result<T, Malformed>,
     ) -> Result<T, Error> {
+        self.read_columns_timed(pv, entry, |bytes, _, columns, times| make(bytes, columns, times))
+    }
+
+    /// The same of one who wants to know how long it took to read.
+    pub(crate) fn read_columns_timed<T>(
+        &self,
+        pv: PvId,
+        entry: &Entry,
+        make: impl FnOnce(&[u8], Duration, &Columns, &time::Lookup) -> Result<T, Malformed>,
+    ) -> Result<T, Error> {
+        let begun = Instant::now();
         let bytes = self.block_bytes_in(spare::take(), pv, entry)?;
-        let made = self.verify_columns(pv, entry, &bytes, make);
+        let took = begun.elapsed();
+        let made = self.verify_columns(pv, entry, &bytes, |columns, times| make(&bytes, took, columns, times));
         spare::give(bytes);
         made
     }
@@ -350,7 +363,7 @@ impl Segment {
         if !batch.value_type().is_numeric_scalar() {
             return Ok(agrees);
         }
-        Ok(agrees && self.read_columns(pv, entry, |columns, _| columns.has_sections_of(batch))?)
+        Ok(agrees && self.read_columns(pv, entry, |_, columns, _| columns.has_sections_of(batch))?)
     }
 
     /// The bytes of a block, of which nothing is verified yet.
@@ -372,6 +385,17 @@ impl Segment {
             _ => io_error(&self.manifest.key, error),
         })?;
         Ok(bytes)
+    }
+
+    /// Reads parts of a block, given by where they begin in it. Nothing of them is verified.
+    pub(crate) fn read_parts(&self, entry: &Entry, parts: &mut [(u64, &mut [u8])]) -> io::Result<()> {
+        for (at, part) in parts.iter_mut() {
+            *at = at.saturating_add(entry.offset);
+            if at.saturating_add(part.len() as u64) > self.manifest.tables_at {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        self.disk.read_parts_at(&self.manifest.key, parts)
     }
 
     /// Reads bytes of neighbouring blocks, which are to be verified one by one.
