@@ -266,7 +266,7 @@ impl<S: Sink> Shared<S> {
         // A switch may have been heard after it was asked and before the place was known.
         self.follow_groups(pv, &slot, now);
         if active {
-            self.subscribe(pv, generation, &settings, name.as_str());
+            self.subscribe(pv, generation, &settings, name.shared());
         }
     }
 
@@ -291,7 +291,7 @@ impl<S: Sink> Shared<S> {
             if given_up != NO_GENERATION {
                 self.unsubscribe(pv, given_up);
             }
-            self.subscribe(pv, generation, &entry.settings, entry.name.as_str());
+            self.subscribe(pv, generation, &entry.settings, entry.name.shared());
         }
         self.follow_groups(pv, slot, now);
         true
@@ -325,7 +325,7 @@ impl<S: Sink> Shared<S> {
             for listening in new {
                 let protocol = listening.protocol.unwrap_or(self.default_protocol);
                 let settings = PvSettings::plain(protocol, Method::Monitor, PvState::Active);
-                self.subscribe(SWITCHES, listening.number, &settings, listening.pv.as_str());
+                self.subscribe(SWITCHES, listening.number, &settings, listening.pv.shared());
             }
         }
         self.follow_all_groups(now());
@@ -409,15 +409,12 @@ impl<S: Sink> Shared<S> {
     fn count(&self, records: &[(PvId, Record)], counted: impl Fn(u64) -> Counters) {
         let mut all = 0;
         for some in records.chunks(RECORDS_AT_ONCE) {
-            let slots: Vec<Option<Arc<Slot>>> = {
-                let channels = self.channels.read().unwrap_or_else(PoisonError::into_inner);
-                some.iter().map(|(pv, _)| channels.get(*pv).cloned()).collect()
-            };
+            let slots = self.slots_of(some.iter().map(|(pv, _)| *pv));
             for (slot, (_, record)) in slots.into_iter().zip(some) {
                 let samples = record.samples() as u64;
                 all += samples;
                 if let Some(slot) = slot.filter(|_| samples > 0) {
-                    slot.lock().counters += counted(samples);
+                    slot.lock().served.counters += counted(samples);
                 }
             }
         }
@@ -457,7 +454,7 @@ impl<S: Sink> Shared<S> {
         let (new, gone) = lock(&self.names).tick(now);
         gone.into_iter().for_each(|number| self.unsubscribe(NAMES, number));
         for Asking { number, field, protocol } in new {
-            self.subscribe(NAMES, number, &PvSettings::plain(protocol, Method::Monitor, PvState::Active), &field);
+            self.subscribe(NAMES, number, &PvSettings::plain(protocol, Method::Monitor, PvState::Active), field.into());
         }
         lock(&self.names).take_found()
     }
@@ -477,7 +474,7 @@ impl<S: Sink> Shared<S> {
             Begun::Nothing => None,
             Begun::Read(number) => {
                 let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
-                self.subscribe(DESCRIPTIONS, number, &settings, &name);
+                self.subscribe(DESCRIPTIONS, number, &settings, name.into());
                 let answer = self.descriptions.wait(number, pv, server, now);
                 self.unsubscribe(DESCRIPTIONS, number);
                 answer
@@ -517,21 +514,24 @@ impl<S: Sink> Shared<S> {
                 Offered::Lost(_) => lost_queue += 1,
             }
         };
-        let (connection, counters) = (channel.connection(), channel.counters);
+        let (connection, counters) = (channel.connection(), channel.served.counters);
         work(channel, &mut record);
-        channel.counters.taken += taken;
-        channel.counters.dropped_queue += lost_queue;
-        channel.counters.dropped_store += lost_store;
-        self.tally.add(channel.counters - counters);
+        if taken + lost_queue + lost_store > 0 {
+            let counters = &mut channel.served.counters;
+            counters.taken += taken;
+            counters.dropped_queue += lost_queue;
+            counters.dropped_store += lost_store;
+        }
+        self.tally.add(channel.served.counters - counters);
         self.tally.moved(connection, channel.connection());
     }
 
-    fn subscribe(&self, pv: PvId, generation: u32, settings: &PvSettings, name: &str) {
+    fn subscribe(&self, pv: PvId, generation: u32, settings: &PvSettings, name: Arc<str>) {
         let Some(clients) = self.clients.get() else { return };
         let Asked { ca, pva } = Asked::of(settings);
         match settings.protocol {
-            Protocol::Ca => clients.ca.subscribe(key(pv, generation), name, ca),
-            Protocol::Pva => clients.pva.subscribe(key(pv, generation), name, pva),
+            Protocol::Ca => clients.ca.subscribe_shared(key(pv, generation), name, ca),
+            Protocol::Pva => clients.pva.subscribe_shared(key(pv, generation), name, pva),
         }
     }
 
@@ -577,6 +577,12 @@ impl<S: Sink> Shared<S> {
 
     fn slot(&self, pv: PvId) -> Option<Arc<Slot>> {
         self.channels.read().unwrap_or_else(PoisonError::into_inner).get(pv).cloned()
+    }
+
+    /// Those of several PVs, with the list of channels locked once.
+    pub(crate) fn slots_of(&self, pvs: impl Iterator<Item = PvId>) -> Vec<Option<Arc<Slot>>> {
+        let channels = self.channels.read().unwrap_or_else(PoisonError::into_inner);
+        pvs.map(|pv| channels.get(pv).cloned()).collect()
     }
 
     fn slots(&self) -> Vec<Arc<Slot>> {

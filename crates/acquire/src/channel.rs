@@ -2,16 +2,15 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use epics::{Description, Event, Reading};
+use epics::{Event, Reading};
 use sample::{Gap, GapCause, Metadata, PvEntry, PvState, Quality, Sample, Stamp, Timestamp, ValueType};
 
 use crate::{
     convert::{self, Run},
-    lag::Lag,
-    ledger::Marks,
     only::Only,
     sampling::{Decision, Passed, Sampler},
-    status::{Connection, Counters, Status},
+    served::Served,
+    status::{Brief, Connection, Status},
 };
 
 /// Something to be recorded.
@@ -28,36 +27,13 @@ pub(crate) enum Fact {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) entry: PvEntry,
-    pub(crate) counters: Counters,
-    /// How far the ledger has told what was counted; none before there was anything to tell.
-    pub(crate) marks: Option<Box<Marks>>,
+    pub(crate) served: Served,
     sampler: Sampler,
     /// The fields of its structures that a policy records; none if it records whole structures.
     only: Option<Box<Only>>,
-    lag: Lag,
     connection: Connection,
     since: Timestamp,
-    first_connected: Option<Timestamp>,
-    last_connected: Option<Timestamp>,
-    reconnects: u64,
-    last_sample: Option<Timestamp>,
-    server: Option<SocketAddr>,
-    /// Which run of the server it is, where that is known.
-    run: Option<Run>,
-    /// That became known after the metadata was recorded.
-    run_is_news: bool,
-    /// The next update is the first of its connection.
-    is_first: bool,
-    /// The newest update had a time stamp: the record was processed.
-    was_processed: bool,
-    refusal: Option<String>,
     gap: Option<(Timestamp, GapCause)>,
-    /// What the IOC said of the PV since metadata was last recorded.
-    described: Option<Box<Description>>,
-    /// The metadata recorded last, which the store shares as long as it has it in memory.
-    recorded: Option<Arc<Metadata>>,
-    /// Since when what was recorded last has nothing but the type: what the IOC says of the PV counts from there.
-    undescribed: Option<Timestamp>,
     /// Its groups are disabled.
     disabled: bool,
     /// The newest update that came while they were.
@@ -76,26 +52,11 @@ impl Channel {
         Channel {
             sampler: Sampler::new(&entry.settings),
             only: Only::of(entry.settings.rules()),
-            lag: Lag::default(),
             entry,
-            counters: Counters::default(),
-            marks: None,
+            served: Served::default(),
             connection: Connection::Searching,
             since: now,
-            first_connected: None,
-            last_connected: None,
-            reconnects: 0,
-            last_sample: None,
-            server: None,
-            run: None,
-            run_is_news: false,
-            is_first: false,
-            was_processed: false,
-            refusal: None,
             gap: None,
-            described: None,
-            recorded: None,
-            undescribed: None,
             disabled: false,
             held: None,
             is_unnamed: false,
@@ -115,8 +76,9 @@ impl Channel {
         self.sampler = Sampler::new(&entry.settings);
         self.only = Only::of(entry.settings.rules());
         self.entry = entry;
-        (self.server, self.run) = (None, None);
-        self.refusal = None;
+        if let Some(served) = self.served.if_any() {
+            (served.server, served.run, served.refusal) = (None, None, None);
+        }
         let (connection, cause) = match self.entry.settings.state {
             PvState::Active if self.disabled => (Connection::Searching, GapCause::Disabled),
             PvState::Active => (Connection::Searching, GapCause::NeverConnected),
@@ -160,11 +122,11 @@ impl Channel {
         match self.connection {
             Connection::Searching => self.open_gap(GapCause::NeverConnected, now, record),
             Connection::Disconnected => self.open_gap(GapCause::Disconnected, now, record),
-            Connection::Connected if self.refusal.is_some() => self.open_gap(GapCause::ServerError, now, record),
+            Connection::Connected if self.served.refusal.is_some() => self.open_gap(GapCause::ServerError, now, record),
             Connection::Connected | Connection::Paused => {}
         }
         if let Some(sample) = self.held.take() {
-            self.last_sample = Some(sample.time);
+            self.served.last_sample = Some(sample.time);
             record(Fact::Sample(*sample));
         }
     }
@@ -180,12 +142,13 @@ impl Channel {
             return;
         }
         match event {
-            Event::Identified { run } => self.run = Some(Run::Guid(run)),
+            Event::Identified { run } => self.served.run = Some(Run::Guid(run)),
             // The stamp of the first value has told of it already.
-            Event::Restarted if matches!(self.run, Some(Run::Unprocessed(at)) if self.last_connected <= Some(at)) => {}
+            Event::Restarted if matches!(self.served.run, Some(Run::Unprocessed(at)) if self.served.last_connected <= Some(at)) =>
+                {}
             Event::Restarted => {
                 self.set_run(Run::Beacons(now));
-                if let Some(value_type) = self.recorded.as_ref().and_then(|recorded| recorded.value_type)
+                if let Some(value_type) = self.served.recorded.as_ref().and_then(|recorded| recorded.value_type)
                     && self.connection == Connection::Connected
                 {
                     self.record_metadata(value_type, now, record);
@@ -193,15 +156,15 @@ impl Channel {
             }
             Event::Connected { server } => self.connected(server, now),
             Event::Described(description) => {
-                self.described = Some(description);
+                self.served.described = Some(description);
                 // By Channel Access the description comes after the first value, and a value that never changes has no second.
-                if let Some(value_type) = self.recorded.as_ref().and_then(|recorded| recorded.value_type) {
+                if let Some(value_type) = self.served.recorded.as_ref().and_then(|recorded| recorded.value_type) {
                     self.record_metadata(value_type, now, record);
                 }
             }
             Event::Updated(reading) => self.updated(reading, now, record),
             Event::Refused { message } => {
-                self.refusal = Some(message);
+                self.served.refusal = Some(message);
                 if self.gap.is_none() {
                     self.open_gap(GapCause::ServerError, now, record);
                 }
@@ -212,11 +175,11 @@ impl Channel {
             Event::Disconnected { .. } => {
                 self.sampler.set_band_at_server(false);
                 self.sampler.forget();
-                self.lag.forget();
+                self.served.lag.forget();
                 self.enter(Connection::Disconnected, now);
-                self.server = None;
+                self.served.server = None;
                 // By Channel Access it counts as the same until something says that it is another.
-                self.run = self.run.filter(|run| !matches!(run, Run::Guid(_)));
+                self.served.run = self.served.run.filter(|run| !matches!(run, Run::Guid(_)));
                 if self.gap.is_none() {
                     self.open_gap(GapCause::Disconnected, now, record);
                 }
@@ -236,16 +199,31 @@ impl Channel {
         Status {
             connection: self.connection,
             since: self.since,
-            first_connected: self.first_connected,
-            last_connected: self.last_connected,
-            reconnects: self.reconnects,
-            counters: self.counters,
-            last_sample: self.last_sample,
-            server: self.server,
-            refusal: self.refusal.clone(),
+            first_connected: self.served.first_connected,
+            last_connected: self.served.last_connected,
+            reconnects: self.served.reconnects,
+            counters: self.served.counters,
+            last_sample: self.served.last_sample,
+            server: self.served.server,
+            refusal: self.served.refusal.clone(),
             disabled: self.disabled,
             deadband_at_server: self.sampler.band_at_server(),
             lacking: self.only.as_ref().map(|only| only.lacking().to_vec()).unwrap_or_default(),
+        }
+    }
+
+    /// The same for lists.
+    pub(crate) fn brief(&self) -> Brief {
+        Brief {
+            connection: self.connection,
+            since: self.since,
+            first_connected: self.served.first_connected,
+            last_connected: self.served.last_connected,
+            reconnects: self.served.reconnects,
+            received: self.served.counters.received,
+            dropped: self.served.counters.dropped_queue + self.served.counters.dropped_store,
+            last_sample: self.served.last_sample,
+            server: self.served.server,
         }
     }
 
@@ -279,7 +257,9 @@ impl Channel {
     /// Takes the update that waits to be due, because nobody will ask for it again. One that came while the groups were
     /// disabled was not to be sampled.
     fn take_waiting(&mut self, record: &mut dyn FnMut(Fact)) {
-        self.counters.skipped += u64::from(self.held.take().is_some());
+        if self.held.take().is_some() {
+            self.served.counters.skipped += 1;
+        }
         self.take_due_or_not(record);
     }
 
@@ -291,32 +271,32 @@ impl Channel {
 
     fn connected(&mut self, server: SocketAddr, now: Timestamp) {
         self.enter(Connection::Connected, now);
-        if self.first_connected.is_none() {
-            self.first_connected = Some(now);
+        if self.served.first_connected.is_none() {
+            self.served.first_connected = Some(now);
         } else {
-            self.reconnects += 1;
+            self.served.reconnects += 1;
         }
-        self.last_connected = Some(now);
-        self.server = Some(server);
-        self.is_first = true;
-        if !matches!(self.run, None | Some(Run::Guid(_))) && self.was_at() != Some(server) {
-            self.run = None;
+        self.served.last_connected = Some(now);
+        self.served.server = Some(server);
+        self.served.is_first = true;
+        if !matches!(self.served.run, None | Some(Run::Guid(_))) && self.was_at() != Some(server) {
+            self.served.run = None;
         }
     }
 
     /// The server that the metadata recorded last has.
     fn was_at(&self) -> Option<SocketAddr> {
-        self.recorded.as_ref()?.server.as_ref()?.parse().ok()
+        self.served.recorded.as_ref()?.server.as_ref()?.parse().ok()
     }
 
     fn set_run(&mut self, run: Run) {
-        (self.run, self.run_is_news) = (Some(run), true);
+        (self.served.run, self.served.run_is_news) = (Some(run), true);
     }
 
     fn updated(&mut self, reading: Reading, now: Timestamp, record: &mut dyn FnMut(Fact)) {
-        self.counters.received += 1;
-        self.counters.overruns += u64::from(reading.overrun);
-        self.refusal = None;
+        self.served.counters.received += 1;
+        self.served.counters.overruns += u64::from(reading.overrun);
+        self.served.refusal = None;
         if self.connection != Connection::Paused {
             self.enter(Connection::Connected, now); // a subscription that took the place of a lost one has said so before
         }
@@ -327,66 +307,66 @@ impl Channel {
         if let Some(only) = &mut self.only {
             only.apply(&mut sample.value);
         }
-        if sample.stamp.is_none() && self.last_sample.is_some_and(|last| sample.time < last) {
+        if sample.stamp.is_none() && self.served.last_sample.is_some_and(|last| sample.time < last) {
             sample.stamp = Some(Stamp { quality: Quality::Backward, other: now });
         }
         let is_processed = sample.stamp.is_none_or(|stamp| stamp.quality != Quality::NeverSet);
-        let is_first = std::mem::take(&mut self.is_first);
+        let is_first = std::mem::take(&mut self.served.is_first);
         if is_first && !is_processed {
             // Its record may have been processed between its answer and our reading of it: that update must not come before.
-            sample.time = self.last_connected.unwrap_or(now);
+            sample.time = self.served.last_connected.unwrap_or(now);
         }
-        let is_anew = is_first && self.was_processed && !is_processed;
-        let is_known = self.run_is_news || matches!(self.run, Some(Run::Guid(_)));
-        if is_anew && !is_known && self.was_at() == self.server {
+        let is_anew = is_first && self.served.was_processed && !is_processed;
+        let is_known = self.served.run_is_news || matches!(self.served.run, Some(Run::Guid(_)));
+        if is_anew && !is_known && self.was_at() == self.served.server {
             self.set_run(Run::Unprocessed(now));
         }
-        self.was_processed = is_processed;
+        self.served.was_processed = is_processed;
         if let Some(stamp) = sample.stamp {
-            self.counters.count_stamp(stamp.quality);
-        } else if let Some(duration) = self.lag.note(sample.time, now) {
+            self.served.counters.count_stamp(stamp.quality);
+        } else if let Some(duration) = self.served.lag.note(sample.time, now) {
             self.suspect(duration);
         }
         self.record_metadata(sample.value.value_type(), now, record);
         if self.disabled {
-            self.counters.skipped += u64::from(self.held.replace(Box::new(sample)).is_some());
+            self.served.counters.skipped += u64::from(self.held.replace(Box::new(sample)).is_some());
             return;
         }
-        self.last_sample = Some(sample.time);
+        self.served.last_sample = Some(sample.time);
         match self.sampler.offer(sample, now) {
             Decision::Take(sample) => record(Fact::Sample(sample)),
             Decision::Wait => {}
-            Decision::Leave | Decision::Replace(Passed::Scan) => self.counters.skipped += 1,
-            Decision::Replace(Passed::Cap) => self.counters.rate_capped += 1,
+            Decision::Leave | Decision::Replace(Passed::Scan) => self.served.counters.skipped += 1,
+            Decision::Replace(Passed::Cap) => self.served.counters.rate_capped += 1,
         }
     }
 
     /// Updates may have been lost on their way for so long.
     fn suspect(&mut self, duration: Duration) {
-        self.counters.suspected_ms += u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        self.served.counters.suspected_ms += u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     }
 
     /// Metadata is recorded as soon as a value has told the type.
     fn record_metadata(&mut self, value_type: ValueType, now: Timestamp, record: &mut dyn FnMut(Fact)) {
-        let same_type = self.recorded.as_ref().is_some_and(|recorded| recorded.value_type == Some(value_type));
-        let (said, since) = match (self.described.take(), &self.recorded) {
-            (None, Some(_)) if same_type && !self.run_is_news => return,
+        let same_type = self.served.recorded.as_ref().is_some_and(|recorded| recorded.value_type == Some(value_type));
+        let (said, since) = match (self.served.described.take(), &self.served.recorded) {
+            (None, Some(_)) if same_type && !self.served.run_is_news => return,
             (None, Some(recorded)) => (Metadata::clone(recorded), now),
             (None, None) => (Metadata::default(), now),
             (Some(described), _) => {
-                let since = self.undescribed.take().filter(|_| same_type);
+                let since = self.served.undescribed.take().filter(|_| same_type);
                 (convert::metadata(*described), since.unwrap_or(now))
             }
         };
         if !said.is_described() {
-            self.undescribed = Some(now);
+            self.served.undescribed = Some(now);
         }
-        self.run_is_news = false;
-        let (server, server_run) = convert::served(self.server, self.run);
+        self.served.run_is_news = false;
+        let (server, server_run) = convert::served(self.served.server, self.served.run);
         let metadata = Metadata { value_type: Some(value_type), server, server_run, ..said };
-        if self.recorded.as_deref() != Some(&metadata) {
+        if self.served.recorded.as_deref() != Some(&metadata) {
             let metadata = Arc::new(metadata);
-            self.recorded = Some(metadata.clone());
+            self.served.recorded = Some(metadata.clone());
             record(Fact::Metadata(since, metadata));
         }
     }
@@ -453,7 +433,10 @@ mod tests {
     }
 
     fn described(units: &str) -> Event {
-        Event::Described(Box::new(Description { units: Some(units.to_owned()), ..Description::default() }))
+        Event::Described(Box::new(epics::Description {
+            units: Some(units.to_owned()),
+            ..epics::Description::default()
+        }))
     }
 
     /// Runs events at their seconds and tells what was recorded, a line each.
@@ -519,7 +502,7 @@ mod tests {
         }
         let backward = Stamp { quality: Quality::Backward, other: at(7) };
         assert_eq!(stamps, [(at(5), None), (at(5), None), (at(3), Some(backward))]);
-        assert_eq!((channel.counters.backward, channel.counters.bad_stamps()), (1, 1));
+        assert_eq!((channel.served.counters.backward, channel.served.counters.bad_stamps()), (1, 1));
     }
 
     #[test]
@@ -607,7 +590,7 @@ mod tests {
         let overtaken = vec![(1, connected()), (4, never_set(0.0)), (4, update(3, 1.0)), (5, never_set(2.0))];
         let expected = ["metadata 4 None", "sample 1 0.0", "sample 3 1.0", "sample 5 2.0"];
         assert_eq!(run(&mut channel, overtaken), expected, "only the first after a connection has the time of that");
-        assert_eq!(channel.counters.backward, 0);
+        assert_eq!(channel.served.counters.backward, 0);
     }
 
     #[test]
@@ -630,7 +613,11 @@ mod tests {
     fn limits_that_are_not_set_are_no_news_when_they_are_told_again() {
         let unset = || {
             let limits = Some(epics::Limits { low: f64::NAN, high: f64::NAN });
-            Event::Described(Box::new(Description { display: limits, alarm: limits, ..Description::default() }))
+            Event::Described(Box::new(epics::Description {
+                display: limits,
+                alarm: limits,
+                ..epics::Description::default()
+            }))
         };
         let mut channel = Channel::new(entry(PvState::Active, Method::Monitor), at(0));
         let events = vec![(1, connected()), (1, unset()), (2, update(2, 1.0)), (3, unset()), (4, unset())];
@@ -695,7 +682,7 @@ mod tests {
             lines[1..],
             ["sample 2 1.0", "gap 3 None disabled", "gap 3 Some(6) disabled", "sample 5 3.0", "sample 7 4.0"]
         );
-        assert_eq!((channel.counters.received, channel.counters.skipped), (4, 1));
+        assert_eq!((channel.served.counters.received, channel.served.counters.skipped), (4, 1));
     }
 
     #[test]
@@ -708,7 +695,7 @@ mod tests {
         channel.adjust(entry(PvState::Active, scan), &mut |fact| lines.push(line(fact)));
         channel.set_disabled(false, at(5), &mut |fact| lines.push(line(fact)));
         assert_eq!(lines[2..], ["gap 3 None disabled", "gap 3 Some(5) disabled", "sample 4 2.0"]);
-        assert_eq!(channel.counters.skipped, 0);
+        assert_eq!(channel.served.counters.skipped, 0);
     }
 
     #[test]
@@ -730,7 +717,7 @@ mod tests {
         lines.extend(run(&mut channel, vec![(4, update(4, 2.0))]));
         channel.begin(entry(PvState::Paused, Method::Monitor), at(5), &mut |fact| lines.push(line(fact)));
         assert_eq!(lines[2..], ["gap 3 None disabled", "gap 3 Some(5) disabled", "gap 5 None paused"]);
-        assert_eq!((channel.counters.received, channel.counters.skipped), (2, 1));
+        assert_eq!((channel.served.counters.received, channel.served.counters.skipped), (2, 1));
         channel.begin(entry(PvState::Active, Method::Monitor), at(6), &mut |fact| lines.push(line(fact)));
         assert_eq!(lines[5..], ["gap 5 Some(6) paused", "gap 6 None disabled"], "its groups still are");
     }
@@ -744,7 +731,7 @@ mod tests {
         lines.extend(run(&mut channel, vec![(3, update(3, 2.0)), (4, update(4, 3.0))]));
         channel.adjust(entry(PvState::Active, Method::Monitor), &mut |fact| lines.push(line(fact)));
         assert_eq!(lines[1..], ["sample 2 1.0", "sample 3 2.0", "sample 4 3.0"]);
-        assert_eq!((channel.counters.received, channel.counters.skipped), (3, 0));
+        assert_eq!((channel.served.counters.received, channel.served.counters.skipped), (3, 0));
     }
 
     #[test]
@@ -754,6 +741,6 @@ mod tests {
         let recorded = run(&mut channel, updates);
         let samples: Vec<&String> = recorded.iter().filter(|line| line.starts_with("sample")).collect();
         assert_eq!(samples, ["sample 1 1.0", "sample 11 11.0", "sample 21 21.0"]);
-        assert_eq!((channel.counters.received, channel.counters.skipped), (21, 18));
+        assert_eq!((channel.served.counters.received, channel.served.counters.skipped), (21, 18));
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     names::Alias,
     plan::{Manual, Plan},
     policy::Policies,
-    status::{Status, Totals},
+    status::{Brief, Status, Totals},
 };
 
 /// Rows of the ledger that wait for the writer are waited for so long, and looked for so often.
@@ -344,6 +344,12 @@ impl<S: Roster> Control<S> {
     /// How a PV fares.
     pub fn status(&self, pv: PvId) -> Option<Status> {
         self.shared.with_channel(pv, |channel| channel.status())
+    }
+
+    /// How these PVs fare, as lists tell it, each in its place; none where there is none. Asked of some hundred at a time.
+    pub fn briefs(&self, pvs: &[PvId]) -> Vec<Option<Brief>> {
+        let slots = self.shared.slots_of(pvs.iter().copied());
+        slots.into_iter().map(|slot| Some(slot?.lock().brief())).collect()
     }
 
     /// What a PV has counted since the last row of the ledger, and since when. Rows that begin before then are in the store, where it

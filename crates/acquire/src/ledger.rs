@@ -134,9 +134,9 @@ impl Page {
 impl Channel {
     /// What it has counted since the last row of minutes.
     pub(crate) fn unsettled(&self) -> Account {
-        let mark = self.marks.as_deref().copied().unwrap_or_default().0[0];
+        let mark = self.served.marks.as_deref().copied().unwrap_or_default().0[0];
         let mut since = [0; Counters::KINDS];
-        for ((since, mark), count) in since.iter_mut().zip(mark).zip(self.counters.values()) {
+        for ((since, mark), count) in since.iter_mut().zip(mark).zip(self.served.counters.values()) {
             *since = u64::from((count as u32).wrapping_sub(mark));
         }
         let waiting = i64::from(self.is_waiting()) - i64::from(mark[Counters::KINDS]);
@@ -145,12 +145,12 @@ impl Channel {
 
     /// What it has counted since the last row of a scale.
     pub(crate) fn settle(&mut self, scale: usize) -> Account {
-        let counted = self.counters;
+        let counted = self.served.counters;
         if counted == Counters::default() {
             return Account::default();
         }
         let waits = u32::from(self.is_waiting());
-        let mark = &mut self.marks.get_or_insert_default().0[scale];
+        let mark = &mut self.served.marks.get_or_insert_default().0[scale];
         let mut since = [0; Counters::KINDS];
         for ((since, mark), count) in since.iter_mut().zip(mark.iter_mut()).zip(counted.values()) {
             let count = count as u32;

@@ -28,6 +28,7 @@ mod only;
 mod plan;
 mod policy;
 mod sampling;
+mod served;
 mod slots;
 mod status;
 #[cfg(test)]
@@ -41,4 +42,4 @@ pub use ledger::{Account, BrokenRow, Origin, RECENT, RowHead, Trouble, account_i
 pub use names::Alias;
 pub use plan::{Manual, Plan, Planned, Reach};
 pub use policy::{Fits, Policies, Policy, PolicyError, glob_as_regex};
-pub use status::{Connection, Counters, Status, Totals};
+pub use status::{Brief, Connection, Counters, Status, Totals};

@@ -197,6 +197,29 @@ pub struct Status {
     pub lacking: Vec<FieldPath>,
 }
 
+/// What lists say of how a PV fares: the part of its status for which nothing has to be copied but numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// See `Status`, as of all that follow.
+    pub connection: Connection,
+    /// Since when it stands there.
+    pub since: Timestamp,
+    /// When an IOC first served it in this run.
+    pub first_connected: Option<Timestamp>,
+    /// When an IOC last began to serve it.
+    pub last_connected: Option<Timestamp>,
+    /// How often it came back.
+    pub reconnects: u64,
+    /// Updates that arrived.
+    pub received: u64,
+    /// Samples lost because the queue was full, for whatever reason.
+    pub dropped: u64,
+    /// The time stamp of the newest sample taken in this run.
+    pub last_sample: Option<Timestamp>,
+    /// The IOC that serves it.
+    pub server: Option<SocketAddr>,
+}
+
 /// How all PVs fare.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {

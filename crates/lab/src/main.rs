@@ -9,6 +9,7 @@ mod farm;
 mod farm_process;
 mod figures;
 mod http;
+mod lists;
 mod measure;
 mod overload;
 mod papers;
@@ -56,6 +57,8 @@ enum Bench {
     Retrieval(retrieval::Options),
     /// How fast two programs answer the same questions, in turns, and whether the answers are the same.
     Versus(retrieval::versus::Options),
+    /// What a million PVs that nobody serves take of memory, and each list of them of the processor.
+    Lists(lists::Options),
     /// All that concerns acquisition, measured and written as a page.
     Study(study::Options),
 }
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Bench::Capacity(options) => capacity::run(&options),
         Bench::Retrieval(options) => retrieval::run(&options),
         Bench::Versus(options) => retrieval::versus::run(&options),
+        Bench::Lists(options) => lists::run(&options),
         Bench::Study(options) => study::run(&options),
     };
     match result {

@@ -330,6 +330,16 @@ impl Query {
         Ok(gaps)
     }
 
+    /// Of which of these PVs there may be samples; of the others there are none.
+    pub fn may_have_samples(&self, pvs: &[PvId]) -> Vec<bool> {
+        if self.old.is_empty() { self.reader.may_have_samples(pvs) } else { vec![true; pvs.len()] }
+    }
+
+    /// Of which of these PVs there may be metadata; of the others there is none.
+    pub fn may_have_metadata(&self, pvs: &[PvId]) -> Result<Vec<bool>, Error> {
+        if self.old.is_empty() { Ok(self.reader.have_metadata(pvs)?) } else { Ok(vec![true; pvs.len()]) }
+    }
+
     /// The first and last time of a PV's samples, and the number of those in the store, in which repeats may be counted.
     pub fn extent(&self, pv: PvId) -> Result<Option<(Timestamp, Timestamp, u64)>, Error> {
         let (own, old) = (self.reader.extent(pv), self.old.extent(&self.reader, pv)?);

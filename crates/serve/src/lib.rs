@@ -10,6 +10,7 @@
 //!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
 //!   work       on which thread an answer is made
 //!   budget     how much memory all answers together may take     lists   what a list of names and globs means
+//!   seen       PVs as lists see them, some hundred at a time
 //!   compress   answers in gzip or zstd, for clients that ask for it
 //!   metrics    /metrics         ui           the web page
 //! ```
@@ -45,6 +46,7 @@ mod process;
 mod proof;
 mod refusal;
 mod routes;
+mod seen;
 mod server;
 mod socket;
 mod ui;

@@ -154,10 +154,20 @@ pub(crate) fn all_names(reader: &Reader) -> impl Iterator<Item = Named> + Send +
     })
 }
 
-/// All PVs in the order of their names, each as it is when its turn comes.
+/// All PVs in the order of their names, some hundred at a time, each as it is when their turn comes.
+pub(crate) fn pvs_in_turn(reader: &Reader) -> impl Iterator<Item = Vec<PvEntry>> + Send + use<> {
+    let (names, reader, mut chunk) = (reader.names(), reader.clone(), 0);
+    std::iter::from_fn(move || {
+        let rows = names.chunks().get(chunk)?.rows();
+        chunk += 1;
+        let entries = reader.entries_of(rows.iter().map(|named| Some(named.pv))).into_iter().zip(rows);
+        Some(entries.filter_map(|(entry, named)| entry.filter(|entry| entry.name == named.name)).collect())
+    })
+}
+
+/// The same one after the other.
 pub(crate) fn all_pvs(reader: &Reader) -> impl Iterator<Item = PvEntry> + Send + use<> {
-    let look = reader.clone();
-    all_names(reader).filter_map(move |named| look.entry(named.pv).filter(|entry| entry.name == named.name))
+    pvs_in_turn(reader).flatten()
 }
 
 /// Reads a JSON list value by value, none of which is kept: `act` is called with each.

@@ -392,6 +392,18 @@ impl Catalog {
         })
     }
 
+    /// Of which of these PVs there is metadata.
+    pub(crate) fn have_metadata(&self, pvs: &[PvId]) -> Result<Vec<bool>, Error> {
+        self.read(|tables| {
+            let table = tables.0.open_table(METADATA)?;
+            if table.first()?.is_none() {
+                return Ok(vec![false; pvs.len()]);
+            }
+            let of = |pv: &PvId| Ok(table.range((pv.0, i64::MIN)..=(pv.0, i64::MAX))?.next().transpose()?.is_some());
+            pvs.iter().map(of).collect()
+        })
+    }
+
     /// The metadata of a PV in force at `t0`, then each change before `t1`.
     pub(crate) fn metadata(&self, pv: PvId, t0: Timestamp, t1: Timestamp) -> Result<Vec<(Timestamp, Metadata)>, Error> {
         self.read(|tables| {

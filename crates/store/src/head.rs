@@ -252,6 +252,14 @@ impl Head {
         Some((*t0, *t1, chunks.iter().map(|chunk| chunk.len() as u64).sum()))
     }
 
+    /// Says yes in the places of those PVs of which it may have samples.
+    pub(crate) fn note_present(&self, pvs: &[PvId], may_have: &mut [bool]) {
+        let numbers = self.numbers.lanes();
+        for (pv, may_have) in pvs.iter().zip(may_have) {
+            *may_have |= numbers.may_have(*pv);
+        }
+    }
+
     pub(crate) fn facts(&self) -> MutexGuard<'_, Facts> {
         self.facts.lock().expect("no holder of this lock panics")
     }

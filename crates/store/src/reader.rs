@@ -57,6 +57,35 @@ impl Reader {
         self.engine.registry().entry(pv).cloned()
     }
 
+    /// The PVs with these numbers, each in its place; none where there is none, or no number. For some hundred of them this is asked once.
+    pub fn entries_of(&self, pvs: impl Iterator<Item = Option<PvId>>) -> Vec<Option<PvEntry>> {
+        let registry = self.engine.registry();
+        pvs.map(|pv| registry.entry(pv?).cloned()).collect()
+    }
+
+    /// Of which of these PVs there may be samples; of the others there are none. That of a million PVs hardly any has some is told
+    /// in this way without a look for each.
+    pub fn may_have_samples(&self, pvs: &[PvId]) -> Vec<bool> {
+        let snapshot = self.engine.snapshot();
+        let in_segments = |pv: &PvId| snapshot.segments.iter().any(|segment| segment.manifest.may_hold(*pv));
+        let mut may_have: Vec<bool> = pvs.iter().map(in_segments).collect();
+        snapshot.heads.iter().for_each(|head| head.note_present(pvs, &mut may_have));
+        may_have
+    }
+
+    /// Of which of these PVs there is metadata, of whatever time.
+    pub fn have_metadata(&self, pvs: &[PvId]) -> Result<Vec<bool>, Error> {
+        let snapshot = self.engine.snapshot();
+        let mut have = self.engine.catalog.have_metadata(pvs)?;
+        for facts in snapshot.heads.iter().map(|head| head.facts()).filter(|facts| !facts.metadata.is_empty()) {
+            for (pv, have) in pvs.iter().zip(&mut have) {
+                let own = (*pv, Timestamp::MIN)..=(*pv, Timestamp::MAX);
+                *have |= facts.metadata.range(own).next().is_some();
+            }
+        }
+        Ok(have)
+    }
+
     /// All PVs that are to be archived, sorted by name. With a million PVs this takes a while; `names` does not.
     pub fn entries(&self) -> Vec<PvEntry> {
         self.engine.registry().entries()

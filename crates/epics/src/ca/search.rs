@@ -84,7 +84,8 @@ impl Answer {
 /// The names that have no server yet.
 pub struct Search {
     period_max: Duration,
-    names: HashMap<u32, Name>,
+    /// In boxes, as the table has twice the places that it needs when it has just grown.
+    names: HashMap<u32, Box<Name>>,
     cids: HashMap<Key, u32>,
     next_cid: u32,
     next_sequence: u32,
@@ -118,7 +119,7 @@ pub struct Tally {
 struct Name {
     key: Key,
     name: Arc<str>,
-    last_server: Option<SocketAddr>,
+    last_server: Option<Box<SocketAddr>>,
     queue: usize,
     due: Instant,
 }
@@ -195,7 +196,7 @@ impl Search {
     /// A server has shown itself: the names that it had are due now.
     pub fn hurry_names_of(&mut self, server: SocketAddr, now: Instant) {
         if self.lost.remove(&server).is_some() {
-            self.move_all_to(0, now, |name| name.queue > 0 && name.last_server == Some(server));
+            self.move_all_to(0, now, |name| name.queue > 0 && name.last_server.as_deref() == Some(&server));
         }
     }
 
@@ -269,7 +270,7 @@ impl Search {
         found(name.key, answer);
         self.hurry_names_of(answer.server, now);
         if let Some(server) = name.last_server {
-            self.hurry_names_of(server, now); // its PVs may have moved to another address
+            self.hurry_names_of(*server, now); // its PVs may have moved to another address
         }
     }
 
@@ -295,7 +296,8 @@ impl Search {
         }
         let cid = self.next_cid;
         self.next_cid = self.next_cid.wrapping_add(1);
-        self.names.insert(cid, Name { key, name, last_server, queue, due: now });
+        let last_server = last_server.map(Box::new);
+        self.names.insert(cid, Box::new(Name { key, name, last_server, queue, due: now }));
         self.cids.insert(key, cid);
         self.move_to(cid, queue, now);
         cid
@@ -332,7 +334,7 @@ impl Search {
                 }
                 wire::search(datagram, turn.cid, &name.name);
                 self.tally.searches += 1;
-                let is_scout = name.last_server.and_then(|server| self.lost.get(&server)) == Some(&turn.cid);
+                let is_scout = name.last_server.as_deref().and_then(|server| self.lost.get(server)) == Some(&turn.cid);
                 self.move_to(turn.cid, if is_scout { slower.min(SCOUT_QUEUE) } else { slower }, now);
             }
             self.queues.get_mut(queue).and_then(VecDeque::pop_front);

@@ -52,7 +52,7 @@ pub struct Client {
 enum Request {
     Subscribe {
         key: Key,
-        name: String,
+        name: Arc<str>,
         monitor: Monitor,
     },
     Unsubscribe {
@@ -88,8 +88,13 @@ impl Client {
     /// Subscribes to a PV, with field and modifiers if wanted (`X`, `X.HIHI`, `X.DESC$`). Never blocks; goes on for ever:
     /// searches, connects, and begins again when the connection is lost. A `key` that is in use is taken over.
     pub fn subscribe(&self, key: Key, name: &str, monitor: Monitor) {
+        self.subscribe_shared(key, name.into(), monitor);
+    }
+
+    /// The same by a name that somebody else has in memory, too.
+    pub fn subscribe_shared(&self, key: Key, name: Arc<str>, monitor: Monitor) {
         // The hub outlives the client, unless the runtime is shutting down: then nobody waits for values.
-        let _ = self.requests.send(Request::Subscribe { key, name: name.to_owned(), monitor });
+        let _ = self.requests.send(Request::Subscribe { key, name, monitor });
     }
 
     /// Ends a subscription. Events already under way may still arrive.
@@ -127,7 +132,8 @@ struct Hub<H> {
     report_queue: mpsc::UnboundedReceiver<Report>,
     // owned by the hub's task
     search: Search,
-    subscriptions: HashMap<Key, Subscription>,
+    /// In boxes, as the table has twice the places that it needs when it has just grown.
+    subscriptions: HashMap<Key, Box<Subscription>>,
     circuits: HashMap<SocketAddr, Circuit>,
     restarts: Restarts,
     next_link: u64,
@@ -246,23 +252,23 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
 
     fn serve(&mut self, request: Request) {
         match request {
-            Request::Subscribe { key, name, monitor } => self.subscribe(key, &name, monitor),
+            Request::Subscribe { key, name, monitor } => self.subscribe(key, name, monitor),
             Request::Unsubscribe { key } => self.unsubscribe(key),
             #[cfg(feature = "put")]
             Request::Put { key, order } => self.put(key, order),
         }
     }
 
-    fn subscribe(&mut self, key: Key, name: &str, monitor: Monitor) {
+    fn subscribe(&mut self, key: Key, name: Arc<str>, monitor: Monitor) {
         self.unsubscribe(key);
         if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains('\0') {
             let message = format!("{:?} cannot be the name of a PV", name.chars().take(40).collect::<String>());
             return (self.handler)(key, Event::Refused { message });
         }
-        let name: Arc<str> = name.into();
         self.search.add(key, Arc::clone(&name), Instant::now());
         let place = Place::Searching { lost: None };
-        self.subscriptions.insert(key, Subscription { name, monitor, place, failures: 0, restarts: 0 });
+        let subscription = Subscription { name, monitor, place, failures: 0, restarts: 0 };
+        self.subscriptions.insert(key, Box::new(subscription));
     }
 
     fn unsubscribe(&mut self, key: Key) {

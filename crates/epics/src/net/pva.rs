@@ -90,7 +90,8 @@ struct Hub<H> {
     notices: UnboundedSender<Notice>,
 
     search: Search,
-    subscriptions: HashMap<Key, Subscription>,
+    /// In boxes, as the table has twice the places that it needs when it has just grown.
+    subscriptions: HashMap<Key, Box<Subscription>>,
     circuits: HashMap<SocketAddr, Link>,
     circuits_made: u64,
     /// What all circuits share.
@@ -151,7 +152,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             Wish::Subscribe { key, name, monitor } => {
                 self.forget(key);
                 self.search.add(key, Arc::clone(&name), now, Duration::ZERO);
-                self.subscriptions.insert(key, Subscription { name, monitor, at: None });
+                self.subscriptions.insert(key, Box::new(Subscription { name, monitor, at: None }));
             }
             Wish::Unsubscribe { key } => self.forget(key),
             #[cfg(feature = "put")]
@@ -170,7 +171,9 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
 
     fn forget(&mut self, key: Key) {
         self.search.remove(key);
-        let Some(Subscription { at: Some((server, _)), .. }) = self.subscriptions.remove(&key) else { return };
+        let Some((server, _)) = self.subscriptions.remove(&key).and_then(|subscription| subscription.at) else {
+            return;
+        };
         if let Some(link) = self.circuits.get(&server) {
             link.send(Command::Unsubscribe { key });
         }

@@ -70,7 +70,12 @@ impl Client {
     /// Asks for all updates of a PV, for ever: it is searched, connected and, when lost, searched again. A key that is in
     /// use is given the new name.
     pub fn subscribe(&self, key: Key, name: &str, monitor: Monitor) {
-        self.wish(Wish::Subscribe { key, name: name.into(), monitor });
+        self.subscribe_shared(key, name.into(), monitor);
+    }
+
+    /// The same by a name that somebody else has in memory, too.
+    pub fn subscribe_shared(&self, key: Key, name: Arc<str>, monitor: Monitor) {
+        self.wish(Wish::Subscribe { key, name, monitor });
     }
 
     /// Ends a subscription. Events that are under way may still arrive.

@@ -2,9 +2,9 @@
 
 use std::{panic::resume_unwind, thread, time::Duration};
 
-use acquire::{AddRequest, Added, Change, Connection, Status};
+use acquire::{AddRequest, Added, Brief, Change, Connection, Status};
 use sample::{
-    Changes, Deadband, FieldName, FieldPath, Keep, Method, Pipeline, Protocol, PvEntry, PvName, PvState, RateCap,
+    Changes, Deadband, FieldName, FieldPath, Keep, Method, Pipeline, Protocol, PvEntry, PvId, PvName, PvState, RateCap,
     RuleError, RuleName, TimeRange, Timestamp, Value, Wishes,
 };
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,8 @@ use crate::{
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
+/// Of so many names at a time it is asked where their PVs stand.
+const LOOKED_AT_ONCE: usize = 512;
 /// The states that a list may be narrowed to.
 const STATES: [&str; 5] = ["any", "connected", "searching", "disconnected", "paused"];
 /// Longer arrays are left out of lists; `GET …/samples` has them.
@@ -53,8 +55,7 @@ pub(crate) fn list(call: &Call) -> Answer {
     let names = call.app.reader.names();
     let mut found = pattern.among(&names, call)?;
     if state != "any" {
-        let is_in_it = |entry: &PvEntry| status(call, entry).connection.name() == state;
-        found.retain(|named| call.app.reader.entry(named.pv).is_some_and(|entry| is_in_it(&entry)));
+        found = in_state(call, &found, state);
     }
     let total = found.len();
     let shown: Vec<Named> = found.into_iter().skip(offset).take(limit).cloned().collect();
@@ -70,6 +71,31 @@ pub(crate) fn list(call: &Call) -> Answer {
     };
     let head = Map::from_iter([("total".to_owned(), total.into())]);
     json_rows(call, Frame::member("pvs", &head)?, shown.into_iter().map(row))
+}
+
+/// Those of some names whose PVs stand there.
+fn in_state<'n>(call: &Call, found: &[&'n Named], state: &str) -> Vec<&'n Named> {
+    let mut in_it = Vec::new();
+    for some in found.chunks(LOOKED_AT_ONCE) {
+        let pvs: Vec<PvId> = some.iter().map(|named| named.pv).collect();
+        let briefs = call.app.control.briefs(&pvs);
+        let is_in_it = |(named, brief): (&Named, Option<Brief>)| match brief {
+            Some(brief) => brief.connection.name() == state,
+            None => call.app.reader.entry(named.pv).is_some_and(|entry| standing(&entry).name() == state),
+        };
+        in_it.extend(
+            some.iter().zip(briefs).filter(|(named, brief)| is_in_it((named, *brief))).map(|(named, _)| *named),
+        );
+    }
+    in_it
+}
+
+/// Where a PV stands that acquisition does not know (yet, or any more).
+fn standing(entry: &PvEntry) -> Connection {
+    match entry.settings.state {
+        PvState::Active => Connection::Searching,
+        PvState::Paused => Connection::Paused,
+    }
 }
 
 /// `GET /pvs/{pv}`
@@ -156,10 +182,7 @@ fn listed(value: &Value) -> serde_json::Value {
 /// How a PV fares; one that acquisition does not know (yet, or any more) stands as its settings say.
 fn status(call: &Call, entry: &PvEntry) -> Status {
     call.app.control.status(entry.id).unwrap_or_else(|| Status {
-        connection: match entry.settings.state {
-            PvState::Active => Connection::Searching,
-            PvState::Paused => Connection::Paused,
-        },
+        connection: standing(entry),
         since: entry.added,
         first_connected: None,
         last_connected: None,

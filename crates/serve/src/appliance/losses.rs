@@ -2,27 +2,24 @@
 
 use std::cmp::Reverse;
 
-use acquire::{Connection, Status};
-use sample::{PvEntry, PvState};
-use serde_json::{Value, json};
+use acquire::{Brief, Connection};
+use sample::PvState;
+use serde_json::Value;
 
-use super::{
-    reports::ranked,
-    status::{date, last_sample},
-};
+use super::{dates::Dates, reports::ranked};
 use crate::{
     answer::{Answer, json},
     call::Call,
+    formats::object::Object,
+    seen::{Look, Seen},
 };
 
 /// `GET /mgmt/bpl/getPVsByDroppedEventsBuffer`: samples of this run for which there was no room, the most first.
 pub(crate) fn dropped_for_room(call: &Call) -> Answer {
-    let lost = |status: Status| status.counters.dropped_queue + status.counters.dropped_store;
-    ranked(
-        call,
-        |entry| acquired(call, entry).map(lost).filter(|lost| *lost > 0),
-        |_, entry, lost| json!({ "pvName": entry.name.as_str(), "eventsDropped": lost.to_string() }),
-    )
+    let dropped = |seen: &Seen| acquired(seen).map(|brief| brief.dropped).filter(|dropped| *dropped > 0);
+    ranked(call, (Look::Fares, Look::Entry), dropped, |out, seen, dropped| {
+        Object::begin(out).text("eventsDropped", &dropped.to_string()).text("pvName", seen.entry.name.as_str()).end();
+    })
 }
 
 /// `GET /mgmt/bpl/getPVsByDroppedEventsTimestamp` and `getPVsByDroppedEventsTypeChange`: nobody, because samples are kept
@@ -33,34 +30,28 @@ pub(crate) fn dropped_never(_: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getLostConnectionsReport`: how often a connection was lost in this run, the most often first.
 pub(crate) fn lost_connections(call: &Call) -> Answer {
-    let losses = |status: Status| status.reconnects + u64::from(status.connection == Connection::Disconnected);
-    ranked(
-        call,
-        |entry| acquired(call, entry).map(losses),
-        |call, entry, lost| {
-            let status = call.app.control.status(entry.id);
-            let is_connected = status.is_some_and(|status| status.connection == Connection::Connected);
-            json!({
-                "pvName": entry.name.as_str(),
-                "instance": call.identity(),
-                "currentlyConnected": if is_connected { "Yes" } else { "No" },
-                "lostConnections": lost.to_string(),
-            })
-        },
-    )
+    let identity = call.identity().to_owned();
+    let losses = |brief: Brief| brief.reconnects + u64::from(brief.connection == Connection::Disconnected);
+    let lost = move |seen: &Seen| acquired(seen).map(losses);
+    ranked(call, (Look::Fares, Look::Fares), lost, move |out, seen, lost| {
+        let is_connected = seen.brief.is_some_and(|brief| brief.connection == Connection::Connected);
+        let row = Object::begin(out).text("currentlyConnected", if is_connected { "Yes" } else { "No" });
+        let row = row.text("instance", &identity).digits("lostConnections", i64::try_from(lost).unwrap_or(i64::MAX));
+        row.text("pvName", seen.entry.name.as_str()).end();
+    })
 }
 
 /// `GET /mgmt/bpl/getSilentPVsReport`: by their newest samples, those that have been silent for longest first.
 pub(crate) fn silent(call: &Call) -> Answer {
-    let last = |entry: &PvEntry| acquired(call, entry).map(|status| Reverse(last_sample(call, entry, Some(&status))));
-    ranked(
-        call,
-        last,
-        |call, entry, Reverse(last)| json!({ "pvName": entry.name.as_str(), "instance": call.identity(), "lastKnownEvent": date(last) }),
-    )
+    let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
+    let last = |seen: &Seen| acquired(seen).map(|_| Reverse(seen.last_sample(call)));
+    ranked(call, (Look::Samples, Look::Entry), last, move |out, seen, Reverse(last)| {
+        let row = Object::begin(out).text("instance", &identity).text("lastKnownEvent", dates.of(last));
+        row.text("pvName", seen.entry.name.as_str()).end();
+    })
 }
 
 /// How a PV fares, if it is not paused.
-fn acquired(call: &Call, entry: &PvEntry) -> Option<Status> {
-    (entry.settings.state == PvState::Active).then(|| call.app.control.status(entry.id)).flatten()
+fn acquired(seen: &Seen) -> Option<Brief> {
+    seen.brief.filter(|_| seen.entry.settings.state == PvState::Active)
 }

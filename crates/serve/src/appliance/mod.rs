@@ -4,6 +4,7 @@
 pub(crate) mod aliases;
 pub(crate) mod changes;
 pub(crate) mod configuration;
+mod dates;
 pub(crate) mod details;
 pub(crate) mod engine;
 pub(crate) mod flags;

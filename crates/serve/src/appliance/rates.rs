@@ -2,12 +2,19 @@
 
 use std::{cmp::Ordering, collections::HashMap};
 
+use acquire::Brief;
 use sample::{PvEntry, PvId, PvState, Timestamp};
-use serde_json::json;
 use store::PvSize;
 
 use super::reports::ranked;
-use crate::{answer::Answer, app::now, call::Call, refusal::Refusal};
+use crate::{
+    answer::Answer,
+    app::now,
+    call::Call,
+    formats::object::Object,
+    refusal::Refusal,
+    seen::{Look, Seen},
+};
 
 const SECONDS_OF_HOUR: f64 = 3600.0;
 const SECONDS_OF_DAY: f64 = 86_400.0;
@@ -18,28 +25,22 @@ const KILO: f64 = 1024.0;
 
 /// `GET /mgmt/bpl/getEventRateReport`: samples a second in this run, the fastest first.
 pub(crate) fn event_rates(call: &Call) -> Answer {
-    ranked(
-        call,
-        |entry| active(entry).then(|| rate(call, entry)).flatten().map(Rate),
-        |_, entry, Rate(rate)| json!({ "pvName": entry.name.as_str(), "eventRate": format!("{rate:?}") }),
-    )
+    let of = |seen: &Seen| active(&seen.entry).then(|| rate_of(&seen.brief?)).flatten().map(Rate);
+    ranked(call, (Look::Fares, Look::Entry), of, |out, seen, Rate(rate)| {
+        Object::begin(out).text("eventRate", &format!("{rate:?}")).text("pvName", seen.entry.name.as_str()).end();
+    })
 }
 
 /// `GET /mgmt/bpl/getStorageRateReport`: what the samples of this run will take, by the size of those that are packed already.
 pub(crate) fn storage_rates(call: &Call) -> Answer {
     let sizes = sizes(call)?;
-    let of = |entry: &PvEntry| Some(Rate(rate(call, entry)? * bytes_per_sample(sizes.get(&entry.id)?)));
-    ranked(
-        call,
-        |entry| active(entry).then(|| of(entry)).flatten(),
-        |_, entry, Rate(rate)| {
-            let mut row = json!({ "pvName": entry.name.as_str() });
-            for (unit, amount) in storage_rates_of(rate) {
-                row[format!("storageRate_{}", unit.replace('/', "per"))] = format!("{amount:?}").into();
-            }
-            row
-        },
-    )
+    let of = |seen: &Seen| Some(Rate(rate_of(&seen.brief?)? * bytes_per_sample(sizes.get(&seen.entry.id)?)));
+    let of_active = |seen: &Seen| active(&seen.entry).then(|| of(seen)).flatten();
+    ranked(call, (Look::Fares, Look::Entry), of_active, |out, seen, Rate(rate)| {
+        let [hour, day, year] = storage_rates_of(rate).map(|(_, amount)| format!("{amount:?}"));
+        let row = Object::begin(out).text("pvName", seen.entry.name.as_str()).text("storageRate_GBperyear", &year);
+        row.text("storageRate_KBperhour", &hour).text("storageRate_MBperday", &day).end();
+    })
 }
 
 /// A number by which PVs are sorted.
@@ -84,25 +85,23 @@ pub(super) fn storage_rates_of(bytes_per_second: f64) -> [(&'static str, f64); 3
 /// `GET /mgmt/bpl/getPVsByStorageConsumed`: bytes in segments, the most first.
 pub(crate) fn storage_consumed(call: &Call) -> Answer {
     let sizes = sizes(call)?;
-    ranked(
-        call,
-        |entry| Some(sizes.get(&entry.id)?.bytes),
-        |call, entry, bytes| {
-            json!({
-                "pvName": entry.name.as_str(),
-                "instance": call.identity(),
-                "storageConsumed": bytes.to_string(),
-                "storageConsumedInMB": format!("{:.2}", bytes as f64 / KILO.powi(2)),
-            })
-        },
-    )
+    let identity = call.identity().to_owned();
+    let bytes = |seen: &Seen| Some(sizes.get(&seen.entry.id)?.bytes);
+    ranked(call, (Look::Entry, Look::Entry), bytes, move |out, seen, bytes| {
+        let row = Object::begin(out).text("instance", &identity).text("pvName", seen.entry.name.as_str());
+        let row = row.text("storageConsumed", &bytes.to_string());
+        row.text("storageConsumedInMB", &format!("{:.2}", bytes as f64 / KILO.powi(2))).end();
+    })
 }
 
 /// Samples a second since a PV was first connected in this run; none before that.
 pub(crate) fn rate(call: &Call, entry: &PvEntry) -> Option<f64> {
-    let status = call.app.control.status(entry.id)?;
-    let seconds = seconds_since(status.first_connected?);
-    Some(if seconds > 0.0 { status.counters.received as f64 / seconds } else { 0.0 })
+    rate_of(&call.app.control.briefs(&[entry.id]).pop()??)
+}
+
+fn rate_of(brief: &Brief) -> Option<f64> {
+    let seconds = seconds_since(brief.first_connected?);
+    Some(if seconds > 0.0 { brief.received as f64 / seconds } else { 0.0 })
 }
 
 pub(crate) fn seconds_since(time: Timestamp) -> f64 {

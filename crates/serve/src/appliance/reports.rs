@@ -1,83 +1,106 @@
 //! The Archiver Appliance's lists of PVs in a certain state: paused, without connection, new.
 
-use acquire::{Connection, Status};
-use sample::{PvEntry, PvState, Shape, TimeRange, Timestamp};
-use serde_json::{Map, Value, json};
+use acquire::Connection;
+use sample::{PvEntry, PvId, PvState, Shape, TimeRange, Timestamp, ValueType};
 
 use super::{
     changes::last_changes,
+    dates::Dates,
     details::{dbr_type, method_name, period_seconds},
     search::pattern,
-    status::{date, last_sample},
 };
 use crate::{
-    answer::Answer,
+    answer::{Answer, JSON},
     call::Call,
-    formats::list::{Frame, json_members, json_rows},
+    formats::{
+        list::{Frame, limited, list},
+        object::{Object, put_text},
+    },
     lists::{all_names, all_pvs},
     names::Pattern,
     refusal::Refusal,
+    seen::{Look, Seen, all_seen, seen},
 };
 
 /// What a PV takes in a list that is sorted before it is sent.
 const PLACE_BYTES: usize = 32;
 
-/// Calls `row` for each PV while the answer is sent, and leaves out the PVs for which it gives nothing.
-pub(super) fn report(
+/// The rows of those PVs of which `of` makes something, each written by `put`, while the answer is sent.
+pub(super) fn report<R: 'static>(
     call: &Call,
-    mut row: impl FnMut(&Call, &PvEntry) -> Result<Option<Value>, Refusal> + Send + 'static,
+    look: Look,
+    mut of: impl FnMut(&Call, Seen) -> Result<Option<R>, Refusal> + Send + 'static,
+    mut put: impl FnMut(&mut Vec<u8>, &R) + Send + 'static,
 ) -> Answer {
     let (left, asked) = (limit(call)?, call.without_body());
-    let rows = all_pvs(&call.app.reader).map(move |entry| row(&asked, &entry)).filter(|row| !matches!(row, Ok(None)));
-    json_rows(call, Frame::list(), rows.take(left))
+    let rows = all_seen(call, look).map(move |seen| of(&asked, seen?));
+    list(call, JSON, Frame::list(), limited(left, rows), move |out, row| {
+        put(out, &row);
+        Ok(())
+    })
 }
 
-/// The PVs by what `key` says of them, the largest first, each with a row; those of which it says nothing are left out.
+/// The PVs by what `key` says of them, the largest first, each with a row; those of which it says nothing are left out. `looks` is what
+/// is asked of them for the key, and then for the row.
 pub(super) fn ranked<K: Ord + Copy + Send + 'static>(
     call: &Call,
-    key: impl Fn(&PvEntry) -> Option<K>,
-    row: impl Fn(&Call, &PvEntry, K) -> Value + Send + 'static,
+    looks: (Look, Look),
+    key: impl Fn(&Seen) -> Option<K>,
+    mut put: impl FnMut(&mut Vec<u8>, &Seen, K) + Send + 'static,
 ) -> Answer {
     let left = limit(call)?;
     call.lease.grow_by(call.app.reader.names().len(), PLACE_BYTES + size_of::<K>())?;
-    let mut places = Vec::new();
-    for (index, entry) in all_pvs(&call.app.reader).enumerate() {
+    let mut places: Vec<(K, PvId)> = Vec::new();
+    for (index, seen) in all_seen(call, looks.0).enumerate() {
         if index % 1024 == 0 {
             call.go_on()?;
         }
-        places.extend(key(&entry).map(|key| (key, entry.id)));
+        let seen = seen?;
+        places.extend(key(&seen).map(|key| (key, seen.entry.id)));
     }
     places.sort_by_key(|(key, _)| std::cmp::Reverse(*key));
-    let asked = call.without_body();
-    let rows = places.into_iter().take(left);
-    let rows = rows.map(move |(key, pv)| Ok(asked.app.reader.entry(pv).map(|entry| row(&asked, &entry, key))));
-    json_rows(call, Frame::list(), rows)
+    let places = places.into_iter().take(left);
+    let rows = seen(call, places, |(_, pv)| Some(*pv), looks.1);
+    let rows = rows.map(|row| row.map(|((key, _), seen)| Some((seen?, key))));
+    list(call, JSON, Frame::list(), rows, move |out, (seen, key)| {
+        put(out, &seen, key);
+        Ok(())
+    })
 }
 
 /// The names of those PVs that are meant, without aliases.
 pub(super) fn names_of(call: &Call, is_meant: impl Fn(&PvEntry) -> bool + Send + 'static) -> Answer {
-    let names = all_pvs(&call.app.reader).map(move |entry| Ok(is_meant(&entry).then(|| entry.name.to_string())));
-    json_rows(call, Frame::list(), names)
+    let meant = all_pvs(&call.app.reader).map(move |entry| Ok(Some(entry).filter(|entry| is_meant(entry))));
+    list(call, JSON, Frame::list(), meant, |out, entry| {
+        put_text(out, entry.name.as_str());
+        Ok(())
+    })
 }
 
 /// `GET /mgmt/bpl/getAllExpandedPVNames`: every name and alias, and the other one under which its PV is found.
 pub(crate) fn expanded_names(call: &Call) -> Answer {
-    let names = all_names(&call.app.reader).flat_map(|named| {
-        let with_value = format!("{}.VAL", named.name);
-        [Ok(Some(named.name.to_string())), Ok(Some(with_value))]
-    });
-    json_rows(call, Frame::list(), names)
+    let names = all_names(&call.app.reader).map(|named| Ok(Some(named.name)));
+    list(call, JSON, Frame::list(), names, |out, name| {
+        put_text(out, name.as_str());
+        out.push(b',');
+        put_text(out, name.as_str());
+        out.pop();
+        out.extend_from_slice(b".VAL\"");
+        Ok(())
+    })
 }
 
 /// `GET /mgmt/bpl/getPausedPVsReport`: when they were changed last is known as far back as the audit is looked at.
 pub(crate) fn paused(call: &Call) -> Answer {
     last_changes(call)?;
-    report(call, |call, entry| {
-        if entry.settings.state != PvState::Paused {
-            return Ok(None);
-        }
-        let (name, time) = (entry.name.as_str(), date(Some(call.app.last_change(entry))));
-        Ok(Some(json!({ "pvName": name, "instance": call.identity(), "modificationTime": time })))
+    let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
+    let of = |call: &Call, seen: Seen| {
+        let paused = Some(seen.entry).filter(|entry| entry.settings.state == PvState::Paused);
+        Ok(paused.map(|entry| (call.app.last_change(&entry), entry)))
+    };
+    report(call, Look::Entry, of, move |out, (changed, entry)| {
+        let row = Object::begin(out).text("instance", &identity);
+        row.text("modificationTime", dates.of(Some(*changed))).text("pvName", entry.name.as_str()).end();
     })
 }
 
@@ -93,145 +116,155 @@ pub(crate) fn paused_names(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getRecentlyAddedPVs`: the newest first.
 pub(crate) fn recently_added(call: &Call) -> Answer {
-    ranked(
-        call,
-        |entry| Some(entry.added),
-        |call, entry, added| json!({ "pvName": entry.name.as_str(), "instance": call.identity(), "creationTime": date(Some(added)) }),
-    )
+    let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
+    let added = |seen: &Seen| Some(seen.entry.added);
+    ranked(call, (Look::Entry, Look::Entry), added, move |out, seen, added| {
+        let row = Object::begin(out).text("creationTime", dates.of(Some(added)));
+        row.text("instance", &identity).text("pvName", seen.entry.name.as_str()).end();
+    })
 }
 
 /// `GET /mgmt/bpl/getNeverConnectedPVs`
 pub(crate) fn never_connected(call: &Call) -> Answer {
-    report(call, |call, entry| {
-        let row = || {
-            json!({
-                "pvName": entry.name.as_str(),
-                "requestTime": date(Some(entry.added)),
-                "startOfWorkflow": date(Some(entry.added)),
-                "currentState": "METAINFO_REQUESTED",
-                "appliance": call.identity(),
-            })
-        };
-        Ok(is_never_connected(call, entry)?.then(row))
+    let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
+    let of = |call: &Call, seen: Seen| Ok(has_never_connected(call, &seen)?.then_some(seen.entry));
+    report(call, Look::Metadata, of, move |out, entry| {
+        let added = dates.of(Some(entry.added));
+        let row = Object::begin(out).text("appliance", &identity).text("currentState", "METAINFO_REQUESTED");
+        let row = row.text("pvName", entry.name.as_str());
+        row.text("requestTime", added).text("startOfWorkflow", added).end();
     })
 }
 
 /// Whether nobody has ever answered for a PV: no IOC does now, and nothing was recorded in earlier runs either.
 pub(crate) fn is_never_connected(call: &Call, entry: &PvEntry) -> Result<bool, Refusal> {
-    let is_searching = entry.settings.state == PvState::Active
-        && call.app.control.status(entry.id).is_none_or(|status| status.connection == Connection::Searching);
-    Ok(is_searching
-        && call.app.query.extent(entry.id)?.is_none()
-        && call.metadata_at_end(entry.id, TimeRange::ALL)?.is_none())
+    let mut found = seen(call, std::iter::once(entry.id), |pv| Some(*pv), Look::Metadata);
+    match found.next().transpose()? {
+        Some((_, Some(seen))) => has_never_connected(call, &seen),
+        _ => Ok(false),
+    }
 }
 
-/// `GET /mgmt/bpl/getCurrentlyDisconnectedPVs`: those that were connected once, in this run or before it.
+fn has_never_connected(call: &Call, seen: &Seen) -> Result<bool, Refusal> {
+    let (pv, is_active) = (seen.entry.id, seen.entry.settings.state == PvState::Active);
+    let is_searching = is_active && seen.brief.is_none_or(|brief| brief.connection == Connection::Searching);
+    Ok(is_searching
+        && (!seen.may_have_samples || call.app.query.extent(pv)?.is_none())
+        && (!seen.may_have_metadata || call.metadata_at_end(pv, TimeRange::ALL)?.is_none()))
+}
+
+/// `GET /mgmt/bpl/getCurrentlyDisconnectedPVs`: those that were connected once, in this run or before it. Of a connection that was lost
+/// before this run it is told since when this run has been looking for the PV; scripts reckon with it.
 pub(crate) fn disconnected(call: &Call) -> Answer {
-    report(call, |call, entry| {
-        let Some(status) = call.app.control.status(entry.id) else { return Ok(None) };
-        let is_lost = match status.connection {
+    let (identity, mut dates, mut lost_at) = (call.identity().to_owned(), Dates::default(), Dates::default());
+    let of = |call: &Call, seen: Seen| {
+        let Some(brief) = seen.brief else { return Ok(None) };
+        let is_lost = match brief.connection {
             Connection::Disconnected => true,
-            Connection::Searching => !is_never_connected(call, entry)?,
+            Connection::Searching => !has_never_connected(call, &seen)?,
             Connection::Connected | Connection::Paused => false,
         };
-        Ok(is_lost.then(|| disconnected_row(call, entry, &status).into()))
+        Ok(is_lost.then(|| (seen.last_sample(call), brief, seen.entry)))
+    };
+    report(call, Look::Metadata, of, move |out, (last, brief, entry)| {
+        let host = brief.server.map_or_else(|| "N/A".to_owned(), |server| server.ip().to_string());
+        let row = Object::begin(out).text("commandThreadID", "0"); // a client takes its absence for a fault
+        let row = row.text("connectionLostAt", lost_at.of(Some(brief.since))).text("hostName", &host);
+        let row = row.text("instance", &identity).text("lastKnownEvent", dates.of(*last));
+        let row = row.digits("noConnectionAsOfEpochSecs", seconds(brief.since));
+        row.text("pvName", entry.name.as_str()).end();
     })
-}
-
-/// Of a connection that was lost before this run it is told since when this run has been looking for the PV; scripts reckon with it.
-fn disconnected_row(call: &Call, entry: &PvEntry, status: &Status) -> Map<String, Value> {
-    let mut row = Map::new();
-    let mut put = |key: &str, text: String| row.insert(key.to_owned(), Value::String(text));
-    put("pvName", entry.name.to_string());
-    put("instance", call.identity().to_owned());
-    put("lastKnownEvent", date(last_sample(call, entry, Some(status))));
-    put("connectionLostAt", date(Some(status.since)));
-    put("noConnectionAsOfEpochSecs", seconds(status.since));
-    put("hostName", status.server.map_or_else(|| "N/A".to_owned(), |server| server.ip().to_string()));
-    put("commandThreadID", "0".to_owned()); // a client takes its absence for a fault
-    row
 }
 
 /// `GET /mgmt/bpl/getArchivedWaveforms`: PVs whose values are arrays.
 pub(crate) fn waveforms(call: &Call) -> Answer {
-    report(call, |call, entry| {
-        let Some((_, metadata)) = call.metadata_at_end(entry.id, TimeRange::ALL)? else { return Ok(None) };
-        let value_type = metadata.value_type.filter(|value_type| value_type.shape == Shape::Array);
-        Ok(value_type.map(|value_type| {
-            json!({
-                "pvName": entry.name.as_str(),
-                "samplingmethod": method_name(entry.settings.method),
-                "samplingperiod": format!("{:?}", period_seconds(entry.settings.method)),
-                "dbrtype": dbr_type(value_type),
-                "elementCount": metadata.element_count.unwrap_or(0).to_string(),
-            })
-        }))
+    let of = |call: &Call, seen: Seen| {
+        if !seen.may_have_metadata {
+            return Ok(None);
+        }
+        let Some((_, metadata)) = call.metadata_at_end(seen.entry.id, TimeRange::ALL)? else { return Ok(None) };
+        let is_array = |value_type: &ValueType| value_type.shape == Shape::Array;
+        let count = metadata.element_count.unwrap_or(0);
+        Ok(metadata.value_type.filter(is_array).map(|value_type| (value_type, count, seen.entry)))
+    };
+    report(call, Look::Metadata, of, |out, (value_type, count, entry)| {
+        let row = Object::begin(out).text("dbrtype", &dbr_type(*value_type)).text("elementCount", &count.to_string());
+        let row = row.text("pvName", entry.name.as_str()).text("samplingmethod", method_name(entry.settings.method));
+        row.text("samplingperiod", &format!("{:?}", period_seconds(entry.settings.method))).end();
     })
 }
 
 /// `GET /mgmt/bpl/getTimeSpanReport`: when each PV was added and when its newest sample was, in seconds since 1970.
 pub(crate) fn time_spans(call: &Call) -> Answer {
     let asked = call.without_body();
-    let rows = fitting(call)?.map(move |entry| {
-        let status = asked.app.control.status(entry.id);
-        let last = last_sample(&asked, &entry, status.as_ref());
-        let row = json!({
-            "pvName": entry.name.as_str(),
-            "paused": (entry.settings.state == PvState::Paused).to_string(),
-            "creationTS": seconds(entry.added),
-            "lastEvent": last.map_or_else(|| "0".to_owned(), seconds),
-        });
-        Ok(Some((entry.name.to_string(), row)))
+    let rows = fitting(call, Look::Samples)?.map(move |seen| {
+        let seen = seen?;
+        Ok(Some((seen.last_sample(&asked).map_or(0, seconds), seen.entry)))
     });
-    json_members(call, rows)
+    list(call, JSON, Frame::object(), rows, |out, (last, entry)| {
+        put_text(out, entry.name.as_str());
+        out.push(b':');
+        let row = Object::begin(out).digits("creationTS", seconds(entry.added)).digits("lastEvent", last);
+        row.text("paused", is_paused(&entry)).text("pvName", entry.name.as_str()).end();
+        Ok(())
+    })
 }
 
 /// `GET /mgmt/bpl/getCreationReportForAppliance`: when each PV was added, in seconds since 1970.
 pub(crate) fn creations(call: &Call) -> Answer {
-    let row = |entry: PvEntry| {
-        Ok(Some(json!({
-            "pvName": entry.name.as_str(),
-            "creationTS": seconds(entry.added),
-            "paused": (entry.settings.state == PvState::Paused).to_string(),
-        })))
-    };
-    json_rows(call, Frame::list(), fitting(call)?.map(row))
+    let rows = fitting(call, Look::Entry)?.map(|seen| Ok(Some(seen?.entry)));
+    list(call, JSON, Frame::list(), rows, |out, entry| {
+        let row = Object::begin(out).digits("creationTS", seconds(entry.added));
+        row.text("paused", is_paused(&entry)).text("pvName", entry.name.as_str()).end();
+        Ok(())
+    })
 }
 
 /// `GET /engine/bpl/getLastKnownTimeStampReport`
 pub(crate) fn last_stamps(call: &Call) -> Answer {
     let asked = call.without_body();
-    let row = move |entry: PvEntry| {
-        let last = last_sample(&asked, &entry, asked.app.control.status(entry.id).as_ref());
-        Ok(last.map(|last| json!({ "pvName": entry.name.as_str(), "lastEvent": seconds(last) })))
-    };
-    json_rows(call, Frame::list(), fitting(call)?.map(row))
+    let rows = fitting(call, Look::Samples)?.map(move |seen| {
+        let seen = seen?;
+        Ok(seen.last_sample(&asked).map(|last| (seconds(last), seen.entry)))
+    });
+    list(call, JSON, Frame::list(), rows, |out, (last, entry)| {
+        Object::begin(out).digits("lastEvent", last).text("pvName", entry.name.as_str()).end();
+        Ok(())
+    })
+}
+
+fn is_paused(entry: &PvEntry) -> &'static str {
+    if entry.settings.state == PvState::Paused { "true" } else { "false" }
 }
 
 /// The PVs whose names `regex=` fits; all of them without it. Aliases are not told apart.
-fn fitting(call: &Call) -> Result<Box<dyn Iterator<Item = PvEntry> + Send>, Refusal> {
+fn fitting(call: &Call, look: Look) -> Result<Box<dyn Iterator<Item = Result<Seen, Refusal>> + Send>, Refusal> {
     let pattern = pattern(call)?;
     if matches!(pattern, Pattern::Everything) {
-        return Ok(Box::new(all_pvs(&call.app.reader)));
+        return Ok(Box::new(all_seen(call, look)));
     }
-    let (found, reader) = (crate::lists::fitting(call, &pattern)?, call.app.reader.clone());
-    let is_own =
-        move |item: crate::lists::Item| reader.entry(item.pv?).filter(|pv| pv.name.as_str() == item.name.as_str());
-    Ok(Box::new(found.into_iter().filter_map(is_own)))
+    let found = crate::lists::fitting(call, &pattern)?.into_iter();
+    let all = seen(call, found, |item| item.pv, look);
+    Ok(Box::new(all.filter_map(|one| match one {
+        Ok((item, Some(seen))) => (seen.entry.name.as_str() == item.name.as_str()).then_some(Ok(seen)),
+        Ok((_, None)) => None,
+        Err(refusal) => Some(Err(refusal)),
+    })))
 }
 
 /// `GET /mgmt/bpl/getRecentlyModifiedPVs`: those that were added, paused, resumed, renamed or restored, the newest change first.
 pub(crate) fn recently_modified(call: &Call) -> Answer {
     last_changes(call)?;
-    ranked(
-        call,
-        |entry| Some(call.app.last_change(entry)),
-        |call, entry, changed| json!({ "pvName": entry.name.as_str(), "instance": call.identity(), "modificationTime": date(Some(changed)) }),
-    )
+    let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
+    let changed = |seen: &Seen| Some(call.app.last_change(&seen.entry));
+    ranked(call, (Look::Entry, Look::Entry), changed, move |out, seen, changed| {
+        let row = Object::begin(out).text("instance", &identity);
+        row.text("modificationTime", dates.of(Some(changed))).text("pvName", seen.entry.name.as_str()).end();
+    })
 }
 
-fn seconds(time: Timestamp) -> String {
-    time.seconds_and_nanos().0.to_string()
+fn seconds(time: Timestamp) -> i64 {
+    time.seconds_and_nanos().0
 }
 
 /// How many rows `limit=` asks for, all without it.

@@ -2,9 +2,9 @@
 
 use acquire::{Connection, Status};
 use sample::{Method, PvEntry, PvState, Timestamp};
-use serde_json::{Map, Value, json};
 
 use super::{
+    dates::Dates,
     details::period_seconds,
     manage::{list_in, resolve},
     reports::limit,
@@ -12,10 +12,14 @@ use super::{
     search::pattern,
 };
 use crate::{
-    answer::Answer,
+    answer::{Answer, JSON},
     call::Call,
-    formats::list::{Frame, json_rows},
-    lists::fitting,
+    formats::{
+        list::{Frame, list},
+        object::Object,
+    },
+    lists::{Item, fitting},
+    seen::{Look, Seen, seen},
 };
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -27,56 +31,50 @@ pub(crate) fn show(call: &Call) -> Answer {
         None => fitting(call, &pattern(call)?)?,
     };
     let (limit, asked) = (limit(call)?, call.without_body());
-    let rows = found.into_iter().take(limit).map(move |item| {
-        let name = item.name.as_str();
-        // A field that comes with its PV is archived as that is.
-        let entry = item.pv.map_or_else(|| owner(&asked, name), |pv| asked.app.reader.entry(pv));
-        Ok(Some(match entry {
-            Some(entry) => {
-                let status = asked.app.control.status(entry.id);
-                row(&asked, name, &entry, status.as_ref(), || last_sample(&asked, &entry, status.as_ref()))
-            }
-            None => json!({ "pvName": name, "status": "Not being archived" }),
-        }))
-    });
-    json_rows(call, Frame::list(), rows)
+    let fields = call.without_body();
+    // A field that comes with its PV is archived as that is.
+    let pv = move |item: &Item| item.pv.or_else(|| owner(&fields, item.name.as_str()).map(|entry| entry.id));
+    let rows = seen(call, found.into_iter().take(limit), pv, Look::Samples).map(|row| row.map(Some));
+    let mut dates = Dates::default();
+    list(call, JSON, Frame::list(), rows, move |out, (item, seen)| {
+        match seen {
+            Some(seen) => put_row(out, &asked, item.name.as_str(), &seen, &mut dates),
+            None => Object::begin(out).text("pvName", item.name.as_str()).text("status", "Not being archived").end(),
+        }
+        Ok(())
+    })
 }
 
-/// When the newest sample was. What was taken in this run is known without the store: a glob can name 100,000 PVs.
+/// When the newest sample was. What was taken in this run is known without the store.
 pub(crate) fn last_sample(call: &Call, entry: &PvEntry, status: Option<&Status>) -> Option<Timestamp> {
     let taken = status.and_then(|status| status.last_sample);
     taken.or_else(|| Some(call.app.query.last_before(&entry.id.into(), Timestamp::MAX).ok()??.time))
 }
 
-fn row(
-    call: &Call,
-    name: &str,
-    entry: &PvEntry,
-    status: Option<&Status>,
-    last: impl FnOnce() -> Option<Timestamp>,
-) -> Value {
-    let mut row = Map::new();
-    let mut put = |key: &str, text: String| row.insert(key.to_owned(), Value::String(text));
-    put("pvName", name.to_owned());
-    put("pvNameOnly", entry.name.to_string());
-    put("appliance", call.identity().to_owned());
+fn put_row(out: &mut Vec<u8>, call: &Call, name: &str, seen: &Seen, dates: &mut Dates) {
+    let (entry, brief) = (&seen.entry, seen.brief.as_ref());
+    let row = Object::begin(out).text("appliance", call.identity());
     if entry.settings.state == PvState::Paused {
-        put("status", "Paused".to_owned());
-        return Value::Object(row);
+        return row.text("pvName", name).text("pvNameOnly", entry.name.as_str()).text("status", "Paused").end();
     }
-    put("lastEvent", date(last()));
-    let connected = status.is_some_and(|status| status.connection == Connection::Connected);
-    let regained = status.filter(|status| status.reconnects > 0).and_then(|status| status.last_connected);
-    let period = period_seconds(entry.settings.method);
-    put("status", "Being archived".to_owned());
-    put("connectionState", connected.to_string());
-    put("samplingPeriod", format!("{period:?}"));
-    put("isMonitored", (entry.settings.method == Method::Monitor).to_string());
-    put("lastRotateLogs", "Never".to_owned());
-    put("connectionFirstEstablished", date(status.and_then(|status| status.first_connected)));
-    put("connectionLastRestablished", date(regained));
-    put("connectionLossRegainCount", status.map_or(0, |status| status.reconnects).to_string());
-    Value::Object(row)
+    let connected = brief.is_some_and(|brief| brief.connection == Connection::Connected);
+    let regained = brief.filter(|brief| brief.reconnects > 0).and_then(|brief| brief.last_connected);
+    let yes_or_no = |yes: bool| if yes { "true" } else { "false" };
+    let first = dates.of(brief.and_then(|brief| brief.first_connected));
+    let row = row.text("connectionFirstEstablished", first);
+    let row = row.text("connectionLastRestablished", dates.of(regained));
+    let reconnects = brief.map_or(0, |brief| brief.reconnects);
+    let row = row.digits("connectionLossRegainCount", i64::try_from(reconnects).unwrap_or(i64::MAX));
+    let row = row.text("connectionState", yes_or_no(connected));
+    let row = row.text("isMonitored", yes_or_no(entry.settings.method == Method::Monitor));
+    let row = row.text("lastEvent", dates.of(seen.last_sample(call))).text("lastRotateLogs", "Never");
+    let row = row.text("pvName", name).text("pvNameOnly", entry.name.as_str());
+    match entry.settings.method {
+        Method::Monitor => row.text("samplingPeriod", "1.0"),
+        method @ Method::Scan { .. } => row.text("samplingPeriod", &format!("{:?}", period_seconds(method))),
+    }
+    .text("status", "Being archived")
+    .end();
 }
 
 /// `Nov/20/2026 21:25:51 UTC`, or `Never`.

@@ -14,6 +14,8 @@ use crate::{
 
 /// Rows are put together until they are so many bytes.
 const CHUNK_BYTES: usize = 16 << 10;
+/// The last of them seldom has more.
+const ROW_BYTES: usize = 512;
 /// After so many rows, sent or left out, it is looked whether the client is still there.
 const LOOK_ROWS: usize = 256;
 
@@ -69,18 +71,18 @@ pub(crate) fn json_rows<R: Serialize + 'static>(
     frame: Frame,
     rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
 ) -> Answer {
-    list(call, JSON, frame, rows, |out, row| serde_json::to_writer(out, row).map_err(unwritten))
+    list(call, JSON, frame, rows, |out, row| serde_json::to_writer(out, &row).map_err(unwritten))
 }
 
-/// The members of an answer that is an object, as they are made.
-pub(crate) fn json_members<R: Serialize + 'static>(
-    call: &Call,
-    rows: impl Iterator<Item = Result<Option<(String, R)>, Refusal>> + Send + 'static,
-) -> Answer {
-    list(call, JSON, Frame::object(), rows, |out, (name, row)| {
-        serde_json::to_writer(&mut *out, name).map_err(unwritten)?;
-        out.push(b':');
-        serde_json::to_writer(out, row).map_err(unwritten)
+/// At most so many rows. Those that are none do not count.
+pub(crate) fn limited<R>(
+    mut left: usize,
+    mut rows: impl Iterator<Item = Result<Option<R>, Refusal>>,
+) -> impl Iterator<Item = Result<Option<R>, Refusal>> {
+    std::iter::from_fn(move || {
+        let row = if left == 0 { None } else { rows.next() };
+        left -= usize::from(matches!(row, Some(Ok(Some(_)))));
+        row
     })
 }
 
@@ -90,16 +92,16 @@ pub(crate) fn list<R: 'static>(
     content_type: &'static str,
     frame: Frame,
     rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
-    put: fn(&mut Vec<u8>, &R) -> Result<(), Refusal>,
+    put: impl FnMut(&mut Vec<u8>, R) -> Result<(), Refusal> + Send + 'static,
 ) -> Answer {
     let waiting = frame.before.clone();
     let rows = Rows { rows, put, frame, waiting, begun: false, ended: false, peer: call.peer.clone() };
     chunks(content_type, rows)
 }
 
-struct Rows<I, R> {
+struct Rows<I, P> {
     rows: I,
-    put: fn(&mut Vec<u8>, &R) -> Result<(), Refusal>,
+    put: P,
     frame: Frame,
     /// What is to be sent with the next rows.
     waiting: Vec<u8>,
@@ -108,9 +110,16 @@ struct Rows<I, R> {
     peer: Option<Peer>,
 }
 
-impl<R, I: Iterator<Item = Result<Option<R>, Refusal>>> Rows<I, R> {
+impl<R, I, P> Rows<I, P>
+where
+    I: Iterator<Item = Result<Option<R>, Refusal>>,
+    P: FnMut(&mut Vec<u8>, R) -> Result<(), Refusal>,
+{
     fn chunk(&mut self) -> Result<Vec<u8>, Refusal> {
         let mut out = std::mem::take(&mut self.waiting);
+        if self.begun {
+            out.reserve(CHUNK_BYTES + ROW_BYTES); // there are many rows
+        }
         let mut looked = 0;
         while out.len() < CHUNK_BYTES {
             if looked == LOOK_ROWS {
@@ -123,7 +132,7 @@ impl<R, I: Iterator<Item = Result<Option<R>, Refusal>>> Rows<I, R> {
                     if std::mem::replace(&mut self.begun, true) {
                         out.extend_from_slice(self.frame.between);
                     }
-                    (self.put)(&mut out, &row)?;
+                    (self.put)(&mut out, row)?;
                 }
                 Some(None) => {}
                 None => {
@@ -137,7 +146,11 @@ impl<R, I: Iterator<Item = Result<Option<R>, Refusal>>> Rows<I, R> {
     }
 }
 
-impl<R, I: Iterator<Item = Result<Option<R>, Refusal>>> Iterator for Rows<I, R> {
+impl<R, I, P> Iterator for Rows<I, P>
+where
+    I: Iterator<Item = Result<Option<R>, Refusal>>,
+    P: FnMut(&mut Vec<u8>, R) -> Result<(), Refusal>,
+{
     type Item = Result<Bytes, Refusal>;
 
     fn next(&mut self) -> Option<Result<Bytes, Refusal>> {
@@ -183,7 +196,7 @@ mod tests {
         });
         let peer = Some(Peer { address, stream: Arc::downgrade(&stream) });
         let frame = Frame::list();
-        let put = |_: &mut Vec<u8>, _: &()| Ok(());
+        let put = |_: &mut Vec<u8>, (): ()| Ok(());
         let mut rows = Rows { rows: none, put, frame, waiting: Vec::new(), begun: false, ended: false, peer };
         assert!(rows.next().unwrap().is_err());
         assert!(rows.next().is_none());

@@ -16,6 +16,7 @@ pub(crate) mod list;
 pub(crate) mod matlab;
 pub(crate) mod metadata;
 pub(crate) mod npy;
+pub(crate) mod object;
 pub(crate) mod parquet_file;
 pub(crate) mod pb;
 mod pb_arrays;

@@ -106,6 +106,11 @@ impl Lanes {
         self.plain.get(pv.0 as usize).is_some_and(|lane| lane.open != Open::Nowhere) || self.other.contains_key(&pv)
     }
 
+    /// Whether there may be samples of a PV, here or in the other half.
+    pub(super) fn may_have(&self, pv: PvId) -> bool {
+        self.has(pv) || self.plain.get(pv.0 as usize).is_some_and(|lane| lane.chain.len() > 0)
+    }
+
     /// Takes the samples of a record.
     pub(super) fn take(&mut self, pv: PvId, record: &Record, taken: &mut Taken, differences: &mut Differences) {
         match record {
