@@ -248,13 +248,20 @@ fn bins_whose_edges_move_are_those_of_an_archive_that_was_never_asked() {
     let _ = (random, odd);
 }
 
-/// The segment of an archive.
-fn segment(folder: &std::path::Path) -> std::path::PathBuf {
-    let weeks = fs::read_dir(folder).expect("the folder can be read").map(|entry| entry.expect("so can this").path());
-    let files = weeks.filter(|path| path.is_dir()).flat_map(|week| fs::read_dir(week).expect("a week can be read"));
-    let paths = files.map(|file| file.expect("a file can be read").path());
-    let mut segments = paths.filter(|path| path.extension().is_some_and(|extension| extension == "seg"));
-    segments.next().expect("there is one")
+/// The segment of an archive, once those that it is merged of have gone.
+fn segment(archive: &Archive) -> std::path::PathBuf {
+    archive.wait_until("what was merged has gone", |_| segments(archive).len() == 1);
+    segments(archive).remove(0)
+}
+
+fn segments(archive: &Archive) -> Vec<std::path::PathBuf> {
+    let paths_in = |folder: &std::path::Path| {
+        let entries = fs::read_dir(folder).expect("the folder can be read");
+        entries.map(|entry| entry.expect("so can this").path())
+    };
+    let weeks = paths_in(archive.folder.path()).filter(|path| path.is_dir());
+    let files = weeks.flat_map(|week| paths_in(&week));
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "seg")).collect()
 }
 
 #[test]
@@ -265,7 +272,7 @@ fn what_is_damaged_after_it_was_read_is_told_and_gives_no_wrong_number() {
         let (_, damage) = archive.bins(range(off * 1000), Cut::Equal(3));
         assert_eq!(damage, 0);
     }
-    let segment = segment(archive.folder.path());
+    let segment = segment(&archive);
     let whole = fs::read(&segment).expect("the segment can be read");
     let (mut told, mut right) = (0, 0);
     // Stretch after stretch, so that each section that is read is damaged once.
