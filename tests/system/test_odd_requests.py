@@ -90,7 +90,8 @@ def ways(module_folder: Path) -> Iterator[Ways]:
         live.archive.add(*(f"ca://L:{pv}" for pv in PVS))
         assert live.json(f"/mgmt/bpl/addAlias?pv=L:noise&aliasname={ALIAS}")["status"] == "ok"
         live.wait_connected(*(f"L:{pv}" for pv in PVS))
-        first = datetime.now(timezone.utc) + timedelta(seconds=1)
+        # Whole seconds from here on begin after the first sample, whose fields tell of the start.
+        first = datetime.now(timezone.utc) + timedelta(seconds=2)
         wait_for("the time to pass", lambda: datetime.now(timezone.utc) > first + timedelta(seconds=SECONDS + 0.5))
         for pv in PVS:
             assert live.json(f"/mgmt/bpl/pauseArchivingPV?pv=L:{pv}")["status"] == "ok"
