@@ -212,7 +212,7 @@ impl Channel {
         }
     }
 
-    /// The same for lists.
+    /// How it fares, in brief, for lists.
     pub(crate) fn brief(&self) -> Brief {
         Brief {
             connection: self.connection,

@@ -29,7 +29,7 @@ pub(crate) struct Known {
     pub(crate) server: Option<SocketAddr>,
     /// Which run of the server it is, where that is known.
     pub(crate) run: Option<Run>,
-    /// That became known after the metadata was recorded.
+    /// The run became known after the metadata was recorded.
     pub(crate) run_is_news: bool,
     /// The next update is the first of its connection.
     pub(crate) is_first: bool,

@@ -43,9 +43,9 @@ const MEMORY_GB_MAX: f64 = 1.0;
 
 /// At most so many are added by one request.
 const ADDED_AT_ONCE: u32 = 100_000;
-/// So long the archiver is left alone, until what adding took has gone back and each name was asked for.
+/// How long the archiver rests after the PVs were added: it gives memory back and searches for each name once.
 const REST: Duration = Duration::from_secs(30);
-/// So long it is looked what the archiver takes while nobody asks, which is not the list's.
+/// For how long its processor time is measured while nobody asks; this is taken off what each list takes.
 const IDLE: Duration = Duration::from_secs(5);
 
 #[derive(Args)]

@@ -10,11 +10,10 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
-    time::Duration,
 };
 
 use sample::Timestamp;
@@ -26,17 +25,19 @@ use crate::{Bin, Error, Query, Series};
 const CUTS_MIN: usize = 6;
 /// Fewer bins than this are made one by one.
 const BINS_MIN: usize = 16;
-/// What is left of the range is shared out to so many parts, each of so many bins at most, and so on. This does not change with what
-/// is in memory: the block in which two parts meet is read by both as samples, whose sums have other last bits than those of its pieces.
+/// A round divides the bins that are left into this many parts, of at most so many bins each. What is in memory does not change that:
+/// the block in which two parts meet is read by both as samples, whose sums have other last bits than those of its pieces.
 const PARTS: usize = 8;
 const BINS_A_PART_MAX: usize = 64;
-/// So many times parts are shared out before the maker notices that the client has gone.
+/// How many rounds are made before the maker notices that the client has gone.
 const ROUNDS_MAX: usize = 4;
-/// So many parts are made at once where blocks come from a disk: a thousand random reads of 24 kB took 79 ms with one thread, 29 with
+/// How many parts are made at once where blocks come from a disk: a thousand random reads of 24 kB took 79 ms with one thread, 29 with
 /// 8, 21 with 16 and 20 with 32 (a virtual NVMe disk).
 const READERS: usize = 32;
-/// A block that takes longer to be cut comes from a disk: from memory it takes up to 15 µs, of a disk each read alone takes more.
-const FROM_MEMORY_MAX: Duration = Duration::from_micros(40);
+
+/// How many processors there are, up to that; the system takes a while to tell.
+static PROCESSORS: LazyLock<usize> =
+    LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from).min(READERS));
 
 /// All requests together have so many threads for this; without one the parts are made one after the other.
 const THREADS_MAX: usize = 48;
@@ -125,11 +126,7 @@ impl Ahead {
 
 /// How many parts are made at once, if the blocks before were these.
 fn readers(cuts: Cuts) -> usize {
-    let is_from_disk = cuts.took > FROM_MEMORY_MAX * u32::try_from(cuts.blocks).unwrap_or(u32::MAX);
-    match is_from_disk {
-        true => READERS,
-        false => thread::available_parallelism().map_or(1, |processors| processors.get().min(READERS)),
-    }
+    if cuts.are_from_disk() { READERS } else { *PROCESSORS }
 }
 
 /// The edges of the parts, from the first on.

@@ -8,8 +8,8 @@ use sample::{PvEntry, PvId, Timestamp};
 
 use crate::{app::App, call::Call, lists::pvs_in_turn, refusal::Refusal};
 
-/// So many PVs are looked at together: others wait no longer for a lock than for that.
-const PVS_AT_ONCE: usize = 512;
+/// How many PVs are looked at together, so that others wait for the locks only that long.
+pub(crate) const PVS_AT_ONCE: usize = 512;
 
 /// How much is asked of a PV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,28 +55,57 @@ where
     I: Iterator<Item = T>,
     P: Fn(&T) -> Option<PvId>,
 {
-    let app = Arc::clone(&call.app);
-    let mut items = items.fuse();
-    let mut ready = Ready::default();
-    std::iter::from_fn(move || {
-        if let Some(one) = ready.next() {
-            return Some(Ok(one));
-        }
+    let (reader, mut items) = (call.app.reader.clone(), items.fuse());
+    let chunk = move || {
         let some: Vec<T> = items.by_ref().take(PVS_AT_ONCE).collect();
-        let entries = app.reader.entries_of(some.iter().map(&pv));
-        match Ready::of(&app, some, entries, look) {
-            Ok(next) => ready = next,
-            Err(refusal) => return Some(Err(refusal)),
+        let entries = reader.entries_of(some.iter().map(&pv));
+        (!some.is_empty()).then_some((some, entries))
+    };
+    looked_at(call, look, chunk, Some)
+}
+
+/// All PVs in the order of their names.
+pub(crate) fn all_seen(call: &Call, look: Look) -> impl Iterator<Item = Result<Seen, Refusal>> + Send + use<> {
+    let mut turns = pvs_in_turn(&call.app.reader);
+    let chunk = move || {
+        let entries = turns.next()?;
+        Some((vec![(); entries.len()], entries.into_iter().map(Some).collect()))
+    };
+    looked_at(call, look, chunk, |((), seen)| seen)
+}
+
+/// Looks at the PVs of one chunk of things after the other, each when the rows of the chunk before are taken, and gives what `make` makes
+/// of each thing and its PV.
+fn looked_at<T, N, M, O>(
+    call: &Call,
+    look: Look,
+    mut chunk: N,
+    make: M,
+) -> impl Iterator<Item = Result<O, Refusal>> + use<T, N, M, O>
+where
+    N: FnMut() -> Option<(Vec<T>, Vec<Option<PvEntry>>)>,
+    M: Fn((T, Option<Seen>)) -> Option<O>,
+{
+    let (app, mut ready) = (Arc::clone(&call.app), Ready::default());
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(one) = ready.next() {
+                return make(one).map(Ok);
+            }
+            let (items, entries) = chunk()?;
+            match Ready::of(&app, items, entries, look) {
+                Ok(next) => ready = next,
+                Err(refusal) => return Some(Err(refusal)),
+            }
         }
-        ready.next().map(Ok)
     })
 }
 
-/// What was learnt of some things, each with its PV, put together when its turn comes: nothing is copied twice.
+/// A chunk of things and what was learnt of their PVs, put together one by one as they are taken, so that nothing is copied twice.
 struct Ready<T> {
     items: IntoIter<T>,
     entries: IntoIter<Option<PvEntry>>,
-    /// Of those that there are, as the next two; as many of each as were asked for.
+    /// One for each PV that exists, if briefs were asked for; so are the next two.
     briefs: IntoIter<Option<Brief>>,
     samples: IntoIter<bool>,
     metadata: IntoIter<bool>,
@@ -84,9 +113,13 @@ struct Ready<T> {
 
 impl<T> Default for Ready<T> {
     fn default() -> Ready<T> {
-        let (items, entries) = (Vec::new().into_iter(), Vec::new().into_iter());
-        let (briefs, samples, metadata) = (Vec::new().into_iter(), Vec::new().into_iter(), Vec::new().into_iter());
-        Ready { items, entries, briefs, samples, metadata }
+        Ready {
+            items: IntoIter::default(),
+            entries: IntoIter::default(),
+            briefs: IntoIter::default(),
+            samples: IntoIter::default(),
+            metadata: IntoIter::default(),
+        }
     }
 }
 
@@ -108,6 +141,7 @@ impl<T> Ready<T> {
         })
     }
 
+    #[inline(always)]
     fn next(&mut self) -> Option<(T, Option<Seen>)> {
         let (item, entry) = (self.items.next()?, self.entries.next()?);
         let Some(entry) = entry else { return Some((item, None)) };
@@ -119,21 +153,4 @@ impl<T> Ready<T> {
         };
         Some((item, Some(seen)))
     }
-}
-
-/// All PVs in the order of their names.
-pub(crate) fn all_seen(call: &Call, look: Look) -> impl Iterator<Item = Result<Seen, Refusal>> + Send + use<> {
-    let (app, mut turns, mut ready) = (Arc::clone(&call.app), pvs_in_turn(&call.app.reader), Ready::default());
-    std::iter::from_fn(move || {
-        loop {
-            if let Some(((), seen)) = ready.next() {
-                return seen.map(Ok);
-            }
-            let entries: Vec<Option<PvEntry>> = turns.next()?.into_iter().map(Some).collect();
-            match Ready::of(&app, vec![(); entries.len()], entries, look) {
-                Ok(next) => ready = next,
-                Err(refusal) => return Some(Err(refusal)),
-            }
-        }
-    })
 }

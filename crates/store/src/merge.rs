@@ -463,6 +463,9 @@ impl Iterator for Samples {
     }
 }
 
+/// A block that takes longer comes from a disk: to read and cut one that is in memory takes up to 15 µs.
+pub(crate) const FROM_MEMORY_MAX: Duration = Duration::from_micros(40);
+
 /// Blocks that were read because edges cut them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cuts {
@@ -477,6 +480,11 @@ impl Cuts {
     pub fn add(&mut self, others: Cuts) {
         self.blocks += others.blocks;
         self.took += others.took;
+    }
+
+    /// Whether most of the time went into waiting for a disk.
+    pub fn are_from_disk(self) -> bool {
+        self.took > FROM_MEMORY_MAX * u32::try_from(self.blocks).unwrap_or(u32::MAX)
     }
 }
 

@@ -10,7 +10,6 @@
 use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering::Relaxed},
-    time::Duration,
 };
 
 use sample::{Batch, Element, PvId, Sample, TimeRange, Timestamp, ValueType};
@@ -24,7 +23,7 @@ use crate::{
     frames::Player,
     head::{Chunk, Piece},
     health::Counters,
-    merge::{ARRAYS_BYTES_MAX, overlap, rows_within},
+    merge::{ARRAYS_BYTES_MAX, FROM_MEMORY_MAX, overlap, rows_within},
     outline::{self, Outline},
     remembered::{Remember, Remembered},
     segment::{Entry, Pyramid, Record, Segment, Table},
@@ -41,10 +40,6 @@ const RUN_BYTES_FEW: usize = 64 << 10;
 
 /// The indexes of fewer blocks are read as fast as they are remembered.
 const REMEMBERED_BLOCKS_MIN: usize = 16;
-
-/// A block whose reading takes longer comes from a disk. Who waits for a thousand of these is not to wait for their outlines, too: the next
-/// one who cuts them makes these.
-const FROM_MEMORY_MAX: Duration = Duration::from_micros(40);
 
 /// A place in the order of writing: that of the part, then where in it, then the row where one block is given out in pieces.
 pub(crate) type Order = (u64, u64, u64);
@@ -796,6 +791,7 @@ impl Blocks {
         let pieces = match outline.and_then(|outline| outline.pieces(summary, edges, read)) {
             Some(pieces) => Ok(pieces),
             None => segment.read_columns_timed(*pv, entry, |block, took, columns, times| {
+                // A request that waits for a thousand reads is not to wait for as many outlines, too: the next cut makes them.
                 if took > FROM_MEMORY_MAX {
                     return cut::pieces(columns, times, summary, edges);
                 }

@@ -23,12 +23,11 @@ use crate::{
     lists::{Few, Loose, check_len},
     names::Pattern,
     refusal::{Code, Refusal},
+    seen::PVS_AT_ONCE,
 };
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
-/// Of so many names at a time it is asked where their PVs stand.
-const LOOKED_AT_ONCE: usize = 512;
 /// The states that a list may be narrowed to.
 const STATES: [&str; 5] = ["any", "connected", "searching", "disconnected", "paused"];
 /// Longer arrays are left out of lists; `GET …/samples` has them.
@@ -76,7 +75,7 @@ pub(crate) fn list(call: &Call) -> Answer {
 /// Those of some names whose PVs stand there.
 fn in_state<'n>(call: &Call, found: &[&'n Named], state: &str) -> Vec<&'n Named> {
     let mut in_it = Vec::new();
-    for some in found.chunks(LOOKED_AT_ONCE) {
+    for some in found.chunks(PVS_AT_ONCE) {
         let pvs: Vec<PvId> = some.iter().map(|named| named.pv).collect();
         let briefs = call.app.control.briefs(&pvs);
         let is_in_it = |(named, brief): (&Named, Option<Brief>)| match brief {

@@ -5,7 +5,7 @@ use sample::Timestamp;
 
 use super::status::date;
 
-/// So many seconds are remembered, each in the place that its number has among so many.
+/// How many seconds are remembered, each at the place of its number modulo this.
 const REMEMBERED: usize = 64;
 
 #[derive(Default)]

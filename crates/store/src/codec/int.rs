@@ -467,7 +467,7 @@ pub(crate) struct Laid<'a> {
     pub(crate) first: Option<i64>,
     pub(crate) least: i64,
     pub(crate) packed: Packed<'a>,
-    /// What is added to some of what is packed, by its place.
+    /// The place of each packed integer that takes more bits, and how much is added to it.
     pub(crate) patches: Vec<(usize, i64)>,
 }
 

@@ -235,6 +235,26 @@ enum Form<'a> {
     All(Vec<Timestamp>),
 }
 
+/// What a column of times begins with.
+struct Header {
+    /// That of what follows.
+    codec: u8,
+    first: i64,
+    /// The nanoseconds of a tick.
+    tick: i64,
+}
+
+impl Header {
+    fn take(cursor: &mut Cursor) -> Result<Header, Malformed> {
+        let (codec, first) = (cursor.u8()?, cursor.i64()?);
+        if codec != TICKS {
+            return Ok(Header { codec, first, tick: 1 });
+        }
+        let tick = cursor.varint()? as i64;
+        Ok(Header { codec: cursor.u8()?, first, tick })
+    }
+}
+
 /// How times are made of integers that lie packed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Clock {
@@ -265,9 +285,7 @@ impl<'a> Lookup<'a> {
     /// What is looked for is only found if the times ascend, as those of a block do that is as it was written.
     pub(crate) fn take(column: Cursor<'a>, count: usize) -> Result<Lookup<'a>, Malformed> {
         let mut cursor = column;
-        let (codec, first) = (cursor.u8()?, cursor.i64()?);
-        let tick = if codec == TICKS { cursor.varint()? as i64 } else { 1 };
-        let codec = if codec == TICKS { cursor.u8()? } else { codec };
+        let Header { codec, first, tick } = Header::take(&mut cursor)?;
         let form = match codec {
             STEP => Form::Step(cursor.zigzag()?),
             LINEAR => {
@@ -301,11 +319,8 @@ impl<'a> Lookup<'a> {
             Form::Linear { .. } => return Ok(None),
             Form::All(_) => {}
         }
-        let codec = column.u8()?;
-        column.i64()?;
-        let tick = if codec == TICKS { column.varint()? as i64 } else { 1 };
-        let is_steps = codec == DELTA || (codec == TICKS && column.u8()? == DELTA);
-        if !is_steps {
+        let Header { codec, tick, .. } = Header::take(&mut column)?;
+        if codec != DELTA {
             return Ok(None);
         }
         let laid = int::Laid::take(&mut column, self.count.saturating_sub(1))?.filter(|laid| laid.first.is_none());
