@@ -2,7 +2,7 @@
 
 use sample::{Batch, PvId};
 
-use crate::{block, bytes::Cursor, codec::Effort, flush};
+use crate::{block, bytes::Cursor, codec::Effort, upkeep::flush};
 
 /// How hard the writer tries.
 pub use crate::codec::Effort as How;
@@ -34,7 +34,7 @@ pub fn unpack(block: &[u8]) -> Batch {
 /// The lengths of the columns of a block: times, values, alarms, pulses; and the codecs of the first two.
 pub fn columns(block: &[u8]) -> ([usize; 4], [u8; 2]) {
     let (mut lengths, mut codecs) = ([0; 4], [0; 2]);
-    let mut cursor = Cursor::new(&block[crate::block_format::BLOCK_HEADER_LEN + 6..]);
+    let mut cursor = Cursor::new(&block[crate::block::format::BLOCK_HEADER_LEN + 6..]);
     cursor.varint().expect("it was written just now");
     for (place, length) in lengths.iter_mut().enumerate() {
         let column = cursor.blob().expect("it was written just now");

@@ -2,24 +2,36 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
+pub(crate) mod cut;
+pub(crate) mod field;
+pub(crate) mod format;
+#[cfg(test)]
+mod golden;
+pub(crate) mod outline;
+pub(crate) mod repeats;
+pub(crate) mod sections;
+pub(crate) mod summary;
+
 use std::ops::Range;
 
 use sample::{Alarm, Batch, Column, Element, PvId, Runs, Shape, Stamps, Timestamp, ValueType};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    block_format::{BLOCK_HEADER_LEN, BLOCK_ROWS_MAX},
+    block::{
+        field::Found,
+        format::{BLOCK_HEADER_LEN, BLOCK_ROWS_MAX},
+        sections::Section,
+    },
     bytes::{Cursor, Malformed, put_blob_of, put_varint},
     codec::{
         Effort, array, float,
+        frames::{self, Frames, Player},
         int::{self, take_rows_in},
+        plain,
         room::Room,
         stamp, structure, text, time,
     },
-    field::Found,
-    frames::{self, Frames, Player},
-    plain,
-    sections::{self, Section},
 };
 
 /// Appends a block. The batch is sorted, not empty and within the limits of a block.
@@ -418,7 +430,7 @@ fn take_pulses(room: Runs<u64>, cursor: &mut Cursor, count: usize) -> Result<Run
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::structure::{Layout, example};
+    use crate::codec::layout::{Layout, example};
     use sample::{Quality, Sample, Severity, Stamp, Timestamp, Value};
 
     fn batch(values: impl Iterator<Item = Value>) -> Batch {

@@ -3,16 +3,22 @@
 //!
 //! A flush ends with one transaction: until it the samples are in the log, from it on they are in the segment.
 
+pub(crate) mod audit;
 mod balance;
 pub(crate) mod copy;
+pub(crate) mod deletion;
 mod doubt;
 mod field_gaps;
+pub(crate) mod last_names;
 mod lost;
 mod mend;
 mod metadata_rows;
+pub(crate) mod names;
 mod pvs;
 mod pvs_wire;
+pub(crate) mod registry;
 mod rules_wire;
+pub(crate) mod unfinished;
 mod wire;
 
 use std::{
@@ -34,7 +40,10 @@ pub(crate) use metadata_rows::Tidying;
 pub(crate) use pvs_wire::{archived_bytes, own_bytes, removed_bytes};
 pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
 
-use crate::{AuditRecord, Error, disk::Disk, head::Facts, manifest::Manifest, recover::Recovered, unfinished::Untold};
+use crate::{
+    AuditRecord, Error, catalog::unfinished::Untold, disk::Disk, head::Facts, rescue::recover::Recovered,
+    segment::manifest::Manifest,
+};
 
 /// The key of the catalogue, and the mark of an archive.
 pub(crate) const CATALOGUE: &str = "catalogue.redb";

@@ -3,11 +3,17 @@
 //! Files are named by keys: relative paths with `/`, as in `2026-W47/00000007.seg`. A key is all that anything above knows, so
 //! that segments could as well lie in an object store.
 
+pub(crate) mod patient;
+pub(crate) mod read_ahead;
+pub(crate) mod real;
+pub(crate) mod reserve;
+pub(crate) mod watched;
+
 use std::{fmt, io, sync::Arc};
 
 use rustix::io::Errno;
 
-pub use crate::real_disk::RealDisk;
+pub use crate::disk::real::RealDisk;
 
 /// Why a file cannot be read although its disk answers; none where the disk itself may be at fault, or is away.
 pub(crate) fn fault_of_file(error: &io::Error) -> Option<&'static str> {

@@ -13,25 +13,15 @@ use sample::{Metadata, PvId, Record, TimeRange, Timestamp, Unfinished, VALUE_BYT
 
 use crate::{
     Config, Error,
-    catalog::Catalog,
-    disk::Disk,
-    flush::Pending,
+    catalog::{Catalog, last_names::LastNames, registry::Registry, unfinished::Tail},
+    disk::{Disk, reserve::Reserve, watched::Watched},
     head::{Head, Pool},
     health::Counters,
-    home::Home,
-    log::Log,
-    log_arrays::Differences,
-    log_files::LogFiles,
-    manifest::Manifest,
-    named::LastNames,
-    newest::Newest,
-    parts::Memory,
-    places::{LastRoom, Places},
-    registry::Registry,
-    reserve::Reserve,
-    segment::Segment,
-    unfinished::Tail,
-    watched::Watched,
+    log::{Log, arrays::Differences, files::LogFiles},
+    places::{LastRoom, Places, home::Home},
+    read::{newest::Newest, parts::Memory},
+    segment::{Segment, manifest::Manifest},
+    upkeep::flush::Pending,
 };
 
 /// An append waits so long for room in the head before it is refused as `Busy`. Acquisition has a queue of its own; a writer

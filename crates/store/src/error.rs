@@ -4,7 +4,7 @@ use std::{fmt, io, path::PathBuf};
 
 use sample::{PvId, Timestamp};
 
-use crate::home::Away;
+use crate::places::home::Away;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug)]

@@ -3,16 +3,22 @@
 use sample::{Alarm, Batch, Column, Element, PvId, Record, Runs, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
-    Summary, block,
+    Summary,
+    block::{self, cut, outline::Outline},
     bytes::Cursor,
-    codec::{Effort, array},
-    cut,
-    frames::{Player, empty_arrays},
-    log_arrays::{Lasts, Logged},
-    log_scan,
-    outline::Outline,
-    segment::fuzz::{self as segment, LevelRows, rows_between},
-    segment_format::{IDENTITY_AT, RECORD_LEN},
+    codec::{
+        Effort, array,
+        frames::{Player, empty_arrays},
+    },
+    log::{
+        arrays::{Lasts, Logged},
+        scan,
+    },
+    segment::{
+        format::{IDENTITY_AT, RECORD_LEN},
+        fuzz as segment,
+        fuzz::{LevelRows, rows_between},
+    },
 };
 
 /// Any bytes as the body of a block; what can be read must come back when it is written.
@@ -129,7 +135,7 @@ pub fn level(bytes: &[u8]) {
 
 /// Any bytes as a file of the log, and as the records of a frame.
 pub fn log(bytes: &[u8]) {
-    let scan = log_scan::scan(bytes);
+    let scan = scan::scan(bytes);
     for frame in &scan.frames {
         assert!(frame.records.end <= bytes.len());
     }
@@ -138,7 +144,7 @@ pub fn log(bytes: &[u8]) {
     let array = Value::Array(Column::F64(vec![0.5; 20]));
     let sample = Sample { time: Timestamp::default(), value: array, alarm: Alarm::default(), pulse: 0, stamp: None };
     let first = (PvId(1), Logged::Whole(Record::Sample(sample)));
-    let records = log_scan::records(bytes).unwrap_or_default();
+    let records = scan::records(bytes).unwrap_or_default();
     for record in [first].into_iter().chain(records) {
         let _ = arrays.restore(1, record, |_, _| {});
     }
@@ -199,7 +205,7 @@ mod tests {
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
         ) {
             let mut bytes = vec![element, count - 1];
-            bytes.extend(crate::frames::played::written(element, count.into(), len));
+            bytes.extend(crate::codec::frames::played::written(element, count.into(), len));
             super::frames(&bytes);
             for (place, byte) in changes {
                 let place = place.index(bytes.len());
@@ -237,7 +243,7 @@ mod tests {
             blocks.retain(|path| path.extension().is_some_and(|extension| extension == "block"));
             blocks.sort();
             let bytes = std::fs::read(&blocks[case]).unwrap();
-            let mut body = bytes[crate::block_format::BLOCK_HEADER_LEN..].to_vec();
+            let mut body = bytes[crate::block::format::BLOCK_HEADER_LEN..].to_vec();
             for (place, byte) in changes {
                 let place = place.index(body.len());
                 body[place] = byte;

@@ -28,10 +28,10 @@ use lanes::{Lanes, Taken};
 pub(crate) use pages::Pool;
 
 use crate::{
-    frames::{self, Frames},
-    log_arrays::Differences,
-    merge::rows_within,
-    repeats::without_repeats,
+    block::repeats::without_repeats,
+    codec::frames::{self, Frames},
+    log::arrays::Differences,
+    read::merge::rows_within,
 };
 
 /// What a gap or metadata takes.

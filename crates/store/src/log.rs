@@ -7,6 +7,13 @@
 //! the file is given up for good: the system may have forgotten what it could not write, and a second sync would lie. The heads
 //! still hold everything that only that file had, so the way back is to flush them to blocks and to begin a new file (flush.rs).
 
+pub(crate) mod arrays;
+pub(crate) mod files;
+pub(crate) mod format;
+#[cfg(test)]
+mod golden;
+pub(crate) mod scan;
+
 use std::mem;
 
 use sample::{Bare, Batch, PvId, Record, Sample, Timestamp};
@@ -15,13 +22,14 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::{
     bytes::{put_blob, put_varint},
     catalog,
-    flush::rows_fitting,
-    frames,
-    log_arrays::{Differences, Seen, Written},
-    log_format::{
-        FOLLOWING, FRAME_BYTES, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLE, SAMPLES, STAMPED, VERSION,
+    codec::{frames, plain},
+    log::{
+        arrays::{Differences, Seen, Written},
+        format::{
+            FOLLOWING, FRAME_BYTES, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLE, SAMPLES, STAMPED, VERSION,
+        },
     },
-    plain,
+    upkeep::flush::rows_fitting,
 };
 
 /// So many bytes are written at once, without waiting for the 10 ms.

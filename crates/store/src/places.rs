@@ -8,6 +8,10 @@
 //! Whoever reads lists, bins or summaries of a moved segment does not touch the far place. A place carries a mark with the number of
 //! the archive: an empty folder to which nothing is mounted, or that of another archive, is not taken for it.
 
+pub(crate) mod home;
+pub(crate) mod locks;
+pub(crate) mod mark;
+
 use std::{
     io,
     sync::{
@@ -21,10 +25,8 @@ use rustix::io::Errno;
 
 use crate::{
     config,
-    disk::{Disk, Objects, Room},
-    manifest::Manifest,
-    mark,
-    patient::Patient,
+    disk::{Disk, Objects, Room, patient::Patient},
+    segment::manifest::Manifest,
 };
 
 /// The trouble of a place in the first moment.

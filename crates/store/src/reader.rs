@@ -6,15 +6,15 @@ use sample::{Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, TimeRange, 
 
 use crate::{
     AuditRecord, Deletion, Error, Health, Names, RemovedPv, Samples, Stretches, Watermark,
-    compact::views,
-    deletion::Deletions,
+    block::field,
+    catalog::deletion::Deletions,
     engine::{Engine, Snapshot},
-    field,
-    manifest::Manifest,
-    merge::overlap,
-    partitions,
-    parts::{Binned, Lookup, Part, Summaries},
-    policy,
+    read::{
+        merge::overlap,
+        parts::{Binned, Lookup, Part, Summaries},
+    },
+    segment::manifest::Manifest,
+    upkeep::{compact::views, merge_policy, partitions},
 };
 
 /// Whether a gap is one PV's or the whole archiver's.
@@ -251,7 +251,7 @@ impl Reader {
             block_bytes: manifests().map(|manifest| manifest.bytes).sum(),
             blocks: manifests().map(|manifest| manifest.blocks).sum(),
             segments: snapshot.segments.len() as u64,
-            weeks_pending: policy::pending(&views(&snapshot.segments, &self.engine.places), now) as u64,
+            weeks_pending: merge_policy::pending(&views(&snapshot.segments, &self.engine.places), now) as u64,
             levels: partitions::levels(&snapshot.segments),
             places,
             head_bytes: snapshot.heads.iter().map(|head| head.bytes() as u64).sum(),

@@ -13,9 +13,11 @@ use sample::{
 
 use crate::{
     AuditRecord, Error, Reader, Writer,
-    audit::Action,
+    catalog::{
+        audit::Action,
+        registry::{Change, Registry, RemovedPv},
+    },
     engine::Engine,
-    registry::{Change, Registry, RemovedPv},
 };
 
 impl Engine {

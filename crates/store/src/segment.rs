@@ -1,13 +1,17 @@
 //! Segments: blocks of many PVs in one immutable file, found by number of the PV.
 
 mod directory;
+pub(crate) mod format;
 mod levels;
 mod levels_check;
+pub(crate) mod manifest;
 mod names;
 mod pyramid;
 mod reader;
 mod stream;
 mod tables;
+pub(crate) mod week;
+pub(crate) mod whose;
 mod writer;
 
 use sample::{Timestamp, ValueType};
@@ -20,7 +24,7 @@ pub(crate) use reader::{Pages, Segment};
 pub(crate) use stream::Stream;
 pub(crate) use writer::SegmentWriter;
 
-pub(crate) use crate::manifest::Manifest;
+pub(crate) use crate::segment::manifest::Manifest;
 
 /// Where a block lies and what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

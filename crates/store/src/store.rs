@@ -10,26 +10,24 @@ use sample::Timestamp;
 
 use crate::{
     Config, Error, Purpose, Reader, Writer,
-    backup::backup_of,
-    catalog::{CATALOGUE, Catalog},
-    disk::{Disk, RealDisk},
+    catalog::{CATALOGUE, Catalog, unfinished::Tail},
+    disk::{
+        Disk, RealDisk,
+        reserve::{self, Reserve},
+        watched::Watched,
+    },
     engine::{Disks, Engine, Ingest, Snapshot},
     head::Pool,
-    home::Home,
-    locks::{self, LOCK},
-    log::Log,
-    log_arrays::Differences,
-    log_files, log_format,
-    manifest::Manifest,
-    mark,
-    places::Places,
-    recover,
-    reserve::{self, Reserve},
-    segment::Segment,
-    threads::Threads,
-    unfinished::Tail,
-    watched::Watched,
-    week,
+    log::{Log, arrays::Differences, files, format},
+    places::{
+        Places,
+        home::Home,
+        locks::{self, LOCK},
+        mark,
+    },
+    rescue::{backup::backup_of, recover},
+    segment::{Segment, manifest::Manifest, week},
+    upkeep::threads::Threads,
 };
 
 /// An open archive. One process at a time can have it open. Dropped without `close` it leaves what a crash would.
@@ -131,7 +129,7 @@ impl Store {
         engine.lost = lost;
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);
-        engine.counters.log_bytes.store(log_files::bytes(&*engine.disk), Relaxed);
+        engine.counters.log_bytes.store(files::bytes(&*engine.disk), Relaxed);
         engine.flush_wanted.store(full, Relaxed);
         *engine.unfinished.lock().expect("no holder of this lock panics") = unfinished;
         problems.into_iter().for_each(|problem| engine.counters.problem(problem));
@@ -231,7 +229,7 @@ fn take_folder(disk: &dyn Disk, folder: &Path, now: Timestamp) -> Result<(), Err
     disk.create_folder("").map_err(failed("create the folder"))?;
     let names = disk.list("").map_err(failed("read the folder"))?;
     let ours = |name: &str| {
-        [LOCK, "catalogue.new", reserve::KEY, log_format::FOLDER, mark::ARCHIVE].contains(&name) || name == "lost+found"
+        [LOCK, "catalogue.new", reserve::KEY, format::FOLDER, mark::ARCHIVE].contains(&name) || name == "lost+found"
     };
     let foreign = names.iter().find(|name| !ours(name) && !name.starts_with('.'));
     if let Some(foreign) = foreign
@@ -241,7 +239,7 @@ fn take_folder(disk: &dyn Disk, folder: &Path, now: Timestamp) -> Result<(), Err
         return Err(Error::NotAStore { folder: folder.to_owned(), found });
     }
     locks::take(disk, &folder.display().to_string(), Some(now))?;
-    let log = disk.create_folder(log_format::FOLDER).and_then(|()| disk.sync_folder(""));
+    let log = disk.create_folder(format::FOLDER).and_then(|()| disk.sync_folder(""));
     log.map_err(|error| {
         locks::give_back(disk);
         failed("write into the folder")(error)

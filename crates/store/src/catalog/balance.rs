@@ -10,7 +10,7 @@ use redb::{ReadableTable, WriteTransaction};
 use sample::Timestamp;
 
 use super::{META, SEGMENTS, unreadable, wire};
-use crate::manifest::Manifest;
+use crate::segment::manifest::Manifest;
 
 const FROM: &str = "balance_from";
 const BALANCE: &str = "balance";

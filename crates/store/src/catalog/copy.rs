@@ -12,7 +12,11 @@ use sample::{PvId, PvName, Timestamp};
 use super::{
     Balance, CATALOGUE, META, PLACES, PVS, Position, SEGMENTS, balance, mend::Memory, pvs_wire, unreadable, wire,
 };
-use crate::{Error, disk::Disk, manifest::Manifest, segment::Named};
+use crate::{
+    Error,
+    disk::Disk,
+    segment::{Named, manifest::Manifest},
+};
 
 /// So often a copy is taken of a catalogue that a running archiver changes meanwhile, and so long it waits in between.
 const COPIES_MAX: usize = 100;

@@ -3,7 +3,7 @@
 use redb::{ReadableTable, TableDefinition, WriteTransaction};
 
 use super::{Catalog, unreadable, wire};
-use crate::{Error, manifest::Manifest};
+use crate::{Error, segment::manifest::Manifest};
 
 /// The number and part of a segment → its row as it was
 const LOST: TableDefinition<(u64, u32), &[u8]> = TableDefinition::new("lost_segments");

@@ -9,7 +9,7 @@ use redb::{ReadableTable, Table, WriteTransaction};
 use sample::{By, Metadata, PvId, Timestamp};
 
 use super::{Catalog, META, METADATA, pvs::put_audit, wire};
-use crate::{AuditRecord, Error, audit::Action, head::Facts};
+use crate::{AuditRecord, Error, catalog::audit::Action, head::Facts};
 
 /// The name in `meta` that says that no row repeats another.
 pub(super) const TIDIED: &str = "metadata_tidied";

@@ -11,11 +11,13 @@ use super::{
 };
 use crate::{
     AuditRecord, Error, ImportedPart,
-    catalog::cause_number,
+    catalog::{
+        cause_number,
+        registry::{Change, Registry, Rows},
+    },
     head::Facts,
-    import::Proof,
-    manifest::Manifest,
-    registry::{Change, Registry, Rows},
+    segment::manifest::Manifest,
+    upkeep::import::Proof,
 };
 
 /// Other names → PV

@@ -5,7 +5,10 @@ use minicbor::{Decode, Encode};
 use sample::{By, DataFate, Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, TimeRange, Timestamp};
 
 use super::rules_wire::{RulesRow, rules, rules_row};
-use crate::{AuditRecord, RemovedPv, audit::Action, deletion::Deletion};
+use crate::{
+    AuditRecord, RemovedPv,
+    catalog::{audit::Action, deletion::Deletion},
+};
 
 /// Whether a PV is archived, or was removed, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]

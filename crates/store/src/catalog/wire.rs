@@ -5,8 +5,8 @@ use minicbor::{Decode, Encode};
 use sample::{Element, Gap, GapCause, Limits, Metadata, PvId, Timestamp, ValueType};
 
 use crate::{
-    manifest::{Level, Manifest},
-    unfinished::Untold,
+    catalog::unfinished::Untold,
+    segment::manifest::{Level, Manifest},
 };
 
 #[derive(Encode, Decode)]

@@ -18,11 +18,12 @@ use sample::{Arrays, Column, Element, VALUE_BYTES_MAX, ValueType};
 
 use super::{Effort, cells, int, pieces, text};
 use crate::{
-    block,
-    block_format::{BLOCK_BYTES_MAX, FRAMES_BYTES_MAX},
+    block::{
+        self,
+        format::{BLOCK_BYTES_MAX, FRAMES_BYTES_MAX},
+    },
     bytes::{Cursor, Malformed},
-    frames::Frames,
-    plain,
+    codec::{frames::Frames, plain},
 };
 
 pub(super) const COLUMN: u8 = 0;

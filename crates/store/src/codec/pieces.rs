@@ -14,7 +14,7 @@ use super::{Effort, array, text};
 use crate::{
     block,
     bytes::{Cursor, Malformed, put_varint},
-    plain,
+    codec::plain,
 };
 
 /// Elements of more bytes are written in pieces.

@@ -14,7 +14,7 @@ use super::{Effort, text};
 use crate::{
     block,
     bytes::{Cursor, Malformed, put_blob, put_blob_of},
-    structure::Layout,
+    codec::layout::Layout,
 };
 
 const COLUMNS: u8 = 2;
@@ -107,7 +107,7 @@ fn take_leaf(values: &[u8], layout: &Layout, leaf: usize, count: usize) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::structure::example;
+    use crate::codec::layout::example;
 
     fn blobs(structures: impl IntoIterator<Item = Vec<u8>>) -> Blobs {
         let mut blobs = Blobs::default();

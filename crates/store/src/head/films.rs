@@ -6,9 +6,9 @@ use sample::{Alarm, Batch, Column, PvId, Sample, Value};
 
 use super::lanes::{CHUNK_BYTES, Lanes, Open, Taken, message_bytes};
 use crate::{
-    frames::{self, FRAME_BYTES_MIN, Facts, Frames, Offered, are_alike},
+    codec::frames::{self, FRAME_BYTES_MIN, Facts, Frames, Offered, are_alike},
     head::Chunk,
-    log_arrays::Differences,
+    log::arrays::Differences,
 };
 
 /// An array that comes: one of a batch, or that of a sample.

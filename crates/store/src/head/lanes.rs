@@ -10,10 +10,10 @@ use super::{
     pages::{Chain, Pages},
 };
 use crate::{
-    flush::rows_fitting,
-    frames::{self, FRAME_BYTES_MIN, Frames},
-    log_arrays::Differences,
-    repeats::without_repeats,
+    block::repeats::without_repeats,
+    codec::frames::{self, FRAME_BYTES_MIN, Frames},
+    log::arrays::Differences,
+    upkeep::flush::rows_fitting,
 };
 
 /// What has so many rows is sealed: this bounds what a reader copies.

@@ -9,7 +9,7 @@ use std::{
 use sample::{Alarm, Batch, Column, PvId, Quality, Record, Sample, Severity, Stamp, TimeRange, Timestamp, Value};
 
 use super::{Chunk, Head, Pool};
-use crate::log_arrays::Differences;
+use crate::log::arrays::Differences;
 
 const PV: PvId = PvId(70_000);
 

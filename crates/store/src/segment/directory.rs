@@ -8,8 +8,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Entry;
 use crate::{
     bytes::{Cursor, Malformed},
-    manifest::Manifest,
-    segment_format::{FOOTER_FIXED_LEN, PAGE_RECORDS, RECORD_LEN, TABLES, VERSION},
+    segment::{
+        format::{FOOTER_FIXED_LEN, PAGE_RECORDS, RECORD_LEN, TABLES, VERSION},
+        manifest::Manifest,
+    },
 };
 
 /// A block whose length has so many bits needs no index, if it is the only one.

@@ -7,10 +7,10 @@ use sample::{Alarm, Batch, Column, PvId, PvName, Sample, Severity, TimeRange, Ti
 
 use super::*;
 use crate::{
+    block::sections::Section,
     codec::Effort,
     disk::{Disk, RealDisk},
-    remembered::Remembered,
-    sections::Section,
+    read::cache::Remembered,
 };
 
 /// Stretches of the levels that the text shows.

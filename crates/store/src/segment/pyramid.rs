@@ -18,7 +18,7 @@ use super::{
     levels::{Level, ROW_SAMPLES_MIN, stretch},
     tables::{Numbers, TableReader},
 };
-use crate::{Summary, bytes::Malformed, remembered::Remember, spare};
+use crate::{Summary, bytes::Malformed, free_lists, read::cache::Remember};
 
 /// The levels of a PV in one segment, the coarsest first, and the rows of those that were read.
 #[derive(Debug, Default)]
@@ -146,7 +146,7 @@ impl LevelRows {
 /// Rows that tell of all samples of a range, out of levels of which the coarsest comes first: one between neighbouring edges, where
 /// its sums are finite. What the ends of the range cut is one of the finest.
 pub(crate) fn rows_between(levels: &[LevelRows], edges: &[Timestamp], range: TimeRange) -> Vec<Summary> {
-    let mut rows = spare::take();
+    let mut rows = free_lists::take();
     let Some(finest) = levels.last() else { return rows };
     let Some((first, last)) = finest.stretch(0).zip(finest.stretch(finest.rows.saturating_sub(1))) else { return rows };
     let of = |time: Timestamp| stretch(time, finest.width);

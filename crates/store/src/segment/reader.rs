@@ -31,11 +31,11 @@ use crate::{
     bytes::{Cursor, Malformed},
     codec::time,
     disk::{Objects, fault_of_file},
-    remembered::{Place, Remember, Remembered},
-    segment_format::{
+    free_lists,
+    read::cache::{Place, Remember, Remembered},
+    segment::format::{
         HEADER_LEN, IDENTITY_AT, MAGIC, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN, TAIL_MAGIC, VERSION,
     },
-    spare,
 };
 
 /// So much of the end is read at once: with it comes the footer of most segments, up to about 180,000 PVs.
@@ -220,7 +220,7 @@ impl Segment {
         let (start, ..) = record.table(first);
         let (last_at, last_len, _) = record.table(last);
         let len = (last_at + u64::from(last_len)).saturating_sub(start);
-        let mut bytes = spare::take();
+        let mut bytes = free_lists::take();
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         if len > 0 {
             self.read_into(record.tables_at.saturating_add(start), len, &mut bytes)?;
@@ -323,10 +323,10 @@ impl Segment {
         make: impl FnOnce(&[u8], Duration, &Columns, &time::Lookup) -> Result<T, Malformed>,
     ) -> Result<T, Error> {
         let begun = Instant::now();
-        let bytes = self.block_bytes_in(spare::take(), pv, entry)?;
+        let bytes = self.block_bytes_in(free_lists::take(), pv, entry)?;
         let took = begun.elapsed();
         let made = self.verify_columns(pv, entry, &bytes, |columns, times| make(&bytes, took, columns, times));
-        spare::give(bytes);
+        free_lists::give(bytes);
         made
     }
 
@@ -519,7 +519,7 @@ pub(crate) struct Tables<'a> {
 
 impl Drop for Tables<'_> {
     fn drop(&mut self) {
-        spare::give(std::mem::take(&mut self.bytes));
+        free_lists::give(std::mem::take(&mut self.bytes));
     }
 }
 

@@ -15,10 +15,10 @@ use sample::{Element, Severity, Shape, Timestamp, ValueType};
 use super::{Entry, Record};
 use crate::{
     Summary,
-    block_format::BLOCK_HEADER_LEN,
+    block::format::BLOCK_HEADER_LEN,
     bytes::{Cursor, Malformed, put_blob_of, put_varint},
     codec::{Effort, float, int, room::Room},
-    spare,
+    free_lists,
 };
 
 /// Writes one table, column by column.
@@ -200,7 +200,7 @@ pub(crate) fn take_index(bytes: &[u8], record: &Record, end: u64) -> Result<Vec<
     let (lens, counts, types) = (table.integers()?, table.integers()?, table.integers()?);
     let (starts, spans) = (table.integers()?, table.integers()?);
     let rows = lens.into_iter().zip(counts).zip(types).zip(starts).zip(spans);
-    let mut entries = spare::take();
+    let mut entries = free_lists::take();
     entries.reserve(table.rows);
     for ((((len, count), value_type), t0), span) in rows {
         entries.push(entry((len, count, value_type, t0, span))?);
@@ -243,7 +243,7 @@ pub(crate) fn take_summaries(bytes: &[u8], entries: &[Entry]) -> Result<Vec<Summ
         return Err(Malformed("it has another number of blocks than the index"));
     }
     let empty = |entry: &Entry| Summary::without_values(entry.value_type, entry.t0, entry.t1, u64::from(entry.count));
-    let mut summaries = spare::take();
+    let mut summaries = free_lists::take();
     summaries.extend(entries.iter().map(empty));
     take_columns(&mut table, &mut summaries)?;
     Ok(summaries)

@@ -9,7 +9,7 @@ use crate::{
     Summary,
     codec::Effort,
     disk::{Disk, RealDisk},
-    segment_format::{HEADER_LEN, PAGE_LEN, TAIL_LEN},
+    segment::format::{HEADER_LEN, PAGE_LEN, TAIL_LEN},
 };
 
 fn batch(pv: u32, count: i64) -> Batch {

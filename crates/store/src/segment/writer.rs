@@ -14,10 +14,9 @@ use super::{
 };
 use crate::{
     Summary, block,
-    codec::Effort,
+    codec::{Effort, frames::Frames},
     disk::Disk,
-    frames::Frames,
-    segment_format::{HEADER_LEN, IDENTITY_AT, MAGIC, PAGE_RECORDS, TABLES, TAIL_MAGIC, VERSION, key_number},
+    segment::format::{HEADER_LEN, IDENTITY_AT, MAGIC, PAGE_RECORDS, TABLES, TAIL_MAGIC, VERSION, key_number},
 };
 
 /// Bytes are handed to the disk in pieces of about this size: small enough to be still in the processor's cache.

@@ -1,0 +1,483 @@
+//! Outlines: what is remembered of a block whose checksum was right, so that who cuts it again reads one section and no more.
+//!
+//! ```text
+//!   block     │ · · times · ████ · · · │ · · · values · · ████ · · · │ …      █ bits of one section: read, and compared
+//!   outline     all else by which a section is decoded, what each section       with the checksum that the outline has of them
+//!               amounts to, and a checksum of the bits of each
+//! ```
+//! The checksums are taken from bytes that the block's own checksum vouches for, so that whatever happens to the file later is
+//! noticed as it would be if the whole block were read. Bits that have another checksum make the block be read as a whole, which
+//! then tells what is wrong.
+//!
+//! It is made when a block is cut that is in memory; who waits for a disk is not to wait for this, too.
+//!
+//! An outline takes two or three kilobytes instead of a block's 24. Blocks have one if they tell of their sections, and if their times and
+//! numbers are made of packed integers, or of the steps between these: most are, but not what pco has compressed.
+
+#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::{io, ops::Range};
+
+use sample::{Alarm, Column, Element, Runs, Timestamp, ValueType};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{
+    Summary,
+    block::{Columns, Numbers, cut, narrowed, sections::Section},
+    bytes::{Cursor, Malformed},
+    codec::{
+        bits::{GROUP, Packed, packed_len},
+        float::Rule,
+        int::Laid,
+        time::{self, Clock},
+    },
+    free_lists,
+    read::cache::Remember,
+};
+
+/// A larger one is not worth its memory.
+const BYTES_MAX: usize = 8 << 10;
+
+/// Of one block.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    value_type: ValueType,
+    count: usize,
+    sections: Box<[Section]>,
+    /// The time of the first row of each.
+    starts: Box<[Timestamp]>,
+    alarms: Runs<Alarm>,
+    clock: Clock,
+    /// Of what times are made; none where they lie on a line.
+    ticks: Option<Strip>,
+    rule: Values,
+    /// Of what numbers are made; none where all are the same.
+    integers: Option<Strip>,
+}
+
+/// How numbers are made of integers.
+#[derive(Debug)]
+enum Values {
+    F64(Rule<f64>),
+    F32(Rule<f32>),
+    Integers,
+}
+
+/// Integers of all rows that lie packed, in their place in the block.
+#[derive(Debug)]
+struct Strip {
+    /// Where they begin.
+    at: usize,
+    width: u32,
+    least: i64,
+    of: Of,
+    /// What is to be added to some: their places, and how much in units of 2^width.
+    patched: Box<[u16]>,
+    highs: Box<[i32]>,
+    /// Of the bytes of each section.
+    checks: Box<[u64]>,
+}
+
+/// What is packed.
+#[derive(Debug)]
+enum Of {
+    /// A number for each row.
+    Rows,
+    /// The steps from row to row. The first number of each section, where it is not known from elsewhere.
+    Steps(Box<[i64]>),
+}
+
+/// The bytes of a section in each of the strips, which are read together: where each part begins in its block, and where it goes.
+pub(crate) type Parts<'a, 'b> = &'a mut [(u64, &'b mut [u8])];
+
+impl Outline {
+    /// That of a block, verified as these columns; none of one that has none.
+    pub(crate) fn of(block: &[u8], columns: &Columns, lookup: &time::Lookup) -> Result<Option<Outline>, Malformed> {
+        let Some(sections) = columns.sections()? else { return Ok(None) };
+        if !sections.iter().all(|section| section.rows.start.is_multiple_of(GROUP)) {
+            return Ok(None); // those of older blocks begin anywhere
+        }
+        let (count, value_type) = (columns.count, columns.value_type);
+        let (times, mut values) = columns.encoded();
+        let Some((clock, ticks)) = lookup.laid(times)? else { return Ok(None) };
+        let ticks = match ticks.map(|ticks| Strip::of(block, &ticks, &sections, matches!(clock, Clock::Steps(_)))) {
+            Some(None) => return Ok(None),
+            ticks => ticks.flatten(),
+        };
+        let Some(rule) = Values::take(&mut values, value_type.element, count)? else { return Ok(None) };
+        let integers = match rule.is_constant() {
+            true => None,
+            false => match Laid::take(&mut values, count)?.and_then(|laid| Strip::of(block, &laid, &sections, false)) {
+                None => return Ok(None),
+                integers => integers,
+            },
+        };
+        let starts = sections.iter().map(|section| lookup.get(section.rows.start)).collect();
+        let mut alarms = Runs::default();
+        for (run, alarm) in columns.alarms()?.iter() {
+            alarms.push(&Alarm { severity: alarm.severity, ..Alarm::default() }, run.len());
+        }
+        let sections = sections.into();
+        let outline = Outline { value_type, count, sections, starts, alarms, clock, ticks, rule, integers };
+        Ok(Some(outline).filter(|outline| outline.bytes() <= BYTES_MAX))
+    }
+
+    /// As `cut::pieces` makes them, with the sections that `read` reads. None if these are not what they were, or cannot be read.
+    pub(crate) fn pieces(
+        &self,
+        whole: &Summary,
+        edges: &[Timestamp],
+        read: impl Fn(Parts) -> io::Result<()>,
+    ) -> Option<Vec<Summary>> {
+        let mut taken: Vec<(usize, Numbers)> = Vec::with_capacity(edges.len());
+        let mut rows = Vec::with_capacity(edges.len());
+        for edge in edges {
+            let section = self.starts.partition_point(|start| start < edge).checked_sub(1)?;
+            let start = self.sections.get(section)?.rows.start;
+            if taken.last().is_none_or(|(last, _)| *last != start) {
+                taken.push((start, self.section(section, &read)?));
+            }
+            let (_, numbers) = taken.last()?;
+            rows.push(start + numbers.times.partition_point(|time| time < edge));
+        }
+        let cuts = cut::cuts(self.count, rows).ok()?;
+        if cuts.is_empty() {
+            return Some(vec![*whole]);
+        }
+        let section_of = |row: usize| self.sections.partition_point(|section| section.rows.end <= row);
+        let time = |row: usize| self.starts.get(section_of(row)).copied().unwrap_or_default();
+        let numbers = |rows: Range<usize>| match taken.iter().position(|(start, _)| *start == rows.start) {
+            Some(known) => Ok(taken.swap_remove(known).1),
+            // An edge lies where it begins or ends.
+            None => self.section(section_of(rows.start), &read).ok_or(Malformed("it is not what it was")),
+        };
+        let made = cut::pieces_of(whole, &cuts, &self.sections, time, numbers).ok()?;
+        Some(cut::with_alarms(made, &self.alarms, &cuts, self.count))
+    }
+
+    /// The same of the bytes of the block.
+    pub(crate) fn pieces_of(&self, block: &[u8], whole: &Summary, edges: &[Timestamp]) -> Option<Vec<Summary>> {
+        self.pieces(whole, edges, |parts| {
+            for (at, part) in parts {
+                let from = usize::try_from(*at).ok().and_then(|at| block.get(at..)?.get(..part.len()));
+                part.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
+            }
+            Ok(())
+        })
+    }
+
+    /// The rows of one section.
+    fn section(&self, section: usize, read: impl Fn(Parts) -> io::Result<()>) -> Option<Numbers> {
+        let rows = self.sections.get(section)?.rows.clone();
+        let of_strip = |strip: &Option<Strip>| strip.as_ref().map_or(0..0, |strip| strip.bytes_of(&rows));
+        let (of_ticks, of_integers) = (of_strip(&self.ticks), of_strip(&self.integers));
+        let mut bytes = free_lists::take::<u8>();
+        bytes.resize(of_ticks.len() + of_integers.len(), 0);
+        let (ticks, integers) = bytes.split_at_mut_checked(of_ticks.len())?;
+        let mut parts = [(of_ticks.start as u64, &mut *ticks), (of_integers.start as u64, &mut *integers)];
+        let is_read = match (of_ticks.is_empty(), of_integers.is_empty()) {
+            (true, true) => Ok(()),
+            (true, false) => read(parts.get_mut(1..)?),
+            (false, true) => read(parts.get_mut(..1)?),
+            (false, false) => read(&mut parts),
+        };
+        let numbers = is_read.ok().and_then(|()| self.decoded(section, &rows, (ticks, integers)));
+        free_lists::give(bytes);
+        numbers
+    }
+
+    /// The rows of one section, out of the bytes of both strips.
+    fn decoded(&self, section: usize, rows: &Range<usize>, (ticks, integers): (&[u8], &[u8])) -> Option<Numbers> {
+        let ticks = self.ticks.as_ref().map(|strip| strip.section(section, rows, ticks));
+        let times: Vec<Timestamp> = match (&self.clock, ticks) {
+            (Clock::Line(line), None) => rows.clone().map(|row| line.time(row, 0)).collect(),
+            (Clock::Line(line), Some(rests)) => {
+                rows.clone().zip(rests?).map(|(row, rest)| line.time(row, rest)).collect()
+            }
+            (Clock::Steps(tick), ticks) => {
+                let start = self.starts.get(section)?.nanos();
+                let steps = ticks??.into_iter().map(|step| step.wrapping_mul(*tick));
+                summed(start, steps).map(Timestamp::from_nanos).collect()
+            }
+        };
+        let integers = match &self.integers {
+            Some(strip) => strip.numbers(section, rows, integers)?,
+            None => vec![0; rows.len()],
+        };
+        let values = match &self.rule {
+            Values::F64(rule) => Column::F64(rule.floats(&integers)?),
+            Values::F32(rule) => Column::F32(rule.floats(&integers)?),
+            Values::Integers => narrowed(self.value_type.element, &integers)?,
+        };
+        (times.is_sorted() && times.len() == rows.len()).then_some(Numbers { times, values })
+    }
+}
+
+/// A number and those after it, by the steps between them.
+fn summed(first: i64, steps: impl IntoIterator<Item = i64>) -> impl Iterator<Item = i64> {
+    let mut number = first;
+    std::iter::once(first).chain(steps.into_iter().map(move |step| {
+        number = number.wrapping_add(step);
+        number
+    }))
+}
+
+impl Remember for Outline {
+    fn bytes(&self) -> usize {
+        let strips = self.ticks.iter().chain(&self.integers);
+        size_of::<Outline>()
+            + size_of_val(&*self.sections)
+            + size_of_val(&*self.starts)
+            + self.alarms.byte_size()
+            + self.rule.bytes()
+            + strips.map(Strip::bytes).sum::<usize>()
+    }
+}
+
+impl Values {
+    /// Of a column, whose integers are then what is left of it.
+    fn take(values: &mut Cursor, element: Element, count: usize) -> Result<Option<Values>, Malformed> {
+        Ok(match element {
+            Element::F64 => Rule::take(values, count)?.map(Values::F64),
+            Element::F32 => Rule::take(values, count)?.map(Values::F32),
+            Element::String | Element::Structure => None,
+            _ => Some(Values::Integers),
+        })
+    }
+
+    fn is_constant(&self) -> bool {
+        matches!(self, Values::F64(Rule::Constant(_)) | Values::F32(Rule::Constant(_)))
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Values::F64(rule) => rule.bytes(),
+            Values::F32(rule) => rule.bytes(),
+            Values::Integers => 0,
+        }
+    }
+}
+
+impl Strip {
+    /// Of integers that lie packed in a block, which may be steps themselves; none if the outline would be too large.
+    fn of(block: &[u8], laid: &Laid, sections: &[Section], are_steps: bool) -> Option<Strip> {
+        let (bytes, width) = laid.packed.bits();
+        let at = (bytes.as_ptr() as usize).checked_sub(block.as_ptr() as usize)?;
+        let patched = laid.patches.iter().map(|(place, _)| u16::try_from(*place).ok()).collect::<Option<_>>()?;
+        let high = |high: i64| i32::try_from(high.checked_shr(width).unwrap_or(0)).ok();
+        let highs = laid.patches.iter().map(|(_, added)| high(*added)).collect::<Option<_>>()?;
+        let of = match laid.first {
+            Some(first) => Of::Steps(firsts(first, laid, sections)),
+            None if are_steps => Of::Steps(Box::default()),
+            None => Of::Rows,
+        };
+        let mut strip = Strip { at, width, least: laid.least, of, patched, highs, checks: Box::default() };
+        let check = |section: &Section| block.get(strip.bytes_of(&section.rows)).map(xxh3_64);
+        strip.checks = sections.iter().map(check).collect::<Option<_>>()?;
+        Some(strip)
+    }
+
+    fn bytes(&self) -> usize {
+        let firsts = if let Of::Steps(firsts) = &self.of { size_of_val(&**firsts) } else { 0 };
+        size_of_val(&*self.patched) + size_of_val(&*self.highs) + size_of_val(&*self.checks) + firsts
+    }
+
+    /// The places of what is packed for a section: of steps those within it.
+    fn places(&self, rows: &Range<usize>) -> Range<usize> {
+        match self.of {
+            Of::Rows => rows.clone(),
+            Of::Steps(_) => rows.start..rows.end.saturating_sub(1),
+        }
+    }
+
+    /// Where the bytes of a section lie in the block. Sections begin where groups of packed numbers do.
+    fn bytes_of(&self, rows: &Range<usize>) -> Range<usize> {
+        let places = self.places(rows);
+        let start = self.at + packed_len(places.start, self.width);
+        start..start + packed_len(places.len(), self.width)
+    }
+
+    /// What is packed for a section, if its bytes are what they were.
+    fn section(&self, section: usize, rows: &Range<usize>, bytes: &[u8]) -> Option<Vec<i64>> {
+        if self.checks.get(section) != Some(&xxh3_64(bytes)) {
+            return None;
+        }
+        let places = self.places(rows);
+        let mut integers = Vec::with_capacity(places.len() + 1);
+        let packed = Packed::take(&mut Cursor::new(bytes), places.len(), self.width).ok()?;
+        packed.each(0..places.len(), |_, group| {
+            integers.extend(group.iter().map(|number| self.least.wrapping_add(*number as i64)));
+        });
+        let patched = self.patched.partition_point(|place| usize::from(*place) < places.start);
+        for (place, high) in self.patched.iter().zip(&self.highs).skip(patched) {
+            let Some(integer) = integers.get_mut(usize::from(*place) - places.start) else { break };
+            *integer = integer.wrapping_add(i64::from(*high).checked_shl(self.width).unwrap_or(0));
+        }
+        Some(integers)
+    }
+
+    /// The numbers of the rows of a section.
+    fn numbers(&self, section: usize, rows: &Range<usize>, bytes: &[u8]) -> Option<Vec<i64>> {
+        let packed = self.section(section, rows, bytes)?;
+        match &self.of {
+            Of::Rows => Some(packed),
+            Of::Steps(firsts) => Some(summed(*firsts.get(section)?, packed).collect()),
+        }
+    }
+}
+
+/// The first number of each section, where steps lie packed. Sections begin where groups of them end.
+fn firsts(first: i64, laid: &Laid, sections: &[Section]) -> Box<[i64]> {
+    let mut firsts = Vec::with_capacity(sections.len());
+    let mut starts = sections.iter().map(|section| section.rows.start).peekable();
+    let last = sections.last().map_or(0, |section| section.rows.start);
+    let mut number = first;
+    firsts.extend(starts.next_if_eq(&0).map(|_| number));
+    laid.packed.each(0..last, |place, group| {
+        // The bits that a sum of many steps loses are lost to the number, too.
+        let steps = group.iter().fold(0u64, |sum, step| sum.wrapping_add(*step));
+        number = number.wrapping_add(steps as i64).wrapping_add(laid.least.wrapping_mul(group.len() as i64));
+        firsts.extend(starts.next_if_eq(&(place + group.len())).map(|_| number));
+    });
+    let (mut patches, mut high) = (laid.patches.iter().peekable(), 0i64);
+    for (number, section) in firsts.iter_mut().zip(sections) {
+        while let Some((_, added)) = patches.next_if(|(place, _)| *place < section.rows.start) {
+            high = high.wrapping_add(*added);
+        }
+        *number = number.wrapping_add(high);
+    }
+    firsts.into()
+}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a test may panic")]
+mod tests {
+    use sample::{Batch, PvId, Severity};
+
+    use super::*;
+    use crate::{
+        block::{
+            self,
+            cut::tests::{noise, signals, times},
+        },
+        codec::Effort,
+    };
+
+    const ROWS: usize = 8192;
+
+    /// Blocks of all signals that bins are made of without looking at each sample, and their summaries.
+    fn blocks() -> Vec<(String, Vec<u8>, Summary)> {
+        let mut signals = signals(ROWS);
+        let scattered = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_pow(3) >> 40;
+        let readings = (0..ROWS).map(|i| (scattered(i) % 10_000) as f64 / 1e3).collect();
+        signals.push(("readings", Column::F64(readings)));
+        signals.push(("slow", Column::I64((0..ROWS as i64).map(|i| i * 1000 + i * i % 7).collect())));
+        signals
+            .push(("drift", Column::F64((0..ROWS).map(|i| (i as f64 * 3.0 + noise(i) * 2.0).round() / 8.0).collect())));
+        let mut blocks = Vec::new();
+        for (name, values) in signals {
+            for (habit, effort) in (0..4).flat_map(|habit| [(habit, Effort::Flush), (habit, Effort::Merge)]) {
+                let mut alarms = Runs::default();
+                for row in 0..ROWS {
+                    let message = Some(format!("a long story of {row}").into());
+                    let severity = Severity::from_number((row / 999) as i64 % 4);
+                    alarms.push(&Alarm { severity, status: 7, message: message.filter(|_| row % 999 == 1) }, 1);
+                }
+                let mut pulses = Runs::default();
+                pulses.push(&7, ROWS);
+                let batch = Batch::from_columns(times(ROWS, habit), values.clone(), alarms, pulses);
+                let batch = batch.expect("the columns are of one length");
+                let whole = Summary::of(&batch, 0..ROWS).expect("it is not empty");
+                if whole.is_finite() {
+                    let mut bytes = Vec::new();
+                    block::put(&mut bytes, PvId(1), &batch, effort);
+                    blocks.push((format!("{name}, times of habit {habit}"), bytes, whole));
+                }
+            }
+        }
+        blocks
+    }
+
+    fn outline(bytes: &[u8]) -> Option<Outline> {
+        let columns = Columns::of(bytes).expect("it was written just now");
+        Outline::of(bytes, &columns, &columns.times().expect("it has times")).expect("it can be read")
+    }
+
+    /// Edges, one or several, that cut a block anywhere, at the borders of sections too.
+    fn edges(bytes: &[u8], whole: &Summary) -> Vec<Vec<Timestamp>> {
+        let times = Columns::of(bytes).expect("it was written just now").times().expect("it has times");
+        let rows = [1, 2, 100, 511, 512, 513, 1024, 3000, 3001, 4096, 7777, 8190, 8191];
+        let mut edges: Vec<Timestamp> = rows.map(|row| times.get(row)).into_iter().collect();
+        edges.extend((0..20).map(|i| {
+            times.get((noise(i) * ROWS as f64) as usize % ROWS).saturating_add(std::time::Duration::from_nanos(1))
+        }));
+        edges.retain(|edge| *edge > whole.t0 && *edge <= whole.t1);
+        edges.sort_unstable();
+        edges.iter().map(|edge| vec![*edge]).chain([edges.clone(), edges[..2.min(edges.len())].to_vec()]).collect()
+    }
+
+    #[test]
+    fn pieces_by_an_outline_are_those_of_the_block_to_the_last_bit_from_a_fraction_of_its_bytes() {
+        let mut outlined = Vec::new();
+        for (name, bytes, whole) in blocks() {
+            let Some(outline) = outline(&bytes) else { continue };
+            assert!(outline.bytes() <= BYTES_MAX, "{name}");
+            let columns = Columns::of(&bytes).expect("it was written just now");
+            let lookup = columns.times().expect("it has times");
+            for edges in edges(&bytes, &whole).into_iter().filter(|edges| !edges.is_empty()) {
+                let read = std::cell::Cell::new(0);
+                let found = outline.pieces(&whole, &edges, |parts| {
+                    for (at, part) in parts {
+                        read.set(read.get() + part.len());
+                        part.copy_from_slice(&bytes[*at as usize..][..part.len()]);
+                    }
+                    Ok(())
+                });
+                let expected = cut::pieces(&columns, &lookup, &whole, &edges).expect("it was written just now");
+                let found = found.expect("nothing has happened to it");
+                assert_eq!(found.len(), expected.len(), "{name}: {edges:?}");
+                for (found, expected) in found.iter().zip(&expected) {
+                    assert!(found.identical(expected), "{name}: {edges:?}: {found:?} is not {expected:?}");
+                }
+                assert!(edges.len() > 1 || read.get() <= bytes.len() / 7, "{name}: {} were read", read.get());
+            }
+            outlined.push(name);
+        }
+        for kind in ["adc", "readings", "constant", "zero or more", "counter", "slow", "drift"] {
+            let habits = outlined.iter().filter(|name| name.starts_with(&format!("{kind},"))).count();
+            assert!(habits >= 3, "{kind} has {habits} of {outlined:?}");
+        }
+    }
+
+    #[test]
+    fn no_flipped_bit_of_what_is_read_goes_unnoticed() {
+        for (name, bytes, whole) in blocks() {
+            let Some(outline) = outline(&bytes) else { continue };
+            let edge = edges(&bytes, &whole).swap_remove(5);
+            let touched = std::cell::RefCell::new(Vec::new());
+            let read = |flipped: Option<usize>| {
+                let touched = &touched;
+                outline.pieces(&whole, &edge, |parts| {
+                    for (at, part) in parts {
+                        let at = *at as usize;
+                        part.copy_from_slice(&bytes[at..][..part.len()]);
+                        touched.borrow_mut().extend(at..at + part.len());
+                        if let Some(byte) = flipped.and_then(|flipped| part.get_mut(flipped.checked_sub(at)?)) {
+                            *byte ^= 0x10;
+                        }
+                    }
+                    Ok(())
+                })
+            };
+            assert!(read(None).is_some(), "{name}");
+            let places = touched.take();
+            for place in places.iter().step_by(1 + places.len() / 40) {
+                assert!(read(Some(*place)).is_none(), "{name}: byte {place}");
+            }
+            assert!(
+                outline.pieces(&whole, &edge, |_| Err(io::ErrorKind::UnexpectedEof.into())).is_none()
+                    || places.is_empty()
+            );
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Deleted ranges: what was recorded of a PV in a range until somebody deleted it. It is hidden at once, can come back until it
+//! is purged, and is left out of segments only then.
+//!
+//! A deletion is for segments with lower numbers than its own bound; what is written later, by an import say, stays visible.
+
+use std::{sync::Arc, time::Duration};
+
+use sample::{Batch, By, PvId, TimeRange, Timestamp};
+
+use crate::{
+    AuditRecord, Error, Writer, catalog::audit::Action, engine::Engine, read::merge::overlap,
+    segment::manifest::Manifest, upkeep::purge::Size,
+};
+
+/// A range of a PV's samples that was deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deletion {
+    /// By which it is named when it is undone.
+    pub number: u64,
+    /// Whose samples.
+    pub pv: PvId,
+    /// Which.
+    pub range: TimeRange,
+    /// Who deleted it, and when.
+    pub by: By,
+    /// Whether a purge was ordered: it cannot be undone any more.
+    pub is_final: bool,
+    /// It is for segments with lower numbers.
+    pub(crate) below: u64,
+}
+
+impl Deletion {
+    /// Whether it is for what a segment holds at all.
+    pub(crate) fn is_for(&self, segment: &Manifest) -> bool {
+        segment.sequence < self.below && overlap(segment.t0, segment.t1, self.range)
+    }
+
+    pub(crate) fn line(&self, action: Action, name: String, by: &By) -> AuditRecord {
+        let (pv, range) = (Some(self.pv), Some(self.range));
+        AuditRecord { pv, name, range, detail: format!("deletion {}", self.number), ..AuditRecord::new(action, by) }
+    }
+}
+
+impl Writer {
+    /// Hides what was recorded of a PV in a range until now; what comes later stays visible, an import for instance. It can be
+    /// undone until it is purged.
+    pub fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, Error> {
+        let engine = &self.engine;
+        let name = engine.registry().entry(pv).map(|entry| entry.name.clone()).ok_or(Error::UnknownPv { pv })?;
+        let alive = engine.alive();
+        engine.flush(alive.max(by.at))?; // a deletion is for segments
+        let below = engine.flushing.lock().expect("no holder of this lock panics").next_segment;
+        let mut deletion = Deletion { number: 0, pv, range, by: by.clone(), is_final: false, below };
+        // Up to the last sample: what comes is not meant, and segments that hold none of it need not be told apart.
+        let Held { extent, unreadable } = engine.held_in_segments(pv);
+        if let Some((first, last)) = extent {
+            deletion.range.t0 = range.t0.max(first);
+            deletion.range.t1 = range.t1.min(last.saturating_add(Duration::from_nanos(1)));
+        }
+        let is_some = deletion.range.t0 < deletion.range.t1;
+        let others = engine.registry().deletions_of(pv);
+        let size = if is_some { engine.size_of_range(&deletion, &others)? } else { Size::default() };
+        let Size { samples, bytes } = size;
+        let may_have = unreadable.iter().any(|(t0, t1)| overlap(*t0, *t1, deletion.range));
+        if samples == 0 && !(is_some && may_have) {
+            return Err(Error::NothingThere { what: format!("sample of {name} from {} to {}", range.t0, range.t1) });
+        }
+        engine.change(|_, change| {
+            deletion.number = engine.catalog.next_deletion()?;
+            let record = deletion.line(Action::RangeDeleted, name.to_string(), by);
+            change.audit.push(AuditRecord { samples, bytes, ..record });
+            change.deleted.push(deletion.clone());
+            Ok(())
+        })?;
+        Ok(deletion)
+    }
+
+    /// Undoes the deletion of a range.
+    pub fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, Error> {
+        self.engine.change(|registry, change| {
+            let found = registry.deletions().find(|deletion| deletion.number == number && !deletion.is_final);
+            let deletion = found.ok_or_else(|| Error::NothingThere {
+                what: format!("deletion with the number {number} that could be undone"),
+            })?;
+            change.audit.push(deletion.line(Action::RangeRestored, registry.name_of(deletion.pv), by));
+            change.undeleted.push(deletion.clone());
+            Ok(deletion.clone())
+        })
+    }
+}
+
+/// What segments may have of a PV.
+struct Held {
+    extent: Option<(Timestamp, Timestamp)>,
+    /// First and last time of the segments of which nobody can tell.
+    unreadable: Vec<(Timestamp, Timestamp)>,
+}
+
+impl Engine {
+    /// From where to where there may be samples of a PV: what cannot be read now may be readable later.
+    fn held_in_segments(&self, pv: PvId) -> Held {
+        let (mut ends, mut unreadable) = (Vec::new(), Vec::new());
+        for segment in self.snapshot().segments.iter().filter(|segment| segment.manifest.may_hold(pv)) {
+            // With what other deletions hide: it stays hidden by this one when they are undone.
+            match self.extent_in(segment, pv, &Deletions::default()) {
+                Ok(extent) => ends.extend(extent.map(|(t0, t1, _)| (t0, t1))),
+                Err(_) => unreadable.push((segment.manifest.t0, segment.manifest.t1)), // whoever reads it tells
+            }
+        }
+        ends.extend(&unreadable);
+        let extent = ends.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        Held { extent, unreadable }
+    }
+}
+
+/// The deletions of one PV at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deletions(Vec<Deletion>);
+
+impl Deletions {
+    pub(crate) fn of(deletions: &[Deletion]) -> Deletions {
+        Deletions(deletions.to_vec())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Which ranges nobody may see in a segment.
+    pub(crate) fn hidden_in(&self, segment: &Manifest) -> Hidden {
+        Hidden::of(self.0.iter().filter(|deletion| deletion.is_for(segment)).map(|deletion| deletion.range).collect())
+    }
+}
+
+/// The ranges that are hidden in one segment: sorted, apart from each other, and hardly ever any.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hidden(Option<Arc<[TimeRange]>>);
+
+impl Hidden {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Of ranges in any order, which may overlap.
+    pub(crate) fn of(mut ranges: Vec<TimeRange>) -> Hidden {
+        if ranges.is_empty() {
+            return Hidden(None);
+        }
+        ranges.sort_unstable_by_key(|range| range.t0);
+        let mut apart: Vec<TimeRange> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match apart.last_mut() {
+                Some(last) if range.t0 <= last.t1 => last.t1 = last.t1.max(range.t1),
+                _ => apart.push(range),
+            }
+        }
+        Hidden(Some(apart.into()))
+    }
+
+    fn ranges(&self) -> &[TimeRange] {
+        self.0.as_deref().unwrap_or_default()
+    }
+
+    /// Whether a sample with such a time, both ends included, may be hidden.
+    pub(crate) fn overlaps(&self, t0: Timestamp, t1: Timestamp) -> bool {
+        self.ranges().iter().any(|range| range.t0 <= t1 && covers_until(range, t0))
+    }
+
+    /// Whether every sample with such a time, both ends included, is hidden.
+    pub(crate) fn covers(&self, t0: Timestamp, t1: Timestamp) -> bool {
+        self.ranges().iter().any(|range| range.t0 <= t0 && covers_until(range, t1))
+    }
+
+    /// What of a sorted batch may be seen.
+    pub(crate) fn filter(&self, batch: Batch) -> Batch {
+        let (Some(first), Some(last)) = (batch.times().first(), batch.times().last()) else { return batch };
+        if !self.overlaps(*first, *last) {
+            return batch;
+        }
+        let mut seen = Batch::new(batch.value_type());
+        let mut start = 0;
+        for range in self.ranges() {
+            let from = batch.times().partition_point(|time| *time < range.t0).max(start);
+            let fits = seen.extend_from(&batch, start..from);
+            assert!(fits, "a part has the type of the whole");
+            start = batch.times().partition_point(|time| *time < range.t1 || range.t1 == Timestamp::MAX).max(from);
+        }
+        let fits = seen.extend_from(&batch, start..batch.len());
+        assert!(fits, "a part has the type of the whole");
+        seen
+    }
+}
+
+/// A range that ends with time itself has no moment after it.
+fn covers_until(range: &TimeRange, time: Timestamp) -> bool {
+    range.t1 > time || range.t1 == Timestamp::MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use sample::{Alarm, Sample, Value};
+
+    use super::*;
+
+    fn at(nanos: i64) -> Timestamp {
+        Timestamp::from_nanos(nanos)
+    }
+
+    fn range(t0: i64, t1: i64) -> TimeRange {
+        TimeRange::new(at(t0), at(t1)).unwrap()
+    }
+
+    #[test]
+    fn what_lies_in_none_of_the_ranges_is_seen() {
+        let hidden = Hidden::of(vec![range(20, 30), range(3, 5), range(4, 8), range(30, 31)]);
+        let sample =
+            |time| Sample { time: at(time), value: Value::I32(1), alarm: Alarm::default(), pulse: 0, stamp: None };
+        let mut batch = Batch::of(&sample(0));
+        (1..40).for_each(|time| assert!(batch.push(&sample(time))));
+        let seen: Vec<i64> = hidden.filter(batch).times().iter().map(|time| time.nanos()).collect();
+        assert_eq!(seen, [(0..3).collect::<Vec<_>>(), (8..20).collect(), (31..40).collect()].concat());
+    }
+
+    #[test]
+    fn ends_are_half_open_but_for_the_end_of_time() {
+        let hidden = Hidden::of(vec![range(3, 5), range(5, 8)]);
+        assert!(hidden.covers(at(3), at(7)) && !hidden.covers(at(3), at(8)) && !hidden.covers(at(2), at(4)));
+        assert!(hidden.overlaps(at(7), at(9)) && !hidden.overlaps(at(8), at(9)) && !hidden.overlaps(at(0), at(2)));
+        let rest = Hidden::of(vec![TimeRange { t0: at(8), t1: Timestamp::MAX }]);
+        assert!(rest.covers(at(8), Timestamp::MAX));
+        assert!(
+            Hidden::of(Vec::new()) == Hidden::default() && !Hidden::default().overlaps(Timestamp::MIN, Timestamp::MAX)
+        );
+    }
+}

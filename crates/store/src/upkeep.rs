@@ -1,0 +1,21 @@
+//! Upkeep: what happens to samples after they were appended: flushes, merges, moves, retention, purges, imports, scrubs, and the threads that do it.
+
+pub(crate) mod away;
+pub(crate) mod compact;
+pub(crate) mod field_rules;
+pub(crate) mod flush;
+pub(crate) mod gather;
+pub(crate) mod idle_rules;
+pub(crate) mod import;
+pub(crate) mod merge_policy;
+pub(crate) mod moving;
+pub(crate) mod part_hash;
+pub(crate) mod partitions;
+pub(crate) mod purge;
+pub(crate) mod retention;
+pub(crate) mod scrub;
+pub(crate) mod settle;
+pub(crate) mod sizes;
+pub(crate) mod sources;
+pub(crate) mod threads;
+pub(crate) mod trim;
