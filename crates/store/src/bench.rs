@@ -2,7 +2,11 @@
 
 use sample::{Batch, PvId};
 
-use crate::{block, bytes::Cursor, codec::Effort, upkeep::flush};
+use crate::{
+    block::{self, rows::rows_of_block},
+    bytes::Cursor,
+    codec::Effort,
+};
 
 /// How hard the writer tries.
 pub use crate::codec::Effort as How;
@@ -12,7 +16,7 @@ pub fn pack(batch: &Batch, how: How) -> Vec<Vec<u8>> {
     let mut blocks = Vec::new();
     let mut start = 0;
     while start < batch.len() {
-        let rows = flush::rows_of_block(batch, start);
+        let rows = rows_of_block(batch, start);
         blocks.push(pack_rows(&batch.slice(start..start + rows), how));
         start += rows;
     }

@@ -9,6 +9,8 @@ pub(crate) mod copy;
 pub(crate) mod deletion;
 mod doubt;
 mod field_gaps;
+mod file;
+pub(crate) mod imports;
 pub(crate) mod last_names;
 mod lost;
 mod mend;
@@ -18,71 +20,42 @@ mod pvs;
 mod pvs_wire;
 pub(crate) mod registry;
 mod rules_wire;
+pub(crate) mod tables;
 pub(crate) mod unfinished;
 mod wire;
 
 use std::{
-    fmt, io,
+    io,
     sync::{
         Arc, Mutex, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
 
-use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
+use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
 use sample::{Gap, GapCause, Metadata, PvId, Timestamp};
 
 pub(crate) use balance::Balance;
 use doubt::Doubt;
 pub(crate) use field_gaps::FieldGap;
+use file::{lock_new, open_database};
 use mend::{repair, replace};
 pub(crate) use metadata_rows::Tidying;
 pub(crate) use pvs_wire::{archived_bytes, own_bytes, removed_bytes};
-pub(crate) use wire::{cause_number, gap, metadata, metadata_bytes};
+use tables::{
+    ARCHIVER_GAPS, CATALOGUE, GAPS, LEDGER, META, METADATA, NEW_KEY, OPEN_GAPS, PLACES, PVS, Position, SEGMENTS,
+    Tables, UNTOLD, put_position, unreadable,
+};
 
 use crate::{
-    AuditRecord, Error, catalog::unfinished::Untold, disk::Disk, head::Facts, rescue::recover::Recovered,
+    AuditRecord, Error,
+    catalog::unfinished::Untold,
+    disk::Disk,
+    facts::{self, Facts},
     segment::manifest::Manifest,
 };
 
-/// The key of the catalogue, and the mark of an archive.
-pub(crate) const CATALOGUE: &str = "catalogue.redb";
-const NEW_KEY: &str = "catalogue.new";
 const VERSION: u16 = 1;
-/// Pages of the catalogue kept in memory.
-const CACHE_BYTES: usize = 32 << 20;
-
-const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
-const PVS: TableDefinition<u32, &[u8]> = TableDefinition::new("pvs");
-const METADATA: TableDefinition<(u32, i64), &[u8]> = TableDefinition::new("metadata");
-/// (PV, from, cause) → (to, lost)
-const GAPS: TableDefinition<(u32, i64, u8), (i64, u64)> = TableDefinition::new("gaps");
-/// Gaps that have no end yet → lost
-const OPEN_GAPS: TableDefinition<(u32, i64, u8), u64> = TableDefinition::new("open_gaps");
-/// (from, cause) → (to, lost)
-const ARCHIVER_GAPS: TableDefinition<(i64, u8), (i64, u64)> = TableDefinition::new("archiver_gaps");
-/// (sequence, part) → manifest
-const SEGMENTS: TableDefinition<(u64, u32), &[u8]> = TableDefinition::new("segments");
-
-/// "untold" → what came behind the last rows of the ledger
-const LEDGER: TableDefinition<&str, &[u8]> = TableDefinition::new("ledger");
-const UNTOLD: &str = "untold";
-
-/// Name of a place that was used → its folder, for programs that have no configuration
-const PLACES: TableDefinition<&str, &str> = TableDefinition::new("places");
-
-/// Up to where the log is in segments, and what was counted until there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Position {
-    /// The first frame of the log that is not in segments.
-    pub(crate) frame: u64,
-    /// Samples ever appended before that frame.
-    pub(crate) appended: u64,
-    /// When the archiver was last known to be alive; none in an archive that never was.
-    pub(crate) alive: Option<Timestamp>,
-    /// The number of the next segment.
-    pub(crate) next_segment: u64,
-}
 
 /// What is written down of the reason why segments take the place of others.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,6 +64,17 @@ pub(crate) struct Told<'a> {
     pub(crate) field_gaps: &'a [FieldGap],
     /// Segments of which not all samples are in those that take their places.
     pub(crate) lost: &'a [Manifest],
+}
+
+/// What is known at a start of what was before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Restart<'a> {
+    /// The last sign of life; none in an archive that never was.
+    pub(crate) alive: Option<Timestamp>,
+    /// How many samples the log has behind the position.
+    pub(crate) samples: u64,
+    /// Gaps for samples that the log had and that cannot be read any more.
+    pub(crate) lost: &'a [Gap],
 }
 
 /// The open catalogue.
@@ -341,12 +325,12 @@ impl Catalog {
 
     /// Ends the gaps that are still open at the last sign of life, and records that the archiver was not running from then to `now`,
     /// and what the log lost.
-    pub(crate) fn commit_restart(&self, recovered: &Recovered, now: Timestamp) -> Result<(), Error> {
-        let alive = recovered.alive;
+    pub(crate) fn commit_restart(&self, restart: Restart<'_>, now: Timestamp) -> Result<(), Error> {
+        let alive = restart.alive;
         self.write(|transaction| {
-            balance::begin(transaction, now.max(alive.unwrap_or(now)), recovered.head.samples())?;
-            for gap in &recovered.lost {
-                let key = (gap.from.nanos(), wire::cause_number(gap.cause));
+            balance::begin(transaction, now.max(alive.unwrap_or(now)), restart.samples)?;
+            for gap in restart.lost {
+                let key = (gap.from.nanos(), facts::cause_number(gap.cause));
                 transaction.open_table(ARCHIVER_GAPS)?.insert(key, (gap.to.unwrap_or(gap.from).nanos(), gap.lost))?;
             }
             if let Some(alive) = alive {
@@ -358,7 +342,7 @@ impl Catalog {
                     gaps.insert(key.value(), (alive.nanos().max(key.value().1), lost.value()))?;
                 }
                 if alive < now {
-                    let key = (alive.nanos(), wire::cause_number(GapCause::ArchiverStopped));
+                    let key = (alive.nanos(), facts::cause_number(GapCause::ArchiverStopped));
                     transaction.open_table(ARCHIVER_GAPS)?.insert(key, (now.nanos(), 0))?;
                 }
             }
@@ -377,12 +361,12 @@ impl Catalog {
             for row in tables.0.open_table(GAPS)?.range(range.clone())? {
                 let (key, value) = row?;
                 let ((_, from, cause), (to, lost)) = (key.value(), value.value());
-                gaps.extend(wire::gap(from, Some(to), cause, lost));
+                gaps.extend(facts::gap(from, Some(to), cause, lost));
             }
             for row in tables.0.open_table(OPEN_GAPS)?.range(range)? {
                 let (key, lost) = row?;
                 let (_, from, cause) = key.value();
-                gaps.extend(wire::gap(from, None, cause, lost.value()));
+                gaps.extend(facts::gap(from, None, cause, lost.value()));
             }
             Ok(gaps)
         })
@@ -395,7 +379,7 @@ impl Catalog {
             for row in tables.0.open_table(ARCHIVER_GAPS)?.range(..(before.nanos(), u8::MIN))? {
                 let (key, value) = row?;
                 let ((from, cause), (to, lost)) = (key.value(), value.value());
-                gaps.extend(wire::gap(from, Some(to), cause, lost));
+                gaps.extend(facts::gap(from, Some(to), cause, lost));
             }
             Ok(gaps)
         })
@@ -423,7 +407,7 @@ impl Catalog {
             let mut found = Vec::new();
             for row in in_force.into_iter().chain(changes) {
                 let (key, bytes) = row?;
-                let metadata = wire::metadata(bytes.value()).ok_or(unreadable("metadata of a PV"))?;
+                let metadata = facts::metadata(bytes.value()).ok_or(unreadable("metadata of a PV"))?;
                 found.push((Timestamp::from_nanos(key.value().1), metadata));
             }
             Ok(found)
@@ -431,32 +415,12 @@ impl Catalog {
     }
 }
 
-/// A read transaction with shorthands.
-struct Tables(redb::ReadTransaction);
-
-impl Tables {
-    fn meta(&self, name: &str) -> Result<Option<u64>, redb::Error> {
-        Ok(self.0.open_table(META)?.get(name)?.map(|value| value.value()))
-    }
-}
-
-fn put_position(transaction: &WriteTransaction, position: Position) -> Result<(), redb::Error> {
-    let mut meta = transaction.open_table(META)?;
-    meta.insert("frame", position.frame)?;
-    meta.insert("appended", position.appended)?;
-    meta.insert("next_segment", position.next_segment)?;
-    if let Some(alive) = position.alive {
-        meta.insert("alive", alive.nanos() as u64)?;
-    }
-    Ok(())
-}
-
 fn put_facts(transaction: &WriteTransaction, facts: &Facts) -> Result<(), redb::Error> {
     metadata_rows::put(transaction, facts)?;
     let mut gaps = transaction.open_table(GAPS)?;
     let mut open = transaction.open_table(OPEN_GAPS)?;
     for ((pv, from, cause), gap) in &facts.gaps {
-        let key = (pv.0, from.nanos(), wire::cause_number(*cause));
+        let key = (pv.0, from.nanos(), facts::cause_number(*cause));
         match gap.to {
             Some(to) => {
                 gaps.insert(key, (to.nanos(), gap.lost))?;
@@ -522,73 +486,6 @@ fn create(disk: &Arc<dyn Disk>, fill: impl FnOnce(&WriteTransaction) -> Result<(
     lock_new(disk).map_err(|error| io("lock", error))?;
     disk.rename(NEW_KEY, CATALOGUE).map_err(|error| io("create", error))?;
     disk.sync_folder("").map_err(|error| io("make durable the name of", error))
-}
-
-/// Locks a catalogue before it has its name.
-fn lock_new(disk: &Arc<dyn Disk>) -> io::Result<()> {
-    match disk.lock(NEW_KEY)? {
-        true => Ok(()),
-        false => Err(io::Error::other("another process makes one, too")),
-    }
-}
-
-fn open_database(disk: &Arc<dyn Disk>, key: &'static str, is_ours: Arc<AtomicBool>) -> Result<Database, Error> {
-    Database::builder()
-        .set_cache_size(CACHE_BYTES)
-        .create_with_backend(CatalogueFile { disk: disk.clone(), key, is_ours })
-        .map_err(|error| Error::Catalogue { doing: "open", source: redb::Error::from(error).into() })
-}
-
-fn unreadable(what: &str) -> redb::Error {
-    redb::Error::Corrupted(format!("{what} cannot be read"))
-}
-
-/// redb's file, on the store's disk.
-struct CatalogueFile {
-    disk: Arc<dyn Disk>,
-    key: &'static str,
-    is_ours: Arc<AtomicBool>,
-}
-
-impl CatalogueFile {
-    fn ours(&self) -> io::Result<&dyn Disk> {
-        match self.is_ours.load(Relaxed) {
-            true => Ok(&*self.disk),
-            false => Err(io::Error::other("its folder was replaced by another")),
-        }
-    }
-}
-
-impl fmt::Debug for CatalogueFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.key)
-    }
-}
-
-impl StorageBackend for CatalogueFile {
-    fn len(&self) -> Result<u64, io::Error> {
-        match self.disk.len(self.key) {
-            // One that has gone must not be taken for one that is to be made: its archive would be empty without a word.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && self.key == NEW_KEY => Ok(0),
-            len => len,
-        }
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), io::Error> {
-        self.disk.read_at(self.key, offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> Result<(), io::Error> {
-        self.ours()?.set_len(self.key, len)
-    }
-
-    fn sync_data(&self) -> Result<(), io::Error> {
-        self.ours()?.sync(self.key)
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> Result<(), io::Error> {
-        self.ours()?.write_at(self.key, offset, data)
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub(crate) mod frames;
 pub(crate) mod grid;
 pub(crate) mod int;
 pub(crate) mod layout;
+pub(crate) mod limits;
 pub(crate) mod pieces;
 pub(crate) mod plain;
 pub(crate) mod room;
@@ -26,6 +27,7 @@ pub(crate) mod stamp;
 pub(crate) mod structure;
 pub(crate) mod text;
 pub(crate) mod time;
+pub(crate) mod values;
 pub(crate) mod window;
 
 /// Below this pco is slow and large (270 ns a sample at 100 samples, against 10 ns of the packer); the packer serves.

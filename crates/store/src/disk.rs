@@ -4,6 +4,7 @@
 //! that segments could as well lie in an object store.
 
 pub(crate) mod patient;
+pub(crate) mod quarantine;
 pub(crate) mod read_ahead;
 pub(crate) mod real;
 pub(crate) mod reserve;

@@ -13,7 +13,12 @@ use sample::{Metadata, PvId, Record, TimeRange, Timestamp, Unfinished, VALUE_BYT
 
 use crate::{
     Config, Error,
-    catalog::{Catalog, last_names::LastNames, registry::Registry, unfinished::Tail},
+    catalog::{
+        Catalog,
+        last_names::LastNames,
+        registry::Registry,
+        unfinished::{Tail, Untold},
+    },
     disk::{Disk, reserve::Reserve, watched::Watched},
     head::{Head, Pool},
     health::Counters,
@@ -21,7 +26,6 @@ use crate::{
     places::{LastRoom, Places, home::Home},
     read::{newest::Newest, parts::Memory},
     segment::{Segment, manifest::Manifest},
-    upkeep::flush::Pending,
 };
 
 /// An append waits so long for room in the head before it is refused as `Busy`. Acquisition has a queue of its own; a writer
@@ -118,6 +122,26 @@ pub(crate) struct Flushing {
     /// A head that was taken from the writers but is not in a segment yet: its flush is running, or has failed.
     pub(crate) pending: Option<Pending>,
     pub(crate) next_segment: u64,
+}
+
+/// A head that is no longer written to, and what the catalogue must be told when it is in a segment.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) head: Arc<Head>,
+    /// The number of its segment, which stays its own when a try fails: the catalogue may have learned of that one.
+    pub(crate) sequence: u64,
+    /// The first frame that is not in this head.
+    pub(crate) frame: u64,
+    pub(crate) appended: u64,
+    /// When its first record was appended.
+    pub(crate) since: Timestamp,
+    pub(crate) alive: Timestamp,
+    /// The first file of the log that has none of its frames.
+    pub(crate) log_file: u64,
+    /// What came behind the last rows of the ledger, up to that frame.
+    pub(crate) untold: Untold,
+    /// The log had failed: with this head in a segment, nothing depends on it any more.
+    pub(crate) refused: bool,
 }
 
 /// What readers see at one moment.

@@ -4,8 +4,6 @@ use std::{fmt, io, path::PathBuf};
 
 use sample::{PvId, Timestamp};
 
-use crate::places::home::Away;
-
 /// Why the store could not do what it was asked.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -218,3 +216,15 @@ impl std::error::Error for Error {
         }
     }
 }
+
+/// Why nothing is written: the folder of the archive is away. It is what such an error of the disk holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Away(pub(crate) String);
+
+impl fmt::Display for Away {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Away {}

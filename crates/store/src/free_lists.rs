@@ -5,8 +5,6 @@
 
 use std::sync::Mutex;
 
-use crate::{Summary, segment::Entry};
-
 /// So many lists of a kind are kept, of at most so many bytes each.
 const LISTS_MAX: usize = 8;
 const LIST_BYTES_MAX: usize = 1 << 20;
@@ -16,18 +14,21 @@ pub(crate) trait Spare: Sized + 'static {
     fn spare() -> &'static Lists<Self>;
 }
 
-macro_rules! spare {
+/// Lists of this type are kept.
+macro_rules! kept {
     ($($of:ty)*) => {$(
-        impl Spare for $of {
-            fn spare() -> &'static Lists<$of> {
-                static SPARE: Lists<$of> = Lists(Mutex::new(Vec::new()));
+        impl $crate::free_lists::Spare for $of {
+            fn spare() -> &'static $crate::free_lists::Lists<$of> {
+                static SPARE: $crate::free_lists::Lists<$of> = $crate::free_lists::Lists::new();
                 &SPARE
             }
         }
     )*};
 }
 
-spare!(u8 Entry Summary);
+pub(crate) use kept;
+
+kept!(u8);
 
 /// An empty list, which may have had other things in it.
 pub(crate) fn take<T: Spare>() -> Vec<T> {
@@ -43,6 +44,10 @@ pub(crate) fn give<T: Spare>(list: Vec<T>) {
 pub(crate) struct Lists<T>(Mutex<Vec<Vec<T>>>);
 
 impl<T> Lists<T> {
+    pub(crate) const fn new() -> Lists<T> {
+        Lists(Mutex::new(Vec::new()))
+    }
+
     fn take(&self) -> Vec<T> {
         self.0.lock().expect("no holder of this lock panics").pop().unwrap_or_default()
     }

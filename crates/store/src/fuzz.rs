@@ -205,7 +205,7 @@ mod tests {
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
         ) {
             let mut bytes = vec![element, count - 1];
-            bytes.extend(crate::codec::frames::played::written(element, count.into(), len));
+            bytes.extend(crate::block::played::written(element, count.into(), len));
             super::frames(&bytes);
             for (place, byte) in changes {
                 let place = place.index(bytes.len());

@@ -7,32 +7,25 @@
 //! a growing batch if not. When there are enough of them, and when the type changes, they are sealed: sorted, freed from
 //! repeats, and from then on shared with readers instead of copied. A PV's chunks stand in the order of arrival.
 
+mod chunk;
 mod films;
 mod lanes;
 mod pages;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::BTreeMap,
-    ops::Range,
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard,
+    atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-use sample::{Batch, Gap, GapCause, Metadata, PvId, Record, Sample, TimeRange, Timestamp};
+use sample::{PvId, Record, Sample, TimeRange, Timestamp};
 
+pub(crate) use chunk::{Chunk, Piece};
 use lanes::{Lanes, Taken};
 pub(crate) use pages::Pool;
 
-use crate::{
-    block::repeats::without_repeats,
-    codec::frames::{self, Frames},
-    log::arrays::Differences,
-    read::merge::rows_within,
-};
+use crate::{codec::frames, facts::Facts, log::arrays::Differences};
 
 /// What a gap or metadata takes.
 const FACT_BYTES: usize = 400;
@@ -57,89 +50,6 @@ struct Half {
     /// them again before a reader that was woken has moved.
     turn: Mutex<()>,
     lanes: Mutex<Lanes>,
-}
-
-/// Samples of a PV of one type, sorted by time once they are sealed.
-#[derive(Clone, Debug)]
-pub(crate) enum Chunk {
-    Rows(Arc<Batch>),
-    Frames(Arc<Frames>),
-}
-
-impl Chunk {
-    pub(crate) fn len(&self) -> usize {
-        self.times().len()
-    }
-
-    pub(crate) fn times(&self) -> &[Timestamp] {
-        match self {
-            Chunk::Rows(batch) => batch.times(),
-            Chunk::Frames(frames) => frames.times(),
-        }
-    }
-
-    pub(crate) fn get(&self, row: usize) -> Sample {
-        match self {
-            Chunk::Rows(batch) => batch.get(row),
-            Chunk::Frames(frames) => frames.get(row),
-        }
-    }
-
-    /// Where the samples of `range` lie.
-    fn rows_within(&self, range: TimeRange) -> Range<usize> {
-        match self {
-            Chunk::Rows(batch) => rows_within(batch, range),
-            Chunk::Frames(frames) => rows_within(frames.samples(), range),
-        }
-    }
-
-    /// Sorted by time.
-    fn sorted(self) -> Chunk {
-        match self {
-            Chunk::Rows(batch) => Chunk::from(Arc::unwrap_or_clone(batch).sorted()),
-            frames @ Chunk::Frames(_) => frames,
-        }
-    }
-
-    fn without_repeats(self) -> Chunk {
-        match self {
-            Chunk::Rows(batch) => Chunk::from(without_repeats(Arc::unwrap_or_clone(batch)).0),
-            frames @ Chunk::Frames(_) => frames,
-        }
-    }
-}
-
-impl From<Batch> for Chunk {
-    fn from(batch: Batch) -> Chunk {
-        Chunk::Rows(Arc::new(batch))
-    }
-}
-
-/// Rows of a sorted chunk without repeats.
-#[derive(Clone, Debug)]
-pub(crate) struct Piece {
-    pub(crate) chunk: Chunk,
-    pub(crate) rows: Range<usize>,
-}
-
-/// Gaps and metadata, newest version of each.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Facts {
-    pub(crate) gaps: BTreeMap<(PvId, Timestamp, GapCause), Gap>,
-    pub(crate) metadata: BTreeMap<(PvId, Timestamp), Arc<Metadata>>,
-}
-
-impl Facts {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.gaps.is_empty() && self.metadata.is_empty()
-    }
-
-    /// What is not of these PVs.
-    pub(crate) fn without(mut self, is_one: impl Fn(PvId) -> bool) -> Facts {
-        self.gaps.retain(|(pv, ..), _| !is_one(*pv));
-        self.metadata.retain(|(pv, _), _| !is_one(*pv));
-        self
-    }
 }
 
 impl Half {

@@ -16,12 +16,14 @@
 pub mod bench;
 mod block;
 mod bytes;
+mod cache;
 mod catalog;
 mod codec;
 mod config;
 pub mod disk;
 mod engine;
 mod error;
+mod facts;
 mod free_lists;
 #[doc(hidden)]
 pub mod fuzz;
@@ -42,6 +44,7 @@ pub use block::{field::field_of, summary::Summary};
 pub use catalog::{
     audit::{Action, AuditRecord},
     deletion::Deletion,
+    imports::ImportedPart,
     names::{NameChunk, Named, Names},
     registry::RemovedPv,
 };
@@ -57,7 +60,7 @@ pub use rescue::{
 };
 pub use store::Store;
 pub use upkeep::{
-    import::{Import, ImportedPart},
+    import::Import,
     part_hash::{old_part_hash, old_text_hash, part_hash},
     partitions::{Partition, WeekState},
     purge::{Purge, Purged},

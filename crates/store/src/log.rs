@@ -20,16 +20,16 @@ use sample::{Bare, Batch, PvId, Record, Sample, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
+    block::rows::rows_fitting,
     bytes::{put_blob, put_varint},
-    catalog,
     codec::{frames, plain},
+    facts,
     log::{
         arrays::{Differences, Seen, Written},
         format::{
             FOLLOWING, FRAME_BYTES, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLE, SAMPLES, STAMPED, VERSION,
         },
     },
-    upkeep::flush::rows_fitting,
 };
 
 /// So many bytes are written at once, without waiting for the 10 ms.
@@ -294,7 +294,7 @@ fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record, start: usize) -> usi
             out.push(GAP);
             put_varint(out, u64::from(pv.0));
             out.extend_from_slice(&gap.from.nanos().to_le_bytes());
-            out.push(catalog::cause_number(gap.cause));
+            out.push(facts::cause_number(gap.cause));
             put_varint(out, gap.lost);
             out.push(u8::from(gap.to.is_some()));
             if let Some(to) = gap.to {
@@ -305,7 +305,7 @@ fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record, start: usize) -> usi
             out.push(METADATA);
             put_varint(out, u64::from(pv.0));
             out.extend_from_slice(&since.nanos().to_le_bytes());
-            put_blob(out, &catalog::metadata_bytes(metadata));
+            put_blob(out, &facts::metadata_bytes(metadata));
         }
     }
     record.samples()

@@ -1,20 +1,26 @@
 //! The reader: what was recorded, from one snapshot of heads and segments.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use sample::{Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
     AuditRecord, Deletion, Error, Health, Names, RemovedPv, Samples, Stretches, Watermark,
-    block::field,
+    block::{field, rows::overlap},
     catalog::deletion::Deletions,
     engine::{Engine, Snapshot},
-    read::{
-        merge::overlap,
-        parts::{Binned, Lookup, Part, Summaries},
-    },
+    read::parts::{Binned, Lookup, Part, Summaries},
     segment::manifest::Manifest,
-    upkeep::{compact::views, merge_policy, partitions},
+    upkeep::{
+        compact::views,
+        merge_policy,
+        partitions::{self, Partition},
+        sizes::PvSize,
+    },
 };
 
 /// Whether a gap is one PV's or the whole archiver's.
@@ -41,10 +47,6 @@ pub struct Reader {
 impl Reader {
     pub(crate) fn new(engine: Arc<Engine>) -> Reader {
         Reader { engine }
-    }
-
-    pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
     }
 
     /// The PV of that name or alias, if it is to be archived.
@@ -228,6 +230,16 @@ impl Reader {
     /// How many samples were ever appended, and how many of them are safe.
     pub fn watermark(&self) -> Watermark {
         self.engine.counters.watermark()
+    }
+
+    /// The size of every PV that has samples in segments. A segment that cannot be read is left out, and told in `health`.
+    pub fn sizes(&self) -> HashMap<PvId, PvSize> {
+        self.engine.sizes()
+    }
+
+    /// The partitions, by week.
+    pub fn partitions(&self) -> Vec<Partition> {
+        self.engine.partitions()
     }
 
     /// How the store is doing.

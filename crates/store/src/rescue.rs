@@ -2,7 +2,6 @@
 
 pub(crate) mod backup;
 pub(crate) mod check;
-pub(crate) mod quarantine;
 pub(crate) mod rebuild;
 pub(crate) mod recover;
 pub(crate) mod repair;

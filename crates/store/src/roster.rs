@@ -2,13 +2,13 @@
 //! everybody when it returns.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     iter,
 };
 
 use sample::{
-    By, DataFate, EntriesOr, Gap, GapCause, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings,
-    PvState, Renaming, Roster, RuleName, Timestamp, Unfinished,
+    By, DataFate, EntriesOr, Gap, GapCause, Group, LedgerScale, Method, OldName, Protocol, PvEntry, PvId, PvName,
+    PvSettings, PvState, Renaming, Roster, RuleName, Sample, Timestamp, Unfinished,
 };
 
 use crate::{
@@ -108,8 +108,8 @@ impl Writer {
                 let alias =
                     stays(*alias).filter(|alias| alias.id != record.id).ok_or(Error::UnknownPv { pv: *alias })?;
                 gone.insert(alias.id);
-                change.audit.push(line(Action::Removed, by, alias, ""));
-                change.audit.push(line(Action::AliasAdded, by, record, alias.name.as_str()));
+                change.audit.push(AuditRecord::of_pv(Action::Removed, by, alias, ""));
+                change.audit.push(AuditRecord::of_pv(Action::AliasAdded, by, record, alias.name.as_str()));
                 change.removed.push(removal(registry, alias, DataFate::Keep, by));
                 change.aliases_added.push((alias.name.clone(), record.id));
                 Ok(())
@@ -136,7 +136,7 @@ impl Writer {
                     None => names.give(alias, entry),
                 }
                 change.aliases_added.push((alias.clone(), pv));
-                change.audit.push(line(Action::AliasAdded, by, entry, alias.as_str()));
+                change.audit.push(AuditRecord::of_pv(Action::AliasAdded, by, entry, alias.as_str()));
                 Ok(())
             };
             Ok(wanted.iter().map(|(pv, alias)| add(*pv, alias)).collect())
@@ -151,7 +151,7 @@ impl Writer {
                 return Err(Error::NothingThere { what: format!("alias {alias} of the PV {}", entry.name) });
             }
             change.aliases_removed.push(alias.clone());
-            change.audit.push(line(Action::AliasRemoved, by, entry, alias.as_str()));
+            change.audit.push(AuditRecord::of_pv(Action::AliasRemoved, by, entry, alias.as_str()));
             Ok(())
         })
     }
@@ -169,7 +169,7 @@ impl Writer {
                     _ => continue,
                 };
                 let action = if data == DataFate::Keep { Action::Removed } else { Action::Deleted };
-                change.audit.push(line(action, by, &removed.entry, ""));
+                change.audit.push(AuditRecord::of_pv(action, by, &removed.entry, ""));
                 change.removed.push(removed);
             }
             Ok(())
@@ -232,7 +232,7 @@ impl<'a> Given<'a> {
         if old == OldName::Alias {
             change.aliases_added.push((entry.name.clone(), pv));
         }
-        change.audit.push(line(Action::Renamed, by, entry, to.as_str()));
+        change.audit.push(AuditRecord::of_pv(Action::Renamed, by, entry, to.as_str()));
         let renamed = PvEntry { name: to.clone(), ..entry.clone() };
         change.put.push(renamed.clone());
         self.give(to, &renamed);
@@ -257,7 +257,7 @@ impl<'a> Given<'a> {
             }
         }
         change.gaps.extend(absence(removed, by.at));
-        change.audit.push(line(Action::Restored, by, &removed.entry, name.as_str()));
+        change.audit.push(AuditRecord::of_pv(Action::Restored, by, &removed.entry, name.as_str()));
         change.put.push(restored.clone());
         Ok(restored)
     }
@@ -348,11 +348,11 @@ fn tell_changes(registry: &Registry, change: &mut Change, pvs: &[(PvName, PvSett
         let Some(entry) = registry.find(name.as_str()).filter(differs) else { continue };
         if entry.settings.state != settings.state {
             let action = if settings.state == PvState::Paused { Action::Paused } else { Action::Resumed };
-            change.audit.push(line(action, by, entry, ""));
+            change.audit.push(AuditRecord::of_pv(action, by, entry, ""));
         }
         let (before, after) = (entry.settings.to_string(), settings.to_string());
         if before != after {
-            change.audit.push(line(Action::Changed, by, entry, &format!("{before} → {after}")));
+            change.audit.push(AuditRecord::of_pv(Action::Changed, by, entry, &format!("{before} → {after}")));
         }
     }
 }
@@ -419,8 +419,17 @@ fn taken(name: &PvName, owner: &PvEntry) -> Error {
     Error::NameTaken { name: name.to_string(), owner: owner.name.to_string() }
 }
 
-/// A line of the audit about one PV.
-pub(crate) fn line(action: Action, by: &By, entry: &PvEntry, detail: &str) -> AuditRecord {
-    let (name, detail) = (entry.name.to_string(), detail.to_owned());
-    AuditRecord { pv: Some(entry.id), name, detail, ..AuditRecord::new(action, by) }
+impl Engine {
+    /// What was found at the opening, with the last row of each share.
+    pub(crate) fn unfinished(&self, last_row: impl Fn(PvId) -> Option<Sample>) -> Unfinished {
+        let mut unfinished = self.unfinished.lock().expect("no holder of this lock panics").clone();
+        let own: BTreeMap<String, PvId> = {
+            let registry = self.registry();
+            registry.own().iter().map(|(pv, entry)| (entry.name.to_string(), *pv)).collect()
+        };
+        for (name, share) in LedgerScale::Minute.names().zip(&mut unfinished.shares) {
+            share.last_row = own.get(&name).and_then(|pv| last_row(*pv));
+        }
+        unfinished
+    }
 }

@@ -1,7 +1,10 @@
 //! Segments: blocks of many PVs in one immutable file, found by number of the PV.
 
 mod directory;
+mod entry;
+pub(crate) mod fill;
 pub(crate) mod format;
+pub(crate) mod fuzz;
 mod levels;
 mod levels_check;
 pub(crate) mod manifest;
@@ -14,9 +17,8 @@ pub(crate) mod week;
 pub(crate) mod whose;
 mod writer;
 
-use sample::{Timestamp, ValueType};
-
 pub(crate) use directory::{Record, Table};
+pub(crate) use entry::Entry;
 pub(crate) use levels_check::LevelsCheck;
 pub(crate) use names::{Named, names_bytes};
 pub(crate) use pyramid::Pyramid;
@@ -25,51 +27,6 @@ pub(crate) use stream::Stream;
 pub(crate) use writer::SegmentWriter;
 
 pub(crate) use crate::segment::manifest::Manifest;
-
-/// Where a block lies and what is in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) offset: u64,
-    pub(crate) len: u32,
-    pub(crate) count: u32,
-    pub(crate) value_type: ValueType,
-    pub(crate) t0: Timestamp,
-    pub(crate) t1: Timestamp,
-}
-
-/// Doors for fuzzers, behind the checksums.
-pub(crate) mod fuzz {
-    use sample::{PvId, Timestamp, ValueType};
-
-    use super::{Entry, Record, tables};
-    use crate::{Summary, bytes::Malformed};
-
-    pub(crate) use super::{
-        directory::{take_footer, take_records},
-        names::take_names,
-        pyramid::{LevelRows, rows_between},
-        reader::take_header,
-    };
-
-    /// Any bytes as an index of as many blocks as it says.
-    pub(crate) fn take_index(bytes: &[u8], end: u64) -> Result<Vec<Entry>, Malformed> {
-        let blocks = u32::from(bytes.first().copied().unwrap_or_default() & 0x7f);
-        let (t0, t1) = (Timestamp::MIN, Timestamp::MAX);
-        let (lens, checks) = ([0; 3], [0; 3]);
-        let pv = PvId(1);
-        let record = Record { pv, blocks, samples: 0, t0, t1, blocks_at: 64, tables_at: end, lens, only: 0, checks };
-        tables::take_index(bytes, &record, end)
-    }
-
-    /// Any bytes as the summaries of as many blocks as they say.
-    pub(crate) fn take_summaries(bytes: &[u8]) -> Result<Vec<Summary>, Malformed> {
-        let value_type = ValueType::scalar(sample::Element::F64);
-        let (t0, t1) = (Timestamp::MIN, Timestamp::MAX);
-        let entry = Entry { offset: 0, len: 0, count: 1, value_type, t0, t1 };
-        let blocks = usize::from(bytes.first().copied().unwrap_or_default() & 0x7f);
-        tables::take_summaries(bytes, &vec![entry; blocks])
-    }
-}
 
 #[cfg(test)]
 mod golden;

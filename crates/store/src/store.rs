@@ -10,7 +10,7 @@ use sample::Timestamp;
 
 use crate::{
     Config, Error, Purpose, Reader, Writer,
-    catalog::{CATALOGUE, Catalog, unfinished::Tail},
+    catalog::{Catalog, Restart, tables::CATALOGUE, unfinished::Tail},
     disk::{
         Disk, RealDisk,
         reserve::{self, Reserve},
@@ -92,7 +92,8 @@ impl Store {
         let tail = Tail::new(&registry, catalog.untold(position, registry.next())?);
         let recovered = recover::replay(&disk, position, &pages, tail)?;
         let began = catalog.began()?;
-        catalog.commit_restart(&recovered, now)?;
+        let restart = Restart { alive: recovered.alive, samples: recovered.head.samples(), lost: &recovered.lost };
+        catalog.commit_restart(restart, now)?;
         problems.extend(recovered.problems);
 
         let places = Places::new(&config.places, places, &manifests);

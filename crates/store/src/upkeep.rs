@@ -1,7 +1,9 @@
-//! Upkeep: what happens to samples after they were appended: flushes, merges, moves, retention, purges, imports, scrubs, and the threads that do it.
+//! Upkeep: what happens to samples after they were appended: flushes, merges, moves, retention, purges, imports, scrubs, and the
+//! threads that do it.
 
 pub(crate) mod away;
 pub(crate) mod compact;
+pub(crate) mod deletion;
 pub(crate) mod field_rules;
 pub(crate) mod flush;
 pub(crate) mod gather;
@@ -9,6 +11,7 @@ pub(crate) mod idle_rules;
 pub(crate) mod import;
 pub(crate) mod merge_policy;
 pub(crate) mod moving;
+pub(crate) mod names;
 pub(crate) mod part_hash;
 pub(crate) mod partitions;
 pub(crate) mod purge;
@@ -17,5 +20,6 @@ pub(crate) mod scrub;
 pub(crate) mod settle;
 pub(crate) mod sizes;
 pub(crate) mod sources;
+pub(crate) mod stop;
 pub(crate) mod threads;
 pub(crate) mod trim;

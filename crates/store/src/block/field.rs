@@ -104,6 +104,7 @@ pub(crate) fn paths(structure: &[u8]) -> Vec<(String, ValueType)> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "they are tests")]
 mod tests {
     use sample::{Blobs, By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink, TimeRange, Timestamp};
 

@@ -1,6 +1,8 @@
 //! Blocks of format version 1 that must be readable for ever. `testdata/blocks/v1/NAME.block` are the bytes, `NAME.txt` the
 //! samples in them. Files that are there are never written again; a new case is written when `UPDATE_GOLDEN` is set.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "it is a test")]
+
 use std::{fmt::Write as _, fs, path::PathBuf};
 
 use sample::{Alarm, Batch, Column, PvId, Quality, Sample, Severity, Stamp, Timestamp, Value};

@@ -23,16 +23,17 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     Summary,
-    block::{Columns, Numbers, cut, narrowed, sections::Section},
+    block::{Columns, Numbers, cut, sections::Section},
     bytes::{Cursor, Malformed},
+    cache::Remember,
     codec::{
         bits::{GROUP, Packed, packed_len},
         float::Rule,
         int::Laid,
         time::{self, Clock},
+        values,
     },
     free_lists,
-    read::cache::Remember,
 };
 
 /// A larger one is not worth its memory.
@@ -207,7 +208,7 @@ impl Outline {
         let values = match &self.rule {
             Values::F64(rule) => Column::F64(rule.floats(&integers)?),
             Values::F32(rule) => Column::F32(rule.floats(&integers)?),
-            Values::Integers => narrowed(self.value_type.element, &integers)?,
+            Values::Integers => values::narrowed(self.value_type.element, &integers)?,
         };
         (times.is_sorted() && times.len() == rows.len()).then_some(Numbers { times, values })
     }

@@ -1,5 +1,7 @@
 //! Repeats: the same sample once more, to the last bit, as a reconnecting channel or a gateway sends it.
 
+#![allow(clippy::indexing_slicing, reason = "it takes batches, whose rows are there")]
+
 use std::ops::Range;
 
 use sample::Batch;

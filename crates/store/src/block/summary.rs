@@ -3,9 +3,13 @@
 //! A number is held from its sample until the next one. The time-weighted mean of samples is `integral / covered`, their
 //! variance `squares / (count - nan_count)`, or less one for that of a larger whole.
 
+#![allow(clippy::indexing_slicing, reason = "it takes batches, whose rows are there")]
+
 use std::ops::Range;
 
 use sample::{Alarm, Batch, Column, Runs, Severity, Timestamp, ValueType};
+
+use crate::free_lists;
 
 /// Sums are taken in so many lanes: row i goes to lane i mod 8, and at last the lanes are added in pairs. Processors do several
 /// lanes at once, and rounding errors grow more slowly.
@@ -46,6 +50,8 @@ pub struct Summary {
     /// How many samples have the severity INVALID.
     pub invalid_count: u64,
 }
+
+free_lists::kept!(Summary);
 
 impl Summary {
     /// Of a stretch of a sorted batch; none if the stretch is empty. Panics if `rows` reaches beyond the batch, like a slice.
@@ -356,6 +362,7 @@ impl Held {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "they are tests")]
 mod tests {
     use super::*;
     use sample::{Element, Sample, Value};

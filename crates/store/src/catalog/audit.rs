@@ -1,6 +1,6 @@
 //! The audit: who changed what is in the archive, when, and how much went. It stands in the catalogue and is never shortened.
 
-use sample::{By, PvId, TimeRange};
+use sample::{By, PvEntry, PvId, TimeRange};
 
 /// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -124,6 +124,12 @@ pub struct AuditRecord {
 }
 
 impl AuditRecord {
+    /// Something that somebody does now to one PV.
+    pub(crate) fn of_pv(action: Action, by: &By, entry: &PvEntry, detail: &str) -> AuditRecord {
+        let (name, detail) = (entry.name.to_string(), detail.to_owned());
+        AuditRecord { pv: Some(entry.id), name, detail, ..AuditRecord::new(action, by) }
+    }
+
     /// Something that somebody does now. The catalogue gives it its number.
     pub(crate) fn new(action: Action, by: &By) -> AuditRecord {
         AuditRecord {

@@ -9,7 +9,10 @@
 use redb::{ReadableTable, WriteTransaction};
 use sample::Timestamp;
 
-use super::{META, SEGMENTS, unreadable, wire};
+use super::{
+    tables::{META, SEGMENTS, unreadable},
+    wire,
+};
 use crate::segment::manifest::Manifest;
 
 const FROM: &str = "balance_from";

@@ -10,7 +10,11 @@ use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend};
 use sample::{PvId, PvName, Timestamp};
 
 use super::{
-    Balance, CATALOGUE, META, PLACES, PVS, Position, SEGMENTS, balance, mend::Memory, pvs_wire, unreadable, wire,
+    Balance, balance,
+    mend::Memory,
+    pvs_wire,
+    tables::{CATALOGUE, META, PLACES, PVS, Position, SEGMENTS, unreadable},
+    wire,
 };
 use crate::{
     Error,

@@ -3,13 +3,14 @@
 //!
 //! A deletion is for segments with lower numbers than its own bound; what is written later, by an import say, stays visible.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use sample::{Batch, By, PvId, TimeRange, Timestamp};
 
 use crate::{
-    AuditRecord, Error, Writer, catalog::audit::Action, engine::Engine, read::merge::overlap,
-    segment::manifest::Manifest, upkeep::purge::Size,
+    block::rows::overlap,
+    catalog::audit::{Action, AuditRecord},
+    segment::manifest::Manifest,
 };
 
 /// A range of a PV's samples that was deleted.
@@ -38,78 +39,6 @@ impl Deletion {
     pub(crate) fn line(&self, action: Action, name: String, by: &By) -> AuditRecord {
         let (pv, range) = (Some(self.pv), Some(self.range));
         AuditRecord { pv, name, range, detail: format!("deletion {}", self.number), ..AuditRecord::new(action, by) }
-    }
-}
-
-impl Writer {
-    /// Hides what was recorded of a PV in a range until now; what comes later stays visible, an import for instance. It can be
-    /// undone until it is purged.
-    pub fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, Error> {
-        let engine = &self.engine;
-        let name = engine.registry().entry(pv).map(|entry| entry.name.clone()).ok_or(Error::UnknownPv { pv })?;
-        let alive = engine.alive();
-        engine.flush(alive.max(by.at))?; // a deletion is for segments
-        let below = engine.flushing.lock().expect("no holder of this lock panics").next_segment;
-        let mut deletion = Deletion { number: 0, pv, range, by: by.clone(), is_final: false, below };
-        // Up to the last sample: what comes is not meant, and segments that hold none of it need not be told apart.
-        let Held { extent, unreadable } = engine.held_in_segments(pv);
-        if let Some((first, last)) = extent {
-            deletion.range.t0 = range.t0.max(first);
-            deletion.range.t1 = range.t1.min(last.saturating_add(Duration::from_nanos(1)));
-        }
-        let is_some = deletion.range.t0 < deletion.range.t1;
-        let others = engine.registry().deletions_of(pv);
-        let size = if is_some { engine.size_of_range(&deletion, &others)? } else { Size::default() };
-        let Size { samples, bytes } = size;
-        let may_have = unreadable.iter().any(|(t0, t1)| overlap(*t0, *t1, deletion.range));
-        if samples == 0 && !(is_some && may_have) {
-            return Err(Error::NothingThere { what: format!("sample of {name} from {} to {}", range.t0, range.t1) });
-        }
-        engine.change(|_, change| {
-            deletion.number = engine.catalog.next_deletion()?;
-            let record = deletion.line(Action::RangeDeleted, name.to_string(), by);
-            change.audit.push(AuditRecord { samples, bytes, ..record });
-            change.deleted.push(deletion.clone());
-            Ok(())
-        })?;
-        Ok(deletion)
-    }
-
-    /// Undoes the deletion of a range.
-    pub fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, Error> {
-        self.engine.change(|registry, change| {
-            let found = registry.deletions().find(|deletion| deletion.number == number && !deletion.is_final);
-            let deletion = found.ok_or_else(|| Error::NothingThere {
-                what: format!("deletion with the number {number} that could be undone"),
-            })?;
-            change.audit.push(deletion.line(Action::RangeRestored, registry.name_of(deletion.pv), by));
-            change.undeleted.push(deletion.clone());
-            Ok(deletion.clone())
-        })
-    }
-}
-
-/// What segments may have of a PV.
-struct Held {
-    extent: Option<(Timestamp, Timestamp)>,
-    /// First and last time of the segments of which nobody can tell.
-    unreadable: Vec<(Timestamp, Timestamp)>,
-}
-
-impl Engine {
-    /// From where to where there may be samples of a PV: what cannot be read now may be readable later.
-    fn held_in_segments(&self, pv: PvId) -> Held {
-        let (mut ends, mut unreadable) = (Vec::new(), Vec::new());
-        for segment in self.snapshot().segments.iter().filter(|segment| segment.manifest.may_hold(pv)) {
-            // With what other deletions hide: it stays hidden by this one when they are undone.
-            match self.extent_in(segment, pv, &Deletions::default()) {
-                Ok(extent) => ends.extend(extent.map(|(t0, t1, _)| (t0, t1))),
-                Err(_) => unreadable.push((segment.manifest.t0, segment.manifest.t1)), // whoever reads it tells
-            }
-        }
-        ends.extend(&unreadable);
-        let extent = ends.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        Held { extent, unreadable }
     }
 }
 

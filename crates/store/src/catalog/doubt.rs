@@ -8,7 +8,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use redb::{ReadableDatabase, ReadableTable, WriteTransaction};
 
-use super::{Catalog, META, Tables, Use};
+use super::{
+    Catalog, Use,
+    tables::{META, Tables},
+};
 use crate::Error;
 
 /// What is known of the last transaction.

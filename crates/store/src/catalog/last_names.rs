@@ -5,12 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use sample::PvId;
 
-use crate::{
-    catalog,
-    engine::Engine,
-    segment::{Named, names_bytes},
-};
-
 /// The table that was made last.
 #[derive(Debug, Default)]
 pub(crate) struct LastNames(Mutex<Option<Made>>);
@@ -23,34 +17,17 @@ struct Made {
     table: Arc<[u8]>,
 }
 
-impl Engine {
-    /// The table of names of these PVs, as it stands in a segment.
-    pub(crate) fn names_of(&self, pvs: &[PvId]) -> Arc<[u8]> {
-        let mut last = self.last_names.0.lock().expect("no holder of this lock panics");
-        let version = self.registry().version();
+impl LastNames {
+    /// The table of these PVs at a version of the registry: the last one, or one that is made now. What changes meanwhile has a higher
+    /// version.
+    pub(crate) fn table(&self, version: impl Fn() -> u64, pvs: &[PvId], make: impl FnOnce() -> Arc<[u8]>) -> Arc<[u8]> {
+        let mut last = self.0.lock().expect("no holder of this lock panics");
+        let version = version();
         if let Some(made) = last.as_ref().filter(|made| made.version == version && made.pvs == pvs) {
             return made.table.clone();
         }
-        let named: Vec<Named> = pvs.iter().filter_map(|pv| self.named(*pv)).collect();
-        let table: Arc<[u8]> = names_bytes(&named).into();
-        // What changes meanwhile has a higher version.
+        let table = make();
         *last = Some(Made { version, pvs: pvs.to_vec(), table: table.clone() });
         table
-    }
-
-    /// What a segment keeps of a PV besides its samples.
-    pub(crate) fn named(&self, pv: PvId) -> Option<Named> {
-        let registry = self.registry();
-        let (name, row) = match registry.entry(pv) {
-            Some(entry) => (&entry.name, catalog::archived_bytes(entry)),
-            None => match registry.own().get(&pv) {
-                Some(own) => (&own.name, catalog::own_bytes(own)),
-                None => {
-                    let removed = registry.removed().get(&pv)?;
-                    (&removed.entry.name, catalog::removed_bytes(removed))
-                }
-            },
-        };
-        Some(Named { pv, name: name.clone(), row })
     }
 }

@@ -2,7 +2,7 @@
 
 use redb::{ReadableTable, TableDefinition, WriteTransaction};
 
-use super::{Catalog, unreadable, wire};
+use super::{Catalog, tables::unreadable, wire};
 use crate::{Error, segment::manifest::Manifest};
 
 /// The number and part of a segment → its row as it was

@@ -7,7 +7,10 @@ use std::{
 
 use redb::{Database, StorageBackend};
 
-use super::{CATALOGUE, NEW_KEY, lock_new};
+use super::{
+    file::lock_new,
+    tables::{CATALOGUE, NEW_KEY},
+};
 use crate::{Error, disk::Disk};
 
 /// What can be read of a catalogue that failed, repaired in memory.

@@ -8,8 +8,16 @@ use std::ops::Bound::{Excluded, Included};
 use redb::{ReadableTable, Table, WriteTransaction};
 use sample::{By, Metadata, PvId, Timestamp};
 
-use super::{Catalog, META, METADATA, pvs::put_audit, wire};
-use crate::{AuditRecord, Error, catalog::audit::Action, head::Facts};
+use super::{
+    Catalog,
+    pvs::put_audit,
+    tables::{META, METADATA},
+};
+use crate::{
+    AuditRecord, Error,
+    catalog::audit::Action,
+    facts::{self, Facts},
+};
 
 /// The name in `meta` that says that no row repeats another.
 pub(super) const TIDIED: &str = "metadata_tidied";
@@ -47,7 +55,7 @@ pub(super) fn put(transaction: &WriteTransaction, facts: &Facts) -> Result<(), r
         }
         match same(before(&rows, key)?) {
             Some(_) => rows.remove(key)?,
-            None => rows.insert(key, wire::metadata_bytes(change).as_slice())?,
+            None => rows.insert(key, facts::metadata_bytes(change).as_slice())?,
         };
     }
     Ok(())
@@ -56,13 +64,13 @@ pub(super) fn put(transaction: &WriteTransaction, facts: &Facts) -> Result<(), r
 /// The row of the same PV before a key.
 fn before(rows: &Rows, (pv, since): Key) -> Result<Option<(Key, Metadata)>, redb::Error> {
     let row = rows.range((pv, i64::MIN)..(pv, since))?.next_back().transpose()?;
-    Ok(row.and_then(|(key, bytes)| Some((key.value(), wire::metadata(bytes.value())?))))
+    Ok(row.and_then(|(key, bytes)| Some((key.value(), facts::metadata(bytes.value())?))))
 }
 
 /// The row of the same PV behind a key.
 fn after(rows: &Rows, (pv, since): Key) -> Result<Option<(Key, Metadata)>, redb::Error> {
     let row = rows.range::<Key>((Excluded((pv, since)), Included((pv, i64::MAX))))?.next().transpose()?;
-    Ok(row.and_then(|(key, bytes)| Some((key.value(), wire::metadata(bytes.value())?))))
+    Ok(row.and_then(|(key, bytes)| Some((key.value(), facts::metadata(bytes.value())?))))
 }
 
 impl Catalog {
@@ -107,13 +115,13 @@ fn repeats(rows: &Rows, from: Key) -> Result<(Vec<Key>, Option<Key>), redb::Erro
     // What is kept before the first of them is in force there.
     let in_force = rows.range((from.0, i64::MIN)..=from)?.next_back().transpose()?;
     let mut kept: Option<(PvId, Metadata)> = match in_force {
-        Some((key, bytes)) => wire::metadata(bytes.value()).map(|of| (PvId(key.value().0), of)),
+        Some((key, bytes)) => facts::metadata(bytes.value()).map(|of| (PvId(key.value().0), of)),
         None => None,
     };
     let (mut looked_at, mut last) = (0, None);
     for row in rows.range::<Key>((Excluded(from), Included((u32::MAX, i64::MAX))))?.take(STEP_ROWS) {
         let (key, bytes) = row?;
-        let (key, told) = (key.value(), wire::metadata(bytes.value()));
+        let (key, told) = (key.value(), facts::metadata(bytes.value()));
         (looked_at, last) = (looked_at + 1, Some(key));
         let pv = PvId(key.0);
         match (told, &kept) {
@@ -147,7 +155,7 @@ mod tests {
             let mut table = transaction.open_table(METADATA)?;
             for pv in 0..pvs {
                 for (since, row) in rows.iter().enumerate() {
-                    table.insert((pv, since as i64), wire::metadata_bytes(row).as_slice())?;
+                    table.insert((pv, since as i64), facts::metadata_bytes(row).as_slice())?;
                 }
             }
             Ok(())

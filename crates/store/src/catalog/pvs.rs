@@ -6,18 +6,17 @@ use redb::{ReadableTable, TableDefinition, WriteTransaction};
 use sample::{PvId, PvName};
 
 use super::{
-    Catalog, GAPS, META, METADATA, OPEN_GAPS, PVS, balance, field_gaps, put_facts, pvs_wire as wire, rules_wire,
-    unreadable,
+    Catalog, balance, field_gaps, put_facts, pvs_wire as wire, rules_wire,
+    tables::{GAPS, META, METADATA, OPEN_GAPS, PVS, unreadable},
 };
 use crate::{
     AuditRecord, Error, ImportedPart,
     catalog::{
-        cause_number,
+        imports::Proof,
         registry::{Change, Registry, Rows},
     },
-    head::Facts,
+    facts::{self, Facts},
     segment::manifest::Manifest,
-    upkeep::import::Proof,
 };
 
 /// Other names → PV
@@ -108,7 +107,7 @@ impl Catalog {
             let mut gaps = transaction.open_table(GAPS)?;
             for (pv, gap) in &change.gaps {
                 let to = gap.to.unwrap_or(gap.from).nanos();
-                gaps.insert((pv.0, gap.from.nanos(), cause_number(gap.cause)), (to, gap.lost))?;
+                gaps.insert((pv.0, gap.from.nanos(), facts::cause_number(gap.cause)), (to, gap.lost))?;
             }
             put_deletions(transaction, change)?;
             put_groups(transaction, change)?;

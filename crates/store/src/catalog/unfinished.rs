@@ -8,9 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use sample::{LEDGER_SHARES, LedgerScale, PvId, Record, Sample, Timestamp, Unfinished, UnfinishedShare, ledger_share};
+use sample::{LEDGER_SHARES, LedgerScale, PvId, Record, Timestamp, Unfinished, UnfinishedShare, ledger_share};
 
-use crate::{catalog::registry::Registry, engine::Engine};
+use crate::catalog::registry::Registry;
 
 /// How many samples came behind the last row of the minutes, by PV.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -136,21 +136,6 @@ impl Tail {
             shares[ledger_share(pv)].samples.insert(pv, u64::from(*count));
         }
         Unfinished { alive, began, shares }
-    }
-}
-
-impl Engine {
-    /// What was found at the opening, with the last row of each share.
-    pub(crate) fn unfinished(&self, last_row: impl Fn(PvId) -> Option<Sample>) -> Unfinished {
-        let mut unfinished = self.unfinished.lock().expect("no holder of this lock panics").clone();
-        let own: BTreeMap<String, PvId> = {
-            let registry = self.registry();
-            registry.own().iter().map(|(pv, entry)| (entry.name.to_string(), *pv)).collect()
-        };
-        for (name, share) in LedgerScale::Minute.names().zip(&mut unfinished.shares) {
-            share.last_row = own.get(&name).and_then(|pv| last_row(*pv));
-        }
-        unfinished
     }
 }
 

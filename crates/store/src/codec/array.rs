@@ -16,14 +16,14 @@
 
 use sample::{Arrays, Column, Element, VALUE_BYTES_MAX, ValueType};
 
-use super::{Effort, cells, int, pieces, text};
+use super::{Effort, cells, int, pieces, text, values};
 use crate::{
-    block::{
-        self,
-        format::{BLOCK_BYTES_MAX, FRAMES_BYTES_MAX},
-    },
     bytes::{Cursor, Malformed},
-    codec::{frames::Frames, plain},
+    codec::{
+        frames::Frames,
+        limits::{BLOCK_BYTES_MAX, FRAMES_BYTES_MAX},
+        plain,
+    },
 };
 
 pub(super) const COLUMN: u8 = 0;
@@ -71,7 +71,7 @@ fn put_cells(out: &mut Vec<u8>, first: &Column, changes: &cells::Changes, effort
         pieces::put(out, first, effort);
     } else {
         out.push(CELLS);
-        block::put_values(out, first, effort);
+        values::put(out, first, effort);
     }
     cells::put(out, changes, effort);
 }
@@ -144,7 +144,7 @@ fn trial(arrays: &Arrays, elements: usize) -> Arrays {
 fn put_elements(out: &mut Vec<u8>, arrays: &Arrays, codec: u8, effort: Effort) {
     let size = element_bytes(arrays.elements().value_type().element).unwrap_or(1);
     if codec == COLUMN {
-        block::put_values(out, arrays.elements(), effort);
+        values::put(out, arrays.elements(), effort);
         return;
     }
     let mut bytes = Vec::new();
@@ -199,7 +199,7 @@ pub(crate) fn take(cursor: &mut Cursor, count: usize, element: Element) -> Resul
     let scalar = ValueType::scalar(element);
     let codec = cursor.u8()?;
     if codec == COLUMN {
-        let elements = block::take_values(cursor, scalar, end)?;
+        let elements = values::take(cursor, scalar, end)?;
         return Arrays::from_ends(ends, elements).ok_or(Malformed("array lengths do not add up"));
     }
     if codec == PIECES {
@@ -250,7 +250,7 @@ fn take_cells(
 ) -> Result<(Column, cells::Changes), Malformed> {
     let first = ends.first().copied().unwrap_or(0);
     let first = match codec {
-        CELLS => block::take_values(cursor, scalar, first)?,
+        CELLS => values::take(cursor, scalar, first)?,
         _ => pieces::take(cursor, scalar, first)?,
     };
     Ok((first, cells::take(cursor, ends, size)?))

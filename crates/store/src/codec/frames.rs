@@ -13,9 +13,9 @@ use sample::{
     Alarm, Arrays, Batch, Column, Element, Record, Runs, Sample, Shape, Stamp, Stamps, Timestamp, Value, ValueType,
 };
 
-use crate::{
-    block::format::{BLOCK_ROWS_MAX, frames_bytes_max},
-    codec::cells::{Changes, Originals, Progress, put_no_difference},
+use crate::codec::{
+    cells::{Changes, Originals, Progress, put_no_difference},
+    limits::{BLOCK_ROWS_MAX, frames_bytes_max},
 };
 
 /// Arrays of fewer bytes are not worth the trouble: if one cell changes that is already more than an eighth.
@@ -64,7 +64,7 @@ pub(crate) fn single<'a>(room: &'a mut Option<Batch>, sample: &Sample) -> &'a Ba
     batch
 }
 
-fn bare(batch: &Batch, rows: Range<usize>) -> Batch {
+pub(crate) fn bare(batch: &Batch, rows: Range<usize>) -> Batch {
     let (mut alarms, mut pulses, mut stamps) = (Runs::default(), Runs::default(), Stamps::default());
     alarms.extend_from(batch.alarms(), rows.clone());
     pulses.extend_from(batch.pulses(), rows.clone());
@@ -344,9 +344,6 @@ impl Player {
         samples.with_values(Column::Array(arrays.expect("each has that length"))).expect("there is one for each row")
     }
 }
-
-#[cfg(test)]
-pub(crate) mod played;
 
 #[cfg(test)]
 mod tests {

@@ -10,9 +10,8 @@
 
 use sample::{Column, ValueType};
 
-use super::{Effort, array, text};
+use super::{Effort, array, text, values};
 use crate::{
-    block,
     bytes::{Cursor, Malformed, put_varint},
     codec::plain,
 };
@@ -96,7 +95,7 @@ fn put_elements(out: &mut Vec<u8>, piece: &Column, codec: u8, effort: Effort) {
             plain::put_column(&mut bytes, piece);
             text::put_bytes(out, &array::shuffled(&bytes, size), effort);
         }
-        _ => block::put_values(out, piece, effort),
+        _ => values::put(out, piece, effort),
     }
 }
 
@@ -109,7 +108,7 @@ pub(super) fn take(cursor: &mut Cursor, scalar: ValueType, count: usize) -> Resu
             return Err(Malformed("a piece of an array is empty"));
         }
         let piece = match cursor.u8()? {
-            array::COLUMN => block::take_values(cursor, scalar, len)?,
+            array::COLUMN => values::take(cursor, scalar, len)?,
             array::SHUFFLED => array::take_shuffled(cursor, scalar, len)?,
             _ => return Err(Malformed("no such codec of pieces")),
         };

@@ -10,9 +10,8 @@
 
 use sample::{Blobs, Column};
 
-use super::{Effort, text};
+use super::{Effort, text, values};
 use crate::{
-    block,
     bytes::{Cursor, Malformed, put_blob, put_blob_of},
     codec::layout::Layout,
 };
@@ -41,7 +40,7 @@ pub(crate) fn put(out: &mut Vec<u8>, structures: &Blobs, effort: Effort) {
 fn put_leaf(out: &mut Vec<u8>, column: &Column, effort: Effort) {
     match column {
         Column::Structure(blobs) => text::put(out, blobs.iter(), effort),
-        column => block::put_values(out, column, effort),
+        column => values::put(out, column, effort),
     }
 }
 
@@ -99,7 +98,7 @@ fn take_leaf(values: &[u8], layout: &Layout, leaf: usize, count: usize) -> Resul
     let column = if value_type == sample::ValueType::scalar(sample::Element::Structure) {
         Column::Structure(text::take(&mut cursor, count)?)
     } else {
-        block::take_values(&mut cursor, value_type, count)?
+        values::take(&mut cursor, value_type, count)?
     };
     if cursor.is_empty() { Ok(column) } else { Err(Malformed("a column is longer than its content")) }
 }

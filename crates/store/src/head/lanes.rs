@@ -10,10 +10,9 @@ use super::{
     pages::{Chain, Pages},
 };
 use crate::{
-    block::repeats::without_repeats,
+    block::{repeats::without_repeats, rows::rows_fitting},
     codec::frames::{self, FRAME_BYTES_MIN, Frames},
     log::arrays::Differences,
-    upkeep::flush::rows_fitting,
 };
 
 /// What has so many rows is sealed: this bounds what a reader copies.

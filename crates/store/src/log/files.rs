@@ -4,12 +4,14 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use crate::{
     Config, Durable,
-    disk::Disk,
+    disk::{
+        Disk,
+        quarantine::{QUARANTINE, set_aside},
+    },
     log::{
         Piece,
         format::{FOLDER, HEADER_LEN, key, number, number_in},
     },
-    rescue::quarantine::{QUARANTINE, set_aside},
 };
 
 /// On its way to the name that it had.

@@ -9,8 +9,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     bytes::{Cursor, Malformed},
-    catalog,
     codec::plain,
+    facts,
     log::{
         arrays::{Following, Logged},
         format::{FOLLOWING, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLE, SAMPLES, STAMPED, VERSION},
@@ -256,7 +256,7 @@ pub(crate) fn records(bytes: &[u8]) -> Result<Vec<(PvId, Logged<'_>)>, Malformed
             GAP => Record::Gap(take_gap(&mut cursor)?),
             METADATA => {
                 let since = Timestamp::from_nanos(cursor.i64()?);
-                let metadata = catalog::metadata(cursor.blob()?).ok_or(Malformed("metadata cannot be read"))?;
+                let metadata = facts::metadata(cursor.blob()?).ok_or(Malformed("metadata cannot be read"))?;
                 Record::Metadata(since, metadata.into())
             }
             SAMPLE => Record::Sample(take_sample(&mut cursor)?),
@@ -286,7 +286,7 @@ fn take_gap(cursor: &mut Cursor) -> Result<Gap, Malformed> {
         0 => None,
         _ => Some(cursor.i64()?),
     };
-    catalog::gap(from, to, cause, lost).ok_or(Malformed("no such cause of a gap"))
+    facts::gap(from, to, cause, lost).ok_or(Malformed("no such cause of a gap"))
 }
 
 #[cfg(test)]

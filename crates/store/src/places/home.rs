@@ -11,7 +11,7 @@
 
 use std::{
     collections::HashMap,
-    fmt, io,
+    io,
     sync::{Arc, Mutex, MutexGuard, OnceLock},
     time::{Duration, Instant},
 };
@@ -19,10 +19,11 @@ use std::{
 use crate::{
     Error,
     catalog::{
-        CATALOGUE,
         copy::{Copy, read_copy},
+        tables::CATALOGUE,
     },
     disk::{Disk, Found, Identity, Objects, Room},
+    error::Away,
     log::format,
     places::{locks, mark},
 };
@@ -32,18 +33,6 @@ const READ_AGAIN: Duration = Duration::from_secs(10);
 
 /// What must be the same files and folders as before, with the folder of the archive itself.
 const WATCHED: [&str; 2] = [CATALOGUE, format::FOLDER];
-
-/// Why nothing is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Away(String);
-
-impl fmt::Display for Away {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Away {}
 
 /// How a folder came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

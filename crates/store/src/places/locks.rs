@@ -5,7 +5,7 @@ use std::io;
 
 use sample::Timestamp;
 
-use crate::{Error, catalog::CATALOGUE, disk::Disk};
+use crate::{Error, catalog::tables::CATALOGUE, disk::Disk};
 
 /// The file that says who has the archive open.
 pub(crate) const LOCK: &str = "lock";

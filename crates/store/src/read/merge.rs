@@ -17,32 +17,20 @@ use crate::{
     block::{
         field::{Field, Found},
         repeats::REPEATS_COMPARED,
+        rows::rows_within,
     },
-    read::parts::{Blocks, Open, Part, Pieces, Step},
+    read::parts::{ARRAYS_BYTES_MAX, Blocks, FROM_MEMORY_MAX, Open, Part, Pieces, Step},
 };
 
 /// No batch has more rows.
 const BATCH_ROWS_MAX: usize = 8192;
 /// A batch that has reached so many bytes is given out.
 const BATCH_BYTES_MAX: usize = 1 << 20;
-/// One of arrays takes no more that would make it larger than this, unless it is a single one: of frames no more are made at once, and
-/// they are passed on as they are.
-pub(crate) const ARRAYS_BYTES_MAX: usize = 256 << 10;
+
 /// A whole block of so many rows is passed on as it is. Smaller ones are gathered, so that nobody gets a batch for each.
 const WHOLE_ROWS_MIN: usize = 1024;
 /// Bytes that may be read in advance, over all that is open.
 const ADVANCE_BYTES_MAX: usize = 4 << 20;
-
-/// Where the samples of `range` lie in a sorted batch. A range that ends with time itself has no moment after it.
-pub(crate) fn rows_within(batch: &Batch, range: TimeRange) -> Range<usize> {
-    let rows = batch.rows_within(range);
-    if range.t1 == Timestamp::MAX { rows.start..batch.len() } else { rows }
-}
-
-/// Whether what lies from `t0` to `t1`, both included, is within a range at least in part.
-pub(crate) fn overlap(t0: Timestamp, t1: Timestamp, range: TimeRange) -> bool {
-    (t0 < range.t1 || range.t1 == Timestamp::MAX) && t1 >= range.t0
-}
 
 /// What bins are made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -464,9 +452,6 @@ impl Iterator for Samples {
         self.next_batch(Until::Full)
     }
 }
-
-/// A block that takes longer comes from a disk: to read and cut one that is in memory takes up to 15 µs.
-pub(crate) const FROM_MEMORY_MAX: Duration = Duration::from_micros(40);
 
 /// Blocks that were read because edges cut them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,6 +10,7 @@
 use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
 };
 
 use sample::{Batch, Element, PvId, Sample, TimeRange, Timestamp, ValueType};
@@ -20,18 +21,23 @@ use crate::{
         Opened, cut,
         field::Found,
         outline::{self, Outline},
+        rows::{overlap, rows_within},
     },
+    cache::{Remember, Remembered},
     catalog::deletion::Hidden,
     codec::frames::Player,
     free_lists,
     head::{Chunk, Piece},
     health::Counters,
-    read::{
-        cache::{Remember, Remembered},
-        merge::{ARRAYS_BYTES_MAX, FROM_MEMORY_MAX, overlap, rows_within},
-    },
     segment::{Entry, Pyramid, Record, Segment, Table},
 };
+
+/// One of arrays takes no more that would make it larger than this, unless it is a single one: of frames no more are made at once, and
+/// they are passed on as they are.
+pub(crate) const ARRAYS_BYTES_MAX: usize = 256 << 10;
+
+/// A block that takes longer comes from a disk: to read and cut one that is in memory takes up to 15 µs.
+pub(crate) const FROM_MEMORY_MAX: Duration = Duration::from_micros(40);
 
 /// So much is read at once: what 360,000 samples of a noisy device take.
 const RUN_BYTES_MAX: usize = 2 << 20;

@@ -31,8 +31,8 @@ pub use folder::take_over;
 use crate::{
     Error, Progress,
     catalog::{
-        CATALOGUE,
         copy::{self, Copy},
+        tables::CATALOGUE,
     },
     disk::{Disk, RealDisk, fault_of_file},
     log::{files::Listed, format},
@@ -41,10 +41,8 @@ use crate::{
     segment::week,
 };
 use folder::NEW;
-use state::State;
+use state::{PART, State};
 
-/// What is not whole yet.
-const PART: &str = "part";
 /// So often a newer catalogue is taken because files have gone. Only the first time takes long.
 const ATTEMPTS_MAX: usize = 50;
 

@@ -21,8 +21,8 @@ use told::Told;
 use crate::{
     Error, Summary,
     catalog::{
-        CATALOGUE,
         copy::{self, Copy, read_file},
+        tables::CATALOGUE,
     },
     disk::{Disk, RealDisk},
     log::{files::Listed, format},

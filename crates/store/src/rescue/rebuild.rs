@@ -9,11 +9,10 @@ use sample::{Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Times
 
 use crate::{
     Error,
-    catalog::{self, Position, copy::read_file},
+    catalog::{self, copy::read_file, tables::Position},
     disk::Disk,
     log::{files, format, scan},
-    rescue::repair::level,
-    segment::{Named, Segment, manifest::Manifest},
+    segment::{Named, Segment, manifest::Manifest, week},
 };
 
 /// What is found of an archive whose catalogue is lost.
@@ -51,7 +50,7 @@ pub(crate) fn manifest(disk: &Arc<dyn Disk>, key: &str, now: Timestamp) -> Manif
         last: number(1).unwrap_or(sequence),
         generation: number(2).and_then(|number| u32::try_from(number).ok()).unwrap_or(0),
         part: number(3).and_then(|number| u32::try_from(number).ok()).unwrap_or(0),
-        level: level(found.folder(), now),
+        level: week::level(found.folder(), now),
         written: (written, written),
         ..found
     }

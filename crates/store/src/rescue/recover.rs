@@ -6,8 +6,8 @@ use sample::{Gap, GapCause, PvId, Record, Timestamp};
 
 use crate::{
     Error,
-    catalog::{Position, unfinished::Tail},
-    disk::{Disk, fault_of_file},
+    catalog::{tables::Position, unfinished::Tail},
+    disk::{Disk, fault_of_file, quarantine::QUARANTINE},
     head::{Head, Pool},
     log::{
         arrays::{Differences, Lasts},
@@ -15,7 +15,7 @@ use crate::{
         scan::{self, Frame, Part, Parts},
     },
     places,
-    rescue::{check, quarantine::QUARANTINE},
+    rescue::check,
     segment::{manifest::Manifest, week},
 };
 

@@ -26,22 +26,22 @@ use crate::{
     Error, Progress,
     block::{self, format::BLOCK_HEADER_LEN},
     catalog::{
-        self, CATALOGUE, Catalog, Told,
+        self, Catalog, Told,
         copy::{self, Copy},
+        tables::CATALOGUE,
     },
     codec::Effort,
-    disk::{Disk, RealDisk},
+    disk::{
+        Disk, RealDisk,
+        quarantine::{self, QUARANTINE},
+    },
     log::{files, format},
     places::{locks, mark, tables_key},
-    rescue::{
-        check,
-        quarantine::{self, QUARANTINE},
-        rebuild,
-    },
+    rescue::{check, rebuild},
     segment::{
         Named, Segment, SegmentWriter,
         format::HEADER_LEN,
-        manifest::{Level, Manifest},
+        manifest::Manifest,
         week,
         whose::{self, Whose},
     },
@@ -540,9 +540,4 @@ fn block_at(bytes: &[u8]) -> Option<(PvId, usize)> {
     }
     let (pv, batch) = block::take(block).ok()?;
     (!batch.is_empty()).then_some((pv, block.len()))
-}
-
-/// How far the segments of a week have come when nothing but their files is known.
-pub(crate) fn level(folder: &str, now: Timestamp) -> Level {
-    if week::end(folder) <= now { Level::Week } else { Level::Minutes }
 }

@@ -8,9 +8,9 @@ use sample::{Alarm, Batch, Column, PvId, PvName, Sample, Severity, TimeRange, Ti
 use super::*;
 use crate::{
     block::sections::Section,
+    cache::Remembered,
     codec::Effort,
     disk::{Disk, RealDisk},
-    read::cache::Remembered,
 };
 
 /// Stretches of the levels that the text shows.

@@ -18,7 +18,7 @@ use super::{
     levels::{Level, ROW_SAMPLES_MIN, stretch},
     tables::{Numbers, TableReader},
 };
-use crate::{Summary, bytes::Malformed, free_lists, read::cache::Remember};
+use crate::{Summary, bytes::Malformed, cache::Remember, free_lists};
 
 /// The levels of a PV in one segment, the coarsest first, and the rows of those that were read.
 #[derive(Debug, Default)]

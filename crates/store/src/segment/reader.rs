@@ -29,10 +29,10 @@ use crate::{
     Error, Summary,
     block::{self, Columns, Opened},
     bytes::{Cursor, Malformed},
+    cache::{Place, Remember, Remembered},
     codec::time,
     disk::{Objects, fault_of_file},
     free_lists,
-    read::cache::{Place, Remember, Remembered},
     segment::format::{
         HEADER_LEN, IDENTITY_AT, MAGIC, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN, TAIL_MAGIC, VERSION,
     },

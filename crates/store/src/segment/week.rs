@@ -3,6 +3,8 @@
 
 use sample::Timestamp;
 
+use crate::segment::manifest::Level;
+
 const DAY_NANOS: i64 = 86_400_000_000_000;
 
 /// Days from the first of January of the year 1 on.
@@ -44,6 +46,11 @@ pub(crate) fn end(folder: &str) -> Timestamp {
 /// Whether a folder's name is that of a week.
 pub(crate) fn is_folder(name: &str) -> bool {
     name.split_once("-W").is_some_and(|(year, week)| year.parse::<i16>().is_ok() && week.parse::<u8>().is_ok())
+}
+
+/// How far the segments of a week have come when nothing but their files is known.
+pub(crate) fn level(folder: &str, now: Timestamp) -> Level {
+    if end(folder) <= now { Level::Week } else { Level::Minutes }
 }
 
 #[cfg(test)]

@@ -13,23 +13,23 @@ use sample::{Batch, PvId, Shape, TimeRange, Timestamp, ValueType};
 
 use crate::{
     Error, Samples,
-    block::format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, FRAMES_BYTES_MAX, frames_bytes_max},
+    block::rows::overlap,
     catalog::Told,
-    codec::Effort,
+    codec::{
+        Effort,
+        limits::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, FRAMES_BYTES_MAX, frames_bytes_max},
+    },
     disk::read_ahead::ReadAhead,
     engine::Engine,
     health::Work,
     places::{Places, tables_key},
-    read::{
-        merge::overlap,
-        parts::{Lookup, Part, Summaries},
-    },
+    read::parts::{Lookup, Part, Summaries},
     segment::{
         Segment, SegmentWriter,
+        fill::{emptied, write_blocks},
         manifest::{Level, Manifest},
     },
     upkeep::{
-        flush::{emptied, write_blocks},
         gather::{Gathering, Unwritten, follow},
         merge_policy::{self, SEGMENT_BYTES_MAX, Task, View},
         sources::{Piece, Source},

@@ -6,10 +6,7 @@
 
 use sample::PvName;
 
-use crate::{
-    config::{Retention, Rule},
-    upkeep::retention::fits,
-};
+use crate::config::{Retention, Rule};
 
 /// Whether the time of a PV as a whole is over, and with it that of all fields that no rule names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +115,32 @@ fn fits_longer(pattern: &[u8], beginning: &[u8]) -> bool {
         pass_stars(&mut places);
     }
     places[..pattern.len()].contains(&true)
+}
+
+/// Whether a name fits a pattern with `*` and `?`.
+pub(crate) fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n, mut star) = (0, 0, None);
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(byte) if *byte == b'?' || *byte == name[n] => {
+                p += 1;
+                n += 1;
+            }
+            // Let the last star take one byte more.
+            _ => match star {
+                Some((at, taken)) => {
+                    star = Some((at, taken + 1));
+                    (p, n) = (at + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
 #[cfg(test)]

@@ -18,21 +18,19 @@ use std::{
     time::Duration,
 };
 
-use sample::{Batch, Column, PvId, Timestamp, ValueType};
+use sample::{Batch, PvId, Timestamp};
 
 use crate::{
     Error,
-    block::{
-        format::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, frames_bytes_max},
-        repeats::without_repeats,
-    },
-    catalog::{Position, unfinished::Untold},
-    codec::{Effort, cells, frames, layout::Layout},
-    engine::{Engine, Flushing},
+    block::repeats::without_repeats,
+    catalog::tables::Position,
+    codec::{Effort, frames, limits::BLOCK_BYTES_MAX},
+    engine::{Engine, Flushing, Pending},
     head::{Chunk, Head},
     log::{files, format},
     segment::{
         Segment, SegmentWriter,
+        fill::write_blocks,
         manifest::{Level, Manifest},
         week,
     },
@@ -43,26 +41,6 @@ const RUN_BYTES_MAX: usize = 16 << 20;
 
 /// A head that took so long to fill needs no merge to be the segment of an hour.
 const HOUR_FROM: Duration = Duration::from_secs(30 * 60);
-
-/// A head that is no longer written to, and what the catalogue must be told when it is in a segment.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    head: Arc<Head>,
-    /// The number of its segment, which stays its own when a try fails: the catalogue may have learned of that one.
-    sequence: u64,
-    /// The first frame that is not in this head.
-    frame: u64,
-    appended: u64,
-    /// When its first record was appended.
-    since: Timestamp,
-    alive: Timestamp,
-    /// The first file of the log that has none of its frames.
-    log_file: u64,
-    /// What came behind the last rows of the ledger, up to that frame.
-    untold: Untold,
-    /// The log had failed: with this head in a segment, nothing depends on it any more.
-    refused: bool,
-}
 
 impl Engine {
     /// Flushes what is in the heads. With `now` goes the folder of the week.
@@ -268,66 +246,4 @@ impl Engine {
         }
         Ok(())
     }
-}
-
-/// Writes a sorted batch as blocks; `room` is memory for a part of it, which may be used again.
-pub(crate) fn write_blocks(
-    writer: &mut SegmentWriter,
-    pv: PvId,
-    batch: &Batch,
-    effort: Effort,
-    room: &mut Option<Batch>,
-) -> io::Result<()> {
-    writer.expect_rows(batch.len());
-    let mut start = 0;
-    while start < batch.len() {
-        let rows = rows_of_block(batch, start);
-        if rows == batch.len() {
-            return writer.add(pv, batch, effort);
-        }
-        let block = emptied(room, batch.value_type());
-        let fits = block.extend_from(batch, start..start + rows);
-        assert!(fits, "a part has the type of the whole");
-        writer.add(pv, block, effort)?;
-        start += rows;
-    }
-    Ok(())
-}
-
-/// An empty batch of a type, in the memory of the last one if that was of the same.
-pub(crate) fn emptied(room: &mut Option<Batch>, value_type: ValueType) -> &mut Batch {
-    let last = room.take_if(|last| last.value_type() == value_type);
-    let batch = room.insert(last.unwrap_or_else(|| Batch::new(value_type)));
-    batch.clear();
-    batch
-}
-
-/// How many rows from `start` go into one block.
-pub(crate) fn rows_of_block(batch: &Batch, start: usize) -> usize {
-    let alike = matches!(batch.values(), Column::Array(arrays) if cells::alike(arrays, start));
-    let bytes_max = if alike { frames_bytes_max(batch.values().byte_size_at(start)) } else { BLOCK_BYTES_MAX };
-    rows_fitting(batch, start, BLOCK_ROWS_MAX, bytes_max)
-}
-
-/// How many rows from `start` are within two limits; at least one.
-pub(crate) fn rows_fitting(batch: &Batch, start: usize, rows_max: usize, bytes_max: usize) -> usize {
-    let most = rows_max.min(batch.len() - start);
-    if !matches!(batch.values(), Column::Array(_) | Column::String(_) | Column::Structure(_)) {
-        return most;
-    }
-    let most = rows_of_one_layout(batch, start, most);
-    let mut room = bytes_max;
-    let fitting = (start..start + most).take_while(|row| {
-        let left = room.checked_sub(batch.values().byte_size_at(*row));
-        room = left.unwrap_or(0);
-        left.is_some()
-    });
-    fitting.count().max(1)
-}
-
-/// How many structures from `start` have the type of the first: only these can share columns. `most` of all other values.
-fn rows_of_one_layout(batch: &Batch, start: usize, most: usize) -> usize {
-    let Column::Structure(blobs) = batch.values() else { return most };
-    let Some(layout) = Layout::read(blobs.get(start)) else { return most };
-    (start..start + most).take_while(|row| layout.describes(blobs.get(*row))).count()
 }

@@ -13,8 +13,7 @@ use sample::{Batch, PvId};
 
 use crate::{
     Error,
-    block::format::BLOCK_ROWS_MAX,
-    codec::Effort,
+    codec::{Effort, limits::BLOCK_ROWS_MAX},
     segment::SegmentWriter,
     upkeep::sources::{Piece, Source},
 };

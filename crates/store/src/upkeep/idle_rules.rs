@@ -7,10 +7,7 @@ use crate::{
     block::field::paths,
     config::Rule,
     engine::Engine,
-    upkeep::{
-        field_rules::{is_part, names_fields},
-        retention::fits,
-    },
+    upkeep::field_rules::{fits, is_part, names_fields},
 };
 
 impl Engine {

@@ -19,40 +19,23 @@ use sample::{Batch, By, PvId, Record};
 use crate::{
     AuditRecord, Error, Writer,
     block::repeats::without_repeats,
-    catalog::audit::Action,
+    catalog::{
+        audit::Action,
+        imports::{ImportedPart, Proof},
+    },
     codec::Effort,
     engine::{Engine, too_large},
-    head::Facts,
+    facts::Facts,
     segment::{
         Segment, SegmentWriter,
+        fill::write_blocks,
         manifest::{Level, Manifest},
         week,
     },
-    upkeep::flush::write_blocks,
 };
 
 /// So many bytes of samples are gathered before they are written.
 const GATHER_BYTES_MAX: usize = 64 << 20;
-
-/// What a part brought.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ImportedPart {
-    /// Samples, without repeats within the part.
-    pub samples: u64,
-    /// Bytes of segments.
-    pub bytes: u64,
-    /// Gaps.
-    pub gaps: u64,
-    /// Changes of metadata.
-    pub metadata: u64,
-}
-
-/// Whether a part is known when it has been entered, or when all of it has been found again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Proof {
-    None,
-    Waits,
-}
 
 /// Something that takes samples of the past, part by part. Dropped before the end of a part it leaves nothing of it.
 #[derive(Debug)]

@@ -18,11 +18,11 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::{
     Error,
     catalog::Told,
-    disk::{Disk, fault_of_file},
+    disk::{Disk, fault_of_file, quarantine},
     engine::Engine,
     health::Work,
     places::{Place, tables_key},
-    rescue::{check, quarantine, recover::LeftOver},
+    rescue::{check, recover::LeftOver},
     segment::{
         Segment,
         manifest::{Level, Manifest},

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use sample::Timestamp;
 
 use crate::{
-    LevelHealth, PlaceHealth, Reader,
+    LevelHealth, PlaceHealth,
     engine::Engine,
     segment::{Segment, manifest::Level},
     upkeep::{compact::views, merge_policy},
@@ -29,13 +29,13 @@ pub struct Partition {
     pub samples: u64,
 }
 
-impl Reader {
+impl Engine {
     /// The partitions, by week.
-    pub fn partitions(&self) -> Vec<Partition> {
-        let now = self.engine().alive();
-        let segments = self.engine().snapshot().segments.clone();
+    pub(crate) fn partitions(&self) -> Vec<Partition> {
+        let now = self.alive();
+        let segments = self.snapshot().segments.clone();
         let mut weeks: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-        let views = views(&segments, &self.engine().places);
+        let views = views(&segments, &self.places);
         for view in &views {
             weeks.entry(view.manifest.folder()).or_default().push(*view);
         }

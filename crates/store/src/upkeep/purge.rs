@@ -14,16 +14,13 @@ use sample::{By, DataFate, PvId, Timestamp};
 
 use crate::{
     AuditRecord, Deletion, Error, RemovedPv, Writer,
+    block::rows::rows_within,
     catalog::{
         audit::Action,
         deletion::{Deletions, Hidden},
     },
     engine::Engine,
-    read::{
-        merge::rows_within,
-        parts::{Lookup, Summaries},
-    },
-    roster::line,
+    read::parts::{Lookup, Summaries},
     segment::{Entry, Record, Segment},
     upkeep::compact::Compaction,
 };
@@ -104,7 +101,7 @@ impl Engine {
             let still = |removed: &&RemovedPv| registry.removed().get(&removed.entry.id) == Some(removed);
             for removed in purged.pvs.iter().filter(still) {
                 let Size { samples, bytes } = self.size_of_pv(removed.entry.id)?;
-                let record = line(Action::PurgeOrdered, by, &removed.entry, "");
+                let record = AuditRecord::of_pv(Action::PurgeOrdered, by, &removed.entry, "");
                 change.audit.push(AuditRecord { samples, bytes, ..record });
                 change.purged.push(removed.entry.clone());
             }

@@ -30,7 +30,7 @@ use crate::{
     },
     upkeep::{
         compact::{Compaction, Plan},
-        field_rules::{FieldRules, PvOver, names_fields},
+        field_rules::{FieldRules, PvOver, fits, names_fields},
         trim::{Trimming, Trimmings},
     },
 };
@@ -93,32 +93,6 @@ impl Expired {
         }
         hash.digest().max(1)
     }
-}
-
-/// Whether a name fits a pattern with `*` and `?`.
-pub(crate) fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut p, mut n, mut star) = (0, 0, None);
-    while n < name.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            Some(byte) if *byte == b'?' || *byte == name[n] => {
-                p += 1;
-                n += 1;
-            }
-            // Let the last star take one byte more.
-            _ => match star {
-                Some((at, taken)) => {
-                    star = Some((at, taken + 1));
-                    (p, n) = (at + 1, taken + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
 fn rule_of(rules: &[Rule], name: &str) -> Option<usize> {

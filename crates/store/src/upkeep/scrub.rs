@@ -13,7 +13,7 @@ use crate::{
     catalog::copy::read_file,
     engine::Engine,
     segment::{LevelsCheck, Record, Segment, Table},
-    upkeep::threads::Stop,
+    upkeep::stop::Stop,
 };
 
 /// Where it remembers how far it has come: the last key, its bytes so far, when the last whole pass ended, what it found.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sample::{PvId, Timestamp};
 
-use crate::{Error, Reader, segment::Segment};
+use crate::{Error, engine::Engine, segment::Segment};
 
 /// What the segments hold of a PV. Recent samples, which are not packed yet, are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,13 +19,13 @@ pub struct PvSize {
     pub last: Timestamp,
 }
 
-impl Reader {
+impl Engine {
     /// The size of every PV that has samples in segments. A segment that cannot be read is left out, and told in `health`.
-    pub fn sizes(&self) -> HashMap<PvId, PvSize> {
+    pub(crate) fn sizes(&self) -> HashMap<PvId, PvSize> {
         let mut sizes = HashMap::new();
-        for segment in &*self.engine().snapshot().segments {
+        for segment in &*self.snapshot().segments {
             if let Err(error) = add(segment, &mut sizes) {
-                self.engine().counters.problem(error.to_string());
+                self.counters.problem(error.to_string());
             }
         }
         sizes

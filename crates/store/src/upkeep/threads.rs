@@ -3,10 +3,7 @@
 
 use std::{
     cell::Cell,
-    sync::{
-        Arc, Condvar, Mutex,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -20,7 +17,7 @@ use crate::{
     engine::{Engine, Ingest},
     log::{files, format},
     segment::week,
-    upkeep::{compact::Compaction, scrub},
+    upkeep::{compact::Compaction, scrub, stop::Stop},
 };
 
 /// So long frames wait in the buffer at most: what a dying process, not a dying machine, can take with it.
@@ -58,24 +55,6 @@ pub(crate) struct Threads {
     stop: Arc<Stop>,
     engine: Arc<Engine>,
     running: Vec<JoinHandle<()>>,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Stop {
-    asked: AtomicBool,
-    lock: Mutex<()>,
-    signal: Condvar,
-}
-
-impl Stop {
-    /// Waits, and says whether to go on.
-    pub(crate) fn wait(&self, time: Duration) -> bool {
-        let guard = self.lock.lock().expect("no holder of this lock panics");
-        if !self.asked.load(Relaxed) {
-            drop(self.signal.wait_timeout(guard, time).expect("no holder of this lock panics"));
-        }
-        !self.asked.load(Relaxed)
-    }
 }
 
 /// How long to wait after failures that follow one another.
@@ -123,11 +102,7 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        {
-            let _guard = self.stop.lock.lock().expect("no holder of this lock panics");
-            self.stop.asked.store(true, Relaxed);
-        }
-        self.stop.signal.notify_all();
+        self.stop.ask();
         self.engine.places.close();
         {
             let _ingest = self.engine.ingest();
@@ -153,12 +128,12 @@ fn giving_way(run: fn(&Engine, &Stop)) -> impl FnOnce(&Engine, &Stop) {
 }
 
 fn write_log(engine: &Engine, stop: &Stop) {
-    while !stop.asked.load(Relaxed) {
+    while !stop.is_asked() {
         let mut ingest = engine.ingest();
-        while !ingest.log.is_waiting() && !stop.asked.load(Relaxed) {
+        while !ingest.log.is_waiting() && !stop.is_asked() {
             ingest = engine.log_waiting.wait(ingest).expect("no holder of this lock panics");
         }
-        let delay_over = |log: &mut Ingest| !log.log.is_full() && !stop.asked.load(Relaxed);
+        let delay_over = |log: &mut Ingest| !log.log.is_full() && !stop.is_asked();
         drop(engine.log_waiting.wait_timeout_while(ingest, WRITE_DELAY, delay_over).expect("no holder panics"));
         if engine.write_log().is_err() {
             // Everyone is told by the refusal that it causes. What waits now is only signs of life.
@@ -237,7 +212,7 @@ fn compact(engine: &Engine, stop: &Stop) {
             while engine.snapshot().heads.len() > 1 && !patience.get().is_zero() && stop.wait(MAKE_WAY_POLL) {
                 patience.set(patience.get().saturating_sub(MAKE_WAY_POLL));
             }
-            !stop.asked.load(Relaxed)
+            !stop.is_asked()
         };
         let done = engine.compact(now, &go_on).and_then(|done| match done {
             Compaction::Nothing => engine.expire(now, &go_on),
@@ -276,7 +251,7 @@ fn move_segments(engine: &Engine, stop: &Stop) {
         }
         let now = engine.alive();
         loop {
-            match engine.move_next(now, &|| !stop.asked.load(Relaxed)) {
+            match engine.move_next(now, &|| !stop.is_asked()) {
                 Ok(Compaction::Done) => retry.done(),
                 Ok(_) => break,
                 Err(error) => {

@@ -8,13 +8,14 @@ use std::{
 
 use sample::By;
 
-use super::{PART, state::STATE};
+use super::state::{PART, STATE};
 use crate::{
     Error,
     catalog::{
-        CATALOGUE, Catalog, Told,
+        Catalog, Told,
         audit::{Action, AuditRecord},
         copy::{self, Copy},
+        tables::CATALOGUE,
     },
     disk::{Disk, RealDisk},
     log::format,

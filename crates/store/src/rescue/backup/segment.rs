@@ -4,7 +4,7 @@ use std::{io, path::Path, sync::Arc};
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{PART, Run, Unfinished, has_gone, unread, unwritten};
+use super::{Run, Unfinished, has_gone, state::PART, unread, unwritten};
 use crate::{
     Error, Progress,
     catalog::copy::{self, Copy},

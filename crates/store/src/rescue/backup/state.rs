@@ -12,11 +12,14 @@ use std::{collections::BTreeSet, io};
 use crate::{
     Error,
     catalog::{
-        CATALOGUE,
         copy::{self, Copy},
+        tables::CATALOGUE,
     },
     disk::Disk,
 };
+
+/// What is not whole yet.
+pub(super) const PART: &str = "part";
 
 /// The key of it.
 pub(super) const STATE: &str = "backup-state";
@@ -103,7 +106,7 @@ impl State {
     fn write(&self, target: &dyn Disk) -> io::Result<()> {
         let archive = self.archive.map(|number| format!("archive {number:016x}\n")).unwrap_or_default();
         let verified: String = self.verified.iter().map(|key| format!("verified {key}\n")).collect();
-        let part = format!("{STATE}.{}", super::PART);
+        let part = format!("{STATE}.{}", PART);
         target.set_len(&part, 0)?;
         target.write_at(&part, 0, format!("{archive}frame {}\n{verified}", self.frame).as_bytes())?;
         target.sync(&part)?;
@@ -115,7 +118,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{catalog::Position, disk::RealDisk};
+    use crate::{catalog::tables::Position, disk::RealDisk};
 
     fn copy(archive: Option<u64>, frame: u64) -> Copy {
         let mut copy = Copy::default();

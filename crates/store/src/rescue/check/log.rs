@@ -7,7 +7,7 @@ use sample::Record;
 use super::{Check, Progress};
 use crate::{
     Error,
-    catalog::{Position, copy},
+    catalog::{copy, tables::Position},
     log::{arrays::Lasts, files, format, scan},
 };
 

@@ -1,12 +1,14 @@
 //! Tests that frames of a block played one after the other are what they are when the block is made as a whole.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "it is a test")]
+
 use proptest::prelude::*;
 use sample::{Alarm, Arrays, Batch, Column, Element, PvId, Severity, Timestamp, ValueType};
 
 use crate::{
     block::{self, Opened, format::BLOCK_HEADER_LEN},
     bytes::Malformed,
-    codec::{Effort, array},
+    codec::{Effort, array, frames},
 };
 
 /// The first so many types are those of numbers.
@@ -168,7 +170,7 @@ proptest! {
         match (block::take(&bytes), block::open(&bytes)) {
             (Ok((_, whole)), Ok((_, opened))) => {
                 assert_same(opened.samples(), &{
-                    let none = super::empty_arrays(whole.value_type().element, whole.len());
+                    let none = frames::empty_arrays(whole.value_type().element, whole.len());
                     match &opened {
                         Opened::Whole(batch) => batch.clone(),
                         Opened::Frames(_) => whole.clone().with_values(none).expect("there is one for each row"),
@@ -195,7 +197,7 @@ fn long_arrays_of_a_few_cells_are_frames_and_others_are_not() {
             end
         });
         let arrays = Arrays::from_ends(ends.collect(), elements).expect("they add up");
-        let batch = super::bare(
+        let batch = frames::bare(
             &Film { element, lens: vec![0; count], changes: Vec::new(), seed: 1, steps: vec![5; count] }.batch(),
             0..count,
         );
