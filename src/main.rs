@@ -34,6 +34,7 @@ use config::Config;
 use query::Query;
 use sample::By;
 use serve::Serve;
+use service::Service;
 use signals::{Stop, now};
 use store::Store;
 use tokio::runtime::{Builder, Runtime};
@@ -142,9 +143,11 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
     let acquire = Acquire::start(config.acquire, store.writer(), started)?; // network → buffer → store
     let (old, aliases) = (old::open(&config.old_archives)?, old::aliases(&config.old_archives)?);
     let query = Query::over(store.reader()).with_old(old.clone()); // store, old archives → samples and bins
+    let (policies, identity) = (config.serve.policies.clone(), config.serve.appliance.identity.clone());
+    let service = Service::new(query, acquire.control(), store.reader(), policies, identity); // what can be asked and ordered
     let serve = {
         let _tasks_run_here = answers.enter();
-        Serve::start(config.serve, query, acquire.control(), store.reader())? // query → HTTP, browser
+        Serve::start(config.serve, service)? // service → HTTP, browser
     };
 
     acquire.control().add(wanted.to_vec(), &By::new("the command line", started))?;

@@ -4,15 +4,16 @@ use std::{str::FromStr, sync::Arc, time::Duration};
 
 use axum::{body::Bytes, http::HeaderMap};
 use query::Series;
-use sample::{By, Metadata, NAME_BYTES_MAX, PvEntry, PvId, TimeRange, Timestamp};
+use sample::{PvEntry, TimeRange, Timestamp};
 
 use crate::{
-    app::{App, now},
-    budget::Lease,
-    dispatch::Peer,
-    refusal::{Code, Refusal, shortened},
+    app::App,
+    peer::Peer,
+    refusal::{Code, Refusal},
     url::Params,
 };
+
+use service::{Ask, now};
 
 /// How far back a request reaches that does not say from when.
 const RANGE_DEFAULT: Duration = Duration::from_secs(3600);
@@ -28,11 +29,9 @@ pub(crate) struct Call {
     pub(crate) url_path: String,
     pub(crate) query: Params,
     pub(crate) headers: HeaderMap,
-    /// From where the request came.
-    pub(crate) peer: Option<Peer>,
     pub(crate) body: Bytes,
-    /// What the request and its answer take of the budget.
-    pub(crate) lease: Arc<Lease>,
+    /// What is asked of the service by it.
+    pub(crate) ask: Ask,
 }
 
 impl Call {
@@ -49,72 +48,24 @@ impl Call {
             url_path: self.url_path.clone(),
             query: self.query.clone(),
             headers: HeaderMap::new(),
-            peer: self.peer.clone(),
             body: Bytes::new(),
-            lease: Arc::clone(&self.lease),
+            ask: self.ask.clone(),
         }
-    }
-
-    /// Refuses to go on for a client that has gone.
-    pub(crate) fn go_on(&self) -> Result<(), Refusal> {
-        self.peer.as_ref().map_or(Ok(()), Peer::go_on)
     }
 
     /// The PV that the path names.
     pub(crate) fn pv(&self) -> Result<PvEntry, Refusal> {
-        let name = self.path_part("pv");
-        self.app.reader.find(name).ok_or_else(|| unknown(name))
+        self.ask.pv(self.path_part("pv"))
     }
 
     /// The PV that the path names, or one field of it if its values are structures: `PV.field.of.field`, or `field=` in the query.
     pub(crate) fn pv_or_field(&self) -> Result<(PvEntry, Series), Refusal> {
-        self.named(self.path_part("pv"), self.query.get("field"))
-    }
-
-    /// The PV of that name, or the field of it that the name or `field` says.
-    pub(crate) fn named(&self, name: &str, field: Option<&str>) -> Result<(PvEntry, Series), Refusal> {
-        let (entry, path) = match self.app.reader.find(name) {
-            Some(entry) => (entry, None),
-            None => {
-                let dots = name.match_indices('.').map(|(dot, _)| dot).take_while(|dot| *dot <= NAME_BYTES_MAX);
-                let parts = dots.map(|dot| (&name[..dot], &name[dot + 1..]));
-                let mut owners = parts.filter_map(|(pv, path)| Some((self.app.reader.find(pv)?, Some(path))));
-                owners.next().ok_or_else(|| unknown(name))?
-            }
-        };
-        let Some(path) = field.or(path) else { return Ok((entry.clone(), entry.id.into())) };
-        let fields = self.app.reader.fields(entry.id, Timestamp::MAX)?;
-        let is_there = fields.iter().any(|(known, _)| known == path);
-        // Of one that retention has taken from all structures there are the gaps.
-        let is_expired = !is_there && self.app.reader.expired_fields(entry.id)?.iter().any(|known| known == path);
-        if fields.is_empty() && field.is_none() && !is_expired {
-            return Err(unknown(name));
-        }
-        if !is_there && !is_expired {
-            let message = format!("{} has no field called {:?}", entry.name, shortened(path));
-            return Err(Refusal::new(Code::UnknownPv, message).hint(match fields.is_empty() {
-                true => "its newest value is no structure".to_owned(),
-                false => format!("GET /api/v1/pvs/{} lists its fields", entry.name),
-            }));
-        }
-        let series = Series { pv: entry.id, field: Some(path.into()) };
-        Ok((entry, series))
+        self.ask.series(self.path_part("pv"), self.query.get("field"))
     }
 
     /// Under which name the archive stands where the Archiver Appliance names its members.
     pub(crate) fn identity(&self) -> &str {
-        &self.app.config.appliance.identity
-    }
-
-    /// Who orders what the call does: what the client says of itself, and from where it comes.
-    pub(crate) fn by(&self) -> By {
-        let address =
-            self.peer.as_ref().map_or_else(|| "the archiver".to_owned(), |peer| peer.address.ip().to_string());
-        let said = self.query.get("by").map(|who| who.chars().filter(|c| !c.is_control()).take(WHO_CHARS_MAX));
-        match said.map(String::from_iter).filter(|who| !who.is_empty()) {
-            Some(who) => By::new(format!("{who} at {address}"), now()),
-            None => By::new(address, now()),
-        }
+        &self.ask.service.identity
     }
 
     /// From `from` up to, not including, `to`: by default the last hour.
@@ -146,18 +97,14 @@ impl Call {
             Refusal::new(code, format!("{name} is {given:?}, expected one of {}", known.join(", ")))
         })
     }
-
-    /// Whether the client has gone, so that further work on the answer is for nobody.
-    pub(crate) fn is_abandoned(&self) -> bool {
-        self.peer.as_ref().is_some_and(Peer::has_gone)
-    }
-
-    /// The metadata in force at the end of `range`, and since when.
-    pub(crate) fn metadata_at_end(&self, pv: PvId, range: TimeRange) -> Result<Option<(Timestamp, Metadata)>, Refusal> {
-        Ok(self.app.query.metadata(pv, range)?.pop())
-    }
 }
 
-fn unknown(name: &str) -> Refusal {
-    Refusal::unknown_pv(name).hint("GET /api/v1/pvs?match= finds names")
+/// Who orders what a request does: what the client says of itself, and from where it comes.
+pub(crate) fn who(query: &Params, peer: Option<&Peer>) -> String {
+    let address = peer.map_or_else(|| "the archiver".to_owned(), |peer| peer.address.ip().to_string());
+    let said = query.get("by").map(|who| who.chars().filter(|c| !c.is_control()).take(WHO_CHARS_MAX));
+    match said.map(String::from_iter).filter(|who| !who.is_empty()) {
+        Some(who) => format!("{who} at {address}"),
+        None => address,
+    }
 }

@@ -15,10 +15,9 @@ use axum::{
 use flate2::{Compression, write::GzEncoder};
 use futures_util::{StreamExt, stream};
 
-use crate::{
-    budget::{Budget, Lease},
-    work,
-};
+use crate::work;
+
+use service::{Budget, Lease};
 
 /// Shorter answers fit into one packet anyway.
 const BYTES_MIN: u64 = 1400;

@@ -1,12 +1,6 @@
 //! From a request to the handler of its route: limits, rights, body, and a thread that may block.
 
-use std::{
-    io,
-    mem::MaybeUninit,
-    net::SocketAddr,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -18,9 +12,7 @@ use axum::{
 };
 use futures_util::StreamExt;
 use sample::VALUE_BYTES_MAX;
-use socket2::SockRef;
 use tokio::{
-    net::TcpStream,
     sync::{Semaphore, SemaphorePermit},
     time::{Instant, timeout},
 };
@@ -30,18 +22,21 @@ use crate::{
     answer::Answer,
     app::App,
     browser,
-    budget::{Lease, bytes_when_read, leased},
-    call::Call,
+    budget::{bytes_when_read, leased},
+    call::{Call, who},
     compress::{Coding, coded},
     form::Kind,
     metrics::measured,
     parameters,
-    refusal::{Code, Refusal},
+    peer::{AnsweredBy, Peer},
+    refusal::{Code, Refusal, refused},
     routes::{Method, ROUTES, Right, Route, allowed},
     ui,
     url::{Params, tidy},
     work,
 };
+
+use service::{Ask, Lease};
 
 /// How long a request's body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -66,35 +61,6 @@ pub(crate) struct Dispatch {
     app: Arc<App>,
     router: Router,
 }
-
-/// From where a request came.
-#[derive(Clone, Debug)]
-pub(crate) struct Peer {
-    pub(crate) address: SocketAddr,
-    /// Nothing once the connection is broken off.
-    pub(crate) stream: Weak<TcpStream>,
-}
-
-impl Peer {
-    /// Refuses to go on for one that has gone.
-    pub(crate) fn go_on(&self) -> Result<(), Refusal> {
-        if self.has_gone() { Err(Refusal::new(Code::BadRequest, "the client has gone")) } else { Ok(()) }
-    }
-
-    /// Whether it waits for no answer any more.
-    pub(crate) fn has_gone(&self) -> bool {
-        let Some(stream) = self.stream.upgrade() else { return true };
-        let mut byte = [MaybeUninit::uninit()];
-        match SockRef::from(&stream).peek(&mut byte) {
-            Ok(bytes) => bytes == 0,
-            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
-        }
-    }
-}
-
-/// Which row of the table answered; for the counters.
-#[derive(Clone, Copy)]
-pub(crate) struct AnsweredBy(pub(crate) &'static str);
 
 /// What answers where no row of the table does.
 static ELSEWHERE: Route =
@@ -133,11 +99,11 @@ impl Dispatch {
                 let mut router = self.router;
                 router.call(request).await.unwrap_or_else(|never| match never {})
             }
-            Err(refusal) => refusal.into_response(),
+            Err(refusal) => refused(refusal),
         };
         browser::tell(response.headers_mut());
         let response = coded(coding, &self.app.budget, response);
-        measured(self.app, begun, response)
+        measured(Arc::clone(&self.app.metrics), begun, response)
     }
 
     /// Checks that it is this archiver who is asked, and keeps under which name.
@@ -156,7 +122,7 @@ impl Dispatch {
             (uri.path_and_query().map_or(0, |path| path.as_str().len()), self.app.config.url_bytes_max);
         if bytes > bytes_max {
             let message = format!("the URL has {bytes} bytes, at most {bytes_max} are possible");
-            return Err(Refusal::new(Code::TooLarge, message).with_status(StatusCode::URI_TOO_LONG));
+            return Err(Refusal::new(Code::UrlTooLong, message));
         }
         if let Some(path) = tidy(uri.path()) {
             let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -184,7 +150,7 @@ async fn run(
         Ok(path) => handle(app, route, path, request).await,
         Err(rejection) => Err(Refusal::new(Code::BadRequest, rejection.to_string())),
     };
-    let mut response = answer.unwrap_or_else(Refusal::into_response);
+    let mut response = answer.unwrap_or_else(refused);
     response.extensions_mut().insert(AnsweredBy(route.path));
     if is_for_a_page {
         response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -213,7 +179,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     parameters::check(route, &call.query)?;
     let work = move || {
         if !LARGE_BODIES.contains(&route.path) {
-            call.lease.grow(bytes_when_read(&call.body).saturating_sub(call.body.len()))?;
+            call.ask.lease.grow(bytes_when_read(&call.body).saturating_sub(call.body.len()))?;
         }
         (route.handler)(&call)
     };
@@ -237,7 +203,10 @@ fn call(
     }
     let url_path = parts.uri.path().to_owned();
     let peer = parts.extensions.get::<Peer>().cloned();
-    Call { app, path, url_path, query, headers: parts.headers, peer, body, lease }
+    let who = who(&query, peer.as_ref());
+    let is_gone = move || peer.as_ref().is_some_and(Peer::has_gone);
+    let ask = Ask::new(Arc::clone(&app.service), &who, lease, is_gone);
+    Call { app, path, url_path, query, headers: parts.headers, body, ask }
 }
 
 /// A turn for a request whose body is long, so that many of them leave processors to others.
@@ -313,7 +282,7 @@ async fn read_body(body: Body, headers: &HeaderMap, room: Room, lease: &Lease) -
         }
         Ok(())
     };
-    let slow = |_| Refusal::new(Code::BadRequest, "the body came too slowly").with_status(StatusCode::REQUEST_TIMEOUT);
+    let slow = |_| Refusal::new(Code::TooSlow, "the body came too slowly");
     timeout(BODY_TIMEOUT, read).await.map_err(slow)??;
     Ok(whole.into())
 }
@@ -332,7 +301,7 @@ fn method_not_allowed(request: &Request) -> Response {
         return (StatusCode::NO_CONTENT, says).into_response();
     }
     let message = format!("{} cannot be done with {}", request.method(), request.uri().path());
-    Refusal::new(Code::MethodNotAllowed, message).into_response()
+    refused(Refusal::new(Code::MethodNotAllowed, message))
 }
 
 /// The web page where a browser asks for one of its files or links; otherwise a refusal.
@@ -341,50 +310,10 @@ async fn elsewhere(app: Arc<App>, request: Request) -> Response {
     if reads && ui::may_show(request.uri().path()) {
         return run(app, &ELSEWHERE, Ok(Vec::new()), request).await;
     }
-    unknown_url(request.uri()).into_response()
+    refused(unknown_url(request.uri()))
 }
 
 fn unknown_url(uri: &Uri) -> Refusal {
     Refusal::new(Code::UnknownUrl, format!("nothing is found at {}", uri.path()))
         .hint("GET /api/v1/openapi.json describes every URL")
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::{io::AsyncWriteExt, net::TcpListener};
-
-    use super::*;
-
-    /// Whether it has gone, once that has come over the network.
-    async fn goes(peer: &Peer) -> bool {
-        for _ in 0..1000 {
-            if peer.has_gone() {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        false
-    }
-
-    #[tokio::test]
-    async fn a_peer_has_gone_when_it_closes_or_its_connection_is_given_up_and_not_when_it_asks_for_more() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        for closes in [true, false] {
-            let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-            let (stream, address) = listener.accept().await.unwrap();
-            let stream = Arc::new(stream);
-            let peer = Peer { address, stream: Arc::downgrade(&stream) };
-            assert!(!peer.has_gone());
-            if closes {
-                drop(client);
-                assert!(goes(&peer).await);
-                continue;
-            }
-            client.write_all(b"GET").await.unwrap();
-            stream.readable().await.unwrap();
-            assert!(!peer.has_gone());
-            drop(stream);
-            assert!(peer.has_gone());
-        }
-    }
 }

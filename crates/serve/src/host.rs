@@ -15,10 +15,7 @@ use std::{
 
 use axum::http::{HeaderMap, Uri, Version, header};
 
-use crate::{
-    refusal::{Code, Refusal},
-    server::Config,
-};
+use crate::refusal::{Code, Refusal};
 
 /// The longest name that there is in DNS.
 const NAME_BYTES_MAX: usize = 253;
@@ -112,14 +109,14 @@ pub(crate) struct Hosts {
 impl Hosts {
     /// `localhost`, the machine's own names as its files have them now, and those of the configuration. DNS is not asked: it may be
     /// away when the archiver starts.
-    pub(crate) fn new(config: &Config) -> Hosts {
+    pub(crate) fn new(own: &[HostName], url: Option<&str>) -> Hosts {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let machine = text("/proc/sys/kernel/hostname");
         let mut names = machine_names(machine.trim(), &text("/etc/hosts"), &text("/etc/resolv.conf"));
         names.extend(HostName::new("localhost"));
-        names.extend(config.hosts.iter().cloned());
+        names.extend(own.iter().cloned());
         // By this URL clients are told to come.
-        let url = config.appliance.url.as_deref().and_then(|url| url.split_once("://")?.1.split('/').next());
+        let url = url.and_then(|url| url.split_once("://")?.1.split('/').next());
         if let Some(Authority { host: Host::Name(name), .. }) = url.and_then(Authority::parse) {
             names.insert(name);
         }
@@ -195,13 +192,11 @@ fn machine_names(machine: &str, table: &str, resolver: &str) -> HashSet<HostName
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
-    use std::net::SocketAddr;
-
     use super::*;
 
     fn hosts(names: &[&str]) -> Hosts {
-        let config = Config::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-        Hosts::new(&Config { hosts: names.iter().filter_map(|name| HostName::new(name)).collect(), ..config })
+        let own: Vec<HostName> = names.iter().filter_map(|name| HostName::new(name)).collect();
+        Hosts::new(&own, None)
     }
 
     fn asked(hosts: &Hosts, version: Version, target: &str, given: &[&str]) -> Result<Option<Authority>, String> {

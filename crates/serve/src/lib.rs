@@ -4,13 +4,11 @@
 //!   server     connections, their limits and their end
 //!   routes     every URL in one table: method, path, right, summary, handler
 //!   host       by which names it may be asked for      browser        what pages of other sites may not
-//!   losses     what was lost of late, as a sentence
 //!   call       a request as handlers see it          refusal, answer   what they return
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
 //!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
 //!   work       on which thread an answer is made
-//!   budget     how much memory all answers together may take     lists   what a list of names and globs means
-//!   seen       PVs as lists see them, some hundred at a time
+//!   budget     what an answer takes of the budget until it has been sent     bodies   bodies in JSON, value by value
 //!   compress   answers in gzip or zstd, for clients that ask for it
 //!   metrics    /metrics         ui           the web page
 //! ```
@@ -24,35 +22,30 @@ mod answer;
 mod api;
 mod app;
 mod appliance;
+mod bodies;
 mod browser;
 mod budget;
 mod call;
 mod compress;
+mod config;
 mod crowd;
 mod dispatch;
-mod explain;
 mod form;
 mod formats;
-mod glob;
 mod host;
-mod ledger;
-mod lists;
-mod losses;
 mod metrics;
-mod names;
 mod parameters;
-mod policy_source;
+mod peer;
 mod process;
-mod proof;
 mod refusal;
 mod routes;
-mod seen;
 mod server;
 mod socket;
 mod ui;
 mod url;
 mod work;
 
+pub use ::service::{FileRules, PolicySource};
+pub use config::{Appliance, Config, Ports};
 pub use host::HostName;
-pub use policy_source::{FileRules, PolicySource};
-pub use server::{Appliance, Config, Error, Ports, Serve};
+pub use server::{Error, Serve};

@@ -29,18 +29,17 @@ use prometheus_client::{
     },
     registry::Registry,
 };
-use store::{Health, Watermark};
+use service::{Health, Watermark};
 use tokio::time::Instant;
 
 use crate::{
     answer::{Answer, whole},
-    app::App,
-    budget::Lease,
-    call::Call,
-    dispatch::AnsweredBy,
+    peer::AnsweredBy,
     process,
     refusal::{Code, Refusal},
 };
+
+use service::{Lease, Service};
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -84,11 +83,11 @@ impl Metrics {
     }
 }
 
-/// `GET /metrics`
-pub(crate) fn show(call: &Call) -> Answer {
+/// The answer to a scrape.
+pub(crate) fn page(metrics: &Metrics, service: &Service) -> Answer {
     let mut text = String::new();
-    encode_registry(&mut text, &call.app.metrics.registry)
-        .and_then(|()| encode_registry(&mut text, &archive(&call.app)))
+    encode_registry(&mut text, &metrics.registry)
+        .and_then(|()| encode_registry(&mut text, &archive(service)))
         .and_then(|()| encode_registry(&mut text, &process::registry()))
         .and_then(|()| encode_eof(&mut text))
         .map_err(|error| Refusal::new(Code::Internal, error.to_string()))?;
@@ -96,13 +95,13 @@ pub(crate) fn show(call: &Call) -> Answer {
 }
 
 /// What the arms of the archive say of themselves now.
-fn archive(app: &App) -> Registry {
+fn archive(service: &Service) -> Registry {
     let mut registry = Registry::with_prefix("pvark");
-    let totals = app.control.totals();
+    let totals = service.totals();
     register_acquisition(&mut registry, &totals);
     register_clients(&mut registry, &totals);
-    let health = app.reader.health();
-    register_store(&mut registry, &health, app.reader.watermark());
+    let health = service.health();
+    register_store(&mut registry, &health, service.watermark());
     register_tiers(&mut registry, &health);
     registry
 }
@@ -303,17 +302,18 @@ fn clamped(amount: u64) -> i64 {
 }
 
 /// The response, counted when its last byte is sent or its client has gone.
-pub(crate) fn measured(app: Arc<App>, begun: Instant, mut response: Response) -> Response {
+pub(crate) fn measured(metrics: Arc<Metrics>, begun: Instant, mut response: Response) -> Response {
     let lease = response.extensions_mut().remove::<Arc<Lease>>();
     let route = response.extensions().get::<AnsweredBy>().map_or("(none)", |by| by.0).to_owned();
     let status = response.status().as_u16();
-    response
-        .map(|body| Body::new(Measured { body, app, begun, route, status, bytes: AtomicU64::new(0), _lease: lease }))
+    response.map(|body| {
+        Body::new(Measured { body, metrics, begun, route, status, bytes: AtomicU64::new(0), _lease: lease })
+    })
 }
 
 struct Measured {
     body: Body,
-    app: Arc<App>,
+    metrics: Arc<Metrics>,
     begun: Instant,
     route: String,
     status: u16,
@@ -350,7 +350,7 @@ impl HttpBody for Measured {
 impl Drop for Measured {
     fn drop(&mut self) {
         let route = ByRoute { route: self.route.clone() };
-        let Metrics { requests, seconds, bytes, .. } = &self.app.metrics;
+        let Metrics { requests, seconds, bytes, .. } = &*self.metrics;
         requests.get_or_create(&ByStatus { route: self.route.clone(), status: self.status }).inc();
         seconds.get_or_create(&route).observe(self.begun.elapsed().as_secs_f64());
         bytes.get_or_create(&route).inc_by(self.bytes.load(Relaxed));

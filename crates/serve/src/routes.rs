@@ -309,7 +309,7 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/mgmt/ui/{*page}", "To the web page", ui::instead),
     get("/retrieval/ui/{*page}", "To the web page", ui::instead),
     // For monitoring, and for people.
-    get("/metrics", "Counters in the OpenMetrics text format", metrics::show),
+    get("/metrics", "Counters in the OpenMetrics text format", metrics),
     get("/", "The web page", ui::show),
 ];
 
@@ -317,6 +317,10 @@ pub(crate) static ROUTES: &[Route] = &[
 pub(crate) const DESCRIPTION: &str = include_str!("../../../testdata/openapi.json");
 
 /// `GET /api/v1/openapi.json`
+fn metrics(call: &Call) -> Answer {
+    metrics::page(&call.app.metrics, &call.ask.service)
+}
+
 fn openapi(_: &Call) -> Answer {
     let mut answer = crate::answer::whole(crate::answer::JSON, DESCRIPTION);
     answer.extensions_mut().insert(OfProgram);

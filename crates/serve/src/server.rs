@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 
-use acquire::Control;
 use axum::body::{Body, Bytes, HttpBody};
 use futures_util::future::select_all;
 use hyper::{
@@ -23,9 +22,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
 };
-use query::Query;
 use socket2::SockRef;
-use store::{Reader, Writer};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
@@ -35,17 +32,18 @@ use tokio::{
 
 use crate::{
     answer::MadeAsRead,
-    app::{App, now},
+    app::App,
     browser,
-    budget::Budget,
+    config::{Config, Ports},
     crowd::is_crowded,
-    dispatch::{Dispatch, Peer},
-    host::{HostName, Hosts},
-    losses,
+    dispatch::Dispatch,
+    host::Hosts,
     metrics::Metrics,
-    policy_source::PolicySource,
+    peer::Peer,
     socket::{Activity, Socket, linger},
 };
+
+use service::{Budget, Service};
 
 /// The most bytes of an answer that wait in a connection besides the chunk that is being sent.
 const WRITE_BUFFER_BYTES: usize = 64 << 10;
@@ -61,92 +59,6 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A connection that is to make room for another has been idle for so long at least.
 const IDLE_MIN: Duration = Duration::from_secs(1);
-
-/// What clients of the Archiver Appliance are told of this archiver.
-#[derive(Clone, Debug)]
-pub struct Appliance {
-    /// Under which name it stands where the Appliance names its members. That of its first one: `appliance0`.
-    pub identity: String,
-    /// Where clients find it, as `http://HOST:PORT`. None: where they came.
-    pub url: Option<String>,
-    /// What is said of the port of a cluster, as `HOST:PORT`. None: the host and port by which clients find it.
-    pub cluster_inetport: Option<String>,
-    /// The version that is said. That of the program.
-    pub version: String,
-    /// On how many ports it listens.
-    pub ports: Ports,
-}
-
-impl Default for Appliance {
-    fn default() -> Appliance {
-        Appliance {
-            identity: "appliance0".to_owned(),
-            url: None,
-            cluster_inetport: None,
-            version: VERSION.to_owned(),
-            ports: Ports::One,
-        }
-    }
-}
-
-/// What stands where clients look for the Appliance's version.
-const VERSION: &str = concat!("pvark ", env!("CARGO_PKG_VERSION"));
-
-/// On how many ports the server listens. Each answers all URLs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ports {
-    /// On that of the address.
-    One,
-    /// On the three behind it too, as where the Appliance's parts are servers of their own: management, engine, ETL, retrieval.
-    Four,
-}
-
-/// How the server is set up.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Where it listens. Port 0 takes any free one; `Serve::address` tells which.
-    pub listen: SocketAddr,
-    /// By which names clients come, besides addresses, `localhost` and the names of the machine. None.
-    pub hosts: Vec<HostName>,
-    /// How long a connection may take to send the head of its next request before it is closed. 30 s.
-    pub head_timeout: Duration,
-    /// The longest body of a request. 16 MiB: 100,000 PVs with settings.
-    pub body_bytes_max: usize,
-    /// The longest path with query. 16 KiB: clients send lists of a hundred PVs.
-    pub url_bytes_max: usize,
-    /// What all requests and answers together may take of memory, besides what every connection has. 256 MiB.
-    pub answers_bytes_max: usize,
-    /// How long a client may take nothing of its answer before its connection is closed. 60 s.
-    pub write_timeout: Duration,
-    /// The most connections at a time, 12,000: one takes some 10 kB while nothing is asked. Where there are so many, those on which
-    /// nothing has happened for the longest time make room for new ones.
-    pub connections_max: usize,
-    /// How long answers may go on when the server is to end. 3 s.
-    pub finish_within: Duration,
-    /// Where policies are read that are to be applied anew. Nowhere: there are none.
-    pub policies: PolicySource,
-    /// What clients of the Archiver Appliance are told.
-    pub appliance: Appliance,
-}
-
-impl Config {
-    /// The defaults, at this address.
-    pub fn new(listen: SocketAddr) -> Config {
-        Config {
-            listen,
-            hosts: Vec::new(),
-            head_timeout: Duration::from_secs(30),
-            body_bytes_max: 16 << 20,
-            url_bytes_max: 16 << 10,
-            answers_bytes_max: 256 << 20,
-            write_timeout: Duration::from_secs(60),
-            connections_max: 12_000,
-            finish_within: Duration::from_secs(3),
-            policies: PolicySource::default(),
-            appliance: Appliance::default(),
-        }
-    }
-}
 
 /// Why the server could not start.
 #[derive(Debug)]
@@ -190,7 +102,7 @@ pub struct Serve {
 
 impl Serve {
     /// Listens, on the current tokio runtime.
-    pub fn start(config: Config, query: Query, control: Control<Writer>, reader: Reader) -> Result<Serve, Error> {
+    pub fn start(config: Config, service: Arc<Service>) -> Result<Serve, Error> {
         let first = listen(config.listen)?;
         let address = first.local_addr().map_err(|source| Error::Listen { address: config.listen, source })?;
         let mut listeners = vec![first];
@@ -203,26 +115,11 @@ impl Serve {
             }
         }
         let (stop, stopping) = watch::channel(false);
-        let metrics = Metrics::new();
-        let (flags, last_changes) = (Mutex::default(), Mutex::default());
-        let (hosts, started) = (Hosts::new(&config), now());
+        let metrics = Arc::new(Metrics::new());
+        let (flags, hosts) = (Mutex::default(), Hosts::new(&config.hosts, config.appliance.url.as_deref()));
         let budget = Budget::new(config.answers_bytes_max);
-        let app = App {
-            config,
-            budget,
-            address,
-            hosts,
-            started,
-            query,
-            reader,
-            control,
-            metrics,
-            flags,
-            last_changes,
-            stopping,
-        };
+        let app = App { config, budget, address, hosts, service, metrics, flags, stopping };
         let app = Arc::new(app);
-        losses::recall(&app);
         let task = tokio::spawn(accept(listeners, app));
         Ok(Serve { address, stop, task })
     }

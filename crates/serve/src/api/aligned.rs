@@ -16,6 +16,8 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
+use service::Ask;
+
 /// Without a period there are so many rows.
 const ROWS_DEFAULT: u64 = 1000;
 /// What a PV takes: a batch of its samples, or those around a row.
@@ -39,12 +41,12 @@ pub(crate) fn show(call: &Call) -> Answer {
     let tolerance = duration(call, "tolerance")?;
     let tolerance = if alignment == Alignment::Pulse { tolerance.or(Some(PULSE_TOLERANCE)) } else { tolerance };
     let rows = rows(call, range, alignment)?;
-    call.lease.grow_by(pvs.len(), if alignment == Alignment::Pulse { WINDOW_BYTES } else { BATCH_BYTES })?;
+    call.ask.lease.grow_by(pvs.len(), if alignment == Alignment::Pulse { WINDOW_BYTES } else { BATCH_BYTES })?;
     let series = pvs.iter().map(|pv| pv.series.clone()).collect();
-    let (types, table) = call.app.query.aligned(&AlignRequest { series, range, rows, alignment, tolerance })?;
+    let (types, table) = call.ask.aligned(&AlignRequest { series, range, rows, alignment, tolerance })?;
     refuse_what_is_no_column(&pvs, &types)?;
     if alignment == Alignment::Linear {
-        refuse_texts(call, &pvs, range)?;
+        refuse_texts(&call.ask, &pvs, range)?;
     }
     let names = pvs.into_iter().map(|pv| pv.name).collect();
     let heading = Heading { names, types, range, with_severity };
@@ -69,7 +71,7 @@ fn rows(call: &Call, range: TimeRange, alignment: Alignment) -> Result<Rows, Ref
     let (period, times_of) = (duration(call, "period")?, call.query.get("times_of"));
     match (period, times_of) {
         (Some(_), Some(_)) => Err(Refusal::new(Code::BadRequest, "give either period= or times_of=, not both")),
-        (None, Some(name)) => Ok(Rows::Of(call.named(name, None)?.1)),
+        (None, Some(name)) => Ok(Rows::Of(call.ask.series(name, None)?.1)),
         _ if alignment == Alignment::Pulse => {
             let message = "method=pulse needs times_of=, the PV whose pulse ids are looked for";
             Err(Refusal::new(Code::BadRequest, message))
@@ -105,9 +107,9 @@ fn refuse_what_is_no_column(pvs: &[Named], types: &[ValueType]) -> Result<(), Re
     Ok(())
 }
 
-fn refuse_texts(call: &Call, pvs: &[Named], range: TimeRange) -> Result<(), Refusal> {
+fn refuse_texts(ask: &Ask, pvs: &[Named], range: TimeRange) -> Result<(), Refusal> {
     for pv in pvs {
-        let newest = call.app.query.last_before(&pv.series, range.t1)?.map(|sample| sample.value.value_type());
+        let newest = ask.last_before(&pv.series, range.t1)?.map(|sample| sample.value.value_type());
         if let Some(value_type) = newest.filter(|value_type| !value_type.is_numeric_scalar()) {
             let message = format!("{} holds {value_type}, between which no lines are drawn", pv.name);
             return Err(Refusal::new(Code::BadRequest, message).hint("take method=previous or nearest"));

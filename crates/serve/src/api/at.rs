@@ -1,11 +1,8 @@
 //! `/api/v1/at`: the values that many PVs had at one time, as they are found.
 
-use std::sync::Arc;
-
 use super::many::names;
 use crate::{
     answer::{Answer, CSV, JSON, chunks},
-    app::now,
     call::Call,
     formats::{
         arrow,
@@ -14,17 +11,19 @@ use crate::{
     refusal::Code,
 };
 
+use service::now;
+
 /// `GET` or `POST /at`
 pub(crate) fn show(call: &Call) -> Answer {
     let time = call.time("time")?.unwrap_or_else(now);
     let format = call.word("format", &super::samples::FORMATS, Code::UnknownFormat)?;
     let names = names(call)?;
-    call.lease.grow_by(names.len(), WANTED_BYTES)?;
+    call.ask.lease.grow_by(names.len(), WANTED_BYTES)?;
     let wanted = names.into_iter().map(|name| {
-        let series = call.named(&name, None).ok().map(|(_, series)| series);
+        let series = call.ask.series(&name, None).ok().map(|(_, series)| series);
         Wanted { name, series }
     });
-    let values = Values::new(Arc::clone(&call.app), time, wanted.collect());
+    let values = Values::new(call.ask.clone(), time, wanted.collect());
     match format {
         "csv" => chunks(CSV, AtCsv::new(values)),
         "arrow" => chunks(arrow::CONTENT_TYPE, AtArrow::new(values)?),

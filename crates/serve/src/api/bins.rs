@@ -9,14 +9,15 @@ use serde_json::Value;
 use super::samples::{FORMATS, facts, head};
 use crate::{
     answer::{Answer, CSV, JSON, whole},
-    app::now,
     call::Call,
     formats::{
-        arrow,
+        arrow::{self, seconds_covered},
         value::{self, Dialect, put_f64, put_json, put_list},
     },
     refusal::{Code, Refusal},
 };
+
+use service::{Ask, now};
 
 const BINS_DEFAULT: usize = 1000;
 /// What a bin takes until it is sent, with its text; more are refused in any case.
@@ -28,12 +29,12 @@ pub(crate) fn show(call: &Call) -> Answer {
     let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
     let format = call.word("format", &FORMATS, Code::UnknownFormat)?;
     let cut = cut(call)?;
-    let newest = call.metadata_at_end(entry.id, range)?;
-    let last = call.app.query.last_before(&series, range.t1)?;
+    let newest = call.ask.metadata_at_end(entry.id, range)?;
+    let last = call.ask.last_before(&series, range.t1)?;
     let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type).filter(|_| series.field.is_none());
     let value_type = last.map(|sample| sample.value.value_type()).or(announced);
     refuse_what_is_no_number(&entry, value_type)?;
-    let (bins, damage) = collect(call, &series, range, cut)?;
+    let (bins, damage) = collect(&call.ask, &series, range, cut)?;
     match format {
         "csv" => Ok(whole(CSV, csv(&bins))),
         "arrow" => {
@@ -42,7 +43,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         }
         _ => {
             let first = bins.first().map_or(range.t0, |bin| bin.t0);
-            let before = call.app.query.last_before(&series, first)?;
+            let before = call.ask.last_before(&series, first)?;
             let mut head = head(&entry, range, newest.as_ref());
             head.insert("type".to_owned(), value_type.map(|t| t.to_string()).into());
             head.extend(series.field.as_deref().map(|path| ("field".to_owned(), path.into())));
@@ -78,14 +79,14 @@ fn refuse_what_is_no_number(entry: &PvEntry, value_type: Option<ValueType>) -> R
 }
 
 /// All bins, and what was found damaged, unless the client goes away meanwhile.
-fn collect(call: &Call, series: &Series, range: TimeRange, cut: Cut) -> Result<(Vec<Bin>, Vec<String>), Refusal> {
+fn collect(ask: &Ask, series: &Series, range: TimeRange, cut: Cut) -> Result<(Vec<Bin>, Vec<String>), Refusal> {
     let (Cut::Equal(count) | Cut::Aligned(count)) = cut;
-    call.lease.grow_by(count.min(BINS_CHARGED_MAX), BIN_BYTES)?;
-    let mut source = call.app.query.bins(series.clone(), range, cut)?.held_until(now());
+    ask.lease.grow_by(count.min(BINS_CHARGED_MAX), BIN_BYTES)?;
+    let mut source = ask.bins(series.clone(), range, cut)?.held_until(now());
     let mut bins = Vec::new();
     while let Some(bin) = source.next().transpose()? {
         bins.push(bin);
-        if call.is_abandoned() {
+        if ask.is_abandoned() {
             return Err(Refusal::new(Code::BadRequest, "the client has gone"));
         }
     }
@@ -126,11 +127,6 @@ fn put_bins(out: &mut Vec<u8>, bins: &[Bin]) {
     counts(out, "nan", |bin| bin.nan_count);
     counts(out, "invalid", |bin| bin.invalid_count);
     out.push(b'}');
-}
-
-/// For how many seconds of the bin a number was in force.
-pub(crate) fn seconds_covered(bin: &Bin) -> f64 {
-    bin.covered as f64 / 1e9
 }
 
 /// NaN, which here means that there is no number, as null.

@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use sample::{PvId, PvName};
 use serde_json::{Map, Value, json};
-use store::{Deletion, Purge, Purged};
+use service::{Deletion, Purge, Purged};
 
 use crate::{
     answer::{Answer, json},
-    app::now,
     call::Call,
     formats::list::{Frame, json_rows},
     refusal::{Code, Refusal},
 };
+
+use service::{Ask, now};
 
 /// `DELETE /pvs/{pv}/samples`: both ends must be given, because what is not meant would be hidden.
 pub(crate) fn delete(call: &Call) -> Answer {
@@ -27,18 +28,18 @@ pub(crate) fn delete(call: &Call) -> Answer {
     if call.query.get("from").is_none() || call.query.get("to").is_none() {
         return Err(missing());
     }
-    let deletion = call.app.control.roster().delete_range(entry.id, call.range()?, &call.by())?;
-    json(&row(call, &names_of_removed(call)?, &deletion))
+    let deletion = call.ask.delete_range(entry.id, call.range()?)?;
+    json(&row(&call.ask, &names_of_removed(&call.ask)?, &deletion))
 }
 
 /// `GET /deletions`
 pub(crate) fn list(call: &Call) -> Answer {
-    let deletions = call.app.reader.deletions();
-    call.lease.grow_by(deletions.len(), ROW_BYTES)?;
-    let names = names_of_removed(call)?;
-    let asked = call.without_body();
+    let deletions = call.ask.service.deletions();
+    call.ask.lease.grow_by(deletions.len(), ROW_BYTES)?;
+    let names = names_of_removed(&call.ask)?;
+    let asked = call.ask.clone();
     let rows = deletions.into_iter().map(move |deletion| Ok(Some(row(&asked, &names, &deletion))));
-    json_rows(call, Frame::member("deletions", &Map::new())?, rows)
+    json_rows(&call.ask, Frame::member("deletions", &Map::new())?, rows)
 }
 
 /// `POST /deletions/{number}/undo`
@@ -47,8 +48,8 @@ pub(crate) fn undo(call: &Call) -> Answer {
     let parsed = number.parse::<u64>();
     let parsed =
         parsed.map_err(|_| Refusal::new(Code::BadRequest, format!("{number:?} is no number of a deletion")))?;
-    let deletion = call.app.control.roster().restore_range(parsed, &call.by())?;
-    json(&row(call, &names_of_removed(call)?, &deletion))
+    let deletion = call.ask.restore_range(parsed)?;
+    json(&row(&call.ask, &names_of_removed(&call.ask)?, &deletion))
 }
 
 /// The names of PVs that were removed, by their numbers.
@@ -59,14 +60,14 @@ const ROW_BYTES: usize = 400;
 /// And what it does as a value of JSON.
 const SAID_BYTES: usize = 2000;
 
-fn names_of_removed(call: &Call) -> Result<RemovedNames, Refusal> {
-    let removed = call.app.reader.removed();
-    call.lease.grow_by(removed.len(), ROW_BYTES)?;
+fn names_of_removed(ask: &Ask) -> Result<RemovedNames, Refusal> {
+    let removed = ask.service.removed();
+    ask.lease.grow_by(removed.len(), ROW_BYTES)?;
     Ok(removed.into_iter().map(|removed| (removed.entry.id, removed.entry.name)).collect())
 }
 
-fn row(call: &Call, removed: &RemovedNames, deletion: &Deletion) -> Value {
-    let entry = call.app.reader.entry(deletion.pv);
+fn row(ask: &Ask, removed: &RemovedNames, deletion: &Deletion) -> Value {
+    let entry = ask.service.entry(deletion.pv);
     let name = entry.as_ref().map(|entry| &entry.name).or_else(|| removed.get(&deletion.pv));
     json!({
         "number": deletion.number,
@@ -81,34 +82,34 @@ fn row(call: &Call, removed: &RemovedNames, deletion: &Deletion) -> Value {
 
 /// `GET /purge`: what would go.
 pub(crate) fn preview(call: &Call) -> Answer {
-    let purged = call.app.control.roster().purgeable(asked(call)?)?;
-    said(call, &purged, "not_ordered")
+    let purged = call.ask.purgeable(asked(call)?)?;
+    said(&call.ask, &purged, "not_ordered")
 }
 
 /// `POST /purge`: what goes, if it is confirmed.
 pub(crate) fn purge(call: &Call) -> Answer {
     let asked = asked(call)?;
     if !call.query.switch("confirm") {
-        let Purged { samples, bytes, .. } = call.app.control.roster().purgeable(asked)?;
+        let Purged { samples, bytes, .. } = call.ask.purgeable(asked)?;
         let message = format!("{samples} samples in {bytes} bytes would go for good, which must be confirmed");
         return Err(Refusal::new(Code::Conflict, message).hint("GET /api/v1/purge lists them; add confirm=true"));
     }
-    let purged = call.app.control.roster().purge(asked, &call.by())?;
-    said(call, &purged, "ordered")
+    let purged = call.ask.purge(asked)?;
+    said(&call.ask, &purged, "ordered")
 }
 
 /// What was deleted before `before=`, of the PV `pv=` alone if it is given: a name that it has or had, or `#` and its number.
 fn asked(call: &Call) -> Result<Purge, Refusal> {
     let before = call.time("before")?.unwrap_or_else(now);
-    let pv = call.query.get("pv").map(|name| named(call, name)).transpose()?;
+    let pv = call.query.get("pv").map(|name| named(&call.ask, name)).transpose()?;
     Ok(Purge { pv, before })
 }
 
-fn named(call: &Call, name: &str) -> Result<PvId, Refusal> {
+fn named(ask: &Ask, name: &str) -> Result<PvId, Refusal> {
     let number = name.strip_prefix('#').and_then(|number| number.parse().ok()).map(PvId);
-    let present = || call.app.reader.find(name).map(|entry| entry.id);
+    let present = || ask.service.find(name).map(|entry| entry.id);
     let removed = || {
-        let all = call.app.reader.removed().into_iter();
+        let all = ask.service.removed().into_iter();
         let alike: Vec<PvId> = all.map(|pv| pv.entry).filter(|pv| pv.name.as_str() == name).map(|pv| pv.id).collect();
         if let [only] = alike.as_slice() { Some(*only) } else { None }
     };
@@ -118,13 +119,13 @@ fn named(call: &Call, name: &str) -> Result<PvId, Refusal> {
     })
 }
 
-fn said(call: &Call, purged: &Purged, status: &str) -> Answer {
-    call.lease.grow_by(purged.pvs.len() + purged.ranges.len(), SAID_BYTES)?;
-    let names = names_of_removed(call)?;
+fn said(ask: &Ask, purged: &Purged, status: &str) -> Answer {
+    ask.lease.grow_by(purged.pvs.len() + purged.ranges.len(), SAID_BYTES)?;
+    let names = names_of_removed(ask)?;
     json(&json!({
         "status": status,
         "pvs": purged.pvs.iter().map(|removed| removed.entry.name.as_str()).collect::<Vec<_>>(),
-        "ranges": purged.ranges.iter().map(|range| row(call, &names, range)).collect::<Vec<_>>(),
+        "ranges": purged.ranges.iter().map(|range| row(ask, &names, range)).collect::<Vec<_>>(),
         "samples": purged.samples,
         "bytes": purged.bytes,
     }))

@@ -2,7 +2,7 @@
 
 use sample::{Gap, PvEntry, Timestamp};
 use serde_json::{Map, Value, json};
-use store::GapScope;
+use service::GapScope;
 
 use crate::{
     answer::Answer,
@@ -20,10 +20,10 @@ const METADATA_BYTES: usize = 1024;
 /// `GET /pvs/{pv}/gaps`
 pub(crate) fn list(call: &Call) -> Answer {
     let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
-    let gaps = call.app.query.gaps(&series, range)?;
-    call.lease.grow_by(gaps.len(), GAP_BYTES)?;
+    let gaps = call.ask.gaps(&series, range)?;
+    call.ask.lease.grow_by(gaps.len(), GAP_BYTES)?;
     let rows = gaps.into_iter().map(|(scope, gap)| Ok(Some(row(scope, &gap))));
-    json_rows(call, Frame::member("gaps", &of(&entry))?, rows)
+    json_rows(&call.ask, Frame::member("gaps", &of(&entry))?, rows)
 }
 
 fn row(scope: GapScope, gap: &Gap) -> Value {
@@ -44,10 +44,10 @@ fn row(scope: GapScope, gap: &Gap) -> Value {
 /// `GET /pvs/{pv}/metadata`
 pub(crate) fn metadata(call: &Call) -> Answer {
     let (entry, range) = (call.pv()?, call.range()?);
-    let history = call.app.query.metadata(entry.id, range)?;
-    call.lease.grow_by(history.len(), METADATA_BYTES)?;
+    let history = call.ask.metadata(entry.id, range)?;
+    call.ask.lease.grow_by(history.len(), METADATA_BYTES)?;
     let rows = history.into_iter().map(|(since, metadata)| Ok(Some(as_json(since, &metadata))));
-    json_rows(call, Frame::member("metadata", &of(&entry))?, rows)
+    json_rows(&call.ask, Frame::member("metadata", &of(&entry))?, rows)
 }
 
 fn of(entry: &PvEntry) -> Map<String, Value> {

@@ -11,9 +11,10 @@ use crate::{
     answer::{Answer, json},
     call::Call,
     formats::list::{Frame, json_rows},
-    lists::{all_pvs, check_len},
     refusal::{Code, Refusal},
 };
+
+use service::{all_pvs, check_len};
 
 /// The most switches of a group: each is a subscription.
 const SWITCHES_MAX: usize = 1000;
@@ -32,14 +33,14 @@ struct GroupBody {
 /// `GET /groups`: those that have switches, and those that PVs are in without.
 pub(crate) fn list(call: &Call) -> Answer {
     let mut pvs: BTreeMap<RuleName, u64> = BTreeMap::new();
-    for (index, entry) in all_pvs(&call.app.reader).enumerate() {
+    for (index, entry) in all_pvs(&call.ask.service).enumerate() {
         if index % 1024 == 0 {
-            call.go_on()?;
+            call.ask.go_on()?;
         }
         entry.settings.rules().groups.iter().for_each(|name| *pvs.entry(name.clone()).or_default() += 1);
     }
-    let known = call.app.control.groups();
-    call.lease.grow_by(known.iter().map(|of| of.group.switches.len() + 1).sum(), SWITCH_BYTES)?;
+    let known = call.ask.service.groups();
+    call.ask.lease.grow_by(known.iter().map(|of| of.group.switches.len() + 1).sum(), SWITCH_BYTES)?;
     let known: Vec<(GroupStatus, u64)> =
         known.into_iter().map(|of| (pvs.remove(&of.group.name).unwrap_or(0), of)).map(|(pvs, of)| (of, pvs)).collect();
     let with_switches = known.into_iter().map(|(of, pvs)| row(&of, pvs));
@@ -50,7 +51,7 @@ pub(crate) fn list(call: &Call) -> Answer {
             "enabled_by": nothing, "disabled_by": nothing, "disabled_now_by": nothing, "unheard": nothing,
         })
     });
-    json_rows(call, Frame::member("groups", &Map::new())?, with_switches.chain(without).map(|row| Ok(Some(row))))
+    json_rows(&call.ask, Frame::member("groups", &Map::new())?, with_switches.chain(without).map(|row| Ok(Some(row))))
 }
 
 fn row(of: &GroupStatus, pvs: u64) -> Value {
@@ -96,14 +97,14 @@ pub(crate) fn set(call: &Call) -> Answer {
         return Err(Refusal::new(Code::BadRequest, "a group needs enabled_by or disabled_by").hint(hint));
     }
     let group = Group { name: name.clone(), switches };
-    call.app.control.set_group(&group, &call.by())?.ok_or_else(|| of_config(&name))?;
+    call.ask.set_group(&group)?.ok_or_else(|| of_config(&name))?;
     json(&json!({ "name": name.as_str(), "status": "set" }))
 }
 
 /// `DELETE /groups/{group}`
 pub(crate) fn remove(call: &Call) -> Answer {
     let name = name(call)?;
-    match call.app.control.remove_group(&name, &call.by())?.ok_or_else(|| of_config(&name))? {
+    match call.ask.remove_group(&name)?.ok_or_else(|| of_config(&name))? {
         Change::Done | Change::Already => json(&json!({ "name": name.as_str(), "status": "removed" })),
         Change::Unknown => {
             Err(Refusal::new(Code::UnknownPv, format!("no group called {name:?} has switches", name = name.as_str()))

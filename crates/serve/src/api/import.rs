@@ -2,7 +2,7 @@
 
 use sample::{Alarm, Batch, Record, Sample, Severity, Timestamp, Value};
 use serde_json::json;
-use store::{Import, ImportedPart};
+use service::{Import, ImportedPart};
 
 use crate::{
     answer::{Answer, json},
@@ -25,8 +25,7 @@ pub(crate) fn import(call: &Call) -> Answer {
     let (name, part) = (needed("import")?, &of_this_pv(needed("part")?));
     let value_type = call.word("type", &TYPES, Code::BadRequest)?;
     let first_line = call.number("line")?.unwrap_or(1usize);
-    let by = call.by();
-    let mut import = call.app.control.roster().import(name, &by);
+    let mut import = call.ask.import(name);
     if let Some(known) = known(&import, part, call.query.get("known_as").map(of_this_pv).as_deref())? {
         return json(&json!({ "status": "already_imported", "samples": known.samples, "bytes": known.bytes }));
     }
@@ -45,9 +44,9 @@ pub(crate) fn import(call: &Call) -> Answer {
 }
 
 /// What a part brought that was entered before, by its name or by another one that an older program gave it.
-pub(super) fn known(import: &Import, part: &str, known_as: Option<&str>) -> Result<Option<ImportedPart>, store::Error> {
+pub(super) fn known(import: &Import, part: &str, known_as: Option<&str>) -> Result<Option<ImportedPart>, Refusal> {
     match (import.part(part)?, known_as) {
-        (None, Some(other)) => import.part(other),
+        (None, Some(other)) => Ok(import.part(other)?),
         (found, _) => Ok(found),
     }
 }

@@ -8,20 +8,22 @@ use acquire::AddRequest;
 use plainpb::{Answer as Lines, Chunk, Damage, Heard, TypeInfo, loss, metadata_of};
 use sample::{Batch, FieldName, Metadata, PvId, PvName, PvState, Record, Sample, TimeRange, Timestamp, Wishes};
 use serde_json::{Value, json};
-use store::{Import, old_text_hash, part_hash};
+use service::{Import, old_text_hash, part_hash};
 
 use super::import::known;
 use crate::{
     answer::{Answer, json},
+    bodies::each,
     call::Call,
-    lists::each,
     refusal::{Code, Refusal},
 };
+
+use service::Ask;
 
 /// Takes a part. Without a body it only says whether the part is known.
 pub(crate) fn import(call: &Call) -> Answer {
     let (name, part) = (needed(call, "import")?, needed(call, "part")?);
-    let mut import = call.app.control.roster().import(name, &call.by());
+    let mut import = call.ask.import(name);
     if let Some(known) = known(&import, part, call.query.get("known_as"))? {
         return json(&json!({ "status": "already_imported", "samples": known.samples, "bytes": known.bytes }));
     }
@@ -29,17 +31,17 @@ pub(crate) fn import(call: &Call) -> Answer {
         return json(&json!({ "status": "unknown" }));
     }
     let (mut chunks, damage) = read(call)?;
-    let (mut pvs, refused) = enter(call, &chunks)?;
-    let fields = fields_carried(call, &chunks, &mut pvs)?;
+    let (mut pvs, refused) = enter(&call.ask, &chunks)?;
+    let fields = fields_carried(&call.ask, &chunks, &mut pvs)?;
     chunks.extend(fields);
     for chunk in &chunks {
         if let Some(pv) = pvs.get(chunk.header.pv_name.as_str()) {
-            append(call, &mut import, *pv, chunk)?;
+            append(&call.ask, &mut import, *pv, chunk)?;
         }
     }
     // Only what was found again is known by its name: anything else may come again.
     let imported = import.finish_part_unverified(part)?;
-    let compared = compare(call, &chunks, &pvs)?;
+    let compared = compare(&call.ask, &chunks, &pvs)?;
     if compared.missing == 0 {
         import.verified(part)?;
     }
@@ -70,12 +72,12 @@ fn read(call: &Call) -> Result<(Vec<Chunk>, Damage), Refusal> {
     while let Some(heard) = lines.hear().map_err(broken)? {
         match heard {
             Heard::Header(header) => {
-                call.lease.grow(CHUNK_BYTES)?;
+                call.ask.lease.grow(CHUNK_BYTES)?;
                 chunks.push(Chunk { header: *header, batches: Vec::new(), fields: Vec::new() });
             }
             Heard::Samples(batch, fields) => {
-                call.lease.grow_by(batch.len(), SAMPLE_BYTES)?;
-                call.lease.grow_by(fields.iter().map(|(_, fields)| fields.len() + 1).sum(), FIELD_BYTES)?;
+                call.ask.lease.grow_by(batch.len(), SAMPLE_BYTES)?;
+                call.ask.lease.grow_by(fields.iter().map(|(_, fields)| fields.len() + 1).sum(), FIELD_BYTES)?;
                 if let Some(chunk) = chunks.last_mut() {
                     chunk.batches.push(batch);
                     chunk.fields.extend(fields);
@@ -92,7 +94,7 @@ fn needed<'a>(call: &'a Call, name: &str) -> Result<&'a str, Refusal> {
 }
 
 /// The numbers of all PVs named; those that are not in the list yet are entered, paused. Names that cannot be are told.
-fn enter(call: &Call, chunks: &[Chunk]) -> Result<(HashMap<String, PvId>, Vec<String>), Refusal> {
+fn enter(ask: &Ask, chunks: &[Chunk]) -> Result<(HashMap<String, PvId>, Vec<String>), Refusal> {
     let (mut names, mut refused) = (BTreeMap::new(), Vec::new());
     for chunk in chunks {
         match PvName::new(&chunk.header.pv_name) {
@@ -101,42 +103,42 @@ fn enter(call: &Call, chunks: &[Chunk]) -> Result<(HashMap<String, PvId>, Vec<St
         }
     }
     refused.dedup();
-    call.app.control.enter_paused(names.values().cloned().collect(), &call.by())?;
-    let found = names.into_keys().filter_map(|name| Some((name.clone(), call.app.reader.find(&name)?.id)));
+    ask.enter_paused(names.values().cloned().collect())?;
+    let found = names.into_keys().filter_map(|name| Some((name.clone(), ask.service.find(&name)?.id)));
     Ok((found.collect(), refused))
 }
 
 /// What samples carry of the fields that are archived with their PVs, as samples of those fields: chunks of their own. Fields that no sample
 /// carries are not entered.
-fn fields_carried(call: &Call, chunks: &[Chunk], pvs: &mut HashMap<String, PvId>) -> Result<Vec<Chunk>, Refusal> {
+fn fields_carried(ask: &Ask, chunks: &[Chunk], pvs: &mut HashMap<String, PvId>) -> Result<Vec<Chunk>, Refusal> {
     let (mut found, mut owners) = (Vec::new(), Vec::new());
     for chunk in chunks.iter().filter(|chunk| !chunk.fields.is_empty()) {
-        let owner = pvs.get(&chunk.header.pv_name).and_then(|pv| call.app.reader.entry(*pv));
+        let owner = pvs.get(&chunk.header.pv_name).and_then(|pv| ask.service.entry(*pv));
         let Some(owner) = owner else { continue };
         for field in &owner.settings.rules().fields {
             let Some(of_field) = chunk.of_field(field.as_str()) else { continue };
             // A PV of that name which the other archiver, or somebody here, archived for itself has samples of its own.
-            let known = call.app.reader.find(&of_field.header.pv_name);
+            let known = ask.service.find(&of_field.header.pv_name);
             if known.is_some_and(|known| !known.settings.rules().is_field) {
                 continue;
             }
             let samples = of_field.batches.iter().map(Batch::len).sum();
-            call.lease.grow_by(samples, SAMPLE_BYTES)?;
+            ask.lease.grow_by(samples, SAMPLE_BYTES)?;
             found.push(of_field);
             owners.push((owner.clone(), field.clone()));
         }
     }
-    call.app.control.enter_fields(&owners, &call.by())?;
+    ask.enter_fields(&owners)?;
     let names = found.iter().map(|chunk| chunk.header.pv_name.clone());
-    pvs.extend(names.filter_map(|name| Some((name.clone(), call.app.reader.find(&name)?.id))));
+    pvs.extend(names.filter_map(|name| Some((name.clone(), ask.service.find(&name)?.id))));
     Ok(found)
 }
 
-fn append(call: &Call, import: &mut Import, pv: PvId, chunk: &Chunk) -> Result<(), Refusal> {
+fn append(ask: &Ask, import: &mut Import, pv: PvId, chunk: &Chunk) -> Result<(), Refusal> {
     let Some(first) = chunk.batches.first().and_then(|batch| batch.times().iter().min().copied()) else {
         return Ok(());
     };
-    let known = call.app.reader.metadata(pv, TimeRange { t0: first, t1: next(first) })?.pop();
+    let known = ask.own_metadata(pv, TimeRange { t0: first, t1: next(first) })?.pop();
     let mut metadata = known.as_ref().map(|(_, metadata)| metadata.clone()).unwrap_or_default();
     metadata.value_type = Some(chunk.header.payload.value_type());
     metadata.element_count = chunk.header.element_count.or(metadata.element_count);
@@ -172,7 +174,7 @@ struct Compared {
 }
 
 /// Looks for every sample that came among those that the store gives now.
-fn compare(call: &Call, chunks: &[Chunk], pvs: &HashMap<String, PvId>) -> Result<Compared, Refusal> {
+fn compare(ask: &Ask, chunks: &[Chunk], pvs: &HashMap<String, PvId>) -> Result<Compared, Refusal> {
     let mut by_pv: BTreeMap<&str, Vec<&Batch>> = BTreeMap::new();
     for chunk in chunks {
         by_pv.entry(&chunk.header.pv_name).or_default().extend(&chunk.batches);
@@ -186,7 +188,7 @@ fn compare(call: &Call, chunks: &[Chunk], pvs: &HashMap<String, PvId>) -> Result
         }
         came.sort_unstable();
         let (Some((t0, ..)), Some((t1, ..))) = (came.first(), came.last()) else { continue };
-        let mut stored = Stored::new(call.app.reader.samples(*pv, TimeRange { t0: *t0, t1: next(*t1) }));
+        let mut stored = Stored::new(ask.own_samples(*pv, TimeRange { t0: *t0, t1: next(*t1) }));
         for (time, index, row) in came {
             let Some(batch) = batches.get(index) else { continue };
             if stored.has(&batch.get(row))? {
@@ -202,14 +204,14 @@ fn compare(call: &Call, chunks: &[Chunk], pvs: &HashMap<String, PvId>) -> Result
 
 /// The samples of the store, to be looked through in order of time.
 struct Stored {
-    samples: store::Samples,
+    samples: service::OwnSamples,
     batch: Option<(Batch, usize)>,
     /// Those of the time that was looked at last.
     group: Vec<Sample>,
 }
 
 impl Stored {
-    fn new(samples: store::Samples) -> Stored {
+    fn new(samples: service::OwnSamples) -> Stored {
         Stored { samples, batch: None, group: Vec::new() }
     }
 
@@ -259,21 +261,20 @@ pub(crate) fn type_infos(call: &Call) -> Answer {
         true => take(serde_json::from_str(text).map_err(|error| refused_text(&error))?)?,
         false => each(text.as_bytes(), "type infos", take)?,
     }
-    let control = &call.app.control;
+    let ask = call.ask.at_once();
     let part = format!("type infos xxh3-{:016x}", part_hash(text.as_bytes()));
     let known_as = format!("type infos {:016x}", old_text_hash(text));
-    let by = call.by();
-    let mut import = control.roster().import(name, &by);
+    let mut import = ask.import(name);
     if known(&import, &part, Some(&known_as))?.is_some() {
         // What was changed by hand since then stays.
         return json(&json!({ "status": "already_imported", "pvs": infos.len(), "new": 0, "activated": 0 }));
     }
     // Paused at first, so that their fields come with the samples that carry them, or when they are archived.
-    let news = control.enter_paused(infos.iter().map(|info| info.name.clone()).collect(), &by)?;
-    let added = control.add(infos.iter().map(request).collect(), &by)?;
+    let news = ask.enter_paused(infos.iter().map(|info| info.name.clone()).collect())?;
+    let added = ask.add(infos.iter().map(request).collect())?;
     let mut wanted = Vec::new();
     for (info, (entry, _)) in infos.iter().zip(&added) {
-        let is_new = call.app.reader.metadata(entry.id, TimeRange::ALL)?.is_empty();
+        let is_new = call.ask.own_metadata(entry.id, TimeRange::ALL)?.is_empty();
         if is_new && info.metadata != Metadata::default() {
             // It says what nothing else says: whatever the files say, of whatever time, stands behind it.
             let since = Timestamp::default();
@@ -282,7 +283,7 @@ pub(crate) fn type_infos(call: &Call) -> Answer {
         wanted.extend((info.state == PvState::Active).then_some(entry.id));
     }
     import.finish_part(&part)?;
-    let activated = if call.query.switch("activate") { control.resume(&wanted, &call.by())?.len() } else { 0 };
+    let activated = if call.query.switch("activate") { call.ask.resume(&wanted)?.len() } else { 0 };
     json(&json!({ "status": "imported", "pvs": infos.len(), "new": news, "activated": activated }))
 }
 

@@ -1,55 +1,25 @@
 //! `GET /api/v1/pvs/{pv}/ledger` and `…/explain`: what became of every update, and why there is no data.
 
-use std::time::Duration;
-
 use acquire::Account;
-use sample::{TimeRange, Timestamp};
+use sample::{PvEntry, TimeRange, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, json},
-    app::now,
     call::Call,
-    explain,
     formats::list::{Frame, json_rows},
-    ledger::{Ledger, Step},
-    proof::Counter,
-    refusal::{Code, Refusal},
+    refusal::Code,
 };
 
+use service::{Counter, Explanation, LedgerAnswer, Reason, Step, now};
+
 const MINUTE: u64 = 60;
-
-/// What a step takes until it is sent.
-const STEP_BYTES: usize = 256;
-
-/// More steps are not answered.
-const STEPS_MAX: i64 = 100_000;
 
 /// `GET /pvs/{pv}/ledger`
 pub(crate) fn show(call: &Call) -> Answer {
     let (entry, range) = (call.pv()?, call.range()?);
     let seconds: u64 = call.number("step")?.unwrap_or(MINUTE);
-    let step = Duration::from_secs(seconds).as_nanos();
-    let step = i64::try_from(step).ok().filter(|_| seconds > 0 && seconds.is_multiple_of(MINUTE)).ok_or_else(|| {
-        Refusal::new(Code::BadRequest, format!("step is {seconds}, expected seconds that are whole minutes"))
-    })?;
-    let count = (range.t1.nanos().saturating_sub(range.t0.nanos())) / step;
-    if count > STEPS_MAX {
-        let message = format!("the range has {count} steps, at most {STEPS_MAX} are answered");
-        return Err(Refusal::new(Code::TooLarge, message).hint("ask for a longer step"));
-    }
-    call.lease.grow_by(usize::try_from(count).unwrap_or(0), STEP_BYTES)?;
-    let open = call.app.control.open_account(entry.id);
-    let until = open.map_or(Timestamp::MAX, |(since, _)| since);
-    let mut steps = Ledger { reader: &call.app.reader, pv: entry.id, until }.steps(range, step)?;
-    if let Some(open) = open {
-        add_open_minute(open, &mut steps, step);
-    }
-    let mut total = Step::default();
-    for (_, step) in &steps {
-        total.account += step.account;
-        total.covered += step.covered;
-    }
+    let LedgerAnswer { steps, total } = call.ask.ledger(&entry, range, seconds)?;
     let head = [
         ("pv", entry.name.as_str().into()),
         ("from", range.t0.to_string().into()),
@@ -60,19 +30,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     ];
     let head = head.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into_iter().collect();
     let rows = steps.into_iter().map(|(at, step)| Ok((step.covered > 0).then(|| row(at, &step))));
-    json_rows(call, Frame::member("steps", &head)?, rows)
-}
-
-/// What has been counted since the last row.
-fn add_open_minute((since, open): (Timestamp, Account), steps: &mut [(Timestamp, Step)], step: i64) {
-    let now = now();
-    for (from, at) in steps {
-        let until = Timestamp::from_nanos(from.nanos().saturating_add(step));
-        if (*from..until).contains(&since) {
-            at.account += open;
-            at.covered += (now.nanos() - since.nanos()).max(1);
-        }
-    }
+    json_rows(&call.ask, Frame::member("steps", &head)?, rows)
 }
 
 fn row(from: Timestamp, step: &Step) -> Value {
@@ -121,5 +79,45 @@ pub(crate) fn explain(call: &Call) -> Answer {
         "pulse" => Some(Counter::Pulse),
         _ => None,
     };
-    json(&explain::explain(&call.app, &entry, series.field.as_deref(), range, counter)?)
+    let known = call.ask.explain(&entry, series.field.as_deref(), range, counter)?;
+    json(&explanation(&entry, range, counter, &known))
+}
+
+fn explanation(entry: &PvEntry, range: TimeRange, counter: Option<Counter>, known: &Explanation) -> Value {
+    json!({
+        "pv": entry.name.as_str(),
+        "from": range.t0.to_string(),
+        "to": range.t1.to_string(),
+        "samples": known.samples,
+        "complete": known.verdict.name(),
+        "text": known.text,
+        "reasons": known.reasons.iter().map(reason).collect::<Vec<_>>(),
+        "account": account(&known.told.account),
+        "covered_seconds": seconds_of(known.told.covered),
+        "proof": known.proof.as_ref().map(|proof| json!({
+            "by": if counter == Some(Counter::Value) { "counter" } else { "pulse" },
+            "samples": proof.samples,
+            "missing": proof.missing,
+            "restarts": proof.restarts,
+            "whole": proof.whole,
+        })),
+        "now": known.status.as_ref().map(|status| json!({
+            "connection": status.connection.name(),
+            "since": status.since.to_string(),
+            "server": status.server.as_ref().map(|server| server.to_string()),
+            "refusal": status.refusal,
+        })),
+    })
+}
+
+fn reason(reason: &Reason) -> Value {
+    json!({
+        "kind": reason.kind,
+        "from": reason.from.to_string(),
+        "to": reason.to.to_string(),
+        "from_seconds": reason.from.seconds_f64(),
+        "to_seconds": reason.to.seconds_f64(),
+        "lost": reason.lost,
+        "text": reason.text,
+    })
 }

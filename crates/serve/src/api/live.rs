@@ -14,13 +14,14 @@ use tokio::time::Instant;
 
 use crate::{
     answer::{Answer, whole},
-    app::{App, now},
-    budget::Lease,
+    app::App,
     call::Call,
     formats::{json::put_columns, value::put_json},
     refusal::{Code, Refusal},
     work,
 };
+
+use service::{Ask, Lease, now};
 
 const PVS_MAX: usize = 50;
 /// How often the store is asked: quick to the eye, and cheap, because nothing is read while nothing was appended.
@@ -44,10 +45,10 @@ pub(crate) fn show(call: &Call) -> Answer {
     let from = call.time("from")?;
     let mut followed = Vec::new();
     for name in names {
-        let entry = call.app.reader.find(name).ok_or_else(|| Refusal::unknown_pv(name))?;
-        followed.push(Followed::new(&call.app, entry, from)?);
+        let entry = call.ask.service.find(name).ok_or_else(|| Refusal::unknown_pv(name))?;
+        followed.push(Followed::new(&call.ask, entry, from)?);
     }
-    let live = Live { app: Arc::clone(&call.app), followed, appended: None, failed: false };
+    let live = Live { app: Arc::clone(&call.app), ask: call.ask.clone(), followed, appended: None, failed: false };
     let feed = Feed {
         live: Some(live),
         waiting: VecDeque::new(),
@@ -114,6 +115,7 @@ impl Feed {
 /// The archive's side: what is new since the last look.
 struct Live {
     app: Arc<App>,
+    ask: Ask,
     followed: Vec<Followed>,
     /// The store's watermark at the last look.
     appended: Option<u64>,
@@ -132,11 +134,11 @@ struct Followed {
 
 impl Followed {
     /// Begins at `from`, or behind the newest sample.
-    fn new(app: &App, entry: PvEntry, from: Option<Timestamp>) -> Result<Followed, store::Error> {
+    fn new(ask: &Ask, entry: PvEntry, from: Option<Timestamp>) -> Result<Followed, query::Error> {
         let told = match from {
             Some(from) => (from, 0),
             None => {
-                let newest = app.reader.last_before(entry.id, reach())?;
+                let newest = ask.own_last_before(entry.id, reach())?;
                 newest.map_or((Timestamp::MIN, 0), |sample| (sample.time, usize::MAX))
             }
         };
@@ -154,9 +156,9 @@ impl Live {
     fn news(&mut self) -> Vec<Bytes> {
         let mut news = Vec::new();
         for followed in &mut self.followed {
-            news.extend(state_news(&self.app, followed));
+            news.extend(state_news(&self.ask, followed));
         }
-        let appended = self.app.reader.watermark().appended;
+        let appended = self.ask.service.watermark().appended;
         let unchanged = self.appended.replace(appended) == Some(appended);
         let (mut bytes, mut left_out) = (0, None);
         let wanted = |followed: &Followed| followed.behind || !unchanged;
@@ -166,7 +168,7 @@ impl Live {
                 left_out.get_or_insert(index);
                 continue;
             }
-            match sample_news(&self.app, followed) {
+            match sample_news(&self.ask, followed) {
                 Ok(samples) => {
                     bytes += samples.iter().map(Bytes::len).sum::<usize>();
                     news.extend(samples);
@@ -182,8 +184,8 @@ impl Live {
     }
 }
 
-fn state_news(app: &App, followed: &mut Followed) -> Option<Bytes> {
-    let status = app.control.status(followed.entry.id)?;
+fn state_news(ask: &Ask, followed: &mut Followed) -> Option<Bytes> {
+    let status = ask.service.status(followed.entry.id)?;
     if followed.connection.replace(status.connection) == Some(status.connection) {
         return None;
     }
@@ -196,10 +198,10 @@ fn state_news(app: &App, followed: &mut Followed) -> Option<Bytes> {
 }
 
 /// The samples behind the last one told. Those of its own time are counted, so that none is told twice.
-fn sample_news(app: &App, followed: &mut Followed) -> Result<Vec<Bytes>, store::Error> {
+fn sample_news(ask: &Ask, followed: &mut Followed) -> Result<Vec<Bytes>, query::Error> {
     let (since, mut skip) = followed.told;
     let mut news = Vec::new();
-    let batches = app.reader.samples(followed.entry.id, TimeRange { t0: since, t1: reach().max(since) });
+    let batches = ask.own_samples(followed.entry.id, TimeRange { t0: since, t1: reach().max(since) });
     followed.behind = false;
     for batch in batches {
         let batch = match batch {

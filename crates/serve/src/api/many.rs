@@ -1,7 +1,5 @@
 //! `/api/v1/samples`: the samples of several PVs in one answer, one PV after another; and how requests name many PVs.
 
-use std::sync::Arc;
-
 use query::{Before, Request, Samples, Series};
 use sample::{Element, Metadata, PvEntry, TimeRange, Timestamp, ValueType};
 use serde::Deserialize;
@@ -9,7 +7,6 @@ use serde::Deserialize;
 use super::samples::{FORMATS, facts, head};
 use crate::{
     answer::{Answer, CSV, JSON, chunks, pieces},
-    app::App,
     call::Call,
     formats::{
         arrow,
@@ -18,10 +15,10 @@ use crate::{
         json::SamplesJson,
         streams::{Columns, Streams},
     },
-    lists::{NAMES_MAX, check_len},
-    names::Pattern,
     refusal::{Code, Refusal, shortened},
 };
+
+use service::{Ask, NAMES_MAX, Pattern, check_len};
 
 /// What a name takes, and what a PV does with its settings and its field.
 const NAME_BYTES: usize = 96;
@@ -49,9 +46,9 @@ pub(super) struct Named {
 pub(super) fn names(call: &Call) -> Result<Vec<String>, Refusal> {
     let mut names: Vec<String> = call.query.all("pv").map(str::to_owned).collect();
     if let Some(pattern) = call.query.get("match") {
-        let (all, pattern) = (call.app.reader.names(), Pattern::search(pattern, &call.lease)?);
-        let found = pattern.among(&all, call)?;
-        call.lease.grow_by(found.len(), NAME_BYTES)?;
+        let (all, pattern) = (call.ask.service.names(), Pattern::search(pattern, &call.ask.lease)?);
+        let found = pattern.among(&all, &call.ask)?;
+        call.ask.lease.grow_by(found.len(), NAME_BYTES)?;
         names.extend(found.into_iter().map(|named| named.name.as_str().to_owned()));
     }
     if !call.body.is_empty() {
@@ -67,7 +64,7 @@ pub(super) fn names(call: &Call) -> Result<Vec<String>, Refusal> {
         let message = "no PV is named";
         return Err(Refusal::new(Code::BadRequest, message).hint("pv=A&pv=B, match=A*, or POST a list of names"));
     }
-    check_len(names.len(), NAMES_MAX.max(call.app.reader.names().len()), "names")?;
+    check_len(names.len(), NAMES_MAX.max(call.ask.service.names().len()), "names")?;
     let is_news: Vec<bool> = {
         let mut seen = std::collections::HashSet::with_capacity(names.len());
         names.iter().map(|name| seen.insert(name.as_str())).collect()
@@ -81,12 +78,12 @@ pub(super) fn names(call: &Call) -> Result<Vec<String>, Refusal> {
 pub(super) fn known(call: &Call) -> Result<Vec<Named>, Refusal> {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     let names = names(call)?;
-    call.lease.grow_by(names.len(), NAMED_BYTES)?;
+    call.ask.lease.grow_by(names.len(), NAMED_BYTES)?;
     for (index, name) in names.into_iter().enumerate() {
         if index % 64 == 0 {
-            call.go_on()?;
+            call.ask.go_on()?;
         }
-        match call.named(&name, None) {
+        match call.ask.series(&name, None) {
             Ok((entry, series)) => known.push(Named { name, entry, series }),
             Err(_) => unknown.push(name),
         }
@@ -114,7 +111,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
         _ => Before::None,
     };
     let limit: Option<u64> = call.number("limit")?;
-    let open = Open { app: Arc::clone(&call.app), range, before };
+    let open = Open { ask: call.ask.clone(), range, before };
     match format {
         "csv" => {
             let mut is_first = true;
@@ -149,7 +146,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
 
 /// What is needed to begin with a PV when its turn comes.
 struct Open {
-    app: Arc<App>,
+    ask: Ask,
     range: TimeRange,
     before: Before,
 }
@@ -157,19 +154,19 @@ struct Open {
 impl Open {
     fn samples(&self, pv: &Named) -> Samples {
         let request = Request { series: pv.series.clone(), range: self.range, before: self.before };
-        self.app.query.samples(&request)
+        self.ask.samples(&request)
     }
 
     /// The metadata in force at the end, and since when.
     fn newest(&self, pv: &Named) -> Result<Option<(Timestamp, Metadata)>, query::Error> {
-        Ok(self.app.query.metadata(pv.entry.id, self.range)?.pop())
+        self.ask.metadata_at_end(pv.entry.id, self.range)
     }
 
     /// The type to announce where there are no samples.
     fn usual(&self, pv: &Named, newest: Option<&(Timestamp, Metadata)>) -> Result<ValueType, query::Error> {
         let known = match pv.series.field {
             None => newest.and_then(|(_, metadata)| metadata.value_type),
-            Some(_) => self.app.query.last_before(&pv.series, self.range.t1)?.map(|sample| sample.value.value_type()),
+            Some(_) => self.ask.last_before(&pv.series, self.range.t1)?.map(|sample| sample.value.value_type()),
         };
         Ok(known.unwrap_or(ValueType::scalar(Element::F64)))
     }

@@ -8,9 +8,10 @@ use crate::{
     answer::{Answer, json},
     call::Call,
     formats::list::{Frame, json_rows},
-    policy_source::FileRules,
     refusal::{Code, Refusal},
 };
+
+use service::{Ask, FileRules};
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 100_000;
@@ -19,8 +20,8 @@ const PLANNED_BYTES: usize = 400;
 
 /// `GET /policies`: those by which PVs are added now.
 pub(crate) fn list(call: &Call) -> Answer {
-    let policies = call.app.control.policies();
-    let plan = planned_by(call, &policies, Manual::Include)?;
+    let policies = call.ask.service.policies_in_force();
+    let plan = planned_by(&call.ask, &policies, Manual::Include)?;
     let row = |policy: &Policy| {
         json!({
             "name": policy.name.as_str(),
@@ -34,29 +35,29 @@ pub(crate) fn list(call: &Call) -> Answer {
 
 /// `POST /policies/plan`
 pub(crate) fn plan(call: &Call) -> Answer {
-    let file = of_file(call)?;
-    let plan = planned_by(call, &file.policies, manual(call))?;
-    answer(call, plan, &call.app.control.groups_that_differ(&file.groups))
+    let file = of_file(&call.ask)?;
+    let plan = planned_by(&call.ask, &file.policies, manual(call))?;
+    answer(call, plan, &call.ask.service.groups_that_differ(&file.groups))
 }
 
 /// `POST /policies/apply`
 pub(crate) fn apply(call: &Call) -> Answer {
-    let file = of_file(call)?;
-    call.lease.grow_by(call.app.reader.names().len(), PLANNED_BYTES)?;
-    let plan = call.app.control.apply(&file.policies, manual(call), &call.by())?;
-    let groups = call.app.control.apply_groups(&file.groups);
+    let file = of_file(&call.ask)?;
+    call.ask.lease.grow_by(call.ask.service.names().len(), PLANNED_BYTES)?;
+    let plan = call.ask.apply(&file.policies, manual(call))?;
+    let groups = call.ask.apply_groups(&file.groups);
     answer(call, plan, &groups)
 }
 
 /// What these policies would change.
-fn planned_by(call: &Call, policies: &Policies, manual: Manual) -> Result<Plan, Refusal> {
-    call.lease.grow_by(call.app.reader.names().len(), PLANNED_BYTES)?;
-    Ok(call.app.control.plan(policies, manual))
+fn planned_by(ask: &Ask, policies: &Policies, manual: Manual) -> Result<Plan, Refusal> {
+    ask.lease.grow_by(ask.service.names().len(), PLANNED_BYTES)?;
+    Ok(ask.plan(policies, manual))
 }
 
 /// The policies and groups of the config file as it is now.
-fn of_file(call: &Call) -> Result<FileRules, Refusal> {
-    call.app.config.policies.read().map_err(|wrong| Refusal::new(Code::BadRequest, wrong))
+fn of_file(ask: &Ask) -> Result<FileRules, Refusal> {
+    ask.service.policies.read().map_err(|wrong| Refusal::new(Code::BadRequest, wrong))
 }
 
 fn manual(call: &Call) -> Manual {
@@ -77,7 +78,7 @@ fn answer(call: &Call, plan: Plan, groups: &[RuleName]) -> Answer {
     ];
     let head = head.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into_iter().collect();
     let changes = plan.changes.into_iter().take(limit).map(|change| Ok(Some(planned(&change))));
-    json_rows(call, Frame::member("changes", &head)?, changes)
+    json_rows(&call.ask, Frame::member("changes", &head)?, changes)
 }
 
 fn planned(planned: &Planned) -> Value {

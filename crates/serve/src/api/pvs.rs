@@ -9,22 +9,21 @@ use sample::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
-use store::Named;
+use service::Named;
 
 use super::{policies::sampling, status::counters};
 use crate::{
     answer::{Answer, json},
-    app::now,
+    bodies::{Few, Loose},
     call::Call,
     formats::{
         list::{Frame, json_rows},
         metadata, value,
     },
-    lists::{Few, Loose, check_len},
-    names::Pattern,
     refusal::{Code, Refusal},
-    seen::PVS_AT_ONCE,
 };
+
+use service::{Ask, PVS_AT_ONCE, Pattern, check_len, now};
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
@@ -47,20 +46,20 @@ const PERIOD_MAX: f64 = 86_400.0;
 
 /// `GET /pvs`
 pub(crate) fn list(call: &Call) -> Answer {
-    let pattern = Pattern::search(call.query.get("match").unwrap_or(""), &call.lease)?;
+    let pattern = Pattern::search(call.query.get("match").unwrap_or(""), &call.ask.lease)?;
     let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
     let offset = call.number("offset")?.unwrap_or(0);
     let state = call.word("state", &STATES, Code::BadRequest)?;
-    let names = call.app.reader.names();
-    let mut found = pattern.among(&names, call)?;
+    let names = call.ask.service.names();
+    let mut found = pattern.among(&names, &call.ask)?;
     if state != "any" {
-        found = in_state(call, &found, state);
+        found = in_state(&call.ask, &found, state);
     }
     let total = found.len();
     let shown: Vec<Named> = found.into_iter().skip(offset).take(limit).cloned().collect();
-    let asked = call.without_body();
+    let asked = call.ask.clone();
     let row = move |named: Named| {
-        let Some(entry) = asked.app.reader.entry(named.pv) else { return Ok(None) }; // it has just been removed
+        let Some(entry) = asked.service.entry(named.pv) else { return Ok(None) }; // it has just been removed
         let mut row = row(&asked, &entry)?;
         if entry.name != named.name {
             row.insert("name".to_owned(), named.name.as_str().into());
@@ -69,18 +68,18 @@ pub(crate) fn list(call: &Call) -> Answer {
         Ok(Some(row))
     };
     let head = Map::from_iter([("total".to_owned(), total.into())]);
-    json_rows(call, Frame::member("pvs", &head)?, shown.into_iter().map(row))
+    json_rows(&call.ask, Frame::member("pvs", &head)?, shown.into_iter().map(row))
 }
 
 /// Those of some names whose PVs stand there.
-fn in_state<'n>(call: &Call, found: &[&'n Named], state: &str) -> Vec<&'n Named> {
+fn in_state<'n>(ask: &Ask, found: &[&'n Named], state: &str) -> Vec<&'n Named> {
     let mut in_it = Vec::new();
     for some in found.chunks(PVS_AT_ONCE) {
         let pvs: Vec<PvId> = some.iter().map(|named| named.pv).collect();
-        let briefs = call.app.control.briefs(&pvs);
+        let briefs = ask.service.briefs(&pvs);
         let is_in_it = |(named, brief): (&Named, Option<Brief>)| match brief {
             Some(brief) => brief.connection.name() == state,
-            None => call.app.reader.entry(named.pv).is_some_and(|entry| standing(&entry).name() == state),
+            None => ask.service.entry(named.pv).is_some_and(|entry| standing(&entry).name() == state),
         };
         in_it.extend(
             some.iter().zip(briefs).filter(|(named, brief)| is_in_it((named, *brief))).map(|(named, _)| *named),
@@ -100,13 +99,13 @@ fn standing(entry: &PvEntry) -> Connection {
 /// `GET /pvs/{pv}`
 pub(crate) fn show(call: &Call) -> Answer {
     let entry = call.pv()?;
-    let reader = &call.app.reader;
-    let status = status(call, &entry);
-    let mut object = row(call, &entry)?;
-    let newest = call.metadata_at_end(entry.id, TimeRange::ALL)?;
-    let extent = call.app.query.extent(entry.id)?;
+    let service = &call.ask.service;
+    let status = status(&call.ask, &entry);
+    let mut object = row(&call.ask, &entry)?;
+    let newest = call.ask.metadata_at_end(entry.id, TimeRange::ALL)?;
+    let extent = call.ask.extent(entry.id)?;
     object.extend([
-        ("aliases".to_owned(), reader.aliases_of(entry.id).iter().map(|alias| alias.as_str()).collect::<Vec<_>>().into()),
+        ("aliases".to_owned(), service.aliases_of(entry.id).iter().map(|alias| alias.as_str()).collect::<Vec<_>>().into()),
         ("added".to_owned(), entry.added.to_string().into()),
         ("server".to_owned(), status.server.map(|server| server.to_string()).into()),
         ("first_connected".to_owned(), status.first_connected.map(|time| time.to_string()).into()),
@@ -128,7 +127,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         ("lacking".to_owned(), status.lacking.iter().map(FieldPath::as_str).collect::<Vec<_>>().into()),
     ]);
     if object["type"] == "structure" {
-        let fields = reader.fields(entry.id, Timestamp::MAX)?;
+        let fields = service.fields(entry.id)?;
         let fields =
             fields.into_iter().map(|(name, value_type)| json!({ "name": name, "type": value_type.to_string() }));
         let fields: Vec<_> = fields.collect();
@@ -138,10 +137,10 @@ pub(crate) fn show(call: &Call) -> Answer {
 }
 
 /// What a list says about a PV.
-fn row(call: &Call, entry: &PvEntry) -> Result<Map<String, serde_json::Value>, Refusal> {
-    let status = status(call, entry);
-    let newest = call.metadata_at_end(entry.id, TimeRange { t0: now(), t1: Timestamp::MAX })?;
-    let last = call.app.query.last_before(&entry.id.into(), Timestamp::MAX)?;
+fn row(ask: &Ask, entry: &PvEntry) -> Result<Map<String, serde_json::Value>, Refusal> {
+    let status = status(ask, entry);
+    let newest = ask.metadata_at_end(entry.id, TimeRange { t0: now(), t1: Timestamp::MAX })?;
+    let last = ask.last_before(&entry.id.into(), Timestamp::MAX)?;
     let known_type = newest.as_ref().and_then(|(_, metadata)| metadata.value_type);
     let value_type = last.as_ref().map(|sample| sample.value.value_type()).or(known_type);
     let (method, period) = match entry.settings.method {
@@ -179,8 +178,8 @@ fn listed(value: &Value) -> serde_json::Value {
 }
 
 /// How a PV fares; one that acquisition does not know (yet, or any more) stands as its settings say.
-fn status(call: &Call, entry: &PvEntry) -> Status {
-    call.app.control.status(entry.id).unwrap_or_else(|| Status {
+fn status(ask: &Ask, entry: &PvEntry) -> Status {
+    ask.service.status(entry.id).unwrap_or_else(|| Status {
         connection: standing(entry),
         since: entry.added,
         first_connected: None,
@@ -245,16 +244,16 @@ fn add_all(call: &Call) -> Answer {
             .hint(r#"send {"pvs":["NAME",{"name":"pva://NAME","method":"scan","period":1.0}]}"#)
     })?;
     check_len(body.pvs.len(), ADD_MAX, "PVs")?;
-    call.lease.grow_by(body.pvs.len(), ADDED_BYTES)?;
+    call.ask.lease.grow_by(body.pvs.len(), ADDED_BYTES)?;
     let (mut judged, mut granted) = (Vec::with_capacity(body.pvs.len()), Vec::with_capacity(body.pvs.len()));
     let mut fields = 0;
     for wanted in body.pvs {
-        let (name, judgement) = judge(call, wanted);
+        let (name, judgement) = judge(&call.ask, wanted);
         fields += judgement.as_ref().map_or(0, |request| request.wishes.fields.as_ref().map_or(0, Vec::len));
         check_len(fields, FIELDS_MAX, "fields of PVs")?;
         judged.push((name, judgement.map(|request| granted.push(request)).err()));
     }
-    let mut added = call.app.control.add(granted, &call.by())?.into_iter();
+    let mut added = call.ask.add(granted)?.into_iter();
     let told = |(name, refusal): (String, Option<Refusal>)| {
         if let Some(refusal) = refusal {
             return Told::refused(name, refusal.message());
@@ -298,19 +297,19 @@ pub(crate) fn added_name(added: Added) -> &'static str {
 }
 
 /// The request that acquisition understands, with the name as it was given.
-fn judge(call: &Call, wanted: Wanted) -> (String, Result<AddRequest, Refusal>) {
+fn judge(ask: &Ask, wanted: Wanted) -> (String, Result<AddRequest, Refusal>) {
     let asked = match wanted {
         Wanted::Address(name) => Asked { name, ..Asked::default() },
         Wanted::Settings(asked) => *asked,
     };
-    let request = request(call, &asked);
+    let request = request(ask, &asked);
     (asked.name, request)
 }
 
 /// Checks what a client asks for. A period alone means scanning.
-pub(crate) fn request(call: &Call, asked: &Asked) -> Result<AddRequest, Refusal> {
+pub(crate) fn request(ask: &Ask, asked: &Asked) -> Result<AddRequest, Refusal> {
     let (prefixed, name) = PvName::parse(&asked.name)?;
-    let known = |name: &&String| call.app.control.policies().named(name).is_some();
+    let known = |name: &&String| ask.service.policies_in_force().named(name).is_some();
     let policy = match &asked.policy {
         None => None,
         policy => Some(policy.as_ref().filter(known).ok_or_else(|| {
@@ -393,14 +392,14 @@ fn method(method: Option<&str>, period: Option<f64>) -> Result<Option<Method>, R
 /// `POST /pvs/{pv}/pause`
 pub(crate) fn pause(call: &Call) -> Answer {
     let entry = call.pv()?;
-    let change = call.app.control.pause(&[entry.id], &call.by())?;
+    let change = call.ask.pause(&[entry.id])?;
     changed(&entry, &change, "paused", "already_paused")
 }
 
 /// `POST /pvs/{pv}/resume`
 pub(crate) fn resume(call: &Call) -> Answer {
     let entry = call.pv()?;
-    let change = call.app.control.resume(&[entry.id], &call.by())?;
+    let change = call.ask.resume(&[entry.id])?;
     changed(&entry, &change, "resumed", "already_active")
 }
 

@@ -7,16 +7,17 @@ use acquire::Change;
 use sample::{DataFate, PvEntry, PvId, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use store::RemovedPv;
+use service::RemovedPv;
 
 use super::pvs::{ADD_MAX, AllTold, Told};
 use crate::{
     answer::{Answer, json},
     call::Call,
     formats::list::{Frame, json_rows},
-    lists::check_len,
     refusal::{Code, Refusal},
 };
+
+use service::{Ask, check_len};
 
 /// What a removed PV takes until it is sent.
 const ROW_BYTES: usize = 400;
@@ -44,7 +45,7 @@ fn many(call: &Call, example: &str) -> Result<Many, Refusal> {
             .hint(format!("send {example}"))
     })?;
     check_len(many.pvs.len(), ADD_MAX, "PVs")?;
-    call.lease.grow_by(many.pvs.len(), MOVED_BYTES)?;
+    call.ask.lease.grow_by(many.pvs.len(), MOVED_BYTES)?;
     Ok(many)
 }
 
@@ -55,11 +56,11 @@ pub(crate) fn remove_many(call: &Call) -> Answer {
         Some(Data::Delete) => DataFate::Delete,
         Some(Data::Keep) | None => DataFate::Keep,
     };
-    let gone = last_removed(call);
+    let gone = last_removed(&call.ask);
     let (mut out, mut again, mut told) = (Vec::new(), Vec::new(), Vec::with_capacity(pvs.len()));
     let mut seen: HashSet<PvId> = HashSet::new();
     for name in pvs {
-        let found = call.app.reader.find(&name).map(|entry| entry.id);
+        let found = call.ask.service.find(&name).map(|entry| entry.id);
         let status = match (found, gone.get(name.as_str())) {
             (Some(pv), _) if !seen.insert(pv) => "removed", // it is asked for twice, perhaps by another of its names
             (Some(pv), _) => {
@@ -77,10 +78,10 @@ pub(crate) fn remove_many(call: &Call) -> Answer {
         told.push(Told { message, name, status });
     }
     if !out.is_empty() {
-        call.app.control.remove(&out, fate, &call.by())?;
+        call.ask.remove(&out, fate)?;
     }
     if !again.is_empty() {
-        call.app.control.roster().remove(&again, fate, &call.by())?;
+        call.ask.decide_upon_removed(&again, fate)?;
     }
     json(&AllTold { pvs: told })
 }
@@ -90,19 +91,19 @@ pub(crate) fn restore_many(call: &Call) -> Answer {
     let Many { pvs, data: None } = many(call, RESTORE_EXAMPLE)? else {
         return Err(Refusal::new(Code::BadRequest, "data= is for removing").hint(format!("send {RESTORE_EXAMPLE}")));
     };
-    let gone = last_removed(call);
+    let gone = last_removed(&call.ask);
     let number = |name: &String| gone.get(name.as_str()).map(|removed| removed.entry.id);
     let mut asked = HashSet::new();
     let wanted: Vec<(PvId, Option<PvName>)> =
         pvs.iter().filter_map(number).filter(|pv| asked.insert(*pv)).map(|pv| (pv, None)).collect();
-    let done = if wanted.is_empty() { Vec::new() } else { call.app.control.restore_all(&wanted, &call.by())? };
+    let done = if wanted.is_empty() { Vec::new() } else { call.ask.restore_all(&wanted)? };
     let outcomes: HashMap<PvId, Option<String>> = wanted
         .iter()
         .zip(done)
-        .map(|((pv, _), done)| (*pv, done.err().map(|error| Refusal::from(error).message().to_owned())))
+        .map(|((pv, _), done)| (*pv, done.err().map(|error| error.message().to_owned())))
         .collect();
     let told = |name: String| match number(&name).and_then(|pv| outcomes.get(&pv)) {
-        None if call.app.reader.find(&name).is_some() => Told { message: None, name, status: "already_archived" },
+        None if call.ask.service.find(&name).is_some() => Told { message: None, name, status: "already_archived" },
         None => Told { message: Some(format!("no removed PV is called {name:?}")), name, status: "unknown" },
         Some(None) => Told { message: None, name, status: "restored" },
         Some(Some(why)) => Told { message: Some(why.clone()), name, status: "refused" },
@@ -113,8 +114,8 @@ pub(crate) fn restore_many(call: &Call) -> Answer {
 const RESTORE_EXAMPLE: &str = r#"{"pvs":["A","B"]}"#;
 
 /// Of the removed PVs of each name the one that was removed last.
-fn last_removed(call: &Call) -> BTreeMap<String, RemovedPv> {
-    let mut removed = call.app.reader.removed();
+fn last_removed(ask: &Ask) -> BTreeMap<String, RemovedPv> {
+    let mut removed = ask.service.removed();
     removed.sort_by_key(|removed| removed.since);
     removed.into_iter().map(|removed| (removed.entry.name.as_str().to_owned(), removed)).collect()
 }
@@ -129,7 +130,7 @@ pub(crate) fn remove(call: &Call) -> Answer {
         Ok(entry) => entry,
         Err(unknown) => return remove_again(call, fate, unknown),
     };
-    match call.app.control.remove(&[entry.id], fate, &call.by())?.as_slice() {
+    match call.ask.remove(&[entry.id], fate)?.as_slice() {
         [Change::Done] => json(&json!({ "name": entry.name.as_str(), "status": "removed" })),
         _ => Err(Refusal::unknown_pv(entry.name.as_str())),
     }
@@ -140,7 +141,7 @@ fn remove_again(call: &Call, fate: DataFate, unknown: Refusal) -> Answer {
     let removed = removed_named(call).pop().ok_or(unknown)?;
     let is_news = fate == DataFate::Delete && removed.data == DataFate::Keep; // the other way is `restore`
     if is_news {
-        call.app.control.roster().remove(&[removed.entry.id], fate, &call.by())?;
+        call.ask.decide_upon_removed(&[removed.entry.id], fate)?;
     }
     let status = if is_news { "removed" } else { "already_removed" };
     json(&json!({ "name": removed.entry.name.as_str(), "status": status }))
@@ -148,7 +149,7 @@ fn remove_again(call: &Call, fate: DataFate, unknown: Refusal) -> Answer {
 
 /// The removed PVs that had the name in the path, the last removed one last.
 fn removed_named(call: &Call) -> Vec<RemovedPv> {
-    let mut removed = call.app.reader.removed();
+    let mut removed = call.ask.service.removed();
     removed.retain(|removed| removed.entry.name.as_str() == call.path_part("pv"));
     removed.sort_by_key(|removed| removed.since);
     removed
@@ -156,10 +157,10 @@ fn removed_named(call: &Call) -> Vec<RemovedPv> {
 
 /// `GET /removed`
 pub(crate) fn removed(call: &Call) -> Answer {
-    let removed = call.app.reader.removed();
-    call.lease.grow_by(removed.len(), ROW_BYTES)?;
+    let removed = call.ask.service.removed();
+    call.ask.lease.grow_by(removed.len(), ROW_BYTES)?;
     let rows = removed.into_iter().map(|removed| Ok(Some(removed_row(&removed))));
-    json_rows(call, Frame::member("removed", &Map::new())?, rows)
+    json_rows(&call.ask, Frame::member("removed", &Map::new())?, rows)
 }
 
 fn removed_row(removed: &RemovedPv) -> Value {
@@ -188,6 +189,6 @@ pub(crate) fn restore(call: &Call) -> Answer {
             .hint("GET /api/v1/removed lists them")
     })?;
     let name = call.query.get("as").map(PvName::new).transpose()?;
-    let restored: PvEntry = call.app.control.restore(removed.entry.id, name.as_ref(), &call.by())?;
+    let restored: PvEntry = call.ask.restore(removed.entry.id, name.as_ref())?;
     json(&json!({ "name": restored.name.as_str(), "status": "restored" }))
 }

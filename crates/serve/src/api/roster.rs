@@ -3,7 +3,7 @@
 use sample::{OldName, PvEntry, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use store::AuditRecord;
+use service::AuditRecord;
 
 use crate::{
     answer::{Answer, json},
@@ -11,6 +11,8 @@ use crate::{
     formats::list::{Frame, json_rows},
     refusal::{Code, Refusal},
 };
+
+use service::Ask;
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
@@ -31,7 +33,7 @@ pub(crate) fn rename(call: &Call) -> Answer {
             .hint(r#"send {"to":"NEW","alias":true}"#)
     })?;
     let old = if body.alias.unwrap_or(true) { OldName::Alias } else { OldName::Free };
-    let renamed = call.app.control.rename(entry.id, &PvName::new(&body.to)?, old, &call.by())?;
+    let renamed = call.ask.rename(entry.id, &PvName::new(&body.to)?, old)?;
     json(&json!({ "name": renamed.name.as_str(), "status": "renamed" }))
 }
 
@@ -39,7 +41,7 @@ pub(crate) fn rename(call: &Call) -> Answer {
 pub(crate) fn add_alias(call: &Call) -> Answer {
     let entry = call.pv()?;
     let alias = PvName::new(call.path_part("alias"))?;
-    call.app.control.roster().add_alias(entry.id, &alias, &call.by())?;
+    call.ask.add_alias(entry.id, &alias)?;
     json(&json!({ "name": entry.name.as_str(), "status": "alias_added" }))
 }
 
@@ -47,30 +49,30 @@ pub(crate) fn add_alias(call: &Call) -> Answer {
 pub(crate) fn remove_alias(call: &Call) -> Answer {
     let entry = call.pv()?;
     let alias = PvName::recorded(call.path_part("alias"))?;
-    call.app.control.roster().remove_alias(entry.id, &alias, &call.by())?;
+    call.ask.remove_alias(entry.id, &alias)?;
     json(&json!({ "name": entry.name.as_str(), "status": "alias_removed" }))
 }
 
 /// `GET /aliases`
 pub(crate) fn aliases(call: &Call) -> Answer {
-    all_aliases(call, Frame::member("aliases", &Map::new())?, "alias", "name")
+    all_aliases(&call.ask, Frame::member("aliases", &Map::new())?, "alias", "name")
 }
 
 /// Every alias with its PV, under names of the caller's choice.
-pub(crate) fn all_aliases(call: &Call, frame: Frame, alias: &'static str, of: &'static str) -> Answer {
-    let aliases = call.app.reader.aliases();
-    call.lease.grow_by(aliases.len(), ROW_BYTES)?;
+pub(crate) fn all_aliases(ask: &Ask, frame: Frame, alias: &'static str, of: &'static str) -> Answer {
+    let aliases = ask.service.aliases();
+    ask.lease.grow_by(aliases.len(), ROW_BYTES)?;
     let row = move |(name, entry): (PvName, PvEntry)| json!({ alias: name.as_str(), of: entry.name.as_str() });
-    json_rows(call, frame, aliases.into_iter().map(move |found| Ok(Some(row(found)))))
+    json_rows(ask, frame, aliases.into_iter().map(move |found| Ok(Some(row(found)))))
 }
 
 /// `GET /audit`
 pub(crate) fn audit(call: &Call) -> Answer {
     let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
     let before = call.number("before")?.unwrap_or(u64::MAX);
-    call.lease.grow_by(limit, ROW_BYTES)?;
-    let rows = call.app.reader.audit(before, limit)?.into_iter().map(|record| Ok(Some(audit_row(&record))));
-    json_rows(call, Frame::member("audit", &Map::new())?, rows)
+    call.ask.lease.grow_by(limit, ROW_BYTES)?;
+    let rows = call.ask.service.audit(before, limit)?.into_iter().map(|record| Ok(Some(audit_row(&record))));
+    json_rows(&call.ask, Frame::member("audit", &Map::new())?, rows)
 }
 
 fn audit_row(record: &AuditRecord) -> Value {

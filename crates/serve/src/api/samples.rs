@@ -19,6 +19,8 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
+use service::Ask;
+
 /// What a group of rows takes that Parquet wants together, with what is written of it.
 const PARQUET_BYTES: usize = 32 << 20;
 
@@ -36,24 +38,24 @@ pub(crate) fn show(call: &Call) -> Answer {
         _ => Before::None,
     };
     let limit: Option<u64> = call.number("limit")?;
-    let newest = call.metadata_at_end(entry.id, range)?;
+    let newest = call.ask.metadata_at_end(entry.id, range)?;
     let request = Request { series: series.clone(), range, before };
-    let samples = call.app.query.samples(&request);
+    let samples = call.ask.samples(&request);
     match format {
         "csv" => pieces(CSV, SamplesCsv::new(samples, limit)),
         "arrow" => {
-            let usual = usual(call, &series, range, newest.as_ref())?;
+            let usual = usual(&call.ask, &series, range, newest.as_ref())?;
             let stream = SamplesArrow::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;
             chunks(arrow::CONTENT_TYPE, stream)
         }
         "npy" => {
-            let usual = usual(call, &series, range, newest.as_ref())?;
-            let count = npy::Count::of(samples, usual, limit, || call.is_abandoned())?;
-            chunks(npy::CONTENT_TYPE, npy::SamplesNpy::new(call.app.query.samples(&request), count))
+            let usual = usual(&call.ask, &series, range, newest.as_ref())?;
+            let count = npy::Count::of(samples, usual, limit, || call.ask.is_abandoned())?;
+            chunks(npy::CONTENT_TYPE, npy::SamplesNpy::new(call.ask.samples(&request), count))
         }
         "parquet" => {
-            call.lease.grow(PARQUET_BYTES)?;
-            let usual = usual(call, &series, range, newest.as_ref())?;
+            call.ask.lease.grow(PARQUET_BYTES)?;
+            let usual = usual(&call.ask, &series, range, newest.as_ref())?;
             let file = SamplesParquet::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;
             chunks(parquet_file::CONTENT_TYPE, file)
         }
@@ -67,14 +69,14 @@ pub(crate) fn show(call: &Call) -> Answer {
 
 /// The type to announce where there are no samples.
 fn usual(
-    call: &Call,
+    ask: &Ask,
     series: &Series,
     range: TimeRange,
     newest: Option<&(Timestamp, Metadata)>,
 ) -> Result<ValueType, Refusal> {
     let known = match series.field {
         None => newest.and_then(|(_, metadata)| metadata.value_type),
-        Some(_) => call.app.query.last_before(series, range.t1)?.map(|sample| sample.value.value_type()),
+        Some(_) => ask.last_before(series, range.t1)?.map(|sample| sample.value.value_type()),
     };
     Ok(known.unwrap_or(ValueType::scalar(Element::F64)))
 }

@@ -1,16 +1,16 @@
 //! `GET /api/v1/status`: how the archiver fares, with sentences for an operator where something is wrong.
 
-use acquire::{Counters, Totals, Trouble};
+use acquire::{Counters, RECENT, Totals, Trouble};
 use sample::OldHealth;
 use serde_json::{Value, json};
-use store::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Watermark, WeekState, Work};
+use service::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Watermark, WeekState, Work};
 
 use crate::{
     answer::{Answer, json},
-    app::now,
     call::Call,
-    losses,
 };
+
+use service::{now, sentence};
 
 /// Unsynced samples beyond this many are a problem: ten seconds of a very large machine.
 const LAG_MAX: u64 = 2_000_000;
@@ -19,11 +19,11 @@ const WEEKS_SHOWN: usize = 8;
 
 pub(crate) fn show(call: &Call) -> Answer {
     let app = &call.app;
-    let (totals, health, watermark) = (app.control.totals(), app.reader.health(), app.reader.watermark());
-    let trouble = app.control.trouble(now());
+    let (totals, health, watermark) = (app.service.totals(), app.service.health(), app.service.watermark());
+    let trouble = app.service.trouble();
     json(&json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "started": app.started.to_string(),
+        "started": app.service.started.to_string(),
         "now": now().to_string(),
         "durable": {
             "appended": watermark.appended,
@@ -38,11 +38,11 @@ pub(crate) fn show(call: &Call) -> Answer {
             "paused": totals.paused,
         },
         "samples": counters(&totals.counters),
-        "trouble": losses::trouble(&trouble),
+        "trouble": trouble_json(&trouble),
         "queue": { "bytes": totals.queue_bytes, "bytes_max": totals.queue_bytes_max },
         "answers": { "bytes": app.budget.taken(), "bytes_max": app.budget.bytes_max() },
-        "store": store(&health, &app.reader.partitions()),
-        "old_archives": app.query.old_health().iter().map(old_archive).collect::<Vec<_>>(),
+        "store": store(&health, &app.service.partitions()),
+        "old_archives": app.service.old_health().iter().map(old_archive).collect::<Vec<_>>(),
         "problems": problems(&totals, &health, watermark, &trouble),
     }))
 }
@@ -178,11 +178,28 @@ fn problems(totals: &Totals, health: &Health, watermark: Watermark, trouble: &Tr
     if dropped_store > 0 {
         problems.push(format!("{dropped_store} samples were lost since the start because the store refused them."));
     }
-    problems.extend(losses::sentence(trouble));
+    problems.extend(sentence(trouble));
     if totals.disconnected > 0 {
         problems.push(format!("{} PVs have lost their IOC.", totals.disconnected));
     }
     problems
+}
+
+/// What was lost of late as JSON.
+fn trouble_json(of: &Trouble) -> serde_json::Value {
+    json!({
+        "hours": RECENT.as_secs() / 3600,
+        "lost": {
+            "queue_full": of.queue_full,
+            "store_refused": of.store_refused,
+            "rate_capped": of.rate_capped,
+            "overrun": of.overruns,
+        },
+        "lossy_pvs": of.lossy_pvs,
+        "suspected_pvs": of.suspected_pvs,
+        "suspected_seconds_max": of.suspected_ms as f64 / 1000.0,
+        "last": of.is_any().then(|| of.last.to_string()),
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use sample::{OldName, PvName, PvState};
 use serde_json::json;
 
-use super::details::named;
+use super::names::named;
 use crate::{
     answer::{Answer, json},
     api::roster::all_aliases,
@@ -14,20 +14,20 @@ use crate::{
 
 /// `GET /mgmt/bpl/getAllAliases`
 pub(crate) fn all(call: &Call) -> Answer {
-    all_aliases(call, Frame::list(), "aliasName", "srcPVName")
+    all_aliases(&call.ask, Frame::list(), "aliasName", "srcPVName")
 }
 
 /// `GET /mgmt/bpl/addAlias`
 pub(crate) fn add(call: &Call) -> Answer {
     let (entry, alias) = (named(call)?, name(call, "aliasname")?);
-    call.app.control.roster().add_alias(entry.id, &alias, &call.by())?;
+    call.ask.add_alias(entry.id, &alias)?;
     json(&json!({ "status": "ok", "desc": format!("Added an alias {alias} for PV {}", entry.name) }))
 }
 
 /// `GET /mgmt/bpl/removeAlias`
 pub(crate) fn remove(call: &Call) -> Answer {
     let (entry, alias) = (named(call)?, name(call, "aliasname")?);
-    call.app.control.roster().remove_alias(entry.id, &alias, &call.by())?;
+    call.ask.remove_alias(entry.id, &alias)?;
     json(&json!({ "status": "ok", "desc": format!("Removed the alias {alias} for PV {}", entry.name) }))
 }
 
@@ -39,11 +39,11 @@ pub(crate) fn rename(call: &Call) -> Answer {
         let objection = format!("PV {} is not paused. Please pause it before renaming it.", entry.name);
         return json(&json!({ "status": "error", "validation": objection }));
     }
-    if call.app.reader.find(to.as_str()).is_some() {
+    if call.ask.service.find(to.as_str()).is_some() {
         let objection = format!("PV {} cannot be renamed to {to}, which is taken.", entry.name);
         return json(&json!({ "status": "error", "validation": objection }));
     }
-    call.app.control.rename(entry.id, &to, OldName::Alias, &call.by())?;
+    call.ask.rename(entry.id, &to, OldName::Alias)?;
     json(&json!({ "status": "ok", "desc": format!("Successfully renamed PV {} to {to}", entry.name) }))
 }
 

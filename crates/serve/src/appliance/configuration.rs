@@ -8,17 +8,20 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    changes::{last_change, last_changes},
-    details::{metadata, type_info_of},
+    details::type_info_of,
     manage::{ADDED_BYTES, Wanted, judge, make_groups},
+    metadata::metadata,
+    names::named,
 };
 use crate::{
     answer::{Answer, json},
+    bodies::{Few, Loose, Scalar, each},
     call::Call,
     formats::list::{Frame, json_rows},
-    lists::{Few, Loose, NAMES_MAX, Scalar, all_pvs, check_len, each},
     refusal::{Code, Refusal, shortened},
 };
+
+use service::{Ask, NAMES_MAX, all_pvs, check_len};
 
 /// What is understood of a type info. Where the samples lie and which member takes them has no meaning here.
 #[derive(Deserialize)]
@@ -63,37 +66,37 @@ impl TypeInfo {
         self.controlling_pv.as_deref().map(str::trim).filter(|pv| !pv.is_empty())
     }
 
-    fn request(self, call: &Call) -> (String, bool, Result<AddRequest, Refusal>) {
+    fn request(self, ask: &Ask) -> (String, bool, Result<AddRequest, Refusal>) {
         let prefix = if self.use_pv_access.is_on() { "pva://" } else { "ca://" };
         let wanted = Wanted {
             pv: format!("{prefix}{}", self.pv_name),
             samplingperiod: self.sampling_period,
             samplingmethod: self.sampling_method,
             controlling_pv: self.controlling_pv,
-            fields: self.archive_fields.and_then(|Few(named)| fields(call, &self.pv_name, named)),
+            fields: self.archive_fields.and_then(|Few(named)| fields(ask, &self.pv_name, named)),
             ..Wanted::default()
         };
-        (self.pv_name, self.paused.is_on(), judge(call, &wanted).1)
+        (self.pv_name, self.paused.is_on(), judge(ask, &wanted).1)
     }
 }
 
 /// The fields that a type info names, but those that no record can have. None where none are named and none are archived: a policy that
 /// is applied later may give it some.
-fn fields(call: &Call, pv: &str, mut named: Vec<String>) -> Option<Vec<String>> {
+fn fields(ask: &Ask, pv: &str, mut named: Vec<String>) -> Option<Vec<String>> {
     named.retain(|field| FieldName::new(field).is_ok());
-    let has_some = || call.app.reader.find(pv).is_some_and(|entry| !entry.settings.rules().fields.is_empty());
+    let has_some = || ask.service.find(pv).is_some_and(|entry| !entry.settings.rules().fields.is_empty());
     (!named.is_empty() || has_some()).then_some(named)
 }
 
 /// `GET /mgmt/bpl/exportConfig`: the type infos of all PVs, a line each.
 pub(crate) fn export(call: &Call) -> Answer {
-    last_changes(call)?;
-    let asked = call.without_body();
+    call.ask.service.look_at_changes()?;
+    let asked = call.ask.clone();
     let info = move |entry: PvEntry| {
-        let changed = asked.app.last_change(&entry);
+        let changed = asked.service.known_change(&entry);
         Ok(Some(type_info_of(&asked, &entry, &metadata(&asked, &entry)?, changed)))
     };
-    json_rows(call, Frame::lines(), all_pvs(&call.app.reader).map(info))
+    json_rows(&call.ask, Frame::lines(), all_pvs(&call.ask.service).map(info))
 }
 
 /// `POST /mgmt/bpl/importConfig`: what each member of the Appliance has to say of it, in a list.
@@ -109,13 +112,13 @@ pub(crate) fn import_here(call: &Call) -> Answer {
 /// Archives the PVs of an export as they are set there, those that were paused paused. All are taken or, if one is not right, none.
 fn imported(call: &Call) -> Result<Value, Refusal> {
     // One text in it may be as long as all of it.
-    call.lease.grow(call.body.len())?;
+    call.ask.lease.grow(call.body.len())?;
     let (mut requests, mut are_paused, mut controlling) = (Vec::new(), Vec::new(), BTreeSet::new());
     each(&call.body, "type infos", |info: TypeInfo| {
         check_len(requests.len() + 1, NAMES_MAX, "PVs")?;
-        call.lease.grow(ADDED_BYTES)?;
+        call.ask.lease.grow(ADDED_BYTES)?;
         controlling.extend(info.controlling_pv().map(str::to_owned));
-        let (name, is_paused, request) = info.request(call);
+        let (name, is_paused, request) = info.request(&call.ask);
         let request = request.map_err(|refusal| {
             let name = shortened(&name);
             Refusal::new(Code::BadRequest, format!("{name} cannot be taken: {}", refusal.message()))
@@ -124,11 +127,11 @@ fn imported(call: &Call) -> Result<Value, Refusal> {
         are_paused.push(is_paused);
         Ok(())
     })?;
-    make_groups(call, controlling.iter().map(String::as_str))?;
-    let added = call.app.control.add(requests, &call.by())?;
+    make_groups(&call.ask, controlling.iter().map(String::as_str))?;
+    let added = call.ask.add(requests)?;
     let paused: Vec<PvId> =
         added.iter().zip(are_paused).filter_map(|((entry, _), is_paused)| is_paused.then_some(entry.id)).collect();
-    call.app.control.pause(&paused, &call.by())?;
+    call.ask.pause(&paused)?;
     let desc = format!("Imported {} PVs, {} of them paused", added.len(), paused.len());
     Ok(json!({ "appliance": call.identity(), "errorPVs": [], "status": "ok", "desc": desc }))
 }
@@ -142,7 +145,7 @@ pub(crate) fn put_type_info(call: &Call) -> Answer {
         let message = format!("the type info is of {:?}, not of {name:?}", info.pv_name);
         return Err(Refusal::new(Code::BadRequest, message));
     }
-    let known = call.app.reader.find(name);
+    let known = call.ask.service.find(name);
     let (permission, objection) = match known {
         None => ("createnew", "is not archived"),
         Some(_) => ("override", "is archived already"),
@@ -151,25 +154,25 @@ pub(crate) fn put_type_info(call: &Call) -> Answer {
         let refusal = Refusal::new(Code::Conflict, format!("PV {name} {objection}"));
         return Err(refusal.hint(format!("{permission}=true allows it all the same")));
     }
-    make_groups(call, info.controlling_pv())?;
-    let (_, is_paused, request) = info.request(call);
+    make_groups(&call.ask, info.controlling_pv())?;
+    let (_, is_paused, request) = info.request(&call.ask);
     // A new one is paused at first.
-    let added = call.app.control.add(vec![AddRequest { state: PvState::Paused, ..request? }], &call.by())?;
+    let added = call.ask.add(vec![AddRequest { state: PvState::Paused, ..request? }])?;
     let Some((entry, _)) = added.first() else {
         return Err(Refusal::new(Code::Internal, format!("{name} was taken and is not there")));
     };
     match (known, is_paused) {
-        (None, _) | (Some(_), true) => call.app.control.pause(&[entry.id], &call.by())?,
-        (Some(_), false) => call.app.control.resume(&[entry.id], &call.by())?,
+        (None, _) | (Some(_), true) => call.ask.pause(&[entry.id])?,
+        (Some(_), false) => call.ask.resume(&[entry.id])?,
     };
-    let entry = call.app.reader.entry(entry.id).unwrap_or_else(|| entry.clone());
-    json(&type_info_of(call, &entry, &metadata(call, &entry)?, last_change(call, &entry)?))
+    let entry = call.ask.service.entry(entry.id).unwrap_or_else(|| entry.clone());
+    json(&type_info_of(&call.ask, &entry, &metadata(&call.ask, &entry)?, call.ask.service.last_change(&entry)?))
 }
 
 /// `GET /mgmt/bpl/consolidateDataForPV` and `/etl/bpl/consolidateDataForPV`: there is nothing to do, for samples are packed
 /// and merged by themselves; scripts that order it before they go on may go on.
 pub(crate) fn consolidate(call: &Call) -> Answer {
-    let entry = super::details::named(call)?;
+    let entry = named(call)?;
     if entry.settings.state != PvState::Paused {
         let objection = format!("Cannot consolidate unless PV {} is paused.", entry.name);
         return json(&json!({ "validation": objection }));

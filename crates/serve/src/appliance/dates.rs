@@ -3,7 +3,7 @@
 
 use sample::Timestamp;
 
-use super::status::date;
+use crate::formats::appliance::date;
 
 /// How many seconds are remembered, each at the place of its number modulo this.
 const REMEMBERED: usize = 64;

@@ -2,52 +2,42 @@
 //! out, rather than filled with a number that means nothing.
 
 use acquire::{Connection, Status};
-use sample::{
-    Element, FieldName, Limits, Metadata, Method, Protocol, PvEntry, PvState, RuleName, Sense, Shape, TimeRange,
-    Timestamp, ValueType,
-};
+use sample::{FieldName, Limits, Metadata, Protocol, PvEntry, PvState, RuleName, Sense, Shape, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::{
-    changes::last_change,
+    metadata::{described, facts, metadata},
+    names::{asked, named},
     rates::{bytes_per_sample, rate, storage_rates_of},
-    retrieval::{facts, find, java_double, owner},
     rules::DEFAULT,
-    status::{date, last_sample},
+    status::last_sample,
+    whose::owner,
+    words::{method_name, period_seconds, row},
 };
 use crate::{
     answer::{Answer, json},
-    app::now,
     call::Call,
-    refusal::{Code, Refusal},
+    formats::appliance::{date, dbr_type, instant, java_double},
     url::Params,
 };
+
+use service::Ask;
 
 /// What the store is called where the Appliance names its stores.
 pub(super) const STORE: &str = "pvark";
 
-/// The PV that `pv=` names.
-pub(crate) fn named(call: &Call) -> Result<PvEntry, Refusal> {
-    find(call, asked(call)?)
-}
-
-/// What `pv=` says.
-fn asked(call: &Call) -> Result<&str, Refusal> {
-    call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))
-}
-
 /// `GET /mgmt/bpl/getPVTypeInfo`
 pub(crate) fn type_info(call: &Call) -> Answer {
     let entry = named(call)?;
-    let metadata = metadata(call, &entry)?;
-    json(&type_info_of(call, &entry, &metadata, last_change(call, &entry)?))
+    let metadata = metadata(&call.ask, &entry)?;
+    json(&type_info_of(&call.ask, &entry, &metadata, call.ask.service.last_change(&entry)?))
 }
 
 /// `GET /retrieval/bpl/getMetadata`: the same, and the fields of the record.
 pub(crate) fn all_metadata(call: &Call) -> Answer {
     let entry = named(call)?;
-    let metadata = described(call, &entry, metadata(call, &entry)?);
-    let mut all = type_info_of(call, &entry, &metadata, last_change(call, &entry)?);
+    let metadata = described(&call.ask, &entry, metadata(&call.ask, &entry)?);
+    let mut all = type_info_of(&call.ask, &entry, &metadata, call.ask.service.last_change(&entry)?);
     all.extend(facts(&metadata, true).into_iter().map(|(name, text)| (name, Value::from(text))));
     all.extend(metadata.element_count.map(|count| ("NELM".to_owned(), Value::from(count.to_string()))));
     json(&all)
@@ -57,7 +47,7 @@ pub(crate) fn all_metadata(call: &Call) -> Answer {
 pub(crate) fn stores(call: &Call) -> Answer {
     let entry = named(call)?;
     let mut stores = Map::new();
-    for url in data_stores(&configuration(call, &entry)) {
+    for url in data_stores(&configuration(&call.ask, &entry)) {
         let parameters = Params::parse(url.split_once('?').map_or("", |(_, parameters)| parameters));
         stores.insert(parameters.get("name").unwrap_or("").to_owned(), url.into());
     }
@@ -65,8 +55,8 @@ pub(crate) fn stores(call: &Call) -> Answer {
 }
 
 /// What the Appliance's configuration says of a PV whose files are read in place; empty for all others.
-fn configuration(call: &Call, entry: &PvEntry) -> Map<String, Value> {
-    let text = call.app.query.configuration(entry.id);
+fn configuration(ask: &Ask, entry: &PvEntry) -> Map<String, Value> {
+    let text = ask.service.configuration(entry.id);
     text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
@@ -83,31 +73,14 @@ fn data_stores(configuration: &Map<String, Value>) -> Vec<String> {
 /// `GET /retrieval/bpl/areWeArchivingPV`
 pub(crate) fn is_archived(call: &Call) -> Answer {
     let name = asked(call)?;
-    json(&json!({ "status": owner(call, name).is_some().to_string() }))
+    json(&json!({ "status": owner(&call.ask, name).is_some().to_string() }))
 }
 
-pub(super) fn metadata(call: &Call, entry: &PvEntry) -> Result<Metadata, Refusal> {
-    Ok(call.metadata_at_end(entry.id, TimeRange::ALL)?.map(|(_, metadata)| metadata).unwrap_or_default())
-}
-
-/// With what describes the record; by Channel Access that is asked for now.
-pub(super) fn described(call: &Call, entry: &PvEntry, mut metadata: Metadata) -> Metadata {
-    if metadata.description.is_none() {
-        metadata.description = call.app.control.description(entry.id, now());
-    }
-    metadata
-}
-
-pub(super) fn type_info_of(
-    call: &Call,
-    entry: &PvEntry,
-    metadata: &Metadata,
-    changed: Timestamp,
-) -> Map<String, Value> {
+pub(super) fn type_info_of(ask: &Ask, entry: &PvEntry, metadata: &Metadata, changed: Timestamp) -> Map<String, Value> {
     let mut info = Map::new();
     let mut put = |key: &str, text: String| info.insert(key.to_owned(), Value::String(text));
     put("pvName", entry.name.to_string());
-    put("applianceIdentity", call.identity().to_owned());
+    put("applianceIdentity", ask.service.identity.clone());
     put("creationTime", instant(entry.added));
     put("modificationTime", instant(changed));
     put("paused", (entry.settings.state == PvState::Paused).to_string());
@@ -116,7 +89,7 @@ pub(super) fn type_info_of(
     let rules = entry.settings.rules();
     put("policyName", rules.origin.policy.as_ref().map_or_else(|| DEFAULT.to_owned(), ToString::to_string));
     put("usePVAccess", (entry.settings.protocol == Protocol::Pva).to_string());
-    if let Some(server) = call.app.control.status(entry.id).and_then(|status| status.server) {
+    if let Some(server) = ask.service.status(entry.id).and_then(|status| status.server) {
         put("hostName", server.ip().to_string());
     }
     if let Some(value_type) = metadata.value_type {
@@ -145,19 +118,19 @@ pub(super) fn type_info_of(
         }
     }
     let fields: Vec<&str> = rules.fields.iter().map(FieldName::as_str).collect();
-    if let Some(controlling) = controlling_pv(call, &rules.groups) {
+    if let Some(controlling) = controlling_pv(ask, &rules.groups) {
         info.insert("controllingPV".to_owned(), controlling.into());
     }
     info.insert("archiveFields".to_owned(), fields.into());
     info.insert("dataStores".to_owned(), data_stores(&Map::new()).into());
     info.insert("chunkKey".to_owned(), format!("{}:", entry.name.as_str().replace([':', '-'], "/")).into());
-    with_configuration(info, (entry, changed), configuration(call, entry))
+    with_configuration(info, (entry, changed), configuration(ask, entry))
 }
 
 /// The PV that switches the PVs of a group that has its name.
-fn controlling_pv(call: &Call, groups: &[RuleName]) -> Option<String> {
+fn controlling_pv(ask: &Ask, groups: &[RuleName]) -> Option<String> {
     let [name] = groups else { return None };
-    let group = call.app.control.group(name)?.group;
+    let group = ask.service.group(name)?.group;
     let [switch] = group.switches.as_slice() else { return None };
     (switch.sense == Sense::Enables && switch.pv.as_str() == name.as_str()).then(|| switch.pv.to_string())
 }
@@ -186,11 +159,11 @@ fn with_configuration(
 /// `GET /mgmt/bpl/getPVDetails`
 pub(crate) fn details(call: &Call) -> Answer {
     let entry = named(call)?;
-    let metadata = metadata(call, &entry)?;
-    let status = call.app.control.status(entry.id);
-    let last = last_sample(call, &entry, status.as_ref());
+    let metadata = metadata(&call.ask, &entry)?;
+    let status = call.ask.service.status(entry.id);
+    let last = last_sample(&call.ask, &entry, status.as_ref());
     let settings = &entry.settings;
-    let changed = last_change(call, &entry)?;
+    let changed = call.ask.service.last_change(&entry)?;
     let mut rows = vec![
         row("mgmt", "PV Name", entry.name.to_string()),
         row("mgmt", "Instance archiving PV", call.identity().to_owned()),
@@ -203,7 +176,7 @@ pub(crate) fn details(call: &Call) -> Answer {
     ];
     let rules = settings.rules();
     rows.extend(rules.origin.policy.as_ref().map(|policy| row("mgmt", "Policy name:", policy.to_string())));
-    rows.extend(controlling_pv(call, &rules.groups).map(|controlling| row("mgmt", "Controlling PV", controlling)));
+    rows.extend(controlling_pv(&call.ask, &rules.groups).map(|controlling| row("mgmt", "Controlling PV", controlling)));
     if !rules.fields.is_empty() {
         let fields: Vec<&str> = rules.fields.iter().map(FieldName::as_str).collect();
         rows.push(row("mgmt", "Archive Fields", fields.join(",")));
@@ -221,15 +194,15 @@ pub(crate) fn details(call: &Call) -> Answer {
     rows.push(row("pv", "Channel Name", entry.name.to_string()));
     rows.push(row("pv", "When did we receive the last event?", date(last)));
     rows.extend(status.iter().flat_map(how_it_fares));
-    rows.extend(what_it_takes(call, &entry));
+    rows.extend(what_it_takes(&call.ask, &entry));
     json(&rows)
 }
 
 /// Rates over this run, and of storage as far as samples are packed already.
-fn what_it_takes(call: &Call, entry: &PvEntry) -> Vec<Value> {
-    let Some(rate) = rate(call, entry) else { return Vec::new() };
+fn what_it_takes(ask: &Ask, entry: &PvEntry) -> Vec<Value> {
+    let Some(rate) = rate(ask, entry) else { return Vec::new() };
     let mut rows = vec![row("pv", "Estimated event rate (events/sec)", two_digits(rate))];
-    if let Some(size) = call.app.reader.sizes().get(&entry.id) {
+    if let Some(size) = ask.service.sizes().get(&entry.id) {
         let bytes = bytes_per_sample(size);
         rows.push(row("pv", "Average bytes per event", two_digits(bytes)));
         for (unit, amount) in storage_rates_of(rate * bytes) {
@@ -260,62 +233,6 @@ fn how_it_fares(status: &Status) -> Vec<Value> {
     rows
 }
 
-/// A row of the answers that list what is known by name.
-pub(super) fn row(source: &str, name: &str, value: String) -> Value {
-    json!({ "source": source, "name": name, "value": value })
-}
-
 fn yes_or_no(is_so: bool) -> String {
     if is_so { "Yes" } else { "No" }.to_owned()
-}
-
-pub(super) fn method_name(method: Method) -> &'static str {
-    match method {
-        Method::Monitor => "MONITOR",
-        Method::Scan { .. } => "SCAN",
-    }
-}
-
-/// The Appliance gives monitors a period of one second unless somebody asks for another.
-pub(crate) fn period_seconds(method: Method) -> f64 {
-    match method {
-        Method::Monitor => 1.0,
-        Method::Scan { period } => period.as_secs_f64(),
-    }
-}
-
-/// The Appliance's name for a type, the same that the protobuf answers announce.
-pub(crate) fn dbr_type(value_type: ValueType) -> String {
-    let element = match value_type.element {
-        Element::I8 | Element::U8 => "BYTE",
-        Element::I16 | Element::U16 => "SHORT",
-        Element::I32 | Element::U32 => "INT",
-        Element::F32 => "FLOAT",
-        Element::F64 => "DOUBLE",
-        Element::Enum => "ENUM",
-        Element::String => "STRING",
-        Element::Bool | Element::I64 | Element::U64 | Element::Structure => return "DBR_V4_GENERIC_BYTES".to_owned(),
-    };
-    let shape = if value_type.shape == Shape::Array { "WAVEFORM" } else { "SCALAR" };
-    format!("DBR_{shape}_{element}")
-}
-
-/// To the millisecond, as in `2026-11-20T21:10:42.345Z`.
-pub(crate) fn instant(time: Timestamp) -> String {
-    let text = time.to_string();
-    text.get(..23).map_or_else(|| text.clone(), |milliseconds| format!("{milliseconds}Z"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn types_and_times_are_written_as_clients_read_them() {
-        assert_eq!(dbr_type(ValueType::scalar(Element::F64)), "DBR_SCALAR_DOUBLE");
-        assert_eq!(dbr_type(ValueType::array(Element::I16)), "DBR_WAVEFORM_SHORT");
-        assert_eq!(dbr_type(ValueType::scalar(Element::I64)), "DBR_V4_GENERIC_BYTES");
-        let time = Timestamp::parse("2026-11-20T21:10:42.345678Z").unwrap();
-        assert_eq!(instant(time), "2026-11-20T21:10:42.345Z");
-    }
 }

@@ -4,9 +4,9 @@ use sample::{PvState, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::{
-    details::{described, metadata, named},
+    metadata::{described, facts, metadata},
+    names::named,
     reports::names_of,
-    retrieval::facts,
 };
 use crate::{
     answer::{Answer, json},
@@ -17,21 +17,20 @@ use crate::{
 /// `GET /engine/bpl/getMetadata`: the newest fields of a PV, as texts.
 pub(crate) fn fields(call: &Call) -> Answer {
     let entry = named(call)?;
-    let facts = facts(&described(call, &entry, metadata(call, &entry)?), true).into_iter();
+    let facts = facts(&described(&call.ask, &entry, metadata(&call.ask, &entry)?), true).into_iter();
     json(&facts.map(|(name, text)| (name, Value::from(text))).collect::<Map<_, _>>())
 }
 
 /// `GET /engine/bpl/listAllChannels`: the names of all PVs that are not paused.
 pub(crate) fn channels(call: &Call) -> Answer {
-    names_of(call, |entry| entry.settings.state == PvState::Active)
+    names_of(&call.ask, |entry| entry.settings.state == PvState::Active)
 }
 
 /// `GET /etl/bpl/getLastKnownEvent`: when the newest sample of a PV was.
 pub(crate) fn last_known(call: &Call) -> Answer {
     let entry = named(call)?;
     let last = call
-        .app
-        .query
+        .ask
         .last_before(&entry.id.into(), Timestamp::MAX)?
         .ok_or_else(|| Refusal::new(Code::UnknownPv, format!("there is no sample of {} yet", entry.name)))?;
     json(&json!({ "timestamp": last.time.to_string() }))

@@ -11,8 +11,9 @@ use crate::{
     answer::{Answer, json},
     call::Call,
     formats::object::Object,
-    seen::{Look, Seen},
 };
+
+use service::{Look, Seen};
 
 /// `GET /mgmt/bpl/getPVsByDroppedEventsBuffer`: samples of this run for which there was no room, the most first.
 pub(crate) fn dropped_for_room(call: &Call) -> Answer {
@@ -44,7 +45,7 @@ pub(crate) fn lost_connections(call: &Call) -> Answer {
 /// `GET /mgmt/bpl/getSilentPVsReport`: by their newest samples, those that have been silent for longest first.
 pub(crate) fn silent(call: &Call) -> Answer {
     let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
-    let last = |seen: &Seen| acquired(seen).map(|_| Reverse(seen.last_sample(call)));
+    let last = |seen: &Seen| acquired(seen).map(|_| Reverse(seen.last_sample(&call.ask)));
     ranked(call, (Look::Samples, Look::Entry), last, move |out, seen, Reverse(last)| {
         let row = Object::begin(out).text("instance", &identity).text("lastKnownEvent", dates.of(last));
         row.text("pvName", seen.entry.name.as_str()).end();

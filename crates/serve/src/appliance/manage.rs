@@ -3,28 +3,29 @@
 use std::collections::{BTreeSet, HashSet};
 
 use acquire::{AddRequest, Added, Change};
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use sample::{DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    details::{named, period_seconds},
+    names::{bare, list_in, named, names_in, resolved},
     reports::is_never_connected,
-    retrieval::{bare, find},
     rules::DEFAULT,
+    words::period_seconds,
 };
 use crate::{
     answer::{Answer, json},
     api::pvs::{ADD_MAX, Asked, PERIOD_MIN, request},
+    bodies::{Few, Loose},
     call::Call,
+    config::Ports,
     form::Kind,
     formats::list::{Frame, json_rows},
-    lists::{self, Few, Item, ItemName, Loose, NAMES_MAX, check_len},
-    names::is_glob,
-    refusal::{Code, Refusal, shortened},
-    server::Ports,
+    refusal::{Code, Refusal, refused_with, shortened},
 };
+
+use service::{Ask, Item, ItemName, check_len, is_glob};
 
 /// `GET /mgmt/bpl/getVersions`
 pub(crate) fn versions(call: &Call) -> Answer {
@@ -127,15 +128,15 @@ pub(super) const ADDED_BYTES: usize = 1000;
 pub(crate) fn archive(call: &Call) -> Answer {
     let wanted: Vec<Wanted> = wanted(call)?.into_iter().map(Wanted::taken).collect();
     check_len(wanted.len(), ADD_MAX, "PVs")?;
-    call.lease.grow_by(wanted.len(), ADDED_BYTES)?;
+    call.ask.lease.grow_by(wanted.len(), ADDED_BYTES)?;
     let controlling: BTreeSet<&str> = wanted.iter().filter_map(Wanted::controlling_pv).collect();
-    make_groups(call, controlling)?;
+    make_groups(&call.ask, controlling)?;
     let (mut told, mut granted) = (Vec::with_capacity(wanted.len()), Vec::with_capacity(wanted.len()));
     for wanted in &wanted {
-        let (name, judgement) = judge(call, wanted);
+        let (name, judgement) = judge(&call.ask, wanted);
         told.push((name, judgement.map(|request| granted.push(request)).err()));
     }
-    let added = call.app.control.add(granted, &call.by())?;
+    let added = call.ask.add(granted)?;
     let mut entries = added.iter();
     let mut rows = Vec::with_capacity(told.len());
     let mut aliases = Vec::new();
@@ -151,10 +152,10 @@ pub(crate) fn archive(call: &Call) -> Answer {
         };
         rows.push((name, told));
     }
-    for (row, alias, refusal) in add_aliases(call, aliases)? {
+    for (row, alias, refusal) in add_aliases(&call.ask, aliases)? {
         rows[row].1 = Submitted::Refused(format!("it is archived, but not as {alias}: {refusal}"));
     }
-    json_rows(call, Frame::list(), rows.into_iter().map(|(name, told)| Ok(Some(told.row(&name)))))
+    json_rows(&call.ask, Frame::list(), rows.into_iter().map(|(name, told)| Ok(Some(told.row(&name)))))
 }
 
 /// What became of a PV that was to be archived.
@@ -174,7 +175,7 @@ impl Submitted {
 }
 
 /// Gives PVs one more name each, and says which rows cannot have theirs, and why.
-fn add_aliases<'a>(call: &Call, wanted: Vec<(usize, PvId, &'a str)>) -> Result<Vec<(usize, &'a str, String)>, Refusal> {
+fn add_aliases<'a>(ask: &Ask, wanted: Vec<(usize, PvId, &'a str)>) -> Result<Vec<(usize, &'a str, String)>, Refusal> {
     let (mut refused, mut places, mut named) = (Vec::new(), Vec::new(), Vec::new());
     for (row, pv, alias) in wanted {
         match PvName::new(alias) {
@@ -186,7 +187,7 @@ fn add_aliases<'a>(call: &Call, wanted: Vec<(usize, PvId, &'a str)>) -> Result<V
         }
     }
     if !named.is_empty() {
-        let each = call.app.control.roster().add_aliases(&named, &call.by())?;
+        let each = ask.add_aliases(&named)?;
         let failed = each.into_iter().zip(places).filter_map(|(each, place)| Some((each.err()?, place)));
         refused.extend(failed.map(|(error, (row, alias))| (row, alias, error.to_string())));
     }
@@ -194,13 +195,13 @@ fn add_aliases<'a>(call: &Call, wanted: Vec<(usize, PvId, &'a str)>) -> Result<V
 }
 
 /// Makes the groups that these PVs switch, which have their names, all at once. There may be some already.
-pub(super) fn make_groups<'a>(call: &Call, controlling: impl IntoIterator<Item = &'a str>) -> Result<(), Refusal> {
+pub(super) fn make_groups<'a>(ask: &Ask, controlling: impl IntoIterator<Item = &'a str>) -> Result<(), Refusal> {
     let group = |controlling: &str| {
         let (protocol, pv) = PvName::parse(controlling)?;
         Ok(Group { name: group_of(controlling)?, switches: vec![Switch { pv, protocol, sense: Sense::Enables }] })
     };
     let groups = controlling.into_iter().map(group).collect::<Result<Vec<_>, Refusal>>()?;
-    Ok(call.app.control.make_groups(groups, &call.by())?)
+    ask.make_groups(groups)
 }
 
 fn group_of(controlling: &str) -> Result<RuleName, Refusal> {
@@ -212,7 +213,7 @@ fn group_of(controlling: &str) -> Result<RuleName, Refusal> {
 }
 
 /// The name without its protocol, and the request that acquisition understands.
-pub(super) fn judge(call: &Call, wanted: &Wanted) -> (String, Result<AddRequest, Refusal>) {
+pub(super) fn judge(ask: &Ask, wanted: &Wanted) -> (String, Result<AddRequest, Refusal>) {
     let name = wanted.pv.trim();
     let method = wanted.samplingmethod.as_deref().map(str::to_ascii_lowercase);
     // The Appliance gives monitors a period too, for its buffers; here a monitor takes every update.
@@ -220,12 +221,12 @@ pub(super) fn judge(call: &Call, wanted: &Wanted) -> (String, Result<AddRequest,
         Some("scan") => wanted.samplingperiod.as_ref().and_then(Loose::number).or(Some(1.0)),
         _ => None,
     };
-    let is_default = |policy: &str| policy == DEFAULT && call.app.control.policies().named(DEFAULT).is_none();
+    let is_default = |policy: &str| policy == DEFAULT && ask.service.policies_in_force().named(DEFAULT).is_none();
     let policy = wanted.policy.clone().filter(|policy| !policy.is_empty() && !is_default(policy));
     let groups = wanted.controlling_pv().map(|pv| group_of(pv).map(|name| Few(vec![name.to_string()]))).transpose();
     let request = groups.and_then(|groups| {
         let fields = wanted.fields.clone().map(Few);
-        request(call, &Asked { name: name.to_owned(), method, period, policy, groups, fields, ..Asked::default() })
+        request(ask, &Asked { name: name.to_owned(), method, period, policy, groups, fields, ..Asked::default() })
     });
     (bare(name).to_owned(), request)
 }
@@ -255,23 +256,23 @@ fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
 
 /// `GET` and `POST /mgmt/bpl/pauseArchivingPV`
 pub(crate) fn pause(call: &Call) -> Answer {
-    one_or_all(call, paused(call)?)
+    one_or_all(&call.ask, paused(call)?)
 }
 
 /// `GET` and `POST /mgmt/bpl/resumeArchivingPV`
 pub(crate) fn resume(call: &Call) -> Answer {
-    one_or_all(call, resumed(call)?)
+    one_or_all(&call.ask, resumed(call)?)
 }
 
 /// A name, and what is said against doing it to the PV.
 type Done = (ItemName, Option<&'static str>);
 
 fn paused(call: &Call) -> Result<Vec<Done>, Refusal> {
-    for_each(call, "already paused", |pvs| Ok(call.app.control.pause(pvs, &call.by())?))
+    for_each(call, "already paused", |pvs| call.ask.pause(pvs))
 }
 
 fn resumed(call: &Call) -> Result<Vec<Done>, Refusal> {
-    for_each(call, "not paused", |pvs| Ok(call.app.control.resume(pvs, &call.by())?))
+    for_each(call, "not paused", |pvs| call.ask.resume(pvs))
 }
 
 fn done_row((name, objection): Done) -> Value {
@@ -283,13 +284,13 @@ fn done_row((name, objection): Done) -> Value {
     }
 }
 
-fn all(call: &Call, done: Vec<Done>) -> Answer {
-    json_rows(call, Frame::list(), done.into_iter().map(|done| Ok(Some(done_row(done)))))
+fn all(ask: &Ask, done: Vec<Done>) -> Answer {
+    json_rows(ask, Frame::list(), done.into_iter().map(|done| Ok(Some(done_row(done)))))
 }
 
 /// One PV is answered by an object, several by a list of them, however they were named.
-fn one_or_all(call: &Call, mut done: Vec<Done>) -> Answer {
-    if done.len() == 1 { json(&done.pop().map(done_row)) } else { all(call, done) }
+fn one_or_all(ask: &Ask, mut done: Vec<Done>) -> Answer {
+    if done.len() == 1 { json(&done.pop().map(done_row)) } else { all(ask, done) }
 }
 
 /// What a PV takes while its settings are changed.
@@ -302,7 +303,7 @@ fn for_each(
     act: impl Fn(&[PvId]) -> Result<Vec<Change>, Refusal>,
 ) -> Result<Vec<Done>, Refusal> {
     let items = resolve_once(call)?;
-    call.lease.grow_by(items.len(), CHANGED_BYTES)?;
+    call.ask.lease.grow_by(items.len(), CHANGED_BYTES)?;
     let pvs: Vec<PvId> = items.iter().filter_map(|item| item.pv).collect();
     let mut changes = act(&pvs)?.into_iter();
     let objection = |item: &Item| match item.pv.and_then(|_| changes.next()) {
@@ -320,10 +321,11 @@ pub(crate) fn delete(call: &Call) -> Answer {
     let fate = if call.query.switch("deleteData") { DataFate::Delete } else { DataFate::Keep };
     let (mut paused, mut objections) = (BTreeSet::new(), Vec::new());
     let items = resolve_once(call)?;
-    call.lease.grow_by(items.len(), CHANGED_BYTES)?;
+    call.ask.lease.grow_by(items.len(), CHANGED_BYTES)?;
     for Item { name, pv } in items {
-        let unknown = || Refusal::unknown_pv(name.as_str()).with_status(axum::http::StatusCode::BAD_REQUEST);
-        let entry = pv.and_then(|pv| call.app.reader.entry(pv)).ok_or_else(unknown)?;
+        let Some(entry) = pv.and_then(|pv| call.ask.service.entry(pv)) else {
+            return Ok(refused_with(StatusCode::BAD_REQUEST, Refusal::unknown_pv(name.as_str())));
+        };
         if entry.settings.state == PvState::Paused {
             paused.insert(entry.id);
         } else {
@@ -333,7 +335,7 @@ pub(crate) fn delete(call: &Call) -> Answer {
         }
     }
     // At once, because the catalogue is synced for each removal.
-    call.app.control.remove(&Vec::from_iter(paused), fate, &call.by())?;
+    call.ask.remove(&Vec::from_iter(paused), fate)?;
     let mut answer = json!({ "validation": objections.join("\n") });
     if objections.is_empty() {
         answer["status"] = "ok".into();
@@ -351,12 +353,12 @@ pub(crate) fn abort(call: &Call) -> Answer {
         found => found?,
     };
     let name = &entry.name;
-    if !is_never_connected(call, &entry)? {
+    if !is_never_connected(&call.ask, &entry)? {
         return json(
             &json!({ "status": "no", "desc": format!("PV {name} is being archived, there is no request to abort") }),
         );
     }
-    call.app.control.remove(&[entry.id], DataFate::Keep, &call.by())?;
+    call.ask.remove(&[entry.id], DataFate::Keep)?;
     json(&json!({ "status": "ok", "desc": format!("Aborted request for archiving PV {name}") }))
 }
 
@@ -377,76 +379,19 @@ pub(crate) fn change(call: &Call) -> Answer {
         samplingmethod: Some(call.query.get("samplingmethod").unwrap_or(present).to_owned()),
         ..Wanted::default()
     };
-    let (name, request) = judge(call, &wanted);
-    call.app.control.add(vec![request?], &call.by())?;
+    let (name, request) = judge(&call.ask, &wanted);
+    call.ask.add(vec![request?])?;
     json(&json!({ "status": "ok", "desc": format!("Successfully changed the archival parameters for {name}") }))
-}
-
-/// The names that a request gives, each once, of which there must be some.
-pub(crate) fn names_in(call: &Call) -> Result<Vec<String>, Refusal> {
-    let names = list_in(call)?.filter(|names| !names.is_empty());
-    let mut names = names.ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
-    check_len(names.len(), NAMES_MAX, "names")?;
-    let is_news: Vec<bool> = {
-        let mut seen = HashSet::with_capacity(names.len());
-        names.iter().map(|name| seen.insert(name.as_str())).collect()
-    };
-    let mut is_news = is_news.into_iter();
-    names.retain(|_| is_news.next().unwrap_or(true));
-    Ok(names)
-}
-
-/// A PV in a list: its name, or an object that has it, as the Appliance's page sends them.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Listed {
-    Name(String),
-    Object { pv: String },
-}
-
-/// `pv=a,b` in URL or form, a JSON list, or lines of text; none where a request gives none of them. Some clients announce a body
-/// that they do not send, others send names without announcing them.
-pub(crate) fn list_in(call: &Call) -> Result<Option<Vec<String>>, Refusal> {
-    let mut names: Vec<String> = call.query.all("pv").flat_map(split).collect();
-    if !call.body.is_empty() && Kind::of(&call.headers, &call.body) == Kind::Json {
-        let listed: Vec<Listed> = serde_json::from_slice(&call.body)
-            .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a list of names: {error}")))?;
-        names.extend(listed.into_iter().map(|listed| match listed {
-            Listed::Name(pv) | Listed::Object { pv } => pv,
-        }));
-        return Ok(Some(names));
-    }
-    names.extend(split(&String::from_utf8_lossy(&call.body)));
-    Ok(Some(names).filter(|names| !names.is_empty()))
-}
-
-/// The elements of a list. Commas within parentheses belong to the arguments of an operator.
-pub(super) fn split(list: &str) -> Vec<String> {
-    let mut depth = 0_u32;
-    let is_border = |character: char| {
-        match character {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        character == '\n' || character == '\r' || (character == ',' && depth == 0)
-    };
-    list.split(is_border).map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
-}
-
-/// What the names mean; a glob stands for all names and aliases that it fits.
-pub(crate) fn resolve(call: &Call, names: Vec<String>) -> Result<Vec<Item>, Refusal> {
-    lists::resolve(call, names, |name| Some(find(call, name).ok()?.id))
 }
 
 /// The PVs that a request names, to each of which something is to be done: where a glob fits a PV's name, its aliases do not count.
 fn resolve_once(call: &Call) -> Result<Vec<Item>, Refusal> {
     let Some(names) = list_in(call)? else { return Err(Refusal::new(Code::BadRequest, "pv= is missing")) };
     let has_globs = names.iter().any(|name| is_glob(name));
-    let mut items = resolve(call, names)?;
+    let mut items = resolved(&call.ask, names)?;
     if has_globs {
         let is_own = |item: &Item| {
-            item.pv.and_then(|pv| call.app.reader.entry(pv)).is_some_and(|pv| pv.name.as_str() == item.name.as_str())
+            item.pv.and_then(|pv| call.ask.service.entry(pv)).is_some_and(|pv| pv.name.as_str() == item.name.as_str())
         };
         let own: Vec<bool> = items.iter().map(is_own).collect();
         let of_own: HashSet<PvId> =
@@ -466,10 +411,5 @@ mod tests {
         assert_eq!(with_port("http://host:17665", 17668), "http://host:17668");
         assert_eq!(with_port("http://host", 17666), "http://host:17666");
         assert_eq!(with_port("http://[::1]:80", 81), "http://[::1]:81");
-    }
-
-    #[test]
-    fn lists_are_split_outside_of_parentheses() {
-        assert_eq!(split("A, mean(B,60),\r\nC,,"), ["A", "mean(B,60)", "C"]);
     }
 }

@@ -4,13 +4,14 @@
 use acquire::Totals;
 use serde_json::{Map, Value, json};
 
-use super::{details::row, rates::seconds_since};
+use super::{rates::seconds_since, words::row};
 use crate::{
     answer::{Answer, json},
-    app::now,
     call::Call,
     process,
 };
+
+use service::{Ask, now};
 
 const SECONDS_OF_DAY: f64 = 86_400.0;
 const GIGA: f64 = (1u64 << 30) as f64;
@@ -23,11 +24,11 @@ struct Flow {
 }
 
 impl Flow {
-    fn of(call: &Call) -> Flow {
-        let totals = call.app.control.totals();
-        let seconds = seconds_since(call.app.started).max(1e-9);
+    fn of(ask: &Ask) -> Flow {
+        let totals = ask.service.totals();
+        let seconds = seconds_since(ask.service.started).max(1e-9);
         let samples_per_second = totals.counters.received as f64 / seconds;
-        let weeks = call.app.reader.partitions();
+        let weeks = ask.service.partitions();
         let (samples, bytes) =
             weeks.iter().fold((0, 0), |(samples, bytes), week| (samples + week.samples, bytes + week.bytes));
         let bytes_per_second = samples_per_second * bytes as f64 / samples.max(1) as f64;
@@ -45,11 +46,11 @@ impl Flow {
 
 /// `GET /mgmt/bpl/getInstanceMetrics` and `getApplianceMetrics`: one member, which is this program.
 pub(crate) fn instances(call: &Call) -> Answer {
-    let flow = Flow::of(call);
+    let flow = Flow::of(&call.ask);
     json(&[json!({
         "instance": call.identity(),
         "status": "Working",
-        "MGMT_uptime": uptime(seconds_since(call.app.started)),
+        "MGMT_uptime": uptime(seconds_since(call.ask.service.started)),
         "pvCount": flow.totals.pvs().to_string(),
         "connectedPVCount": flow.totals.connected.to_string(),
         "disconnectedPVCount": (flow.totals.disconnected + flow.totals.searching).to_string(),
@@ -62,11 +63,11 @@ pub(crate) fn instances(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getInstanceMetricsForAppliance`, `getApplianceMetricsForAppliance`: the same, row by row.
 pub(crate) fn of_instance(call: &Call) -> Answer {
-    let flow = Flow::of(call);
+    let flow = Flow::of(&call.ask);
     let totals = &flow.totals;
     json(&[
         row("mgmt", "Appliance Identity", call.identity().to_owned()),
-        row("mgmt", "Uptime", uptime(seconds_since(call.app.started))),
+        row("mgmt", "Uptime", uptime(seconds_since(call.ask.service.started))),
         row("engine", "Total PV count", totals.pvs().to_string()),
         row("engine", "Connected PV count", totals.connected.to_string()),
         row("engine", "Disconnected PV count", (totals.disconnected + totals.searching).to_string()),
@@ -80,18 +81,18 @@ pub(crate) fn of_instance(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getAggregatedApplianceInfo`
 pub(crate) fn aggregated(call: &Call) -> Answer {
-    let flow = Flow::of(call);
+    let flow = Flow::of(&call.ask);
     json(&json!({
         "totalStorageRate": format!("{:?}", flow.bytes_per_second),
         "totalPVCount": flow.totals.pvs().to_string(),
         "totalEventRate": format!("{:?}", flow.samples_per_second),
-        "totalStorageImpact": { call.identity(): call.app.reader.health().block_bytes.to_string() },
+        "totalStorageImpact": { call.identity(): call.ask.service.health().block_bytes.to_string() },
     }))
 }
 
 /// `GET /mgmt/bpl/getStorageMetrics`: what each place of the archive holds.
 pub(crate) fn storage(call: &Call) -> Answer {
-    let flow = Flow::of(call);
+    let flow = Flow::of(&call.ask);
     let mut row = json!({
         "instance": call.identity(),
         "status": "Working",
@@ -100,7 +101,7 @@ pub(crate) fn storage(call: &Call) -> Answer {
         "dataRateGBPerDay": number(flow.gigabytes_per_day()),
         "capacityUtilized": "N/A",
     });
-    for place in call.app.reader.health().places {
+    for place in call.ask.service.health().places {
         row[place_name(call, &place.name)] = place.bytes.to_string().into();
     }
     json(&[row])
@@ -108,11 +109,11 @@ pub(crate) fn storage(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getStorageMetricsForAppliance` and `/etl/bpl/getStorageMetricsForAppliance`
 pub(crate) fn storage_of_instance(call: &Call) -> Answer {
-    let places = call.app.reader.health().places;
+    let places = call.ask.service.health().places;
     json(&places.iter().map(|place| storage_of_place(call, place)).collect::<Vec<Value>>())
 }
 
-fn storage_of_place(call: &Call, place: &store::PlaceHealth) -> Value {
+fn storage_of_place(call: &Call, place: &service::PlaceHealth) -> Value {
     let mut row = json!({
         "name": place_name(call, &place.name),
         "consumed_space": gigabytes(place.bytes),
@@ -133,7 +134,7 @@ fn place_name<'a>(call: &'a Call, name: &'a str) -> &'a str {
 
 /// `GET /mgmt/bpl/getConnectedPVCountForAppliance` and `/engine/bpl/…`
 pub(crate) fn connected(call: &Call) -> Answer {
-    let totals = call.app.control.totals();
+    let totals = call.ask.service.totals();
     json(&json!({
         "appliance": call.identity(),
         "total": totals.pvs().to_string(),
@@ -153,7 +154,7 @@ pub(crate) fn process(call: &Call) -> Answer {
         "heapUsedPercent": process::memory_percent().map(|percent| percent.to_string()),
     }]);
     for part in ["MGMT", "ENGINE", "ETL", "RETRIEVAL"] {
-        metrics.insert(format!("{part}_uptime"), (seconds_since(call.app.started).max(0.0) as u64).into());
+        metrics.insert(format!("{part}_uptime"), (seconds_since(call.ask.service.started).max(0.0) as u64).into());
         metrics.insert(format!("{part}_metrics"), now.clone());
     }
     json(&metrics)

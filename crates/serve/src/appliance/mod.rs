@@ -2,7 +2,6 @@
 //! where it would guess.
 
 pub(crate) mod aliases;
-pub(crate) mod changes;
 pub(crate) mod configuration;
 mod dates;
 pub(crate) mod details;
@@ -11,13 +10,15 @@ pub(crate) mod flags;
 pub(crate) mod losses;
 pub(crate) mod manage;
 pub(crate) mod measures;
+mod metadata;
+mod names;
 pub(crate) mod parameters;
 pub(crate) mod rates;
-pub(crate) mod reconnects;
 pub(crate) mod reports;
 pub(crate) mod retrieval;
 pub(crate) mod rules;
 pub(crate) mod search;
-pub(crate) mod source;
 pub(crate) mod spans;
 pub(crate) mod status;
+mod whose;
+mod words;

@@ -4,16 +4,17 @@ use acquire::AddRequest;
 use query::{Before, Request};
 use sample::{DataFate, FieldName, PvEntry, PvState, Record, TimeRange, Wishes};
 use serde_json::{Value, json};
-use store::GapScope;
+use service::GapScope;
 
-use super::{details::named, manage::names_in, retrieval::find};
+use super::names::{find, named, names_in};
 use crate::{
     answer::{Answer, json},
-    app::now,
     call::Call,
     formats::list::{Frame, json_rows},
     refusal::{Code, Refusal, shortened},
 };
+
+use service::now;
 
 /// `GET /mgmt/bpl/modifyMetaFields`: one `command=` after the other, `add,ADEL,MDEL`, `remove,ADEL` or `clear`.
 pub(crate) fn fields(call: &Call) -> Answer {
@@ -42,7 +43,7 @@ pub(crate) fn fields(call: &Call) -> Answer {
     fields.dedup();
     let listed = fields.iter().map(FieldName::as_str).collect::<Vec<_>>().join(",");
     let wishes = Wishes { fields: Some(fields), ..Wishes::default() };
-    call.app.control.add(vec![AddRequest { wishes, ..AddRequest::new(entry.name.clone()) }], &call.by())?;
+    call.ask.add(vec![AddRequest { wishes, ..AddRequest::new(entry.name.clone()) }])?;
     let desc = format!("Successfully modified the fields of PV {}", entry.name);
     json(&json!({ "status": "ok", "desc": desc, "pvName": entry.name.as_str(), "fields": listed }))
 }
@@ -61,25 +62,25 @@ pub(crate) fn append(call: &Call) -> Answer {
             return json(&json!({ "validation": objection }));
         }
     }
-    let by = call.by();
+    let ask = call.ask.at_once();
     let name = format!("append {} to {}", older.name, newer.name);
-    let mut import = call.app.control.roster().import(&name, &by);
-    for (since, metadata) in call.app.query.metadata(older.id, TimeRange::ALL)? {
+    let mut import = ask.import(&name);
+    for (since, metadata) in call.ask.metadata(older.id, TimeRange::ALL)? {
         import.append(&[(newer.id, Record::Metadata(since, metadata.into()))])?;
     }
-    for (scope, gap) in call.app.reader.gaps(older.id, TimeRange::ALL)? {
+    for (scope, gap) in call.ask.own_gaps(older.id, TimeRange::ALL)? {
         if scope == GapScope::Pv && gap.to.is_some() {
             import.append(&[(newer.id, Record::Gap(gap))])?;
         }
     }
     let request = Request { series: older.id.into(), range: TimeRange::ALL, before: Before::None };
-    for batch in call.app.query.samples(&request) {
+    for batch in call.ask.samples(&request) {
         import.append(&[(newer.id, Record::Samples(batch?))])?;
     }
     // Each time anew: the older PV may have come back and recorded more; what is there already is dropped as a repeat.
     let samples = import.finish_part(&now().to_string())?.samples;
-    call.app.control.remove(&[older.id], DataFate::Keep, &by)?;
-    call.app.control.roster().add_alias(newer.id, &older.name, &by)?;
+    ask.remove(&[older.id], DataFate::Keep)?;
+    ask.add_alias(newer.id, &older.name)?;
     done(format!("Appended {samples} samples of PV {} to PV {}, of which it is an alias now", older.name, newer.name))
 }
 
@@ -119,13 +120,13 @@ pub(crate) fn move_member(call: &Call) -> Answer {
 
 /// `POST /mgmt/bpl/reassignAppliance`
 pub(crate) fn move_members(call: &Call) -> Answer {
-    let asked = call.without_body();
+    let asked = call.ask.clone();
     let objection = move |name: String| {
         let name = shortened(&name);
-        let why = format!("PV {name} stays with {}, which is the only member.", asked.identity());
+        let why = format!("PV {name} stays with {}, which is the only member.", asked.service.identity);
         Ok(Some(json!({ "pvName": name, "validation": why })))
     };
-    json_rows(call, Frame::list(), names_in(call)?.into_iter().map(objection))
+    json_rows(&call.ask, Frame::list(), names_in(call)?.into_iter().map(objection))
 }
 
 /// `GET /mgmt/bpl/getMetaGets`, `getExternalArchiverServers`: PVs are archived at once, and no other archiver is asked.
@@ -135,7 +136,7 @@ pub(crate) fn none(_: &Call) -> Answer {
 
 fn of(call: &Call, parameter: &str) -> Result<PvEntry, Refusal> {
     let name = call.query.get(parameter);
-    find(call, name.ok_or_else(|| Refusal::new(Code::BadRequest, format!("{parameter}= is missing")))?)
+    find(&call.ask, name.ok_or_else(|| Refusal::new(Code::BadRequest, format!("{parameter}= is missing")))?)
 }
 
 fn done(desc: String) -> Answer {

@@ -4,17 +4,12 @@ use std::{cmp::Ordering, collections::HashMap};
 
 use acquire::Brief;
 use sample::{PvEntry, PvId, PvState, Timestamp};
-use store::PvSize;
+use service::PvSize;
 
 use super::reports::ranked;
-use crate::{
-    answer::Answer,
-    app::now,
-    call::Call,
-    formats::object::Object,
-    refusal::Refusal,
-    seen::{Look, Seen},
-};
+use crate::{answer::Answer, call::Call, formats::object::Object, refusal::Refusal};
+
+use service::{Ask, Look, Seen, now};
 
 const SECONDS_OF_HOUR: f64 = 3600.0;
 const SECONDS_OF_DAY: f64 = 86_400.0;
@@ -33,7 +28,7 @@ pub(crate) fn event_rates(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getStorageRateReport`: what the samples of this run will take, by the size of those that are packed already.
 pub(crate) fn storage_rates(call: &Call) -> Answer {
-    let sizes = sizes(call)?;
+    let sizes = sizes(&call.ask)?;
     let of = |seen: &Seen| Some(Rate(rate_of(&seen.brief?)? * bytes_per_sample(sizes.get(&seen.entry.id)?)));
     let of_active = |seen: &Seen| active(&seen.entry).then(|| of(seen)).flatten();
     ranked(call, (Look::Fares, Look::Entry), of_active, |out, seen, Rate(rate)| {
@@ -68,9 +63,9 @@ impl PartialEq for Rate {
 impl Eq for Rate {}
 
 /// What the PVs have in segments, as long as it is looked at.
-fn sizes(call: &Call) -> Result<HashMap<PvId, PvSize>, Refusal> {
-    call.lease.grow_by(call.app.reader.names().len(), SIZE_BYTES)?;
-    Ok(call.app.reader.sizes())
+fn sizes(ask: &Ask) -> Result<HashMap<PvId, PvSize>, Refusal> {
+    ask.lease.grow_by(ask.service.names().len(), SIZE_BYTES)?;
+    Ok(ask.service.sizes())
 }
 
 /// Bytes a second in the Appliance's units.
@@ -84,7 +79,7 @@ pub(super) fn storage_rates_of(bytes_per_second: f64) -> [(&'static str, f64); 3
 
 /// `GET /mgmt/bpl/getPVsByStorageConsumed`: bytes in segments, the most first.
 pub(crate) fn storage_consumed(call: &Call) -> Answer {
-    let sizes = sizes(call)?;
+    let sizes = sizes(&call.ask)?;
     let identity = call.identity().to_owned();
     let bytes = |seen: &Seen| Some(sizes.get(&seen.entry.id)?.bytes);
     ranked(call, (Look::Entry, Look::Entry), bytes, move |out, seen, bytes| {
@@ -95,8 +90,8 @@ pub(crate) fn storage_consumed(call: &Call) -> Answer {
 }
 
 /// Samples a second since a PV was first connected in this run; none before that.
-pub(crate) fn rate(call: &Call, entry: &PvEntry) -> Option<f64> {
-    rate_of(&call.app.control.briefs(&[entry.id]).pop()??)
+pub(crate) fn rate(ask: &Ask, entry: &PvEntry) -> Option<f64> {
+    rate_of(&ask.service.briefs(&[entry.id]).pop()??)
 }
 
 fn rate_of(brief: &Brief) -> Option<f64> {

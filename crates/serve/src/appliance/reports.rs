@@ -4,23 +4,22 @@ use acquire::Connection;
 use sample::{PvEntry, PvId, PvState, Shape, TimeRange, Timestamp, ValueType};
 
 use super::{
-    changes::last_changes,
     dates::Dates,
-    details::{dbr_type, method_name, period_seconds},
-    search::pattern,
+    names::{limit, pattern},
+    words::{method_name, period_seconds},
 };
 use crate::{
     answer::{Answer, JSON},
     call::Call,
     formats::{
+        appliance::dbr_type,
         list::{Frame, limited, list},
         object::{Object, put_text},
     },
-    lists::{all_names, all_pvs},
-    names::Pattern,
     refusal::Refusal,
-    seen::{Look, Seen, all_seen, seen},
 };
+
+use service::{Ask, Look, Pattern, Seen, all_names, all_pvs, all_seen, fitting, seen};
 
 /// What a PV takes in a list that is sorted before it is sent.
 const PLACE_BYTES: usize = 32;
@@ -29,12 +28,12 @@ const PLACE_BYTES: usize = 32;
 pub(super) fn report<R: 'static>(
     call: &Call,
     look: Look,
-    mut of: impl FnMut(&Call, Seen) -> Result<Option<R>, Refusal> + Send + 'static,
+    mut of: impl FnMut(&Ask, Seen) -> Result<Option<R>, Refusal> + Send + 'static,
     mut put: impl FnMut(&mut Vec<u8>, &R) + Send + 'static,
 ) -> Answer {
-    let (left, asked) = (limit(call)?, call.without_body());
-    let rows = all_seen(call, look).map(move |seen| of(&asked, seen?));
-    list(call, JSON, Frame::list(), limited(left, rows), move |out, row| {
+    let (left, asked) = (limit(call)?, call.ask.clone());
+    let rows = all_seen(&call.ask, look).map(move |seen| of(&asked, seen?));
+    list(&call.ask, JSON, Frame::list(), limited(left, rows), move |out, row| {
         put(out, &row);
         Ok(())
     })
@@ -49,29 +48,29 @@ pub(super) fn ranked<K: Ord + Copy + Send + 'static>(
     mut put: impl FnMut(&mut Vec<u8>, &Seen, K) + Send + 'static,
 ) -> Answer {
     let left = limit(call)?;
-    call.lease.grow_by(call.app.reader.names().len(), PLACE_BYTES + size_of::<K>())?;
+    call.ask.lease.grow_by(call.ask.service.names().len(), PLACE_BYTES + size_of::<K>())?;
     let mut places: Vec<(K, PvId)> = Vec::new();
-    for (index, seen) in all_seen(call, looks.0).enumerate() {
+    for (index, seen) in all_seen(&call.ask, looks.0).enumerate() {
         if index % 1024 == 0 {
-            call.go_on()?;
+            call.ask.go_on()?;
         }
         let seen = seen?;
         places.extend(key(&seen).map(|key| (key, seen.entry.id)));
     }
     places.sort_by_key(|(key, _)| std::cmp::Reverse(*key));
     let places = places.into_iter().take(left);
-    let rows = seen(call, places, |(_, pv)| Some(*pv), looks.1);
+    let rows = seen(&call.ask, places, |(_, pv)| Some(*pv), looks.1);
     let rows = rows.map(|row| row.map(|((key, _), seen)| Some((seen?, key))));
-    list(call, JSON, Frame::list(), rows, move |out, (seen, key)| {
+    list(&call.ask, JSON, Frame::list(), rows, move |out, (seen, key)| {
         put(out, &seen, key);
         Ok(())
     })
 }
 
 /// The names of those PVs that are meant, without aliases.
-pub(super) fn names_of(call: &Call, is_meant: impl Fn(&PvEntry) -> bool + Send + 'static) -> Answer {
-    let meant = all_pvs(&call.app.reader).map(move |entry| Ok(Some(entry).filter(|entry| is_meant(entry))));
-    list(call, JSON, Frame::list(), meant, |out, entry| {
+pub(super) fn names_of(ask: &Ask, is_meant: impl Fn(&PvEntry) -> bool + Send + 'static) -> Answer {
+    let meant = all_pvs(&ask.service).map(move |entry| Ok(Some(entry).filter(|entry| is_meant(entry))));
+    list(ask, JSON, Frame::list(), meant, |out, entry| {
         put_text(out, entry.name.as_str());
         Ok(())
     })
@@ -79,8 +78,8 @@ pub(super) fn names_of(call: &Call, is_meant: impl Fn(&PvEntry) -> bool + Send +
 
 /// `GET /mgmt/bpl/getAllExpandedPVNames`: every name and alias, and the other one under which its PV is found.
 pub(crate) fn expanded_names(call: &Call) -> Answer {
-    let names = all_names(&call.app.reader).map(|named| Ok(Some(named.name)));
-    list(call, JSON, Frame::list(), names, |out, name| {
+    let names = all_names(&call.ask.service).map(|named| Ok(Some(named.name)));
+    list(&call.ask, JSON, Frame::list(), names, |out, name| {
         put_text(out, name.as_str());
         out.push(b',');
         put_text(out, name.as_str());
@@ -92,11 +91,11 @@ pub(crate) fn expanded_names(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getPausedPVsReport`: when they were changed last is known as far back as the audit is looked at.
 pub(crate) fn paused(call: &Call) -> Answer {
-    last_changes(call)?;
+    call.ask.service.look_at_changes()?;
     let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
-    let of = |call: &Call, seen: Seen| {
+    let of = |ask: &Ask, seen: Seen| {
         let paused = Some(seen.entry).filter(|entry| entry.settings.state == PvState::Paused);
-        Ok(paused.map(|entry| (call.app.last_change(&entry), entry)))
+        Ok(paused.map(|entry| (ask.service.known_change(&entry), entry)))
     };
     report(call, Look::Entry, of, move |out, (changed, entry)| {
         let row = Object::begin(out).text("instance", &identity);
@@ -106,12 +105,12 @@ pub(crate) fn paused(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getTypeInfoKeys`, `getPVsForThisAppliance`: the names of all PVs, without aliases.
 pub(crate) fn own_names(call: &Call) -> Answer {
-    names_of(call, |_| true)
+    names_of(&call.ask, |_| true)
 }
 
 /// `GET /mgmt/bpl/getPausedPVsForThisAppliance`
 pub(crate) fn paused_names(call: &Call) -> Answer {
-    names_of(call, |entry| entry.settings.state == PvState::Paused)
+    names_of(&call.ask, |entry| entry.settings.state == PvState::Paused)
 }
 
 /// `GET /mgmt/bpl/getRecentlyAddedPVs`: the newest first.
@@ -127,7 +126,7 @@ pub(crate) fn recently_added(call: &Call) -> Answer {
 /// `GET /mgmt/bpl/getNeverConnectedPVs`
 pub(crate) fn never_connected(call: &Call) -> Answer {
     let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
-    let of = |call: &Call, seen: Seen| Ok(has_never_connected(call, &seen)?.then_some(seen.entry));
+    let of = |ask: &Ask, seen: Seen| Ok(has_never_connected(ask, &seen)?.then_some(seen.entry));
     report(call, Look::Metadata, of, move |out, entry| {
         let added = dates.of(Some(entry.added));
         let row = Object::begin(out).text("appliance", &identity).text("currentState", "METAINFO_REQUESTED");
@@ -137,34 +136,34 @@ pub(crate) fn never_connected(call: &Call) -> Answer {
 }
 
 /// Whether nobody has ever answered for a PV: no IOC does now, and nothing was recorded in earlier runs either.
-pub(crate) fn is_never_connected(call: &Call, entry: &PvEntry) -> Result<bool, Refusal> {
-    let mut found = seen(call, std::iter::once(entry.id), |pv| Some(*pv), Look::Metadata);
+pub(crate) fn is_never_connected(ask: &Ask, entry: &PvEntry) -> Result<bool, Refusal> {
+    let mut found = seen(ask, std::iter::once(entry.id), |pv| Some(*pv), Look::Metadata);
     match found.next().transpose()? {
-        Some((_, Some(seen))) => has_never_connected(call, &seen),
+        Some((_, Some(seen))) => has_never_connected(ask, &seen),
         _ => Ok(false),
     }
 }
 
-fn has_never_connected(call: &Call, seen: &Seen) -> Result<bool, Refusal> {
+fn has_never_connected(ask: &Ask, seen: &Seen) -> Result<bool, Refusal> {
     let (pv, is_active) = (seen.entry.id, seen.entry.settings.state == PvState::Active);
     let is_searching = is_active && seen.brief.is_none_or(|brief| brief.connection == Connection::Searching);
     Ok(is_searching
-        && (!seen.may_have_samples || call.app.query.extent(pv)?.is_none())
-        && (!seen.may_have_metadata || call.metadata_at_end(pv, TimeRange::ALL)?.is_none()))
+        && (!seen.may_have_samples || ask.extent(pv)?.is_none())
+        && (!seen.may_have_metadata || ask.metadata_at_end(pv, TimeRange::ALL)?.is_none()))
 }
 
 /// `GET /mgmt/bpl/getCurrentlyDisconnectedPVs`: those that were connected once, in this run or before it. Of a connection that was lost
 /// before this run it is told since when this run has been looking for the PV; scripts reckon with it.
 pub(crate) fn disconnected(call: &Call) -> Answer {
     let (identity, mut dates, mut lost_at) = (call.identity().to_owned(), Dates::default(), Dates::default());
-    let of = |call: &Call, seen: Seen| {
+    let of = |ask: &Ask, seen: Seen| {
         let Some(brief) = seen.brief else { return Ok(None) };
         let is_lost = match brief.connection {
             Connection::Disconnected => true,
-            Connection::Searching => !has_never_connected(call, &seen)?,
+            Connection::Searching => !has_never_connected(ask, &seen)?,
             Connection::Connected | Connection::Paused => false,
         };
-        Ok(is_lost.then(|| (seen.last_sample(call), brief, seen.entry)))
+        Ok(is_lost.then(|| (seen.last_sample(ask), brief, seen.entry)))
     };
     report(call, Look::Metadata, of, move |out, (last, brief, entry)| {
         let host = brief.server.map_or_else(|| "N/A".to_owned(), |server| server.ip().to_string());
@@ -178,11 +177,11 @@ pub(crate) fn disconnected(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getArchivedWaveforms`: PVs whose values are arrays.
 pub(crate) fn waveforms(call: &Call) -> Answer {
-    let of = |call: &Call, seen: Seen| {
+    let of = |ask: &Ask, seen: Seen| {
         if !seen.may_have_metadata {
             return Ok(None);
         }
-        let Some((_, metadata)) = call.metadata_at_end(seen.entry.id, TimeRange::ALL)? else { return Ok(None) };
+        let Some((_, metadata)) = ask.metadata_at_end(seen.entry.id, TimeRange::ALL)? else { return Ok(None) };
         let is_array = |value_type: &ValueType| value_type.shape == Shape::Array;
         let count = metadata.element_count.unwrap_or(0);
         Ok(metadata.value_type.filter(is_array).map(|value_type| (value_type, count, seen.entry)))
@@ -196,12 +195,12 @@ pub(crate) fn waveforms(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getTimeSpanReport`: when each PV was added and when its newest sample was, in seconds since 1970.
 pub(crate) fn time_spans(call: &Call) -> Answer {
-    let asked = call.without_body();
-    let rows = fitting(call, Look::Samples)?.map(move |seen| {
+    let asked = call.ask.clone();
+    let rows = matching(call, Look::Samples)?.map(move |seen| {
         let seen = seen?;
         Ok(Some((seen.last_sample(&asked).map_or(0, seconds), seen.entry)))
     });
-    list(call, JSON, Frame::object(), rows, |out, (last, entry)| {
+    list(&call.ask, JSON, Frame::object(), rows, |out, (last, entry)| {
         put_text(out, entry.name.as_str());
         out.push(b':');
         let row = Object::begin(out).digits("creationTS", seconds(entry.added)).digits("lastEvent", last);
@@ -212,8 +211,8 @@ pub(crate) fn time_spans(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getCreationReportForAppliance`: when each PV was added, in seconds since 1970.
 pub(crate) fn creations(call: &Call) -> Answer {
-    let rows = fitting(call, Look::Entry)?.map(|seen| Ok(Some(seen?.entry)));
-    list(call, JSON, Frame::list(), rows, |out, entry| {
+    let rows = matching(call, Look::Entry)?.map(|seen| Ok(Some(seen?.entry)));
+    list(&call.ask, JSON, Frame::list(), rows, |out, entry| {
         let row = Object::begin(out).digits("creationTS", seconds(entry.added));
         row.text("paused", is_paused(&entry)).text("pvName", entry.name.as_str()).end();
         Ok(())
@@ -222,12 +221,12 @@ pub(crate) fn creations(call: &Call) -> Answer {
 
 /// `GET /engine/bpl/getLastKnownTimeStampReport`
 pub(crate) fn last_stamps(call: &Call) -> Answer {
-    let asked = call.without_body();
-    let rows = fitting(call, Look::Samples)?.map(move |seen| {
+    let asked = call.ask.clone();
+    let rows = matching(call, Look::Samples)?.map(move |seen| {
         let seen = seen?;
         Ok(seen.last_sample(&asked).map(|last| (seconds(last), seen.entry)))
     });
-    list(call, JSON, Frame::list(), rows, |out, (last, entry)| {
+    list(&call.ask, JSON, Frame::list(), rows, |out, (last, entry)| {
         Object::begin(out).digits("lastEvent", last).text("pvName", entry.name.as_str()).end();
         Ok(())
     })
@@ -238,13 +237,13 @@ fn is_paused(entry: &PvEntry) -> &'static str {
 }
 
 /// The PVs whose names `regex=` fits; all of them without it. Aliases are not told apart.
-fn fitting(call: &Call, look: Look) -> Result<Box<dyn Iterator<Item = Result<Seen, Refusal>> + Send>, Refusal> {
+fn matching(call: &Call, look: Look) -> Result<Box<dyn Iterator<Item = Result<Seen, Refusal>> + Send>, Refusal> {
     let pattern = pattern(call)?;
     if matches!(pattern, Pattern::Everything) {
-        return Ok(Box::new(all_seen(call, look)));
+        return Ok(Box::new(all_seen(&call.ask, look)));
     }
-    let found = crate::lists::fitting(call, &pattern)?.into_iter();
-    let all = seen(call, found, |item| item.pv, look);
+    let found = fitting(&call.ask, &pattern)?.into_iter();
+    let all = seen(&call.ask, found, |item| item.pv, look);
     Ok(Box::new(all.filter_map(|one| match one {
         Ok((item, Some(seen))) => (seen.entry.name.as_str() == item.name.as_str()).then_some(Ok(seen)),
         Ok((_, None)) => None,
@@ -254,9 +253,9 @@ fn fitting(call: &Call, look: Look) -> Result<Box<dyn Iterator<Item = Result<See
 
 /// `GET /mgmt/bpl/getRecentlyModifiedPVs`: those that were added, paused, resumed, renamed or restored, the newest change first.
 pub(crate) fn recently_modified(call: &Call) -> Answer {
-    last_changes(call)?;
+    call.ask.service.look_at_changes()?;
     let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
-    let changed = |seen: &Seen| Some(call.app.last_change(&seen.entry));
+    let changed = |seen: &Seen| Some(call.ask.service.known_change(&seen.entry));
     ranked(call, (Look::Entry, Look::Entry), changed, move |out, seen, changed| {
         let row = Object::begin(out).text("instance", &identity);
         row.text("modificationTime", dates.of(Some(changed))).text("pvName", seen.entry.name.as_str()).end();
@@ -265,9 +264,4 @@ pub(crate) fn recently_modified(call: &Call) -> Answer {
 
 fn seconds(time: Timestamp) -> i64 {
     time.seconds_and_nanos().0
-}
-
-/// How many rows `limit=` asks for, all without it.
-pub(super) fn limit(call: &Call) -> Result<usize, Refusal> {
-    Ok(call.number("limit")?.and_then(|limit: i64| usize::try_from(limit).ok()).unwrap_or(usize::MAX))
 }

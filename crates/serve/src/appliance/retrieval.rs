@@ -2,22 +2,20 @@
 //!
 //! The last sample at or before `from` comes first, then those after `from` up to and including `to`.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use query::{Before, Operator, Ranges, Request, Span, number_in};
+use query::{Before, Operator, Ranges, Request, Span};
 use sample::{Element, Metadata, PvEntry, Shape, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
 
 use super::{
-    details::{described, metadata},
-    manage::{list_in, names_in},
-    reconnects::Reconnects,
-    source::Source,
-    spans::{InSpans, spans},
+    metadata::{described, facts},
+    names::{find, list_in, names_in},
+    spans::spans,
+    whose::Whose,
 };
 use crate::{
     answer::{Answer, CSV, JSON, TEXT, chunks, pieces, whole},
-    app::now,
     call::Call,
     formats::{
         at_time::{AtAppliance, Values, WANTED_BYTES, Wanted},
@@ -29,10 +27,14 @@ use crate::{
         pb_messages::FieldValue,
         pieces::Pieces,
         plain_lines::{Columns, LinesPlain},
+        reconnects::Reconnects,
+        source::{InSpans, Source},
         svg,
     },
     refusal::{Code, Refusal, shortened},
 };
+
+use service::{Ask, now};
 
 const PROTOBUF: &str = "application/x-protobuf";
 const SVG: &str = "image/svg+xml";
@@ -61,9 +63,9 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     }
     let asked = Asked::of(name)?;
     let format = format_of(extension, &FORMATS)?;
-    let whose = match Whose::of(call, asked.pv) {
+    let whose = match Whose::of(&call.ask, asked.pv) {
         // With a template the Appliance looks into its stores for PVs that it has forgotten; there are none here.
-        Err(_) if call.query.get("retiredPVTemplate").is_some_and(|template| find(call, template).is_ok()) => {
+        Err(_) if call.query.get("retiredPVTemplate").is_some_and(|template| find(&call.ask, template).is_ok()) => {
             return nothing(format);
         }
         found => found?,
@@ -79,9 +81,11 @@ pub(crate) fn get_data(call: &Call) -> Answer {
             pieces(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples, found.has_bars))
         }
         "flx" => pieces(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
-        "svg" => Ok(whole(SVG, svg::drawing(&found.name, &Gathered::of(found.samples, found.has_bars, &call.lease)?))),
+        "svg" => {
+            Ok(whole(SVG, svg::drawing(&found.name, &Gathered::of(found.samples, found.has_bars, &call.ask.lease)?)))
+        }
         "mat" => {
-            let gathered = Gathered::of(found.samples, found.has_bars, &call.lease)?.into_matrix()?;
+            let gathered = Gathered::of(found.samples, found.has_bars, &call.ask.lease)?.into_matrix()?;
             Ok(whole(MATLAB, matlab::file(&found.name, [found.from, found.to], now(), &gathered)))
         }
         _ => pieces(PROTOBUF, found.into_pb()),
@@ -120,21 +124,21 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
     let (mut known, mut unknown) = (Vec::new(), None);
     for (index, name) in names_in(call)?.into_iter().enumerate() {
         if index % 64 == 0 {
-            call.go_on()?;
+            call.ask.go_on()?;
         }
         let asked = Asked::of(&name)?;
         operator(call, &asked)?;
-        match Whose::of(call, asked.pv) {
+        match Whose::of(&call.ask, asked.pv) {
             Ok(_) => known.push(name),
             Err(refusal) => unknown = unknown.or(Some(refusal)),
         }
     }
     let others = known.split_off(known.len().min(1));
     let first = known.pop().ok_or_else(|| unknown.unwrap_or_else(|| Refusal::unknown_pv("")))?;
-    let asked = call.without_body();
+    let call = call.without_body();
     let open = move |name: String| {
-        let asked_for = Asked::of(&name)?;
-        Found::of(&asked, Whose::of(&asked, asked_for.pv)?, &asked_for)
+        let asked = Asked::of(&name)?;
+        Found::of(&call, Whose::of(&call.ask, asked.pv)?, &asked)
     };
     match format {
         "json" => pieces(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_json(Form::Full)))?),
@@ -142,56 +146,6 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
         "jplot" => pieces(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_plot()))?),
         _ => pieces(PROTOBUF, Joined::new(first, others, CHUNKED, move |name| Ok(open(name)?.into_pb()))?),
     }
-}
-
-/// Whose samples: a PV's, or those of a field of its record.
-struct Whose {
-    entry: PvEntry,
-    /// As it was asked for: an alias stays one.
-    name: String,
-    field: Option<String>,
-}
-
-impl Whose {
-    /// `PV.HIHI` means the field only where no PV of that name is archived, and where the PV's configuration or its metadata
-    /// know of it.
-    fn of(call: &Call, name: &str) -> Result<Whose, Refusal> {
-        let bare = bare(name);
-        match find(call, bare) {
-            // A field that has been archived with its PV and has no sample of its own is what the PV's metadata says of it.
-            Ok(entry) if entry.settings.rules().is_field && call.app.query.extent(entry.id)?.is_none() => {
-                let own = || Whose { entry, name: bare.to_owned(), field: None };
-                Ok(Whose::of_field(call, bare)?.unwrap_or_else(own))
-            }
-            Ok(entry) => {
-                let name = bare.strip_suffix(".VAL").unwrap_or(bare).to_owned();
-                Ok(Whose { entry, name, field: None })
-            }
-            Err(refusal) => Whose::of_field(call, bare)?.ok_or(refusal),
-        }
-    }
-
-    fn of_field(call: &Call, bare: &str) -> Result<Option<Whose>, Refusal> {
-        let Some((pv, field)) = bare.rsplit_once('.') else { return Ok(None) };
-        let Ok(entry) = find(call, pv) else { return Ok(None) };
-        let archived = call.app.query.configuration(entry.id).and_then(|text| fields_in(&text));
-        let is_there = match archived {
-            Some(fields) => fields.iter().any(|known| known == field),
-            None => number_in(&metadata(call, &entry)?, field).is_some(),
-        };
-        Ok(is_there.then(|| Whose { entry, name: bare.to_owned(), field: Some(field.to_owned()) }))
-    }
-}
-
-/// The PV to which a name belongs that is its own, an alias or that of one of its fields.
-pub(super) fn owner(call: &Call, name: &str) -> Option<PvEntry> {
-    Whose::of(call, name).ok().map(|whose| whose.entry)
-}
-
-/// The fields that a type info says are archived with the PV.
-fn fields_in(type_info: &str) -> Option<Vec<String>> {
-    let info: Value = serde_json::from_str(type_info).ok()?;
-    serde_json::from_value(info.get("archiveFields")?.clone()).ok()
 }
 
 /// What a request gets of one PV, whatever the format.
@@ -217,21 +171,21 @@ impl Found {
             return Err(Refusal::new(Code::BadRange, "timeranges holds no range"));
         };
         let range = TimeRange { t0: first.from, t1: after(last.to) };
-        let (_, metadata) = call.metadata_at_end(entry.id, range)?.unwrap_or_default();
+        let (_, metadata) = call.ask.metadata_at_end(entry.id, range)?.unwrap_or_default();
         let is_all = call.query.switch("fetchLatestMetadata");
-        let metadata = if is_all { described(call, &entry, metadata) } else { metadata };
+        let metadata = if is_all { described(&call.ask, &entry, metadata) } else { metadata };
         let samples = match &field {
-            Some(field) => of_field(call, &entry, &spans, field)?,
-            None => sources(call, &entry, &spans, operator.as_ref())?,
+            Some(field) => of_field(&call.ask, &entry, &spans, field)?,
+            None => sources(&call.ask, &entry, &spans, operator.as_ref())?,
         };
         Ok(Found {
             has_bars: operator.as_ref().is_some_and(Operator::has_error_bars),
             from: first.from,
             to: last.to,
-            facts: with_headers(call, &entry, range, facts(&metadata, is_all))?,
+            facts: with_headers(&call.ask, &entry, range, facts(&metadata, is_all))?,
             metadata,
             samples: Pieces::of(Ranges::new(samples)),
-            carried: carried(call, &entry, range, operator.as_ref(), field.is_some())?,
+            carried: carried(&call.ask, &entry, range, operator.as_ref(), field.is_some())?,
             entry,
             name,
         })
@@ -269,12 +223,12 @@ pub(crate) fn data_at_time(call: &Call) -> Answer {
         Some(nobody) if nobody.is_empty() => nobody,
         _ => names_in(call)?,
     };
-    call.lease.grow_by(names.len(), WANTED_BYTES)?;
-    let wanted = names.into_iter().filter_map(|name| find(call, &name).ok()).map(|entry| {
+    call.ask.lease.grow_by(names.len(), WANTED_BYTES)?;
+    let wanted = names.into_iter().filter_map(|name| find(&call.ask, &name).ok()).map(|entry| {
         let series = Some(entry.id.into());
         Wanted { name: entry.name.to_string(), series }
     });
-    chunks(JSON, AtAppliance::new(Values::new(Arc::clone(&call.app), at, wanted.collect()), since))
+    chunks(JSON, AtAppliance::new(Values::new(call.ask.clone(), at, wanted.collect()), since))
 }
 
 /// Where a search for values begins that reaches back for a period like `P2D`. The Appliance looks into the files of another 31 days.
@@ -349,21 +303,9 @@ fn operator(call: &Call, asked: &Asked) -> Result<Option<Operator>, Refusal> {
     Ok(named.map(|named| Operator::parse(named, &asked.arguments)).transpose()?)
 }
 
-/// A PV by any of the names that clients use for it: with protocol prefix, with `.VAL`.
-pub(crate) fn find(call: &Call, name: &str) -> Result<PvEntry, Refusal> {
-    let bare = bare(name);
-    let known = |name: &str| call.app.reader.find(name);
-    known(bare).or_else(|| known(bare.strip_suffix(".VAL")?)).ok_or_else(|| Refusal::unknown_pv(bare))
-}
-
-/// A name without protocol prefix.
-pub(super) fn bare(name: &str) -> &str {
-    name.strip_prefix("ca://").or_else(|| name.strip_prefix("pva://")).unwrap_or(name)
-}
-
 /// What the samples of an answer carry besides values. Of gaps only raw samples tell, of which the first after one is known.
 fn carried(
-    call: &Call,
+    ask: &Ask,
     entry: &PvEntry,
     range: TimeRange,
     operator: Option<&Operator>,
@@ -372,38 +314,37 @@ fn carried(
     if is_field || operator.is_some_and(|operator| !operator.keeps_samples()) {
         return Ok(Reconnects::default());
     }
-    let gaps = if operator.is_some() { Vec::new() } else { call.app.reader.gaps(entry.id, range)? };
+    let gaps = if operator.is_some() { Vec::new() } else { ask.own_gaps(entry.id, range)? };
     let told = Reconnects::of(gaps.into_iter().map(|(_, gap)| gap));
-    if !call.app.query.has_old() {
+    if !ask.service.has_old() {
         return Ok(told);
     }
     // The sample before the range carries something too.
-    let before = call.app.query.last_before(&entry.id.into(), range.t0)?.map_or(range.t0, |sample| sample.time);
-    Ok(told.with(call.app.query.fields(entry.id, TimeRange { t0: before.min(range.t0), ..range }, None)))
+    let before = ask.last_before(&entry.id.into(), range.t0)?.map_or(range.t0, |sample| sample.time);
+    Ok(told.with(ask.carried(entry.id, TimeRange { t0: before.min(range.t0), ..range }, None)))
 }
 
 /// What a field said in each span.
-fn of_field(call: &Call, entry: &PvEntry, spans: &[Span], field: &str) -> Result<Vec<Source>, Refusal> {
+fn of_field(ask: &Ask, entry: &PvEntry, spans: &[Span], field: &str) -> Result<Vec<Source>, Refusal> {
     let within = |span: &Span| {
         // As of the PV itself the last sample at or before the range counts, if it carries the field.
         let range = TimeRange { t0: span.from, t1: span.from };
         let request = Request { series: entry.id.into(), range, before: Before::Include };
-        let before = call.app.query.samples(&request).next().transpose()?;
+        let before = ask.samples(&request).next().transpose()?;
         let t0 = before.and_then(|batch| batch.times().first().copied()).unwrap_or(span.from);
         let range = TimeRange { t0, t1: after(span.to) };
-        Ok(Source::OfField(Box::new(call.app.query.field_samples(entry.id, range, field)?)))
+        Ok(Source::OfField(Box::new(ask.field_samples(entry.id, range, field)?)))
     };
     spans.iter().map(within).collect()
 }
 
 /// Where the samples come from: of each span by itself, or, with an operator, of all of them together.
-fn sources(call: &Call, entry: &PvEntry, spans: &[Span], operator: Option<&Operator>) -> Result<Vec<Source>, Refusal> {
-    let query = &call.app.query;
+fn sources(ask: &Ask, entry: &PvEntry, spans: &[Span], operator: Option<&Operator>) -> Result<Vec<Source>, Refusal> {
     let Some(operator) = operator else {
         let recorded = spans.iter().map(|span| {
             let range = TimeRange { t0: span.from, t1: after(span.to) };
             let request = Request { series: entry.id.into(), range, before: Before::Include };
-            Source::Recorded(Box::new(query.samples(&request)))
+            Source::Recorded(Box::new(ask.samples(&request)))
         });
         return Ok(recorded.collect());
     };
@@ -411,8 +352,8 @@ fn sources(call: &Call, entry: &PvEntry, spans: &[Span], operator: Option<&Opera
     let whole = Span { from: first.from, to: last.to };
     operator.check(whole)?;
     let reduced = match spans {
-        [span] => query.reduced(entry.id, *span, operator)?,
-        several => query.reduced_together(entry.id, several, whole, operator)?,
+        [span] => ask.reduced(entry.id, *span, operator)?,
+        several => ask.reduced_together(entry.id, several, whole, operator)?,
     };
     Ok(vec![Source::Reduced(Box::new(reduced))])
 }
@@ -422,53 +363,20 @@ fn after(time: Timestamp) -> Timestamp {
     time.saturating_add(Duration::from_nanos(1))
 }
 
-/// What headers and meta objects say of the metadata: units and precision always, the rest when it is asked for.
-pub(crate) fn facts(metadata: &Metadata, all: bool) -> Vec<(String, String)> {
-    let mut facts: Vec<(String, String)> = Vec::new();
-    let mut add = |name: &str, text: Option<String>| facts.extend(text.map(|text| (name.to_owned(), text)));
-    add("EGU", metadata.units.clone().filter(|units| !units.is_empty()));
-    add("PREC", Some(metadata.precision.unwrap_or(0).to_string()));
-    if all {
-        let limits = [
-            ("LOPR", "HOPR", metadata.display),
-            ("DRVL", "DRVH", metadata.control),
-            ("LOW", "HIGH", metadata.warning),
-            ("LOLO", "HIHI", metadata.alarm),
-        ];
-        for (low, high, limits) in limits {
-            add(low, limits.map(|limits| java_double(limits.low)));
-            add(high, limits.map(|limits| java_double(limits.high)));
-        }
-        for (index, label) in metadata.labels.iter().enumerate() {
-            add(&format!("ENUM_{index}"), Some(label.clone()));
-        }
-        add("DESC", metadata.description.clone().filter(|text| !text.is_empty()));
-    }
-    facts
-}
-
 /// And what else the headers of old archives' files say, as the Appliance passes it on.
 fn with_headers(
-    call: &Call,
+    ask: &Ask,
     entry: &PvEntry,
     range: TimeRange,
     mut facts: Vec<(String, String)>,
 ) -> Result<Vec<(String, String)>, Refusal> {
-    if call.app.query.has_old() {
-        let headers = call.app.query.headers(entry.id, range)?.into_iter();
+    if ask.service.has_old() {
+        let headers = ask.headers(entry.id, range)?.into_iter();
         let news: Vec<_> =
             headers.filter(|(name, text)| !text.is_empty() && facts.iter().all(|(known, _)| known != name)).collect();
         facts.extend(news);
     }
     Ok(facts)
-}
-
-/// A number that `Double.parseDouble` reads.
-pub(crate) fn java_double(number: f64) -> String {
-    if number.is_infinite() {
-        return if number > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
-    }
-    format!("{number:?}")
 }
 
 #[cfg(test)]

@@ -6,18 +6,17 @@ use sample::PvId;
 use serde_json::json;
 
 use super::{
-    manage::{names_in, split},
+    names::{find, names_in, pattern, split},
     reports::names_of,
-    retrieval::find,
 };
 use crate::{
     answer::{Answer, TEXT, json, whole},
     call::Call,
     formats::list::{Frame, json_rows, list},
-    lists::{fitting, resolve},
-    names::Pattern,
     refusal::{Code, Refusal},
 };
+
+use service::{Pattern, fitting, resolve};
 
 /// How many names an answer holds when nobody says; -1 stands for all.
 const LIMIT_DEFAULT: i64 = 500;
@@ -43,9 +42,9 @@ pub(crate) fn version(call: &Call) -> Answer {
 /// `GET /retrieval/bpl/searchForPVsRegex`
 pub(crate) fn search_for_pvs_regex(call: &Call) -> Answer {
     let regex = call.query.get("regex").ok_or_else(|| Refusal::new(Code::BadRequest, "regex= is missing"))?;
-    let found = fitting(call, &Pattern::whole_regex(regex, &call.lease)?)?;
+    let found = fitting(&call.ask, &Pattern::whole_regex(regex, &call.ask.lease)?)?;
     let lines = found.into_iter().map(|item| Ok(Some(item.name)));
-    list(call, TEXT, Frame::bare(), lines, |out, name| {
+    list(&call.ask, TEXT, Frame::bare(), lines, |out, name| {
         out.extend_from_slice(name.as_str().as_bytes());
         out.push(b'\n');
         Ok(())
@@ -60,19 +59,14 @@ pub(crate) fn matching_pvs(call: &Call) -> Answer {
     let found = match globs {
         // A name is a glob that fits itself, if there is one of that name.
         Some(globs) => {
-            let own = |name: &str| call.app.reader.find(name).map(|entry| entry.id);
-            let mut found = resolve(call, split(globs), own)?;
+            let own = |name: &str| call.ask.service.find(name).map(|entry| entry.id);
+            let mut found = resolve(&call.ask, split(globs), own)?;
             found.retain(|item| item.pv.is_some());
             found
         }
-        None => fitting(call, &pattern(call)?)?,
+        None => fitting(&call.ask, &pattern(call)?)?,
     };
-    json_rows(call, Frame::list(), found.into_iter().take(limit).map(|item| Ok(Some(item.name.to_string()))))
-}
-
-/// What `regex=` says, or else everything.
-pub(super) fn pattern(call: &Call) -> Result<Pattern, Refusal> {
-    call.query.get("regex").map_or(Ok(Pattern::Everything), |regex| Pattern::whole_regex(regex, &call.lease))
+    json_rows(&call.ask, Frame::list(), found.into_iter().take(limit).map(|item| Ok(Some(item.name.to_string()))))
 }
 
 /// `POST /mgmt/bpl/archivedPVs` and `/retrieval/bpl/filterArchivedPVs`: those of the given names under which a PV is found.
@@ -86,15 +80,15 @@ pub(crate) fn unarchived(call: &Call) -> Answer {
 }
 
 fn those_that_are(call: &Call, archived: bool) -> Answer {
-    let (names, asked) = (names_in(call)?, call.without_body());
+    let (names, asked) = (names_in(call)?, call.ask.clone());
     let is_meant = move |name: &String| find(&asked, name).is_ok() == archived;
-    json_rows(call, Frame::list(), names.into_iter().map(move |name| Ok(is_meant(&name).then_some(name))))
+    json_rows(&call.ask, Frame::list(), names.into_iter().map(move |name| Ok(is_meant(&name).then_some(name))))
 }
 
 /// `POST /mgmt/bpl/archivedPVsNotInList`: the PVs that none of the given names means.
 pub(crate) fn archived_not_in_list(call: &Call) -> Answer {
     let names = names_in(call)?;
-    call.lease.grow_by(names.len(), PLACE_BYTES)?;
-    let listed: HashSet<PvId> = names.iter().filter_map(|name| Some(find(call, name).ok()?.id)).collect();
-    names_of(call, move |entry| !listed.contains(&entry.id))
+    call.ask.lease.grow_by(names.len(), PLACE_BYTES)?;
+    let listed: HashSet<PvId> = names.iter().filter_map(|name| Some(find(&call.ask, name).ok()?.id)).collect();
+    names_of(&call.ask, move |entry| !listed.contains(&entry.id))
 }

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use query::{Ranges, Span};
+use query::Span;
 use sample::{TimeRange, Timestamp};
 
-use super::source::Source;
 use crate::{
-    app::now,
     call::Call,
-    formats::pieces::Pieces,
     refusal::{Code, Refusal},
 };
+
+use service::now;
 
 /// `timeranges=t0,t1,t2,t3`, or else `from=` and `to=`: by default up to an hour from now, from a day before that, as the
 /// Appliance has it. There is at least one span, they are in order and do not overlap.
@@ -38,10 +37,6 @@ fn listed(text: &str) -> Result<Vec<Span>, Refusal> {
     }
     Ok(times.chunks_exact(2).filter_map(|pair| Some(Span { from: *pair.first()?, to: *pair.last()? })).collect())
 }
-
-/// The samples of all spans of a request, in pieces. Each span begins with the last sample at or before it, unless the one before
-/// it has sent that sample already.
-pub(crate) type InSpans = Pieces<Ranges<Source>>;
 
 #[cfg(test)]
 mod tests {

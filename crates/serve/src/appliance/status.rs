@@ -5,11 +5,9 @@ use sample::{Method, PvEntry, PvState, Timestamp};
 
 use super::{
     dates::Dates,
-    details::period_seconds,
-    manage::{list_in, resolve},
-    reports::limit,
-    retrieval::owner,
-    search::pattern,
+    names::{limit, list_in, pattern, resolved},
+    whose::owner,
+    words::period_seconds,
 };
 use crate::{
     answer::{Answer, JSON},
@@ -18,25 +16,23 @@ use crate::{
         list::{Frame, list},
         object::Object,
     },
-    lists::{Item, fitting},
-    seen::{Look, Seen, seen},
 };
 
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+use service::{Ask, Item, Look, Seen, fitting, seen};
 
 /// `GET` and `POST /mgmt/bpl/getPVStatus`: unknown names get an answer too; where none is given, all that `regex=` fits.
 pub(crate) fn show(call: &Call) -> Answer {
     let found = match list_in(call)? {
-        Some(names) => resolve(call, names)?,
-        None => fitting(call, &pattern(call)?)?,
+        Some(names) => resolved(&call.ask, names)?,
+        None => fitting(&call.ask, &pattern(call)?)?,
     };
-    let (limit, asked) = (limit(call)?, call.without_body());
-    let fields = call.without_body();
+    let (limit, asked) = (limit(call)?, call.ask.clone());
+    let fields = call.ask.clone();
     // A field that comes with its PV is archived as that is.
     let pv = move |item: &Item| item.pv.or_else(|| owner(&fields, item.name.as_str()).map(|entry| entry.id));
-    let rows = seen(call, found.into_iter().take(limit), pv, Look::Samples).map(|row| row.map(Some));
+    let rows = seen(&call.ask, found.into_iter().take(limit), pv, Look::Samples).map(|row| row.map(Some));
     let mut dates = Dates::default();
-    list(call, JSON, Frame::list(), rows, move |out, (item, seen)| {
+    list(&call.ask, JSON, Frame::list(), rows, move |out, (item, seen)| {
         match seen {
             Some(seen) => put_row(out, &asked, item.name.as_str(), &seen, &mut dates),
             None => Object::begin(out).text("pvName", item.name.as_str()).text("status", "Not being archived").end(),
@@ -46,14 +42,14 @@ pub(crate) fn show(call: &Call) -> Answer {
 }
 
 /// When the newest sample was. What was taken in this run is known without the store.
-pub(crate) fn last_sample(call: &Call, entry: &PvEntry, status: Option<&Status>) -> Option<Timestamp> {
+pub(crate) fn last_sample(ask: &Ask, entry: &PvEntry, status: Option<&Status>) -> Option<Timestamp> {
     let taken = status.and_then(|status| status.last_sample);
-    taken.or_else(|| Some(call.app.query.last_before(&entry.id.into(), Timestamp::MAX).ok()??.time))
+    taken.or_else(|| Some(ask.last_before(&entry.id.into(), Timestamp::MAX).ok()??.time))
 }
 
-fn put_row(out: &mut Vec<u8>, call: &Call, name: &str, seen: &Seen, dates: &mut Dates) {
+fn put_row(out: &mut Vec<u8>, ask: &Ask, name: &str, seen: &Seen, dates: &mut Dates) {
     let (entry, brief) = (&seen.entry, seen.brief.as_ref());
-    let row = Object::begin(out).text("appliance", call.identity());
+    let row = Object::begin(out).text("appliance", &ask.service.identity);
     if entry.settings.state == PvState::Paused {
         return row.text("pvName", name).text("pvNameOnly", entry.name.as_str()).text("status", "Paused").end();
     }
@@ -67,7 +63,7 @@ fn put_row(out: &mut Vec<u8>, call: &Call, name: &str, seen: &Seen, dates: &mut 
     let row = row.digits("connectionLossRegainCount", i64::try_from(reconnects).unwrap_or(i64::MAX));
     let row = row.text("connectionState", yes_or_no(connected));
     let row = row.text("isMonitored", yes_or_no(entry.settings.method == Method::Monitor));
-    let row = row.text("lastEvent", dates.of(seen.last_sample(call))).text("lastRotateLogs", "Never");
+    let row = row.text("lastEvent", dates.of(seen.last_sample(ask))).text("lastRotateLogs", "Never");
     let row = row.text("pvName", name).text("pvNameOnly", entry.name.as_str());
     match entry.settings.method {
         Method::Monitor => row.text("samplingPeriod", "1.0"),
@@ -75,30 +71,4 @@ fn put_row(out: &mut Vec<u8>, call: &Call, name: &str, seen: &Seen, dates: &mut 
     }
     .text("status", "Being archived")
     .end();
-}
-
-/// `Nov/20/2026 21:25:51 UTC`, or `Never`.
-pub(crate) fn date(time: Option<Timestamp>) -> String {
-    let Some(time) = time else { return "Never".to_owned() };
-    let text = time.to_string();
-    // The text is `2026-11-20T21:25:51.000000000Z`; years before 1678 and after 2261 do not occur.
-    let (Some(year), Some(month), Some(day), Some(clock)) =
-        (text.get(0..4), text.get(5..7), text.get(8..10), text.get(11..19))
-    else {
-        return text;
-    };
-    let month = month.parse::<usize>().ok().and_then(|month| MONTHS.get(month.checked_sub(1)?)).copied();
-    format!("{}/{day}/{year} {clock} UTC", month.unwrap_or("?"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_look_as_scripts_expect_them() {
-        let time = Timestamp::parse("2026-11-20T21:25:51.123Z").unwrap();
-        assert_eq!(date(Some(time)), "Nov/20/2026 21:25:51 UTC");
-        assert_eq!(date(None), "Never");
-    }
 }

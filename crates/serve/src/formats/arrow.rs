@@ -17,10 +17,7 @@ use query::{Bin, Samples};
 use sample::{Alarm, Batch, Column, Runs, Timestamp, ValueType};
 
 use super::ended::next_chunk;
-use crate::{
-    api::bins::seconds_covered,
-    refusal::{Code, Refusal},
-};
+use crate::refusal::{Code, Refusal};
 
 pub(crate) const CONTENT_TYPE: &str = "application/vnd.apache.arrow.stream";
 
@@ -250,4 +247,9 @@ pub(super) fn values(column: Column) -> ArrayRef {
             Arc::new(LargeListArray::new(field, offsets, elements, None))
         }
     }
+}
+
+/// For how many seconds of the bin a number was in force.
+pub(crate) fn seconds_covered(bin: &Bin) -> f64 {
+    bin.covered as f64 / 1e9
 }

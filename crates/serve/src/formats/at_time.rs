@@ -22,7 +22,10 @@ use super::{
     ended::next_chunk,
     value::{Dialect, put, put_json},
 };
-use crate::{app::App, appliance::details::dbr_type};
+
+use crate::formats::appliance::dbr_type;
+
+use service::Ask;
 
 /// How many PVs are looked up for the first chunk of the answer, and for each later one at most.
 const PVS_AT_FIRST: usize = 256;
@@ -45,7 +48,7 @@ pub(crate) type Found = (String, Option<Sample>);
 
 /// The values, and at the end the names that nobody knows.
 pub(crate) struct Values {
-    app: Arc<App>,
+    ask: Ask,
     time: Timestamp,
     left: std::vec::IntoIter<Wanted>,
     /// How many are looked up next.
@@ -54,8 +57,8 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    pub(crate) fn new(app: Arc<App>, time: Timestamp, wanted: Vec<Wanted>) -> Values {
-        Values { app, time, left: wanted.into_iter(), next: PVS_AT_FIRST, unknown: Vec::new() }
+    pub(crate) fn new(ask: Ask, time: Timestamp, wanted: Vec<Wanted>) -> Values {
+        Values { ask, time, left: wanted.into_iter(), next: PVS_AT_FIRST, unknown: Vec::new() }
     }
 
     /// The next few, looked up by all processors; none when all names have been looked up.
@@ -85,7 +88,7 @@ impl Values {
 
     fn look_up(&self, share: &[Wanted]) -> Result<Vec<Found>, query::Error> {
         let known = share.iter().filter_map(|wanted| Some((wanted.name.clone(), wanted.series.as_ref()?)));
-        known.map(|(name, series)| Ok((name, self.app.query.last_before(series, self.time)?))).collect()
+        known.map(|(name, series)| Ok((name, self.ask.last_before(series, self.time)?))).collect()
     }
 }
 

@@ -4,10 +4,11 @@ use sample::{Column, Element, Shape, Timestamp};
 
 use super::bars::Bars;
 use crate::{
-    appliance::spans::InSpans,
-    budget::Lease,
+    formats::source::InSpans,
     refusal::{Code, Refusal},
 };
+
+use service::Lease;
 
 /// So many numbers at most: 32 MB of them.
 const NUMBERS_MAX: usize = 1 << 22;

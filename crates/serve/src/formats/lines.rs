@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     answer::Chunks,
-    appliance::{reconnects::Reconnects, source::DAMAGED, spans::InSpans},
+    formats::{
+        reconnects::Reconnects,
+        source::{DAMAGED, InSpans},
+    },
 };
 
 /// What the lines of JSON say.

@@ -1,16 +1,14 @@
 //! A list whose rows are made while it is sent: of all PVs there are never more than a few rows at a time.
 
-use std::fmt;
-
 use axum::body::Bytes;
 use serde::Serialize;
 
 use crate::{
     answer::{Answer, JSON, chunks},
-    call::Call,
-    dispatch::Peer,
     refusal::{Code, Refusal},
 };
+
+use service::Ask;
 
 /// Rows are put together until they are so many bytes.
 const CHUNK_BYTES: usize = 16 << 10;
@@ -67,11 +65,11 @@ fn unwritten(error: serde_json::Error) -> Refusal {
 
 /// The rows of an answer in JSON, as they are made.
 pub(crate) fn json_rows<R: Serialize + 'static>(
-    call: &Call,
+    ask: &Ask,
     frame: Frame,
     rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
 ) -> Answer {
-    list(call, JSON, frame, rows, |out, row| serde_json::to_writer(out, &row).map_err(unwritten))
+    list(ask, JSON, frame, rows, |out, row| serde_json::to_writer(out, &row).map_err(unwritten))
 }
 
 /// At most so many rows. Those that are none do not count.
@@ -88,16 +86,19 @@ pub(crate) fn limited<R>(
 
 /// Rows in any form. Those that are none are left out.
 pub(crate) fn list<R: 'static>(
-    call: &Call,
+    ask: &Ask,
     content_type: &'static str,
     frame: Frame,
     rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
     put: impl FnMut(&mut Vec<u8>, R) -> Result<(), Refusal> + Send + 'static,
 ) -> Answer {
     let waiting = frame.before.clone();
-    let rows = Rows { rows, put, frame, waiting, begun: false, ended: false, peer: call.peer.clone() };
+    let ask = ask.clone();
+    let rows = Rows { rows, put, frame, waiting, begun: false, ended: false, go_on: Box::new(move || ask.go_on()) };
     chunks(content_type, rows)
 }
+
+type GoOn = dyn Fn() -> Result<(), Refusal> + Send;
 
 struct Rows<I, P> {
     rows: I,
@@ -107,7 +108,8 @@ struct Rows<I, P> {
     waiting: Vec<u8>,
     begun: bool,
     ended: bool,
-    peer: Option<Peer>,
+    /// Refuses to go on for a client that has gone.
+    go_on: Box<GoOn>,
 }
 
 impl<R, I, P> Rows<I, P>
@@ -124,7 +126,7 @@ where
         while out.len() < CHUNK_BYTES {
             if looked == LOOK_ROWS {
                 looked = 0;
-                self.peer.as_ref().map_or(Ok(()), Peer::go_on)?;
+                (self.go_on)()?;
             }
             looked += 1;
             match self.rows.next().transpose()? {
@@ -163,12 +165,6 @@ where
     }
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.message())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{net::Ipv4Addr, sync::Arc, thread, time::Duration};
@@ -176,6 +172,7 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
+    use crate::peer::Peer;
 
     /// Rows of which a client sees none: nothing is written for them, so only a look at the connection tells that it has gone.
     #[tokio::test]
@@ -194,10 +191,12 @@ mod tests {
             }
             (made <= 1_000_000).then_some(Ok(None))
         });
-        let peer = Some(Peer { address, stream: Arc::downgrade(&stream) });
+        let peer = Peer { address, stream: Arc::downgrade(&stream) };
+        let gone = || Refusal::new(Code::BadRequest, "the client has gone");
+        let go_on: Box<GoOn> = Box::new(move || if peer.has_gone() { Err(gone()) } else { Ok(()) });
         let frame = Frame::list();
         let put = |_: &mut Vec<u8>, (): ()| Ok(());
-        let mut rows = Rows { rows: none, put, frame, waiting: Vec::new(), begun: false, ended: false, peer };
+        let mut rows = Rows { rows: none, put, frame, waiting: Vec::new(), begun: false, ended: false, go_on };
         assert!(rows.next().unwrap().is_err());
         assert!(rows.next().is_none());
         drop(rows);

@@ -6,7 +6,7 @@
 use sample::Timestamp;
 
 use super::gathered::Gathered;
-use crate::appliance::details::instant;
+use crate::formats::appliance::instant;
 
 /// Types of data.
 const INT8: u32 = 1;

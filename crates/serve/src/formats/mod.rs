@@ -1,5 +1,6 @@
 //! From batches to bytes: each format is an iterator that turns batches into chunks of an answer.
 
+pub(crate) mod appliance;
 pub(crate) mod arrow;
 pub(crate) mod at_time;
 pub(crate) mod bars;
@@ -26,10 +27,12 @@ pub(crate) mod pieces;
 pub(crate) mod plain_lines;
 #[cfg(test)]
 mod printed;
+pub(crate) mod reconnects;
 pub(crate) mod room;
 pub(crate) mod rows;
 pub(crate) mod seconds;
 pub(crate) mod sizes;
+pub(crate) mod source;
 pub(crate) mod streams;
 pub(crate) mod structure;
 pub(crate) mod svg;

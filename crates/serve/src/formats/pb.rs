@@ -18,7 +18,10 @@ use super::sizes::LineBytes;
 use super::structure;
 use crate::{
     answer::Chunks,
-    appliance::{reconnects::Reconnects, source::DAMAGED, spans::InSpans},
+    formats::{
+        reconnects::Reconnects,
+        source::{DAMAGED, InSpans},
+    },
 };
 
 /// What the headers say besides type and year.

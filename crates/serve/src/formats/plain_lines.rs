@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     answer::Chunks,
-    appliance::{spans::InSpans, status::date},
+    formats::{appliance::date, source::InSpans},
 };
 
 /// What stands between the columns, and how their time is written.

@@ -10,13 +10,14 @@ use std::{
     sync::Arc,
 };
 
-use acquire::Acquire;
+use acquire::{Acquire, Control};
 pub(crate) use client::{Answer, Connection};
 pub(crate) use history::{PVS, Recorded, fill, time};
 use query::Query;
 use sample::{OldArchive, Protocol, Timestamp};
 use serve::{Config, HostName, Serve};
-use store::{Store, Writer};
+use service::Service;
+use store::{Reader, Store, Writer};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -24,6 +25,8 @@ pub(crate) struct Archive {
     pub(crate) address: SocketAddr,
     pub(crate) started: Timestamp,
     pub(crate) store: Store,
+    /// What the server answers from.
+    pub(crate) service: Arc<Service>,
     serve: Option<Serve>,
     acquire: Option<Acquire<Writer>>,
     runtime: Runtime,
@@ -69,10 +72,11 @@ impl Archive {
         let usual = Config::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         let config = change(Config { hosts: HostName::new(client::HOST).into_iter().collect(), ..usual });
         let query = Query::over(store.reader()).with_old(old);
-        let serve = Serve::start(config, query, acquire.control(), store.reader()).expect("the server starts");
+        let service = service_of(&config, query, acquire.control(), store.reader());
+        let serve = Serve::start(config, Arc::clone(&service)).expect("the server starts");
         drop(entered);
         let address = serve.address();
-        Archive { address, started, store, serve: Some(serve), acquire: Some(acquire), runtime, folder }
+        Archive { address, started, store, service, serve: Some(serve), acquire: Some(acquire), runtime, folder }
     }
 
     /// A second server for the same archive.
@@ -80,7 +84,9 @@ impl Archive {
         let _entered = self.runtime.enter();
         let control = self.acquire.as_ref().expect("acquisition runs until the archive is dropped").control();
         let reader = self.store.reader();
-        Serve::start(Config::new(listen), Query::over(reader.clone()), control, reader)
+        let config = Config::new(listen);
+        let service = service_of(&config, Query::over(reader.clone()), control, reader);
+        Serve::start(config, service)
     }
 
     /// Where the store lies.
@@ -122,4 +128,8 @@ impl Drop for Archive {
 pub(crate) fn clock() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("it is after 1970");
     Timestamp::from_nanos(i64::try_from(since.as_nanos()).expect("it is before 2262"))
+}
+
+fn service_of(config: &Config, query: Query, control: Control<Writer>, reader: Reader) -> Arc<Service> {
+    Service::new(query, control, reader, config.policies.clone(), config.appliance.identity.clone())
 }

@@ -13,10 +13,10 @@ use regex::{Regex, RegexBuilder};
 use store::{NameChunk, Named, Names};
 
 use crate::{
-    budget::Lease,
-    call::Call,
+    ask::Ask,
     glob::Glob,
     refusal::{Code, Refusal, shortened},
+    room::Lease,
 };
 
 /// The most memory that a compiled pattern may take; a pattern of a thousand alternatives still fits.
@@ -44,17 +44,20 @@ const NAMES_ALONE_MAX: usize = 50_000;
 const THREADS_MAX: usize = 4;
 
 /// A pattern that is ready to be compared.
-pub(crate) enum Pattern {
+pub enum Pattern {
+    /// All names.
     Everything,
     /// Lower-case text that may stand anywhere in the name, in any case.
     Fragment(String, Regex),
+    /// A glob.
     Glob(GlobPattern),
+    /// A regular expression.
     Regex(Regex),
 }
 
 /// A glob as bytes, to be compared with names in ASCII where its longest literal stands, and as what is right for all others.
 #[derive(Clone, Debug)]
-pub(crate) struct GlobPattern {
+pub struct GlobPattern {
     glob: Arc<Glob>,
     literal: Regex,
     case: Case,
@@ -69,7 +72,7 @@ enum Case {
 
 impl Pattern {
     /// A fragment; a glob where it has `*` or `?`; a regular expression where it begins with `~`. None looks at case.
-    pub(crate) fn search(text: &str, room: &Lease) -> Result<Pattern, Refusal> {
+    pub fn search(text: &str, room: &Lease) -> Result<Pattern, Refusal> {
         if text.is_empty() {
             Ok(Pattern::Everything)
         } else if let Some(regex) = text.strip_prefix('~') {
@@ -84,7 +87,7 @@ impl Pattern {
     }
 
     /// A glob that must fit the whole name, case included.
-    pub(crate) fn glob(text: &str, room: &Lease) -> Result<Pattern, Refusal> {
+    pub fn glob(text: &str, room: &Lease) -> Result<Pattern, Refusal> {
         with_room(text, room, || Pattern::glob_of(text, Case::Same))
     }
 
@@ -97,19 +100,19 @@ impl Pattern {
     }
 
     /// A regular expression that must fit the whole name, case included.
-    pub(crate) fn whole_regex(text: &str, room: &Lease) -> Result<Pattern, Refusal> {
+    pub fn whole_regex(text: &str, room: &Lease) -> Result<Pattern, Refusal> {
         with_room(text, room, || compile(&format!("^(?:{text})$"), Case::Same)).map(Pattern::Regex)
     }
 
     /// The fitting names and aliases: those that begin with the fragment first, then by name. It is given up when the client has gone,
     /// or when it takes too long.
-    pub(crate) fn among<'a>(&self, names: &'a Names, call: &Call) -> Result<Vec<&'a Named>, Refusal> {
-        call.go_on()?;
-        call.lease.grow_by(names.len(), size_of::<&Named>())?;
-        call.lease.grow(COMPARING_BYTES)?;
-        let is_abandoned = || call.is_abandoned();
+    pub fn among<'a>(&self, names: &'a Names, ask: &Ask) -> Result<Vec<&'a Named>, Refusal> {
+        ask.go_on()?;
+        ask.lease.grow_by(names.len(), size_of::<&Named>())?;
+        ask.lease.grow(COMPARING_BYTES)?;
+        let is_abandoned = || ask.is_abandoned();
         let found = self.found(names, &Search::begin(&is_abandoned, &LONG_SEARCHES));
-        call.lease.shrink(COMPARING_BYTES);
+        ask.lease.shrink(COMPARING_BYTES);
         found
     }
 
@@ -300,7 +303,7 @@ impl<'a> Found<'a> {
 }
 
 /// Whether a text is a glob rather than a name.
-pub(crate) fn is_glob(text: &str) -> bool {
+pub fn is_glob(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
@@ -325,7 +328,7 @@ mod tests {
     use sample::{PvId, PvName};
 
     use super::*;
-    use crate::budget::Budget;
+    use crate::room::Budget;
 
     fn room() -> Lease {
         Budget::new(1 << 30).lease()
@@ -345,7 +348,7 @@ mod tests {
         let others: Vec<Search> = (0..LONG_SEARCHES_MAX).map(|_| Search::begin(&|| false, &long)).collect();
         std::thread::sleep(SHORT_SEARCH);
         others.iter().for_each(|other| other.go_on().unwrap());
-        assert_eq!(slow.found(&names, &Search::begin(&|| false, &long)).unwrap_err().status().as_u16(), 503);
+        assert_eq!(slow.found(&names, &Search::begin(&|| false, &long)).unwrap_err().code(), Code::Busy);
         drop(others);
         assert_eq!(long.load(Relaxed), 0);
     }
@@ -376,7 +379,7 @@ mod tests {
     fn a_pattern_has_a_longest_length() {
         let refusal =
             Pattern::search(&format!("~{}", "a|".repeat(PATTERN_BYTES_MAX)), &room()).map(|_| ()).unwrap_err();
-        assert_eq!(refusal.status().as_u16(), 413);
+        assert_eq!(refusal.code(), Code::TooLarge);
     }
 
     fn found_among(names: &[&str], pattern: Result<Pattern, Refusal>) -> Vec<String> {

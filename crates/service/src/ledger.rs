@@ -10,20 +10,23 @@ use store::Reader;
 /// One row, as far as it is about the PV.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stretch {
-    pub(crate) from: Timestamp,
-    pub(crate) until: Timestamp,
-    pub(crate) origin: Origin,
-    pub(crate) account: Account,
+    pub from: Timestamp,
+    pub until: Timestamp,
+    pub origin: Origin,
+    pub account: Account,
 }
 
 /// What the ledger says of a step.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Step {
-    pub(crate) account: Account,
+pub struct Step {
+    /// What became of the updates.
+    pub account: Account,
     /// Nanoseconds of which there are rows.
-    pub(crate) covered: i64,
-    pub(crate) rebuilt: bool,
-    pub(crate) incomplete: bool,
+    pub covered: i64,
+    /// Some of it was put together after a crash.
+    pub rebuilt: bool,
+    /// And some of that is not known.
+    pub incomplete: bool,
 }
 
 const HOUR: i64 = 3_600_000_000_000;
@@ -34,10 +37,12 @@ const REACH: [i64; 2] = [2 * 60_000_000_000, 2 * HOUR];
 /// The rows about one PV that end by some time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ledger<'a> {
-    pub(crate) reader: &'a Reader,
-    pub(crate) pv: PvId,
+    /// Where they are read.
+    pub reader: &'a Reader,
+    /// Which.
+    pub pv: PvId,
     /// What has come since is counted elsewhere.
-    pub(crate) until: Timestamp,
+    pub until: Timestamp,
 }
 
 /// Calls `act` with each row of a share that begins in `range`: with its time and its bytes. What is damaged is passed over, as the

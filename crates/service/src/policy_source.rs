@@ -26,7 +26,8 @@ impl PolicySource {
         PolicySource(Arc::new(read))
     }
 
-    pub(crate) fn read(&self) -> Result<FileRules, String> {
+    /// Reads them.
+    pub fn read(&self) -> Result<FileRules, String> {
         (self.0)()
     }
 }

@@ -1,19 +1,15 @@
 //! What was lost or is suspected to be in the last hours, as one sentence for an operator.
 
-use std::sync::Arc;
-
-use acquire::{RECENT, Trouble, trouble_in};
+use acquire::{Control, RECENT, Trouble, trouble_in};
 use sample::{LedgerScale, TimeRange, Timestamp};
-use serde_json::json;
+use store::{Reader, Writer};
 
-use crate::{app::App, ledger::each_row};
+use crate::ledger::each_row;
 
 /// Reads what the ledger says of the hours before this start, of which nothing is in memory.
-pub(crate) fn recall(app: &Arc<App>) {
-    let range = TimeRange { t0: app.started.saturating_sub(RECENT), t1: app.started };
-    let app = Arc::clone(app);
+pub(crate) fn recall(reader: Reader, control: Control<Writer>, started: Timestamp) {
     let recall = move || {
-        if let Err(error) = recall_within(&app, range) {
+        if let Err(error) = recall_until(&reader, &control, started) {
             tracing::warn!("what was lost before the start is not known: {error}");
         }
     };
@@ -23,38 +19,22 @@ pub(crate) fn recall(app: &Arc<App>) {
     }
 }
 
-fn recall_within(app: &App, range: TimeRange) -> Result<(), store::Error> {
+fn recall_until(reader: &Reader, control: &Control<Writer>, started: Timestamp) -> Result<(), store::Error> {
+    let range = TimeRange { t0: started.saturating_sub(RECENT), t1: started };
     LedgerScale::Minute.names().try_for_each(|name| {
-        each_row(&app.reader, &name, range, |from, bytes| {
+        each_row(reader, &name, range, |from, bytes| {
             // What was written since the start is known.
             if let Ok((head, trouble)) = trouble_in(bytes, from)
-                && head.until <= app.started
+                && head.until <= started
             {
-                app.control.recall(head.until, trouble);
+                control.recall(head.until, trouble);
             }
         })
     })
 }
 
-/// It as JSON.
-pub(crate) fn trouble(of: &Trouble) -> serde_json::Value {
-    json!({
-        "hours": RECENT.as_secs() / 3600,
-        "lost": {
-            "queue_full": of.queue_full,
-            "store_refused": of.store_refused,
-            "rate_capped": of.rate_capped,
-            "overrun": of.overruns,
-        },
-        "lossy_pvs": of.lossy_pvs,
-        "suspected_pvs": of.suspected_pvs,
-        "suspected_seconds_max": of.suspected_ms as f64 / 1000.0,
-        "last": of.is_any().then(|| of.last.to_string()),
-    })
-}
-
 /// The sentence; none if nothing was lost and nothing is suspected.
-pub(crate) fn sentence(of: &Trouble) -> Option<String> {
+pub fn sentence(of: &Trouble) -> Option<String> {
     let lost = [
         (of.queue_full, "because the queue was full"),
         (of.store_refused, "because the store took none"),

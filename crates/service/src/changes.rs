@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use sample::{PvEntry, PvId, Timestamp};
 use store::{Action, Error, Reader};
 
-use crate::call::Call;
-
 /// So far back the audit is looked at.
 const LINES_MAX: u64 = 100_000;
 /// And so many lines of it are in memory.
@@ -37,7 +35,8 @@ impl LastChanges {
         self.changed.get(&entry.id).map_or(entry.added, |changed| *changed.max(&entry.added))
     }
 
-    fn catch_up(&mut self, reader: &Reader) -> Result<(), Error> {
+    /// Takes over what is new in the audit.
+    pub(crate) fn catch_up(&mut self, reader: &Reader) -> Result<(), Error> {
         let end = reader.audit(u64::MAX, 1)?.first().map_or(0, |last| last.number + 1);
         self.next = self.next.max(end.saturating_sub(LINES_MAX));
         while self.next < end {
@@ -49,16 +48,4 @@ impl LastChanges {
         }
         Ok(())
     }
-}
-
-/// When a PV was changed last, or added.
-pub(super) fn last_change(call: &Call, entry: &PvEntry) -> Result<Timestamp, Error> {
-    last_changes(call)?;
-    Ok(call.app.last_change(entry))
-}
-
-/// Takes over what was changed since it was asked for last.
-pub(super) fn last_changes(call: &Call) -> Result<(), Error> {
-    let mut changes = call.app.last_changes.lock().expect("no holder of this lock panics");
-    changes.catch_up(&call.app.reader)
 }

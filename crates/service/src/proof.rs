@@ -5,7 +5,7 @@ use store::Reader;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counter {
+pub enum Counter {
     /// The value: a tick that its IOC raises by one with every update.
     Value,
     /// The pulse id that came with the value (userTag of pvAccess).
@@ -20,20 +20,22 @@ const BREAKS_MAX: usize = 100;
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Proof {
-    pub(crate) samples: u64,
-    pub(crate) missing: u64,
+pub struct Proof {
+    /// How many samples were looked at.
+    pub samples: u64,
+    /// How many updates are missing between them.
+    pub missing: u64,
     /// How often the counter went back, or stood still: a restart of the IOC, or no counter at all.
-    pub(crate) restarts: u64,
+    pub restarts: u64,
     /// The sample behind which something is missing, the next one, and how much.
-    pub(crate) breaks: Vec<(Timestamp, Timestamp, u64)>,
+    pub breaks: Vec<(Timestamp, Timestamp, u64)>,
     /// Whether all samples were looked at.
-    pub(crate) whole: bool,
+    pub whole: bool,
 }
 
 impl Proof {
     /// Whether it proves that nothing is missing between the first and the last sample.
-    pub(crate) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.whole && self.samples > 1 && self.missing == 0 && self.restarts == 0
     }
 

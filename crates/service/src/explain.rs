@@ -1,15 +1,15 @@
 //! Why there is no data, or not all, in a range: gaps, losses, silence and commands, each with a sentence for people.
 
+use acquire::Status;
 use sample::{Gap, GapCause, Metadata, PvEntry, TimeRange, Timestamp};
-use serde_json::{Value, json};
 use store::{Action, AuditRecord, GapScope};
 
 use crate::{
-    api::ledger::account,
-    app::{App, now},
+    clock::now,
     ledger::{Ledger, Step},
     proof::{Counter, Proof, prove},
     refusal::Refusal,
+    service::Service,
 };
 
 /// So many lines of the audit are looked through for who did what to the PV.
@@ -20,7 +20,7 @@ const COUNT_MAX: u64 = 1_000_000;
 
 /// What can be said about completeness, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+pub enum Verdict {
     /// Samples are known to be lost, or the PV was not recorded for some of the time.
     Incomplete,
     /// Updates may have been lost on their way.
@@ -32,7 +32,8 @@ enum Verdict {
 }
 
 impl Verdict {
-    fn name(self) -> &'static str {
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
         match self {
             Verdict::Incomplete => "incomplete",
             Verdict::Suspected => "suspected",
@@ -43,90 +44,79 @@ impl Verdict {
 }
 
 /// One reason.
-struct Reason {
-    kind: &'static str,
-    from: Timestamp,
-    to: Timestamp,
-    lost: u64,
-    text: String,
+#[derive(Clone, Debug)]
+pub struct Reason {
+    /// Its name in answers.
+    pub kind: &'static str,
+    /// From when.
+    pub from: Timestamp,
+    /// Until when.
+    pub to: Timestamp,
+    /// How many samples were lost, as far as they were counted.
+    pub lost: u64,
+    /// A sentence for people.
+    pub text: String,
 }
 
-impl Reason {
-    fn json(&self) -> Value {
-        json!({
-            "kind": self.kind,
-            "from": self.from.to_string(),
-            "to": self.to.to_string(),
-            "from_seconds": self.from.seconds_f64(),
-            "to_seconds": self.to.seconds_f64(),
-            "lost": self.lost,
-            "text": self.text,
-        })
-    }
+/// All that is known about a range.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// How many samples there are, counted up to a million.
+    pub samples: u64,
+    /// What can be said about completeness.
+    pub verdict: Verdict,
+    /// It as a sentence.
+    pub text: String,
+    /// Why something is missing, by time.
+    pub reasons: Vec<Reason>,
+    /// What the ledger says of the range.
+    pub told: Step,
+    /// What counts prove, if they do.
+    pub proof: Option<Proof>,
+    /// How the PV fares now, if acquisition knows it.
+    pub status: Option<Status>,
 }
 
 /// All that is known about a range.
 pub(crate) fn explain(
-    app: &App,
+    service: &Service,
     entry: &PvEntry,
     field: Option<&str>,
     range: TimeRange,
     counter: Option<Counter>,
-) -> Result<Value, Refusal> {
+) -> Result<Explanation, Refusal> {
     let gaps = match field {
-        Some(path) => app.reader.gaps_of_field(entry.id, path, range)?,
-        None => app.reader.gaps(entry.id, range)?,
+        Some(path) => service.reader.gaps_of_field(entry.id, path, range)?,
+        None => service.reader.gaps(entry.id, range)?,
     };
-    let open = app.control.open_account(entry.id);
+    let open = service.control.open_account(entry.id);
     let until = open.map_or(Timestamp::MAX, |(since, _)| since);
-    let mut told = Ledger { reader: &app.reader, pv: entry.id, until }.account(range)?;
+    let mut told = Ledger { reader: &service.reader, pv: entry.id, until }.account(range)?;
     if let Some((since, open)) = open.filter(|(since, _)| *since < range.t1) {
         told.account += open;
         told.covered += (range.t1.nanos() - since.max(range.t0).nanos()).max(0);
     }
-    let samples = count(app, entry, field, range)?;
-    let proof = prove(&app.reader, entry.id, range, counter.unwrap_or(Counter::Pulse))?;
+    let samples = count(service, entry, field, range)?;
+    let proof = prove(&service.reader, entry.id, range, counter.unwrap_or(Counter::Pulse))?;
     // Pulse ids that nobody has asked for say something only where they have no break.
     let proof = proof.filter(|proof| counter.is_some() || proof.is_complete());
-    let mut reasons = gap_reasons(app, entry, range, &gaps)?;
-    reasons.extend(roster_reasons(app, entry, range));
-    reasons.extend(expired_fields(app, entry, field, range)?);
-    reasons.extend(server_reasons(&app.reader.metadata(entry.id, range)?, &gaps, range));
+    let mut reasons = gap_reasons(service, entry, range, &gaps)?;
+    reasons.extend(roster_reasons(service, entry, range));
+    reasons.extend(expired_fields(service, entry, field, range)?);
+    reasons.extend(server_reasons(&service.reader.metadata(entry.id, range)?, &gaps, range));
     reasons.extend(ledger_reasons(range, &told));
     reasons.extend(proof.iter().flat_map(proof_reasons));
-    reasons.extend(silence(app, entry, range, (samples, gaps.is_empty()), &told)?);
+    reasons.extend(silence(service, entry, range, (samples, gaps.is_empty()), &told)?);
     reasons.sort_by_key(|reason| reason.from);
     let verdict = verdict(&gaps, &told, proof.as_ref());
-    let status = app.control.status(entry.id);
-    Ok(json!({
-        "pv": entry.name.as_str(),
-        "from": range.t0.to_string(),
-        "to": range.t1.to_string(),
-        "samples": samples,
-        "complete": verdict.name(),
-        "text": sentence(verdict, samples, proof.as_ref()),
-        "reasons": reasons.iter().map(Reason::json).collect::<Vec<_>>(),
-        "account": account(&told.account),
-        "covered_seconds": told.covered as f64 / 1e9,
-        "proof": proof.as_ref().map(|proof| json!({
-            "by": if counter == Some(Counter::Value) { "counter" } else { "pulse" },
-            "samples": proof.samples,
-            "missing": proof.missing,
-            "restarts": proof.restarts,
-            "whole": proof.whole,
-        })),
-        "now": status.map(|status| json!({
-            "connection": status.connection.name(),
-            "since": status.since.to_string(),
-            "server": status.server.map(|server| server.to_string()),
-            "refusal": status.refusal,
-        })),
-    }))
+    let status = service.control.status(entry.id);
+    let text = sentence(verdict, samples, proof.as_ref());
+    Ok(Explanation { samples, verdict, text, reasons, told, proof, status })
 }
 
-fn count(app: &App, entry: &PvEntry, field: Option<&str>, range: TimeRange) -> Result<u64, Refusal> {
+fn count(service: &Service, entry: &PvEntry, field: Option<&str>, range: TimeRange) -> Result<u64, Refusal> {
     let mut count = 0;
-    let whole = app.reader.samples(entry.id, range);
+    let whole = service.reader.samples(entry.id, range);
     let samples = match field {
         Some(path) => whole.of_field(path),
         None => whole,
@@ -166,9 +156,14 @@ fn sentence(verdict: Verdict, samples: u64, proof: Option<&Proof>) -> String {
     }
 }
 
-fn gap_reasons(app: &App, entry: &PvEntry, range: TimeRange, gaps: &[(GapScope, Gap)]) -> Result<Vec<Reason>, Refusal> {
+fn gap_reasons(
+    service: &Service,
+    entry: &PvEntry,
+    range: TimeRange,
+    gaps: &[(GapScope, Gap)],
+) -> Result<Vec<Reason>, Refusal> {
     let has_pause = gaps.iter().any(|(_, gap)| gap.cause == GapCause::Paused);
-    let audit = if has_pause { app.reader.audit(u64::MAX, AUDIT_LINES)? } else { Vec::new() };
+    let audit = if has_pause { service.reader.audit(u64::MAX, AUDIT_LINES)? } else { Vec::new() };
     let reason = |(scope, gap): &(GapScope, Gap)| {
         // The audit has the newest first, and the same time as the gap.
         let is_pause = |line: &&AuditRecord| line.pv == Some(entry.id) && line.action == Action::Paused;
@@ -199,7 +194,7 @@ fn gap_reasons(app: &App, entry: &PvEntry, range: TimeRange, gaps: &[(GapScope, 
 }
 
 /// What was done to the PV: added later, or parts of it deleted.
-fn roster_reasons(app: &App, entry: &PvEntry, range: TimeRange) -> Vec<Reason> {
+fn roster_reasons(service: &Service, entry: &PvEntry, range: TimeRange) -> Vec<Reason> {
     let mut reasons = Vec::new();
     if entry.added > range.t0 {
         let text = format!("The PV was added to the archive at {}.", entry.added);
@@ -207,7 +202,7 @@ fn roster_reasons(app: &App, entry: &PvEntry, range: TimeRange) -> Vec<Reason> {
         reasons.push(Reason { kind: "not_added_yet", from: range.t0, to, lost: 0, text });
     }
     let overlaps = |other: TimeRange| other.t0 < range.t1 && other.t1 > range.t0;
-    for deletion in app.reader.deletions() {
+    for deletion in service.reader.deletions() {
         if deletion.pv == entry.id && overlaps(deletion.range) {
             let text = format!("The samples were deleted by {} at {}.", deletion.by.who, deletion.by.at);
             let (from, to) = (deletion.range.t0.max(range.t0), deletion.range.t1.min(range.t1));
@@ -218,10 +213,15 @@ fn roster_reasons(app: &App, entry: &PvEntry, range: TimeRange) -> Vec<Reason> {
 }
 
 /// Where the structures of a PV lack fields because retention took them. Of the field that is asked for its gaps tell.
-fn expired_fields(app: &App, entry: &PvEntry, field: Option<&str>, range: TimeRange) -> Result<Vec<Reason>, Refusal> {
+fn expired_fields(
+    service: &Service,
+    entry: &PvEntry,
+    field: Option<&str>,
+    range: TimeRange,
+) -> Result<Vec<Reason>, Refusal> {
     let mut reasons = Vec::new();
-    for path in if field.is_some() { Vec::new() } else { app.reader.expired_fields(entry.id)? } {
-        for (_, gap) in app.reader.gaps_of_field(entry.id, &path, range)? {
+    for path in if field.is_some() { Vec::new() } else { service.reader.expired_fields(entry.id)? } {
+        for (_, gap) in service.reader.gaps_of_field(entry.id, &path, range)? {
             if gap.cause == GapCause::Expired {
                 let (from, to) = (gap.from.max(range.t0), gap.to.unwrap_or(range.t1).min(range.t1));
                 let text =
@@ -342,7 +342,7 @@ fn proof_reasons(proof: &Proof) -> impl Iterator<Item = Reason> + '_ {
 
 /// The PV was there and connected, and still there is nothing.
 fn silence(
-    app: &App,
+    service: &Service,
     entry: &PvEntry,
     range: TimeRange,
     (samples, no_gaps): (u64, bool),
@@ -351,7 +351,7 @@ fn silence(
     if samples > 0 || !no_gaps || entry.added >= range.t1 {
         return Ok(None);
     }
-    let last = app.reader.last_before(entry.id, range.t0)?;
+    let last = service.reader.last_before(entry.id, range.t0)?;
     let held = last.map(|sample| format!(" The value of {} still held.", sample.time)).unwrap_or_default();
     let text = match (told.covered > 0, told.account.received) {
         (true, 0) => format!("The PV was connected and its IOC sent nothing: the value did not change.{held}"),

@@ -6,14 +6,14 @@ use std::{sync::Arc, vec::IntoIter};
 use acquire::Brief;
 use sample::{PvEntry, PvId, Timestamp};
 
-use crate::{app::App, call::Call, lists::pvs_in_turn, refusal::Refusal};
+use crate::{ask::Ask, lists::pvs_in_turn, refusal::Refusal, service::Service};
 
 /// How many PVs are looked at together, so that others wait for the locks only that long.
-pub(crate) const PVS_AT_ONCE: usize = 512;
+pub const PVS_AT_ONCE: usize = 512;
 
 /// How much is asked of a PV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Look {
+pub enum Look {
     /// What it is.
     Entry,
     /// And how it fares.
@@ -25,28 +25,29 @@ pub(crate) enum Look {
 }
 
 /// A PV, with as much as was asked of it.
-pub(crate) struct Seen {
-    pub(crate) entry: PvEntry,
+pub struct Seen {
+    /// What it is.
+    pub entry: PvEntry,
     /// None if acquisition does not know it (yet, or any more).
-    pub(crate) brief: Option<Brief>,
+    pub brief: Option<Brief>,
     /// False where there are certainly no samples.
-    pub(crate) may_have_samples: bool,
+    pub may_have_samples: bool,
     /// False where there is certainly no metadata.
-    pub(crate) may_have_metadata: bool,
+    pub may_have_metadata: bool,
 }
 
 impl Seen {
     /// When its newest sample was. What was taken in this run is known without the store.
-    pub(crate) fn last_sample(&self, call: &Call) -> Option<Timestamp> {
+    pub fn last_sample(&self, ask: &Ask) -> Option<Timestamp> {
         let taken = self.brief.and_then(|brief| brief.last_sample);
-        let stored = || Some(call.app.query.last_before(&self.entry.id.into(), Timestamp::MAX).ok()??.time);
+        let stored = || Some(ask.service.query.last_before(&self.entry.id.into(), Timestamp::MAX).ok()??.time);
         taken.or_else(|| self.may_have_samples.then(stored).flatten())
     }
 }
 
 /// Looks at things that stand for PVs, some hundred at a time, each as its PV is when their turn comes; none if there is no such PV.
-pub(crate) fn seen<T, I, P>(
-    call: &Call,
+pub fn seen<T, I, P>(
+    ask: &Ask,
     items: I,
     pv: P,
     look: Look,
@@ -55,29 +56,29 @@ where
     I: Iterator<Item = T>,
     P: Fn(&T) -> Option<PvId>,
 {
-    let (reader, mut items) = (call.app.reader.clone(), items.fuse());
+    let (reader, mut items) = (ask.service.reader.clone(), items.fuse());
     let chunk = move || {
         let some: Vec<T> = items.by_ref().take(PVS_AT_ONCE).collect();
         let entries = reader.entries_of(some.iter().map(&pv));
         (!some.is_empty()).then_some((some, entries))
     };
-    looked_at(call, look, chunk, Some)
+    looked_at(ask, look, chunk, Some)
 }
 
 /// All PVs in the order of their names.
-pub(crate) fn all_seen(call: &Call, look: Look) -> impl Iterator<Item = Result<Seen, Refusal>> + Send + use<> {
-    let mut turns = pvs_in_turn(&call.app.reader);
+pub fn all_seen(ask: &Ask, look: Look) -> impl Iterator<Item = Result<Seen, Refusal>> + Send + use<> {
+    let mut turns = pvs_in_turn(&ask.service.reader);
     let chunk = move || {
         let entries = turns.next()?;
         Some((vec![(); entries.len()], entries.into_iter().map(Some).collect()))
     };
-    looked_at(call, look, chunk, |((), seen)| seen)
+    looked_at(ask, look, chunk, |((), seen)| seen)
 }
 
 /// Looks at the PVs of one chunk of things after the other, each when the rows of the chunk before are taken, and gives what `make` makes
 /// of each thing and its PV.
 fn looked_at<T, N, M, O>(
-    call: &Call,
+    ask: &Ask,
     look: Look,
     mut chunk: N,
     make: M,
@@ -86,14 +87,14 @@ where
     N: FnMut() -> Option<(Vec<T>, Vec<Option<PvEntry>>)>,
     M: Fn((T, Option<Seen>)) -> Option<O>,
 {
-    let (app, mut ready) = (Arc::clone(&call.app), Ready::default());
+    let (service, mut ready) = (Arc::clone(&ask.service), Ready::default());
     std::iter::from_fn(move || {
         loop {
             if let Some(one) = ready.next() {
                 return make(one).map(Ok);
             }
             let (items, entries) = chunk()?;
-            match Ready::of(&app, items, entries, look) {
+            match Ready::of(&service, items, entries, look) {
                 Ok(next) => ready = next,
                 Err(refusal) => return Some(Err(refusal)),
             }
@@ -124,14 +125,14 @@ impl<T> Default for Ready<T> {
 }
 
 impl<T> Ready<T> {
-    fn of(app: &App, items: Vec<T>, entries: Vec<Option<PvEntry>>, look: Look) -> Result<Ready<T>, Refusal> {
+    fn of(service: &Service, items: Vec<T>, entries: Vec<Option<PvEntry>>, look: Look) -> Result<Ready<T>, Refusal> {
         let pvs: Vec<PvId> = match look {
             Look::Entry => Vec::new(),
             Look::Fares | Look::Samples | Look::Metadata => entries.iter().flatten().map(|entry| entry.id).collect(),
         };
-        let briefs = if look >= Look::Fares { app.control.briefs(&pvs) } else { Vec::new() };
-        let samples = if look >= Look::Samples { app.query.may_have_samples(&pvs) } else { Vec::new() };
-        let metadata = if look >= Look::Metadata { app.query.may_have_metadata(&pvs)? } else { Vec::new() };
+        let briefs = if look >= Look::Fares { service.control.briefs(&pvs) } else { Vec::new() };
+        let samples = if look >= Look::Samples { service.query.may_have_samples(&pvs) } else { Vec::new() };
+        let metadata = if look >= Look::Metadata { service.query.may_have_metadata(&pvs)? } else { Vec::new() };
         Ok(Ready {
             items: items.into_iter(),
             entries: entries.into_iter(),

@@ -3,8 +3,10 @@
 //! Damaged lines of old archives are passed over, as the Appliance does, and counted there. A damaged block of the store, or a file
 //! of an old archive that cannot be read on, is an error in its place, of which each format has to tell.
 
-use query::{FieldSamples, Reduced, Samples};
+use query::{FieldSamples, Ranges, Reduced, Samples};
 use sample::Batch;
+
+use super::pieces::Pieces;
 
 /// The field that tells, on the sample behind a damaged block, that samples are missing before it.
 pub(crate) const DAMAGED: [&str; 2] = ["damaged", "samples before this one cannot be read, pvark check tells more"];
@@ -26,3 +28,7 @@ impl Iterator for Source {
         }
     }
 }
+
+/// The samples of all spans of a request, in pieces. Each span begins with the last sample at or before it, unless the one before
+/// it has sent that sample already.
+pub(crate) type InSpans = Pieces<Ranges<Source>>;

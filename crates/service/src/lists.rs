@@ -1,0 +1,168 @@
+//! Lists of PVs that a client sends, as names, globs or both: each is resolved once, without doubles, and not beyond a size.
+
+use std::{
+    borrow::Borrow,
+    collections::HashSet,
+    fmt,
+    hash::{Hash, Hasher},
+};
+
+use sample::{PvEntry, PvId, PvName};
+use store::{Named, Names, Reader};
+
+use crate::{
+    ask::Ask,
+    names::{Pattern, is_glob},
+    refusal::{Code, Refusal},
+    service::Service,
+};
+
+/// The most names in a list: a facility's largest has 150,000 PVs.
+pub const NAMES_MAX: usize = 250_000;
+/// The most globs in a list, as each of them is compared with all names.
+pub const GLOBS_MAX: usize = 100;
+/// What a PV takes in a list that is resolved: its name with the place in the list, and the place among those that were seen.
+const ITEM_BYTES: usize = 96;
+
+/// A PV as a list means it.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// By which name.
+    pub name: ItemName,
+    /// None is called so.
+    pub pv: Option<PvId>,
+}
+
+/// By which name it is meant: one of its own, or one that the client has written.
+#[derive(Clone, Debug)]
+pub enum ItemName {
+    /// One of its own.
+    Own(PvName),
+    /// One that the client has written.
+    Given(Box<str>),
+}
+
+impl ItemName {
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        match self {
+            ItemName::Own(name) => name.as_str(),
+            ItemName::Given(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for ItemName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl PartialEq for ItemName {
+    fn eq(&self, other: &ItemName) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for ItemName {}
+
+impl Hash for ItemName {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl Borrow<str> for ItemName {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+/// Refuses a list that is too long.
+pub fn check_len(count: usize, count_max: usize, what: &str) -> Result<(), Refusal> {
+    if count <= count_max {
+        return Ok(());
+    }
+    let message = format!("the list has {count} {what}, at most {count_max} are possible in one request");
+    Err(Refusal::new(Code::TooLarge, message).hint("send it in several requests"))
+}
+
+/// What a list means, each name once: `find` says whose a name is, and a glob stands for all names and aliases that it fits.
+pub fn resolve(ask: &Ask, given: Vec<String>, find: impl Fn(&str) -> Option<PvId>) -> Result<Vec<Item>, Refusal> {
+    check_len(given.len(), NAMES_MAX, "names")?;
+    let mut asked: HashSet<&str> = HashSet::with_capacity(given.len());
+    let is_news: Vec<bool> = given.iter().map(|name| asked.insert(name)).collect();
+    check_len(asked.iter().filter(|name| is_glob(name)).count(), GLOBS_MAX, "globs")?;
+    drop(asked);
+    ask.lease.grow_by(given.len(), ITEM_BYTES)?;
+    let names = ask.service.reader.names();
+    let mut list = List::default();
+    for (name, _) in given.into_iter().zip(is_news).filter(|(_, is_news)| *is_news) {
+        if is_glob(&name) {
+            let found = Pattern::glob(&name, &ask.lease)?.among(&names, ask)?;
+            ask.lease.grow_by(found.len(), ITEM_BYTES)?;
+            found.into_iter().for_each(|named| list.add(ItemName::Own(named.name.clone()), Some(named.pv)));
+        } else {
+            let pv = find(&name);
+            list.add(ItemName::Given(name.into()), pv);
+        }
+        if list.items.len() % 1024 == 0 {
+            ask.go_on()?;
+        }
+    }
+    Ok(list.items)
+}
+
+#[derive(Default)]
+struct List {
+    items: Vec<Item>,
+    seen: HashSet<ItemName>,
+}
+
+impl List {
+    fn add(&mut self, name: ItemName, pv: Option<PvId>) {
+        if self.seen.insert(name.clone()) {
+            self.items.push(Item { name, pv });
+        }
+    }
+}
+
+/// All names and aliases that a pattern fits, with whose they are.
+pub fn fitting(ask: &Ask, pattern: &Pattern) -> Result<Vec<Item>, Refusal> {
+    let names = ask.service.reader.names();
+    let found = pattern.among(&names, ask)?;
+    ask.lease.grow_by(found.len(), ITEM_BYTES)?;
+    let item = |named: &Named| Item { name: ItemName::Own(named.name.clone()), pv: Some(named.pv) };
+    Ok(found.into_iter().map(item).collect())
+}
+
+/// All names and aliases as they are now, in order, one after the other.
+pub fn all_names(service: &Service) -> impl Iterator<Item = Named> + Send + use<> {
+    let (names, mut chunk, mut row): (Names, usize, usize) = (service.reader.names(), 0, 0);
+    std::iter::from_fn(move || {
+        loop {
+            let rows = names.chunks().get(chunk)?.rows();
+            if let Some(named) = rows.get(row) {
+                row += 1;
+                return Some(named.clone());
+            }
+            (chunk, row) = (chunk + 1, 0);
+        }
+    })
+}
+
+/// All PVs in the order of their names, some hundred at a time, each as it is when their turn comes.
+pub(crate) fn pvs_in_turn(reader: &Reader) -> impl Iterator<Item = Vec<PvEntry>> + Send + use<> {
+    let (names, reader, mut chunk) = (reader.names(), reader.clone(), 0);
+    std::iter::from_fn(move || {
+        let rows = names.chunks().get(chunk)?.rows();
+        chunk += 1;
+        let entries = reader.entries_of(rows.iter().map(|named| Some(named.pv))).into_iter().zip(rows);
+        Some(entries.filter_map(|(entry, named)| entry.filter(|entry| entry.name == named.name)).collect())
+    })
+}
+
+/// The same one after the other.
+pub fn all_pvs(service: &Service) -> impl Iterator<Item = PvEntry> + Send + use<> {
+    pvs_in_turn(&service.reader).flatten()
+}
