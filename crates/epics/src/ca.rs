@@ -14,6 +14,7 @@ pub mod dbr;
 pub mod filter;
 #[cfg(feature = "put")]
 pub mod put;
+pub(crate) mod restarts;
 pub mod search;
 #[cfg(feature = "server")]
 pub mod server;

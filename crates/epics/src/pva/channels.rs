@@ -23,10 +23,10 @@ use std::{
 use pvdata::Registry;
 
 use super::{
-    client::Monitor,
     counters::Counters,
     keep::Keep,
     message::{self, Guid, Status},
+    monitor::Monitor,
     normative::{Last, Words},
     plan::Plan,
     slots::Slots,

@@ -30,4 +30,4 @@ pub use hub::{Counts, Hub, SessionId, Settings};
 pub use pvs::{Place, PvId};
 pub use request::Searched;
 
-pub use crate::net::pva::server::{Listen, Server};
+pub use crate::net::pva::{Listen, Server};

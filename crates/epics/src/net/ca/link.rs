@@ -17,13 +17,7 @@ use tokio::{
     time::{sleep, sleep_until},
 };
 
-use super::{
-    super::{
-        arriving::{Arriving, Held, LARGE_BYTES},
-        backlog::Backlog,
-    },
-    cells::Cells,
-};
+use super::counters::Cells;
 use crate::{
     Event, Key,
     ca::{
@@ -31,6 +25,10 @@ use crate::{
         circuit::{Circuit, Identity},
         search::Answer,
         wire,
+    },
+    net::{
+        arriving::{Arriving, Held, LARGE_BYTES},
+        backlog::Backlog,
     },
 };
 

@@ -13,15 +13,15 @@ use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
 };
 
-use super::{
-    super::{
+use super::hub::{Shared, add};
+#[cfg(feature = "put")]
+use super::puts::PutOrder;
+use crate::{
+    Event, Key,
+    net::{
         arriving::{Arriving, Held, Lease},
         backlog::Backlog,
     },
-    Shared, add,
-};
-use crate::{
-    Event, Key,
     pva::{
         Counters, Keep, Monitor, Returned,
         circuit::Circuit,
@@ -51,7 +51,7 @@ pub(super) enum Command {
     #[cfg(feature = "put")]
     Put {
         key: Key,
-        order: super::PutOrder,
+        order: PutOrder,
     },
 }
 

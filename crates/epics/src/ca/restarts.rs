@@ -16,30 +16,30 @@ const APART: Duration = Duration::from_secs(60);
 
 /// Restarts by server. The list of beacons bounds how many servers there are.
 #[derive(Debug, Default)]
-pub(super) struct Restarts {
+pub(crate) struct Restarts {
     by_server: HashMap<SocketAddr, (u32, Instant)>,
 }
 
 impl Restarts {
     /// Notes one, and gives how many there were.
-    pub(super) fn add(&mut self, server: SocketAddr, now: Instant) -> u32 {
+    pub(crate) fn add(&mut self, server: SocketAddr, now: Instant) -> u32 {
         let (count, at) = self.by_server.entry(server).or_insert((0, now));
         (*count, *at) = (count.wrapping_add(1), now);
         *count
     }
 
     /// How many there were.
-    pub(super) fn count(&self, server: SocketAddr) -> u32 {
+    pub(crate) fn count(&self, server: SocketAddr) -> u32 {
         self.by_server.get(&server).map_or(0, |(count, _)| *count)
     }
 
     /// Whether the last one explains that a channel was lost at that time.
-    pub(super) fn is_of_loss(&self, server: SocketAddr, lost: Instant) -> bool {
+    pub(crate) fn is_of_loss(&self, server: SocketAddr, lost: Instant) -> bool {
         self.by_server.get(&server).is_some_and(|(_, at)| *at + APART > lost)
     }
 }
 
 /// Whether a channel that is back since then is so after the restart that is told of now.
-pub(super) fn is_of_return(since: Instant, now: Instant) -> bool {
+pub(crate) fn is_of_return(since: Instant, now: Instant) -> bool {
     now.duration_since(since) < APART
 }

@@ -7,32 +7,19 @@ use std::{
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{config::Config, counters::Counters};
-use crate::{Event, Key, ca::Mask, net};
-
-/// How a PV is monitored. All its fields are asked for: after the first update only what changes is sent anyway.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Monitor {
-    /// How many updates the server holds for a client that is late, before it throws the older away.
-    pub queue_size: u32,
-    /// Whether the server sends no more than it is told there is room for. It then waits where it would else throw away, if
-    /// its source can wait; it costs a message for every few updates.
-    pub pipeline: bool,
-    /// Which changes are sent, of servers of records that can tell them apart (QSRV from pvxs 1.3.3 on, not of groups). Others pass
-    /// over it; none is what the server thinks fit, which is those beyond `MDEL`.
-    pub changes: Option<Mask>,
-}
-
-impl Default for Monitor {
-    /// Room for one second of the fastest scan of an IOC; the servers' own default is 4.
-    fn default() -> Monitor {
-        Monitor { queue_size: 10, pipeline: false, changes: None }
-    }
-}
+use super::hub;
+#[cfg(feature = "put")]
+use super::puts::PutOrder;
+#[cfg(feature = "put")]
+use crate::pva::put::{PutError, PutValue};
+use crate::{
+    Event, Key,
+    pva::{Config, Counters, Monitor},
+};
 
 /// What the user wants, on its way to the client's tasks.
 #[derive(Debug)]
-pub(crate) enum Wish {
+pub(super) enum Wish {
     Subscribe {
         key: Key,
         name: Arc<str>,
@@ -44,7 +31,7 @@ pub(crate) enum Wish {
     #[cfg(feature = "put")]
     Put {
         key: Key,
-        order: net::pva::PutOrder,
+        order: PutOrder,
     },
 }
 
@@ -63,7 +50,7 @@ impl Client {
         H: Fn(Key, Event) + Clone + Send + Sync + 'static,
     {
         let counters = Arc::default();
-        let wishes = net::pva::start(config, handler, Arc::clone(&counters))?;
+        let wishes = hub::start(config, handler, Arc::clone(&counters))?;
         Ok(Client { wishes, counters })
     }
 
@@ -85,10 +72,10 @@ impl Client {
 
     /// Writes to the PV of a subscription and waits until the server has done it.
     #[cfg(feature = "put")]
-    pub async fn put(&self, key: Key, value: super::put::PutValue) -> Result<(), super::put::PutError> {
+    pub async fn put(&self, key: Key, value: PutValue) -> Result<(), PutError> {
         let (done, answer) = tokio::sync::oneshot::channel();
-        self.wish(Wish::Put { key, order: net::pva::PutOrder { value, done } });
-        answer.await.unwrap_or(Err(super::put::PutError::Unanswered))
+        self.wish(Wish::Put { key, order: PutOrder { value, done } });
+        answer.await.unwrap_or(Err(PutError::Unanswered))
     }
 
     fn wish(&self, wish: Wish) {

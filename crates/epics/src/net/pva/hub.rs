@@ -1,0 +1,289 @@
+//! Drives the pvAccess state machines: one task for searches and subscriptions, one per circuit.
+//!
+//! ```text
+//!   Client ─wishes─► Hub ─commands─► circuit task ─► handler(Key, Event)
+//!                    ▲ │ UDP            │
+//!                    │ ▼                │
+//!                  servers              └─notices─► Hub: closed, no longer served, answers of name servers
+//! ```
+
+use std::{
+    collections::HashMap,
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+#[cfg(feature = "put")]
+use super::puts::PutOrder;
+use super::{
+    client::Wish,
+    link::{Command, Link, Notice, Task},
+    udp::{Datagram, Udp},
+};
+use crate::{
+    Event, Key,
+    net::arriving::Arriving,
+    pva::{
+        Account, Config, Counters, Keep, Monitor,
+        message::{Guid, SearchReply},
+        search::{Duplicate, Found, Search},
+    },
+};
+
+/// The pause before a server that could not be reached is tried again; it doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The part of the memory of messages that is for the last values of all monitors; the rest is for messages that arrive.
+const KEPT_PART: usize = 3;
+
+/// The counters, which circuits add to and the client shows.
+pub(super) type Shared = Arc<Mutex<Counters>>;
+
+pub(super) fn add(shared: &Shared, more: Counters) {
+    *shared.lock().unwrap_or_else(PoisonError::into_inner) += more;
+}
+
+/// Opens the sockets and starts the tasks. They end when the sender is dropped.
+pub(super) fn start<H>(config: Config, handler: H, counters: Shared) -> io::Result<UnboundedSender<Wish>>
+where
+    H: Fn(Key, Event) + Clone + Send + Sync + 'static,
+{
+    let udp = Udp::open(&config)?;
+    let (wishes, inbox) = unbounded_channel();
+    let (notices, noticed) = unbounded_channel();
+    let kept = config.messages_bytes_max / KEPT_PART;
+    let (arriving, keep) = (Arriving::new(config.messages_bytes_max - kept), Keep::new(kept));
+    let hub = Hub {
+        config,
+        handler,
+        counters,
+        notices,
+        search: Search::default(),
+        subscriptions: HashMap::new(),
+        circuits: HashMap::new(),
+        circuits_made: 0,
+        arriving,
+        keep,
+        penalties: HashMap::new(),
+    };
+    tokio::spawn(hub.run(udp, inbox, noticed));
+    Ok(wishes)
+}
+
+/// Knows where each subscription is: searched, or on which circuit.
+struct Hub<H> {
+    // fixed after start
+    config: Config,
+    handler: H,
+    counters: Shared,
+    notices: UnboundedSender<Notice>,
+
+    search: Search,
+    /// In boxes, as the table has twice the places that it needs when it has just grown.
+    subscriptions: HashMap<Key, Box<Subscription>>,
+    circuits: HashMap<SocketAddr, Link>,
+    circuits_made: u64,
+    /// What all circuits share.
+    arriving: Arriving,
+    keep: Keep,
+    penalties: HashMap<SocketAddr, Penalty>,
+}
+
+struct Subscription {
+    name: Arc<str>,
+    monitor: Monitor,
+    /// The server and number of its circuit; none while it is searched.
+    at: Option<(SocketAddr, u64)>,
+}
+
+/// A server that could not be reached, or ended a circuit.
+struct Penalty {
+    failures: u32,
+    until: Instant,
+}
+
+impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
+    async fn run(mut self, mut udp: Udp, mut wishes: UnboundedReceiver<Wish>, mut notices: UnboundedReceiver<Notice>) {
+        let mut arrived = Vec::new();
+        loop {
+            let now = Instant::now();
+            self.call_name_servers(now);
+            while let Some(request) = self.search.poll(now) {
+                let names = request.names.len() as u64;
+                add(&self.counters, Counters { searches: 1, names_searched: names, ..Counters::default() });
+                udp.search(&request).await;
+                let request = Arc::new(request);
+                for server in &self.config.name_servers {
+                    if let Some(link) = self.circuits.get(server) {
+                        link.send(Command::Search(Arc::clone(&request)));
+                    }
+                }
+            }
+            let wake = self.search.deadline(now).into_iter().chain(self.next_call()).min();
+            let wake = wake.unwrap_or(now + LONGEST_PAUSE);
+            tokio::select! {
+                count = wishes.recv_many(&mut arrived, 1024) => {
+                    if count == 0 {
+                        return;
+                    }
+                    let now = Instant::now();
+                    arrived.drain(..).for_each(|wish| self.grant(wish, now));
+                }
+                Some(notice) = notices.recv() => self.notice(notice, Instant::now()),
+                datagram = udp.receive() => self.datagram(datagram, Instant::now()),
+                () = tokio::time::sleep_until(wake.into()) => {}
+            }
+        }
+    }
+
+    fn grant(&mut self, wish: Wish, now: Instant) {
+        match wish {
+            Wish::Subscribe { key, name, monitor } => {
+                self.forget(key);
+                self.search.add(key, Arc::clone(&name), now, Duration::ZERO);
+                self.subscriptions.insert(key, Box::new(Subscription { name, monitor, at: None }));
+            }
+            Wish::Unsubscribe { key } => self.forget(key),
+            #[cfg(feature = "put")]
+            Wish::Put { key, order } => self.put(key, order),
+        }
+    }
+
+    #[cfg(feature = "put")]
+    fn put(&self, key: Key, order: PutOrder) {
+        let server = self.subscriptions.get(&key).and_then(|subscription| subscription.at);
+        match server.and_then(|(server, _)| self.circuits.get(&server)) {
+            Some(link) => link.send(Command::Put { key, order }),
+            None => order.tell(Err(crate::pva::put::PutError::NotConnected)),
+        }
+    }
+
+    fn forget(&mut self, key: Key) {
+        self.search.remove(key);
+        let Some((server, _)) = self.subscriptions.remove(&key).and_then(|subscription| subscription.at) else {
+            return;
+        };
+        if let Some(link) = self.circuits.get(&server) {
+            link.send(Command::Unsubscribe { key });
+        }
+    }
+
+    fn datagram(&mut self, datagram: Datagram, now: Instant) {
+        match datagram {
+            Datagram::Reply(reply, sender) => self.reply(&reply, sender, now),
+            Datagram::Beacon(beacon) => {
+                add(&self.counters, Counters { beacons: 1, ..Counters::default() });
+                self.search.beacon(beacon.guid, beacon.changes, now);
+            }
+            Datagram::Nonsense => add(&self.counters, Counters { protocol_errors: 1, ..Counters::default() }),
+        }
+    }
+
+    fn reply(&mut self, reply: &SearchReply, sender: SocketAddr, now: Instant) {
+        let duplicates = self.search.duplicates(reply, sender.ip());
+        let counted = duplicates.len() as u64;
+        add(&self.counters, Counters { search_replies: 1, duplicates: counted, ..Counters::default() });
+        if let Some(Duplicate { name, first, second, .. }) = duplicates.first() {
+            tracing::warn!(
+                "{name} is taken from {first}, but {second} has it too ({counted} such names in one answer)"
+            );
+        }
+        let Some(Found { server, keys }) = self.search.reply(reply, sender.ip(), now) else { return };
+        let pause = self.penalties.get(&server).map_or(Duration::ZERO, |p| p.until.saturating_duration_since(now));
+        if !pause.is_zero() {
+            keys.into_iter().for_each(|key| self.search_again(key, now, pause));
+            return;
+        }
+        self.connect(server, Some(reply.guid));
+        let Some(link) = self.circuits.get(&server) else { return };
+        for key in keys {
+            let Some(subscription) = self.subscriptions.get_mut(&key) else { continue };
+            subscription.at = Some((server, link.number));
+            let (name, monitor) = (Arc::clone(&subscription.name), subscription.monitor);
+            link.send(Command::Subscribe { key, name, monitor });
+        }
+    }
+
+    /// Starts a circuit unless there is one.
+    fn connect(&mut self, server: SocketAddr, run: Option<Guid>) {
+        if self.circuits.contains_key(&server) {
+            return;
+        }
+        self.circuits_made += 1;
+        let task = Task {
+            server,
+            number: self.circuits_made,
+            run,
+            lasting: self.config.name_servers.contains(&server),
+            account: Account { user: self.config.user.clone(), host: self.config.host.clone() },
+            silence_max: self.config.silence_max,
+            counters: Arc::clone(&self.counters),
+            arriving: self.arriving.clone(),
+            keep: self.keep.clone(),
+            notices: self.notices.clone(),
+            handler: self.handler.clone(),
+        };
+        self.circuits.insert(server, task.start());
+    }
+
+    fn notice(&mut self, notice: Notice, now: Instant) {
+        match notice {
+            Notice::Replies(server, replies) => replies.iter().for_each(|reply| self.reply(reply, server, now)),
+            Notice::Returned(number, returned) => {
+                for one in returned {
+                    self.return_to_search(one.key, number, now, one.pause);
+                }
+            }
+            Notice::Closed { server, number, keys, opened } => {
+                self.circuits.remove(&server);
+                self.penalise(server, opened, now);
+                for key in keys {
+                    self.return_to_search(key, number, now, Duration::ZERO);
+                }
+            }
+        }
+    }
+
+    /// Searches a subscription again, unless the user has meanwhile given it up or it is elsewhere.
+    fn return_to_search(&mut self, key: Key, number: u64, now: Instant, pause: Duration) {
+        if self.subscriptions.get(&key).is_some_and(|s| s.at.is_some_and(|(_, at)| at == number)) {
+            self.search_again(key, now, pause);
+        }
+    }
+
+    fn search_again(&mut self, key: Key, now: Instant, pause: Duration) {
+        if let Some(subscription) = self.subscriptions.get_mut(&key) {
+            subscription.at = None;
+            self.search.add(key, Arc::clone(&subscription.name), now, pause);
+        }
+    }
+
+    /// A server that was open gets the first pause, one that cannot be reached longer and longer ones.
+    fn penalise(&mut self, server: SocketAddr, opened: bool, now: Instant) {
+        self.penalties.retain(|_, penalty| penalty.until + LONGEST_PAUSE > now);
+        let before = self.penalties.get(&server).map_or(0, |penalty| penalty.failures);
+        let failures = if opened { 0 } else { before + 1 };
+        let pause = (FIRST_PAUSE * 2_u32.pow(failures.min(6))).min(LONGEST_PAUSE);
+        self.penalties.insert(server, Penalty { failures, until: now + pause });
+    }
+
+    /// Circuits to name servers are there before anything has been found.
+    fn call_name_servers(&mut self, now: Instant) {
+        for server in self.config.name_servers.clone() {
+            if self.penalties.get(&server).is_none_or(|penalty| penalty.until <= now) {
+                self.connect(server, None);
+            }
+        }
+    }
+
+    /// When a lost name server is to be called again.
+    fn next_call(&self) -> Option<Instant> {
+        let lost = self.config.name_servers.iter().filter(|server| !self.circuits.contains_key(server));
+        lost.filter_map(|server| self.penalties.get(server)).map(|penalty| penalty.until).min()
+    }
+}
