@@ -27,12 +27,12 @@ use std::{
 };
 
 use super::{
-    CharArrays, Mask, Monitor,
     dbr::{self, FieldType, Shape},
+    monitor::{CharArrays, Monitor},
     search::Answer,
     wire::{self, Header, Malformed, Message, Wanted, command},
 };
-use crate::{Description, Event, Key};
+use crate::{Description, Event, Key, mask::Mask};
 
 /// How long an echo may take.
 pub const ECHO_TIMEOUT: Duration = Duration::from_secs(5);

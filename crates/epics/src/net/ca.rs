@@ -1,6 +1,7 @@
 //! Channel Access over sockets: the client, and the server for simulations and tests.
 
 mod beacons;
+mod client;
 mod counters;
 mod hub;
 mod link;
@@ -8,7 +9,8 @@ mod link;
 mod puts;
 #[cfg(feature = "server")]
 mod server;
+mod udp;
 
-pub use hub::Client;
+pub use client::Client;
 #[cfg(feature = "server")]
 pub use server::{Reactor, ServerId};

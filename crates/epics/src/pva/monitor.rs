@@ -1,6 +1,6 @@
 //! What a client asks of a monitor.
 
-use crate::ca::Mask;
+use crate::mask::Mask;
 
 /// How a PV is monitored. All its fields are asked for: after the first update only what changes is sent anyway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::ca::{Counters, circuit, search};
 
 #[derive(Debug, Default)]
-pub(crate) struct Cells {
+pub(super) struct SharedCounters {
     searching: AtomicU64,
     searches: AtomicU64,
     search_datagrams: AtomicU64,
@@ -21,7 +21,7 @@ pub(crate) struct Cells {
     protocol_errors: AtomicU64,
 }
 
-impl Cells {
+impl SharedCounters {
     pub(super) fn snapshot(&self) -> Counters {
         Counters {
             searching: self.searching.load(Relaxed),

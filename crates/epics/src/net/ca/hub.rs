@@ -8,30 +8,31 @@
 use std::{
     collections::{HashMap, HashSet},
     io, mem,
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use tokio::{net::UdpSocket, sync::mpsc, time::sleep_until};
+use tokio::{sync::mpsc, time::sleep_until};
 
 #[cfg(feature = "put")]
 use super::puts;
 use super::{
     beacons,
-    counters::Cells,
+    counters::SharedCounters,
     link::{Link, Order, Report, ReportKind},
+    udp::{self, Udp},
 };
 use crate::{
     Event, Key,
     ca::{
-        Config, Counters, Monitor,
+        Config, Monitor,
         beacon::News,
         circuit::Identity,
         restarts::{self, Restarts},
         search::{Answer, NAME_BYTES_MAX, Search},
     },
-    net::{arriving::Arriving, broadcast_addresses, local_address, search_socket},
+    net::arriving::Arriving,
 };
 
 /// A channel that was lost after so long had a healthy server: its name is searched for at once.
@@ -40,14 +41,8 @@ const HEALTHY_AFTER: Duration = Duration::from_secs(10);
 /// How long to wait before connecting again to a name server.
 const NAME_SERVER_RETRY: Duration = Duration::from_secs(5);
 
-/// Subscribes to PVs by Channel Access, for as long as it lives.
-#[derive(Debug)]
-pub struct Client {
-    requests: mpsc::UnboundedSender<Request>,
-    cells: Arc<Cells>,
-}
-
-enum Request {
+/// What the user wants, on its way to the client's tasks.
+pub(super) enum Request {
     Subscribe {
         key: Key,
         name: Arc<str>,
@@ -63,70 +58,29 @@ enum Request {
     },
 }
 
-/// Where the client's UDP sockets belong: broadcasts reach other hosts, listed addresses may be this host's own.
-fn local(config: &Config) -> Ipv4Addr {
-    if config.auto_addresses { Ipv4Addr::UNSPECIFIED } else { local_address(config.addresses.iter().copied()) }
-}
-
-impl Client {
-    /// Starts the search and circuit tasks on the current tokio runtime. `handler` is called on those tasks for each
-    /// event and must not block: while it does, nothing is received from that server.
-    pub fn start<H>(config: Config, handler: H) -> io::Result<Client>
-    where
-        H: Fn(Key, Event) + Clone + Send + Sync + 'static,
-    {
-        let (requests, request_queue) = mpsc::unbounded_channel();
-        let cells = Arc::new(Cells::default());
-        let socket = search_socket(local(&config))?;
-        let hub = Hub::new(config, handler, socket, Arc::clone(&cells));
-        tokio::spawn(hub.run(request_queue));
-        Ok(Client { requests, cells })
-    }
-
-    /// Subscribes to a PV, with field and modifiers if wanted (`X`, `X.HIHI`, `X.DESC$`). Never blocks; goes on for ever:
-    /// searches, connects, and begins again when the connection is lost. A `key` that is in use is taken over.
-    pub fn subscribe(&self, key: Key, name: &str, monitor: Monitor) {
-        self.subscribe_shared(key, name.into(), monitor);
-    }
-
-    /// The same by a name that somebody else has in memory, too.
-    pub fn subscribe_shared(&self, key: Key, name: Arc<str>, monitor: Monitor) {
-        // The hub outlives the client, unless the runtime is shutting down: then nobody waits for values.
-        let _ = self.requests.send(Request::Subscribe { key, name, monitor });
-    }
-
-    /// Ends a subscription. Events already under way may still arrive.
-    pub fn unsubscribe(&self, key: Key) {
-        // As above.
-        let _ = self.requests.send(Request::Unsubscribe { key });
-    }
-
-    /// What has been done so far.
-    pub fn counters(&self) -> Counters {
-        self.cells.snapshot()
-    }
-}
-
-#[cfg(feature = "put")]
-impl Client {
-    /// Writes to a PV that is subscribed to with `key`, and waits until the record has processed.
-    pub async fn put(&self, key: Key, value: crate::ca::put::PutValue) -> Result<(), crate::ca::put::PutError> {
-        let (done, answer) = tokio::sync::oneshot::channel();
-        // If the hub is gone, so is `done`, and the answer says it.
-        let _ = self.requests.send(Request::Put { key, order: puts::PutOrder { value, done } });
-        answer.await.unwrap_or(Err(crate::ca::put::PutError::Unanswered))
-    }
+/// Opens the sockets and starts the tasks. They end when the sender is dropped.
+pub(super) fn start<H>(
+    config: Config,
+    handler: H,
+    counters: Arc<SharedCounters>,
+) -> io::Result<mpsc::UnboundedSender<Request>>
+where
+    H: Fn(Key, Event) + Clone + Send + Sync + 'static,
+{
+    let udp = Udp::open(&config)?;
+    let (requests, request_queue) = mpsc::unbounded_channel();
+    tokio::spawn(Hub::new(config, handler, udp, counters).run(request_queue));
+    Ok(requests)
 }
 
 /// Knows all subscriptions and where each one is.
 struct Hub<H> {
     // fixed after start
     config: Config,
-    targets: Vec<SocketAddr>,
-    socket: UdpSocket,
     handler: H,
-    cells: Arc<Cells>,
+    counters: Arc<SharedCounters>,
     reports: mpsc::UnboundedSender<Report>,
+    udp: Udp,
     report_queue: mpsc::UnboundedReceiver<Report>,
     // owned by the hub's task
     search: Search,
@@ -171,23 +125,16 @@ enum Role {
 }
 
 impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
-    fn new(config: Config, handler: H, socket: UdpSocket, cells: Arc<Cells>) -> Hub<H> {
-        let mut targets = config.addresses.clone();
-        if config.auto_addresses {
-            targets.extend(broadcast_addresses(config.server_port));
-        }
-        targets.sort();
-        targets.dedup();
+    fn new(config: Config, handler: H, udp: Udp, counters: Arc<SharedCounters>) -> Hub<H> {
         let (reports, report_queue) = mpsc::unbounded_channel();
         let arriving = Arriving::new(config.messages_bytes_max);
         Hub {
             search: Search::new(config.search_period_max, Instant::now()),
             config,
-            targets,
-            socket,
             handler,
-            cells,
+            counters,
             reports,
+            udp,
             report_queue,
             subscriptions: HashMap::new(),
             circuits: HashMap::new(),
@@ -202,9 +149,8 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             self.connect_name_server(server, Duration::ZERO);
         }
         let (found, mut beacons) = mpsc::unbounded_channel();
-        tokio::spawn(beacons::listen((local(&self.config), self.config.repeater_port), found));
+        tokio::spawn(beacons::listen((udp::local(&self.config), self.config.repeater_port), found));
         let mut batch = Vec::new();
-        let mut input = vec![0; 1 << 16];
         let mut datagram = Vec::new();
         loop {
             self.send_searches(&mut datagram).await;
@@ -217,11 +163,9 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
                     batch.drain(..).for_each(|request| self.serve(request));
                 }
                 Some(report) = self.report_queue.recv() => self.take(report),
-                Ok((size, sender)) = self.socket.recv_from(&mut input) => {
-                    self.receive(&input[..size], sender);
-                }
+                Ok((size, sender)) = self.udp.receive() => self.receive(size, sender),
                 Some((server, news)) = beacons.recv() => {
-                    self.cells.beacon_anomaly();
+                    self.counters.beacon_anomaly();
                     self.search.hurry_names_of(server, Instant::now());
                     self.search.hurry_all(Instant::now());
                     if news == News::Restarted {
@@ -235,17 +179,14 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
 
     async fn send_searches(&mut self, datagram: &mut Vec<u8>) {
         while self.search.poll(Instant::now(), datagram) {
-            for target in &self.targets {
-                // A lost search is repeated, whether the network or this host's routing lost it.
-                let _ = self.socket.send_to(datagram, target).await;
-            }
+            self.udp.search(datagram).await;
             for circuit in self.circuits.values().filter(|circuit| circuit.searches()) {
                 let messages = datagram.get(16..).unwrap_or_default();
                 // A link that has just ended reports that itself.
                 let _ = circuit.orders.send(Order::Search(messages.to_vec()));
             }
         }
-        self.cells.add_search(self.search.len(), self.search.take_tally());
+        self.counters.add_search(self.search.len(), self.search.take_tally());
     }
 
     fn serve(&mut self, request: Request) {
@@ -298,10 +239,10 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         }
     }
 
-    fn receive(&mut self, first: &[u8], sender: SocketAddr) {
+    fn receive(&mut self, size: usize, sender: SocketAddr) {
         let now = Instant::now();
         let mut found = Vec::new();
-        self.search.receive(first, sender, now, &mut |key, answer| found.push((key, answer)));
+        self.search.receive(self.udp.datagram(size), sender, now, &mut |key, answer| found.push((key, answer)));
         for (key, answer) in found {
             self.attach(key, answer, now);
         }
@@ -425,7 +366,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             handler: self.handler.clone(),
             orders: order_queue,
             reports: self.reports.clone(),
-            cells: Arc::clone(&self.cells),
+            counters: Arc::clone(&self.counters),
             backlog: None,
             arriving: self.arriving.clone(),
             #[cfg(feature = "put")]
