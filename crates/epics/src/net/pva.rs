@@ -1,6 +1,7 @@
 //! pvAccess over sockets: the client, and the server for simulations and tests.
 
 mod client;
+mod counters;
 mod hub;
 mod link;
 #[cfg(feature = "put")]

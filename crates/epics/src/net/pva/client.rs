@@ -1,15 +1,15 @@
 //! What a user of pvAccess holds.
 
-use std::{
-    io,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{io, sync::Arc};
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::hub;
 #[cfg(feature = "put")]
 use super::puts::PutOrder;
+use super::{
+    counters::SharedCounters,
+    hub::{self, Request},
+};
 #[cfg(feature = "put")]
 use crate::pva::put::{PutError, PutValue};
 use crate::{
@@ -17,29 +17,11 @@ use crate::{
     pva::{Config, Counters, Monitor},
 };
 
-/// What the user wants, on its way to the client's tasks.
-#[derive(Debug)]
-pub(super) enum Wish {
-    Subscribe {
-        key: Key,
-        name: Arc<str>,
-        monitor: Monitor,
-    },
-    Unsubscribe {
-        key: Key,
-    },
-    #[cfg(feature = "put")]
-    Put {
-        key: Key,
-        order: PutOrder,
-    },
-}
-
 /// A pvAccess client. Its tasks end when it is dropped.
 #[derive(Debug)]
 pub struct Client {
-    wishes: UnboundedSender<Wish>,
-    counters: Arc<Mutex<Counters>>,
+    requests: UnboundedSender<Request>,
+    counters: Arc<SharedCounters>,
 }
 
 impl Client {
@@ -50,8 +32,8 @@ impl Client {
         H: Fn(Key, Event) + Clone + Send + Sync + 'static,
     {
         let counters = Arc::default();
-        let wishes = hub::start(config, handler, Arc::clone(&counters))?;
-        Ok(Client { wishes, counters })
+        let requests = hub::start(config, handler, Arc::clone(&counters))?;
+        Ok(Client { requests, counters })
     }
 
     /// Asks for all updates of a PV, for ever: it is searched, connected and, when lost, searched again. A key that is in
@@ -62,29 +44,29 @@ impl Client {
 
     /// The same by a name that somebody else has in memory, too.
     pub fn subscribe_shared(&self, key: Key, name: Arc<str>, monitor: Monitor) {
-        self.wish(Wish::Subscribe { key, name, monitor });
+        self.send(Request::Subscribe { key, name, monitor });
     }
 
     /// Ends a subscription. Events that are under way may still arrive.
     pub fn unsubscribe(&self, key: Key) {
-        self.wish(Wish::Unsubscribe { key });
+        self.send(Request::Unsubscribe { key });
     }
 
     /// Writes to the PV of a subscription and waits until the server has done it.
     #[cfg(feature = "put")]
     pub async fn put(&self, key: Key, value: PutValue) -> Result<(), PutError> {
         let (done, answer) = tokio::sync::oneshot::channel();
-        self.wish(Wish::Put { key, order: PutOrder { value, done } });
+        self.send(Request::Put { key, order: PutOrder { value, done } });
         answer.await.unwrap_or(Err(PutError::Unanswered))
     }
 
-    fn wish(&self, wish: Wish) {
+    fn send(&self, request: Request) {
         // the tasks end only with the runtime, when nobody is left to be served
-        drop(self.wishes.send(wish));
+        drop(self.requests.send(request));
     }
 
     /// What the client has done so far.
     pub fn counters(&self) -> Counters {
-        *self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counters.snapshot()
     }
 }

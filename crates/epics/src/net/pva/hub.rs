@@ -1,17 +1,17 @@
 //! Drives the pvAccess state machines: one task for searches and subscriptions, one per circuit.
 //!
 //! ```text
-//!   Client ─wishes─► Hub ─commands─► circuit task ─► handler(Key, Event)
-//!                    ▲ │ UDP            │
-//!                    │ ▼                │
-//!                  servers              └─notices─► Hub: closed, no longer served, answers of name servers
+//!   Client ─requests─► Hub ──orders──► Link (one circuit) ─► handler(Key, Event)
+//!                      ▲ │ UDP            │
+//!                      │ ▼                │
+//!                    servers              └─reports─► Hub: closed, no longer served, answers of name servers
 //! ```
 
 use std::{
     collections::HashMap,
     io,
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -20,8 +20,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 #[cfg(feature = "put")]
 use super::puts::PutOrder;
 use super::{
-    client::Wish,
-    link::{Command, Link, Notice, Task},
+    counters::SharedCounters,
+    link::{Link, Order, Report},
     udp::{Datagram, Udp},
 };
 use crate::{
@@ -41,28 +41,42 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The part of the memory of messages that is for the last values of all monitors; the rest is for messages that arrive.
 const KEPT_PART: usize = 3;
 
-/// The counters, which circuits add to and the client shows.
-pub(super) type Shared = Arc<Mutex<Counters>>;
-
-pub(super) fn add(shared: &Shared, more: Counters) {
-    *shared.lock().unwrap_or_else(PoisonError::into_inner) += more;
+/// What the user wants, on its way to the client's tasks.
+pub(super) enum Request {
+    Subscribe {
+        key: Key,
+        name: Arc<str>,
+        monitor: Monitor,
+    },
+    Unsubscribe {
+        key: Key,
+    },
+    #[cfg(feature = "put")]
+    Put {
+        key: Key,
+        order: PutOrder,
+    },
 }
 
 /// Opens the sockets and starts the tasks. They end when the sender is dropped.
-pub(super) fn start<H>(config: Config, handler: H, counters: Shared) -> io::Result<UnboundedSender<Wish>>
+pub(super) fn start<H>(
+    config: Config,
+    handler: H,
+    counters: Arc<SharedCounters>,
+) -> io::Result<UnboundedSender<Request>>
 where
     H: Fn(Key, Event) + Clone + Send + Sync + 'static,
 {
     let udp = Udp::open(&config)?;
-    let (wishes, inbox) = unbounded_channel();
-    let (notices, noticed) = unbounded_channel();
+    let (requests, request_queue) = unbounded_channel();
+    let (reports, report_queue) = unbounded_channel();
     let kept = config.messages_bytes_max / KEPT_PART;
     let (arriving, keep) = (Arriving::new(config.messages_bytes_max - kept), Keep::new(kept));
     let hub = Hub {
         config,
         handler,
         counters,
-        notices,
+        reports,
         search: Search::default(),
         subscriptions: HashMap::new(),
         circuits: HashMap::new(),
@@ -71,8 +85,8 @@ where
         keep,
         penalties: HashMap::new(),
     };
-    tokio::spawn(hub.run(udp, inbox, noticed));
-    Ok(wishes)
+    tokio::spawn(hub.run(udp, request_queue, report_queue));
+    Ok(requests)
 }
 
 /// Knows where each subscription is: searched, or on which circuit.
@@ -80,18 +94,25 @@ struct Hub<H> {
     // fixed after start
     config: Config,
     handler: H,
-    counters: Shared,
-    notices: UnboundedSender<Notice>,
+    counters: Arc<SharedCounters>,
+    reports: UnboundedSender<Report>,
 
     search: Search,
     /// In boxes, as the table has twice the places that it needs when it has just grown.
     subscriptions: HashMap<Key, Box<Subscription>>,
-    circuits: HashMap<SocketAddr, Link>,
+    circuits: HashMap<SocketAddr, Circuit>,
     circuits_made: u64,
     /// What all circuits share.
     arriving: Arriving,
     keep: Keep,
     penalties: HashMap<SocketAddr, Penalty>,
+}
+
+/// The hub's end of a circuit; without its orders the task of the circuit ends.
+struct Circuit {
+    /// No two circuits of a client have the same.
+    number: u64,
+    orders: UnboundedSender<Order>,
 }
 
 struct Subscription {
@@ -108,49 +129,54 @@ struct Penalty {
 }
 
 impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
-    async fn run(mut self, mut udp: Udp, mut wishes: UnboundedReceiver<Wish>, mut notices: UnboundedReceiver<Notice>) {
+    async fn run(
+        mut self,
+        mut udp: Udp,
+        mut requests: UnboundedReceiver<Request>,
+        mut reports: UnboundedReceiver<Report>,
+    ) {
         let mut arrived = Vec::new();
         loop {
             let now = Instant::now();
             self.call_name_servers(now);
             while let Some(request) = self.search.poll(now) {
                 let names = request.names.len() as u64;
-                add(&self.counters, Counters { searches: 1, names_searched: names, ..Counters::default() });
+                self.counters.add(Counters { searches: 1, names_searched: names, ..Counters::default() });
                 udp.search(&request).await;
                 let request = Arc::new(request);
                 for server in &self.config.name_servers {
-                    if let Some(link) = self.circuits.get(server) {
-                        link.send(Command::Search(Arc::clone(&request)));
+                    if let Some(circuit) = self.circuits.get(server) {
+                        circuit.send(Order::Search(Arc::clone(&request)));
                     }
                 }
             }
             let wake = self.search.deadline(now).into_iter().chain(self.next_call()).min();
             let wake = wake.unwrap_or(now + LONGEST_PAUSE);
             tokio::select! {
-                count = wishes.recv_many(&mut arrived, 1024) => {
+                count = requests.recv_many(&mut arrived, 1024) => {
                     if count == 0 {
                         return;
                     }
                     let now = Instant::now();
-                    arrived.drain(..).for_each(|wish| self.grant(wish, now));
+                    arrived.drain(..).for_each(|request| self.serve(request, now));
                 }
-                Some(notice) = notices.recv() => self.notice(notice, Instant::now()),
+                Some(report) = reports.recv() => self.take(report, Instant::now()),
                 datagram = udp.receive() => self.datagram(datagram, Instant::now()),
                 () = tokio::time::sleep_until(wake.into()) => {}
             }
         }
     }
 
-    fn grant(&mut self, wish: Wish, now: Instant) {
-        match wish {
-            Wish::Subscribe { key, name, monitor } => {
+    fn serve(&mut self, request: Request, now: Instant) {
+        match request {
+            Request::Subscribe { key, name, monitor } => {
                 self.forget(key);
                 self.search.add(key, Arc::clone(&name), now, Duration::ZERO);
                 self.subscriptions.insert(key, Box::new(Subscription { name, monitor, at: None }));
             }
-            Wish::Unsubscribe { key } => self.forget(key),
+            Request::Unsubscribe { key } => self.forget(key),
             #[cfg(feature = "put")]
-            Wish::Put { key, order } => self.put(key, order),
+            Request::Put { key, order } => self.put(key, order),
         }
     }
 
@@ -158,7 +184,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
     fn put(&self, key: Key, order: PutOrder) {
         let server = self.subscriptions.get(&key).and_then(|subscription| subscription.at);
         match server.and_then(|(server, _)| self.circuits.get(&server)) {
-            Some(link) => link.send(Command::Put { key, order }),
+            Some(circuit) => circuit.send(Order::Put { key, order }),
             None => order.tell(Err(crate::pva::put::PutError::NotConnected)),
         }
     }
@@ -168,8 +194,8 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         let Some((server, _)) = self.subscriptions.remove(&key).and_then(|subscription| subscription.at) else {
             return;
         };
-        if let Some(link) = self.circuits.get(&server) {
-            link.send(Command::Unsubscribe { key });
+        if let Some(circuit) = self.circuits.get(&server) {
+            circuit.send(Order::Unsubscribe { key });
         }
     }
 
@@ -177,17 +203,17 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         match datagram {
             Datagram::Reply(reply, sender) => self.reply(&reply, sender, now),
             Datagram::Beacon(beacon) => {
-                add(&self.counters, Counters { beacons: 1, ..Counters::default() });
+                self.counters.add(Counters { beacons: 1, ..Counters::default() });
                 self.search.beacon(beacon.guid, beacon.changes, now);
             }
-            Datagram::Nonsense => add(&self.counters, Counters { protocol_errors: 1, ..Counters::default() }),
+            Datagram::Nonsense => self.counters.add(Counters { protocol_errors: 1, ..Counters::default() }),
         }
     }
 
     fn reply(&mut self, reply: &SearchReply, sender: SocketAddr, now: Instant) {
         let duplicates = self.search.duplicates(reply, sender.ip());
         let counted = duplicates.len() as u64;
-        add(&self.counters, Counters { search_replies: 1, duplicates: counted, ..Counters::default() });
+        self.counters.add(Counters { search_replies: 1, duplicates: counted, ..Counters::default() });
         if let Some(Duplicate { name, first, second, .. }) = duplicates.first() {
             tracing::warn!(
                 "{name} is taken from {first}, but {second} has it too ({counted} such names in one answer)"
@@ -200,12 +226,12 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             return;
         }
         self.connect(server, Some(reply.guid));
-        let Some(link) = self.circuits.get(&server) else { return };
+        let Some(circuit) = self.circuits.get(&server) else { return };
         for key in keys {
             let Some(subscription) = self.subscriptions.get_mut(&key) else { continue };
-            subscription.at = Some((server, link.number));
+            subscription.at = Some((server, circuit.number));
             let (name, monitor) = (Arc::clone(&subscription.name), subscription.monitor);
-            link.send(Command::Subscribe { key, name, monitor });
+            circuit.send(Order::Subscribe { key, name, monitor });
         }
     }
 
@@ -215,7 +241,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             return;
         }
         self.circuits_made += 1;
-        let task = Task {
+        let link = Link {
             server,
             number: self.circuits_made,
             run,
@@ -225,21 +251,24 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             counters: Arc::clone(&self.counters),
             arriving: self.arriving.clone(),
             keep: self.keep.clone(),
-            notices: self.notices.clone(),
+            reports: self.reports.clone(),
             handler: self.handler.clone(),
         };
-        self.circuits.insert(server, task.start());
+        let (orders, order_queue) = unbounded_channel();
+        let number = link.number;
+        tokio::spawn(link.run(order_queue));
+        self.circuits.insert(server, Circuit { number, orders });
     }
 
-    fn notice(&mut self, notice: Notice, now: Instant) {
-        match notice {
-            Notice::Replies(server, replies) => replies.iter().for_each(|reply| self.reply(reply, server, now)),
-            Notice::Returned(number, returned) => {
+    fn take(&mut self, report: Report, now: Instant) {
+        match report {
+            Report::Replies(server, replies) => replies.iter().for_each(|reply| self.reply(reply, server, now)),
+            Report::Returned(number, returned) => {
                 for one in returned {
                     self.return_to_search(one.key, number, now, one.pause);
                 }
             }
-            Notice::Closed { server, number, keys, opened } => {
+            Report::Closed { server, number, keys, opened } => {
                 self.circuits.remove(&server);
                 self.penalise(server, opened, now);
                 for key in keys {
@@ -285,5 +314,12 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
     fn next_call(&self) -> Option<Instant> {
         let lost = self.config.name_servers.iter().filter(|server| !self.circuits.contains_key(server));
         lost.filter_map(|server| self.penalties.get(server)).map(|penalty| penalty.until).min()
+    }
+}
+
+impl Circuit {
+    fn send(&self, order: Order) {
+        // a circuit that has just ended returns what it has not read; its report is on the way
+        drop(self.orders.send(order));
     }
 }

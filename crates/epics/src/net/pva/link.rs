@@ -13,7 +13,7 @@ use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
 };
 
-use super::hub::{Shared, add};
+use super::counters::SharedCounters;
 #[cfg(feature = "put")]
 use super::puts::PutOrder;
 use crate::{
@@ -37,8 +37,8 @@ const READ_BYTES_MAX: usize = 256 << 10;
 /// A circuit without subscriptions is kept for those that may come.
 const IDLE_MAX: Duration = Duration::from_secs(20);
 
-/// What the hub wants of a circuit.
-pub(super) enum Command {
+/// Hub to link.
+pub(super) enum Order {
     Subscribe {
         key: Key,
         name: Arc<str>,
@@ -55,29 +55,15 @@ pub(super) enum Command {
     },
 }
 
-/// What a circuit tells the hub.
-pub(super) enum Notice {
+/// Link to hub.
+pub(super) enum Report {
     Replies(SocketAddr, Vec<SearchReply>),
     Returned(u64, Vec<Returned>),
     Closed { server: SocketAddr, number: u64, keys: Vec<Key>, opened: bool },
 }
 
-/// The hub's end of a circuit.
-pub(super) struct Link {
-    /// No two circuits of a client have the same.
-    pub(super) number: u64,
-    commands: UnboundedSender<Command>,
-}
-
-impl Link {
-    pub(super) fn send(&self, command: Command) {
-        // a circuit that has just ended returns what it has not read; its notice is on the way
-        drop(self.commands.send(command));
-    }
-}
-
-/// What a circuit needs to run.
-pub(super) struct Task<H> {
+/// One circuit.
+pub(super) struct Link<H> {
     pub(super) server: SocketAddr,
     pub(super) number: u64,
     /// Which run of the server it is, where a search brought us here.
@@ -86,22 +72,16 @@ pub(super) struct Task<H> {
     pub(super) lasting: bool,
     pub(super) account: Account,
     pub(super) silence_max: Duration,
-    pub(super) counters: Shared,
+    pub(super) counters: Arc<SharedCounters>,
     pub(super) arriving: Arriving,
     pub(super) keep: Keep,
-    pub(super) notices: UnboundedSender<Notice>,
+    pub(super) reports: UnboundedSender<Report>,
     pub(super) handler: H,
 }
 
-impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
-    pub(super) fn start(self) -> Link {
-        let (commands, inbox) = unbounded_channel();
-        let number = self.number;
-        tokio::spawn(self.run(inbox));
-        Link { number, commands }
-    }
-
-    async fn run(self, mut commands: UnboundedReceiver<Command>) {
+impl<H: Fn(Key, Event) + Send + Sync + 'static> Link<H> {
+    /// Lives until the circuit is lost, or no longer needed.
+    pub(super) async fn run(self, mut orders: UnboundedReceiver<Order>) {
         let mut circuit = Circuit::new(self.server, self.account.clone(), self.silence_max, Instant::now());
         circuit.share(self.keep.clone());
         if let Some(run) = self.run {
@@ -109,26 +89,26 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
         }
         let reason = match crate::net::connect(self.server).await {
             Ok(stream) => {
-                add(&self.counters, Counters { circuits_opened: 1, ..Counters::default() });
+                self.counters.add(Counters { circuits_opened: 1, ..Counters::default() });
                 tracing::info!("pvAccess: connected to {}", self.server);
-                let reason = self.converse(&mut circuit, stream, &mut commands).await;
+                let reason = self.converse(&mut circuit, stream, &mut orders).await;
                 tracing::warn!("pvAccess: circuit to {} ended: {reason}", self.server);
-                add(&self.counters, Counters { circuits_closed: 1, ..circuit.take_counters() });
+                self.counters.add(Counters { circuits_closed: 1, ..circuit.take_counters() });
                 reason
             }
             Err(error) => error.to_string(),
         };
         let reason = format!("circuit to {}: {reason}", self.server);
         tracing::debug!(reason, "circuit ended");
-        commands.close();
+        orders.close();
         let mut keys = circuit.close(&reason, &mut |key, event| (self.handler)(key, event));
-        while let Ok(command) = commands.try_recv() {
-            match command {
-                Command::Subscribe { key, .. } => keys.push(key),
-                Command::Unsubscribe { key } => keys.retain(|other| *other != key),
-                Command::Search(_) => {}
+        while let Ok(order) = orders.try_recv() {
+            match order {
+                Order::Subscribe { key, .. } => keys.push(key),
+                Order::Unsubscribe { key } => keys.retain(|other| *other != key),
+                Order::Search(_) => {}
                 #[cfg(feature = "put")]
-                Command::Put { order, .. } => order.tell(Err(crate::pva::put::PutError::NotConnected)),
+                Order::Put { order, .. } => order.tell(Err(crate::pva::put::PutError::NotConnected)),
             }
         }
         let opened = circuit.is_open();
@@ -138,7 +118,7 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
             }
         }
         // without a hub the client is gone, and nobody needs to know
-        drop(self.notices.send(Notice::Closed { server: self.server, number: self.number, keys, opened }));
+        drop(self.reports.send(Report::Closed { server: self.server, number: self.number, keys, opened }));
     }
 
     /// Runs the circuit to its end and says why that came.
@@ -146,7 +126,7 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
         &self,
         circuit: &mut Circuit,
         stream: TcpStream,
-        commands: &mut UnboundedReceiver<Command>,
+        orders: &mut UnboundedReceiver<Order>,
     ) -> String {
         let mut backlog = Backlog::new(&stream, Instant::now());
         let (mut reader, writer) = stream.into_split();
@@ -181,11 +161,11 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
                     }
                     Err(error) => return format!("the circuit broke: {error}"),
                 },
-                command = commands.recv() => {
-                    let Some(command) = command else { return "the client was closed".to_owned() };
-                    obey.command(circuit, command);
-                    while let Ok(more) = commands.try_recv() {
-                        obey.command(circuit, more);
+                order = orders.recv() => {
+                    let Some(order) = order else { return "the client was closed".to_owned() };
+                    obey.order(circuit, order);
+                    while let Ok(more) = orders.try_recv() {
+                        obey.order(circuit, more);
                     }
                     Ok(())
                 }
@@ -225,19 +205,19 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Task<H> {
     }
 
     fn report(&self, circuit: &mut Circuit) {
-        add(&self.counters, circuit.take_counters());
+        self.counters.add(circuit.take_counters());
         let (replies, returned) = (circuit.take_replies(), circuit.take_returned());
         // without a hub the client is gone, and the circuit will soon notice
         if !replies.is_empty() {
-            drop(self.notices.send(Notice::Replies(self.server, replies)));
+            drop(self.reports.send(Report::Replies(self.server, replies)));
         }
         if !returned.is_empty() {
-            drop(self.notices.send(Notice::Returned(self.number, returned)));
+            drop(self.reports.send(Report::Returned(self.number, returned)));
         }
     }
 }
 
-/// Passes commands on to the circuit.
+/// Passes orders on to the circuit.
 #[derive(Default)]
 struct Obey {
     /// Who waits for writes. When the circuit ends they are dropped, which tells them.
@@ -246,19 +226,19 @@ struct Obey {
 }
 
 impl Obey {
-    fn command(&mut self, circuit: &mut Circuit, command: Command) {
+    fn order(&mut self, circuit: &mut Circuit, order: Order) {
         let now = Instant::now();
-        match command {
-            Command::Subscribe { key, name, monitor } => circuit.subscribe(key, name, monitor, now),
-            Command::Unsubscribe { key } => circuit.unsubscribe(key, now),
-            Command::Search(request) => circuit.search(request.sequence, &request.names),
+        match order {
+            Order::Subscribe { key, name, monitor } => circuit.subscribe(key, name, monitor, now),
+            Order::Unsubscribe { key } => circuit.unsubscribe(key, now),
+            Order::Search(request) => circuit.search(request.sequence, &request.names),
             #[cfg(feature = "put")]
-            Command::Put { key, order } => self.puts.begin(circuit, key, order),
+            Order::Put { key, order } => self.puts.begin(circuit, key, order),
         }
     }
 }
 
-/// Ends with an error when the connection does; the reader notices that by itself.
+/// Ends with an error when the connection does; the reader reports that by itself.
 async fn write(mut writer: OwnedWriteHalf, mut outgoing: UnboundedReceiver<Vec<u8>>) -> io::Result<()> {
     while let Some(bytes) = outgoing.recv().await {
         writer.write_all(&bytes).await?;
