@@ -4,6 +4,7 @@
 //!   config, monitor, counters    what a user says and is told; `Client` is in `net::pva`, which has the sockets
 //!   search                       which server has a PV: datagrams out, answers in
 //!   circuit, frames, channels    one TCP connection: messages, channels, monitors, retries, echoes
+//!   backoff                      how long it pauses before it tries again
 //!   keep                         what the last values of all monitors may take together
 //!   plan, normative, describe    updates of the Normative Types -> Event
 //!   message                      each message that a client sends or gets
@@ -13,6 +14,7 @@
 //!   pvdata (a crate)             values of any type, their descriptions, and the alphabet of all these
 //! ```
 
+pub(crate) mod backoff;
 mod channels;
 pub mod circuit;
 mod config;

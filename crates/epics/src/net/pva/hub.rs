@@ -28,15 +28,11 @@ use crate::{
     Event, Key,
     net::arriving::Arriving,
     pva::{
-        Account, Config, Counters, Keep, Monitor,
+        Account, Config, Counters, Keep, Monitor, backoff,
         message::{Guid, SearchReply},
         search::{Duplicate, Found, Search},
     },
 };
-
-/// The pause before a server that could not be reached is tried again; it doubles up to the longest.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The part of the memory of messages that is for the last values of all monitors; the rest is for messages that arrive.
 const KEPT_PART: usize = 3;
@@ -151,7 +147,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
                 }
             }
             let wake = self.search.deadline(now).into_iter().chain(self.next_call()).min();
-            let wake = wake.unwrap_or(now + LONGEST_PAUSE);
+            let wake = wake.unwrap_or(now + backoff::CIRCUIT.longest);
             tokio::select! {
                 count = requests.recv_many(&mut arrived, 1024) => {
                     if count == 0 {
@@ -294,10 +290,10 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
 
     /// A server that was open gets the first pause, one that cannot be reached longer and longer ones.
     fn penalise(&mut self, server: SocketAddr, opened: bool, now: Instant) {
-        self.penalties.retain(|_, penalty| penalty.until + LONGEST_PAUSE > now);
+        self.penalties.retain(|_, penalty| penalty.until + backoff::CIRCUIT.longest > now);
         let before = self.penalties.get(&server).map_or(0, |penalty| penalty.failures);
         let failures = if opened { 0 } else { before + 1 };
-        let pause = (FIRST_PAUSE * 2_u32.pow(failures.min(6))).min(LONGEST_PAUSE);
+        let pause = backoff::CIRCUIT.pause(failures);
         self.penalties.insert(server, Penalty { failures, until: now + pause });
     }
 
