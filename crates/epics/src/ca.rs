@@ -3,7 +3,7 @@
 //! ```text
 //!   config, monitor, counters    what a user says and is told; `Client` is in `net::ca`, which has the sockets
 //!   search                       which server has a PV: datagrams out, answers in
-//!   circuit                      one TCP connection: messages, channels, subscriptions, echoes
+//!   circuit, channels            one TCP connection: messages, channels, subscriptions, echoes
 //!   beacon, restarts             which servers are new, and which were restarted
 //!   dbr                          values and their descriptions -> Event
 //!   filter                       dead bands that an IOC applies
@@ -15,6 +15,7 @@
 //! Nothing here owns a socket or a clock, for tests and other runtimes.
 
 pub mod beacon;
+mod channels;
 pub mod circuit;
 mod config;
 mod counters;
