@@ -26,7 +26,7 @@ const TYPES_MAX: usize = 0x7000;
 
 /// The state of one circuit.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct Circuit {
     pub(super) frames: Frames,
     pub(super) registry: Registry,
     pub(super) validated: bool,
@@ -88,11 +88,11 @@ pub(super) struct Manner {
     pub(super) breach: Option<Breach>,
 }
 
-impl Session {
-    pub(super) fn new(order: Order, now: Instant) -> Session {
+impl Circuit {
+    pub(super) fn new(order: Order, now: Instant) -> Circuit {
         let mut out = Writer::new(order);
         reply::greeting(&mut out);
-        Session {
+        Circuit {
             frames: Frames::default(),
             registry: Registry::default(),
             validated: false,
