@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 use crate::cli::LogFormat;
 
 /// Log lines go to standard error; RUST_LOG chooses which (`info` if it is not set).
-pub(crate) fn start_log(format: LogFormat) {
+pub(crate) fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
     match format {

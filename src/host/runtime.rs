@@ -6,14 +6,14 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::slices;
 
-/// So long a thread waits for another answer to make.
+/// How long an idle thread waits for more work before it ends.
 const IDLE_THREAD_MAX: Duration = Duration::from_secs(1);
 
 /// Threads that may block in each runtime: each keeps some memory for itself, and with more of them nothing is answered sooner, unless
 /// many wait for a slow disk.
 const BLOCKING_THREADS_MAX: usize = 64;
 
-/// Threads of that name; `adapt` says what is special about them.
+/// Starts a runtime whose threads have this name; `adapt` sets what is special about them.
 pub(crate) fn start(threads: &'static str, adapt: fn(&mut Builder)) -> std::io::Result<Runtime> {
     let mut runtime = Builder::new_multi_thread();
     adapt(&mut runtime);
