@@ -1,8 +1,10 @@
-//! ARCHITECTURE.md cannot lie: the crates know each other exactly as it draws them, and the files it names exist.
+//! ARCHITECTURE.md cannot lie: the crates know each other exactly as it draws them, the files and functions that it names exist, and
+//! the state machines of the protocols own no socket.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    fs,
+    path::{Path, PathBuf},
 };
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
@@ -46,7 +48,7 @@ fn crates_know_each_other_only_as_drawn() {
 
 #[test]
 fn the_files_that_the_architecture_follows_a_sample_through_exist() {
-    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
     let named: Vec<&str> = text
         .lines()
         .filter(|line| line.starts_with('|'))
@@ -56,5 +58,59 @@ fn the_files_that_the_architecture_follows_a_sample_through_exist() {
     assert!(named.len() >= 8, "the table of files in ARCHITECTURE.md was not understood: {named:?}");
     for file in named {
         assert!(root().join(file).is_file(), "ARCHITECTURE.md names {file}, which does not exist");
+    }
+}
+
+/// The words in backticks of the table's second column, row by row.
+fn rows_of_the_table(text: &str) -> Vec<Vec<&str>> {
+    let rows = text.lines().filter(|line| line.starts_with('|'));
+    rows.filter_map(|line| line.split('|').nth(2)).map(|cell| cell.split('`').skip(1).step_by(2).collect()).collect()
+}
+
+/// What is wrong with the functions of a row: each is to be in one of the row's files.
+fn functions_that_are_not_there(row: &[&str]) -> Vec<String> {
+    let (files, functions): (Vec<&str>, Vec<&str>) = row.iter().partition(|word| word.contains('/'));
+    let sources: Vec<String> = files.iter().filter_map(|file| fs::read_to_string(root().join(file)).ok()).collect();
+    let is_there = |function: &str| {
+        let (plain, generic) = (format!("fn {function}("), format!("fn {function}<"));
+        sources.iter().any(|source| source.contains(&plain) || source.contains(&generic))
+    };
+    functions.iter().filter(|name| !is_there(name)).map(|name| format!("{files:?} have no fn {name}")).collect()
+}
+
+#[test]
+fn the_functions_that_the_architecture_names_are_in_the_files_beside_them() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
+    let rows = rows_of_the_table(&text);
+    let functions = rows.iter().flatten().filter(|word| !word.contains('/')).count();
+    assert!(functions >= 10, "the table of functions in ARCHITECTURE.md was not understood: {rows:?}");
+    let missing: Vec<String> = rows.iter().flat_map(|row| functions_that_are_not_there(row)).collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+/// The source files below a folder.
+fn sources_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder can be read").map(|entry| entry.expect("an entry").path());
+    entries
+        .flat_map(|path| if path.is_dir() { sources_below(&path) } else { vec![path] })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect()
+}
+
+#[test]
+fn the_state_machines_of_the_protocols_know_no_socket() {
+    let source = root().join("crates/epics/src");
+    let below: Vec<PathBuf> = ["ca", "pva"].iter().flat_map(|protocol| sources_below(&source.join(protocol))).collect();
+    assert!(below.len() > 30, "the files of the protocols were not found: {below:?}");
+    // The server's file is a front door as well: it says where the one with the sockets is.
+    let doors = ["ca.rs", "pva.rs", "ca/server.rs", "pva/server.rs"].map(|door| source.join(door));
+    for file in below.iter().chain(&doors) {
+        let text = fs::read_to_string(file).expect("sources are UTF-8");
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for line in code.filter(|line| !(doors.contains(file) && line.starts_with("pub use crate::"))) {
+            let socket = ["crate::net", "tokio", "mio::", "socket2", "UdpSocket", "TcpStream", "TcpListener"];
+            let found = socket.iter().find(|word| line.contains(**word));
+            assert_eq!(found, None, "{} knows the network: {line}", file.display());
+        }
     }
 }
