@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use crate::capacity::HeadSettings;
+pub(crate) use crate::commands::capacity::HeadSettings;
 
 /// An archiver for EPICS process variables.
 #[derive(Debug, Parser)]

@@ -21,9 +21,9 @@ use serde_json::Value;
 use store::{Action, Reader, Writer};
 
 use crate::{
-    Failure,
     config::{self, OldKind},
-    signals::now,
+    failure::Failure,
+    host::clock::now,
     texts,
 };
 

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// A whole file as text.
 pub(crate) fn read(path: &Path) -> Result<String, Failure> {

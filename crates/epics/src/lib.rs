@@ -17,6 +17,7 @@
 pub mod addr;
 pub mod ca;
 mod event;
+mod mask;
 mod net;
 pub mod pva;
 

@@ -12,8 +12,6 @@ use tokio::net::{TcpStream, UdpSocket};
 mod arriving;
 mod backlog;
 pub(crate) mod ca;
-#[cfg(feature = "server")]
-pub(crate) mod ca_server;
 pub(crate) mod pva;
 
 /// Kernel receive buffer of a circuit: what an IOC may send ahead while a task waits for a core. IOCs drop silently when it is

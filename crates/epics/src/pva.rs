@@ -1,9 +1,10 @@
 //! pvAccess: the client, its messages, types and values.
 //!
 //! ```text
-//!   client, config, counters     what a user holds: subscribe, unsubscribe
+//!   config, monitor, counters    what a user says and is told; `Client` is in `net::pva`, which has the sockets
 //!   search                       which server has a PV: datagrams out, answers in
 //!   circuit, frames, channels    one TCP connection: messages, channels, monitors, retries, echoes
+//!   backoff                      how long it pauses before it tries again
 //!   keep                         what the last values of all monitors may take together
 //!   plan, normative, describe    updates of the Normative Types -> Event
 //!   message                      each message that a client sends or gets
@@ -13,9 +14,9 @@
 //!   pvdata (a crate)             values of any type, their descriptions, and the alphabet of all these
 //! ```
 
+pub(crate) mod backoff;
 mod channels;
 pub mod circuit;
-mod client;
 mod config;
 mod counters;
 mod describe;
@@ -23,6 +24,7 @@ mod error;
 mod frames;
 mod keep;
 pub mod message;
+mod monitor;
 mod normative;
 mod plan;
 #[cfg(feature = "put")]
@@ -33,15 +35,15 @@ pub mod server;
 mod slots;
 pub mod wire;
 
+pub use crate::net::pva::Client;
 pub use channels::Returned;
-pub(crate) use client::Wish;
-pub use client::{Client, Monitor};
 pub use config::Config;
 pub use counters::Counters;
 pub use error::Error;
 pub use frames::{MESSAGE_BYTES_MAX, Unfinished};
 pub use keep::Keep;
 pub use message::Account;
+pub use monitor::Monitor;
 pub use pvdata::{
     Data, Extent, Fewer, Field, Registry, Scalar, Selected, Structure, Tree, Type, decode_structure, types, value,
 };

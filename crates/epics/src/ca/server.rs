@@ -27,7 +27,7 @@ pub(crate) mod names;
 pub mod pvs;
 mod queue;
 
-pub use crate::net::ca_server::{Reactor, ServerId};
+pub use crate::net::ca::{Reactor, ServerId};
 
 /// What is served: PVs with numbered updates. Update 0 is what a PV holds before its first change.
 pub trait Source {

@@ -23,10 +23,11 @@ use std::{
 use pvdata::Registry;
 
 use super::{
-    client::Monitor,
+    backoff,
     counters::Counters,
     keep::Keep,
     message::{self, Guid, Status},
+    monitor::Monitor,
     normative::{Last, Words},
     plan::Plan,
     slots::Slots,
@@ -41,17 +42,9 @@ const WINDOW: usize = 500;
 /// A request without answer is given up after this.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The pause before a refused monitor is asked for again; it doubles up to the longest.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
 /// Types of which the meaning is kept, and the fields of all of them; more on one circuit would be a server gone mad.
 const PLANS_MAX: usize = 10_000;
 const PLANNED_FIELDS_MAX: usize = 200_000;
-
-/// The pause before a channel that the server refused or took away is searched again.
-const REFUSED_PAUSE: Duration = Duration::from_secs(10);
-const DESTROYED_PAUSE: Duration = Duration::from_millis(500);
 
 /// A subscription that this server no longer serves: it is to be searched again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,7 +260,7 @@ impl Channels {
         }
         if status.failed {
             self.counters.refusals += 1;
-            if let Some(channel) = self.give_back(cid, REFUSED_PAUSE) {
+            if let Some(channel) = self.give_back(cid, backoff::CHANNEL_REFUSED) {
                 emit(channel.key, Event::Refused { message: refusal(status, "the server refuses the channel") });
             }
             return;
@@ -277,7 +270,7 @@ impl Channels {
 
     /// The server takes a channel away.
     pub(crate) fn destroyed(&mut self, cid: u32, emit: &mut impl FnMut(Key, Event)) {
-        let Some(channel) = self.give_back(cid, DESTROYED_PAUSE) else { return };
+        let Some(channel) = self.give_back(cid, backoff::CHANNEL_DESTROYED) else { return };
         if channel.is_running() {
             emit(channel.key, Event::Disconnected { reason: "the server no longer has the PV".to_owned() });
         }
@@ -388,10 +381,10 @@ impl Channels {
             emit(channel.key, Event::Refused { message: reason });
         }
         self.monitors.remove(ioid);
-        let pause = FIRST_PAUSE * 2_u32.pow(u32::from(channel.failures.min(10)));
+        let pause = backoff::MONITOR.pause(channel.failures.into());
         channel.failures = channel.failures.saturating_add(1);
         channel.state = State::Resting { sid };
-        self.retries.push(Reverse((now + pause.min(LONGEST_PAUSE), cid)));
+        self.retries.push(Reverse((now + pause, cid)));
     }
 
     /// When something is to be done without a message.
@@ -427,7 +420,7 @@ impl Channels {
             Step::Create => {
                 self.counters.refusals += 1;
                 let message = "the server does not answer the request for a channel".to_owned();
-                if let Some(channel) = self.give_back(cid, REFUSED_PAUSE) {
+                if let Some(channel) = self.give_back(cid, backoff::CHANNEL_REFUSED) {
                     emit(channel.key, Event::Refused { message });
                 }
             }

@@ -14,11 +14,11 @@ use std::{
 
 use super::{
     channels::{Channels, Returned},
-    client::Monitor,
     counters::Counters,
     frames::{Frames, Unfinished},
     keep::Keep,
     message::{self, Account, Guid, Message, SearchReply, Wanted},
+    monitor::Monitor,
     wire::{Error, Header},
 };
 use crate::{Event, Key};

@@ -17,6 +17,7 @@ use std::{
 };
 
 use super::{
+    backoff,
     message::{Guid, SearchReply, Wanted},
     slots::Slots,
 };
@@ -34,10 +35,6 @@ const OLD_RATE: Pace = Pace { per_second: 20.0, burst: 2.0, tokens: 2.0, at: Non
 
 /// How often a name is asked for before it counts as old.
 const FRESH_TRIES: u8 = 3;
-
-/// The pause after the first try; it doubles up to the longest.
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A new server makes all names fresh once more, but not more often than this.
 const HURRY_EVERY: Duration = Duration::from_secs(20);
@@ -223,9 +220,9 @@ impl Search {
     /// Notes that the name is asked for now, and when it will be again.
     fn ask(&mut self, id: u32, now: Instant) -> Option<Wanted> {
         let entry = self.entries.get_mut(id)?;
-        let pause = FIRST_PAUSE * 2_u32.pow(u32::from(entry.tries.min(10)));
+        let pause = backoff::SEARCH.pause(entry.tries.into());
         entry.tries = entry.tries.saturating_add(1);
-        entry.due = now + pause.min(LONGEST_PAUSE);
+        entry.due = now + pause;
         let wanted = Wanted { id, name: entry.name.clone() };
         let (due, class) = (entry.due, Class::of(entry));
         self.queue(class).due.push(Reverse((due, id)));

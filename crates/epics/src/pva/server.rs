@@ -5,7 +5,7 @@
 //!   hub         the PVs and circuits of one server: receive, post, outgoing; owns no socket
 //!   answer      what it does with each message of a client
 //!   pvs         names, types, newest values
-//!   session     one circuit: its channels and requests, the bytes that wait for it
+//!   circuit     one circuit: its channels and requests, the bytes that wait for it
 //!   monitor     what waits for one monitor: a queue, overruns, the window of a pipeline
 //!   selection   which fields a client wants
 //!   request     messages of clients        reply    messages of the server
@@ -16,6 +16,7 @@
 
 mod answer;
 mod breach;
+mod circuit;
 mod hub;
 mod monitor;
 pub mod nt;
@@ -23,11 +24,10 @@ mod pvs;
 mod reply;
 mod request;
 mod selection;
-mod session;
 
 pub use breach::Breach;
-pub use hub::{Counts, Hub, SessionId, Settings};
+pub use hub::{CircuitId, Counts, Hub, Settings};
 pub use pvs::{Place, PvId};
 pub use request::Searched;
 
-pub use crate::net::pva::server::{Listen, Server};
+pub use crate::net::pva::{Listen, Server};

@@ -5,7 +5,7 @@ use std::time::Instant;
 use epics::pva::{
     Scalar, Tree, Type,
     message::{Account, validation_reply},
-    server::{Hub, PvId, SessionId, Settings, nt},
+    server::{CircuitId, Hub, PvId, Settings, nt},
     wire::{Order, Writer, put_message},
 };
 
@@ -13,14 +13,14 @@ use epics::pva::{
 pub(crate) const PORT: u16 = 5075;
 
 /// A server with the PVs `A` (a number), `M` (everything there is) and `W` (an array), and a circuit.
-pub(crate) fn hub(now: Instant) -> (Hub, [PvId; 3], SessionId) {
+pub(crate) fn hub(now: Instant) -> (Hub, [PvId; 3], CircuitId) {
     let mut hub = Hub::new(Settings::default());
     let types = [("A", nt::scalar(Scalar::I32)), ("M", nt::mixture()), ("W", nt::scalar_array(Scalar::U16))];
     let pvs = types.each_ref().map(|(name, ty): &(&str, Type)| {
         hub.add(name, ty, Tree::default_of(ty)).expect("the default has the shape of its type")
     });
-    let session = hub.open(now);
-    (hub, pvs, session)
+    let circuit = hub.open(now);
+    (hub, pvs, circuit)
 }
 
 pub(crate) fn bytes(write: impl FnOnce(&mut Writer)) -> Vec<u8> {
@@ -45,14 +45,14 @@ pub(crate) fn begin() -> Vec<u8> {
 }
 
 /// What the server sends, taking it.
-pub(crate) fn sent(hub: &mut Hub, session: SessionId) -> Vec<u8> {
+pub(crate) fn sent(hub: &mut Hub, circuit: CircuitId) -> Vec<u8> {
     let mut all = Vec::new();
     loop {
-        let more = hub.outgoing(session).to_vec();
+        let more = hub.outgoing(circuit).to_vec();
         if more.is_empty() {
             return all;
         }
-        hub.consumed(session, more.len());
+        hub.consumed(circuit, more.len());
         all.extend(more);
     }
 }

@@ -49,7 +49,7 @@ pub(crate) fn done_pva(case: &str, tallies: &[pva::Tally], passed: Passed, form:
         ("pva updates still waiting", all.waiting as f64, ""),
         ("pva latest by", all.late.as_secs_f64() * 1e3, "ms"),
         ("pva messages broken on purpose", counts.breaches as f64, ""),
-        ("pva circuits", counts.sessions as f64, ""),
+        ("pva circuits", counts.circuits as f64, ""),
         ("pva channels", counts.channels as f64, ""),
         ("pva monitors", counts.monitors as f64, ""),
         ("pva searches", counts.searches as f64, ""),

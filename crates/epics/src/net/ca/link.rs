@@ -17,13 +17,7 @@ use tokio::{
     time::{sleep, sleep_until},
 };
 
-use super::{
-    super::{
-        arriving::{Arriving, Held, LARGE_BYTES},
-        backlog::Backlog,
-    },
-    cells::Cells,
-};
+use super::counters::SharedCounters;
 use crate::{
     Event, Key,
     ca::{
@@ -31,6 +25,10 @@ use crate::{
         circuit::{Circuit, Identity},
         search::Answer,
         wire,
+    },
+    net::{
+        arriving::{Arriving, Held, LARGE_BYTES},
+        backlog::Backlog,
     },
 };
 
@@ -89,7 +87,7 @@ pub(super) struct Link<H> {
     pub(super) handler: H,
     pub(super) orders: mpsc::UnboundedReceiver<Order>,
     pub(super) reports: mpsc::UnboundedSender<Report>,
-    pub(super) cells: Arc<Cells>,
+    pub(super) counters: Arc<SharedCounters>,
     pub(super) backlog: Option<Backlog>,
     pub(super) arriving: Arriving,
     #[cfg(feature = "put")]
@@ -115,7 +113,7 @@ impl<H: Fn(Key, Event)> Link<H> {
         let mut circuit = Circuit::new(self.server, self.server_version, &self.identity, self.silence_max, now);
         let end = match connected {
             Ok(stream) => {
-                self.cells.circuit_opened();
+                self.counters.circuit_opened();
                 tracing::info!("Channel Access: connected to {}", self.server);
                 self.report(ReportKind::Connected);
                 self.backlog = Some(Backlog::new(&stream, Instant::now()));
@@ -123,13 +121,13 @@ impl<H: Fn(Key, Event)> Link<H> {
                 if let End::Lost(reason) = &end {
                     tracing::warn!("Channel Access: {reason}");
                 }
-                self.cells.circuit_closed();
+                self.counters.circuit_closed();
                 end
             }
             Err(error) => End::Lost(format!("cannot connect to {}: {error}", self.server)),
         };
         if let End::Lost(reason) = end {
-            self.cells.circuit_lost();
+            self.counters.circuit_lost();
             tracing::debug!(server = %self.server, reason, "no circuit");
             while let Ok(order) = self.orders.try_recv() {
                 self.apply(&mut circuit, order);
@@ -232,7 +230,7 @@ impl<H: Fn(Key, Event)> Link<H> {
             circuit.crowded(duration, &mut tell);
         }
         let result = circuit.receive(input, Instant::now(), &mut tell);
-        self.cells.add_circuit(size, circuit.take_tally());
+        self.counters.add_circuit(size, circuit.take_tally());
         #[cfg(feature = "put")]
         self.puts.take_answers(circuit);
         let answers = circuit.take_answers();

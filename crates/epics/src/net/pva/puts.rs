@@ -14,9 +14,9 @@ use crate::{
 
 /// A value to write, and who waits for the answer.
 #[derive(Debug)]
-pub(crate) struct PutOrder {
-    pub(crate) value: PutValue,
-    pub(crate) done: oneshot::Sender<Result<(), PutError>>,
+pub(super) struct PutOrder {
+    pub(super) value: PutValue,
+    pub(super) done: oneshot::Sender<Result<(), PutError>>,
 }
 
 impl PutOrder {

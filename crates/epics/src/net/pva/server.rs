@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::pva::{
     Config,
-    server::{Hub, SessionId, Settings},
+    server::{CircuitId, Hub, Settings},
 };
 
 /// Bytes that one read may bring.
@@ -88,7 +88,7 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     hub: Hub,
-    wires: HashMap<SessionId, Wire>,
+    wires: HashMap<CircuitId, Wire>,
 }
 
 /// The socket of a circuit, and the bell of its task.
@@ -192,7 +192,7 @@ impl State {
         }
     }
 
-    fn flush_one(&mut self, id: SessionId) {
+    fn flush_one(&mut self, id: CircuitId) {
         let Some(wire) = self.wires.get(&id) else { return };
         loop {
             let bytes = self.hub.outgoing(id);
@@ -232,7 +232,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 /// Reads what a client sends, and sends what its socket did not take before.
-async fn serve(id: SessionId, wire: Wire, shared: Arc<Shared>) {
+async fn serve(id: CircuitId, wire: Wire, shared: Arc<Shared>) {
     let mut buffer = vec![0; READ_BYTES];
     let mut blocked = false;
     let mut look = tokio::time::interval(LOOK_EVERY);

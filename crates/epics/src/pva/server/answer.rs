@@ -7,12 +7,12 @@ use std::sync::Arc;
 use pvdata::{Data, Type};
 
 use super::{
+    circuit::{Manner, Request},
     hub::{Hub, pick},
     monitor::Monitor,
     reply,
     request::{self, Ids, Searched, command, step},
     selection::Selection,
-    session::{Manner, Request},
 };
 use crate::pva::{
     Error,
@@ -21,28 +21,28 @@ use crate::pva::{
 
 impl Hub {
     pub(super) fn take(&mut self, id: u32, header: Header, payload: &[u8], port: u16) -> Result<(), Error> {
-        let Some(session) = self.sessions.get_mut(id) else { return Ok(()) };
-        let request = request::Request::decode(header, payload, &mut session.registry)?;
+        let Some(circuit) = self.circuits.get_mut(id) else { return Ok(()) };
+        let request = request::Request::decode(header, payload, &mut circuit.registry)?;
         match request {
             request::Request::Validation { method, user } => {
                 tracing::debug!(method, ?user, "a client says who it is");
-                session.validated = true;
-                session.user = user;
-                reply::validated(&mut session.out, None);
+                circuit.validated = true;
+                circuit.user = user;
+                reply::validated(&mut circuit.out, None);
             }
-            request::Request::Echo(payload) => reply::echo(&mut session.out, payload),
+            request::Request::Echo(payload) => reply::echo(&mut circuit.out, payload),
             request::Request::Search(searched) => {
                 let found = self.look_up(&searched);
-                let Some(session) = self.sessions.get_mut(id) else { return Ok(()) };
+                let Some(circuit) = self.circuits.get_mut(id) else { return Ok(()) };
                 if searched.reply_required || !found.is_empty() {
-                    reply::search_reply(&mut session.out, self.guid, &searched, port, &found);
+                    reply::search_reply(&mut circuit.out, self.guid, &searched, port, &found);
                 }
             }
             request::Request::Create(wanted) => wanted.iter().for_each(|(cid, name)| self.create(id, *cid, name)),
             request::Request::DestroyChannel { sid, cid } => {
                 self.close_channel(id, sid);
-                if let Some(session) = self.sessions.get_mut(id) {
-                    reply::destroyed(&mut session.out, sid, cid);
+                if let Some(circuit) = self.circuits.get_mut(id) {
+                    reply::destroyed(&mut circuit.out, sid, cid);
                 }
             }
             request::Request::GetField { ids, field } => self.get_field(id, ids, &field),
@@ -56,7 +56,7 @@ impl Hub {
             request::Request::Monitor { ids, step, window, .. } => self.monitor(id, ids, step, window),
             request::Request::End(ids) => self.end_request(id, ids.ioid),
             request::Request::Refused { command, ids, step } => {
-                reply::refused(&mut session.out, command, ids.ioid, step, "this server can only be read");
+                reply::refused(&mut circuit.out, command, ids.ioid, step, "this server can only be read");
             }
             request::Request::Other => {}
         }
@@ -70,51 +70,51 @@ impl Hub {
     }
 
     fn create(&mut self, id: u32, cid: u32, name: &str) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
+        let Some(circuit) = self.circuits.get_mut(id) else { return };
         let sid = match self.pvs.find(name) {
-            Some(_) if !session.validated => Err("the client has not said who it is"),
-            Some(pv) => Ok(session.open(cid, pv)),
+            Some(_) if !circuit.validated => Err("the client has not said who it is"),
+            Some(pv) => Ok(circuit.open(cid, pv)),
             None => Err("no such PV"),
         };
         self.counts.channels += u64::from(sid.is_ok());
-        reply::created(&mut session.out, cid, sid);
+        reply::created(&mut circuit.out, cid, sid);
     }
 
     fn get_field(&mut self, id: u32, ids: Ids, field: &str) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        let described = session.channels.get(&ids.sid).and_then(|channel| self.pvs.type_of(channel.pv));
+        let Some(circuit) = self.circuits.get_mut(id) else { return };
+        let described = circuit.channels.get(&ids.sid).and_then(|channel| self.pvs.type_of(channel.pv));
         match described {
             Some((number, described)) if field.is_empty() => {
                 let number = self.settings.type_numbers.then_some(number);
-                session.describe(number, described, command::GET_FIELD, ids.ioid);
+                circuit.describe(number, described, command::GET_FIELD, ids.ioid);
             }
             Some((_, described)) => match subtype(&described.ty, field) {
-                Some(ty) => reply::ready(&mut session.out, command::GET_FIELD, ids.ioid, |w| ty.encode(w)),
-                None => reply::refused(&mut session.out, command::GET_FIELD, ids.ioid, 0, "no such field"),
+                Some(ty) => reply::ready(&mut circuit.out, command::GET_FIELD, ids.ioid, |w| ty.encode(w)),
+                None => reply::refused(&mut circuit.out, command::GET_FIELD, ids.ioid, 0, "no such field"),
             },
-            None => reply::refused(&mut session.out, command::GET_FIELD, ids.ioid, 0, "no such channel"),
+            None => reply::refused(&mut circuit.out, command::GET_FIELD, ids.ioid, 0, "no such channel"),
         }
     }
 
     /// Begins a get or a monitor.
     fn begin(&mut self, id: u32, command: u8, ids: Ids, (step, window): (u8, u32), fields: Option<&Data>) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
+        let Some(circuit) = self.circuits.get_mut(id) else { return };
         let Ids { sid, ioid } = ids;
-        let at = session.out.len();
-        let channel = session.channels.get(&sid).copied().filter(|_| !session.requests.contains_key(&ioid));
+        let at = circuit.out.len();
+        let channel = circuit.channels.get(&sid).copied().filter(|_| !circuit.requests.contains_key(&ioid));
         let Some((pv, (number, described))) =
             channel.and_then(|channel| Some((channel.pv, self.pvs.type_of(channel.pv)?)))
         else {
-            return reply::refused(&mut session.out, command, ioid, step::INIT, "no such channel, or a number in use");
+            return reply::refused(&mut circuit.out, command, ioid, step::INIT, "no such channel, or a number in use");
         };
         let selection = match Selection::new(fields, &described.ty) {
             Ok(selection) => Selection { pipeline: selection.pipeline && step & step::PIPELINE != 0, ..selection },
-            Err(words) => return reply::refused(&mut session.out, command, ioid, step::INIT, words),
+            Err(words) => return reply::refused(&mut circuit.out, command, ioid, step::INIT, words),
         };
         let breach = self.pvs.get(pv).and_then(|pv| pick(pv.breach, &mut self.random, &mut self.counts));
         // what comes in a spoiled message was not described to the client
         let number = (self.settings.type_numbers && breach.is_none()).then_some(number);
-        session.describe(number, described, command, ioid);
+        circuit.describe(number, described, command, ioid);
         let request = if command == command::GET {
             Request::Get { sid, pv, selection }
         } else {
@@ -125,19 +125,19 @@ impl Hub {
             }
             Request::Monitor { sid, monitor }
         };
-        session.requests.insert(ioid, request);
-        session.finish(at, Manner { segment_bytes: self.settings.segment_bytes, breach }, &mut self.random);
+        circuit.requests.insert(ioid, request);
+        circuit.finish(at, Manner { segment_bytes: self.settings.segment_bytes, breach }, &mut self.random);
     }
 
     fn get(&mut self, id: u32, ids: Ids, step: u8) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        let at = session.out.len();
-        let Some(Request::Get { pv, selection, .. }) = session.requests.get(&ids.ioid) else {
-            return reply::refused(&mut session.out, command::GET, ids.ioid, step, "no such request");
+        let Some(circuit) = self.circuits.get_mut(id) else { return };
+        let at = circuit.out.len();
+        let Some(Request::Get { pv, selection, .. }) = circuit.requests.get(&ids.ioid) else {
+            return reply::refused(&mut circuit.out, command::GET, ids.ioid, step, "no such request");
         };
         let (Some((_, described)), Some(pv)) = (self.pvs.type_of(*pv), self.pvs.get(*pv)) else { return };
         let fields = selection.fields.clone().unwrap_or_else(|| std::iter::once(0).collect());
-        put_server_message(&mut session.out, command::GET, |w| {
+        put_server_message(&mut circuit.out, command::GET, |w| {
             w.u32(ids.ioid);
             w.u8(step);
             reply::status(w, None);
@@ -146,15 +146,15 @@ impl Hub {
                 tracing::error!(pv = %pv.name, %error, "a value does not have the shape of its type");
             }
         });
-        session.finish(at, Manner { segment_bytes: self.settings.segment_bytes, breach: None }, &mut self.random);
+        circuit.finish(at, Manner { segment_bytes: self.settings.segment_bytes, breach: None }, &mut self.random);
         if step & step::DESTROY != 0 {
             self.end_request(id, ids.ioid);
         }
     }
 
     fn monitor(&mut self, id: u32, ids: Ids, step: u8, window: u32) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        let Some(Request::Monitor { monitor: number, .. }) = session.requests.get(&ids.ioid) else { return };
+        let Some(circuit) = self.circuits.get_mut(id) else { return };
+        let Some(Request::Monitor { monitor: number, .. }) = circuit.requests.get(&ids.ioid) else { return };
         let number = *number;
         let Some(monitor) = self.monitors.get_mut(number) else { return };
         if step & step::PIPELINE != 0 {
@@ -177,7 +177,7 @@ impl Hub {
         }
         if !monitor.is_empty() && !monitor.in_backlog {
             monitor.in_backlog = true;
-            session.backlog.push_back(number);
+            circuit.backlog.push_back(number);
         }
         if step & step::DESTROY != 0 {
             self.end_request(id, ids.ioid);
@@ -185,8 +185,8 @@ impl Hub {
     }
 
     fn end_request(&mut self, id: u32, ioid: u32) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        let Some(Request::Monitor { monitor: number, .. }) = session.requests.remove(&ioid) else { return };
+        let Some(circuit) = self.circuits.get_mut(id) else { return };
+        let Some(Request::Monitor { monitor: number, .. }) = circuit.requests.remove(&ioid) else { return };
         let Some(mut monitor) = self.monitors.remove(number) else { return };
         self.counts.abandoned += monitor.clear() as u64;
         if let Some(pv) = self.pvs.get_mut(monitor.pv) {
@@ -195,10 +195,10 @@ impl Hub {
     }
 
     pub(super) fn close_channel(&mut self, id: u32, sid: u32) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        session.channels.remove(&sid);
+        let Some(circuit) = self.circuits.get_mut(id) else { return };
+        circuit.channels.remove(&sid);
         let ended: Vec<u32> =
-            session.requests.iter().filter(|(_, request)| request.sid() == sid).map(|(ioid, _)| *ioid).collect();
+            circuit.requests.iter().filter(|(_, request)| request.sid() == sid).map(|(ioid, _)| *ioid).collect();
         ended.into_iter().for_each(|ioid| self.end_request(id, ioid));
     }
 }

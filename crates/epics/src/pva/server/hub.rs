@@ -16,12 +16,12 @@ use pvdata::{BitSet, Tree, Type};
 
 use super::{
     breach::{Breach, Random},
+    circuit::{Circuit, Manner, write_changes},
     monitor::Monitor,
     pvs::{Place, PvId, Pvs},
     reply,
     request::{Searched, command},
     selection::leaves_of,
-    session::{Manner, Session, write_changes},
 };
 use crate::pva::{
     Error,
@@ -32,7 +32,7 @@ use crate::pva::{
 
 /// A circuit of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SessionId(u32);
+pub struct CircuitId(u32);
 
 /// How a server speaks.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl Default for Settings {
 pub struct Counts {
     pub searches: u64,
     pub names_searched: u64,
-    pub sessions: u64,
+    pub circuits: u64,
     pub channels: u64,
     pub monitors: u64,
     /// Changes of PVs.
@@ -90,7 +90,7 @@ impl AddAssign for Counts {
     fn add_assign(&mut self, more: Counts) {
         self.searches += more.searches;
         self.names_searched += more.names_searched;
-        self.sessions += more.sessions;
+        self.circuits += more.circuits;
         self.channels += more.channels;
         self.monitors += more.monitors;
         self.posts += more.posts;
@@ -110,7 +110,7 @@ pub struct Hub {
     pub(super) guid: Guid,
 
     pub(super) pvs: Pvs,
-    pub(super) sessions: Slots<Session>,
+    pub(super) circuits: Slots<Circuit>,
     live: Vec<u32>,
     pub(super) monitors: Slots<Monitor>,
     pub(super) counts: Counts,
@@ -119,8 +119,8 @@ pub struct Hub {
     pub(super) random: Random,
     /// The update at hand, as all its monitors get it.
     body: Writer,
-    dirty: Vec<SessionId>,
-    closed: Vec<SessionId>,
+    dirty: Vec<CircuitId>,
+    closed: Vec<CircuitId>,
 }
 
 impl Hub {
@@ -134,7 +134,7 @@ impl Hub {
             settings,
             guid,
             pvs: Pvs::default(),
-            sessions: Slots::default(),
+            circuits: Slots::default(),
             live: Vec::new(),
             monitors: Slots::default(),
             counts: Counts::default(),
@@ -160,13 +160,13 @@ impl Hub {
         }
         self.changes = self.changes.wrapping_add(1);
         for at in self.live.clone() {
-            let Some(session) = self.sessions.get_mut(at) else { continue };
+            let Some(circuit) = self.circuits.get_mut(at) else { continue };
             let sids: Vec<(u32, u32)> =
-                session.channels.iter().filter(|(_, channel)| channel.pv == pv).map(|(sid, c)| (*sid, c.cid)).collect();
+                circuit.channels.iter().filter(|(_, channel)| channel.pv == pv).map(|(sid, c)| (*sid, c.cid)).collect();
             for (sid, cid) in sids {
                 self.close_channel(at, sid);
-                if let Some(session) = self.sessions.get_mut(at) {
-                    reply::destroyed(&mut session.out, sid, cid);
+                if let Some(circuit) = self.circuits.get_mut(at) {
+                    reply::destroyed(&mut circuit.out, sid, cid);
                 }
                 self.mark(at);
             }
@@ -220,14 +220,14 @@ impl Hub {
 
     /// Bytes of updates and replies that the system has not taken yet.
     pub fn unsent(&self) -> usize {
-        self.sessions.iter().map(|session| session.waiting()).sum()
+        self.circuits.iter().map(|circuit| circuit.waiting()).sum()
     }
 
     /// Sends any bytes on every circuit.
     pub fn inject(&mut self, bytes: &[u8]) {
         for id in self.live.clone() {
-            if let Some(session) = self.sessions.get_mut(id) {
-                session.out.put(bytes);
+            if let Some(circuit) = self.circuits.get_mut(id) {
+                circuit.out.put(bytes);
             }
             self.mark(id);
         }
@@ -256,19 +256,19 @@ impl Hub {
         let mut written: Option<BitSet> = None;
         for number in &pv.monitors {
             let Some(monitor) = self.monitors.get_mut(*number).filter(|monitor| monitor.running) else { continue };
-            let Some(session) = self.sessions.get_mut(monitor.session) else { continue };
+            let Some(circuit) = self.circuits.get_mut(monitor.circuit) else { continue };
             let wanted = monitor.selection.fields.as_ref().map(|selected| fields.common(selected));
             let wanted = wanted.as_ref().unwrap_or(&fields);
             if wanted.is_empty() {
                 continue;
             }
-            if !monitor.is_empty() || !monitor.is_open() || session.waiting() >= self.settings.room_bytes {
+            if !monitor.is_empty() || !monitor.is_open() || circuit.waiting() >= self.settings.room_bytes {
                 let squashed = u64::from(monitor.push(wanted.clone(), Arc::clone(&pv.value)));
                 pv.squashed += squashed;
                 self.counts.squashed += squashed;
                 if !monitor.in_backlog {
                     monitor.in_backlog = true;
-                    session.backlog.push_back(*number);
+                    circuit.backlog.push_back(*number);
                 }
                 continue;
             }
@@ -279,80 +279,80 @@ impl Hub {
             }
             let breach = pick(pv.breach, &mut self.random, &mut self.counts);
             let manner = Manner { segment_bytes: self.settings.segment_bytes, breach };
-            session.update(monitor.ioid, self.body.written_from(0), manner, &mut self.random);
+            circuit.update(monitor.ioid, self.body.written_from(0), manner, &mut self.random);
             monitor.count_sent();
             self.counts.updates += 1;
-            if !session.dirty {
-                session.dirty = true;
-                self.dirty.push(SessionId(monitor.session));
+            if !circuit.dirty {
+                circuit.dirty = true;
+                self.dirty.push(CircuitId(monitor.circuit));
             }
         }
     }
 
     /// A client has connected.
-    pub fn open(&mut self, now: Instant) -> SessionId {
-        let id = self.sessions.insert(Session::new(self.settings.order, now));
+    pub fn open(&mut self, now: Instant) -> CircuitId {
+        let id = self.circuits.insert(Circuit::new(self.settings.order, now));
         self.live.push(id);
-        self.counts.sessions += 1;
-        self.dirty.push(SessionId(id));
-        SessionId(id)
+        self.counts.circuits += 1;
+        self.dirty.push(CircuitId(id));
+        CircuitId(id)
     }
 
     /// A client is gone.
-    pub fn close(&mut self, id: SessionId) {
-        let Some(session) = self.sessions.get_mut(id.0) else { return };
-        for sid in session.channels.keys().copied().collect::<Vec<_>>() {
+    pub fn close(&mut self, id: CircuitId) {
+        let Some(circuit) = self.circuits.get_mut(id.0) else { return };
+        for sid in circuit.channels.keys().copied().collect::<Vec<_>>() {
             self.close_channel(id.0, sid);
         }
-        self.sessions.remove(id.0);
+        self.circuits.remove(id.0);
         self.live.retain(|live| *live != id.0);
     }
 
     /// Ends all circuits: their owners learn it by [`Hub::take_closed`].
     pub fn close_all(&mut self) {
         for id in self.live.clone() {
-            self.close(SessionId(id));
-            self.closed.push(SessionId(id));
+            self.close(CircuitId(id));
+            self.closed.push(CircuitId(id));
         }
     }
 
     /// The circuits that the server has ended.
-    pub fn take_closed(&mut self) -> Vec<SessionId> {
+    pub fn take_closed(&mut self) -> Vec<CircuitId> {
         std::mem::take(&mut self.closed)
     }
 
     /// The circuits that have something to send, since the last call.
-    pub fn take_dirty(&mut self) -> Vec<SessionId> {
+    pub fn take_dirty(&mut self) -> Vec<CircuitId> {
         for id in &self.dirty {
-            if let Some(session) = self.sessions.get_mut(id.0) {
-                session.dirty = false;
+            if let Some(circuit) = self.circuits.get_mut(id.0) {
+                circuit.dirty = false;
             }
         }
         std::mem::take(&mut self.dirty)
     }
 
     /// The bytes to send next; none if empty.
-    pub fn outgoing(&mut self, id: SessionId) -> &[u8] {
-        self.sessions.get_mut(id.0).map_or(&[], Session::outgoing)
+    pub fn outgoing(&mut self, id: CircuitId) -> &[u8] {
+        self.circuits.get_mut(id.0).map_or(&[], Circuit::outgoing)
     }
 
     /// Notes that so many bytes were sent, which makes room for what waits: there may be more to send.
-    pub fn consumed(&mut self, id: SessionId, bytes: usize) {
-        if let Some(session) = self.sessions.get_mut(id.0) {
-            session.consumed(bytes);
+    pub fn consumed(&mut self, id: CircuitId, bytes: usize) {
+        if let Some(circuit) = self.circuits.get_mut(id.0) {
+            circuit.consumed(bytes);
         }
         self.drain(id.0);
     }
 
     /// Whether the client has been silent for too long.
-    pub fn is_silent(&mut self, id: SessionId, now: Instant) -> bool {
+    pub fn is_silent(&mut self, id: CircuitId, now: Instant) -> bool {
         let silence_max = self.settings.silence_max;
-        self.sessions.get_mut(id.0).is_none_or(|s| now.saturating_duration_since(s.heard) >= silence_max)
+        self.circuits.get_mut(id.0).is_none_or(|s| now.saturating_duration_since(s.heard) >= silence_max)
     }
 
     /// Who the client says it is.
-    pub fn user(&mut self, id: SessionId) -> Option<String> {
-        self.sessions.get_mut(id.0).and_then(|session| session.user.clone())
+    pub fn user(&mut self, id: CircuitId) -> Option<String> {
+        self.circuits.get_mut(id.0).and_then(|circuit| circuit.user.clone())
     }
 
     /// A beacon that says where the circuits are.
@@ -378,14 +378,14 @@ impl Hub {
     }
 
     /// Takes bytes of a client. An error ends the circuit. The port is that of the circuits.
-    pub fn receive(&mut self, id: SessionId, bytes: &[u8], port: u16, now: Instant) -> Result<(), Error> {
-        let Some(session) = self.sessions.get_mut(id.0) else { return Ok(()) };
-        session.heard = now;
-        let mut frames = std::mem::take(&mut session.frames);
+    pub fn receive(&mut self, id: CircuitId, bytes: &[u8], port: u16, now: Instant) -> Result<(), Error> {
+        let Some(circuit) = self.circuits.get_mut(id.0) else { return Ok(()) };
+        circuit.heard = now;
+        let mut frames = std::mem::take(&mut circuit.frames);
         let taken = frames.feed(bytes, |header, payload| self.take(id.0, header, payload, port));
         self.counts.protocol_errors += u64::from(taken.is_err());
-        if let Some(session) = self.sessions.get_mut(id.0) {
-            session.frames = frames;
+        if let Some(circuit) = self.circuits.get_mut(id.0) {
+            circuit.frames = frames;
         }
         self.drain(id.0);
         self.mark(id.0);
@@ -393,20 +393,20 @@ impl Hub {
     }
 
     fn mark(&mut self, id: u32) {
-        if let Some(session) = self.sessions.get_mut(id)
-            && !session.dirty
-            && session.waiting() > 0
+        if let Some(circuit) = self.circuits.get_mut(id)
+            && !circuit.dirty
+            && circuit.waiting() > 0
         {
-            session.dirty = true;
-            self.dirty.push(SessionId(id));
+            circuit.dirty = true;
+            self.dirty.push(CircuitId(id));
         }
     }
 
     /// Sends what waits while the circuit has room, one update of each monitor in turn.
     fn drain(&mut self, id: u32) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        while session.waiting() < self.settings.room_bytes {
-            let Some(number) = session.backlog.pop_front() else { break };
+        let Some(circuit) = self.circuits.get_mut(id) else { return };
+        while circuit.waiting() < self.settings.room_bytes {
+            let Some(number) = circuit.backlog.pop_front() else { break };
             let Some(monitor) = self.monitors.get_mut(number) else { continue };
             let entry = if monitor.is_open() { monitor.pop() } else { None };
             let Some(entry) = entry else {
@@ -418,10 +418,10 @@ impl Hub {
             write_changes(&mut self.body, described, &entry.value, &entry.changed, &entry.overrun);
             let breach = pick(pv.breach, &mut self.random, &mut self.counts);
             let manner = Manner { segment_bytes: self.settings.segment_bytes, breach };
-            session.update(monitor.ioid, self.body.written_from(0), manner, &mut self.random);
+            circuit.update(monitor.ioid, self.body.written_from(0), manner, &mut self.random);
             monitor.count_sent();
             self.counts.updates += 1;
-            session.backlog.push_back(number);
+            circuit.backlog.push_back(number);
         }
     }
 }

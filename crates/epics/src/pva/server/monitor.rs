@@ -19,7 +19,7 @@ use super::{pvs::PvId, selection::Selection};
 #[derive(Debug)]
 pub(super) struct Monitor {
     // fixed after start
-    pub(super) session: u32,
+    pub(super) circuit: u32,
     pub(super) ioid: u32,
     pub(super) pv: PvId,
     pub(super) selection: Selection,
@@ -27,7 +27,7 @@ pub(super) struct Monitor {
     pub(super) running: bool,
     /// How many updates the client takes before it acknowledges more; only with the pipeline.
     pub(super) window: u64,
-    /// Whether its session knows that something waits.
+    /// Whether its circuit knows that something waits.
     pub(super) in_backlog: bool,
     queue: VecDeque<Entry>,
 }
@@ -41,9 +41,9 @@ pub(super) struct Entry {
 }
 
 impl Monitor {
-    pub(super) fn new(session: u32, ioid: u32, pv: PvId, selection: Selection, window: u32) -> Monitor {
+    pub(super) fn new(circuit: u32, ioid: u32, pv: PvId, selection: Selection, window: u32) -> Monitor {
         Monitor {
-            session,
+            circuit,
             ioid,
             pv,
             selection,

@@ -1,0 +1,71 @@
+//! What the command line can do, a file for each command or family of them.
+//!
+//! ```text
+//!   over HTTP, to a running archiver     add, get, explain, look, admin, policy, import, capacity --live
+//!   on the files of an archive           check, repair, backup
+//!   both                                 compare
+//!   an archiver of its own               demo
+//! ```
+//! They share `http` (requests), `typed` (what people type), `print`, `table`, `progress` and `lines` (what they say and write
+//! down), and `appliance`, the client of another archiver.
+
+mod add;
+mod admin;
+mod appliance;
+mod backup;
+pub(crate) mod capacity;
+mod check;
+mod compare;
+mod demo;
+mod explain;
+mod get;
+mod http;
+mod import;
+mod lines;
+mod look;
+mod policy;
+mod print;
+mod progress;
+mod repair;
+mod table;
+mod typed;
+
+use acquire::AddRequest;
+
+use crate::{cli::Command, config::Config, failure::Failure, host::process};
+
+/// Does what the command line says. `run` and `demo` end with `archive`, which is given the PVs to add at the start.
+pub(crate) fn run(
+    command: &Command,
+    archive: impl FnOnce(Config, &[AddRequest]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    match command {
+        Command::Run(options) => archive(Config::load(options, process::env)?, &[]),
+        Command::Add(command) => add::run(command),
+        Command::List(command) => look::list_pvs(command),
+        Command::Status(command) => look::status(command),
+        Command::Report(command) => look::report(command),
+        Command::Pause(command) => look::switch(command, "pause"),
+        Command::Resume(command) => look::switch(command, "resume"),
+        Command::Get(command) => get::run(command),
+        Command::Explain(command) => explain::run(command),
+        Command::Rename(command) => admin::rename(command),
+        Command::Alias(command) => admin::alias(command),
+        Command::Remove(command) => admin::remove(command),
+        Command::Restore(command) => admin::restore(command),
+        Command::Delete(command) => admin::delete(command),
+        Command::Undelete(command) => admin::undelete(command),
+        Command::Purge(command) => admin::purge(command),
+        Command::Import(command) => import::import(command),
+        Command::Compare(command) => compare::run(command),
+        Command::Audit(command) => admin::audit(command),
+        Command::Policy(command) => policy::policy(command),
+        Command::Group(command) => policy::group(command),
+        Command::Check(command) => check::run(command),
+        Command::Repair(command) => repair::run(command),
+        Command::Backup(command) => backup::run(command),
+        Command::TakeOver(command) => backup::take_over(command),
+        Command::Capacity(command) => capacity::run(command),
+        Command::Demo(command) => demo::run(command, archive),
+    }
+}

@@ -1,0 +1,43 @@
+//! `pvark backup`: copies an archive, beside a running archiver if need be; `pvark take-over` makes a backup an archive.
+
+use sample::By;
+use store::Kept;
+
+use super::{print::print_line, progress::Told};
+use crate::{
+    cli::{Backup, TakeOver},
+    failure::{Damaged, Failure},
+    host::clock::now,
+};
+
+pub(crate) fn run(command: &Backup) -> Result<(), Failure> {
+    let mut told = Told::new();
+    let kept = if command.verify { Kept::Verified } else { Kept::Trusted };
+    let done = store::backup(&command.data, &command.to, kept, |progress| told.tell("copied or verified", progress))?;
+    let store::Backup { copied, kept, copied_bytes, bytes, removed, set_aside, damage, .. } = done;
+    print_line(&format!(
+        "{copied} segments copied, {kept} were there, {removed} removed that were merged meanwhile; \
+         {} of {} MB copied and read back",
+        copied_bytes >> 20,
+        bytes >> 20
+    ))?;
+    let to = command.to.display();
+    if set_aside > 0 {
+        print_line(&format!("{set_aside} files that may be needed yet lie in {to}/quarantine"))?;
+    }
+    if damage.is_empty() {
+        return Ok(print_line(&format!("{to} is a whole archive as of now"))?);
+    }
+    damage.iter().try_for_each(|damaged| print_line(&format!("DAMAGED  {damaged}")))?;
+    print_line(&format!("{to} is as whole as can be, and has all else as of now"))?;
+    Err(Damaged::in_folder(&command.data).into())
+}
+
+pub(crate) fn take_over(command: &TakeOver) -> Result<(), Failure> {
+    let who = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
+    let of = store::take_over(&command.data, &By::new(&who, now()))?;
+    let data = command.data.display();
+    Ok(print_line(&format!(
+        "{data} is an archive of its own now, no backup of {of} any more; no backup goes there again"
+    ))?)
+}

@@ -1,0 +1,42 @@
+//! `pvark explain`: why there is no data of a PV in a range, or not all.
+
+use serde_json::Value;
+
+use super::{
+    http::{ANSWER_BYTES_MAX, agent, checked, encoded},
+    print::print_line,
+    table,
+    typed::range,
+};
+use crate::{cli::Explain, failure::Failure, host::clock::now};
+
+pub(crate) fn run(command: &Explain) -> Result<(), Failure> {
+    let now = now();
+    let (from, to) = range(&command.from, &command.to, now)?;
+    let (pv, proof) = (encoded(&command.pv), &command.proof);
+    let url = format!("{}/api/v1/pvs/{pv}/explain?from={from}&to={to}&proof={proof}", command.server.url);
+    let mut answer = checked(agent().get(&url).call(), &command.server.url)?;
+    let told: Value = answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?;
+    let text = table::text;
+    let samples = text(&told["samples"]);
+    print_line(&format!("{samples} samples, {}: {}", text(&told["complete"]), text(&told["text"])))?;
+    let mut rows = vec![["from", "to", "lost", "why"].map(str::to_owned).to_vec()];
+    for reason in table::list(&told["reasons"]) {
+        rows.push(["from", "to", "lost", "text"].map(|column| text(&reason[column])).to_vec());
+    }
+    if rows.len() > 1 {
+        table::aligned(&rows).iter().try_for_each(|line| print_line(line))?;
+    }
+    let account = &told["account"];
+    print_line(&format!(
+        "received {}, stored {}, skipped {}, lost {} in the queue, {} by the store, {} by limit; at least {} by the server",
+        text(&account["received"]),
+        text(&account["stored"]),
+        text(&account["skipped"]),
+        text(&account["lost"]["queue_full"]),
+        text(&account["lost"]["store_refused"]),
+        text(&account["lost"]["rate_capped"]),
+        text(&account["lost"]["overrun"]),
+    ))?;
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! `pvark get`: what a running archiver has recorded of a PV, as a table or in a format for programs.
+
+use std::io::{self, Read, Write};
+
+use serde_json::Value;
+
+use super::{
+    http::{ANSWER_BYTES_MAX, agent, checked, encoded},
+    print::print_line,
+    table,
+    typed::range,
+};
+use crate::{
+    cli::{Format, Get},
+    failure::Failure,
+    host::clock::now,
+};
+
+/// Rows that a table shows; more is for the other formats.
+const TABLE_ROWS_MAX: u32 = 100_000;
+
+pub(crate) fn run(command: &Get) -> Result<(), Failure> {
+    let now = now();
+    let (from, to) = range(&command.from, &command.to, now)?;
+    let reduced = match command.bins {
+        Some(bins) => format!("bins?bins={bins}&"),
+        None => "samples?".to_owned(),
+    };
+    let format = match command.format {
+        Format::Table if command.bins.is_none() => format!("json&limit={TABLE_ROWS_MAX}"),
+        Format::Table | Format::Json => "json".to_owned(),
+        Format::Csv => "csv".to_owned(),
+        Format::Arrow => "arrow".to_owned(),
+    };
+    let pv = encoded(&command.pv);
+    let url = format!("{}/api/v1/pvs/{pv}/{reduced}from={from}&to={to}&format={format}", command.server.url);
+    let mut answer = checked(agent().get(&url).call(), &command.server.url)?;
+    if command.format == Format::Table {
+        let json: Value = answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?;
+        let lines = if command.bins.is_some() { table::bins(&json) } else { table::samples(&json) };
+        return lines.iter().try_for_each(|line| print_line(line)).map_err(Failure::from);
+    }
+    let mut body = answer.body_mut().as_reader();
+    let mut out = io::stdout().lock();
+    let mut chunk = vec![0; 64 << 10];
+    loop {
+        match body.read(&mut chunk)? {
+            0 => return Ok(out.flush()?),
+            size => out.write_all(&chunk[..size])?,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Requests to a running archiver, as the commands send them.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{cli::Server, failure::Failure};
+
+/// The largest JSON answer that a table is made from.
+pub(crate) const ANSWER_BYTES_MAX: u64 = 256 << 20;
+
+/// What a request does.
+pub(crate) enum Method {
+    Get,
+    Post(Value),
+    Put(Value),
+    Delete,
+}
+
+/// Who gives an order, as a part of a URL.
+pub(crate) fn by() -> String {
+    encoded(&std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default())
+}
+
+/// Sends a request and gives the answer. Who sends it goes along, for the audit.
+pub(crate) fn ask(server: &Server, method: Method, path: &str) -> Result<Value, Failure> {
+    let separator = if path.contains('?') { '&' } else { '?' };
+    let url = format!("{}/api/v1/{path}{separator}by={}", server.url, by());
+    let sent = match method {
+        Method::Get => agent().get(format!("{}/api/v1/{path}", server.url)).call(),
+        Method::Post(Value::Null) => agent().post(&url).send_empty(),
+        Method::Post(body) => agent().post(&url).send_json(body),
+        Method::Put(Value::Null) => agent().put(&url).send_empty(),
+        Method::Put(body) => agent().put(&url).send_json(body),
+        Method::Delete => agent().delete(&url).call(),
+    };
+    Ok(checked(sent, &server.url)?.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?)
+}
+
+pub(crate) fn agent() -> ureq::Agent {
+    let config =
+        ureq::Agent::config_builder().http_status_as_error(false).timeout_connect(Some(Duration::from_secs(5)));
+    config.build().into()
+}
+
+/// An answer that is a success; otherwise the archiver's own words.
+pub(crate) fn checked(
+    sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    server: &str,
+) -> Result<ureq::http::Response<ureq::Body>, Failure> {
+    let mut answer =
+        sent.map_err(|error| format!("no archiver answers at {server} ({error}); start one with `pvark run`"))?;
+    if answer.status().is_success() {
+        return Ok(answer);
+    }
+    let status = answer.status();
+    let text = answer.body_mut().read_to_string().unwrap_or_default();
+    let json: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
+    let message = json["error"]["message"].as_str().unwrap_or(text.trim());
+    let hint = json["error"]["hint"].as_str().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    Err(format!("{message}{hint} [HTTP {}]", status.as_u16()).into())
+}
+
+/// A name as a part of a URL's path.
+pub(crate) fn encoded(name: &str) -> String {
+    name.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b':' => char::from(byte).to_string(),
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_encoded_for_paths() {
+        assert_eq!(encoded("SR:C01{BPM:1}x/y"), "SR:C01%7BBPM:1%7Dx%2Fy");
+    }
+}
