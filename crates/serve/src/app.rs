@@ -13,7 +13,12 @@ use sample::{PvEntry, Timestamp};
 use store::{Reader, Writer};
 use tokio::sync::watch;
 
-use crate::{appliance::changes::LastChanges, budget::Budget, host::Hosts, metrics::Metrics, server::Config};
+use crate::{
+    appliance::changes::LastChanges,
+    delivery::{budget::Budget, server::Config},
+    host::Hosts,
+    metrics::Metrics,
+};
 
 pub(crate) struct App {
     pub(crate) config: Config,

@@ -8,7 +8,7 @@ use sample::{By, Metadata, NAME_BYTES_MAX, PvEntry, PvId, TimeRange, Timestamp};
 
 use crate::{
     app::{App, now},
-    budget::Lease,
+    delivery::budget::Lease,
     dispatch::Peer,
     refusal::{Code, Refusal, shortened},
     url::Params,

@@ -27,12 +27,15 @@ use tokio::{
 use tower_service::Service;
 
 use crate::{
-    answer::Answer,
     app::App,
     browser,
-    budget::{Lease, bytes_when_read, leased},
     call::Call,
-    compress::{Coding, coded},
+    delivery::{
+        answer::Answer,
+        budget::{Lease, bytes_when_read, leased},
+        compress::{Coding, coded},
+        work,
+    },
     form::Kind,
     metrics::measured,
     parameters,
@@ -40,7 +43,6 @@ use crate::{
     routes::{Method, ROUTES, Right, Route, allowed},
     ui,
     url::{Params, tidy},
-    work,
 };
 
 /// How long a request's body may take to arrive.

@@ -16,8 +16,8 @@ use std::{
 use axum::http::{HeaderMap, Uri, Version, header};
 
 use crate::{
+    delivery::server::Config,
     refusal::{Code, Refusal},
-    server::Config,
 };
 
 /// The longest name that there is in DNS.

@@ -1,17 +1,14 @@
 //! Everything that speaks to clients: HTTP, its formats, the web page. The only crate that knows JSON and protobuf.
 //!
 //! ```text
-//!   server     connections, their limits and their end
+//!   delivery/  connections, threads, memory: how answers are made and sent
 //!   routes     every URL in one table: method, path, right, summary, handler
 //!   host       by which names it may be asked for      browser        what pages of other sites may not
 //!   losses     what was lost of late, as a sentence
-//!   call       a request as handlers see it          refusal, answer   what they return
+//!   call       a request as handlers see it          refusal, delivery/answer   what they return
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
 //!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
-//!   work       on which thread an answer is made
-//!   budget     how much memory all answers together may take     lists   what a list of names and globs means
-//!   seen       PVs as lists see them, some hundred at a time
-//!   compress   answers in gzip or zstd, for clients that ask for it
+//!   lists      what a list of names and globs means  seen      PVs as lists see them, some hundred at a time
 //!   metrics    /metrics         ui           the web page
 //! ```
 //!
@@ -20,15 +17,12 @@
 
 #![deny(missing_docs)]
 
-mod answer;
 mod api;
 mod app;
 mod appliance;
 mod browser;
-mod budget;
 mod call;
-mod compress;
-mod crowd;
+mod delivery;
 mod dispatch;
 mod explain;
 mod form;
@@ -47,12 +41,9 @@ mod proof;
 mod refusal;
 mod routes;
 mod seen;
-mod server;
-mod socket;
 mod ui;
 mod url;
-mod work;
 
+pub use delivery::server::{Appliance, Config, Error, Ports, Serve};
 pub use host::HostName;
 pub use policy_source::{FileRules, PolicySource};
-pub use server::{Appliance, Config, Error, Ports, Serve};

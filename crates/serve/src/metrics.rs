@@ -33,10 +33,12 @@ use store::{Health, Watermark};
 use tokio::time::Instant;
 
 use crate::{
-    answer::{Answer, whole},
     app::App,
-    budget::Lease,
     call::Call,
+    delivery::{
+        answer::{Answer, whole},
+        budget::Lease,
+    },
     dispatch::AnsweredBy,
     process,
     refusal::{Code, Refusal},

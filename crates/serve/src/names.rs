@@ -13,8 +13,8 @@ use regex::{Regex, RegexBuilder};
 use store::{NameChunk, Named, Names};
 
 use crate::{
-    budget::Lease,
     call::Call,
+    delivery::budget::Lease,
     glob::Glob,
     refusal::{Code, Refusal, shortened},
 };
@@ -325,7 +325,7 @@ mod tests {
     use sample::{PvId, PvName};
 
     use super::*;
-    use crate::budget::Budget;
+    use crate::delivery::budget::Budget;
 
     fn room() -> Lease {
         Budget::new(1 << 30).lease()

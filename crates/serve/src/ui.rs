@@ -9,9 +9,8 @@ use axum::{
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{
-    answer::Answer,
-    budget::OfProgram,
     call::Call,
+    delivery::{answer::Answer, budget::OfProgram},
     refusal::{Code, Refusal},
 };
 

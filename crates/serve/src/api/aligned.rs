@@ -7,8 +7,8 @@ use sample::{Shape, TimeRange, ValueType};
 
 use super::many::{Named, known};
 use crate::{
-    answer::{Answer, CSV, JSON, chunks},
     call::Call,
+    delivery::answer::{Answer, CSV, JSON, chunks},
     formats::{
         arrow,
         rows::{Heading, RowsArrow, RowsCsv, RowsJson},

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::many::names;
 use crate::{
-    answer::{Answer, CSV, JSON, chunks},
     app::now,
     call::Call,
+    delivery::answer::{Answer, CSV, JSON, chunks},
     formats::{
         arrow,
         at_time::{AtArrow, AtCsv, AtJson, Values, WANTED_BYTES, Wanted},

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::samples::{FORMATS, facts, head};
 use crate::{
-    answer::{Answer, CSV, JSON, whole},
     app::now,
     call::Call,
+    delivery::answer::{Answer, CSV, JSON, whole},
     formats::{
         arrow,
         value::{self, Dialect, put_f64, put_json, put_list},

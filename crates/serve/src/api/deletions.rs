@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use store::{Deletion, Purge, Purged};
 
 use crate::{
-    answer::{Answer, json},
     app::now,
     call::Call,
+    delivery::answer::{Answer, json},
     formats::list::{Frame, json_rows},
     refusal::{Code, Refusal},
 };

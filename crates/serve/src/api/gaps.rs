@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use store::GapScope;
 
 use crate::{
-    answer::Answer,
     call::Call,
+    delivery::answer::Answer,
     formats::{
         list::{Frame, json_rows},
         metadata::as_json,

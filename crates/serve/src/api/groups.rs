@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     formats::list::{Frame, json_rows},
     lists::{all_pvs, check_len},
     refusal::{Code, Refusal},

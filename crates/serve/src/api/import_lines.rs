@@ -12,8 +12,8 @@ use store::{Import, old_text_hash, part_hash};
 
 use super::import::known;
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     lists::each,
     refusal::{Code, Refusal},
 };

@@ -7,9 +7,9 @@ use sample::{TimeRange, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{Answer, json},
     app::now,
     call::Call,
+    delivery::answer::{Answer, json},
     explain,
     formats::list::{Frame, json_rows},
     ledger::{Ledger, Step},

@@ -13,13 +13,15 @@ use sample::{Batch, PvEntry, TimeRange, Timestamp};
 use tokio::time::Instant;
 
 use crate::{
-    answer::{Answer, whole},
     app::{App, now},
-    budget::Lease,
     call::Call,
+    delivery::{
+        answer::{Answer, whole},
+        budget::Lease,
+        work,
+    },
     formats::{json::put_columns, value::put_json},
     refusal::{Code, Refusal},
-    work,
 };
 
 const PVS_MAX: usize = 50;

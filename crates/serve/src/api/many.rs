@@ -8,9 +8,9 @@ use serde::Deserialize;
 
 use super::samples::{FORMATS, facts, head};
 use crate::{
-    answer::{Answer, CSV, JSON, chunks, pieces},
     app::App,
     call::Call,
+    delivery::answer::{Answer, CSV, JSON, chunks, pieces},
     formats::{
         arrow,
         csv::SamplesCsv,

@@ -5,8 +5,8 @@ use sample::{FieldName, FieldPath, Keep, Pipeline, PvSettings, RateCap, RuleName
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     formats::list::{Frame, json_rows},
     policy_source::FileRules,
     refusal::{Code, Refusal},

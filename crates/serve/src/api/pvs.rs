@@ -13,9 +13,9 @@ use store::Named;
 
 use super::{policies::sampling, status::counters};
 use crate::{
-    answer::{Answer, json},
     app::now,
     call::Call,
+    delivery::answer::{Answer, json},
     formats::{
         list::{Frame, json_rows},
         metadata, value,

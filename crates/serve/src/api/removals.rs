@@ -11,8 +11,8 @@ use store::RemovedPv;
 
 use super::pvs::{ADD_MAX, AllTold, Told};
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     formats::list::{Frame, json_rows},
     lists::check_len,
     refusal::{Code, Refusal},

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use store::AuditRecord;
 
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     formats::list::{Frame, json_rows},
     refusal::{Code, Refusal},
 };

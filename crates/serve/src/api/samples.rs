@@ -7,8 +7,8 @@ use sample::{Element, Metadata, PvEntry, TimeRange, Timestamp, ValueType};
 use serde_json::{Map, Value};
 
 use crate::{
-    answer::{Answer, CSV, JSON, chunks, pieces},
     call::Call,
+    delivery::answer::{Answer, CSV, JSON, chunks, pieces},
     formats::{
         arrow::{self, SamplesArrow},
         csv::SamplesCsv,

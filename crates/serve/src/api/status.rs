@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use store::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Watermark, WeekState, Work};
 
 use crate::{
-    answer::{Answer, json},
     app::now,
     call::Call,
+    delivery::answer::{Answer, json},
     losses,
 };
 

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::details::named;
 use crate::{
-    answer::{Answer, json},
     api::roster::all_aliases,
     call::Call,
+    delivery::answer::{Answer, json},
     formats::list::Frame,
     refusal::{Code, Refusal},
 };

@@ -13,8 +13,8 @@ use super::{
     manage::{ADDED_BYTES, Wanted, judge, make_groups},
 };
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     formats::list::{Frame, json_rows},
     lists::{Few, Loose, NAMES_MAX, Scalar, all_pvs, check_len, each},
     refusal::{Code, Refusal, shortened},

@@ -16,9 +16,9 @@ use super::{
     status::{date, last_sample},
 };
 use crate::{
-    answer::{Answer, json},
     app::now,
     call::Call,
+    delivery::answer::{Answer, json},
     refusal::{Code, Refusal},
     url::Params,
 };

@@ -9,8 +9,8 @@ use super::{
     retrieval::facts,
 };
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     refusal::{Code, Refusal},
 };
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{dates::Dates, reports::ranked};
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     formats::object::Object,
     seen::{Look, Seen},
 };

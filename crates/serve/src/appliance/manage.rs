@@ -15,15 +15,17 @@ use super::{
     rules::DEFAULT,
 };
 use crate::{
-    answer::{Answer, json},
     api::pvs::{ADD_MAX, Asked, PERIOD_MIN, request},
     call::Call,
+    delivery::{
+        answer::{Answer, json},
+        server::Ports,
+    },
     form::Kind,
     formats::list::{Frame, json_rows},
     lists::{self, Few, Item, ItemName, Loose, NAMES_MAX, check_len},
     names::is_glob,
     refusal::{Code, Refusal, shortened},
-    server::Ports,
 };
 
 /// `GET /mgmt/bpl/getVersions`

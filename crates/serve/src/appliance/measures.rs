@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::{details::row, rates::seconds_since};
 use crate::{
-    answer::{Answer, json},
     app::now,
     call::Call,
+    delivery::answer::{Answer, json},
     process,
 };
 

@@ -8,9 +8,9 @@ use store::GapScope;
 
 use super::{details::named, manage::names_in, retrieval::find};
 use crate::{
-    answer::{Answer, json},
     app::now,
     call::Call,
+    delivery::answer::{Answer, json},
     formats::list::{Frame, json_rows},
     refusal::{Code, Refusal, shortened},
 };

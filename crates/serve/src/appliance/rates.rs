@@ -8,9 +8,9 @@ use store::PvSize;
 
 use super::reports::ranked;
 use crate::{
-    answer::Answer,
     app::now,
     call::Call,
+    delivery::answer::Answer,
     formats::object::Object,
     refusal::Refusal,
     seen::{Look, Seen},

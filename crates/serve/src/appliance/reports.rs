@@ -10,8 +10,8 @@ use super::{
     search::pattern,
 };
 use crate::{
-    answer::{Answer, JSON},
     call::Call,
+    delivery::answer::{Answer, JSON},
     formats::{
         list::{Frame, limited, list},
         object::{Object, put_text},

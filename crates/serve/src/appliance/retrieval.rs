@@ -16,9 +16,9 @@ use super::{
     spans::{InSpans, spans},
 };
 use crate::{
-    answer::{Answer, CSV, JSON, TEXT, chunks, pieces, whole},
     app::now,
     call::Call,
+    delivery::answer::{Answer, CSV, JSON, TEXT, chunks, pieces, whole},
     formats::{
         at_time::{AtAppliance, Values, WANTED_BYTES, Wanted},
         gathered::Gathered,

@@ -11,8 +11,8 @@ use super::{
     retrieval::find,
 };
 use crate::{
-    answer::{Answer, TEXT, json, whole},
     call::Call,
+    delivery::answer::{Answer, TEXT, json, whole},
     formats::list::{Frame, json_rows, list},
     lists::{fitting, resolve},
     names::Pattern,

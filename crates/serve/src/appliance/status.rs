@@ -12,8 +12,8 @@ use super::{
     search::pattern,
 };
 use crate::{
-    answer::{Answer, JSON},
     call::Call,
+    delivery::answer::{Answer, JSON},
     formats::{
         list::{Frame, list},
         object::Object,

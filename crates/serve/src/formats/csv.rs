@@ -12,7 +12,7 @@ use super::{
     sizes::LineBytes,
     value::{Dialect, put},
 };
-use crate::answer::Chunks;
+use crate::delivery::answer::Chunks;
 
 const HEAD: &str = "time,value,severity,status,message,pulse\n";
 

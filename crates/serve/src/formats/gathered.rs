@@ -5,7 +5,7 @@ use sample::{Column, Element, Shape, Timestamp};
 use super::bars::Bars;
 use crate::{
     appliance::spans::InSpans,
-    budget::Lease,
+    delivery::budget::Lease,
     refusal::{Code, Refusal},
 };
 

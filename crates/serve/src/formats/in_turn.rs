@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 
-use crate::answer::Chunks;
+use crate::delivery::answer::Chunks;
 
 /// What stands before, between and after the parts.
 pub(crate) type Frame = [&'static [u8]; 3];

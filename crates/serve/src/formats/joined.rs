@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 
-use crate::{answer::Chunks, refusal::Refusal};
+use crate::{delivery::answer::Chunks, refusal::Refusal};
 
 /// What stands before, between and after the parts.
 pub(crate) type Frame = [&'static [u8]; 3];

@@ -13,8 +13,8 @@ use super::{
     value::{Dialect, put, put_json},
 };
 use crate::{
-    answer::Chunks,
     appliance::{reconnects::Reconnects, source::DAMAGED, spans::InSpans},
+    delivery::answer::Chunks,
 };
 
 /// What the lines of JSON say.

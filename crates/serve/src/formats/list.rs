@@ -6,8 +6,8 @@ use axum::body::Bytes;
 use serde::Serialize;
 
 use crate::{
-    answer::{Answer, JSON, chunks},
     call::Call,
+    delivery::answer::{Answer, JSON, chunks},
     dispatch::Peer,
     refusal::{Code, Refusal},
 };

@@ -17,8 +17,8 @@ use super::pieces::Piece;
 use super::sizes::LineBytes;
 use super::structure;
 use crate::{
-    answer::Chunks,
     appliance::{reconnects::Reconnects, source::DAMAGED, spans::InSpans},
+    delivery::answer::Chunks,
 };
 
 /// What the headers say besides type and year.

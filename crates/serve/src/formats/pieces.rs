@@ -4,7 +4,7 @@ use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use sample::{Alarm, Batch, Column, Timestamp};
 
-use crate::crowd::is_crowded;
+use crate::delivery::crowd::is_crowded;
 
 /// The rows of a piece make 20 to 100 kB of lines. With larger pieces the process takes more memory.
 const ROWS_MAX: usize = 1024;

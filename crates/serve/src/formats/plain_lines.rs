@@ -15,8 +15,8 @@ use super::{
     value::{Dialect, put, put_list},
 };
 use crate::{
-    answer::Chunks,
     appliance::{spans::InSpans, status::date},
+    delivery::answer::Chunks,
 };
 
 /// What stands between the columns, and how their time is written.

@@ -21,7 +21,7 @@ use super::{
     arrow::{Error, alarms, messages, pulses, times, values},
     json::{has_messages, has_pulses},
 };
-use crate::answer::Chunks;
+use crate::delivery::answer::Chunks;
 
 /// Shorter pieces are put together.
 const COLUMN_BYTES_MIN: usize = 4096;

@@ -12,9 +12,11 @@ use serde::Serialize;
 use tokio::task::yield_now;
 
 use crate::{
-    crowd::{UnderWay, is_crowded},
+    delivery::{
+        crowd::{UnderWay, is_crowded},
+        work::{self, Begun},
+    },
     refusal::{Code, Refusal},
-    work::{self, Begun},
 };
 
 /// What the Appliance's clients compare with `==`: no charset may follow.

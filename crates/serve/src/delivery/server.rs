@@ -34,17 +34,19 @@ use tokio::{
 };
 
 use crate::{
-    answer::MadeAsRead,
     app::{App, now},
     browser,
-    budget::Budget,
-    crowd::is_crowded,
+    delivery::{
+        answer::MadeAsRead,
+        budget::Budget,
+        crowd::is_crowded,
+        socket::{Activity, Socket, linger},
+    },
     dispatch::{Dispatch, Peer},
     host::{HostName, Hosts},
     losses,
     metrics::Metrics,
     policy_source::PolicySource,
-    socket::{Activity, Socket, linger},
 };
 
 /// The most bytes of an answer that wait in a connection besides the chunk that is being sent.

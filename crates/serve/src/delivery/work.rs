@@ -24,7 +24,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::crowd::is_crowded;
+use crate::delivery::crowd::is_crowded;
 
 /// While less than this is at work, work is done where it was asked for, and another thread reads the requests meanwhile. There must be
 /// one for that: what waits for a disk that does not answer keeps its thread. Where many ask, and in a crowd, a hand-over is cheaper.

@@ -15,7 +15,7 @@ use axum::{
 use flate2::{Compression, write::GzEncoder};
 use futures_util::{StreamExt, stream};
 
-use crate::{
+use crate::delivery::{
     budget::{Budget, Lease},
     work,
 };
