@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Mutex, MutexGuard},
     time::SystemTime,
 };
 
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::{
     appliance::changes::LastChanges,
-    delivery::{budget::Budget, server::Config},
+    delivery::{Delivery, server::Config},
     host::Hosts,
     metrics::Metrics,
 };
@@ -26,8 +26,8 @@ pub(crate) struct App {
     /// By which names it may be asked for.
     pub(crate) hosts: Hosts,
     pub(crate) started: Timestamp,
-    /// What all requests and answers together may take of memory.
-    pub(crate) budget: Arc<Budget>,
+    /// What all answers share: memory, and threads.
+    pub(crate) delivery: Delivery,
     pub(crate) query: Query,
     pub(crate) reader: Reader,
     pub(crate) control: Control<Writer>,

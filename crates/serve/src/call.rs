@@ -1,6 +1,6 @@
 //! A call: one request as its handler sees it, with the readings of parameters that many handlers need.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{fmt::Display, str::FromStr, sync::Arc, time::Duration};
 
 use axum::{body::Bytes, http::HeaderMap};
 use query::Series;
@@ -8,7 +8,11 @@ use sample::{By, Metadata, NAME_BYTES_MAX, PvEntry, PvId, TimeRange, Timestamp};
 
 use crate::{
     app::{App, now},
-    delivery::budget::Lease,
+    delivery::{
+        answer::{self, Answer},
+        budget::Lease,
+        chunk::Chunk,
+    },
     dispatch::Peer,
     refusal::{Code, Refusal, shortened},
     url::Params,
@@ -150,6 +154,16 @@ impl Call {
     /// Whether the client has gone, so that further work on the answer is for nobody.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.peer.as_ref().is_some_and(Peer::has_gone)
+    }
+
+    /// A long answer, made as it is read.
+    pub(crate) fn chunks<I, T, E>(&self, content_type: &'static str, chunks: I) -> Answer
+    where
+        I: Iterator<Item = Result<T, E>> + Send + 'static,
+        T: Into<Chunk> + 'static,
+        E: Display + Into<Refusal> + Send + 'static,
+    {
+        answer::chunks(&self.app.delivery, content_type, chunks)
     }
 
     /// The metadata in force at the end of `range`, and since when.

@@ -34,7 +34,6 @@ use crate::{
         answer::Answer,
         budget::{Lease, bytes_when_read, leased},
         compress::{Coding, coded},
-        work,
     },
     form::Kind,
     metrics::measured,
@@ -138,7 +137,7 @@ impl Dispatch {
             Err(refusal) => refusal.into_response(),
         };
         browser::tell(response.headers_mut());
-        let response = coded(coding, &self.app.budget, response);
+        let response = coded(coding, &self.app.delivery, response);
         measured(self.app, begun, response)
     }
 
@@ -202,7 +201,7 @@ fn may_be_read_elsewhere(path: &str) -> bool {
 async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
     allowed(&parts, route.right)?;
-    let lease = Arc::new(app.budget.lease());
+    let lease = Arc::new(app.delivery.budget.lease());
     let (room, _one_at_a_time) = body_room(&app, route, &parts.headers).await?;
     let body = read_body(body, &parts.headers, room, &lease).await?;
     lease.grow(bytes_when_read(parts.uri.query().unwrap_or("").as_bytes()))?;
@@ -211,6 +210,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     if is_form {
         lease.grow(bytes_when_read(&body).saturating_sub(body.len()))?;
     }
+    let pool = app.delivery.pool.clone();
     let call = call(app, path, parts, (body, is_form), Arc::clone(&lease));
     parameters::check(route, &call.query)?;
     let work = move || {
@@ -219,7 +219,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
         }
         (route.handler)(&call)
     };
-    let answer = work::done(work).await;
+    let answer = pool.done(work).await;
     let answer =
         answer.unwrap_or_else(|panicked| Err(Refusal::new(Code::Internal, format!("{} {panicked}", route.path))))?;
     Ok(leased(lease, answer))

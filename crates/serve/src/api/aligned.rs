@@ -8,7 +8,7 @@ use sample::{Shape, TimeRange, ValueType};
 use super::many::{Named, known};
 use crate::{
     call::Call,
-    delivery::answer::{Answer, CSV, JSON, chunks},
+    delivery::answer::{Answer, CSV, JSON},
     formats::{
         arrow,
         rows::{Heading, RowsArrow, RowsCsv, RowsJson},
@@ -49,9 +49,9 @@ pub(crate) fn show(call: &Call) -> Answer {
     let names = pvs.into_iter().map(|pv| pv.name).collect();
     let heading = Heading { names, types, range, with_severity };
     match format {
-        "csv" => chunks(CSV, RowsCsv::new(heading, table)),
-        "arrow" => chunks(arrow::CONTENT_TYPE, RowsArrow::new(heading, table)?),
-        _ => chunks(JSON, RowsJson::new(heading, table)),
+        "csv" => call.chunks(CSV, RowsCsv::new(heading, table)),
+        "arrow" => call.chunks(arrow::CONTENT_TYPE, RowsArrow::new(heading, table)?),
+        _ => call.chunks(JSON, RowsJson::new(heading, table)),
     }
 }
 

@@ -6,7 +6,7 @@ use super::many::names;
 use crate::{
     app::now,
     call::Call,
-    delivery::answer::{Answer, CSV, JSON, chunks},
+    delivery::answer::{Answer, CSV, JSON},
     formats::{
         arrow,
         at_time::{AtArrow, AtCsv, AtJson, Values, WANTED_BYTES, Wanted},
@@ -26,8 +26,8 @@ pub(crate) fn show(call: &Call) -> Answer {
     });
     let values = Values::new(Arc::clone(&call.app), time, wanted.collect());
     match format {
-        "csv" => chunks(CSV, AtCsv::new(values)),
-        "arrow" => chunks(arrow::CONTENT_TYPE, AtArrow::new(values)?),
-        _ => chunks(JSON, AtJson::new(values)),
+        "csv" => call.chunks(CSV, AtCsv::new(values)),
+        "arrow" => call.chunks(arrow::CONTENT_TYPE, AtArrow::new(values)?),
+        _ => call.chunks(JSON, AtJson::new(values)),
     }
 }

@@ -18,7 +18,6 @@ use crate::{
     delivery::{
         answer::{Answer, whole},
         budget::Lease,
-        work,
     },
     formats::{json::put_columns, value::put_json},
     refusal::{Code, Refusal},
@@ -53,7 +52,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     let feed = Feed {
         live: Some(live),
         waiting: VecDeque::new(),
-        lease: call.app.budget.lease(),
+        lease: call.app.delivery.budget.lease(),
         next_comment: Instant::now() + COMMENT_INTERVAL,
     };
     let body = Body::from_stream(stream::unfold(feed, |mut feed| async {
@@ -92,7 +91,7 @@ impl Feed {
                     () = app.stopped() => return None,
                 }
             }
-            let (news, live) = work::done(move || (live.news(), live)).await.ok()?;
+            let (news, live) = app.delivery.pool.done(move || (live.news(), live)).await.ok()?;
             let silent = news.is_empty();
             self.lease.shrink(LOOK_BYTES_MAX);
             self.lease.note(news.iter().map(Bytes::len).sum());

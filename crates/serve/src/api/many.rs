@@ -10,7 +10,7 @@ use super::samples::{FORMATS, facts, head};
 use crate::{
     app::App,
     call::Call,
-    delivery::answer::{Answer, CSV, JSON, chunks, pieces},
+    delivery::answer::{Answer, CSV, JSON},
     formats::{
         arrow,
         csv::SamplesCsv,
@@ -118,7 +118,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
     match format {
         "csv" => {
             let mut is_first = true;
-            chunks(
+            call.chunks(
                 CSV,
                 InTurn::new(pvs, BARE, move |pv: Named| {
                     let is_first = std::mem::replace(&mut is_first, false);
@@ -126,7 +126,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
                 }),
             )
         }
-        "arrow" => pieces(
+        "arrow" => call.chunks(
             arrow::CONTENT_TYPE,
             InTurn::new(pvs, BARE, move |pv: Named| {
                 let newest = open.newest(&pv)?;
@@ -136,7 +136,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
                 Ok::<_, arrow::Error>(Streams::new(open.samples(&pv), usual, facts, columns, limit))
             }),
         ),
-        _ => chunks(
+        _ => call.chunks(
             JSON,
             InTurn::new(pvs, [b"{\"pvs\":[\n", b",\n", b"]}\n"], move |pv: Named| {
                 let mut head = head(&pv.entry, range, open.newest(&pv)?.as_ref());

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     call::Call,
-    delivery::answer::{Answer, CSV, JSON, chunks, pieces},
+    delivery::answer::{Answer, CSV, JSON},
     formats::{
         arrow::{self, SamplesArrow},
         csv::SamplesCsv,
@@ -40,27 +40,27 @@ pub(crate) fn show(call: &Call) -> Answer {
     let request = Request { series: series.clone(), range, before };
     let samples = call.app.query.samples(&request);
     match format {
-        "csv" => pieces(CSV, SamplesCsv::new(samples, limit)),
+        "csv" => call.chunks(CSV, SamplesCsv::new(samples, limit)),
         "arrow" => {
             let usual = usual(call, &series, range, newest.as_ref())?;
             let stream = SamplesArrow::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;
-            chunks(arrow::CONTENT_TYPE, stream)
+            call.chunks(arrow::CONTENT_TYPE, stream)
         }
         "npy" => {
             let usual = usual(call, &series, range, newest.as_ref())?;
             let count = npy::Count::of(samples, usual, limit, || call.is_abandoned())?;
-            chunks(npy::CONTENT_TYPE, npy::SamplesNpy::new(call.app.query.samples(&request), count))
+            call.chunks(npy::CONTENT_TYPE, npy::SamplesNpy::new(call.app.query.samples(&request), count))
         }
         "parquet" => {
             call.lease.grow(PARQUET_BYTES)?;
             let usual = usual(call, &series, range, newest.as_ref())?;
             let file = SamplesParquet::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;
-            chunks(parquet_file::CONTENT_TYPE, file)
+            call.chunks(parquet_file::CONTENT_TYPE, file)
         }
         _ => {
             let mut head = head(&entry, range, newest.as_ref());
             head.extend(series.field.as_deref().map(|path| ("field".to_owned(), path.into())));
-            chunks(JSON, SamplesJson::new(head, samples, limit))
+            call.chunks(JSON, SamplesJson::new(head, samples, limit))
         }
     }
 }

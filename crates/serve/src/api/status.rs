@@ -40,7 +40,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         "samples": counters(&totals.counters),
         "trouble": losses::trouble(&trouble),
         "queue": { "bytes": totals.queue_bytes, "bytes_max": totals.queue_bytes_max },
-        "answers": { "bytes": app.budget.taken(), "bytes_max": app.budget.bytes_max() },
+        "answers": { "bytes": app.delivery.budget.taken(), "bytes_max": app.delivery.budget.bytes_max() },
         "store": store(&health, &app.reader.partitions()),
         "old_archives": app.query.old_health().iter().map(old_archive).collect::<Vec<_>>(),
         "problems": problems(&totals, &health, watermark, &trouble),

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     app::now,
     call::Call,
-    delivery::answer::{Answer, CSV, JSON, TEXT, chunks, pieces, whole},
+    delivery::answer::{Answer, CSV, JSON, TEXT, whole},
     formats::{
         at_time::{AtAppliance, Values, WANTED_BYTES, Wanted},
         gathered::Gathered,
@@ -27,7 +27,6 @@ use crate::{
         matlab,
         pb::{Heading, SamplesPb},
         pb_messages::FieldValue,
-        pieces::Pieces,
         plain_lines::{Columns, LinesPlain},
         svg,
     },
@@ -57,7 +56,7 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     }
     let name = call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
     if name == PING_PV {
-        return chunks(PROTOBUF, SamplesPb::ping(PING_PV, now()));
+        return call.chunks(PROTOBUF, SamplesPb::ping(PING_PV, now()));
     }
     let asked = Asked::of(name)?;
     let format = format_of(extension, &FORMATS)?;
@@ -70,21 +69,21 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     };
     let found = Found::of(call, whose, &asked)?;
     match format {
-        "json" => pieces(JSON, alone(found.into_json(Form::Full), LISTED)?),
-        "qw" => pieces(JSON, alone(found.into_json(Form::Quick), LISTED)?),
-        "jplot" => pieces(JSON, alone(found.into_plot(), LISTED)?),
-        "csv" => pieces(CSV, LinesPlain::new(Columns::Commas, String::new(), found.samples, found.has_bars)),
+        "json" => call.chunks(JSON, alone(found.into_json(Form::Full), LISTED)?),
+        "qw" => call.chunks(JSON, alone(found.into_json(Form::Quick), LISTED)?),
+        "jplot" => call.chunks(JSON, alone(found.into_plot(), LISTED)?),
+        "csv" => call.chunks(CSV, LinesPlain::new(Columns::Commas, String::new(), found.samples, found.has_bars)),
         "txt" => {
             let head = format!("Beginning data for {}\n", found.name);
-            pieces(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples, found.has_bars))
+            call.chunks(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples, found.has_bars))
         }
-        "flx" => pieces(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
+        "flx" => call.chunks(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
         "svg" => Ok(whole(SVG, svg::drawing(&found.name, &Gathered::of(found.samples, found.has_bars, &call.lease)?))),
         "mat" => {
             let gathered = Gathered::of(found.samples, found.has_bars, &call.lease)?.into_matrix()?;
             Ok(whole(MATLAB, matlab::file(&found.name, [found.from, found.to], now(), &gathered)))
         }
-        _ => pieces(PROTOBUF, found.into_pb()),
+        _ => call.chunks(PROTOBUF, found.into_pb()),
     }
 }
 
@@ -137,10 +136,14 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
         Found::of(&asked, Whose::of(&asked, asked_for.pv)?, &asked_for)
     };
     match format {
-        "json" => pieces(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_json(Form::Full)))?),
-        "qw" => pieces(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_json(Form::Quick)))?),
-        "jplot" => pieces(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_plot()))?),
-        _ => pieces(PROTOBUF, Joined::new(first, others, CHUNKED, move |name| Ok(open(name)?.into_pb()))?),
+        "json" => {
+            call.chunks(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_json(Form::Full)))?)
+        }
+        "qw" => {
+            call.chunks(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_json(Form::Quick)))?)
+        }
+        "jplot" => call.chunks(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_plot()))?),
+        _ => call.chunks(PROTOBUF, Joined::new(first, others, CHUNKED, move |name| Ok(open(name)?.into_pb()))?),
     }
 }
 
@@ -230,7 +233,7 @@ impl Found {
             to: last.to,
             facts: with_headers(call, &entry, range, facts(&metadata, is_all))?,
             metadata,
-            samples: Pieces::of(Ranges::new(samples)),
+            samples: Ranges::new(samples),
             carried: carried(call, &entry, range, operator.as_ref(), field.is_some())?,
             entry,
             name,
@@ -274,7 +277,7 @@ pub(crate) fn data_at_time(call: &Call) -> Answer {
         let series = Some(entry.id.into());
         Wanted { name: entry.name.to_string(), series }
     });
-    chunks(JSON, AtAppliance::new(Values::new(Arc::clone(&call.app), at, wanted.collect()), since))
+    call.chunks(JSON, AtAppliance::new(Values::new(Arc::clone(&call.app), at, wanted.collect()), since))
 }
 
 /// Where a search for values begins that reaches back for a period like `P2D`. The Appliance looks into the files of another 31 days.

@@ -9,7 +9,6 @@ use super::source::Source;
 use crate::{
     app::now,
     call::Call,
-    formats::pieces::Pieces,
     refusal::{Code, Refusal},
 };
 
@@ -39,9 +38,9 @@ fn listed(text: &str) -> Result<Vec<Span>, Refusal> {
     Ok(times.chunks_exact(2).filter_map(|pair| Some(Span { from: *pair.first()?, to: *pair.last()? })).collect())
 }
 
-/// The samples of all spans of a request, in pieces. Each span begins with the last sample at or before it, unless the one before
+/// The samples of all spans of a request. Each span begins with the last sample at or before it, unless the one before
 /// it has sent that sample already.
-pub(crate) type InSpans = Pieces<Ranges<Source>>;
+pub(crate) type InSpans = Ranges<Source>;
 
 #[cfg(test)]
 mod tests {

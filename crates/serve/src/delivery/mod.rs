@@ -1,16 +1,47 @@
-//! How answers are delivered: connections, the threads that make answers, and the memory that these may take.
+//! How answers are delivered: connections, the threads that read and make answers, and the memory that these may take.
 //!
 //! ```text
 //!   server     connections, their limits and their end        socket     what a connection has written, and who is stuck
+//!   answer     what handlers return                           chunk      what a long answer consists of
+//!   sending    a long answer, read and made as it is sent     backlog    what of it was read and is not sent yet
 //!   work       on which thread something is done              crowd      how many answers are under way
-//!   answer     what handlers return, made as it is read       compress   the same in gzip or zstd
-//!   budget     how much memory all answers together may take
+//!   budget     how much memory all answers together may take  compress   the same answers in gzip or zstd
 //! ```
 
+use std::sync::Arc;
+
 pub(crate) mod answer;
+mod backlog;
 pub(crate) mod budget;
+pub(crate) mod chunk;
 pub(crate) mod compress;
-pub(crate) mod crowd;
+mod crowd;
+mod sending;
 pub(crate) mod server;
-pub(crate) mod socket;
-pub(crate) mod work;
+mod socket;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use budget::Budget;
+use crowd::Crowd;
+use work::Pool;
+
+/// What all answers of a server share.
+#[derive(Clone, Debug)]
+pub(crate) struct Delivery {
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) pool: Pool,
+    crowd: Crowd,
+}
+
+impl Delivery {
+    /// For answers that may take so much memory together.
+    pub(crate) fn within(bytes_max: usize) -> Delivery {
+        Delivery::with(Crowd::new(), bytes_max)
+    }
+
+    fn with(crowd: Crowd, bytes_max: usize) -> Delivery {
+        Delivery { budget: Budget::new(bytes_max), pool: Pool::new(crowd.clone()), crowd }
+    }
+}

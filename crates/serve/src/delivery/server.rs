@@ -33,15 +33,15 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+use super::{
+    Delivery,
+    answer::MadeAsRead,
+    crowd::Crowd,
+    socket::{Activity, Socket, linger},
+};
 use crate::{
     app::{App, now},
     browser,
-    delivery::{
-        answer::MadeAsRead,
-        budget::Budget,
-        crowd::is_crowded,
-        socket::{Activity, Socket, linger},
-    },
     dispatch::{Dispatch, Peer},
     host::{HostName, Hosts},
     losses,
@@ -208,10 +208,10 @@ impl Serve {
         let metrics = Metrics::new();
         let (flags, last_changes) = (Mutex::default(), Mutex::default());
         let (hosts, started) = (Hosts::new(&config), now());
-        let budget = Budget::new(config.answers_bytes_max);
+        let delivery = Delivery::within(config.answers_bytes_max);
         let app = App {
             config,
-            budget,
+            delivery,
             address,
             hosts,
             started,
@@ -317,6 +317,7 @@ fn made_room(open: &mut HashMap<Id, (AbortHandle, Arc<Activity>)>) -> bool {
 struct AtWork {
     body: Body,
     activity: Arc<Activity>,
+    crowd: Crowd,
 }
 
 impl HttpBody for AtWork {
@@ -327,7 +328,7 @@ impl HttpBody for AtWork {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let bytes_max = if is_crowded() { UNWRITTEN_BYTES_IN_CROWD } else { UNWRITTEN_BYTES_MAX };
+        let bytes_max = if self.crowd.is_crowd() { UNWRITTEN_BYTES_IN_CROWD } else { UNWRITTEN_BYTES_MAX };
         if self.activity.must_wait(bytes_max) {
             self.activity.set_answering(false);
             return Poll::Pending;
@@ -370,11 +371,11 @@ fn connection(
     graceful: &GracefulShutdown,
     app: &App,
 ) -> impl Future<Output = ()> + Send + 'static {
-    let at_work = Arc::clone(activity);
+    let (at_work, crowd) = (Arc::clone(activity), app.delivery.crowd.clone());
     let stream = Arc::new(stream);
     let peer = Peer { address, stream: Arc::downgrade(&stream) };
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        let (dispatch, at_work) = (dispatch.clone(), Arc::clone(&at_work));
+        let (dispatch, at_work, crowd) = (dispatch.clone(), Arc::clone(&at_work), crowd.clone());
         request.extensions_mut().insert(peer.clone());
         async move {
             at_work.set_answering(true);
@@ -382,7 +383,7 @@ fn connection(
             at_work.set_answering(false);
             let is_made_as_read = answer.extensions().get::<MadeAsRead>().is_some();
             Ok::<_, Infallible>(answer.map(|body| match is_made_as_read {
-                true => Body::new(AtWork { body, activity: at_work }),
+                true => Body::new(AtWork { body, activity: at_work, crowd }),
                 false => body,
             }))
         }
@@ -429,7 +430,7 @@ mod tests {
         let activity = Arc::new(Activity::new());
         let piece = stream::iter(is_there.then(|| Ok::<_, Infallible>(Bytes::from_static(b"piece"))));
         let body = Body::from_stream(piece.chain(stream::pending()));
-        let mut body = AtWork { body, activity: Arc::clone(&activity) };
+        let mut body = AtWork { body, activity: Arc::clone(&activity), crowd: Crowd::new() };
         let mut context = Context::from_waker(std::task::Waker::noop());
         assert_eq!(Pin::new(&mut body).poll_frame(&mut context).is_ready(), is_there);
         sleep(Duration::from_millis(20));
@@ -441,7 +442,7 @@ mod tests {
         let activity = Arc::new(Activity::new());
         let piece = || Ok::<_, Infallible>(Bytes::from(vec![0; UNWRITTEN_BYTES_MAX + 1]));
         let body = Body::from_stream(stream::iter([piece(), piece()]));
-        let mut body = AtWork { body, activity: Arc::clone(&activity) };
+        let mut body = AtWork { body, activity: Arc::clone(&activity), crowd: Crowd::new() };
         let woken = Arc::new(Woken::default());
         let waker = std::task::Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);

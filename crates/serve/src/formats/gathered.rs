@@ -28,7 +28,7 @@ impl Gathered {
     pub(crate) fn of(samples: InSpans, has_bars: bool, room: &Lease) -> Result<Gathered, Refusal> {
         let mut gathered = Gathered::default();
         for batch in samples {
-            let (batch, _) = Bars::split(batch?.into_batch(), has_bars);
+            let (batch, _) = Bars::split(batch?, has_bars);
             let value_type = batch.value_type();
             let numbers = batch.byte_size() / size_of::<f64>();
             room.grow_by(batch.len().max(numbers), NUMBER_BYTES)?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     call::Call,
-    delivery::answer::{Answer, JSON, chunks},
+    delivery::answer::{Answer, JSON},
     dispatch::Peer,
     refusal::{Code, Refusal},
 };
@@ -96,7 +96,7 @@ pub(crate) fn list<R: 'static>(
 ) -> Answer {
     let waiting = frame.before.clone();
     let rows = Rows { rows, put, frame, waiting, begun: false, ended: false, peer: call.peer.clone() };
-    chunks(content_type, rows)
+    call.chunks(content_type, rows)
 }
 
 struct Rows<I, P> {
