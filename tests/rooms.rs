@@ -37,10 +37,11 @@ const SERVICE: Tiers = &[
 ];
 
 const SERVE: Tiers = &[
-    &["budget", "crowd", "form", "peer", "process", "refusal", "url"],
-    &["bodies", "host", "work"],
-    &["answer", "browser", "compress", "config"],
-    &["formats", "metrics", "socket"],
+    &["form", "peer", "process", "refusal", "url"],
+    &["bodies", "host"],
+    &["browser", "config"],
+    &["delivery"],
+    &["formats", "metrics"],
     &["app"],
     &["call"],
     &["api", "ui"],

@@ -6,19 +6,18 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
+use service::Service;
 use tokio::sync::watch;
 
-use crate::{config::Config, host::Hosts, metrics::Metrics};
-
-use service::{Budget, Service};
+use crate::{config::Config, delivery::Delivery, host::Hosts, metrics::Metrics};
 
 pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) address: SocketAddr,
     /// By which names it may be asked for.
     pub(crate) hosts: Hosts,
-    /// What all requests and answers together may take of memory.
-    pub(crate) budget: Arc<Budget>,
+    /// What all answers share: memory, and threads.
+    pub(crate) delivery: Delivery,
     pub(crate) service: Arc<Service>,
     pub(crate) metrics: Arc<Metrics>,
     /// What the Appliance's scripts have set.

@@ -1,19 +1,24 @@
 //! A call: one request as its handler sees it, with the readings of parameters that many handlers need.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{fmt::Display, str::FromStr, sync::Arc, time::Duration};
 
 use axum::{body::Bytes, http::HeaderMap};
 use query::Series;
 use sample::{PvEntry, TimeRange, Timestamp};
+use serde::Serialize;
+use service::{Ask, now};
 
 use crate::{
     app::App,
+    delivery::{
+        answer::{self, Answer, JSON},
+        chunk::Chunk,
+    },
+    formats::list::{Frame, json_rows, list},
     peer::Peer,
     refusal::{Code, Refusal},
     url::Params,
 };
-
-use service::{Ask, now};
 
 /// How far back a request reaches that does not say from when.
 const RANGE_DEFAULT: Duration = Duration::from_secs(3600);
@@ -96,6 +101,36 @@ impl Call {
             let given = given.unwrap_or_default();
             Refusal::new(code, format!("{name} is {given:?}, expected one of {}", known.join(", ")))
         })
+    }
+
+    /// A list in JSON, whose rows are made while it is sent.
+    pub(crate) fn rows<R: Serialize + 'static>(
+        &self,
+        frame: Frame,
+        rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
+    ) -> Answer {
+        self.chunks(JSON, json_rows(&self.ask, frame, rows))
+    }
+
+    /// A list in any form.
+    pub(crate) fn list<R: 'static>(
+        &self,
+        content_type: &'static str,
+        frame: Frame,
+        rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
+        put: impl FnMut(&mut Vec<u8>, R) -> Result<(), Refusal> + Send + 'static,
+    ) -> Answer {
+        self.chunks(content_type, list(&self.ask, frame, rows, put))
+    }
+
+    /// A long answer, made as it is read.
+    pub(crate) fn chunks<I, T, E>(&self, content_type: &'static str, chunks: I) -> Answer
+    where
+        I: Iterator<Item = Result<T, E>> + Send + 'static,
+        T: Into<Chunk> + 'static,
+        E: Display + Into<Refusal> + Send + 'static,
+    {
+        answer::chunks(&self.app.delivery, content_type, chunks)
     }
 }
 

@@ -12,6 +12,7 @@ use axum::{
 };
 use futures_util::StreamExt;
 use sample::VALUE_BYTES_MAX;
+use service::{Ask, Lease};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::{Instant, timeout},
@@ -19,12 +20,14 @@ use tokio::{
 use tower_service::Service;
 
 use crate::{
-    answer::Answer,
     app::App,
     browser,
-    budget::{bytes_when_read, leased},
     call::{Call, who},
-    compress::{Coding, coded},
+    delivery::{
+        answer::Answer,
+        budget::{bytes_when_read, leased},
+        compress::{Coding, coded},
+    },
     form::Kind,
     metrics::measured,
     parameters,
@@ -33,10 +36,7 @@ use crate::{
     routes::{Method, ROUTES, Right, Route, allowed},
     ui,
     url::{Params, tidy},
-    work,
 };
-
-use service::{Ask, Lease};
 
 /// How long a request's body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -102,7 +102,7 @@ impl Dispatch {
             Err(refusal) => refused(refusal),
         };
         browser::tell(response.headers_mut());
-        let response = coded(coding, &self.app.budget, response);
+        let response = coded(coding, &self.app.delivery, response);
         measured(Arc::clone(&self.app.metrics), begun, response)
     }
 
@@ -166,7 +166,7 @@ fn may_be_read_elsewhere(path: &str) -> bool {
 async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
     allowed(&parts, route.right)?;
-    let lease = Arc::new(app.budget.lease());
+    let lease = Arc::new(app.delivery.budget.lease());
     let (room, _one_at_a_time) = body_room(&app, route, &parts.headers).await?;
     let body = read_body(body, &parts.headers, room, &lease).await?;
     lease.grow(bytes_when_read(parts.uri.query().unwrap_or("").as_bytes()))?;
@@ -175,6 +175,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     if is_form {
         lease.grow(bytes_when_read(&body).saturating_sub(body.len()))?;
     }
+    let pool = app.delivery.pool.clone();
     let call = call(app, path, parts, (body, is_form), Arc::clone(&lease));
     parameters::check(route, &call.query)?;
     let work = move || {
@@ -183,7 +184,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
         }
         (route.handler)(&call)
     };
-    let answer = work::done(work).await;
+    let answer = pool.done(work).await;
     let answer =
         answer.unwrap_or_else(|panicked| Err(Refusal::new(Code::Internal, format!("{} {panicked}", route.path))))?;
     Ok(leased(lease, answer))

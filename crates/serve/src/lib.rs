@@ -2,33 +2,29 @@
 //!
 //! ```text
 //!   server     connections, their limits and their end
+//!   delivery/  threads and memory: how answers are made and sent
 //!   routes     every URL in one table: method, path, right, summary, handler
 //!   host       by which names it may be asked for      browser        what pages of other sites may not
-//!   call       a request as handlers see it          refusal, answer   what they return
+//!   call       a request as handlers see it          refusal, delivery/answer   what they return
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
 //!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
-//!   work       on which thread an answer is made
-//!   budget     what an answer takes of the budget until it has been sent     bodies   bodies in JSON, value by value
-//!   compress   answers in gzip or zstd, for clients that ask for it
+//!   bodies     bodies in JSON, value by value
 //!   metrics    /metrics         ui           the web page
 //! ```
 //!
-//! Handlers are plain functions that may block. Long answers are iterators of chunks: the next chunk is made when
-//! the client has taken the one before, so a client that stops reading costs one chunk of memory and no thread.
+//! Handlers are plain functions that may block. Long answers are iterators of chunks: rows that are read a little ahead and made into
+//! text where they are sent, so that a client that stops reading costs half a megabyte at most, in a crowd one batch, and no thread.
 
 #![deny(missing_docs)]
 
-mod answer;
 mod api;
 mod app;
 mod appliance;
 mod bodies;
 mod browser;
-mod budget;
 mod call;
-mod compress;
 mod config;
-mod crowd;
+mod delivery;
 mod dispatch;
 mod form;
 mod formats;
@@ -40,10 +36,8 @@ mod process;
 mod refusal;
 mod routes;
 mod server;
-mod socket;
 mod ui;
 mod url;
-mod work;
 
 pub use ::service::{FileRules, PolicySource};
 pub use config::{Appliance, Config, Ports};

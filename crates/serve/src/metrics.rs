@@ -29,17 +29,15 @@ use prometheus_client::{
     },
     registry::Registry,
 };
-use service::{Health, Watermark};
+use service::{Health, Lease, Service, Watermark};
 use tokio::time::Instant;
 
 use crate::{
-    answer::{Answer, whole},
+    delivery::answer::{Answer, whole},
     peer::AnsweredBy,
     process,
     refusal::{Code, Refusal},
 };
-
-use service::{Lease, Service};
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

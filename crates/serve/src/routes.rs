@@ -3,7 +3,6 @@
 use axum::http::request::Parts;
 
 use crate::{
-    answer::Answer,
     api::{
         aligned, at, bins, deletions, gaps, groups, import, import_lines, ledger, live, many, policies, pvs, removals,
         roster, samples, status,
@@ -13,8 +12,8 @@ use crate::{
         retrieval, rules, search, status as appliance_status,
     },
     browser,
-    budget::OfProgram,
     call::Call,
+    delivery::{answer::Answer, budget::OfProgram},
     host::Authority,
     metrics,
     refusal::Refusal,
@@ -322,7 +321,7 @@ fn metrics(call: &Call) -> Answer {
 }
 
 fn openapi(_: &Call) -> Answer {
-    let mut answer = crate::answer::whole(crate::answer::JSON, DESCRIPTION);
+    let mut answer = crate::delivery::answer::whole(crate::delivery::answer::JSON, DESCRIPTION);
     answer.extensions_mut().insert(OfProgram);
     Ok(answer)
 }

@@ -22,6 +22,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
 };
+use service::Service;
 use socket2::SockRef;
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -30,20 +31,21 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{
+use crate::delivery::{
+    Delivery,
     answer::MadeAsRead,
+    crowd::Crowd,
+    socket::{Activity, Socket, linger},
+};
+use crate::{
     app::App,
     browser,
     config::{Config, Ports},
-    crowd::is_crowded,
     dispatch::Dispatch,
     host::Hosts,
     metrics::Metrics,
     peer::Peer,
-    socket::{Activity, Socket, linger},
 };
-
-use service::{Budget, Service};
 
 /// The most bytes of an answer that wait in a connection besides the chunk that is being sent.
 const WRITE_BUFFER_BYTES: usize = 64 << 10;
@@ -117,8 +119,8 @@ impl Serve {
         let (stop, stopping) = watch::channel(false);
         let metrics = Arc::new(Metrics::new());
         let (flags, hosts) = (Mutex::default(), Hosts::new(&config.hosts, config.appliance.url.as_deref()));
-        let budget = Budget::new(config.answers_bytes_max);
-        let app = App { config, budget, address, hosts, service, metrics, flags, stopping };
+        let delivery = Delivery::within(config.answers_bytes_max);
+        let app = App { config, delivery, address, hosts, service, metrics, flags, stopping };
         let app = Arc::new(app);
         let task = tokio::spawn(accept(listeners, app));
         Ok(Serve { address, stop, task })
@@ -212,6 +214,7 @@ fn made_room(open: &mut HashMap<Id, (AbortHandle, Arc<Activity>)>) -> bool {
 struct AtWork {
     body: Body,
     activity: Arc<Activity>,
+    crowd: Crowd,
 }
 
 impl HttpBody for AtWork {
@@ -222,7 +225,7 @@ impl HttpBody for AtWork {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let bytes_max = if is_crowded() { UNWRITTEN_BYTES_IN_CROWD } else { UNWRITTEN_BYTES_MAX };
+        let bytes_max = if self.crowd.is_crowd() { UNWRITTEN_BYTES_IN_CROWD } else { UNWRITTEN_BYTES_MAX };
         if self.activity.must_wait(bytes_max) {
             self.activity.set_answering(false);
             return Poll::Pending;
@@ -265,11 +268,11 @@ fn connection(
     graceful: &GracefulShutdown,
     app: &App,
 ) -> impl Future<Output = ()> + Send + 'static {
-    let at_work = Arc::clone(activity);
+    let (at_work, crowd) = (Arc::clone(activity), app.delivery.crowd.clone());
     let stream = Arc::new(stream);
     let peer = Peer { address, stream: Arc::downgrade(&stream) };
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        let (dispatch, at_work) = (dispatch.clone(), Arc::clone(&at_work));
+        let (dispatch, at_work, crowd) = (dispatch.clone(), Arc::clone(&at_work), crowd.clone());
         request.extensions_mut().insert(peer.clone());
         async move {
             at_work.set_answering(true);
@@ -277,7 +280,7 @@ fn connection(
             at_work.set_answering(false);
             let is_made_as_read = answer.extensions().get::<MadeAsRead>().is_some();
             Ok::<_, Infallible>(answer.map(|body| match is_made_as_read {
-                true => Body::new(AtWork { body, activity: at_work }),
+                true => Body::new(AtWork { body, activity: at_work, crowd }),
                 false => body,
             }))
         }
@@ -324,7 +327,7 @@ mod tests {
         let activity = Arc::new(Activity::new());
         let piece = stream::iter(is_there.then(|| Ok::<_, Infallible>(Bytes::from_static(b"piece"))));
         let body = Body::from_stream(piece.chain(stream::pending()));
-        let mut body = AtWork { body, activity: Arc::clone(&activity) };
+        let mut body = AtWork { body, activity: Arc::clone(&activity), crowd: Crowd::new() };
         let mut context = Context::from_waker(std::task::Waker::noop());
         assert_eq!(Pin::new(&mut body).poll_frame(&mut context).is_ready(), is_there);
         sleep(Duration::from_millis(20));
@@ -336,7 +339,7 @@ mod tests {
         let activity = Arc::new(Activity::new());
         let piece = || Ok::<_, Infallible>(Bytes::from(vec![0; UNWRITTEN_BYTES_MAX + 1]));
         let body = Body::from_stream(stream::iter([piece(), piece()]));
-        let mut body = AtWork { body, activity: Arc::clone(&activity) };
+        let mut body = AtWork { body, activity: Arc::clone(&activity), crowd: Crowd::new() };
         let woken = Arc::new(Woken::default());
         let waker = std::task::Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);

@@ -5,13 +5,11 @@ use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{
-    answer::Answer,
-    budget::OfProgram,
     call::Call,
+    delivery::{answer::Answer, budget::OfProgram},
     refusal::{Code, Refusal},
 };
 

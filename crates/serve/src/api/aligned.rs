@@ -4,19 +4,18 @@ use std::time::Duration;
 
 use query::{ALIGNED_PVS_MAX, ALIGNED_ROWS_MAX, AlignRequest, Alignment, Rows};
 use sample::{Shape, TimeRange, ValueType};
+use service::Ask;
 
 use super::many::{Named, known};
 use crate::{
-    answer::{Answer, CSV, JSON, chunks},
     call::Call,
+    delivery::answer::{Answer, CSV, JSON},
     formats::{
         arrow,
         rows::{Heading, RowsArrow, RowsCsv, RowsJson},
     },
     refusal::{Code, Refusal},
 };
-
-use service::Ask;
 
 /// Without a period there are so many rows.
 const ROWS_DEFAULT: u64 = 1000;
@@ -51,9 +50,9 @@ pub(crate) fn show(call: &Call) -> Answer {
     let names = pvs.into_iter().map(|pv| pv.name).collect();
     let heading = Heading { names, types, range, with_severity };
     match format {
-        "csv" => chunks(CSV, RowsCsv::new(heading, table)),
-        "arrow" => chunks(arrow::CONTENT_TYPE, RowsArrow::new(heading, table)?),
-        _ => chunks(JSON, RowsJson::new(heading, table)),
+        "csv" => call.chunks(CSV, RowsCsv::new(heading, table)),
+        "arrow" => call.chunks(arrow::CONTENT_TYPE, RowsArrow::new(heading, table)?),
+        _ => call.chunks(JSON, RowsJson::new(heading, table)),
     }
 }
 

@@ -1,17 +1,17 @@
 //! `/api/v1/at`: the values that many PVs had at one time, as they are found.
 
+use service::now;
+
 use super::many::names;
 use crate::{
-    answer::{Answer, CSV, JSON, chunks},
     call::Call,
+    delivery::answer::{Answer, CSV, JSON},
     formats::{
         arrow,
         at_time::{AtArrow, AtCsv, AtJson, Values, WANTED_BYTES, Wanted},
     },
     refusal::Code,
 };
-
-use service::now;
 
 /// `GET` or `POST /at`
 pub(crate) fn show(call: &Call) -> Answer {
@@ -25,8 +25,8 @@ pub(crate) fn show(call: &Call) -> Answer {
     });
     let values = Values::new(call.ask.clone(), time, wanted.collect());
     match format {
-        "csv" => chunks(CSV, AtCsv::new(values)),
-        "arrow" => chunks(arrow::CONTENT_TYPE, AtArrow::new(values)?),
-        _ => chunks(JSON, AtJson::new(values)),
+        "csv" => call.chunks(CSV, AtCsv::new(values)),
+        "arrow" => call.chunks(arrow::CONTENT_TYPE, AtArrow::new(values)?),
+        _ => call.chunks(JSON, AtJson::new(values)),
     }
 }

@@ -5,19 +5,18 @@ use std::io::Write;
 use query::{Bin, Cut, Series};
 use sample::{PvEntry, Sample, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
+use service::{Ask, now};
 
 use super::samples::{FORMATS, facts, head};
 use crate::{
-    answer::{Answer, CSV, JSON, whole},
     call::Call,
+    delivery::answer::{Answer, CSV, JSON, whole},
     formats::{
         arrow::{self, seconds_covered},
         value::{self, Dialect, put_f64, put_json, put_list},
     },
     refusal::{Code, Refusal},
 };
-
-use service::{Ask, now};
 
 const BINS_DEFAULT: usize = 1000;
 /// What a bin takes until it is sent, with its text; more are refused in any case.

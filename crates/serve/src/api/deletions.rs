@@ -4,16 +4,14 @@ use std::collections::HashMap;
 
 use sample::{PvId, PvName};
 use serde_json::{Map, Value, json};
-use service::{Deletion, Purge, Purged};
+use service::{Ask, Deletion, Purge, Purged, now};
 
 use crate::{
-    answer::{Answer, json},
     call::Call,
-    formats::list::{Frame, json_rows},
+    delivery::answer::{Answer, json},
+    formats::list::Frame,
     refusal::{Code, Refusal},
 };
-
-use service::{Ask, now};
 
 /// `DELETE /pvs/{pv}/samples`: both ends must be given, because what is not meant would be hidden.
 pub(crate) fn delete(call: &Call) -> Answer {
@@ -39,7 +37,7 @@ pub(crate) fn list(call: &Call) -> Answer {
     let names = names_of_removed(&call.ask)?;
     let asked = call.ask.clone();
     let rows = deletions.into_iter().map(move |deletion| Ok(Some(row(&asked, &names, &deletion))));
-    json_rows(&call.ask, Frame::member("deletions", &Map::new())?, rows)
+    call.rows(Frame::member("deletions", &Map::new())?, rows)
 }
 
 /// `POST /deletions/{number}/undo`

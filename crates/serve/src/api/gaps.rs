@@ -5,12 +5,9 @@ use serde_json::{Map, Value, json};
 use service::GapScope;
 
 use crate::{
-    answer::Answer,
     call::Call,
-    formats::{
-        list::{Frame, json_rows},
-        metadata::as_json,
-    },
+    delivery::answer::Answer,
+    formats::{list::Frame, metadata::as_json},
 };
 
 /// What a gap takes until it is sent, and what metadata does.
@@ -23,7 +20,7 @@ pub(crate) fn list(call: &Call) -> Answer {
     let gaps = call.ask.gaps(&series, range)?;
     call.ask.lease.grow_by(gaps.len(), GAP_BYTES)?;
     let rows = gaps.into_iter().map(|(scope, gap)| Ok(Some(row(scope, &gap))));
-    json_rows(&call.ask, Frame::member("gaps", &of(&entry))?, rows)
+    call.rows(Frame::member("gaps", &of(&entry))?, rows)
 }
 
 fn row(scope: GapScope, gap: &Gap) -> Value {
@@ -47,7 +44,7 @@ pub(crate) fn metadata(call: &Call) -> Answer {
     let history = call.ask.metadata(entry.id, range)?;
     call.ask.lease.grow_by(history.len(), METADATA_BYTES)?;
     let rows = history.into_iter().map(|(since, metadata)| Ok(Some(as_json(since, &metadata))));
-    json_rows(&call.ask, Frame::member("metadata", &of(&entry))?, rows)
+    call.rows(Frame::member("metadata", &of(&entry))?, rows)
 }
 
 fn of(entry: &PvEntry) -> Map<String, Value> {

@@ -6,15 +6,14 @@ use acquire::{Change, GroupStatus, Keeper};
 use sample::{Group, PvName, RuleName, Sense, Switch};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use service::{all_pvs, check_len};
 
 use crate::{
-    answer::{Answer, json},
     call::Call,
-    formats::list::{Frame, json_rows},
+    delivery::answer::{Answer, json},
+    formats::list::Frame,
     refusal::{Code, Refusal},
 };
-
-use service::{all_pvs, check_len};
 
 /// The most switches of a group: each is a subscription.
 const SWITCHES_MAX: usize = 1000;
@@ -51,7 +50,7 @@ pub(crate) fn list(call: &Call) -> Answer {
             "enabled_by": nothing, "disabled_by": nothing, "disabled_now_by": nothing, "unheard": nothing,
         })
     });
-    json_rows(&call.ask, Frame::member("groups", &Map::new())?, with_switches.chain(without).map(|row| Ok(Some(row))))
+    call.rows(Frame::member("groups", &Map::new())?, with_switches.chain(without).map(|row| Ok(Some(row))))
 }
 
 fn row(of: &GroupStatus, pvs: u64) -> Value {

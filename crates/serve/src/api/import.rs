@@ -5,8 +5,8 @@ use serde_json::json;
 use service::{Import, ImportedPart};
 
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     refusal::{Code, Refusal},
 };
 

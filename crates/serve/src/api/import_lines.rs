@@ -8,17 +8,15 @@ use acquire::AddRequest;
 use plainpb::{Answer as Lines, Chunk, Damage, Heard, TypeInfo, loss, metadata_of};
 use sample::{Batch, FieldName, Metadata, PvId, PvName, PvState, Record, Sample, TimeRange, Timestamp, Wishes};
 use serde_json::{Value, json};
-use service::{Import, old_text_hash, part_hash};
+use service::{Ask, Import, old_text_hash, part_hash};
 
 use super::import::known;
 use crate::{
-    answer::{Answer, json},
     bodies::each,
     call::Call,
+    delivery::answer::{Answer, json},
     refusal::{Code, Refusal},
 };
-
-use service::Ask;
 
 /// Takes a part. Without a body it only says whether the part is known.
 pub(crate) fn import(call: &Call) -> Answer {

@@ -3,15 +3,14 @@
 use acquire::Account;
 use sample::{PvEntry, TimeRange, Timestamp};
 use serde_json::{Value, json};
+use service::{Counter, Explanation, LedgerAnswer, Reason, Step, now};
 
 use crate::{
-    answer::{Answer, json},
     call::Call,
-    formats::list::{Frame, json_rows},
+    delivery::answer::{Answer, json},
+    formats::list::Frame,
     refusal::Code,
 };
-
-use service::{Counter, Explanation, LedgerAnswer, Reason, Step, now};
 
 const MINUTE: u64 = 60;
 
@@ -30,7 +29,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     ];
     let head = head.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into_iter().collect();
     let rows = steps.into_iter().map(|(at, step)| Ok((step.covered > 0).then(|| row(at, &step))));
-    json_rows(&call.ask, Frame::member("steps", &head)?, rows)
+    call.rows(Frame::member("steps", &head)?, rows)
 }
 
 fn row(from: Timestamp, step: &Step) -> Value {

@@ -10,18 +10,16 @@ use axum::{
 };
 use futures_util::stream;
 use sample::{Batch, PvEntry, TimeRange, Timestamp};
+use service::{Ask, Lease, now};
 use tokio::time::Instant;
 
 use crate::{
-    answer::{Answer, whole},
     app::App,
     call::Call,
+    delivery::answer::{Answer, whole},
     formats::{json::put_columns, value::put_json},
     refusal::{Code, Refusal},
-    work,
 };
-
-use service::{Ask, Lease, now};
 
 const PVS_MAX: usize = 50;
 /// How often the store is asked: quick to the eye, and cheap, because nothing is read while nothing was appended.
@@ -52,7 +50,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     let feed = Feed {
         live: Some(live),
         waiting: VecDeque::new(),
-        lease: call.app.budget.lease(),
+        lease: call.app.delivery.budget.lease(),
         next_comment: Instant::now() + COMMENT_INTERVAL,
     };
     let body = Body::from_stream(stream::unfold(feed, |mut feed| async {
@@ -91,7 +89,7 @@ impl Feed {
                     () = app.stopped() => return None,
                 }
             }
-            let (news, live) = work::done(move || (live.news(), live)).await.ok()?;
+            let (news, live) = app.delivery.pool.done(move || (live.news(), live)).await.ok()?;
             let silent = news.is_empty();
             self.lease.shrink(LOOK_BYTES_MAX);
             self.lease.note(news.iter().map(Bytes::len).sum());

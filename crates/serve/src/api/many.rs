@@ -3,11 +3,12 @@
 use query::{Before, Request, Samples, Series};
 use sample::{Element, Metadata, PvEntry, TimeRange, Timestamp, ValueType};
 use serde::Deserialize;
+use service::{Ask, NAMES_MAX, Pattern, check_len};
 
 use super::samples::{FORMATS, facts, head};
 use crate::{
-    answer::{Answer, CSV, JSON, chunks, pieces},
     call::Call,
+    delivery::answer::{Answer, CSV, JSON},
     formats::{
         arrow,
         csv::SamplesCsv,
@@ -17,8 +18,6 @@ use crate::{
     },
     refusal::{Code, Refusal, shortened},
 };
-
-use service::{Ask, NAMES_MAX, Pattern, check_len};
 
 /// What a name takes, and what a PV does with its settings and its field.
 const NAME_BYTES: usize = 96;
@@ -115,7 +114,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
     match format {
         "csv" => {
             let mut is_first = true;
-            chunks(
+            call.chunks(
                 CSV,
                 InTurn::new(pvs, BARE, move |pv: Named| {
                     let is_first = std::mem::replace(&mut is_first, false);
@@ -123,7 +122,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
                 }),
             )
         }
-        "arrow" => pieces(
+        "arrow" => call.chunks(
             arrow::CONTENT_TYPE,
             InTurn::new(pvs, BARE, move |pv: Named| {
                 let newest = open.newest(&pv)?;
@@ -133,7 +132,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
                 Ok::<_, arrow::Error>(Streams::new(open.samples(&pv), usual, facts, columns, limit))
             }),
         ),
-        _ => chunks(
+        _ => call.chunks(
             JSON,
             InTurn::new(pvs, [b"{\"pvs\":[\n", b",\n", b"]}\n"], move |pv: Named| {
                 let mut head = head(&pv.entry, range, open.newest(&pv)?.as_ref());

@@ -3,15 +3,14 @@
 use acquire::{Manual, Plan, Planned, Policies, Policy};
 use sample::{FieldName, FieldPath, Keep, Pipeline, PvSettings, RateCap, RuleName};
 use serde_json::{Value, json};
+use service::{Ask, FileRules};
 
 use crate::{
-    answer::{Answer, json},
     call::Call,
-    formats::list::{Frame, json_rows},
+    delivery::answer::{Answer, json},
+    formats::list::Frame,
     refusal::{Code, Refusal},
 };
-
-use service::{Ask, FileRules};
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 100_000;
@@ -78,7 +77,7 @@ fn answer(call: &Call, plan: Plan, groups: &[RuleName]) -> Answer {
     ];
     let head = head.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into_iter().collect();
     let changes = plan.changes.into_iter().take(limit).map(|change| Ok(Some(planned(&change))));
-    json_rows(&call.ask, Frame::member("changes", &head)?, changes)
+    call.rows(Frame::member("changes", &head)?, changes)
 }
 
 fn planned(planned: &Planned) -> Value {

@@ -9,21 +9,16 @@ use sample::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
-use service::Named;
+use service::{Ask, Named, PVS_AT_ONCE, Pattern, check_len, now};
 
 use super::{policies::sampling, status::counters};
 use crate::{
-    answer::{Answer, json},
     bodies::{Few, Loose},
     call::Call,
-    formats::{
-        list::{Frame, json_rows},
-        metadata, value,
-    },
+    delivery::answer::{Answer, json},
+    formats::{list::Frame, metadata, value},
     refusal::{Code, Refusal},
 };
-
-use service::{Ask, PVS_AT_ONCE, Pattern, check_len, now};
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
@@ -68,7 +63,7 @@ pub(crate) fn list(call: &Call) -> Answer {
         Ok(Some(row))
     };
     let head = Map::from_iter([("total".to_owned(), total.into())]);
-    json_rows(&call.ask, Frame::member("pvs", &head)?, shown.into_iter().map(row))
+    call.rows(Frame::member("pvs", &head)?, shown.into_iter().map(row))
 }
 
 /// Those of some names whose PVs stand there.

@@ -8,16 +8,15 @@ use sample::{DataFate, PvEntry, PvId, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use service::RemovedPv;
+use service::{Ask, check_len};
 
 use super::pvs::{ADD_MAX, AllTold, Told};
 use crate::{
-    answer::{Answer, json},
     call::Call,
-    formats::list::{Frame, json_rows},
+    delivery::answer::{Answer, json},
+    formats::list::Frame,
     refusal::{Code, Refusal},
 };
-
-use service::{Ask, check_len};
 
 /// What a removed PV takes until it is sent.
 const ROW_BYTES: usize = 400;
@@ -160,7 +159,7 @@ pub(crate) fn removed(call: &Call) -> Answer {
     let removed = call.ask.service.removed();
     call.ask.lease.grow_by(removed.len(), ROW_BYTES)?;
     let rows = removed.into_iter().map(|removed| Ok(Some(removed_row(&removed))));
-    json_rows(&call.ask, Frame::member("removed", &Map::new())?, rows)
+    call.rows(Frame::member("removed", &Map::new())?, rows)
 }
 
 fn removed_row(removed: &RemovedPv) -> Value {

@@ -6,13 +6,11 @@ use serde_json::{Map, Value, json};
 use service::AuditRecord;
 
 use crate::{
-    answer::{Answer, json},
     call::Call,
-    formats::list::{Frame, json_rows},
+    delivery::answer::{Answer, json},
+    formats::list::Frame,
     refusal::{Code, Refusal},
 };
-
-use service::Ask;
 
 const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
@@ -55,15 +53,15 @@ pub(crate) fn remove_alias(call: &Call) -> Answer {
 
 /// `GET /aliases`
 pub(crate) fn aliases(call: &Call) -> Answer {
-    all_aliases(&call.ask, Frame::member("aliases", &Map::new())?, "alias", "name")
+    all_aliases(call, Frame::member("aliases", &Map::new())?, "alias", "name")
 }
 
 /// Every alias with its PV, under names of the caller's choice.
-pub(crate) fn all_aliases(ask: &Ask, frame: Frame, alias: &'static str, of: &'static str) -> Answer {
-    let aliases = ask.service.aliases();
-    ask.lease.grow_by(aliases.len(), ROW_BYTES)?;
+pub(crate) fn all_aliases(call: &Call, frame: Frame, alias: &'static str, of: &'static str) -> Answer {
+    let aliases = call.ask.service.aliases();
+    call.ask.lease.grow_by(aliases.len(), ROW_BYTES)?;
     let row = move |(name, entry): (PvName, PvEntry)| json!({ alias: name.as_str(), of: entry.name.as_str() });
-    json_rows(ask, frame, aliases.into_iter().map(move |found| Ok(Some(row(found)))))
+    call.rows(frame, aliases.into_iter().map(move |found| Ok(Some(row(found)))))
 }
 
 /// `GET /audit`
@@ -72,7 +70,7 @@ pub(crate) fn audit(call: &Call) -> Answer {
     let before = call.number("before")?.unwrap_or(u64::MAX);
     call.ask.lease.grow_by(limit, ROW_BYTES)?;
     let rows = call.ask.service.audit(before, limit)?.into_iter().map(|record| Ok(Some(audit_row(&record))));
-    json_rows(&call.ask, Frame::member("audit", &Map::new())?, rows)
+    call.rows(Frame::member("audit", &Map::new())?, rows)
 }
 
 fn audit_row(record: &AuditRecord) -> Value {

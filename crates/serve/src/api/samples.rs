@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use query::{Before, Request, Series};
 use sample::{Element, Metadata, PvEntry, TimeRange, Timestamp, ValueType};
 use serde_json::{Map, Value};
+use service::Ask;
 
 use crate::{
-    answer::{Answer, CSV, JSON, chunks, pieces},
     call::Call,
+    delivery::answer::{Answer, CSV, JSON},
     formats::{
         arrow::{self, SamplesArrow},
         csv::SamplesCsv,
@@ -18,8 +19,6 @@ use crate::{
     },
     refusal::{Code, Refusal},
 };
-
-use service::Ask;
 
 /// What a group of rows takes that Parquet wants together, with what is written of it.
 const PARQUET_BYTES: usize = 32 << 20;
@@ -42,27 +41,27 @@ pub(crate) fn show(call: &Call) -> Answer {
     let request = Request { series: series.clone(), range, before };
     let samples = call.ask.samples(&request);
     match format {
-        "csv" => pieces(CSV, SamplesCsv::new(samples, limit)),
+        "csv" => call.chunks(CSV, SamplesCsv::new(samples, limit)),
         "arrow" => {
             let usual = usual(&call.ask, &series, range, newest.as_ref())?;
             let stream = SamplesArrow::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;
-            chunks(arrow::CONTENT_TYPE, stream)
+            call.chunks(arrow::CONTENT_TYPE, stream)
         }
         "npy" => {
             let usual = usual(&call.ask, &series, range, newest.as_ref())?;
             let count = npy::Count::of(samples, usual, limit, || call.ask.is_abandoned())?;
-            chunks(npy::CONTENT_TYPE, npy::SamplesNpy::new(call.ask.samples(&request), count))
+            call.chunks(npy::CONTENT_TYPE, npy::SamplesNpy::new(call.ask.samples(&request), count))
         }
         "parquet" => {
             call.ask.lease.grow(PARQUET_BYTES)?;
             let usual = usual(&call.ask, &series, range, newest.as_ref())?;
             let file = SamplesParquet::new(samples, usual, facts(&entry, range, newest.as_ref()), limit)?;
-            chunks(parquet_file::CONTENT_TYPE, file)
+            call.chunks(parquet_file::CONTENT_TYPE, file)
         }
         _ => {
             let mut head = head(&entry, range, newest.as_ref());
             head.extend(series.field.as_deref().map(|path| ("field".to_owned(), path.into())));
-            chunks(JSON, SamplesJson::new(head, samples, limit))
+            call.chunks(JSON, SamplesJson::new(head, samples, limit))
         }
     }
 }

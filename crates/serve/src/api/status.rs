@@ -3,14 +3,12 @@
 use acquire::{Counters, RECENT, Totals, Trouble};
 use sample::OldHealth;
 use serde_json::{Value, json};
-use service::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Watermark, WeekState, Work};
+use service::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Watermark, WeekState, Work, now, sentence};
 
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
 };
-
-use service::{now, sentence};
 
 /// Unsynced samples beyond this many are a problem: ten seconds of a very large machine.
 const LAG_MAX: u64 = 2_000_000;
@@ -40,7 +38,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         "samples": counters(&totals.counters),
         "trouble": trouble_json(&trouble),
         "queue": { "bytes": totals.queue_bytes, "bytes_max": totals.queue_bytes_max },
-        "answers": { "bytes": app.budget.taken(), "bytes_max": app.budget.bytes_max() },
+        "answers": { "bytes": app.delivery.budget.taken(), "bytes_max": app.delivery.budget.bytes_max() },
         "store": store(&health, &app.service.partitions()),
         "old_archives": app.service.old_health().iter().map(old_archive).collect::<Vec<_>>(),
         "problems": problems(&totals, &health, watermark, &trouble),

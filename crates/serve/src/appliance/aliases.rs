@@ -5,16 +5,16 @@ use serde_json::json;
 
 use super::names::named;
 use crate::{
-    answer::{Answer, json},
     api::roster::all_aliases,
     call::Call,
+    delivery::answer::{Answer, json},
     formats::list::Frame,
     refusal::{Code, Refusal},
 };
 
 /// `GET /mgmt/bpl/getAllAliases`
 pub(crate) fn all(call: &Call) -> Answer {
-    all_aliases(&call.ask, Frame::list(), "aliasName", "srcPVName")
+    all_aliases(call, Frame::list(), "aliasName", "srcPVName")
 }
 
 /// `GET /mgmt/bpl/addAlias`

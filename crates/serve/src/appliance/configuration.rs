@@ -6,6 +6,7 @@ use acquire::AddRequest;
 use sample::{FieldName, PvEntry, PvId, PvState};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use service::{Ask, NAMES_MAX, all_pvs, check_len};
 
 use super::{
     details::type_info_of,
@@ -14,14 +15,12 @@ use super::{
     names::named,
 };
 use crate::{
-    answer::{Answer, json},
     bodies::{Few, Loose, Scalar, each},
     call::Call,
-    formats::list::{Frame, json_rows},
+    delivery::answer::{Answer, json},
+    formats::list::Frame,
     refusal::{Code, Refusal, shortened},
 };
-
-use service::{Ask, NAMES_MAX, all_pvs, check_len};
 
 /// What is understood of a type info. Where the samples lie and which member takes them has no meaning here.
 #[derive(Deserialize)]
@@ -96,7 +95,7 @@ pub(crate) fn export(call: &Call) -> Answer {
         let changed = asked.service.known_change(&entry);
         Ok(Some(type_info_of(&asked, &entry, &metadata(&asked, &entry)?, changed)))
     };
-    json_rows(&call.ask, Frame::lines(), all_pvs(&call.ask.service).map(info))
+    call.rows(Frame::lines(), all_pvs(&call.ask.service).map(info))
 }
 
 /// `POST /mgmt/bpl/importConfig`: what each member of the Appliance has to say of it, in a list.

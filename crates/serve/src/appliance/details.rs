@@ -4,6 +4,7 @@
 use acquire::{Connection, Status};
 use sample::{FieldName, Limits, Metadata, Protocol, PvEntry, PvState, RuleName, Sense, Shape, Timestamp};
 use serde_json::{Map, Value, json};
+use service::Ask;
 
 use super::{
     metadata::{described, facts, metadata},
@@ -15,13 +16,11 @@ use super::{
     words::{method_name, period_seconds, row},
 };
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     formats::appliance::{date, dbr_type, instant, java_double},
     url::Params,
 };
-
-use service::Ask;
 
 /// What the store is called where the Appliance names its stores.
 pub(super) const STORE: &str = "pvark";

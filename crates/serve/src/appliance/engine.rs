@@ -9,8 +9,8 @@ use super::{
     reports::names_of,
 };
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     refusal::{Code, Refusal},
 };
 
@@ -23,7 +23,7 @@ pub(crate) fn fields(call: &Call) -> Answer {
 
 /// `GET /engine/bpl/listAllChannels`: the names of all PVs that are not paused.
 pub(crate) fn channels(call: &Call) -> Answer {
-    names_of(&call.ask, |entry| entry.settings.state == PvState::Active)
+    names_of(call, |entry| entry.settings.state == PvState::Active)
 }
 
 /// `GET /etl/bpl/getLastKnownEvent`: when the newest sample of a PV was.

@@ -4,8 +4,8 @@
 use serde_json::json;
 
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     refusal::{Code, Refusal},
 };
 

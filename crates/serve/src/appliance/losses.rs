@@ -5,15 +5,14 @@ use std::cmp::Reverse;
 use acquire::{Brief, Connection};
 use sample::PvState;
 use serde_json::Value;
+use service::{Look, Seen};
 
 use super::{dates::Dates, reports::ranked};
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     formats::object::Object,
 };
-
-use service::{Look, Seen};
 
 /// `GET /mgmt/bpl/getPVsByDroppedEventsBuffer`: samples of this run for which there was no room, the most first.
 pub(crate) fn dropped_for_room(call: &Call) -> Answer {

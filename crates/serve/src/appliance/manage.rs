@@ -7,6 +7,7 @@ use axum::http::{StatusCode, header};
 use sample::{DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use service::{Ask, Item, ItemName, check_len, is_glob};
 
 use super::{
     names::{bare, list_in, named, names_in, resolved},
@@ -15,17 +16,15 @@ use super::{
     words::period_seconds,
 };
 use crate::{
-    answer::{Answer, json},
     api::pvs::{ADD_MAX, Asked, PERIOD_MIN, request},
     bodies::{Few, Loose},
     call::Call,
     config::Ports,
+    delivery::answer::{Answer, json},
     form::Kind,
-    formats::list::{Frame, json_rows},
+    formats::list::Frame,
     refusal::{Code, Refusal, refused_with, shortened},
 };
-
-use service::{Ask, Item, ItemName, check_len, is_glob};
 
 /// `GET /mgmt/bpl/getVersions`
 pub(crate) fn versions(call: &Call) -> Answer {
@@ -155,7 +154,7 @@ pub(crate) fn archive(call: &Call) -> Answer {
     for (row, alias, refusal) in add_aliases(&call.ask, aliases)? {
         rows[row].1 = Submitted::Refused(format!("it is archived, but not as {alias}: {refusal}"));
     }
-    json_rows(&call.ask, Frame::list(), rows.into_iter().map(|(name, told)| Ok(Some(told.row(&name)))))
+    call.rows(Frame::list(), rows.into_iter().map(|(name, told)| Ok(Some(told.row(&name)))))
 }
 
 /// What became of a PV that was to be archived.
@@ -256,12 +255,12 @@ fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
 
 /// `GET` and `POST /mgmt/bpl/pauseArchivingPV`
 pub(crate) fn pause(call: &Call) -> Answer {
-    one_or_all(&call.ask, paused(call)?)
+    one_or_all(call, paused(call)?)
 }
 
 /// `GET` and `POST /mgmt/bpl/resumeArchivingPV`
 pub(crate) fn resume(call: &Call) -> Answer {
-    one_or_all(&call.ask, resumed(call)?)
+    one_or_all(call, resumed(call)?)
 }
 
 /// A name, and what is said against doing it to the PV.
@@ -284,13 +283,13 @@ fn done_row((name, objection): Done) -> Value {
     }
 }
 
-fn all(ask: &Ask, done: Vec<Done>) -> Answer {
-    json_rows(ask, Frame::list(), done.into_iter().map(|done| Ok(Some(done_row(done)))))
+fn all(call: &Call, done: Vec<Done>) -> Answer {
+    call.rows(Frame::list(), done.into_iter().map(|done| Ok(Some(done_row(done)))))
 }
 
 /// One PV is answered by an object, several by a list of them, however they were named.
-fn one_or_all(ask: &Ask, mut done: Vec<Done>) -> Answer {
-    if done.len() == 1 { json(&done.pop().map(done_row)) } else { all(ask, done) }
+fn one_or_all(call: &Call, mut done: Vec<Done>) -> Answer {
+    if done.len() == 1 { json(&done.pop().map(done_row)) } else { all(call, done) }
 }
 
 /// What a PV takes while its settings are changed.

@@ -3,15 +3,14 @@
 
 use acquire::Totals;
 use serde_json::{Map, Value, json};
+use service::{Ask, now};
 
 use super::{rates::seconds_since, words::row};
 use crate::{
-    answer::{Answer, json},
     call::Call,
+    delivery::answer::{Answer, json},
     process,
 };
-
-use service::{Ask, now};
 
 const SECONDS_OF_DAY: f64 = 86_400.0;
 const GIGA: f64 = (1u64 << 30) as f64;

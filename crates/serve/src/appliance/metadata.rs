@@ -1,10 +1,9 @@
 //! What the metadata of a PV says, under the names that the Appliance gives its parts.
 
-use crate::{formats::appliance::java_double, refusal::Refusal};
-
 use sample::{Metadata, PvEntry, TimeRange};
-
 use service::Ask;
+
+use crate::{formats::appliance::java_double, refusal::Refusal};
 
 /// What headers and meta objects say of the metadata: units and precision always, the rest when it is asked for.
 pub(crate) fn facts(metadata: &Metadata, all: bool) -> Vec<(String, String)> {

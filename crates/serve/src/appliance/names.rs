@@ -1,18 +1,16 @@
 //! Which PVs a request of the Appliance's clients names, and how many it wants.
 
-use service::{Ask, Item, NAMES_MAX, Pattern, check_len, resolve};
-
 use std::collections::HashSet;
 
 use sample::PvEntry;
+use serde::Deserialize;
+use service::{Ask, Item, NAMES_MAX, Pattern, check_len, resolve};
 
 use crate::{
     call::Call,
     form::Kind,
     refusal::{Code, Refusal},
 };
-
-use serde::Deserialize;
 
 /// The names that a request gives, each once, of which there must be some.
 pub(crate) fn names_in(call: &Call) -> Result<Vec<String>, Refusal> {

@@ -4,17 +4,15 @@ use acquire::AddRequest;
 use query::{Before, Request};
 use sample::{DataFate, FieldName, PvEntry, PvState, Record, TimeRange, Wishes};
 use serde_json::{Value, json};
-use service::GapScope;
+use service::{GapScope, now};
 
 use super::names::{find, named, names_in};
 use crate::{
-    answer::{Answer, json},
     call::Call,
-    formats::list::{Frame, json_rows},
+    delivery::answer::{Answer, json},
+    formats::list::Frame,
     refusal::{Code, Refusal, shortened},
 };
-
-use service::now;
 
 /// `GET /mgmt/bpl/modifyMetaFields`: one `command=` after the other, `add,ADEL,MDEL`, `remove,ADEL` or `clear`.
 pub(crate) fn fields(call: &Call) -> Answer {
@@ -126,7 +124,7 @@ pub(crate) fn move_members(call: &Call) -> Answer {
         let why = format!("PV {name} stays with {}, which is the only member.", asked.service.identity);
         Ok(Some(json!({ "pvName": name, "validation": why })))
     };
-    json_rows(&call.ask, Frame::list(), names_in(call)?.into_iter().map(objection))
+    call.rows(Frame::list(), names_in(call)?.into_iter().map(objection))
 }
 
 /// `GET /mgmt/bpl/getMetaGets`, `getExternalArchiverServers`: PVs are archived at once, and no other archiver is asked.

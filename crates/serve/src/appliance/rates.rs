@@ -4,12 +4,10 @@ use std::{cmp::Ordering, collections::HashMap};
 
 use acquire::Brief;
 use sample::{PvEntry, PvId, PvState, Timestamp};
-use service::PvSize;
+use service::{Ask, Look, PvSize, Seen, now};
 
 use super::reports::ranked;
-use crate::{answer::Answer, call::Call, formats::object::Object, refusal::Refusal};
-
-use service::{Ask, Look, Seen, now};
+use crate::{call::Call, delivery::answer::Answer, formats::object::Object, refusal::Refusal};
 
 const SECONDS_OF_HOUR: f64 = 3600.0;
 const SECONDS_OF_DAY: f64 = 86_400.0;

@@ -2,6 +2,7 @@
 
 use acquire::Connection;
 use sample::{PvEntry, PvId, PvState, Shape, TimeRange, Timestamp, ValueType};
+use service::{Ask, Look, Pattern, Seen, all_names, all_pvs, all_seen, fitting, seen};
 
 use super::{
     dates::Dates,
@@ -9,17 +10,15 @@ use super::{
     words::{method_name, period_seconds},
 };
 use crate::{
-    answer::{Answer, JSON},
     call::Call,
+    delivery::answer::{Answer, JSON},
     formats::{
         appliance::dbr_type,
-        list::{Frame, limited, list},
+        list::{Frame, limited},
         object::{Object, put_text},
     },
     refusal::Refusal,
 };
-
-use service::{Ask, Look, Pattern, Seen, all_names, all_pvs, all_seen, fitting, seen};
 
 /// What a PV takes in a list that is sorted before it is sent.
 const PLACE_BYTES: usize = 32;
@@ -33,7 +32,7 @@ pub(super) fn report<R: 'static>(
 ) -> Answer {
     let (left, asked) = (limit(call)?, call.ask.clone());
     let rows = all_seen(&call.ask, look).map(move |seen| of(&asked, seen?));
-    list(&call.ask, JSON, Frame::list(), limited(left, rows), move |out, row| {
+    call.list(JSON, Frame::list(), limited(left, rows), move |out, row| {
         put(out, &row);
         Ok(())
     })
@@ -61,16 +60,16 @@ pub(super) fn ranked<K: Ord + Copy + Send + 'static>(
     let places = places.into_iter().take(left);
     let rows = seen(&call.ask, places, |(_, pv)| Some(*pv), looks.1);
     let rows = rows.map(|row| row.map(|((key, _), seen)| Some((seen?, key))));
-    list(&call.ask, JSON, Frame::list(), rows, move |out, (seen, key)| {
+    call.list(JSON, Frame::list(), rows, move |out, (seen, key)| {
         put(out, &seen, key);
         Ok(())
     })
 }
 
 /// The names of those PVs that are meant, without aliases.
-pub(super) fn names_of(ask: &Ask, is_meant: impl Fn(&PvEntry) -> bool + Send + 'static) -> Answer {
-    let meant = all_pvs(&ask.service).map(move |entry| Ok(Some(entry).filter(|entry| is_meant(entry))));
-    list(ask, JSON, Frame::list(), meant, |out, entry| {
+pub(super) fn names_of(call: &Call, is_meant: impl Fn(&PvEntry) -> bool + Send + 'static) -> Answer {
+    let meant = all_pvs(&call.ask.service).map(move |entry| Ok(Some(entry).filter(|entry| is_meant(entry))));
+    call.list(JSON, Frame::list(), meant, |out, entry| {
         put_text(out, entry.name.as_str());
         Ok(())
     })
@@ -79,7 +78,7 @@ pub(super) fn names_of(ask: &Ask, is_meant: impl Fn(&PvEntry) -> bool + Send + '
 /// `GET /mgmt/bpl/getAllExpandedPVNames`: every name and alias, and the other one under which its PV is found.
 pub(crate) fn expanded_names(call: &Call) -> Answer {
     let names = all_names(&call.ask.service).map(|named| Ok(Some(named.name)));
-    list(&call.ask, JSON, Frame::list(), names, |out, name| {
+    call.list(JSON, Frame::list(), names, |out, name| {
         put_text(out, name.as_str());
         out.push(b',');
         put_text(out, name.as_str());
@@ -105,12 +104,12 @@ pub(crate) fn paused(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getTypeInfoKeys`, `getPVsForThisAppliance`: the names of all PVs, without aliases.
 pub(crate) fn own_names(call: &Call) -> Answer {
-    names_of(&call.ask, |_| true)
+    names_of(call, |_| true)
 }
 
 /// `GET /mgmt/bpl/getPausedPVsForThisAppliance`
 pub(crate) fn paused_names(call: &Call) -> Answer {
-    names_of(&call.ask, |entry| entry.settings.state == PvState::Paused)
+    names_of(call, |entry| entry.settings.state == PvState::Paused)
 }
 
 /// `GET /mgmt/bpl/getRecentlyAddedPVs`: the newest first.
@@ -200,7 +199,7 @@ pub(crate) fn time_spans(call: &Call) -> Answer {
         let seen = seen?;
         Ok(Some((seen.last_sample(&asked).map_or(0, seconds), seen.entry)))
     });
-    list(&call.ask, JSON, Frame::object(), rows, |out, (last, entry)| {
+    call.list(JSON, Frame::object(), rows, |out, (last, entry)| {
         put_text(out, entry.name.as_str());
         out.push(b':');
         let row = Object::begin(out).digits("creationTS", seconds(entry.added)).digits("lastEvent", last);
@@ -212,7 +211,7 @@ pub(crate) fn time_spans(call: &Call) -> Answer {
 /// `GET /mgmt/bpl/getCreationReportForAppliance`: when each PV was added, in seconds since 1970.
 pub(crate) fn creations(call: &Call) -> Answer {
     let rows = matching(call, Look::Entry)?.map(|seen| Ok(Some(seen?.entry)));
-    list(&call.ask, JSON, Frame::list(), rows, |out, entry| {
+    call.list(JSON, Frame::list(), rows, |out, entry| {
         let row = Object::begin(out).digits("creationTS", seconds(entry.added));
         row.text("paused", is_paused(&entry)).text("pvName", entry.name.as_str()).end();
         Ok(())
@@ -226,7 +225,7 @@ pub(crate) fn last_stamps(call: &Call) -> Answer {
         let seen = seen?;
         Ok(seen.last_sample(&asked).map(|last| (seconds(last), seen.entry)))
     });
-    list(&call.ask, JSON, Frame::list(), rows, |out, (last, entry)| {
+    call.list(JSON, Frame::list(), rows, |out, (last, entry)| {
         Object::begin(out).digits("lastEvent", last).text("pvName", entry.name.as_str()).end();
         Ok(())
     })

@@ -7,6 +7,7 @@ use std::time::Duration;
 use query::{Before, Operator, Ranges, Request, Span};
 use sample::{Element, Metadata, PvEntry, Shape, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
+use service::{Ask, now};
 
 use super::{
     metadata::{described, facts},
@@ -15,8 +16,8 @@ use super::{
     whose::Whose,
 };
 use crate::{
-    answer::{Answer, CSV, JSON, TEXT, chunks, pieces, whole},
     call::Call,
+    delivery::answer::{Answer, CSV, JSON, TEXT, whole},
     formats::{
         at_time::{AtAppliance, Values, WANTED_BYTES, Wanted},
         gathered::Gathered,
@@ -25,7 +26,6 @@ use crate::{
         matlab,
         pb::{Heading, SamplesPb},
         pb_messages::FieldValue,
-        pieces::Pieces,
         plain_lines::{Columns, LinesPlain},
         reconnects::Reconnects,
         source::{InSpans, Source},
@@ -33,8 +33,6 @@ use crate::{
     },
     refusal::{Code, Refusal, shortened},
 };
-
-use service::{Ask, now};
 
 const PROTOBUF: &str = "application/x-protobuf";
 const SVG: &str = "image/svg+xml";
@@ -59,7 +57,7 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     }
     let name = call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
     if name == PING_PV {
-        return chunks(PROTOBUF, SamplesPb::ping(PING_PV, now()));
+        return call.chunks(PROTOBUF, SamplesPb::ping(PING_PV, now()));
     }
     let asked = Asked::of(name)?;
     let format = format_of(extension, &FORMATS)?;
@@ -72,15 +70,15 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     };
     let found = Found::of(call, whose, &asked)?;
     match format {
-        "json" => pieces(JSON, alone(found.into_json(Form::Full), LISTED)?),
-        "qw" => pieces(JSON, alone(found.into_json(Form::Quick), LISTED)?),
-        "jplot" => pieces(JSON, alone(found.into_plot(), LISTED)?),
-        "csv" => pieces(CSV, LinesPlain::new(Columns::Commas, String::new(), found.samples, found.has_bars)),
+        "json" => call.chunks(JSON, alone(found.into_json(Form::Full), LISTED)?),
+        "qw" => call.chunks(JSON, alone(found.into_json(Form::Quick), LISTED)?),
+        "jplot" => call.chunks(JSON, alone(found.into_plot(), LISTED)?),
+        "csv" => call.chunks(CSV, LinesPlain::new(Columns::Commas, String::new(), found.samples, found.has_bars)),
         "txt" => {
             let head = format!("Beginning data for {}\n", found.name);
-            pieces(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples, found.has_bars))
+            call.chunks(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples, found.has_bars))
         }
-        "flx" => pieces(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
+        "flx" => call.chunks(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
         "svg" => {
             Ok(whole(SVG, svg::drawing(&found.name, &Gathered::of(found.samples, found.has_bars, &call.ask.lease)?)))
         }
@@ -88,7 +86,7 @@ pub(crate) fn get_data(call: &Call) -> Answer {
             let gathered = Gathered::of(found.samples, found.has_bars, &call.ask.lease)?.into_matrix()?;
             Ok(whole(MATLAB, matlab::file(&found.name, [found.from, found.to], now(), &gathered)))
         }
-        _ => pieces(PROTOBUF, found.into_pb()),
+        _ => call.chunks(PROTOBUF, found.into_pb()),
     }
 }
 
@@ -135,16 +133,20 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
     }
     let others = known.split_off(known.len().min(1));
     let first = known.pop().ok_or_else(|| unknown.unwrap_or_else(|| Refusal::unknown_pv("")))?;
-    let call = call.without_body();
+    let later = call.without_body();
     let open = move |name: String| {
         let asked = Asked::of(&name)?;
-        Found::of(&call, Whose::of(&call.ask, asked.pv)?, &asked)
+        Found::of(&later, Whose::of(&later.ask, asked.pv)?, &asked)
     };
     match format {
-        "json" => pieces(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_json(Form::Full)))?),
-        "qw" => pieces(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_json(Form::Quick)))?),
-        "jplot" => pieces(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_plot()))?),
-        _ => pieces(PROTOBUF, Joined::new(first, others, CHUNKED, move |name| Ok(open(name)?.into_pb()))?),
+        "json" => {
+            call.chunks(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_json(Form::Full)))?)
+        }
+        "qw" => {
+            call.chunks(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_json(Form::Quick)))?)
+        }
+        "jplot" => call.chunks(JSON, Joined::new(first, others, LISTED, move |name| Ok(open(name)?.into_plot()))?),
+        _ => call.chunks(PROTOBUF, Joined::new(first, others, CHUNKED, move |name| Ok(open(name)?.into_pb()))?),
     }
 }
 
@@ -184,7 +186,7 @@ impl Found {
             to: last.to,
             facts: with_headers(&call.ask, &entry, range, facts(&metadata, is_all))?,
             metadata,
-            samples: Pieces::of(Ranges::new(samples)),
+            samples: Ranges::new(samples),
             carried: carried(&call.ask, &entry, range, operator.as_ref(), field.is_some())?,
             entry,
             name,
@@ -228,7 +230,7 @@ pub(crate) fn data_at_time(call: &Call) -> Answer {
         let series = Some(entry.id.into());
         Wanted { name: entry.name.to_string(), series }
     });
-    chunks(JSON, AtAppliance::new(Values::new(call.ask.clone(), at, wanted.collect()), since))
+    call.chunks(JSON, AtAppliance::new(Values::new(call.ask.clone(), at, wanted.collect()), since))
 }
 
 /// Where a search for values begins that reaches back for a period like `P2D`. The Appliance looks into the files of another 31 days.

@@ -6,8 +6,8 @@ use acquire::Policy;
 use serde_json::{Map, Value};
 
 use crate::{
-    answer::{Answer, TEXT, json, whole},
     call::Call,
+    delivery::answer::{Answer, TEXT, json, whole},
 };
 
 /// By which PVs are archived that no policy fits.

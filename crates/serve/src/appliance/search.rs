@@ -4,19 +4,18 @@ use std::collections::HashSet;
 
 use sample::PvId;
 use serde_json::json;
+use service::{Pattern, fitting, resolve};
 
 use super::{
     names::{find, names_in, pattern, split},
     reports::names_of,
 };
 use crate::{
-    answer::{Answer, TEXT, json, whole},
     call::Call,
-    formats::list::{Frame, json_rows, list},
+    delivery::answer::{Answer, TEXT, json, whole},
+    formats::list::Frame,
     refusal::{Code, Refusal},
 };
-
-use service::{Pattern, fitting, resolve};
 
 /// How many names an answer holds when nobody says; -1 stands for all.
 const LIMIT_DEFAULT: i64 = 500;
@@ -44,7 +43,7 @@ pub(crate) fn search_for_pvs_regex(call: &Call) -> Answer {
     let regex = call.query.get("regex").ok_or_else(|| Refusal::new(Code::BadRequest, "regex= is missing"))?;
     let found = fitting(&call.ask, &Pattern::whole_regex(regex, &call.ask.lease)?)?;
     let lines = found.into_iter().map(|item| Ok(Some(item.name)));
-    list(&call.ask, TEXT, Frame::bare(), lines, |out, name| {
+    call.list(TEXT, Frame::bare(), lines, |out, name| {
         out.extend_from_slice(name.as_str().as_bytes());
         out.push(b'\n');
         Ok(())
@@ -66,7 +65,7 @@ pub(crate) fn matching_pvs(call: &Call) -> Answer {
         }
         None => fitting(&call.ask, &pattern(call)?)?,
     };
-    json_rows(&call.ask, Frame::list(), found.into_iter().take(limit).map(|item| Ok(Some(item.name.to_string()))))
+    call.rows(Frame::list(), found.into_iter().take(limit).map(|item| Ok(Some(item.name.to_string()))))
 }
 
 /// `POST /mgmt/bpl/archivedPVs` and `/retrieval/bpl/filterArchivedPVs`: those of the given names under which a PV is found.
@@ -82,7 +81,7 @@ pub(crate) fn unarchived(call: &Call) -> Answer {
 fn those_that_are(call: &Call, archived: bool) -> Answer {
     let (names, asked) = (names_in(call)?, call.ask.clone());
     let is_meant = move |name: &String| find(&asked, name).is_ok() == archived;
-    json_rows(&call.ask, Frame::list(), names.into_iter().map(move |name| Ok(is_meant(&name).then_some(name))))
+    call.rows(Frame::list(), names.into_iter().map(move |name| Ok(is_meant(&name).then_some(name))))
 }
 
 /// `POST /mgmt/bpl/archivedPVsNotInList`: the PVs that none of the given names means.
@@ -90,5 +89,5 @@ pub(crate) fn archived_not_in_list(call: &Call) -> Answer {
     let names = names_in(call)?;
     call.ask.lease.grow_by(names.len(), PLACE_BYTES)?;
     let listed: HashSet<PvId> = names.iter().filter_map(|name| Some(find(&call.ask, name).ok()?.id)).collect();
-    names_of(&call.ask, move |entry| !listed.contains(&entry.id))
+    names_of(call, move |entry| !listed.contains(&entry.id))
 }

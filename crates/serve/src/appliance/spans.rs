@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use query::Span;
 use sample::{TimeRange, Timestamp};
+use service::now;
 
 use crate::{
     call::Call,
     refusal::{Code, Refusal},
 };
-
-use service::now;
 
 /// `timeranges=t0,t1,t2,t3`, or else `from=` and `to=`: by default up to an hour from now, from a day before that, as the
 /// Appliance has it. There is at least one span, they are in order and do not overlap.

@@ -2,6 +2,7 @@
 
 use acquire::{Connection, Status};
 use sample::{Method, PvEntry, PvState, Timestamp};
+use service::{Ask, Item, Look, Seen, fitting, seen};
 
 use super::{
     dates::Dates,
@@ -10,15 +11,10 @@ use super::{
     words::period_seconds,
 };
 use crate::{
-    answer::{Answer, JSON},
     call::Call,
-    formats::{
-        list::{Frame, list},
-        object::Object,
-    },
+    delivery::answer::{Answer, JSON},
+    formats::{list::Frame, object::Object},
 };
-
-use service::{Ask, Item, Look, Seen, fitting, seen};
 
 /// `GET` and `POST /mgmt/bpl/getPVStatus`: unknown names get an answer too; where none is given, all that `regex=` fits.
 pub(crate) fn show(call: &Call) -> Answer {
@@ -32,7 +28,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     let pv = move |item: &Item| item.pv.or_else(|| owner(&fields, item.name.as_str()).map(|entry| entry.id));
     let rows = seen(&call.ask, found.into_iter().take(limit), pv, Look::Samples).map(|row| row.map(Some));
     let mut dates = Dates::default();
-    list(&call.ask, JSON, Frame::list(), rows, move |out, (item, seen)| {
+    call.list(JSON, Frame::list(), rows, move |out, (item, seen)| {
         match seen {
             Some(seen) => put_row(out, &asked, item.name.as_str(), &seen, &mut dates),
             None => Object::begin(out).text("pvName", item.name.as_str()).text("status", "Not being archived").end(),

@@ -1,19 +1,15 @@
 //! Whose samples a name means: those of a PV, or of a field of its record.
 
-use sample::PvEntry;
-
 use query::number_in;
+use sample::PvEntry;
+use serde_json::Value;
+use service::Ask;
 
 use super::{
     metadata::metadata,
     names::{bare, find},
 };
-
-use service::Ask;
-
 use crate::refusal::Refusal;
-
-use serde_json::Value;
 
 /// Whose samples: a PV's, or those of a field of its record.
 pub(super) struct Whose {

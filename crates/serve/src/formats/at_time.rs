@@ -15,6 +15,7 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use axum::body::Bytes;
 use query::Series;
 use sample::{Batch, Element, Sample, Shape, Timestamp};
+use service::Ask;
 
 use super::{
     arrow::Error,
@@ -22,10 +23,7 @@ use super::{
     ended::next_chunk,
     value::{Dialect, put, put_json},
 };
-
 use crate::formats::appliance::dbr_type;
-
-use service::Ask;
 
 /// How many PVs are looked up for the first chunk of the answer, and for each later one at most.
 const PVS_AT_FIRST: usize = 256;

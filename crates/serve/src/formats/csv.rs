@@ -1,33 +1,34 @@
 //! Samples as CSV (RFC 4180): one line each, under a line of column names.
 
-use axum::body::Bytes;
+use std::sync::Arc;
+
 use query::Samples;
 use sample::{Alarm, Column};
 
 use super::{
     elements,
-    pieces::{Piece, Pieces},
-    room::{Line, Number, Room, of_numbers},
+    room::{Numbers, Others, Room, Values, of_numbers},
     seconds::{Day, InSecond, put_clock},
-    sizes::LineBytes,
     value::{Dialect, put},
 };
-use crate::answer::Chunks;
+use crate::delivery::{
+    chunk::{Chunk, Rows},
+    pieces::Piece,
+};
 
 const HEAD: &str = "time,value,severity,status,message,pulse\n";
 
 pub(crate) struct SamplesCsv {
-    samples: Pieces<Samples>,
+    samples: Samples,
     begun: bool,
     left: Option<u64>,
     /// What each line begins with: the field with the name of the PV where there are several.
-    lead: Vec<u8>,
-    line_bytes: LineBytes,
+    lead: Arc<[u8]>,
 }
 
 impl SamplesCsv {
     pub(crate) fn new(samples: Samples, limit: Option<u64>) -> SamplesCsv {
-        SamplesCsv::led(Vec::new(), false, samples, limit)
+        SamplesCsv { samples, begun: false, left: limit, lead: Arc::default() }
     }
 
     /// One of several PVs, whose lines begin with its name. The line of column names stands before the first PV only.
@@ -35,56 +36,39 @@ impl SamplesCsv {
         let mut lead = Vec::new();
         put_field(&mut lead, pv);
         lead.push(b',');
-        SamplesCsv::led(lead, !is_first, samples, limit)
-    }
-
-    fn led(lead: Vec<u8>, begun: bool, samples: Samples, limit: Option<u64>) -> SamplesCsv {
-        SamplesCsv { samples: Pieces::of(samples), begun, left: limit, lead, line_bytes: LineBytes::default() }
-    }
-}
-
-impl Chunks<query::Error> for SamplesCsv {
-    fn is_at_hand(&self) -> bool {
-        self.samples.is_at_hand()
+        SamplesCsv { samples, begun: !is_first, left: limit, lead: lead.into() }
     }
 }
 
 impl Iterator for SamplesCsv {
-    type Item = Result<Bytes, query::Error>;
+    type Item = Result<Chunk, query::Error>;
 
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
-        let mut out = Vec::new();
+    fn next(&mut self) -> Option<Result<Chunk, query::Error>> {
         if !std::mem::replace(&mut self.begun, true) {
-            out.extend_from_slice(if self.lead.is_empty() { b"" } else { b"pv," });
-            out.extend_from_slice(HEAD.as_bytes());
+            let of_pv = if self.lead.is_empty() { "" } else { "pv," };
+            return Some(Ok([of_pv, HEAD].concat().into_bytes().into()));
         }
-        let piece = if self.left == Some(0) { None } else { self.samples.next() };
-        match piece {
-            Some(Ok(piece)) => {
-                let rows = self.left.map_or(piece.len(), |left| piece.len().min(left as usize));
+        let batch = if self.left == Some(0) { None } else { self.samples.next() };
+        batch.map(|batch| {
+            batch.map(|batch| {
+                let rows = self.left.map_or(batch.len(), |left| batch.len().min(left as usize));
                 self.left = self.left.map(|left| left - rows as u64);
-                let piece = piece.first(rows);
-                self.line_bytes.written(&mut out, rows, |out| put_rows(out, &self.lead, &piece));
-                Some(Ok(out.into()))
-            }
-            Some(Err(error)) => Some(Err(error)),
-            None => (!out.is_empty()).then(|| Ok(out.into())),
-        }
+                let lead = Arc::clone(&self.lead);
+                Rows::lines(Piece::from(batch).first(rows), move |out, piece| put_rows(out, &lead, piece)).into()
+            })
+        })
     }
 }
 
 pub(super) fn put_rows(out: &mut Vec<u8>, lead: &[u8], piece: &Piece) {
     of_numbers!(piece.values(), values => {
-        put_lines(out, lead, piece, |line, _, row| values[row].put(line, Dialect::Appliance));
+        put_lines(out, lead, piece, &Numbers(values, Dialect::Appliance));
     }, else {
-        put_lines(out, lead, piece, |line, out, row| {
-            line.flush(out);
-            put_value(out, piece.values(), row);
-        });
+        put_lines(out, lead, piece, &Others(|out: &mut Vec<u8>, row| put_value(out, piece.values(), row)));
     });
 }
 
-fn put_lines(out: &mut Vec<u8>, lead: &[u8], piece: &Piece, value: impl Fn(&mut Line<'_>, &mut Vec<u8>, usize)) {
+fn put_lines(out: &mut Vec<u8>, lead: &[u8], piece: &Piece, values: &impl Values) {
     let (mut room, mut begun, times) = (Room::new(), InSecond::default(), piece.batch().times());
     let (mut line, mut day) = (room.lines(), Day::iso());
     for (rows, alarm) in piece.alarms() {
@@ -102,7 +86,7 @@ fn put_lines(out: &mut Vec<u8>, lead: &[u8], piece: &Piece, value: impl Fn(&mut 
             line.short(begun.text());
             line.nine_digits(nanos);
             line.text(b"Z,");
-            value(&mut line, out, row);
+            values.put(&mut line, out, row);
             line.any(&state, out);
             line.unsigned(pulse);
             line.text(b"\n");

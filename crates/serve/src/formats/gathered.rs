@@ -1,14 +1,13 @@
 //! Samples gathered before they are written, for formats that need to know how many there are, or between what they lie.
 
 use sample::{Column, Element, Shape, Timestamp};
+use service::Lease;
 
 use super::bars::Bars;
 use crate::{
     formats::source::InSpans,
     refusal::{Code, Refusal},
 };
-
-use service::Lease;
 
 /// So many numbers at most: 32 MB of them.
 const NUMBERS_MAX: usize = 1 << 22;
@@ -29,7 +28,7 @@ impl Gathered {
     pub(crate) fn of(samples: InSpans, has_bars: bool, room: &Lease) -> Result<Gathered, Refusal> {
         let mut gathered = Gathered::default();
         for batch in samples {
-            let (batch, _) = Bars::split(batch?.into_batch(), has_bars);
+            let (batch, _) = Bars::split(batch?, has_bars);
             let value_type = batch.value_type();
             let numbers = batch.byte_size() / size_of::<f64>();
             room.grow_by(batch.len().max(numbers), NUMBER_BYTES)?;

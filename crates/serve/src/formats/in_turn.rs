@@ -1,8 +1,6 @@
 //! The answers for several PVs in one, each opened when the one before it is through.
 
-use axum::body::Bytes;
-
-use crate::answer::Chunks;
+use crate::delivery::chunk::Chunk;
 
 /// What stands before, between and after the parts.
 pub(crate) type Frame = [&'static [u8]; 3];
@@ -13,6 +11,8 @@ pub(crate) const BARE: Frame = [b"", b"", b""];
 pub(crate) struct InTurn<N, P, F> {
     /// What is to be sent before the next piece of a part.
     waiting: Vec<u8>,
+    /// What comes behind that.
+    kept: Option<Chunk>,
     left: std::vec::IntoIter<N>,
     open: F,
     current: Option<P>,
@@ -25,20 +25,21 @@ impl<N, P, F> InTurn<N, P, F> {
     /// `open` makes the part of a name.
     pub(crate) fn new(names: Vec<N>, frame: Frame, open: F) -> InTurn<N, P, F> {
         let waiting = frame[0].to_vec();
-        InTurn { waiting, left: names.into_iter(), open, current: None, begun: false, ended: false, frame }
+        InTurn { waiting, kept: None, left: names.into_iter(), open, current: None, begun: false, ended: false, frame }
     }
 }
 
-impl<N, P, F, E> InTurn<N, P, F>
+impl<N, P, F, T, E> InTurn<N, P, F>
 where
-    P: Iterator<Item = Result<Bytes, E>>,
+    P: Iterator<Item = Result<T, E>>,
+    T: Into<Chunk>,
     F: FnMut(N) -> Result<P, E>,
 {
     /// The next piece of any part; none at the end of the last.
-    fn piece(&mut self) -> Result<Option<Bytes>, E> {
+    fn piece(&mut self) -> Result<Option<Chunk>, E> {
         loop {
             if let Some(piece) = self.current.as_mut().and_then(Iterator::next) {
-                return piece.map(Some);
+                return piece.map(|piece| Some(piece.into()));
             }
             let Some(name) = self.left.next() else { return Ok(None) };
             if std::mem::replace(&mut self.begun, true) {
@@ -49,25 +50,18 @@ where
     }
 }
 
-impl<N, P, F, E> Chunks<E> for InTurn<N, P, F>
+impl<N, P, F, T, E> Iterator for InTurn<N, P, F>
 where
-    N: Send + 'static,
-    P: Chunks<E>,
-    F: FnMut(N) -> Result<P, E> + Send + 'static,
-{
-    fn is_at_hand(&self) -> bool {
-        self.current.as_ref().is_some_and(Chunks::is_at_hand)
-    }
-}
-
-impl<N, P, F, E> Iterator for InTurn<N, P, F>
-where
-    P: Iterator<Item = Result<Bytes, E>>,
+    P: Iterator<Item = Result<T, E>>,
+    T: Into<Chunk>,
     F: FnMut(N) -> Result<P, E>,
 {
-    type Item = Result<Bytes, E>;
+    type Item = Result<Chunk, E>;
 
-    fn next(&mut self) -> Option<Result<Bytes, E>> {
+    fn next(&mut self) -> Option<Result<Chunk, E>> {
+        if let Some(kept) = self.kept.take() {
+            return Some(Ok(kept));
+        }
         if self.ended {
             return None;
         }
@@ -77,7 +71,10 @@ where
             Ok(Some(piece)) if self.waiting.is_empty() => Some(Ok(piece)),
             Ok(piece) => {
                 let mut out = std::mem::take(&mut self.waiting);
-                out.extend_from_slice(piece.as_deref().unwrap_or(self.frame[2]));
+                match piece {
+                    None => out.extend_from_slice(self.frame[2]),
+                    piece => self.kept = piece,
+                }
                 (!out.is_empty()).then(|| Ok(out.into()))
             }
             Err(error) => Some(Err(error)),

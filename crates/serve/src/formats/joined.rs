@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 
-use crate::{answer::Chunks, refusal::Refusal};
+use crate::{delivery::chunk::Chunk, refusal::Refusal};
 
 /// What stands before, between and after the parts.
 pub(crate) type Frame = [&'static [u8]; 3];
@@ -16,6 +16,8 @@ pub(crate) const CHUNKED: Frame = [b"", b"\n", b""];
 pub(crate) struct Joined<N, P, F> {
     /// What is to be sent before the next piece of a part.
     waiting: Vec<u8>,
+    /// What comes behind that.
+    kept: Option<Chunk>,
     current: P,
     left: std::vec::IntoIter<N>,
     open: F,
@@ -27,7 +29,7 @@ impl<N, P, F: FnMut(N) -> Result<P, Refusal>> Joined<N, P, F> {
     /// `open` makes the part of a name, of which there must be one; the first is opened now.
     pub(crate) fn new(first: N, others: Vec<N>, frame: Frame, mut open: F) -> Result<Joined<N, P, F>, Refusal> {
         let (left, current) = (others.into_iter(), open(first)?);
-        Ok(Joined { waiting: frame[0].to_vec(), current, left, open, frame, ended: false })
+        Ok(Joined { waiting: frame[0].to_vec(), kept: None, current, left, open, frame, ended: false })
     }
 }
 
@@ -40,17 +42,19 @@ pub(crate) fn alone<P>(part: P, frame: Frame) -> Result<Alone<P>, Refusal> {
 
 impl<N, P, F> Joined<N, P, F>
 where
-    P: Iterator<Item = Result<Bytes, query::Error>>,
+    P: Iterator<Item = Result<Chunk, query::Error>>,
     F: FnMut(N) -> Result<P, Refusal>,
 {
-    fn piece(&mut self) -> Result<Option<Bytes>, Refusal> {
+    fn piece(&mut self) -> Result<Option<Chunk>, Refusal> {
+        if let Some(kept) = self.kept.take() {
+            return Ok(Some(kept));
+        }
         loop {
             match self.current.next().transpose()? {
                 Some(piece) if self.waiting.is_empty() => return Ok(Some(piece)),
                 Some(piece) => {
-                    let mut out = std::mem::take(&mut self.waiting);
-                    out.extend_from_slice(&piece);
-                    return Ok(Some(out.into()));
+                    self.kept = Some(piece);
+                    return Ok(Some(std::mem::take(&mut self.waiting).into()));
                 }
                 None => match self.left.next() {
                     Some(name) => {
@@ -59,7 +63,7 @@ where
                     }
                     None => {
                         self.ended = true;
-                        return Ok((!self.frame[2].is_empty()).then(|| Bytes::from_static(self.frame[2])));
+                        return Ok((!self.frame[2].is_empty()).then(|| Bytes::from_static(self.frame[2]).into()));
                     }
                 },
             }
@@ -67,25 +71,14 @@ where
     }
 }
 
-impl<N, P, F> Chunks<Refusal> for Joined<N, P, F>
-where
-    N: Send + 'static,
-    P: Chunks<query::Error>,
-    F: FnMut(N) -> Result<P, Refusal> + Send + 'static,
-{
-    fn is_at_hand(&self) -> bool {
-        self.current.is_at_hand()
-    }
-}
-
 impl<N, P, F> Iterator for Joined<N, P, F>
 where
-    P: Iterator<Item = Result<Bytes, query::Error>>,
+    P: Iterator<Item = Result<Chunk, query::Error>>,
     F: FnMut(N) -> Result<P, Refusal>,
 {
-    type Item = Result<Bytes, Refusal>;
+    type Item = Result<Chunk, Refusal>;
 
-    fn next(&mut self) -> Option<Result<Bytes, Refusal>> {
+    fn next(&mut self) -> Option<Result<Chunk, Refusal>> {
         if self.ended {
             return None;
         }

@@ -1,14 +1,16 @@
 //! Samples as JSON: one object, its chunks of columns made batch by batch.
 
-use axum::body::Bytes;
 use query::Samples;
 use sample::{Batch, Stamp, Timestamp};
 use serde_json::{Map, Value};
 
 use super::{
     room::{self, Number, of_numbers},
-    sizes::LineBytes,
     value::{Dialect, put, put_json, put_list},
+};
+use crate::delivery::{
+    chunk::{Chunk, Rows},
+    pieces::Piece,
 };
 
 /// The object that holds the chunks, open at its end; `more` follows the batches.
@@ -19,7 +21,6 @@ pub(crate) struct SamplesJson {
     left: Option<u64>,
     truncated: bool,
     damage: Vec<String>,
-    line_bytes: LineBytes,
     first: bool,
     ended: bool,
 }
@@ -33,7 +34,6 @@ impl SamplesJson {
             left: limit,
             truncated: false,
             damage: Vec::new(),
-            line_bytes: LineBytes::default(),
             first: true,
             ended: false,
         }
@@ -67,39 +67,37 @@ impl SamplesJson {
 }
 
 impl Iterator for SamplesJson {
-    type Item = Result<Bytes, query::Error>;
+    type Item = Result<Chunk, query::Error>;
 
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+    fn next(&mut self) -> Option<Result<Chunk, query::Error>> {
         if self.ended {
             return None;
         }
-        let mut out = Vec::new();
         if let Some(head) = self.head.take() {
+            let mut out = Vec::new();
             put_json(&mut out, &head);
             out.pop();
             out.extend_from_slice(b",\"chunks\":[");
+            return Some(Ok(out.into()));
         }
-        let batch = match self.next_batch() {
-            Ok(batch) => batch,
-            Err(error) => {
-                self.ended = true;
-                return Some(Err(error));
-            }
-        };
-        match batch {
+        let batch = self.next_batch();
+        self.ended = !matches!(batch, Ok(Some(_)));
+        Some(batch.map(|batch| match batch {
             Some(batch) => {
-                out.extend_from_slice(if self.first { b"\n" } else { b",\n" });
-                self.first = false;
-                self.line_bytes.written(&mut out, batch.len(), |out| put_chunk(out, &batch));
+                let between: &[u8] = if std::mem::replace(&mut self.first, false) { b"\n" } else { b",\n" };
+                let put = |out: &mut Vec<u8>, piece: &Piece| {
+                    out.extend_from_slice(between);
+                    put_chunk(out, piece.batch());
+                };
+                Rows::whole(batch.into(), put).into()
             }
             None => {
-                self.ended = true;
-                out.extend_from_slice(format!("],\"truncated\":{},\"damage\":", self.truncated).as_bytes());
+                let mut out = format!("],\"truncated\":{},\"damage\":", self.truncated).into_bytes();
                 put_json(&mut out, &self.damage);
                 out.extend_from_slice(b"}\n");
+                out.into()
             }
-        }
-        Some(Ok(out.into()))
+        }))
     }
 }
 

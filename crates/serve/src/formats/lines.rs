@@ -1,19 +1,20 @@
 //! Samples as the Archiver Appliance's JSON, a line each.
 
-use axum::body::Bytes;
 use sample::{Alarm, Batch, Shape, Timestamp};
 use serde_json::Value;
 
 use super::{
     bars::{Bars, connection_change},
-    pieces::Piece,
-    room::{Line, Number, Room, Short, of_numbers},
+    room::{Numbers, Others, Room, Short, Values, of_numbers},
     seconds::{Day, InSecond, put_clock},
     sizes::LineBytes,
     value::{Dialect, put, put_json},
 };
 use crate::{
-    answer::Chunks,
+    delivery::{
+        chunk::{Chunk, Rows},
+        pieces::{Piece, Pieces},
+    },
     formats::{
         reconnects::Reconnects,
         source::{DAMAGED, InSpans},
@@ -53,7 +54,7 @@ impl Head {
 pub(crate) struct LinesJson {
     form: Form,
     head: Option<Head>,
-    samples: InSpans,
+    samples: Pieces<InSpans>,
     reconnects: Reconnects,
     has_bars: bool,
     line_bytes: LineBytes,
@@ -94,7 +95,7 @@ impl LinesJson {
     }
 
     fn headed(form: Form, head: Head, samples: InSpans, reconnects: Reconnects, has_bars: bool) -> LinesJson {
-        let (head, line_bytes) = (Some(head), LineBytes::default());
+        let (head, samples, line_bytes) = (Some(head), Pieces::of(samples), LineBytes::default());
         LinesJson { form, head, samples, reconnects, has_bars, line_bytes, first: true, damage: None, ended: false }
     }
 
@@ -171,13 +172,10 @@ pub(super) fn put_plain(out: &mut Vec<u8>, piece: &Piece, form: Form, is_first: 
     let start = out.len();
     of_numbers!(piece.values(), values => {
         let dialect = if form == Form::Full { Dialect::Appliance } else { Dialect::Viewer };
-        put_form(out, piece, form, |line, _, row| values[row].put(line, dialect));
+        put_form(out, piece, form, &Numbers(values, dialect));
     }, else {
         let dialect = if form == Form::Full { Dialect::Appliance } else { Dialect::Viewer };
-        put_form(out, piece, form, |line, out, row| {
-            line.flush(out);
-            put(out, piece.values(), row, dialect);
-        });
+        put_form(out, piece, form, &Others(|out: &mut Vec<u8>, row| put(out, piece.values(), row, dialect)));
     });
     if is_first && !piece.is_empty() {
         out.drain(start..start + BETWEEN.len());
@@ -185,16 +183,16 @@ pub(super) fn put_plain(out: &mut Vec<u8>, piece: &Piece, form: Form, is_first: 
 }
 
 #[inline(always)]
-fn put_form(out: &mut Vec<u8>, piece: &Piece, form: Form, value: impl Fn(&mut Line<'_>, &mut Vec<u8>, usize)) {
+fn put_form(out: &mut Vec<u8>, piece: &Piece, form: Form, values: &impl Values) {
     match form {
-        Form::Full => put_full(out, piece, value),
-        Form::Quick => put_quick(out, piece, value),
-        Form::Plot => put_pairs(out, piece, value),
+        Form::Full => put_full(out, piece, values),
+        Form::Quick => put_quick(out, piece, values),
+        Form::Plot => put_pairs(out, piece, values),
     }
 }
 
 /// Each line with what stands between it and the one before.
-fn put_full(out: &mut Vec<u8>, piece: &Piece, value: impl Fn(&mut Line<'_>, &mut Vec<u8>, usize)) {
+fn put_full(out: &mut Vec<u8>, piece: &Piece, values: &impl Values) {
     let (mut room, mut begun, times) = (Room::new(), InSecond::default(), piece.batch().times());
     let mut line = room.lines();
     for (rows, alarm) in piece.alarms() {
@@ -212,7 +210,7 @@ fn put_full(out: &mut Vec<u8>, piece: &Piece, value: impl Fn(&mut Line<'_>, &mut
                 line.text(b", \"val\": ");
             });
             line.short(begun.text());
-            value(&mut line, out, row);
+            values.put(&mut line, out, row);
             line.text(b", \"nanos\": ");
             line.unsigned(nanos.into());
             line.short(&state);
@@ -222,7 +220,7 @@ fn put_full(out: &mut Vec<u8>, piece: &Piece, value: impl Fn(&mut Line<'_>, &mut
     line.flush(out);
 }
 
-fn put_quick(out: &mut Vec<u8>, piece: &Piece, value: impl Fn(&mut Line<'_>, &mut Vec<u8>, usize)) {
+fn put_quick(out: &mut Vec<u8>, piece: &Piece, values: &impl Values) {
     let (mut room, times) = (Room::new(), piece.batch().times());
     let mut line = room.lines();
     for row in piece.rows() {
@@ -230,14 +228,14 @@ fn put_quick(out: &mut Vec<u8>, piece: &Piece, value: impl Fn(&mut Line<'_>, &mu
         line.text(b",\n{ \"millis\": ");
         line.signed(times[row].nanos().div_euclid(1_000_000));
         line.text(b", \"val\": ");
-        value(&mut line, out, row);
+        values.put(&mut line, out, row);
         line.text(LINE_END);
     }
     line.flush(out);
 }
 
 /// Times to the millisecond.
-fn put_pairs(out: &mut Vec<u8>, piece: &Piece, value: impl Fn(&mut Line<'_>, &mut Vec<u8>, usize)) {
+fn put_pairs(out: &mut Vec<u8>, piece: &Piece, values: &impl Values) {
     let (mut room, mut begun, times) = (Room::new(), InSecond::default(), piece.batch().times());
     let (mut line, mut day) = (room.lines(), Day::iso());
     for row in piece.rows() {
@@ -251,22 +249,16 @@ fn put_pairs(out: &mut Vec<u8>, piece: &Piece, value: impl Fn(&mut Line<'_>, &mu
         line.short(begun.text());
         line.three_digits(nanos / 1_000_000);
         line.text(b"Z\", ");
-        value(&mut line, out, row);
+        values.put(&mut line, out, row);
         line.text(b"]");
     }
     line.flush(out);
 }
 
-impl Chunks<query::Error> for LinesJson {
-    fn is_at_hand(&self) -> bool {
-        self.samples.is_at_hand()
-    }
-}
-
 impl Iterator for LinesJson {
-    type Item = Result<Bytes, query::Error>;
+    type Item = Result<Chunk, query::Error>;
 
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+    fn next(&mut self) -> Option<Result<Chunk, query::Error>> {
         if self.ended {
             return None;
         }
@@ -280,7 +272,15 @@ impl Iterator for LinesJson {
             head.put(&mut out, first.map(|piece| is_array(piece.batch())));
         }
         match next {
-            Some(Ok(piece)) => self.put_piece(&mut out, piece),
+            Some(Ok(piece)) if out.is_empty() && !self.first && !self.has_bars && self.is_plain(&piece) => {
+                let form = self.form;
+                let put = move |out: &mut Vec<u8>, piece: &Piece| put_plain(out, piece, form, false);
+                return Some(Ok(Rows::lines(piece, put).into()));
+            }
+            Some(Ok(piece)) => {
+                let piece = self.samples.cut(piece);
+                self.put_piece(&mut out, piece);
+            }
             Some(Err(error)) if error.is_damage() && self.form == Form::Full => self.damage = Some(error),
             Some(Err(error)) => {
                 self.ended = true;

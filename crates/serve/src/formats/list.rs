@@ -2,13 +2,9 @@
 
 use axum::body::Bytes;
 use serde::Serialize;
-
-use crate::{
-    answer::{Answer, JSON, chunks},
-    refusal::{Code, Refusal},
-};
-
 use service::Ask;
+
+use crate::refusal::{Code, Refusal};
 
 /// Rows are put together until they are so many bytes.
 const CHUNK_BYTES: usize = 16 << 10;
@@ -68,8 +64,8 @@ pub(crate) fn json_rows<R: Serialize + 'static>(
     ask: &Ask,
     frame: Frame,
     rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
-) -> Answer {
-    list(ask, JSON, frame, rows, |out, row| serde_json::to_writer(out, &row).map_err(unwritten))
+) -> impl Iterator<Item = Result<Bytes, Refusal>> + Send + 'static {
+    list(ask, frame, rows, |out, row| serde_json::to_writer(out, &row).map_err(unwritten))
 }
 
 /// At most so many rows. Those that are none do not count.
@@ -87,15 +83,13 @@ pub(crate) fn limited<R>(
 /// Rows in any form. Those that are none are left out.
 pub(crate) fn list<R: 'static>(
     ask: &Ask,
-    content_type: &'static str,
     frame: Frame,
     rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
     put: impl FnMut(&mut Vec<u8>, R) -> Result<(), Refusal> + Send + 'static,
-) -> Answer {
+) -> impl Iterator<Item = Result<Bytes, Refusal>> + Send + 'static {
     let waiting = frame.before.clone();
     let ask = ask.clone();
-    let rows = Rows { rows, put, frame, waiting, begun: false, ended: false, go_on: Box::new(move || ask.go_on()) };
-    chunks(content_type, rows)
+    Rows { rows, put, frame, waiting, begun: false, ended: false, go_on: Box::new(move || ask.go_on()) }
 }
 
 type GoOn = dyn Fn() -> Result<(), Refusal> + Send;

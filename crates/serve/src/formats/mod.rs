@@ -23,7 +23,6 @@ pub(crate) mod pb;
 mod pb_arrays;
 pub(crate) mod pb_messages;
 pub(crate) mod pb_numbers;
-pub(crate) mod pieces;
 pub(crate) mod plain_lines;
 #[cfg(test)]
 mod printed;

@@ -4,20 +4,24 @@
 use axum::body::Bytes;
 use plainpb::Payload;
 use prost::Message;
-use sample::{Column, Element, Shape, Timestamp, ValueType};
+use sample::{Alarm, Column, Element, Shape, Timestamp, ValueType};
 
-use super::bars::{Bars, connection_change};
-use super::pb_arrays::put_array;
-use super::pb_messages::{
-    Bytes as BytesMessage, FieldValue, PayloadInfo, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort, ScalarString,
-    VectorString, ZERO_STATUS, ends_in_white, put_line,
+use super::{
+    bars::{Bars, connection_change},
+    pb_arrays::put_array,
+    pb_messages::{
+        Bytes as BytesMessage, FieldValue, PayloadInfo, ScalarDouble, ScalarFloat, ScalarInt, ScalarShort,
+        ScalarString, VectorString, ZERO_STATUS, ends_in_white, put_line,
+    },
+    pb_numbers::{State, put_numbers},
+    sizes::LineBytes,
+    structure,
 };
-use super::pb_numbers::{State, put_numbers};
-use super::pieces::Piece;
-use super::sizes::LineBytes;
-use super::structure;
 use crate::{
-    answer::Chunks,
+    delivery::{
+        chunk::{Chunk, Rows},
+        pieces::{Piece, Pieces},
+    },
     formats::{
         reconnects::Reconnects,
         source::{DAMAGED, InSpans},
@@ -34,7 +38,7 @@ pub(crate) struct Heading {
 
 pub(crate) struct SamplesPb {
     heading: Heading,
-    samples: InSpans,
+    samples: Pieces<InSpans>,
     reconnects: Reconnects,
     has_bars: bool,
     line_bytes: LineBytes,
@@ -57,7 +61,7 @@ impl SamplesPb {
     pub(crate) fn new(heading: Heading, samples: InSpans, reconnects: Reconnects, has_bars: bool) -> SamplesPb {
         SamplesPb {
             heading,
-            samples,
+            samples: Pieces::of(samples),
             reconnects,
             has_bars,
             line_bytes: LineBytes::default(),
@@ -119,26 +123,15 @@ impl SamplesPb {
                 if is_plain && put_numbers(out, batch, row..row + 1, year, state) {
                     continue;
                 }
-                let (second, nano) = time.seconds_and_nanos();
                 let damaged = self.damage.take().map(|_| DAMAGED.map(str::to_owned).into());
                 let fields =
                     carried.fields.into_iter().chain(connection_change(alarm)).chain(bars.field(row)).chain(damaged);
                 let frame = Frame {
-                    second: second.saturating_sub(year) as u32,
-                    nano,
-                    severity: Some(alarm.severity as i32).filter(|severity| *severity != 0),
-                    status: Some(i32::from(alarm.status)).filter(|status| *status != 0),
                     fields: fields.map(|(name, val)| FieldValue { name, val }).collect(),
                     actual_change: carried.is_change,
+                    ..Frame::of(time, year, alarm)
                 };
-                let frame = match batch.values() {
-                    Column::Array(arrays) => put_array(out, frame, arrays.elements(), arrays.range(row)),
-                    _ => Err(frame),
-                };
-                let Err(frame) = frame else { continue };
-                self.scratch.clear();
-                frame.encode(batch.values(), row, &mut self.scratch);
-                put_line(out, &self.scratch);
+                put_frame(out, frame, batch.values(), row, &mut self.scratch);
             }
         }
     }
@@ -148,6 +141,18 @@ impl SamplesPb {
         let Some(chunk) = self.chunk.as_ref().filter(|_| self.damage.is_none()) else { return 0 };
         let until = self.reconnects.silent_until().min(chunk.year_end);
         times.partition_point(|time| *time < until)
+    }
+
+    /// The second at which the year of a piece begins, if all of it is of the present chunk and carries nothing.
+    fn plain_year(&mut self, piece: &Piece) -> Option<i64> {
+        let payload_type = payload_type(piece.batch().value_type());
+        let (first, chunk) = (*piece.times().first()?, self.chunk.as_ref()?);
+        let goes_on = chunk.payload_type == payload_type && chunk.year_start <= first && !self.has_bars;
+        let year = chunk.year_second;
+        let is_plain = goes_on
+            && self.plain_rows(piece.times()) == piece.len()
+            && piece.alarms().all(|(_, alarm)| connection_change(alarm).is_none());
+        is_plain.then_some(year)
     }
 
     /// Begins a new chunk unless the sample, which has so many elements if it is an array, belongs to the present one. Gives the
@@ -175,6 +180,31 @@ impl SamplesPb {
     }
 }
 
+/// Lines that carry nothing, of a year that begins at that second.
+fn put_plain(out: &mut Vec<u8>, piece: &Piece, year: i64) {
+    let (batch, mut scratch) = (piece.batch(), Vec::new());
+    for (rows, alarm) in piece.alarms() {
+        if put_numbers(out, batch, rows.clone(), year, State::of(alarm)) {
+            continue;
+        }
+        for row in rows {
+            put_frame(out, Frame::of(batch.times()[row], year, alarm), batch.values(), row, &mut scratch);
+        }
+    }
+}
+
+/// The line of a sample. What was in `scratch` is gone.
+fn put_frame(out: &mut Vec<u8>, frame: Frame, values: &Column, row: usize, scratch: &mut Vec<u8>) {
+    let frame = match values {
+        Column::Array(arrays) => put_array(out, frame, arrays.elements(), arrays.range(row)),
+        _ => Err(frame),
+    };
+    let Err(frame) = frame else { return };
+    scratch.clear();
+    frame.encode(values, row, scratch);
+    put_line(out, scratch);
+}
+
 /// How many elements an array has.
 fn elements(values: &Column, row: usize) -> Option<usize> {
     let Column::Array(arrays) = values else { return None };
@@ -188,21 +218,23 @@ fn year_after(start: Timestamp) -> Timestamp {
     if later == Timestamp::MAX { later } else { later.year().1 }
 }
 
-impl Chunks<query::Error> for SamplesPb {
-    fn is_at_hand(&self) -> bool {
-        self.samples.is_at_hand()
-    }
-}
-
 impl Iterator for SamplesPb {
-    type Item = Result<Bytes, query::Error>;
+    type Item = Result<Chunk, query::Error>;
 
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+    fn next(&mut self) -> Option<Result<Chunk, query::Error>> {
         if self.ended {
             return None;
         }
         match self.samples.next() {
-            Some(Ok(piece)) => return Some(Ok(self.lines(piece))),
+            Some(Ok(piece)) => {
+                return Some(Ok(match self.plain_year(&piece) {
+                    Some(year) => Rows::lines(piece, move |out, piece| put_plain(out, piece, year)).into(),
+                    None => {
+                        let piece = self.samples.cut(piece);
+                        self.lines(piece).into()
+                    }
+                }));
+            }
             Some(Err(error)) if error.is_damage() => self.damage = Some(error),
             Some(Err(error)) => {
                 self.ended = true;
@@ -217,7 +249,7 @@ impl Iterator for SamplesPb {
                 return None;
             }
         }
-        Some(Ok(Bytes::new()))
+        Some(Ok(Bytes::new().into()))
     }
 }
 
@@ -257,6 +289,19 @@ macro_rules! encode {
 }
 
 impl Frame {
+    /// That of a sample which carries nothing, of a year that begins at that second.
+    fn of(time: Timestamp, year: i64, alarm: &Alarm) -> Frame {
+        let (second, nano) = time.seconds_and_nanos();
+        Frame {
+            second: second.saturating_sub(year) as u32,
+            nano,
+            severity: Some(alarm.severity as i32).filter(|severity| *severity != 0),
+            status: Some(i32::from(alarm.status)).filter(|status| *status != 0),
+            fields: Vec::new(),
+            actual_change: None,
+        }
+    }
+
     /// Appends the message. A zero status is left out, as the Appliance does, unless the message would end in white space.
     pub(super) fn encode(self, column: &Column, row: usize, out: &mut Vec<u8>) {
         let has_status = self.status.is_some();

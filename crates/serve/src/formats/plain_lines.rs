@@ -2,20 +2,20 @@
 
 use std::io::Write;
 
-use axum::body::Bytes;
 use sample::{Column, Timestamp};
 
 use super::{
     bars::Bars,
-    pieces::Piece,
-    room::{Line, Number, Room, Short, of_numbers},
+    room::{Line, Numbers, Others, Room, Short, Values, of_numbers},
     seconds::{Day, InSecond, put_clock},
-    sizes::LineBytes,
     svg::escaped,
     value::{Dialect, put, put_list},
 };
 use crate::{
-    answer::Chunks,
+    delivery::{
+        chunk::{Chunk, Rows},
+        pieces::Piece,
+    },
     formats::{appliance::date, source::InSpans},
 };
 
@@ -37,7 +37,6 @@ pub(crate) struct LinesPlain {
     head: String,
     tail: &'static str,
     has_bars: bool,
-    line_bytes: LineBytes,
     ended: bool,
 }
 
@@ -49,39 +48,29 @@ impl LinesPlain {
             Columns::Commas => (head, "\n"),
             Columns::Tabs => (head, ""),
         };
-        LinesPlain { columns, samples, head, tail, has_bars, line_bytes: LineBytes::default(), ended: false }
-    }
-}
-
-impl Chunks<query::Error> for LinesPlain {
-    fn is_at_hand(&self) -> bool {
-        self.samples.is_at_hand()
+        LinesPlain { columns, samples, head, tail, has_bars, ended: false }
     }
 }
 
 impl Iterator for LinesPlain {
-    type Item = Result<Bytes, query::Error>;
+    type Item = Result<Chunk, query::Error>;
 
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+    fn next(&mut self) -> Option<Result<Chunk, query::Error>> {
         if self.ended {
             return None;
         }
-        let mut out = std::mem::take(&mut self.head).into_bytes();
-        match self.samples.next() {
-            Some(Ok(piece)) => {
-                let piece = if self.has_bars { Bars::split(piece.into_batch(), true).0.into() } else { piece };
-                self.line_bytes.written(&mut out, piece.len(), |out| put_plain(out, &piece, self.columns));
-            }
-            Some(Err(error)) => {
-                self.ended = true;
-                return Some(Err(error));
-            }
-            None => {
-                self.ended = true;
-                out.extend_from_slice(self.tail.as_bytes());
-            }
+        if !self.head.is_empty() {
+            return Some(Ok(std::mem::take(&mut self.head).into_bytes().into()));
         }
-        Some(Ok(out.into()))
+        let batch = self.samples.next();
+        self.ended = !matches!(batch, Some(Ok(_)));
+        Some(match batch {
+            Some(batch) => batch.map(|batch| {
+                let (batch, columns) = (Bars::split(batch, self.has_bars).0, self.columns);
+                Rows::lines(batch.into(), move |out, piece| put_plain(out, piece, columns)).into()
+            }),
+            None => Ok(self.tail.as_bytes().to_vec().into()),
+        })
     }
 }
 
@@ -91,23 +80,20 @@ pub(super) fn put_plain(out: &mut Vec<u8>, piece: &Piece, columns: Columns) {
         return;
     }
     of_numbers!(piece.values(), values => {
-        put_columns(out, piece, columns, |line, _, row| values[row].put(line, Dialect::Appliance));
+        put_columns(out, piece, columns, &Numbers(values, Dialect::Appliance));
     }, else {
-        put_columns(out, piece, columns, |line, out, row| {
-            line.flush(out);
-            put_bare(out, piece.values(), row);
-        });
+        put_columns(out, piece, columns, &Others(|out: &mut Vec<u8>, row| put_bare(out, piece.values(), row)));
     });
 }
 
 #[inline(always)]
-fn put_columns(out: &mut Vec<u8>, piece: &Piece, columns: Columns, value: impl Fn(&mut Line<'_>, &mut Vec<u8>, usize)) {
+fn put_columns(out: &mut Vec<u8>, piece: &Piece, columns: Columns, values: &impl Values) {
     if columns == Columns::Commas {
         let begin = |line: &mut Line<'_>, seconds: i64| {
             line.signed(seconds);
             line.text(b",");
         };
-        return put_lines(out, piece, b",", begin, value);
+        return put_lines(out, piece, b",", begin, values);
     }
     // `Nov/20/2026 21:25:51 UTC`, of which the first twelve bytes are the same all day.
     let mut day = Day::written(|time| date(Some(time)).get(..12).unwrap_or_default().to_owned());
@@ -116,7 +102,7 @@ fn put_columns(out: &mut Vec<u8>, piece: &Piece, columns: Columns, value: impl F
         put_clock(line, seconds);
         line.text(b" UTC\t");
     };
-    put_lines(out, piece, b"\t", begin, value);
+    put_lines(out, piece, b"\t", begin, values);
 }
 
 /// `begin` writes what the lines of a second begin with.
@@ -126,7 +112,7 @@ fn put_lines(
     piece: &Piece,
     between: &[u8; 1],
     mut begin: impl FnMut(&mut Line<'_>, i64),
-    value: impl Fn(&mut Line<'_>, &mut Vec<u8>, usize),
+    values: &impl Values,
 ) {
     let (mut room, mut begun, times) = (Room::new(), InSecond::default(), piece.batch().times());
     let mut line = room.lines();
@@ -142,7 +128,7 @@ fn put_lines(
             line.pass_on(out);
             let nanos = begun.nanos(times[row], &mut begin);
             line.short(begun.text());
-            value(&mut line, out, row);
+            values.put(&mut line, out, row);
             line.short(&state);
             line.unsigned(nanos.into());
             line.text(b"\n");

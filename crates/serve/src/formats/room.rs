@@ -1,8 +1,6 @@
 //! Lines as they are put together: in a room on the stack, of known texts that are copied with a fixed length and of numbers that
 //! are made eight digits at once. To look for room in a vector for each text took as long as to make the digits.
 
-use std::io::{self, Write};
-
 use super::value::Dialect;
 
 /// So many bytes are put together before they go where all lines are.
@@ -139,10 +137,17 @@ impl Line<'_> {
         self.word((digits(number) | ZEROS) >> 48, 2);
     }
 
-    /// A finite float, as JSON has it.
+    /// A finite float, as JSON has it. Most texts of such are of 16 to 24 bytes.
     #[inline(always)]
-    fn float(&mut self, number: impl serde::Serialize) {
-        serde_json::to_writer(Text(self), &number).expect("a room takes every number");
+    fn float(&mut self, number: impl zmij::Float) {
+        let mut digits = Digits(zmij::Buffer::new());
+        let text = digits.0.format_finite(number).as_bytes();
+        match text.len() {
+            16..=32 => self.overlapping::<16>(text),
+            8..16 => self.overlapping::<8>(text),
+            4..8 => self.overlapping::<4>(text),
+            _ => self.overlapping::<2>(text),
+        }
     }
 
     /// A text of this length, or of up to twice of it: copies that overlap.
@@ -160,32 +165,10 @@ impl Line<'_> {
     }
 }
 
-/// Takes the texts of floats, of which most are of 16 to 24 bytes. A type of its own, as the library's way through a reference is a
-/// call for each of them.
-struct Text<'a, 'b>(&'a mut Line<'b>);
-
-impl Write for Text<'_, '_> {
-    #[inline(always)]
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        match text.len() {
-            16..=32 => self.0.overlapping::<16>(text),
-            8..16 => self.0.overlapping::<8>(text),
-            4..8 => self.0.overlapping::<4>(text),
-            2..4 => self.0.overlapping::<2>(text),
-            _ => self.0.overlapping::<1>(text),
-        }
-        Ok(text.len())
-    }
-
-    #[inline(always)]
-    fn write_all(&mut self, text: &[u8]) -> io::Result<()> {
-        self.write(text).map(|_| ())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+/// Where the printer of floats puts its digits and moves them once more. Where they lay across the border of two lines of the cache,
+/// which is a matter of luck, that took three times as long.
+#[repr(align(64))]
+struct Digits(zmij::Buffer);
 
 const EIGHT_DIGITS: u64 = 100_000_000;
 /// Eight times the digit zero.
@@ -336,6 +319,31 @@ fn quoted(line: &mut Line<'_>, is_quoted: bool, put: impl FnOnce(&mut Line<'_>))
     put(line);
     if is_quoted {
         line.text(b"\"");
+    }
+}
+
+/// The values of a batch as lines have them. A trait, as closures that do the same become calls, with the line in memory.
+pub(crate) trait Values {
+    /// Puts that of a row into the line, or behind what is in `out` after it.
+    fn put(&self, line: &mut Line<'_>, out: &mut Vec<u8>, row: usize);
+}
+
+pub(crate) struct Numbers<'a, T>(pub(crate) &'a [T], pub(crate) Dialect);
+
+impl<T: Number> Values for Numbers<'_, T> {
+    #[inline(always)]
+    fn put(&self, line: &mut Line<'_>, _: &mut Vec<u8>, row: usize) {
+        self.0[row].put(line, self.1);
+    }
+}
+
+/// What is too long for a line.
+pub(crate) struct Others<P>(pub(crate) P);
+
+impl<P: Fn(&mut Vec<u8>, usize)> Values for Others<P> {
+    fn put(&self, line: &mut Line<'_>, out: &mut Vec<u8>, row: usize) {
+        line.flush(out);
+        (self.0)(out, row);
     }
 }
 

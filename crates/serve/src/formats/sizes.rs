@@ -24,12 +24,4 @@ impl LineBytes {
             self.0 = each + 2;
         }
     }
-
-    /// Makes room for so many lines, and notes what `put` took of it.
-    pub(crate) fn written(&mut self, out: &mut Vec<u8>, lines: usize, put: impl FnOnce(&mut Vec<u8>)) {
-        let before = out.len();
-        self.make_room(out, lines);
-        put(out);
-        self.note(lines, out.len() - before);
-    }
 }

@@ -6,8 +6,6 @@
 use query::{FieldSamples, Ranges, Reduced, Samples};
 use sample::Batch;
 
-use super::pieces::Pieces;
-
 /// The field that tells, on the sample behind a damaged block, that samples are missing before it.
 pub(crate) const DAMAGED: [&str; 2] = ["damaged", "samples before this one cannot be read, pvark check tells more"];
 
@@ -29,6 +27,6 @@ impl Iterator for Source {
     }
 }
 
-/// The samples of all spans of a request, in pieces. Each span begins with the last sample at or before it, unless the one before
+/// The samples of all spans of a request. Each span begins with the last sample at or before it, unless the one before
 /// it has sent that sample already.
-pub(crate) type InSpans = Pieces<Ranges<Source>>;
+pub(crate) type InSpans = Ranges<Source>;

@@ -21,7 +21,6 @@ use super::{
     arrow::{Error, alarms, messages, pulses, times, values},
     json::{has_messages, has_pulses},
 };
-use crate::answer::Chunks;
 
 /// Shorter pieces are put together.
 const COLUMN_BYTES_MIN: usize = 4096;
@@ -238,12 +237,6 @@ impl Streams {
             self.make()?;
         }
         Ok(self.made.pop_front())
-    }
-}
-
-impl Chunks<Error> for Streams {
-    fn is_at_hand(&self) -> bool {
-        !self.made.is_empty()
     }
 }
 

@@ -1,15 +1,11 @@
 //! Batches in pieces: what is waiting of an answer in lines is a small chunk of it, whatever the store reads at a time.
 
-use std::{collections::VecDeque, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use sample::{Alarm, Batch, Column, Timestamp};
 
-use crate::crowd::is_crowded;
-
-/// The rows of a piece make 20 to 100 kB of lines. With larger pieces the process takes more memory.
+/// The rows of a piece that is cut make 20 to 100 kB of lines.
 const ROWS_MAX: usize = 1024;
-/// The same where many answers are under way.
-const ROWS_IN_CROWD: usize = 512;
 
 /// A stretch of a batch, which other pieces may share.
 #[derive(Clone)]
@@ -63,6 +59,13 @@ impl Piece {
         Piece { batch: Arc::clone(&self.batch), rows: self.rows.start..end }
     }
 
+    /// The first `rows` of it, and the others.
+    pub(crate) fn split(self, rows: usize) -> (Piece, Piece) {
+        let first = self.first(rows);
+        let rest = self.part(first.rows.end..self.rows.end);
+        (first, rest)
+    }
+
     /// These rows of its batch, which are of the piece.
     pub(crate) fn part(&self, rows: Range<usize>) -> Piece {
         Piece { batch: Arc::clone(&self.batch), rows }
@@ -74,21 +77,22 @@ impl Piece {
     }
 }
 
-/// The same samples in pieces of so many rows at most.
+/// Batches as pieces, the last of which can be given back in part.
 pub(crate) struct Pieces<I> {
     batches: I,
-    /// What is left of a batch. Each piece goes with its memory when it is sent, while a batch would stay to its last row.
-    rest: VecDeque<Batch>,
+    rest: Option<Piece>,
 }
 
 impl<I> Pieces<I> {
     pub(crate) fn of(batches: I) -> Pieces<I> {
-        Pieces { batches, rest: VecDeque::new() }
+        Pieces { batches, rest: None }
     }
 
-    /// Whether the next one is in memory.
-    pub(crate) fn is_at_hand(&self) -> bool {
-        !self.rest.is_empty()
+    /// The first rows of a piece, so many as are written at once where each may carry something. The others come next.
+    pub(crate) fn cut(&mut self, piece: Piece) -> Piece {
+        let (first, rest) = piece.split(ROWS_MAX);
+        self.rest = Some(rest).filter(|rest| !rest.is_empty());
+        first
     }
 }
 
@@ -96,17 +100,10 @@ impl<I: Iterator<Item = Result<Batch, E>>, E> Iterator for Pieces<I> {
     type Item = Result<Piece, E>;
 
     fn next(&mut self) -> Option<Result<Piece, E>> {
-        if let Some(piece) = self.rest.pop_front() {
-            return Some(Ok(piece.into()));
+        match self.rest.take() {
+            Some(rest) => Some(Ok(rest)),
+            None => self.batches.next().map(|batch| batch.map(Piece::from)),
         }
-        let rows_max = if is_crowded() { ROWS_IN_CROWD } else { ROWS_MAX };
-        let batch = match self.batches.next()? {
-            Ok(batch) if batch.len() > rows_max => batch,
-            small => return Some(small.map(Piece::from)),
-        };
-        let starts = (0..batch.len()).step_by(rows_max);
-        self.rest.extend(starts.map(|start| batch.slice(start..batch.len().min(start + rows_max))));
-        self.rest.pop_front().map(|piece| Ok(piece.into()))
     }
 }
 
@@ -127,7 +124,10 @@ mod tests {
         let values = Column::I64((0..rows as i64).collect());
         let whole = Batch::from_columns(times, values, alarms, pulses).unwrap();
         let batches = [Ok(whole.clone()), Err("damage"), Ok(whole.slice(0..3))];
-        let pieces: Vec<_> = Pieces::of(batches.into_iter()).collect();
+        let (mut whole_ones, mut pieces) = (Pieces::of(batches.into_iter()), Vec::new());
+        while let Some(piece) = whole_ones.next() {
+            pieces.push(piece.map(|piece| whole_ones.cut(piece)));
+        }
         let lengths: Vec<_> =
             pieces.iter().map(|piece| piece.as_ref().map(Piece::len).map_err(|error| *error)).collect();
         assert_eq!(lengths, [Ok(ROWS_MAX), Ok(ROWS_MAX), Ok(5), Err("damage"), Ok(3)]);

@@ -2,10 +2,7 @@
 //!
 //! Never the Archiver Appliance's raw answers, whose clients read undecoded bytes; nor what is live, or short, or small already.
 
-use std::{
-    io::{self, Write},
-    sync::Arc,
-};
+use std::io::{self, Write};
 
 use axum::{
     body::{Body, Bytes, HttpBody},
@@ -14,10 +11,9 @@ use axum::{
 };
 use flate2::{Compression, write::GzEncoder};
 use futures_util::{StreamExt, stream};
+use service::Lease;
 
-use crate::work;
-
-use service::{Budget, Lease};
+use super::{Delivery, work::Pool};
 
 /// Shorter answers fit into one packet anyway.
 const BYTES_MIN: u64 = 1400;
@@ -70,7 +66,7 @@ impl Coding {
 const ENCODER_BYTES: usize = 1 << 20;
 
 /// The answer in that coding, if it is one that gains by it and there is room for an encoder.
-pub(crate) fn coded(coding: Option<Coding>, budget: &Arc<Budget>, response: Response) -> Response {
+pub(crate) fn coded(coding: Option<Coding>, delivery: &Delivery, response: Response) -> Response {
     let headers = response.headers();
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let gains = content_type.is_some_and(|content_type| CONTENT_TYPES.contains(&content_type))
@@ -82,25 +78,31 @@ pub(crate) fn coded(coding: Option<Coding>, budget: &Arc<Budget>, response: Resp
     let (mut parts, body) = response.into_parts();
     parts.headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     let Some(coding) = coding else { return Response::from_parts(parts, body) };
+    let budget = &delivery.budget;
     // Half of the budget is for what cannot be had otherwise.
     let (lease, has_room) = (budget.lease(), budget.taken() < budget.bytes_max() / 2);
     let encoder = (has_room && lease.grow(ENCODER_BYTES).is_ok()).then(|| Encoder::new(coding).ok()).flatten();
     let Some(encoder) = encoder else { return Response::from_parts(parts, body) };
     parts.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     parts.headers.remove(header::CONTENT_LENGTH);
-    Response::from_parts(parts, Body::from_stream(encoded(body, encoder, lease)))
+    Response::from_parts(parts, Body::from_stream(encoded(body, encoder, lease, delivery.pool.clone())))
 }
 
 /// The pieces of a body as they are sent. What breaks off stays broken off.
-fn encoded(body: Body, encoder: Encoder, lease: Lease) -> impl stream::Stream<Item = Result<Bytes, String>> {
-    stream::unfold((body.into_data_stream(), lease, Some(encoder)), |(mut pieces, lease, encoder)| async {
+fn encoded(
+    body: Body,
+    encoder: Encoder,
+    lease: Lease,
+    pool: Pool,
+) -> impl stream::Stream<Item = Result<Bytes, String>> {
+    stream::unfold((body.into_data_stream(), (lease, pool), Some(encoder)), |(mut pieces, lease, encoder)| async {
         let encoder = encoder?;
         let piece = match pieces.next().await {
             Some(Ok(piece)) => Some(piece),
             Some(Err(error)) => return Some((Err(error.to_string()), (pieces, lease, None))),
             None => None,
         };
-        let made = work::done(move || encoder.encode(piece.as_deref())).await;
+        let made = lease.1.done(move || encoder.encode(piece.as_deref())).await;
         match made {
             Ok(Ok((bytes, encoder))) => Some((Ok(bytes), (pieces, lease, encoder))),
             Ok(Err(error)) => Some((Err(error.to_string()), (pieces, lease, None))),
