@@ -1,6 +1,6 @@
 //! `pvark backup`: copies an archive, beside a running archiver if need be; `pvark take-over` makes a backup an archive.
 
-use sample::By;
+use archive::By;
 use store::Kept;
 
 use crate::{

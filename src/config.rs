@@ -8,8 +8,8 @@ use std::{
 };
 
 use acquire::Policies;
+use archive::{Group, Protocol};
 use epics::addr::{self, AddrError};
-use sample::{Group, Protocol};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::{

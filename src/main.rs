@@ -28,11 +28,11 @@ mod turns;
 use std::{process::ExitCode, time::Duration};
 
 use acquire::Acquire;
+use archive::By;
 use clap::Parser;
 use cli::{Cli, Command};
 use config::Config;
 use query::Query;
-use sample::By;
 use serve::Serve;
 use signals::{Stop, now};
 use store::Store;

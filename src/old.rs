@@ -15,8 +15,8 @@ use std::{
 };
 
 use acquire::Control;
+use archive::{By, OldArchive, PvId, PvName};
 use plainpb::{PlainPb, TypeInfo};
-use sample::{By, OldArchive, PvId, PvName};
 use serde_json::Value;
 use store::{Action, Reader, Writer};
 

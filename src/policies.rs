@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use acquire::{Fits, Policies, Policy};
-use sample::{
+use archive::{
     Changes, Deadband, FieldName, FieldPath, Group, Keep, Method, Pipeline, Protocol, PvName, RateCap, RuleName, Sense,
     Switch, Wishes,
 };

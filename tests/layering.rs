@@ -10,18 +10,19 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use syn::visit::Visit;
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 12] = [
     ("sample", &[]),
+    ("archive", &["sample"]),
     ("pvdata", &[]),
     ("epics", &["pvdata"]),
-    ("store", &["pvdata", "sample"]),
-    ("foreign", &["sample"]),
-    ("plainpb", &["pvdata", "sample"]),
-    ("query", &["sample", "store"]),
-    ("acquire", &["epics", "sample"]),
-    ("serve", &["acquire", "plainpb", "pvdata", "query", "sample", "store"]),
-    ("pvark", &["acquire", "epics", "foreign", "plainpb", "query", "sample", "serve", "store"]),
-    ("lab", &["acquire", "epics", "pvdata", "query", "sample", "serve", "store"]),
+    ("store", &["archive", "pvdata", "sample"]),
+    ("foreign", &["archive"]),
+    ("plainpb", &["archive", "pvdata", "sample"]),
+    ("query", &["archive", "sample", "store"]),
+    ("acquire", &["archive", "epics", "sample"]),
+    ("serve", &["acquire", "archive", "plainpb", "pvdata", "query", "sample", "store"]),
+    ("pvark", &["acquire", "archive", "epics", "foreign", "plainpb", "query", "sample", "serve", "store"]),
+    ("lab", &["acquire", "archive", "epics", "pvdata", "query", "sample", "serve", "store"]),
 ];
 
 fn root() -> &'static Path {
@@ -125,8 +126,7 @@ impl Rooms {
                 }
             }
         }
-        let tests: BTreeSet<PathBuf> =
-            files.iter().flat_map(|(path, file)| test_modules(path, file)).collect();
+        let tests: BTreeSet<PathBuf> = files.iter().flat_map(|(path, file)| test_modules(path, file)).collect();
         let exports = exports(&files[&source.join("lib.rs")]);
         let mut found = Rooms { rooms: BTreeSet::new(), imports: Vec::new() };
         for (path, file) in files.iter().filter(|(path, _)| !tests.contains(*path)) {

@@ -10,11 +10,12 @@ use std::{
     time::SystemTime,
 };
 
-use epics::{Event, Key};
-use sample::{
-    Changes, Deadband, GapCause, Group, LEDGER_SHARES, Method, Pipeline, Protocol, PvEntry, PvId, PvSettings, PvState,
-    Record, Roster, RuleName, Sink, Timestamp, ledger_share,
+use archive::{
+    Changes, Deadband, Group, LEDGER_SHARES, Method, Pipeline, Protocol, PvEntry, PvId, PvSettings, PvState, Record,
+    Roster, RuleName, Sink, ledger_share,
 };
+use epics::{Event, Key};
+use sample::{GapCause, Timestamp};
 
 use crate::{
     buffer::{Buffer, Offered},

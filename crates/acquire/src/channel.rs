@@ -2,8 +2,9 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use archive::{PvEntry, PvState};
 use epics::{Event, Reading};
-use sample::{Gap, GapCause, Metadata, PvEntry, PvState, Quality, Sample, Stamp, Timestamp, ValueType};
+use sample::{Gap, GapCause, Metadata, Quality, Sample, Stamp, Timestamp, ValueType};
 
 use crate::{
     convert::{self, Run},
@@ -392,7 +393,7 @@ impl Channel {
 
 #[cfg(test)]
 mod tests {
-    use sample::{Method, Protocol, PvId, PvName, PvSettings};
+    use archive::{Method, Protocol, PvId, PvName, PvSettings};
 
     use super::*;
 

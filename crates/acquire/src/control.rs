@@ -6,10 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sample::{
+use archive::{
     By, DataFate, FieldName, Group, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Renaming,
-    Roster, RuleName, Rules, Timestamp, Wishes,
+    Roster, RuleName, Rules, Wishes,
 };
+use sample::Timestamp;
 
 use crate::{
     acquire::{Shared, lock},

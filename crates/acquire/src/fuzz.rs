@@ -1,6 +1,7 @@
 //! A door for fuzzers: the reader of the ledger's rows, which come from the store's files.
 
-use sample::{LEDGER_SHARES, PvId, Timestamp};
+use archive::{LEDGER_SHARES, PvId};
+use sample::Timestamp;
 
 use crate::ledger::{account_in, encode_row, stored_in};
 

@@ -17,10 +17,8 @@ mod tests;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use sample::{
-    Alarm, Column, LEDGER_SHARES, LedgerScale, PvId, PvName, Roster, Sample, Sink, Timestamp, Unfinished,
-    UnfinishedShare, Value, ledger_share,
-};
+use archive::{LEDGER_SHARES, LedgerScale, PvId, PvName, Roster, Sink, Unfinished, UnfinishedShare, ledger_share};
+use sample::{Alarm, Column, Sample, Timestamp, Value};
 
 pub use account::Account;
 pub(crate) use recent::Recent;

@@ -2,8 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use archive::{Method, Origin, Protocol, PvSettings, PvState, RuleName, Rules, Wishes};
 use regex::{Regex, RegexBuilder};
-use sample::{Method, Origin, Protocol, PvSettings, PvState, RuleName, Rules, Wishes};
 
 /// The most memory that a compiled pattern may take; a pattern of a thousand alternatives still fits.
 const REGEX_BYTES_MAX: usize = 1 << 20;

@@ -5,7 +5,8 @@ use std::{
     sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 
-use sample::{FieldPath, Quality, Timestamp};
+use archive::FieldPath;
+use sample::{Quality, Timestamp};
 
 use crate::ledger::Account;
 

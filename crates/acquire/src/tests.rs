@@ -9,11 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use epics::{Event, Key, Reading};
-use sample::{
-    By, DataFate, EntriesOr, GapCause, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record,
-    Renaming, Roster, RuleName, Sink, Timestamp, Unfinished, Wishes,
+use archive::{
+    By, DataFate, EntriesOr, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Renaming,
+    Roster, RuleName, Sink, Unfinished, Wishes,
 };
+use epics::{Event, Key, Reading};
+use sample::{GapCause, Timestamp};
 
 use crate::{
     Acquire, AddRequest, Added, Change, Config, Connection, Control, Policies,

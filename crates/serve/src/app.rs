@@ -8,8 +8,9 @@ use std::{
 };
 
 use acquire::Control;
+use archive::PvEntry;
 use query::Query;
-use sample::{PvEntry, Timestamp};
+use sample::Timestamp;
 use store::{Reader, Writer};
 use tokio::sync::watch;
 

@@ -2,9 +2,10 @@
 
 use std::{str::FromStr, sync::Arc, time::Duration};
 
+use archive::{By, NAME_BYTES_MAX, PvEntry, PvId};
 use axum::{body::Bytes, http::HeaderMap};
 use query::Series;
-use sample::{By, Metadata, NAME_BYTES_MAX, PvEntry, PvId, TimeRange, Timestamp};
+use sample::{Metadata, TimeRange, Timestamp};
 
 use crate::{
     app::{App, now},

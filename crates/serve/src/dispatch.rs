@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use archive::VALUE_BYTES_MAX;
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -17,7 +18,6 @@ use axum::{
     routing::{MethodFilter, on},
 };
 use futures_util::StreamExt;
-use sample::VALUE_BYTES_MAX;
 use socket2::SockRef;
 use tokio::{
     net::TcpStream,

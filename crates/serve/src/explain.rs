@@ -1,6 +1,7 @@
 //! Why there is no data, or not all, in a range: gaps, losses, silence and commands, each with a sentence for people.
 
-use sample::{Gap, GapCause, Metadata, PvEntry, TimeRange, Timestamp};
+use archive::PvEntry;
+use sample::{Gap, GapCause, Metadata, TimeRange, Timestamp};
 use serde_json::{Value, json};
 use store::{Action, AuditRecord, GapScope};
 

@@ -4,7 +4,8 @@
 //! neither lies in a gap of the archiver, or was before there was a ledger.
 
 use acquire::{Account, Origin, account_in};
-use sample::{Column, LedgerScale, PvId, TimeRange, Timestamp, Value, ledger_share};
+use archive::{LedgerScale, PvId, ledger_share};
+use sample::{Column, TimeRange, Timestamp, Value};
 use store::Reader;
 
 /// One row, as far as it is about the PV.

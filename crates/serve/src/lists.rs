@@ -7,7 +7,7 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-use sample::{PvEntry, PvId, PvName};
+use archive::{PvEntry, PvId, PvName};
 use serde::{
     Deserialize,
     de::{DeserializeOwned, DeserializeSeed, Deserializer, SeqAccess, Visitor},

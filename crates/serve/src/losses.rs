@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use acquire::{RECENT, Trouble, trouble_in};
-use sample::{LedgerScale, TimeRange, Timestamp};
+use archive::LedgerScale;
+use sample::{TimeRange, Timestamp};
 use serde_json::json;
 
 use crate::{app::App, ledger::each_row};

@@ -1,10 +1,11 @@
 //! A refusal: why a request gets no answer, in a form that both programs and people can use.
 
+use archive::NameError;
 use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use sample::{NameError, TimeError};
+use sample::TimeError;
 use serde_json::json;
 
 /// What kind of refusal; the names are part of the API.

@@ -5,8 +5,9 @@ mod sim;
 
 use std::{sync::Arc, time::Duration};
 
+use archive::{DataFate, OldName, PvId, Record, Sink};
 use common::{append, at, by, name, read, register, sample, wait_until};
-use sample::{DataFate, Gap, GapCause, OldName, PvId, Record, Sample, Sink, TimeRange, Timestamp, Value};
+use sample::{Gap, GapCause, Sample, TimeRange, Timestamp, Value};
 use sim::{Call, Crash, SimDisk, gate::Gate};
 use store::{Action, Config, Purge, Store, Stretch, Summary, disk::Objects};
 

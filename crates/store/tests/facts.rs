@@ -4,11 +4,11 @@ mod common;
 
 use std::time::Duration;
 
-use common::{append, at, register, sample, settings, wait_until};
-use sample::{
-    By, Gap, GapCause, LedgerScale, Limits, Metadata, Method, Protocol, PvId, PvName, PvSettings, PvState, Record,
-    Roster, Sink, TimeRange, Value, ledger_share,
+use archive::{
+    By, LedgerScale, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Roster, Sink, ledger_share,
 };
+use common::{append, at, register, sample, settings, wait_until};
+use sample::{Gap, GapCause, Limits, Metadata, TimeRange, Value};
 use store::{Action, Config, GapScope, Store};
 
 fn open(folder: &tempfile::TempDir, now: i64) -> Store {

@@ -13,7 +13,8 @@
 
 use std::time::Duration;
 
-use sample::{LEDGER_SHARES, PvId, Timestamp};
+use archive::{LEDGER_SHARES, PvId};
+use sample::Timestamp;
 
 use super::{
     account::{Account, PARTS},

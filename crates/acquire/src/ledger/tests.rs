@@ -6,8 +6,9 @@ use std::{
     time::Duration,
 };
 
+use archive::{LEDGER_SHARES, Method, PvId, Record, ledger_share};
 use epics::{Event, Key, Reading};
-use sample::{LEDGER_SHARES, Method, PvId, Record, Timestamp, Value, ledger_share};
+use sample::{Timestamp, Value};
 
 use super::{Account, Occasion, Origin, RowHead, account_in, bytes};
 use crate::{
@@ -289,14 +290,14 @@ fn what_the_log_had_behind_the_last_row_becomes_a_row() {
     let last = super::row(RowHead { until: at(1000), origin: Origin::Counted }, at(500), &[]);
     let super::Fact::Own(last) = last else { panic!("a row is what it is") };
     assert!(matches!(last.value, Value::Array(_)));
-    let share = |last: Option<&sample::Sample>, is_whole| sample::UnfinishedShare {
+    let share = |last: Option<&sample::Sample>, is_whole| archive::UnfinishedShare {
         last_row: last.cloned(),
         is_whole,
         samples: samples.clone(),
     };
     let told = Some(Account::usual(9));
-    let unfinished = |began| sample::Unfinished { began: Some(at(began)), ..Default::default() };
-    let of = |share: &sample::UnfinishedShare| super::rebuilt(share, &unfinished(300), at(1500)).map(row);
+    let unfinished = |began| archive::Unfinished { began: Some(at(began)), ..Default::default() };
+    let of = |share: &archive::UnfinishedShare| super::rebuilt(share, &unfinished(300), at(1500)).map(row);
     assert_eq!(of(&share(Some(&last), true)), Some((at(1000), at(1500), Origin::Rebuilt, told)));
     let part = Some((at(1000), at(1500), Origin::RebuiltInPart, told));
     assert_eq!(of(&share(Some(&last), false)), part, "some were not counted");
@@ -304,7 +305,7 @@ fn what_the_log_had_behind_the_last_row_becomes_a_row() {
     let started = super::rebuilt(&share(Some(&last), true), &unfinished(1200), at(1500)).map(row);
     assert_eq!(started, Some((at(1200), at(1500), Origin::Rebuilt, told)), "it was started after the last row");
     // An orderly end leaves nothing to tell.
-    let nothing = sample::UnfinishedShare { samples: BTreeMap::new(), ..share(Some(&last), true) };
+    let nothing = archive::UnfinishedShare { samples: BTreeMap::new(), ..share(Some(&last), true) };
     assert!(super::rebuilt(&nothing, &unfinished(300), at(1000)).is_none());
     assert!(super::rebuilt(&nothing, &unfinished(300), at(1500)).is_some(), "a silent minute is told of too");
 }

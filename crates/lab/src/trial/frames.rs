@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use acquire::{Account, account_in};
+use archive::{LedgerScale, PvId, ledger_share};
 use epics::{Array, Value};
-use sample::{Batch, Column, LedgerScale, PvId, Severity, TimeRange, ledger_share};
+use sample::{Batch, Column, Severity, TimeRange};
 use store::Reader;
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sample::{PvId, PvName};
+use archive::{PvId, PvName};
 use serde_json::{Map, Value, json};
 use store::{Deletion, Purge, Purged};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use archive::PvEntry;
 use query::{Before, Request, Samples, Series};
-use sample::{Element, Metadata, PvEntry, TimeRange, Timestamp, ValueType};
+use sample::{Element, Metadata, TimeRange, Timestamp, ValueType};
 use serde::Deserialize;
 
 use super::samples::{FORMATS, facts, head};

@@ -1,7 +1,7 @@
 //! `/api/v1/policies`: how PVs are archived by their names, and what applying the file's policies anew would change.
 
 use acquire::{Manual, Plan, Planned, Policies, Policy};
-use sample::{FieldName, FieldPath, Keep, Pipeline, PvSettings, RateCap, RuleName};
+use archive::{FieldName, FieldPath, Keep, Pipeline, PvSettings, RateCap, RuleName};
 use serde_json::{Value, json};
 
 use crate::{

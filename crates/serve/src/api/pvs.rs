@@ -3,10 +3,11 @@
 use std::{panic::resume_unwind, thread, time::Duration};
 
 use acquire::{AddRequest, Added, Brief, Change, Connection, Status};
-use sample::{
+use archive::{
     Changes, Deadband, FieldName, FieldPath, Keep, Method, Pipeline, Protocol, PvEntry, PvId, PvName, PvState, RateCap,
-    RuleError, RuleName, TimeRange, Timestamp, Value, Wishes,
+    RuleError, RuleName, Wishes,
 };
+use sample::{TimeRange, Timestamp, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 use store::Named;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use acquire::Change;
-use sample::{DataFate, PvEntry, PvId, PvName};
+use archive::{DataFate, PvEntry, PvId, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use store::RemovedPv;

@@ -1,6 +1,6 @@
 //! `/api/v1/pvs/{pv}/rename`, `/aliases`, `/audit`: the names of PVs, and who changed what.
 
-use sample::{OldName, PvEntry, PvName};
+use archive::{OldName, PvEntry, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use store::AuditRecord;

@@ -1,7 +1,7 @@
 //! `GET /api/v1/status`: how the archiver fares, with sentences for an operator where something is wrong.
 
 use acquire::{Counters, Totals, Trouble};
-use sample::OldHealth;
+use archive::OldHealth;
 use serde_json::{Value, json};
 use store::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Watermark, WeekState, Work};
 

@@ -2,10 +2,8 @@
 //! out, rather than filled with a number that means nothing.
 
 use acquire::{Connection, Status};
-use sample::{
-    Element, FieldName, Limits, Metadata, Method, Protocol, PvEntry, PvState, RuleName, Sense, Shape, TimeRange,
-    Timestamp, ValueType,
-};
+use archive::{FieldName, Method, Protocol, PvEntry, PvState, RuleName, Sense};
+use sample::{Element, Limits, Metadata, Shape, TimeRange, Timestamp, ValueType};
 use serde_json::{Map, Value, json};
 
 use super::{

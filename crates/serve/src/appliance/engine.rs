@@ -1,6 +1,7 @@
 //! `/engine/bpl` and `/etl/bpl`: what clients ask of the inner parts of the Archiver Appliance.
 
-use sample::{PvState, Timestamp};
+use archive::PvState;
+use sample::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::{

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use acquire::{AddRequest, Added, Change};
+use archive::{DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch};
 use axum::http::header;
-use sample::{DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

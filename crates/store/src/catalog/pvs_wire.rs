@@ -1,8 +1,9 @@
 //! What stands in the catalogue's values about PVs: CBOR maps with numbered keys, converted by hand, so that the public types
 //! can change without the files.
 
+use archive::{By, DataFate, Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 use minicbor::{Decode, Encode};
-use sample::{By, DataFate, Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, TimeRange, Timestamp};
+use sample::{TimeRange, Timestamp};
 
 use super::rules_wire::{RulesRow, rules, rules_row};
 use crate::{
@@ -270,7 +271,7 @@ pub(super) fn audit(number: u64, bytes: &[u8]) -> Option<AuditRecord> {
 
 #[cfg(test)]
 mod tests {
-    use sample::Rules;
+    use archive::Rules;
 
     use super::*;
 

@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use minicbor::{Decode, Encode};
-use sample::{
+use archive::{
     Changes, Deadband, FieldName, FieldPath, Group, Keep, Origin, Pipeline, Protocol, PvName, RateCap, RuleName, Rules,
     Sense, Switch,
 };
+use minicbor::{Decode, Encode};
 
 /// Bits of `flags`.
 const POLICY_BY_HAND: u32 = 1;

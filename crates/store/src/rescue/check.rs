@@ -11,7 +11,8 @@ use std::{
     sync::Arc,
 };
 
-use sample::{Batch, PvId, PvName, TimeRange};
+use archive::{PvId, PvName};
+use sample::{Batch, TimeRange};
 
 use absent::{Absent, absent};
 use log::Frames;

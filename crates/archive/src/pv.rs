@@ -6,7 +6,9 @@ use std::{
     time::Duration,
 };
 
-use crate::{LEDGER_PREFIX, Rules, Timestamp, Wishes};
+use sample::Timestamp;
+
+use crate::{LEDGER_PREFIX, Rules, Wishes};
 
 /// The longest name that is accepted, in bytes. Records end at 61, but pvAccess and gateways allow more.
 pub const NAME_BYTES_MAX: usize = 255;

@@ -11,10 +11,11 @@ use std::{
 };
 
 use acquire::Acquire;
+use archive::{OldArchive, Protocol};
 pub(crate) use client::{Answer, Connection};
 pub(crate) use history::{PVS, Recorded, fill, time};
 use query::Query;
-use sample::{OldArchive, Protocol, Timestamp};
+use sample::Timestamp;
 use serve::{Config, HostName, Serve};
 use store::{Store, Writer};
 use tempfile::TempDir;

@@ -9,7 +9,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{PvId, Sample, Timestamp};
+use sample::{Sample, Timestamp};
+
+use crate::PvId;
 
 /// In how many shares the PVs are divided. Part of the format: the number never changes.
 pub const LEDGER_SHARES: usize = 64;

@@ -1,0 +1,36 @@
+//! The nouns of an archive, which everything above the network and the files speaks, and the seams between its parts.
+//!
+//! ```text
+//!   PvName, PvId, PvEntry        which PV
+//!   PvSettings, Rules, Wishes    how it is archived, and what somebody asks of that
+//!   Group                        PVs that are sampled only while others say so
+//!   Roster                       the list of PVs, which acquisition follows and the store keeps
+//!   Record, Sink                 the facts that acquisition hands to the store
+//!   By                           who ordered a change, as the audit keeps it
+//!   LedgerScale, Unfinished      where the archive writes down what became of every update
+//!   OldArchive                   an archive of another archiver, read where it lies
+//! ```
+//!
+//! What a sample holds is in the crate `sample`. Nothing here does I/O or reads a clock.
+
+#![deny(missing_docs)]
+
+mod audit;
+mod groups;
+mod ledger;
+mod old;
+mod pv;
+mod roster;
+mod rules;
+mod sink;
+mod wishes;
+
+pub use audit::By;
+pub use groups::{Group, Sense, Switch};
+pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
+pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples};
+pub use pv::{Method, NAME_BYTES_MAX, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
+pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
+pub use rules::{Changes, Deadband, FieldName, FieldPath, Keep, Origin, Pipeline, RateCap, RuleError, RuleName, Rules};
+pub use sink::{Record, Sink, VALUE_BYTES_MAX};
+pub use wishes::Wishes;
