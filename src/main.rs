@@ -159,9 +159,9 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
     answers.block_on(serve.finish()); // stop answering,
     answers.shutdown_timeout(old::ENDS_WITHIN); // but do not wait for disks that do not answer,
     let control = acquire.control();
-    let before = control.totals().counters.dropped_store;
+    let before = control.totals().counters.store_refused;
     let stopped = acquire.finish(); // stop listening and write what has arrived,
-    let lost = control.totals().counters.dropped_store - before;
+    let lost = control.totals().counters.store_refused - before;
     let closed = store.close(stopped); // then make the last sample safe
     if lost > 0 {
         let told = format!("{lost} samples that waited at the end found no room and are lost");

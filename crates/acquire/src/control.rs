@@ -9,6 +9,7 @@ use std::{
 use archive::{
     By, DataFate, FieldName, Group, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Renaming,
     Roster, RuleName, Rules, Wishes,
+    ledger::{Account, Trouble},
 };
 use sample::Timestamp;
 
@@ -17,7 +18,6 @@ use crate::{
     channel::Channel,
     fields::{fields_of, missing_fields, name_of, settings_of, with_fields},
     groups::{GroupStatus, Groups, Keeper},
-    ledger::{Account, Trouble},
     names::Alias,
     plan::{Manual, Plan},
     policy::Policies,

@@ -7,7 +7,7 @@
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   Record, Sink                 the facts that acquisition hands to the store
 //!   By                           who ordered a change, as the audit keeps it
-//!   LedgerScale, Unfinished      where the archive writes down what became of every update
+//!   ledger                       what became of every update: what is counted, and where that is written down
 //!   OldArchive                   an archive of another archiver, read where it lies
 //! ```
 //!
@@ -17,7 +17,7 @@
 
 mod audit;
 mod groups;
-mod ledger;
+pub mod ledger;
 mod old;
 mod pv;
 mod roster;

@@ -3,10 +3,49 @@
 //! Where a stretch has rows of hours and a step does not cut it, they are read; the rest comes from rows of minutes. What has
 //! neither lies in a gap of the archiver, or was before there was a ledger.
 
-use acquire::{Account, Origin, account_in};
-use archive::{LedgerScale, PvId, ledger_share};
+use archive::{
+    LedgerScale, PvId,
+    ledger::{self, Account, COLUMNS, Kind, Origin, account_in},
+    ledger_share,
+};
 use sample::{Column, TimeRange, Timestamp, Value};
+use serde_json::{Map, Value as Json};
 use store::Reader;
+
+/// An account as JSON.
+pub(crate) fn account(account: &Account) -> Json {
+    let (mut row, mut lost, mut stamps) = (Map::new(), Map::new(), Map::new());
+    for (column, count) in COLUMNS.iter().zip(account.counts()) {
+        let group = match column.kind {
+            Kind::Lost | Kind::Missed => &mut lost,
+            Kind::OddStamp => &mut stamps,
+            _ => &mut row,
+        };
+        group.insert(column.name.to_owned(), shown(column, count));
+    }
+    row.insert("lost".to_owned(), lost.into());
+    row.insert("stamps".to_owned(), stamps.into());
+    row.insert("adds_up".to_owned(), account.adds_up().into());
+    row.into()
+}
+
+/// What became of updates since the start, of one PV or of all, as JSON.
+pub(crate) fn since_start(account: &Account) -> Json {
+    let named = COLUMNS.iter().zip(account.counts()).filter_map(|(column, count)| {
+        let (name, _) = column.since_start?;
+        Some((name.to_owned(), shown(column, count)))
+    });
+    named.chain([("bad_stamps".to_owned(), account.odd_stamps().into())]).collect::<Map<_, _>>().into()
+}
+
+/// A count as answers have it: what waits may be below zero, and a time is in seconds.
+pub(crate) fn shown(column: &ledger::Column, count: u64) -> Json {
+    match column.kind {
+        Kind::Waiting => count.cast_signed().into(),
+        Kind::Suspected => (count as f64 / 1000.0).into(),
+        _ => count.into(),
+    }
+}
 
 /// One row, as far as it is about the PV.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -84,13 +84,13 @@ async fn a_hundred_thousand_losses_of_every_cause_are_in_the_rows() {
     let counters = |name: &str| control.status(pvs[name]).unwrap().counters;
     // A full queue, while the writer has not been refused yet and cannot go on.
     let blocked = lock(&sink.records);
-    lose(&acquire, pvs["queue"], || counters("queue").dropped_queue);
+    lose(&acquire, pvs["queue"], || counters("queue").queue_full);
     drop(blocked);
     wait_until("the queue is empty", || acquire.shared().buffer.fill().0 == 0);
     sink.refuses.store(true, Ordering::SeqCst);
     send(&acquire, pvs["store"], update(0, false));
     wait_until("the writer was refused", || acquire.shared().buffer.is_refused());
-    lose(&acquire, pvs["store"], || counters("store").dropped_store);
+    lose(&acquire, pvs["store"], || counters("store").store_refused);
     sink.refuses.store(false, Ordering::SeqCst);
     wait_until("the queue is empty", || acquire.shared().buffer.fill().0 == 0);
     send(&acquire, pvs["backward"], update(500, false));
@@ -125,7 +125,7 @@ async fn a_hundred_thousand_losses_of_every_cause_are_in_the_rows() {
         sum
     });
     let expected = (sums.queue_full, sums.store_refused, sums.overruns, 0);
-    assert_eq!((told.queue_full, told.store_refused, told.overruns, told.rate_capped), expected);
+    assert_eq!((told.of.queue_full, told.of.store_refused, told.of.overruns, told.of.rate_capped), expected);
     assert!(told.lossy_pvs > 0 && told.suspected_pvs == 0, "{told:?}");
 }
 
@@ -138,7 +138,7 @@ async fn losses_are_in_a_row_soon_after_they_are_over() {
     let (pv, _) = add(&control, "A", None);
     wait_until("the gap of the start is stored", || !sink.gaps(pv).is_empty());
     for lost in [LOSSES, 2 * LOSSES] {
-        let counted = || control.status(pv).unwrap().counters.dropped_queue;
+        let counted = || control.status(pv).unwrap().counters.queue_full;
         let blocked = lock(&sink.records);
         while counted() < lost {
             send(&acquire, pv, update(0, false));

@@ -6,8 +6,11 @@
 
 use std::time::Duration;
 
-use acquire::{Account, Origin, RowHead, encode_row};
-use archive::{LEDGER_SHARES, LedgerScale, PvId, PvName, Record, ledger_share};
+use archive::{
+    LEDGER_SHARES, LedgerScale, PvId, PvName, Record,
+    ledger::{Account, Origin, RowHead, encode_row},
+    ledger_share,
+};
 use sample::{Alarm, Column, Sample, Timestamp, Value};
 use store::Store;
 

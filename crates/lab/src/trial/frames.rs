@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
-use acquire::{Account, account_in};
-use archive::{LedgerScale, PvId, ledger_share};
+use archive::{
+    LedgerScale, PvId,
+    ledger::{Account, account_in},
+    ledger_share,
+};
 use epics::{Array, Value};
 use sample::{Batch, Column, Severity, TimeRange};
 use store::Reader;

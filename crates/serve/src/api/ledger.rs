@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use acquire::Account;
+use archive::ledger::Account;
 use sample::{TimeRange, Timestamp};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     answer::{Answer, json},
@@ -12,7 +12,7 @@ use crate::{
     call::Call,
     explain,
     formats::list::{Frame, json_rows},
-    ledger::{Ledger, Step},
+    ledger::{Ledger, Step, account},
     proof::Counter,
     refusal::{Code, Refusal},
 };
@@ -91,25 +91,6 @@ fn row(from: Timestamp, step: &Step) -> Value {
 
 fn seconds_of(nanos: i64) -> f64 {
     nanos as f64 / 1e9
-}
-
-/// An account as JSON.
-pub(crate) fn account(account: &Account) -> Value {
-    json!({
-        "received": account.received,
-        "stored": account.stored,
-        "skipped": account.skipped,
-        "waiting": account.waiting,
-        "lost": {
-            "queue_full": account.queue_full,
-            "store_refused": account.store_refused,
-            "rate_capped": account.rate_capped,
-            "overrun": account.overruns,
-        },
-        "stamps": { "never_set": account.never_set, "ahead": account.ahead, "backward": account.backward },
-        "suspected_seconds": account.suspected_ms as f64 / 1000.0,
-        "adds_up": account.adds_up(),
-    })
 }
 
 /// `GET /pvs/{pv}/explain`

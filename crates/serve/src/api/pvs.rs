@@ -5,14 +5,14 @@ use std::{panic::resume_unwind, thread, time::Duration};
 use acquire::{AddRequest, Added, Brief, Change, Connection, Status};
 use archive::{
     Changes, Deadband, FieldName, FieldPath, Keep, Method, Pipeline, Protocol, PvEntry, PvId, PvName, PvState, RateCap,
-    RuleError, RuleName, Wishes,
+    RuleError, RuleName, Wishes, ledger::Account,
 };
 use sample::{TimeRange, Timestamp, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 use store::Named;
 
-use super::{policies::sampling, status::counters};
+use super::policies::sampling;
 use crate::{
     answer::{Answer, json},
     app::now,
@@ -21,6 +21,7 @@ use crate::{
         list::{Frame, json_rows},
         metadata, value,
     },
+    ledger::since_start,
     lists::{Few, Loose, check_len},
     names::Pattern,
     refusal::{Code, Refusal},
@@ -113,7 +114,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         ("first_connected".to_owned(), status.first_connected.map(|time| time.to_string()).into()),
         ("last_connected".to_owned(), status.last_connected.map(|time| time.to_string()).into()),
         ("reconnects".to_owned(), status.reconnects.into()),
-        ("counters".to_owned(), counters(&status.counters)),
+        ("counters".to_owned(), since_start(&status.counters)),
         ("metadata".to_owned(), newest.map(|(since, newest)| metadata::as_json(since, &newest)).into()),
         (
             "extent".to_owned(),
@@ -187,7 +188,7 @@ fn status(call: &Call, entry: &PvEntry) -> Status {
         first_connected: None,
         last_connected: None,
         reconnects: 0,
-        counters: acquire::Counters::default(),
+        counters: Account::default(),
         last_sample: None,
         server: None,
         refusal: None,

@@ -244,7 +244,7 @@ fn two_digits(number: f64) -> String {
 
 /// The counts are those of this run.
 fn how_it_fares(status: &Status) -> Vec<Value> {
-    let lost = status.counters.dropped_queue + status.counters.dropped_store;
+    let lost = status.counters.queue_full + status.counters.store_refused;
     let mut rows = vec![
         row("pv", "Is engine currently archiving this?", yes_or_no(status.connection != Connection::Paused)),
         row("pv", "Is this PV currently connected?", yes_or_no(status.connection == Connection::Connected)),
