@@ -10,6 +10,7 @@ use std::{
 use acquire::Policies;
 use archive::{Group, Protocol};
 use epics::addr::{self, AddrError};
+use sample::parse_span;
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::{
@@ -525,24 +526,6 @@ impl<'de> Deserialize<'de> for Megabytes {
             D::Error::custom(format!("found {number}, expected a number of megabytes from 1 to 1000000"))
         })
     }
-}
-
-/// `20ms`, `1s`, `10min`, `2h`, `7d`, `4w`, `10y` (a year has 366 days).
-pub(crate) fn parse_span(text: &str) -> Option<Duration> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().ok()?;
-    let milliseconds = match unit.trim() {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" | "min" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        "w" => 7 * 86_400_000,
-        "y" => 366 * 86_400_000,
-        _ => return None,
-    };
-    number.checked_mul(milliseconds).filter(|ms| *ms > 0).map(Duration::from_millis)
 }
 
 #[cfg(test)]

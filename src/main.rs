@@ -20,6 +20,7 @@ mod policies;
 mod policy;
 mod progress;
 mod repair;
+mod setting_options;
 mod signals;
 mod table;
 mod texts;

@@ -21,16 +21,17 @@ pub mod ledger;
 mod old;
 mod pv;
 mod roster;
-mod rules;
+pub mod settings;
 mod sink;
-mod wishes;
 
 pub use audit::By;
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples};
-pub use pv::{Method, NAME_BYTES_MAX, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
+pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
 pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
-pub use rules::{Changes, Deadband, FieldName, FieldPath, Keep, Origin, Pipeline, RateCap, RuleError, RuleName, Rules};
+pub use settings::{
+    Changes, Deadband, FieldName, FieldPath, Keep, Method, Origin, Pipeline, Protocol, PvSettings, PvState, RateCap,
+    RuleError, RuleName, Rules, Wishes,
+};
 pub use sink::{Record, Sink, VALUE_BYTES_MAX};
-pub use wishes::Wishes;

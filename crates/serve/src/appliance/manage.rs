@@ -3,7 +3,10 @@
 use std::collections::{BTreeSet, HashSet};
 
 use acquire::{AddRequest, Added, Change};
-use archive::{DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch};
+use archive::{
+    DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch,
+    settings::{Given, Givens, PERIOD_MIN},
+};
 use axum::http::header;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,11 +19,11 @@ use super::{
 };
 use crate::{
     answer::{Answer, json},
-    api::pvs::{ADD_MAX, Asked, PERIOD_MIN, request},
+    api::pvs::{ADD_MAX, Asked, request},
     call::Call,
     form::Kind,
     formats::list::{Frame, json_rows},
-    lists::{self, Few, Item, ItemName, Loose, NAMES_MAX, check_len},
+    lists::{self, Item, ItemName, Loose, NAMES_MAX, check_len},
     names::is_glob,
     refusal::{Code, Refusal, shortened},
     server::Ports,
@@ -109,7 +112,7 @@ impl Wanted {
             self.pv = record.to_owned();
         }
         let period = self.samplingperiod.as_ref().and_then(Loose::number);
-        self.samplingperiod = period.map(|period| Loose::Number(period.max(PERIOD_MIN)));
+        self.samplingperiod = period.map(|period| Loose::Number(period.max(PERIOD_MIN.as_secs_f64())));
         self
     }
 
@@ -222,10 +225,15 @@ pub(super) fn judge(call: &Call, wanted: &Wanted) -> (String, Result<AddRequest,
     };
     let is_default = |policy: &str| policy == DEFAULT && call.app.control.policies().named(DEFAULT).is_none();
     let policy = wanted.policy.clone().filter(|policy| !policy.is_empty() && !is_default(policy));
-    let groups = wanted.controlling_pv().map(|pv| group_of(pv).map(|name| Few(vec![name.to_string()]))).transpose();
+    let groups =
+        wanted.controlling_pv().map(|pv| group_of(pv).map(|name| Given::Texts(vec![name.to_string()]))).transpose();
     let request = groups.and_then(|groups| {
-        let fields = wanted.fields.clone().map(Few);
-        request(call, &Asked { name: name.to_owned(), method, period, policy, groups, fields, ..Asked::default() })
+        let settings = Givens::default()
+            .with("method", method.map(Given::Text))
+            .with("period", period.map(Given::Number))
+            .with("fields", wanted.fields.clone().map(Given::Texts))
+            .with("groups", groups);
+        request(call, &Asked { name: name.to_owned(), policy, settings })
     });
     (bare(name).to_owned(), request)
 }
