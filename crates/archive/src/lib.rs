@@ -6,7 +6,7 @@
 //!   Group                        PVs that are sampled only while others say so
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   Record, Sink                 the facts that acquisition hands to the store
-//!   By                           who ordered a change, as the audit keeps it
+//!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
 //!   ledger                       what became of every update: what is counted, and where that is written down
 //!   OldArchive                   an archive of another archiver, read where it lies
 //! ```
@@ -24,7 +24,7 @@ mod roster;
 pub mod settings;
 mod sink;
 
-pub use audit::By;
+pub use audit::{ARCHIVER, By, Principal};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples};

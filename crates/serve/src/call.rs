@@ -2,7 +2,7 @@
 
 use std::{str::FromStr, sync::Arc, time::Duration};
 
-use archive::{By, NAME_BYTES_MAX, PvEntry, PvId};
+use archive::{ARCHIVER, By, NAME_BYTES_MAX, Principal, PvEntry, PvId};
 use axum::{body::Bytes, http::HeaderMap};
 use query::Series;
 use sample::{Metadata, TimeRange, Timestamp};
@@ -17,9 +17,6 @@ use crate::{
 
 /// How far back a request reaches that does not say from when.
 const RANGE_DEFAULT: Duration = Duration::from_secs(3600);
-
-/// So much of what a client calls itself is kept in the audit.
-const WHO_CHARS_MAX: usize = 100;
 
 pub(crate) struct Call {
     pub(crate) app: Arc<App>,
@@ -107,15 +104,19 @@ impl Call {
         &self.app.config.appliance.identity
     }
 
-    /// Who orders what the call does: what the client says of itself, and from where it comes.
-    pub(crate) fn by(&self) -> By {
-        let address =
-            self.peer.as_ref().map_or_else(|| "the archiver".to_owned(), |peer| peer.address.ip().to_string());
-        let said = self.query.get("by").map(|who| who.chars().filter(|c| !c.is_control()).take(WHO_CHARS_MAX));
-        match said.map(String::from_iter).filter(|who| !who.is_empty()) {
-            Some(who) => By::new(format!("{who} at {address}"), now()),
-            None => By::new(address, now()),
+    /// Who orders what the call does: from where it comes, and beside that what the client calls itself.
+    pub(crate) fn principal(&self) -> Principal {
+        let peer = self.peer.as_ref().map(|peer| Principal::at(peer.address.ip()));
+        let principal = peer.unwrap_or_else(|| Principal::here(ARCHIVER));
+        match self.query.get("by") {
+            Some(name) => principal.calling_itself(name),
+            None => principal,
         }
+    }
+
+    /// The same, now.
+    pub(crate) fn by(&self) -> By {
+        By::new(self.principal(), now())
     }
 
     /// From `from` up to, not including, `to`: by default the last hour.

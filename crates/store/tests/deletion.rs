@@ -201,7 +201,10 @@ fn what_was_deleted_long_ago_is_purged_unasked_only_if_the_config_says_so() {
             wait_until("it is purged", || store.reader().removed().is_empty());
             wait_until("it is done", || store.reader().health().purging == 0);
             let lines = store.reader().audit(u64::MAX, 2).unwrap();
-            assert_eq!((lines[1].action, &*lines[1].by.who), (Action::PurgeOrdered, "purge_after in the config"));
+            assert_eq!(
+                (lines[1].action, lines[1].by.who.established()),
+                (Action::PurgeOrdered, "purge_after in the config")
+            );
         }
         assert_eq!(store.reader().removed().len(), left);
         assert_eq!(read(&store, pvs[0], TimeRange::ALL).len() as i64, COUNT);

@@ -203,7 +203,8 @@ fn settings_and_numbers_of_pvs_survive_and_names_are_sorted() {
     assert_eq!((changed[0].id, changed[0].added), (pvs[1], at(0)));
     store.writer().register(&[(PvName::new("A").unwrap(), paused.clone())], &By::new("nobody", at(9))).unwrap();
     let told: Vec<_> = store.reader().audit(u64::MAX, 10).unwrap();
-    let told: Vec<_> = told.iter().map(|line| (line.action, &*line.by.who, &*line.name, &*line.detail)).collect();
+    let told: Vec<_> =
+        told.iter().map(|line| (line.action, line.by.who.established(), &*line.name, &*line.detail)).collect();
     let expected = [(Action::Changed, "test", "A", "ca, monitor → pva, scan 1.5s"), (Action::Paused, "test", "A", "")];
     assert_eq!(told, expected);
     drop(store); // durable when register returns

@@ -74,7 +74,7 @@ fn row(call: &Call, removed: &RemovedNames, deletion: &Deletion) -> Value {
         "from": deletion.range.t0.to_string(),
         "to": deletion.range.t1.to_string(),
         "deleted": deletion.by.at.to_string(),
-        "by": deletion.by.who,
+        "by": deletion.by.who.to_string(),
         "final": deletion.is_final,
     })
 }

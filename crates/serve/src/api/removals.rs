@@ -173,7 +173,7 @@ fn removed_row(removed: &RemovedPv) -> Value {
         },
         "since": removed.since.to_string(),
         "decided": removed.by.at.to_string(),
-        "by": removed.by.who,
+        "by": removed.by.who.to_string(),
     })
 }
 

@@ -77,7 +77,7 @@ fn audit_row(record: &AuditRecord) -> Value {
     json!({
         "number": record.number,
         "time": record.by.at.to_string(),
-        "by": record.by.who,
+        "by": record.by.who.to_string(),
         "action": record.action.name(),
         "pv": record.pv.map(|pv| pv.0),
         "name": record.name,

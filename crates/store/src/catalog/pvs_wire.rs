@@ -1,7 +1,7 @@
 //! What stands in the catalogue's values about PVs: CBOR maps with numbered keys, converted by hand, so that the public types
 //! can change without the files.
 
-use archive::{By, DataFate, Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
+use archive::{By, DataFate, Method, Principal, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 use minicbor::{Decode, Encode};
 use sample::{TimeRange, Timestamp};
 
@@ -135,11 +135,11 @@ fn bytes_of<T: Encode<()>>(value: &T) -> Vec<u8> {
 }
 
 fn by_row(by: &By) -> ByRow {
-    ByRow { at: by.at.nanos(), who: by.who.clone() }
+    ByRow { at: by.at.nanos(), who: by.who.to_string() }
 }
 
 fn by(row: ByRow) -> By {
-    By { who: row.who, at: Timestamp::from_nanos(row.at) }
+    By { who: Principal::recorded(&row.who), at: Timestamp::from_nanos(row.at) }
 }
 
 fn pv_row(entry: &PvEntry, presence: Presence) -> PvRow {
