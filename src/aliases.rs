@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use acquire::{Alias, Control};
-use sample::{By, OldName, PvEntry, PvId, PvName, TimeRange, Timestamp};
+use archive::{By, OldName, PvEntry, PvId, PvName};
+use sample::{TimeRange, Timestamp};
 use store::{Error, Reader, Writer};
 
 /// Who did it, as the audit says.

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use crate::commands::capacity::HeadSettings;
+pub(crate) use crate::commands::{capacity::HeadSettings, setting_options::SettingOptions};
 
 /// An archiver for EPICS process variables.
 #[derive(Debug, Parser)]
@@ -112,27 +112,11 @@ pub(crate) struct Add {
     /// Names, with ca:// or pva:// to choose the protocol; `-` reads them from standard input, one a line
     #[arg(required = true)]
     pub(crate) names: Vec<String>,
-    /// Take the newest value once in so many seconds instead of every update
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) scan: Option<f64>,
     /// By this policy, whatever their names fit
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", display_order = SettingOptions::BEHIND_METHOD)]
     pub(crate) policy: Option<String>,
-    /// Leave out what moves no further than this: 0.5, or 5% of the last sample
-    #[arg(long, value_name = "WIDTH")]
-    pub(crate) deadband: Option<String>,
-    /// Take at most so many samples a second
-    #[arg(long, value_name = "PER_SECOND")]
-    pub(crate) rate_cap: Option<f64>,
-    /// Fields that get a history of their own: HIHI,EGU
-    #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
-    pub(crate) fields: Vec<String>,
-    /// Fields of structures that alone are recorded: value.rms,peaks
-    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
-    pub(crate) only: Vec<String>,
-    /// Groups that the PVs are in
-    #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
-    pub(crate) groups: Vec<String>,
+    #[command(flatten)]
+    pub(crate) settings: SettingOptions,
 }
 
 #[derive(Args, Debug)]
@@ -553,7 +537,7 @@ pub(crate) struct Compare {
 
 /// A time like 90s, 10m or 8h.
 fn span(text: &str) -> Result<Duration, String> {
-    crate::config::parse_span(text).ok_or_else(|| "expected a time like 90s, 10m, 8h or 7d".to_owned())
+    sample::parse_span(text).ok_or_else(|| "expected a time like 90s, 10m, 8h or 7d".to_owned())
 }
 
 #[derive(Args, Debug)]

@@ -27,6 +27,7 @@ mod policy;
 mod print;
 mod progress;
 mod repair;
+pub(crate) mod setting_options;
 mod table;
 mod typed;
 

@@ -8,16 +8,15 @@ use std::{
 };
 
 use acquire::Policies;
+use archive::{Group, Protocol};
 use epics::addr::{self, AddrError};
-use sample::{Group, Protocol};
+use sample::parse_span;
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use self::policies::{GroupTables, Mistake, PolicyTables};
-pub(crate) use self::span::parse_span;
 use crate::cli::{LogFormat, Run};
 
 mod policies;
-mod span;
 
 /// All that the program needs to run.
 #[derive(Clone, Debug)]

@@ -1,5 +1,19 @@
 //! pvark: an archiver for EPICS process variables. `run` below is the way of a sample, and the way to stop without losing one.
 
+use std::process::ExitCode;
+
+use acquire::Acquire;
+use archive::By;
+use clap::Parser;
+use cli::Cli;
+use config::Config;
+use failure::Failure;
+use host::{clock::now, log, process, runtime, signals::Stop};
+use query::Query;
+use serve::Serve;
+use service::Service;
+use store::Store;
+
 mod aliases;
 mod cli;
 mod commands;
@@ -8,20 +22,6 @@ mod failure;
 mod host;
 mod old;
 mod texts;
-
-use std::process::ExitCode;
-
-use acquire::Acquire;
-use clap::Parser;
-use cli::Cli;
-use config::Config;
-use failure::Failure;
-use host::{clock::now, log, process, runtime, signals::Stop};
-use query::Query;
-use sample::By;
-use serve::Serve;
-use service::Service;
-use store::Store;
 
 /// Gives memory back, whichever thread has freed it: the limits of the configuration are to be those of the process.
 #[global_allocator]
@@ -66,9 +66,9 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
     answers.block_on(serve.finish()); // stop answering,
     answers.shutdown_timeout(old::ENDS_WITHIN); // but do not wait for disks that do not answer,
     let control = acquire.control();
-    let before = control.totals().counters.dropped_store;
+    let before = control.totals().counters.store_refused;
     let stopped = acquire.finish(); // stop listening and write what has arrived,
-    let lost = control.totals().counters.dropped_store - before;
+    let lost = control.totals().counters.store_refused - before;
     let closed = store.close(stopped); // then make the last sample safe
     if lost > 0 {
         let told = format!("{lost} samples that waited at the end found no room and are lost");

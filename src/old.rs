@@ -15,8 +15,8 @@ use std::{
 };
 
 use acquire::Control;
+use archive::{ARCHIVER, By, OldArchive, PvId, PvName};
 use plainpb::{PlainPb, TypeInfo};
-use sample::{By, OldArchive, PvId, PvName};
 use serde_json::Value;
 use store::{Action, Reader, Writer};
 
@@ -196,18 +196,17 @@ fn enter(
 ) -> Result<usize, Failure> {
     let removed: HashSet<PvName> = reader.removed().into_iter().map(|pv| pv.entry.name).collect();
     let (mut waiting, mut news, mut failure) = (Vec::new(), 0, None);
-    let mut flush = |waiting: &mut Vec<PvName>| match control
-        .enter_paused(std::mem::take(waiting), &By::new("the archiver", now()))
-    {
-        Ok(count) => {
-            news += count;
-            ControlFlow::Continue(())
-        }
-        Err(error) => {
-            failure = Some(error);
-            ControlFlow::Break(())
-        }
-    };
+    let mut flush =
+        |waiting: &mut Vec<PvName>| match control.enter_paused(std::mem::take(waiting), &By::new(ARCHIVER, now())) {
+            Ok(count) => {
+                news += count;
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        };
     archive.pvs(&mut |name| {
         if stop.load(Relaxed) {
             return ControlFlow::Break(());
@@ -233,7 +232,7 @@ fn enter_aliases(aliases: &[AliasOf], control: &Control<Writer>, reader: &Reader
     news.retain(|(_, alias)| !gone.contains(alias.as_str()));
     let mut entered = 0;
     for some in news.chunks(NAMES_AT_ONCE) {
-        let each = control.roster().add_aliases(some, &By::new("the archiver", now()))?;
+        let each = control.roster().add_aliases(some, &By::new(ARCHIVER, now()))?;
         entered += each.iter().filter(|done| done.is_ok()).count();
     }
     Ok(entered)

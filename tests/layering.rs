@@ -10,19 +10,20 @@ use std::{
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 12] = [
+const EDGES: [(&str, &[&str]); 13] = [
     ("sample", &[]),
+    ("archive", &["sample"]),
     ("pvdata", &[]),
     ("epics", &["pvdata"]),
-    ("store", &["pvdata", "sample"]),
-    ("foreign", &["sample"]),
-    ("plainpb", &["pvdata", "sample"]),
-    ("query", &["sample", "store"]),
-    ("acquire", &["epics", "sample"]),
-    ("service", &["acquire", "query", "sample", "store"]),
-    ("serve", &["acquire", "plainpb", "pvdata", "query", "sample", "service"]),
-    ("pvark", &["acquire", "epics", "foreign", "plainpb", "query", "sample", "serve", "service", "store"]),
-    ("lab", &["acquire", "epics", "pvdata", "query", "sample", "serve", "service", "store"]),
+    ("store", &["archive", "pvdata", "sample"]),
+    ("foreign", &["archive"]),
+    ("plainpb", &["archive", "pvdata", "sample"]),
+    ("query", &["archive", "sample", "store"]),
+    ("acquire", &["archive", "epics", "sample"]),
+    ("service", &["acquire", "archive", "query", "sample", "store"]),
+    ("serve", &["acquire", "archive", "plainpb", "pvdata", "query", "sample", "service"]),
+    ("pvark", &["acquire", "archive", "epics", "foreign", "plainpb", "query", "sample", "serve", "service", "store"]),
+    ("lab", &["acquire", "archive", "epics", "pvdata", "query", "sample", "serve", "service", "store"]),
 ];
 
 fn root() -> &'static Path {

@@ -1,5 +1,6 @@
 //! `pvark add`: tells a running archiver to archive PVs.
 
+use archive::settings::Given;
 use serde_json::Value;
 
 use super::{
@@ -30,18 +31,25 @@ pub(crate) fn run(command: &Add) -> Result<(), Failure> {
 /// What is said of a PV; what is not said is left out.
 fn wanted_pv(command: &Add, name: &str) -> Value {
     let mut pv = serde_json::json!({ "name": name });
-    let mut put = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            pv[key] = value;
-        }
-    };
-    put("method", command.scan.map(|_| "scan".into()));
-    put("period", command.scan.map(Value::from));
-    put("policy", command.policy.clone().map(Value::from));
-    put("deadband", command.deadband.clone().map(Value::from));
-    put("rate_cap", command.rate_cap.map(Value::from));
-    put("fields", (!command.fields.is_empty()).then(|| command.fields.clone().into()));
-    put("only", (!command.only.is_empty()).then(|| command.only.clone().into()));
-    put("groups", (!command.groups.is_empty()).then(|| command.groups.clone().into()));
+    if let Some(policy) = &command.policy {
+        pv["policy"] = policy.as_str().into();
+    }
+    for (key, given) in command.settings.0.iter() {
+        pv[key] = plain(given);
+    }
     pv
+}
+
+/// A value of a setting as JSON.
+fn plain(given: &Given) -> Value {
+    match given {
+        Given::Nothing => Value::Null,
+        Given::Switch(is_on) => (*is_on).into(),
+        Given::Number(number) => (*number).into(),
+        Given::Count(count) => (*count).into(),
+        Given::Text(text) => text.as_str().into(),
+        Given::Texts(texts) => texts.clone().into(),
+        Given::Burst { rate, .. } => plain(rate),
+        Given::Members(members) => members.iter().map(|(name, given)| ((*name).to_owned(), plain(given))).collect(),
+    }
 }

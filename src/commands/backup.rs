@@ -1,6 +1,6 @@
 //! `pvark backup`: copies an archive, beside a running archiver if need be; `pvark take-over` makes a backup an archive.
 
-use sample::By;
+use archive::{By, Principal};
 use store::Kept;
 
 use super::{print::print_line, progress::Told};
@@ -35,7 +35,7 @@ pub(crate) fn run(command: &Backup) -> Result<(), Failure> {
 
 pub(crate) fn take_over(command: &TakeOver) -> Result<(), Failure> {
     let who = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
-    let of = store::take_over(&command.data, &By::new(&who, now()))?;
+    let of = store::take_over(&command.data, &By::new(Principal::here(who), now()))?;
     let data = command.data.display();
     Ok(print_line(&format!(
         "{data} is an archive of its own now, no backup of {of} any more; no backup goes there again"

@@ -6,13 +6,13 @@ mod model;
 
 use std::{fs, io::Read, thread};
 
+use list::Load;
+pub(crate) use model::HeadSettings;
+use model::{Limits, Model, Need};
 use serde_json::json;
 
 use super::{print::print_line, table};
 use crate::{cli::Capacity, failure::Failure};
-use list::Load;
-pub(crate) use model::HeadSettings;
-use model::{Limits, Model, Need};
 
 /// What was fitted on the machine of the developers.
 const FITTED: &str = include_str!("capacity/model.json");

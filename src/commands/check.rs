@@ -8,7 +8,7 @@ use crate::{
 
 pub(crate) fn run(command: &Check) -> Result<(), Failure> {
     let mut told = Told::new();
-    let stored_in = |row: &[u8], from| acquire::stored_in(row, from).ok();
+    let stored_in = |row: &[u8], from| archive::ledger::stored_in(row, from).ok();
     let report = store::check_with_ledger(&command.data, &stored_in, |progress| told.tell("read", progress))?;
     let store::Report { segments, blocks, samples, log_frames, bytes, .. } = report;
     print_line(&format!(

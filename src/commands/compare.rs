@@ -19,7 +19,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sample::{Metadata, PvId, TimeRange, Timestamp};
+use archive::PvId;
+use sample::{Metadata, TimeRange, Timestamp};
 use serde_json::{Value, json};
 use store::{Purpose, Store};
 

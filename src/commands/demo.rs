@@ -9,7 +9,7 @@ use std::{
 };
 
 use acquire::AddRequest;
-use sample::{PvName, Wishes};
+use archive::{PvName, Wishes};
 
 use super::{http::encoded, print::print_line};
 use crate::{

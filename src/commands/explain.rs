@@ -1,5 +1,6 @@
 //! `pvark explain`: why there is no data of a PV in a range, or not all.
 
+use archive::ledger::{COLUMNS, Kind};
 use serde_json::Value;
 
 use super::{
@@ -27,16 +28,21 @@ pub(crate) fn run(command: &Explain) -> Result<(), Failure> {
     if rows.len() > 1 {
         table::aligned(&rows).iter().try_for_each(|line| print_line(line))?;
     }
-    let account = &told["account"];
-    print_line(&format!(
-        "received {}, stored {}, skipped {}, lost {} in the queue, {} by the store, {} by limit; at least {} by the server",
-        text(&account["received"]),
-        text(&account["stored"]),
-        text(&account["skipped"]),
-        text(&account["lost"]["queue_full"]),
-        text(&account["lost"]["store_refused"]),
-        text(&account["lost"]["rate_capped"]),
-        text(&account["lost"]["overrun"]),
-    ))?;
-    Ok(())
+    Ok(print_line(&in_short(&told["account"]))?)
+}
+
+/// An account in one line.
+fn in_short(account: &Value) -> String {
+    let named = |kinds: &[Kind]| {
+        let columns = COLUMNS.iter().filter(|column| kinds.contains(&column.kind));
+        let said = columns.filter_map(|column| {
+            let lost = matches!(column.kind, Kind::Lost | Kind::Missed);
+            let count = if lost { &account["lost"][column.name] } else { &account[column.name] };
+            Some(column.in_short?.replace("{}", &table::text(count)))
+        });
+        said.collect::<Vec<_>>().join(", ")
+    };
+    let (fates, lost, missed) =
+        (named(&[Kind::Received, Kind::Stored, Kind::Skipped]), named(&[Kind::Lost]), named(&[Kind::Missed]));
+    format!("{fates}, lost {lost}; {missed}")
 }

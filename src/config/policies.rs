@@ -1,21 +1,17 @@
 //! `[[policy]]` and `[[group]]` of the config file: how PVs are archived by their names, and which PVs switch others.
 
-use std::time::Duration;
+use std::{collections::HashSet, fmt, sync::LazyLock};
 
-use acquire::{Fits, Policies, Policy};
-use sample::{
-    Changes, Deadband, FieldName, FieldPath, Group, Keep, Method, Pipeline, Protocol, PvName, RateCap, RuleName, Sense,
-    Switch, Wishes,
+use acquire::{Fits, Policies, Policy, PolicyError};
+use archive::{
+    Group, PvName, RuleName, Sense, Switch, Wishes,
+    settings::{Given, Givens, Key, Shape, Written},
 };
-use serde::Deserialize;
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, Error as _, MapAccess, Visitor},
+};
 use toml::Spanned;
-
-use super::span::parse_span;
-
-/// The shortest scan period.
-const PERIOD_MIN: Duration = Duration::from_millis(10);
-/// The longest.
-const PERIOD_MAX: Duration = Duration::from_secs(86_400);
 
 /// The policies as they are written, each with its place in the file.
 pub(crate) type PolicyTables = Vec<Spanned<PolicyFile>>;
@@ -33,31 +29,93 @@ pub(crate) struct Mistake {
 }
 
 /// A policy as it is written.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub(crate) struct PolicyFile {
     /// Letters, digits and `_.:-`; must be unique.
     name: String,
     /// Globs with `*` and `?`, or regular expressions behind a `~`; one of them must fit the whole name.
-    #[serde(rename = "match")]
     fits: OneOrMore,
-    /// `monitor` or `scan`.
-    method: Option<String>,
-    /// Of a scan.
-    period: Option<String>,
-    protocol: Option<String>,
-    /// A width, or so many percent of the last sample: `0.5`, `"5%"`.
-    deadband: Option<NumberOrText>,
-    /// So many samples at most: `10`, `"10/s"`, `"6/min"`, or with a burst.
-    rate_cap: Option<CapFile>,
-    /// `archive`, `value` or `any`.
-    changes: Option<String>,
-    pipeline: Option<bool>,
-    fields: Option<Vec<String>>,
-    only: Option<Vec<String>>,
-    groups: Option<Vec<String>>,
-    /// A time, or `forever`.
-    keep: Option<String>,
+    settings: Givens,
+}
+
+impl<'de> Deserialize<'de> for PolicyFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PolicyFile, D::Error> {
+        deserializer.deserialize_struct("PolicyFile", policy_keys(), OfPolicy)
+    }
+}
+
+struct OfPolicy;
+
+impl<'de> Visitor<'de> for OfPolicy {
+    type Value = PolicyFile;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("struct PolicyFile")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PolicyFile, A::Error> {
+        let (mut name, mut fits, mut settings) = (None, None, Givens::default());
+        while let Some(key) = map.next_key()? {
+            match key {
+                PolicyKey::Name => name = Some(map.next_value()?),
+                PolicyKey::Match => fits = Some(map.next_value()?),
+                PolicyKey::Setting(key) => settings.put(key, map.next_value_seed(Read(&key.shape))?),
+            }
+        }
+        let name = name.ok_or_else(|| A::Error::missing_field("name"))?;
+        Ok(PolicyFile { name, fits: fits.ok_or_else(|| A::Error::missing_field("match"))?, settings })
+    }
+}
+
+/// What may stand in a policy.
+enum PolicyKey {
+    Name,
+    Match,
+    Setting(&'static Key),
+}
+
+impl<'de> Deserialize<'de> for PolicyKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PolicyKey, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        match name.as_str() {
+            "name" => Ok(PolicyKey::Name),
+            "match" => Ok(PolicyKey::Match),
+            name => {
+                let key = Written::Policy.key(name).map(PolicyKey::Setting);
+                key.ok_or_else(|| D::Error::unknown_field(name, policy_keys()))
+            }
+        }
+    }
+}
+
+/// The names of all keys, the method first among the settings.
+fn policy_keys() -> &'static [&'static str] {
+    static KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let mut settings = Written::Policy.names();
+        settings.sort_by_key(|name| !["method", "period"].contains(name));
+        ["name", "match"].into_iter().chain(settings).collect()
+    });
+    &KEYS
+}
+
+/// Reads what may stand under a key.
+struct Read(&'static Shape);
+
+impl<'de> DeserializeSeed<'de> for Read {
+    type Value = Given;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Given, D::Error> {
+        match self.0 {
+            Shape::Switch => bool::deserialize(deserializer).map(Given::Switch),
+            Shape::Number | Shape::Within(..) => f64::deserialize(deserializer).map(Given::Number),
+            Shape::Count { .. } => u64::deserialize(deserializer).map(Given::Count),
+            Shape::Text | Shape::Word(_) => String::deserialize(deserializer).map(Given::Text),
+            Shape::Texts => Vec::deserialize(deserializer).map(Given::Texts),
+            Shape::NumberOrText => NumberOrText::deserialize(deserializer).map(Given::from),
+            Shape::Rate => CapFile::deserialize(deserializer).map(Given::from),
+            Shape::Members(_) | Shape::Maybe(_) => Err(D::Error::custom("only answers have this")),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -81,6 +139,24 @@ enum CapFile {
     Burst { rate: NumberOrText, burst: u32 },
 }
 
+impl From<NumberOrText> for Given {
+    fn from(written: NumberOrText) -> Given {
+        match written {
+            NumberOrText::Number(number) => Given::Number(number),
+            NumberOrText::Text(text) => Given::Text(text),
+        }
+    }
+}
+
+impl From<CapFile> for Given {
+    fn from(written: CapFile) -> Given {
+        match written {
+            CapFile::Rate(rate) => rate.into(),
+            CapFile::Burst { rate, burst } => Given::Burst { rate: Box::new(rate.into()), burst },
+        }
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GroupFile {
@@ -95,16 +171,19 @@ pub(crate) struct GroupFile {
 
 /// The policies, if each of them can be and no two have the same name.
 pub(crate) fn policies(tables: &[Spanned<PolicyFile>]) -> Result<Policies, Mistake> {
-    let mut policies = Policies::default();
-    let mut all = Vec::with_capacity(tables.len());
+    let mut all: Vec<Policy> = Vec::with_capacity(tables.len());
+    let mut names = HashSet::with_capacity(tables.len());
     for table in tables {
         let file = table.get_ref().clone();
         let mistake = |wrong| Mistake { offset: table.span().start, wrong };
         let name = file.name.clone();
-        all.push(file.checked().map_err(|wrong| mistake(format!("the policy {name:?}: {wrong}")))?);
-        policies = Policies::new(all.clone()).map_err(|error| mistake(error.to_string()))?;
+        let policy = file.checked().map_err(|wrong| mistake(format!("the policy {name:?}: {wrong}")))?;
+        if !names.insert(policy.name.clone()) {
+            return Err(mistake(PolicyError::twice(&policy.name).to_string()));
+        }
+        all.push(policy);
     }
-    Ok(policies)
+    Ok(Policies::new(all).expect("no two have the same name"))
 }
 
 /// The groups, if each of them can be and no two have the same name.
@@ -138,100 +217,9 @@ impl PolicyFile {
         if patterns.is_empty() {
             return Err("match is empty, expected a pattern like \"SR*:Temp\"".to_owned());
         }
-        let protocol = |name: String| {
-            Protocol::from_name(&name).ok_or_else(|| format!("protocol is {name:?}, expected \"ca\" or \"pva\""))
-        };
-        let changes = |name: String| {
-            let expected = "expected \"archive\", \"value\" or \"any\"";
-            Changes::from_name(&name).ok_or_else(|| format!("changes is {name:?}, {expected}"))
-        };
-        let wishes = Wishes {
-            protocol: self.protocol.map(protocol).transpose()?,
-            method: method(self.method.as_deref(), self.period.as_deref())?,
-            deadband: self.deadband.map(NumberOrText::deadband).transpose()?,
-            rate_cap: self.rate_cap.map(CapFile::checked).transpose()?,
-            changes: self.changes.map(changes).transpose()?,
-            pipeline: self.pipeline.map(|is_on| if is_on { Pipeline::On } else { Pipeline::Off }),
-            fields: self
-                .fields
-                .map(|names| names.iter().map(|name| FieldName::new(name).map_err(said)).collect())
-                .transpose()?,
-            only: self
-                .only
-                .map(|paths| paths.iter().map(|path| FieldPath::new(path).map_err(said)).collect())
-                .transpose()?,
-            groups: self
-                .groups
-                .map(|names| names.iter().map(|name| RuleName::new(name).map_err(said)).collect())
-                .transpose()?,
-            keep: self.keep.map(|text| keep(&text)).transpose()?,
-        };
+        let wishes = Wishes::read(&self.settings, Written::Policy).map_err(said)?;
         let fits = patterns.iter().map(|pattern| Fits::parse(pattern).map_err(said)).collect::<Checked<_>>()?;
         Ok(Policy { name: RuleName::new(&self.name).map_err(said)?, fits, wishes })
-    }
-}
-
-fn method(method: Option<&str>, period: Option<&str>) -> Checked<Option<Method>> {
-    let period = match period {
-        None => None,
-        Some(text) => {
-            let span = parse_span(text).filter(|span| (PERIOD_MIN..=PERIOD_MAX).contains(span));
-            Some(span.ok_or_else(|| format!("period is {text:?}, expected a time like \"1s\", from 10ms to 1d"))?)
-        }
-    };
-    match (method, period) {
-        (None, None) => Ok(None),
-        (Some("monitor"), None) => Ok(Some(Method::Monitor)),
-        (Some("scan") | None, Some(period)) => Ok(Some(Method::Scan { period })),
-        (Some("monitor"), Some(_)) => Err("a monitor has no period; use rate_cap to limit it".to_owned()),
-        (Some("scan"), None) => Err("scanning needs a period like \"1s\"".to_owned()),
-        (Some(other), _) => Err(format!("method is {other:?}, expected \"monitor\" or \"scan\"")),
-    }
-}
-
-fn keep(text: &str) -> Checked<Keep> {
-    match text {
-        "forever" => Ok(Keep::Forever),
-        _ => parse_span(text)
-            .map(Keep::For)
-            .ok_or_else(|| format!("keep is {text:?}, expected a time like \"90d\" or \"10y\", or \"forever\"")),
-    }
-}
-
-impl NumberOrText {
-    fn deadband(self) -> Checked<Deadband> {
-        match self {
-            NumberOrText::Number(width) => Deadband::absolute(width).map_err(said),
-            NumberOrText::Text(text) => Deadband::parse(&text).map_err(said),
-        }
-    }
-
-    /// Samples per second.
-    fn rate(&self) -> Checked<f64> {
-        let text = match self {
-            NumberOrText::Number(rate) => return Ok(*rate),
-            NumberOrText::Text(text) => text,
-        };
-        let refused = || format!("rate_cap is {text:?}, expected a rate like \"10/s\" or \"6/min\"");
-        let (number, unit) = text.split_once('/').ok_or_else(refused)?;
-        let seconds = match unit.trim() {
-            "s" => 1.0,
-            "m" | "min" => 60.0,
-            "h" => 3600.0,
-            _ => return Err(refused()),
-        };
-        Ok(number.trim().parse::<f64>().map_err(|_| refused())? / seconds)
-    }
-}
-
-impl CapFile {
-    /// Without a burst it is what comes in a second, and at least one.
-    fn checked(self) -> Checked<RateCap> {
-        let (rate, burst) = match &self {
-            CapFile::Rate(rate) => (rate.rate()?, None),
-            CapFile::Burst { rate, burst } => (rate.rate()?, Some(*burst)),
-        };
-        RateCap::new(rate, burst.unwrap_or(rate.clamp(1.0, 1e6) as u32)).map_err(said)
     }
 }
 
@@ -253,6 +241,10 @@ impl GroupFile {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use archive::{Changes, Deadband, FieldName, FieldPath, Keep, Method, Pipeline, Protocol, RateCap};
+
     use super::*;
 
     #[derive(Debug, Deserialize)]
@@ -285,7 +277,6 @@ mod tests {
             rate_cap = { rate = "30/min", burst = 7 }
             protocol = "pva"
             changes = "any"
-            pipeline = true
             fields = ["HIHI", ".EGU"]
             only = ["value.rms", "peaks"]
             groups = ["beam"]
@@ -294,6 +285,7 @@ mod tests {
             name = "rest"
             match = "*"
             rate_cap = 2.5
+            pipeline = true
             deadband = 1
             [[group]]
             name = "beam"
@@ -310,19 +302,29 @@ mod tests {
             deadband: Some(Deadband::Percent(5.0)),
             rate_cap: Some(RateCap::new(0.5, 7).unwrap()),
             changes: Some(Changes::Any),
-            pipeline: Some(Pipeline::On),
             fields: Some(vec![FieldName::new("HIHI").unwrap(), FieldName::new("EGU").unwrap()]),
             only: Some(vec![FieldPath::new("value.rms").unwrap(), FieldPath::new("peaks").unwrap()]),
             groups: Some(vec![rule("beam")]),
             keep: Some(Keep::For(Duration::from_secs(90 * 86_400))),
+            ..Wishes::default()
         };
         assert_eq!((slow.name.as_str(), &slow.wishes), ("slow", &expected));
         let rest = policies.for_name("SR:T12").unwrap();
         assert_eq!(rest.wishes.rate_cap, Some(RateCap::new(2.5, 2).unwrap()));
         assert_eq!(rest.wishes.deadband, Some(Deadband::Absolute(1.0)));
+        assert_eq!(rest.wishes.pipeline, Some(Pipeline::On));
         let beam = &groups[0];
         assert_eq!(beam.switches[0].protocol, Some(Protocol::Pva));
         assert_eq!(beam.switches.iter().map(|s| s.sense).collect::<Vec<_>>(), [Sense::Enables, Sense::Disables]);
+    }
+
+    #[test]
+    fn the_manual_names_every_key_of_a_policy() {
+        let manual = include_str!("../../docs/operate.md");
+        for name in Written::Policy.names() {
+            let is_named = |line: &&str| line.starts_with("| `") && line.contains(&format!("`{name}`"));
+            assert!(manual.lines().any(|line| is_named(&line)), "docs/operate.md has no row for {name}");
+        }
     }
 
     #[test]

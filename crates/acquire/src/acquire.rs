@@ -10,11 +10,12 @@ use std::{
     time::SystemTime,
 };
 
-use epics::{Event, Key};
-use sample::{
-    Changes, Deadband, GapCause, Group, LEDGER_SHARES, Method, Pipeline, Protocol, PvEntry, PvId, PvSettings, PvState,
-    Record, Roster, RuleName, Sink, Timestamp, ledger_share,
+use archive::{
+    Changes, Deadband, Group, LEDGER_SHARES, Method, Pipeline, Protocol, PvEntry, PvId, PvSettings, PvState, Record,
+    Roster, RuleName, Sink, ledger_share,
 };
+use epics::{Event, Key};
+use sample::{GapCause, Timestamp};
 
 use crate::{
     buffer::{Buffer, Offered},
@@ -398,15 +399,15 @@ impl<S: Sink> Shared<S> {
     }
 
     pub(crate) fn count_stored(&self, records: &[(PvId, Record)]) {
-        self.count(records, |samples| Counters { stored: samples, ..Counters::default() });
+        self.count(records, |counters, samples| counters.written += samples);
     }
 
     pub(crate) fn count_refused(&self, records: &[(PvId, Record)]) {
-        self.count(records, |samples| Counters { dropped_store: samples, ..Counters::default() });
+        self.count(records, |counters, samples| counters.account.store_refused += samples);
     }
 
     /// The list of channels is locked once for many records, and never while a channel is.
-    fn count(&self, records: &[(PvId, Record)], counted: impl Fn(u64) -> Counters) {
+    fn count(&self, records: &[(PvId, Record)], add: impl Fn(&mut Counters, u64)) {
         let mut all = 0;
         for some in records.chunks(RECORDS_AT_ONCE) {
             let slots = self.slots_of(some.iter().map(|(pv, _)| *pv));
@@ -414,11 +415,13 @@ impl<S: Sink> Shared<S> {
                 let samples = record.samples() as u64;
                 all += samples;
                 if let Some(slot) = slot.filter(|_| samples > 0) {
-                    slot.lock().served.counters += counted(samples);
+                    add(&mut slot.lock().served.counters, samples);
                 }
             }
         }
-        self.tally.add(counted(all));
+        let mut sum = Counters::default();
+        add(&mut sum, all);
+        self.tally.add(sum.told());
     }
 
     /// An event from a client's task.
@@ -514,15 +517,15 @@ impl<S: Sink> Shared<S> {
                 Offered::Lost(_) => lost_queue += 1,
             }
         };
-        let (connection, counters) = (channel.connection(), channel.served.counters);
+        let (connection, before) = (channel.connection(), channel.served.counters.told());
         work(channel, &mut record);
         if taken + lost_queue + lost_store > 0 {
-            let counters = &mut channel.served.counters;
-            counters.taken += taken;
-            counters.dropped_queue += lost_queue;
-            counters.dropped_store += lost_store;
+            let account = &mut channel.served.counters.account;
+            account.stored += taken;
+            account.queue_full += lost_queue;
+            account.store_refused += lost_store;
         }
-        self.tally.add(channel.served.counters - counters);
+        self.tally.add(channel.served.counters.told() - before);
         self.tally.moved(connection, channel.connection());
     }
 

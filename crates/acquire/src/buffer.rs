@@ -10,7 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sample::{Gap, GapCause, Metadata, PvId, Timestamp, VALUE_BYTES_MAX};
+use archive::{PvId, VALUE_BYTES_MAX};
+use sample::{Gap, GapCause, Metadata, Timestamp};
 
 use crate::channel::Fact;
 

@@ -2,8 +2,9 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use archive::{PvEntry, PvState};
 use epics::{Event, Reading};
-use sample::{Gap, GapCause, Metadata, PvEntry, PvState, Quality, Sample, Stamp, Timestamp, ValueType};
+use sample::{Gap, GapCause, Metadata, Quality, Sample, Stamp, Timestamp, ValueType};
 
 use crate::{
     convert::{self, Run},
@@ -202,7 +203,7 @@ impl Channel {
             first_connected: self.served.first_connected,
             last_connected: self.served.last_connected,
             reconnects: self.served.reconnects,
-            counters: self.served.counters,
+            counters: self.served.counters.told(),
             last_sample: self.served.last_sample,
             server: self.served.server,
             refusal: self.served.refusal.clone(),
@@ -220,8 +221,8 @@ impl Channel {
             first_connected: self.served.first_connected,
             last_connected: self.served.last_connected,
             reconnects: self.served.reconnects,
-            received: self.served.counters.received,
-            dropped: self.served.counters.dropped_queue + self.served.counters.dropped_store,
+            received: self.served.counters.account.received,
+            dropped: self.served.counters.account.queue_full + self.served.counters.account.store_refused,
             last_sample: self.served.last_sample,
             server: self.served.server,
         }
@@ -258,7 +259,7 @@ impl Channel {
     /// disabled was not to be sampled.
     fn take_waiting(&mut self, record: &mut dyn FnMut(Fact)) {
         if self.held.take().is_some() {
-            self.served.counters.skipped += 1;
+            self.served.counters.account.skipped += 1;
         }
         self.take_due_or_not(record);
     }
@@ -294,8 +295,8 @@ impl Channel {
     }
 
     fn updated(&mut self, reading: Reading, now: Timestamp, record: &mut dyn FnMut(Fact)) {
-        self.served.counters.received += 1;
-        self.served.counters.overruns += u64::from(reading.overrun);
+        self.served.counters.account.received += 1;
+        self.served.counters.account.overruns += u64::from(reading.overrun);
         self.served.refusal = None;
         if self.connection != Connection::Paused {
             self.enter(Connection::Connected, now); // a subscription that took the place of a lost one has said so before
@@ -329,21 +330,21 @@ impl Channel {
         }
         self.record_metadata(sample.value.value_type(), now, record);
         if self.disabled {
-            self.served.counters.skipped += u64::from(self.held.replace(Box::new(sample)).is_some());
+            self.served.counters.account.skipped += u64::from(self.held.replace(Box::new(sample)).is_some());
             return;
         }
         self.served.last_sample = Some(sample.time);
         match self.sampler.offer(sample, now) {
             Decision::Take(sample) => record(Fact::Sample(sample)),
             Decision::Wait => {}
-            Decision::Leave | Decision::Replace(Passed::Scan) => self.served.counters.skipped += 1,
-            Decision::Replace(Passed::Cap) => self.served.counters.rate_capped += 1,
+            Decision::Leave | Decision::Replace(Passed::Scan) => self.served.counters.account.skipped += 1,
+            Decision::Replace(Passed::Cap) => self.served.counters.account.rate_capped += 1,
         }
     }
 
     /// Updates may have been lost on their way for so long.
     fn suspect(&mut self, duration: Duration) {
-        self.served.counters.suspected_ms += u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        self.served.counters.account.suspected_ms += u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     }
 
     /// Metadata is recorded as soon as a value has told the type.
@@ -392,7 +393,7 @@ impl Channel {
 
 #[cfg(test)]
 mod tests {
-    use sample::{Method, Protocol, PvId, PvName, PvSettings};
+    use archive::{Method, Protocol, PvId, PvName, PvSettings};
 
     use super::*;
 
@@ -502,7 +503,7 @@ mod tests {
         }
         let backward = Stamp { quality: Quality::Backward, other: at(7) };
         assert_eq!(stamps, [(at(5), None), (at(5), None), (at(3), Some(backward))]);
-        assert_eq!((channel.served.counters.backward, channel.served.counters.bad_stamps()), (1, 1));
+        assert_eq!((channel.served.counters.account.backward, channel.served.counters.account.odd_stamps()), (1, 1));
     }
 
     #[test]
@@ -590,7 +591,7 @@ mod tests {
         let overtaken = vec![(1, connected()), (4, never_set(0.0)), (4, update(3, 1.0)), (5, never_set(2.0))];
         let expected = ["metadata 4 None", "sample 1 0.0", "sample 3 1.0", "sample 5 2.0"];
         assert_eq!(run(&mut channel, overtaken), expected, "only the first after a connection has the time of that");
-        assert_eq!(channel.served.counters.backward, 0);
+        assert_eq!(channel.served.counters.account.backward, 0);
     }
 
     #[test]
@@ -682,7 +683,7 @@ mod tests {
             lines[1..],
             ["sample 2 1.0", "gap 3 None disabled", "gap 3 Some(6) disabled", "sample 5 3.0", "sample 7 4.0"]
         );
-        assert_eq!((channel.served.counters.received, channel.served.counters.skipped), (4, 1));
+        assert_eq!((channel.served.counters.account.received, channel.served.counters.account.skipped), (4, 1));
     }
 
     #[test]
@@ -695,7 +696,7 @@ mod tests {
         channel.adjust(entry(PvState::Active, scan), &mut |fact| lines.push(line(fact)));
         channel.set_disabled(false, at(5), &mut |fact| lines.push(line(fact)));
         assert_eq!(lines[2..], ["gap 3 None disabled", "gap 3 Some(5) disabled", "sample 4 2.0"]);
-        assert_eq!(channel.served.counters.skipped, 0);
+        assert_eq!(channel.served.counters.account.skipped, 0);
     }
 
     #[test]
@@ -717,7 +718,7 @@ mod tests {
         lines.extend(run(&mut channel, vec![(4, update(4, 2.0))]));
         channel.begin(entry(PvState::Paused, Method::Monitor), at(5), &mut |fact| lines.push(line(fact)));
         assert_eq!(lines[2..], ["gap 3 None disabled", "gap 3 Some(5) disabled", "gap 5 None paused"]);
-        assert_eq!((channel.served.counters.received, channel.served.counters.skipped), (2, 1));
+        assert_eq!((channel.served.counters.account.received, channel.served.counters.account.skipped), (2, 1));
         channel.begin(entry(PvState::Active, Method::Monitor), at(6), &mut |fact| lines.push(line(fact)));
         assert_eq!(lines[5..], ["gap 5 Some(6) paused", "gap 6 None disabled"], "its groups still are");
     }
@@ -731,7 +732,7 @@ mod tests {
         lines.extend(run(&mut channel, vec![(3, update(3, 2.0)), (4, update(4, 3.0))]));
         channel.adjust(entry(PvState::Active, Method::Monitor), &mut |fact| lines.push(line(fact)));
         assert_eq!(lines[1..], ["sample 2 1.0", "sample 3 2.0", "sample 4 3.0"]);
-        assert_eq!((channel.served.counters.received, channel.served.counters.skipped), (3, 0));
+        assert_eq!((channel.served.counters.account.received, channel.served.counters.account.skipped), (3, 0));
     }
 
     #[test]
@@ -741,6 +742,6 @@ mod tests {
         let recorded = run(&mut channel, updates);
         let samples: Vec<&String> = recorded.iter().filter(|line| line.starts_with("sample")).collect();
         assert_eq!(samples, ["sample 1 1.0", "sample 11 11.0", "sample 21 21.0"]);
-        assert_eq!((channel.served.counters.received, channel.served.counters.skipped), (21, 18));
+        assert_eq!((channel.served.counters.account.received, channel.served.counters.account.skipped), (21, 18));
     }
 }

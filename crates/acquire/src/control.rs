@@ -6,17 +6,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sample::{
+use archive::{
     By, DataFate, FieldName, Group, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Renaming,
-    Roster, RuleName, Rules, Timestamp, Wishes,
+    Roster, RuleName, Rules, Wishes,
+    ledger::{Account, Trouble},
 };
+use sample::Timestamp;
 
 use crate::{
     acquire::{Shared, lock},
     channel::Channel,
     fields::{fields_of, missing_fields, name_of, settings_of, with_fields},
     groups::{GroupStatus, Groups, Keeper},
-    ledger::{Account, Trouble},
     names::Alias,
     plan::{Manual, Plan},
     policy::Policies,

@@ -11,8 +11,9 @@ use std::{
     time::Duration,
 };
 
+use archive::PvId;
 use epics::{Event, Value};
-use sample::{PvId, Timestamp};
+use sample::Timestamp;
 
 use crate::acquire::lock;
 

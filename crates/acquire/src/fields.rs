@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use sample::{FieldName, Method, Origin, PvEntry, PvName, PvSettings, PvState, Rules};
+use archive::{FieldName, Method, Origin, PvEntry, PvName, PvSettings, PvState, Rules};
 
 /// The name of a field of a PV; none if that would be too long, or the PV is itself a field.
 pub(crate) fn name_of(owner: &PvName, field: &FieldName) -> Option<PvName> {
@@ -85,7 +85,8 @@ pub(crate) fn fields_of(owner: &PvEntry, find: impl Fn(&PvName) -> Option<PvEntr
 
 #[cfg(test)]
 mod tests {
-    use sample::{Protocol, PvId, Timestamp};
+    use archive::{Protocol, PvId};
+    use sample::Timestamp;
 
     use super::*;
 

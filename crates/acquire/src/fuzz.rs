@@ -1,8 +1,10 @@
 //! A door for fuzzers: the reader of the ledger's rows, which come from the store's files.
 
-use sample::{LEDGER_SHARES, PvId, Timestamp};
-
-use crate::ledger::{account_in, encode_row, stored_in};
+use archive::{
+    LEDGER_SHARES, PvId,
+    ledger::{account_in, encode_row, stored_in},
+};
+use sample::Timestamp;
 
 /// PVs that are asked for in a row.
 const PVS: u32 = 64;

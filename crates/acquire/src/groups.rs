@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use sample::{Group, Protocol, PvEntry, PvName, RuleName, Sense, Switch, Value};
+use archive::{Group, Protocol, PvEntry, PvName, RuleName, Sense, Switch};
+use sample::Value;
 
 /// Who says that there is such a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +152,8 @@ fn disables(sense: Sense, value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sample::{Column, Method, PvId, PvSettings, PvState, Rules, Timestamp};
+    use archive::{Method, PvId, PvSettings, PvState, Rules};
+    use sample::{Column, Timestamp};
 
     use super::*;
 

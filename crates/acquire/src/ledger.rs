@@ -9,28 +9,25 @@
 //! opened after a kill, that becomes a row too. What was lost is not in the store: its row is written as soon as all that it came
 //! between is stored. So there is a row for each minute, or a gap that says why not.
 
-mod account;
 mod recent;
-mod row;
 #[cfg(test)]
 mod tests;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use sample::{
-    Alarm, Column, LEDGER_SHARES, LedgerScale, PvId, PvName, Roster, Sample, Sink, Timestamp, Unfinished,
-    UnfinishedShare, Value, ledger_share,
+use archive::{
+    LEDGER_SHARES, LedgerScale, PvId, PvName, Roster, Sink, Unfinished, UnfinishedShare,
+    ledger::{Account, COUNT, Origin, RowHead, Trouble, account_in, encode_row},
+    ledger_share,
 };
+use sample::{Alarm, Column, Sample, Timestamp, Value};
 
-pub use account::Account;
+pub use recent::RECENT;
 pub(crate) use recent::Recent;
-pub use recent::{RECENT, Trouble};
-pub use row::{BrokenRow, Origin, RowHead, account_in, encode as encode_row, stored_in, trouble_in};
 
 use crate::{
     acquire::{Shared, lock},
     channel::{Channel, Fact},
-    status::Counters,
 };
 
 const SCALES: [LedgerScale; 2] = [LedgerScale::Minute, LedgerScale::Hour];
@@ -55,7 +52,7 @@ struct Page {
 
 /// What a channel had counted when the last row of each scale was written. Numbers wrap; only differences count.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Marks([[u32; Counters::KINDS + 1]; 2]);
+pub(crate) struct Marks([[u32; COUNT]; 2]);
 
 impl Ledger {
     /// Begins at `since`, the moment up to which the store tells why nothing was recorded.
@@ -135,30 +132,39 @@ impl Channel {
     /// What it has counted since the last row of minutes.
     pub(crate) fn unsettled(&self) -> Account {
         let mark = self.served.marks.as_deref().copied().unwrap_or_default().0[0];
-        let mut since = [0; Counters::KINDS];
-        for ((since, mark), count) in since.iter_mut().zip(mark).zip(self.served.counters.values()) {
-            *since = u64::from((count as u32).wrapping_sub(mark));
-        }
-        let waiting = i64::from(self.is_waiting()) - i64::from(mark[Counters::KINDS]);
-        Account { waiting, ..Counters::of_values(since).account() }
+        self.counted().since(&mark)
     }
 
     /// What it has counted since the last row of a scale.
     pub(crate) fn settle(&mut self, scale: usize) -> Account {
-        let counted = self.served.counters;
-        if counted == Counters::default() {
+        if self.served.counters.is_empty() {
             return Account::default();
         }
-        let waits = u32::from(self.is_waiting());
+        let counted = self.counted();
         let mark = &mut self.served.marks.get_or_insert_default().0[scale];
-        let mut since = [0; Counters::KINDS];
-        for ((since, mark), count) in since.iter_mut().zip(mark.iter_mut()).zip(counted.values()) {
-            let count = count as u32;
+        let since = counted.since(mark);
+        *mark = counted.0;
+        since
+    }
+
+    /// What it has counted so far, and whether an update waits.
+    fn counted(&self) -> Counted {
+        let account = Account { waiting: i64::from(self.is_waiting()), ..self.served.counters.account };
+        Counted(account.counts().map(|count| count as u32))
+    }
+}
+
+/// What was counted up to some moment. Numbers wrap; only differences count.
+struct Counted([u32; COUNT]);
+
+impl Counted {
+    fn since(&self, mark: &[u32; COUNT]) -> Account {
+        let mut since = [0; COUNT];
+        for ((since, count), mark) in since.iter_mut().zip(self.0).zip(mark) {
             *since = u64::from(count.wrapping_sub(*mark));
-            *mark = count;
         }
-        let waiting = i64::from(waits) - i64::from(std::mem::replace(&mut mark[Counters::KINDS], waits));
-        Account { waiting, ..Counters::of_values(since).account() }
+        let account = Account::of_counts(since);
+        Account { waiting: i64::from((account.waiting as u32).cast_signed()), ..account }
     }
 }
 

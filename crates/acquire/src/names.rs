@@ -10,8 +10,9 @@ use std::{
     time::Duration,
 };
 
+use archive::{Protocol, PvId, PvName};
 use epics::{Event, Value};
-use sample::{Protocol, PvId, PvName, Timestamp};
+use sample::Timestamp;
 
 /// So many are asked at once: no burden for an IOC, and 25,000 in a minute.
 const ASKED_MAX: usize = 500;

@@ -2,8 +2,9 @@
 //!
 //! The server sends all of them: it sends what changes anyway, and one that does not know of selections would have to be told apart.
 
+use archive::{FieldPath, Rules};
 use epics::pva::Fewer;
-use sample::{FieldPath, Rules, Value};
+use sample::Value;
 
 /// These say when a structure is of and how good it is, and always stay.
 const ALWAYS: [&str; 2] = ["alarm", "timeStamp"];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sample::{Method, Origin, Protocol, PvEntry, PvSettings, Rules};
+use archive::{Method, Origin, Protocol, PvEntry, PvSettings, Rules};
 
 use crate::policy::Policies;
 
@@ -108,7 +108,8 @@ fn settings(entry: &PvEntry, policies: &Policies, default_protocol: Protocol, ma
 mod tests {
     use std::time::Duration;
 
-    use sample::{PvId, PvName, PvState, RuleName, Timestamp, Wishes};
+    use archive::{PvId, PvName, PvState, RuleName, Wishes};
+    use sample::Timestamp;
 
     use super::*;
     use crate::policy::{Fits, Policy};

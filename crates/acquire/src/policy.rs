@@ -1,9 +1,9 @@
 //! Policies: an ordered list that says how PVs are archived by their names. The first that fits decides.
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
+use archive::{Method, Origin, Protocol, PvSettings, PvState, RuleName, Rules, Wishes};
 use regex::{Regex, RegexBuilder};
-use sample::{Method, Origin, Protocol, PvSettings, PvState, RuleName, Rules, Wishes};
 
 /// The most memory that a compiled pattern may take; a pattern of a thousand alternatives still fits.
 const REGEX_BYTES_MAX: usize = 1 << 20;
@@ -68,6 +68,13 @@ impl fmt::Display for PolicyError {
 
 impl std::error::Error for PolicyError {}
 
+impl PolicyError {
+    /// Two policies have the same name.
+    pub fn twice(name: &RuleName) -> PolicyError {
+        PolicyError(format!("two policies are called {name}"))
+    }
+}
+
 /// How the PVs of some names are archived.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -86,12 +93,11 @@ pub struct Policies(Arc<Vec<Policy>>);
 impl Policies {
     /// Checks that no two have the same name, and that no pattern is for nothing.
     pub fn new(policies: Vec<Policy>) -> Result<Policies, PolicyError> {
-        for (index, policy) in policies.iter().enumerate() {
-            if policies[..index].iter().any(|other| other.name == policy.name) {
-                return Err(PolicyError(format!("two policies are called {}", policy.name)));
-            }
+        let mut names = HashSet::with_capacity(policies.len());
+        match policies.iter().find(|policy| !names.insert(&policy.name)) {
+            Some(policy) => Err(PolicyError::twice(&policy.name)),
+            None => Ok(Policies(Arc::new(policies))),
         }
-        Ok(Policies(Arc::new(policies)))
     }
 
     /// In their order.

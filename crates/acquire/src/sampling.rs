@@ -7,7 +7,8 @@
 //! ```
 //! What waits is taken as soon as it is due, so the newest update always becomes a sample in the end.
 
-use sample::{Alarm, Method, PvSettings, RateCap, Sample, Timestamp, Value};
+use archive::{Method, PvSettings, RateCap};
+use sample::{Alarm, Sample, Timestamp, Value};
 
 mod band;
 

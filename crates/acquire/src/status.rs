@@ -5,9 +5,11 @@ use std::{
     sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 
-use sample::{FieldPath, Quality, Timestamp};
-
-use crate::ledger::Account;
+use archive::{
+    FieldPath,
+    ledger::{Account, COUNT},
+};
+use sample::{Quality, Timestamp};
 
 /// Where a PV stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,137 +36,31 @@ impl Connection {
     }
 }
 
-/// What became of the updates of one PV, or of all, since the archiver started.
+/// What a channel counts since the archiver started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Updates that arrived.
-    pub received: u64,
+pub(crate) struct Counters {
+    /// As the ledger has it: a sample that found room in the queue is stored when the row is.
+    pub(crate) account: Account,
     /// Samples that the store took.
-    pub stored: u64,
-    /// Samples that found room in the queue to the store.
-    pub taken: u64,
-    /// Updates that were not to be sampled: a newer one came within the scan period, they lay within the dead band, or all groups of
-    /// the PV were disabled.
-    pub skipped: u64,
-    /// Samples lost because the queue was full.
-    pub dropped_queue: u64,
-    /// Samples lost because the queue was full while the store refused to write.
-    pub dropped_store: u64,
-    /// Samples left out because they came faster than the limit of the PV allows.
-    pub rate_capped: u64,
-    /// Updates before which the server said that it had thrown others away.
-    pub overruns: u64,
-    /// Samples whose time stamp was never set; they are stored all the same, as those of the next two.
-    pub never_set: u64,
-    /// Samples whose time stamp lies far in the future.
-    pub ahead: u64,
-    /// Samples whose time stamp lies before that of the sample before.
-    pub backward: u64,
-    /// Milliseconds in which updates may have been lost on their way.
-    pub suspected_ms: u64,
+    pub(crate) written: u64,
 }
 
 impl Counters {
-    /// How many things are counted.
-    pub(crate) const KINDS: usize = 12;
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Counters::default()
+    }
 
-    /// Samples whose time stamp is out of the ordinary.
-    pub fn bad_stamps(&self) -> u64 {
-        self.never_set + self.ahead + self.backward
+    /// As it is told: stored is what the store took.
+    pub(crate) fn told(&self) -> Account {
+        Account { stored: self.written, ..self.account }
     }
 
     pub(crate) fn count_stamp(&mut self, quality: Quality) {
         match quality {
-            Quality::NeverSet => self.never_set += 1,
-            Quality::Ahead => self.ahead += 1,
-            Quality::Backward => self.backward += 1,
+            Quality::NeverSet => self.account.never_set += 1,
+            Quality::Ahead => self.account.ahead += 1,
+            Quality::Backward => self.account.backward += 1,
         }
-    }
-
-    /// What the ledger says of it: a sample that found room is stored when the row is.
-    pub(crate) fn account(&self) -> Account {
-        Account {
-            received: self.received,
-            stored: self.taken,
-            skipped: self.skipped,
-            waiting: 0,
-            queue_full: self.dropped_queue,
-            store_refused: self.dropped_store,
-            rate_capped: self.rate_capped,
-            overruns: self.overruns,
-            never_set: self.never_set,
-            ahead: self.ahead,
-            backward: self.backward,
-            suspected_ms: self.suspected_ms,
-        }
-    }
-
-    pub(crate) fn values(&self) -> [u64; Counters::KINDS] {
-        [
-            self.received,
-            self.stored,
-            self.taken,
-            self.skipped,
-            self.dropped_queue,
-            self.dropped_store,
-            self.rate_capped,
-            self.overruns,
-            self.never_set,
-            self.ahead,
-            self.backward,
-            self.suspected_ms,
-        ]
-    }
-
-    /// The other way round.
-    pub(crate) fn of_values(values: [u64; Counters::KINDS]) -> Counters {
-        let [
-            received,
-            stored,
-            taken,
-            skipped,
-            dropped_queue,
-            dropped_store,
-            rate_capped,
-            overruns,
-            never_set,
-            ahead,
-            backward,
-            suspected_ms,
-        ] = values;
-        Counters {
-            received,
-            stored,
-            taken,
-            skipped,
-            dropped_queue,
-            dropped_store,
-            rate_capped,
-            overruns,
-            never_set,
-            ahead,
-            backward,
-            suspected_ms,
-        }
-    }
-}
-
-impl std::ops::AddAssign for Counters {
-    fn add_assign(&mut self, other: Counters) {
-        let mut sums = self.values();
-        sums.iter_mut().zip(other.values()).for_each(|(sum, more)| *sum += more);
-        *self = Counters::of_values(sums);
-    }
-}
-
-/// What came since `earlier`.
-impl std::ops::Sub for Counters {
-    type Output = Counters;
-
-    fn sub(self, earlier: Counters) -> Counters {
-        let mut since = self.values();
-        since.iter_mut().zip(earlier.values()).for_each(|(since, before)| *since -= before);
-        Counters::of_values(since)
     }
 }
 
@@ -181,8 +77,8 @@ pub struct Status {
     pub last_connected: Option<Timestamp>,
     /// How often it came back.
     pub reconnects: u64,
-    /// What became of its updates.
-    pub counters: Counters,
+    /// What became of its updates since the archiver started.
+    pub counters: Account,
     /// The time stamp of the newest sample taken in this run.
     pub last_sample: Option<Timestamp>,
     /// The IOC that serves it.
@@ -232,7 +128,7 @@ pub struct Totals {
     /// See `searching`.
     pub paused: u64,
     /// What became of all updates, those of removed PVs included.
-    pub counters: Counters,
+    pub counters: Account,
     /// Bytes waiting for the writer.
     pub queue_bytes: usize,
     /// The most that may wait.
@@ -257,7 +153,7 @@ impl Totals {
 pub(crate) struct Tally {
     /// PVs by where they stand, in the order in which `Connection` names the places. One may be below zero for a moment, while a PV moves.
     pvs: [AtomicI64; 4],
-    counts: [AtomicU64; Counters::KINDS],
+    counts: [AtomicU64; COUNT],
 }
 
 impl Tally {
@@ -278,8 +174,8 @@ impl Tally {
         }
     }
 
-    pub(crate) fn add(&self, counters: Counters) {
-        for (count, more) in self.counts.iter().zip(counters.values()).filter(|(_, more)| *more > 0) {
+    pub(crate) fn add(&self, account: Account) {
+        for (count, more) in self.counts.iter().zip(account.counts()).filter(|(_, more)| *more > 0) {
             count.fetch_add(more, Relaxed);
         }
     }
@@ -287,7 +183,7 @@ impl Tally {
     /// What acquisition counts; the rest is left empty.
     pub(crate) fn totals(&self) -> Totals {
         let pvs = |connection: Connection| self.pvs[connection as usize].load(Relaxed).max(0) as u64;
-        let counters = Counters::of_values(self.counts.each_ref().map(|count| count.load(Relaxed)));
+        let counters = Account::of_counts(self.counts.each_ref().map(|count| count.load(Relaxed)));
         Totals {
             searching: pvs(Connection::Searching),
             connected: pvs(Connection::Connected),

@@ -9,11 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use epics::{Event, Key, Reading};
-use sample::{
-    By, DataFate, EntriesOr, GapCause, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record,
-    Renaming, Roster, RuleName, Sink, Timestamp, Unfinished, Wishes,
+use archive::{
+    By, DataFate, EntriesOr, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Renaming,
+    Roster, RuleName, Sink, Unfinished, Wishes,
 };
+use epics::{Event, Key, Reading};
+use sample::{GapCause, Timestamp};
 
 use crate::{
     Acquire, AddRequest, Added, Change, Config, Connection, Control, Policies,
@@ -242,7 +243,7 @@ async fn updates_become_samples_and_every_one_is_counted() {
     wait_until("all are stored", || sink.samples() == 1000);
     acquire.finish();
     let counters = control.status(pv).unwrap().counters;
-    assert_eq!((counters.received, counters.stored, counters.dropped_queue), (1000, 1000, 0));
+    assert_eq!((counters.received, counters.stored, counters.queue_full), (1000, 1000, 0));
     assert_eq!(sink.gaps(pv), [(GapCause::NeverConnected, false, 0), (GapCause::NeverConnected, true, 0)]);
 }
 
@@ -261,9 +262,9 @@ async fn while_the_store_refuses_samples_wait_and_what_finds_no_room_is_a_gap() 
     }
     sink.refuses.store(false, Ordering::SeqCst);
     let counters = || control.status(pv).unwrap().counters;
-    wait_until("all are accounted for", || counters().stored + counters().dropped_store == 5000);
-    assert!(counters().dropped_store > 0, "the queue was far too small for all");
-    let lost = (GapCause::StoreRefused, true, counters().dropped_store);
+    wait_until("all are accounted for", || counters().stored + counters().store_refused == 5000);
+    assert!(counters().store_refused > 0, "the queue was far too small for all");
+    let lost = (GapCause::StoreRefused, true, counters().store_refused);
     wait_until("the loss is recorded", || sink.gaps(pv).contains(&lost));
     acquire.finish();
 }

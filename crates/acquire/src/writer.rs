@@ -5,7 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sample::{Batch, PvId, Record, Roster, Sample, Sink, Timestamp, Value};
+use archive::{PvId, Record, Roster, Sink};
+use sample::{Batch, Sample, Timestamp, Value};
 
 use crate::{
     acquire::{Shared, now},

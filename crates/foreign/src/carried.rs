@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write, time::Duration};
 
-use sample::{Method, Protocol, PvName};
+use archive::{Method, Protocol, PvName};
 
 /// A PV, and what is wished for it.
 #[derive(Clone, Debug, PartialEq, Eq)]

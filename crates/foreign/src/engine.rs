@@ -2,7 +2,7 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use sample::{Method, PvName};
+use archive::{Method, PvName};
 
 use crate::{
     carried::{Carried, Pv, period, rule_name},

@@ -5,7 +5,7 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use sample::{Method, PvName};
+use archive::{Method, PvName};
 use serde_json::Value;
 
 use crate::carried::{Carried, Pv, period};

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use sample::Method;
+use archive::Method;
 
 use crate::{
     carried::{Carried, Policy, period, rule_name},

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use clap::Args;
 use sample::Timestamp;
 
+use self::archive::{DAY, FEW, Frames, Numbers, WEEK, YEAR};
 use crate::{
     http::address,
     measure::{self, Form, Measured, percentile},
@@ -25,7 +26,6 @@ use crate::{
     trial::{Archiver, Setup},
     workload::START,
 };
-use archive::{DAY, FEW, Frames, Numbers, WEEK, YEAR};
 use cell::{Cell, Server, answers};
 use page::Page;
 use table3::Row;

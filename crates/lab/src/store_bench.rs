@@ -10,8 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink};
 use clap::Args;
-use sample::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink, Timestamp};
+use sample::Timestamp;
 use store::{Config, Store};
 
 use crate::{

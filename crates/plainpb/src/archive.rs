@@ -8,10 +8,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use sample::{
-    Alarm, Carried, Gap, Metadata, OldArchive, OldError, OldFields, OldHealth, OldSamples, PvName, Sample, TimeRange,
-    Timestamp,
-};
+use archive::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, PvName};
+use sample::{Alarm, Gap, Metadata, Sample, TimeRange, Timestamp};
 
 use crate::{
     fields::{FieldValue, loss},

@@ -9,7 +9,8 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use sample::{PvName, TimeRange};
+use archive::PvName;
+use sample::TimeRange;
 
 use crate::{
     key::{TERMINATOR, key_of, partition_of},

@@ -2,7 +2,8 @@
 
 use std::{fs, io, ops::ControlFlow, path::PathBuf, sync::OnceLock};
 
-use sample::{OldArchive, PvName, TimeRange, Timestamp};
+use archive::{OldArchive, PvName};
+use sample::{TimeRange, Timestamp};
 
 use crate::{Piece, PlainPb, Relay, TypeInfo};
 

@@ -11,7 +11,8 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use sample::{PvName, TimeRange, Timestamp};
+use archive::PvName;
+use sample::{TimeRange, Timestamp};
 
 use crate::header::year_start;
 

@@ -15,6 +15,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
+use archive::VALUE_BYTES_MAX;
 use parquet::{
     column::reader::{ColumnReader, ColumnReaderImpl},
     data_type::{ByteArray, DataType},
@@ -22,7 +23,7 @@ use parquet::{
     file::reader::{FileReader, RowGroupReader, SerializedFileReader},
 };
 use prost::encoding::encode_varint;
-use sample::{Shape, VALUE_BYTES_MAX};
+use sample::Shape;
 
 use crate::{line::put_line, payload::Payload, scan::LINE_BYTES_MAX};
 

@@ -2,8 +2,9 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use archive::VALUE_BYTES_MAX;
 use pvdata::wire::{Order, Reader, Writer};
-use sample::{Alarm, Batch, Blobs, Column, Runs, Severity, Shape, Strings, Timestamp, VALUE_BYTES_MAX};
+use sample::{Alarm, Batch, Blobs, Column, Runs, Severity, Shape, Strings, Timestamp};
 
 use crate::{
     fields::FieldValue,

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use archive::VALUE_BYTES_MAX;
 use memchr::memchr;
-use sample::VALUE_BYTES_MAX;
 
 use crate::tape::Tape;
 

@@ -4,8 +4,9 @@
 
 use std::io;
 
+use archive::{OldError, PvName};
 use memchr::memrchr;
-use sample::{OldError, PvName, TimeRange};
+use sample::TimeRange;
 
 use crate::{PlainPb, file::PbFile, scan::LINE_BYTES_MAX};
 

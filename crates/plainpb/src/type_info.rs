@@ -1,6 +1,7 @@
 //! `PVTypeInfo`: what the Appliance's configuration says of a PV, from its JSON.
 
-use sample::{Limits, Metadata, Method, Protocol, PvName, PvState, Timestamp};
+use archive::{Method, Protocol, PvName, PvState};
+use sample::{Limits, Metadata, Timestamp};
 use serde_json::Value;
 
 use crate::payload::Payload;

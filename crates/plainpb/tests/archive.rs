@@ -5,10 +5,11 @@ mod encode;
 
 use std::io::Write;
 
+use archive::{OldArchive, PvName};
 use archives::{at, names, range, write};
 use encode::{Line, Val, file, header, line};
 use plainpb::PlainPb;
-use sample::{Batch, GapCause, OldArchive, PvName, TimeRange, Value};
+use sample::{Batch, GapCause, TimeRange, Value};
 
 fn pv(name: &str) -> PvName {
     PvName::new(name).unwrap()

@@ -3,10 +3,11 @@
 mod archives;
 mod encode;
 
+use archive::{Carried, OldArchive, PvName};
 use archives::{at, range, write};
 use encode::{Line, Val, file, header, header_of_array, line};
 use plainpb::{PlainPb, TypeInfo};
-use sample::{Carried, Element, OldArchive, PvName, Timestamp, ValueType};
+use sample::{Element, Timestamp, ValueType};
 
 fn pv(name: &str) -> PvName {
     PvName::new(name).unwrap()

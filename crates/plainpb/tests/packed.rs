@@ -5,6 +5,7 @@ mod encode;
 
 use std::{fs, io::Write, ops::ControlFlow, path::Path, sync::Arc};
 
+use archive::{OldArchive, PvName};
 use archives::{at, names, range, write};
 use encode::{Line, Val, file, header, line};
 use flate2::{Compression, Crc, write::DeflateEncoder};
@@ -15,7 +16,7 @@ use parquet::{
     schema::parser::parse_message_type,
 };
 use plainpb::{Piece, PlainPb, read_chunks};
-use sample::{Column, GapCause, OldArchive, PvName, Sample, Severity, TimeRange, Timestamp, Value};
+use sample::{Column, GapCause, Sample, Severity, TimeRange, Timestamp, Value};
 
 fn samples(archive: &PlainPb, name: &str, range: TimeRange) -> Vec<Sample> {
     let batches = archive.samples(&PvName::new(name).unwrap(), range).map(Result::unwrap);

@@ -2,7 +2,8 @@
 
 use std::iter::Peekable;
 
-use sample::{Alarm, Batch, Carried, Limits, Metadata, Sample, Timestamp, Value};
+use archive::Carried;
+use sample::{Alarm, Batch, Limits, Metadata, Sample, Timestamp, Value};
 
 use crate::{Error, old::Fields};
 
@@ -96,7 +97,7 @@ impl Iterator for FieldSamples {
 
 #[cfg(test)]
 mod tests {
-    use sample::OldError;
+    use archive::OldError;
 
     use super::*;
 

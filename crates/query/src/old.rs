@@ -8,10 +8,8 @@
 
 use std::{ops::Range, sync::Arc};
 
-use sample::{
-    Batch, Carried, Gap, Metadata, OldArchive, OldError, OldFields, OldHealth, OldSamples, PvId, PvName, Sample,
-    TimeRange, Timestamp,
-};
+use archive::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, PvId, PvName};
+use sample::{Batch, Gap, Metadata, Sample, TimeRange, Timestamp};
 use store::{Reader, Stretch};
 
 use crate::{Error, Series};

@@ -22,6 +22,7 @@ mod statistics;
 
 use std::{collections::VecDeque, sync::Arc};
 
+pub use parse::{Operator, OperatorError};
 use sample::{Batch, Column, Element, Sample, Timestamp, Value, ValueType};
 use store::{Stretch, Summary};
 
@@ -30,7 +31,6 @@ use crate::{
     losses::{Losses, Since},
     old::Stretches,
 };
-pub use parse::{Operator, OperatorError};
 use {
     flyers::Flyers,
     picks::{Counted, DeadBand, Nth, Picks},

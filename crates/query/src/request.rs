@@ -2,7 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
-use sample::{Batch, Gap, Metadata, OldArchive, OldError, OldHealth, PvId, Sample, TimeRange, Timestamp};
+use archive::{OldArchive, OldError, OldHealth, PvId};
+use sample::{Batch, Gap, Metadata, Sample, TimeRange, Timestamp};
 use store::{GapScope, Stretch};
 
 use crate::{

@@ -5,11 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink};
 use query::{Before, Cut, Query, Request};
-use sample::{
-    Alarm, Batch, By, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Runs, Sink, TimeRange,
-    Timestamp,
-};
+use sample::{Alarm, Batch, Column, Runs, TimeRange, Timestamp};
 use store::{Config, Store};
 
 const ROWS: i64 = 1000;

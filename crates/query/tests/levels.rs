@@ -8,11 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink};
 use query::{Bin, Cut, Query};
-use sample::{
-    Alarm, Batch, By, Element, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Severity, Sink,
-    TimeRange, Timestamp, Value, ValueType,
-};
+use sample::{Alarm, Batch, Element, Sample, Severity, TimeRange, Timestamp, Value, ValueType};
 use store::{Config, Reader, Store};
 use tempfile::TempDir;
 use truth::check_bin;

@@ -2,11 +2,9 @@
 //!
 //! The same samples lie in two stores: in a segment with summaries and levels, and in the head, which has only samples.
 
+use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink};
 use query::{Operator, Query, Span};
-use sample::{
-    Alarm, Batch, By, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Severity, Sink,
-    TimeRange, Timestamp, Value,
-};
+use sample::{Alarm, Batch, Column, Sample, Severity, TimeRange, Timestamp, Value};
 use store::{Config, Store, Stretch};
 use tempfile::TempDir;
 

@@ -1,6 +1,6 @@
 //! A batch: samples of one PV and one type in columns; a sample: one of them as a row.
 
-use crate::{Alarm, Arrays, Bare, Column, Stamp, Stamps, TimeRange, Timestamp, Value, ValueType};
+use crate::{Alarm, Arrays, Column, Element, Stamp, Stamps, TimeRange, Timestamp, Value, ValueType};
 
 /// A column of values that rarely change: each with the number of rows for which it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,11 +128,22 @@ impl Sample {
 
     /// The number and its time, if there is nothing else to tell.
     #[inline]
-    pub(crate) fn bare(&self) -> Option<Bare> {
+    pub fn bare(&self) -> Option<Bare> {
         let ordinary = self.alarm.is_none() && self.pulse == 0 && self.stamp.is_none();
         let (element, bits) = if ordinary { self.value.bits()? } else { return None };
         Some(Bare { time: self.time, element, bits })
     }
+}
+
+/// A sample of which there is nothing to tell but a number and its time: no alarm, no pulse, an ordinary stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bare {
+    /// When.
+    pub time: Timestamp,
+    /// The type of the number.
+    pub element: Element,
+    /// The number, as `Value::bits` gives it.
+    pub bits: u64,
 }
 
 /// Samples of one PV and one type, in columns of equal length. The order is the writer's: of arrival when it goes into the
@@ -325,7 +336,7 @@ impl Batch {
 
     /// Its only row, if it has one and that is a bare sample.
     #[inline]
-    pub(crate) fn bare(&self) -> Option<Bare> {
+    pub fn bare(&self) -> Option<Bare> {
         let [time] = self.times[..] else { return None };
         let ordinary = self.alarms.get(0).is_none() && *self.pulses.get(0) == 0 && self.stamps.is_ordinary();
         let (element, bits) = if ordinary { self.values.bits_at(0)? } else { return None };

@@ -2,9 +2,10 @@
 
 use std::{fmt::Display, str::FromStr, sync::Arc, time::Duration};
 
+use archive::{ARCHIVER, Principal, PvEntry};
 use axum::{body::Bytes, http::HeaderMap};
 use query::Series;
-use sample::{PvEntry, TimeRange, Timestamp};
+use sample::{TimeRange, Timestamp};
 use serde::Serialize;
 use service::{Ask, now};
 
@@ -22,9 +23,6 @@ use crate::{
 
 /// How far back a request reaches that does not say from when.
 const RANGE_DEFAULT: Duration = Duration::from_secs(3600);
-
-/// So much of what a client calls itself is kept in the audit.
-const WHO_CHARS_MAX: usize = 100;
 
 pub(crate) struct Call {
     pub(crate) app: Arc<App>,
@@ -134,12 +132,11 @@ impl Call {
     }
 }
 
-/// Who orders what a request does: what the client says of itself, and from where it comes.
-pub(crate) fn who(query: &Params, peer: Option<&Peer>) -> String {
-    let address = peer.map_or_else(|| "the archiver".to_owned(), |peer| peer.address.ip().to_string());
-    let said = query.get("by").map(|who| who.chars().filter(|c| !c.is_control()).take(WHO_CHARS_MAX));
-    match said.map(String::from_iter).filter(|who| !who.is_empty()) {
-        Some(who) => format!("{who} at {address}"),
-        None => address,
+/// Who orders what a request does: from where it comes, and beside that what the client calls itself.
+pub(crate) fn principal(query: &Params, peer: Option<&Peer>) -> Principal {
+    let principal = peer.map_or_else(|| Principal::here(ARCHIVER), |peer| Principal::at(peer.address.ip()));
+    match query.get("by") {
+        Some(name) => principal.calling_itself(name),
+        None => principal,
     }
 }

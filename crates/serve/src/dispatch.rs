@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use archive::VALUE_BYTES_MAX;
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -11,7 +12,6 @@ use axum::{
     routing::{MethodFilter, on},
 };
 use futures_util::StreamExt;
-use sample::VALUE_BYTES_MAX;
 use service::{Ask, Lease};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
@@ -22,7 +22,7 @@ use tower_service::Service;
 use crate::{
     app::App,
     browser,
-    call::{Call, who},
+    call::{Call, principal},
     delivery::{
         answer::Answer,
         budget::{bytes_when_read, leased},
@@ -204,9 +204,9 @@ fn call(
     }
     let url_path = parts.uri.path().to_owned();
     let peer = parts.extensions.get::<Peer>().cloned();
-    let who = who(&query, peer.as_ref());
+    let principal = principal(&query, peer.as_ref());
     let is_gone = move || peer.as_ref().is_some_and(Peer::has_gone);
-    let ask = Ask::new(Arc::clone(&app.service), &who, lease, is_gone);
+    let ask = Ask::new(Arc::clone(&app.service), principal, lease, is_gone);
     Call { app, path, url_path, query, headers: parts.headers, body, ask }
 }
 

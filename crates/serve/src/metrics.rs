@@ -11,6 +11,7 @@ use std::{
 };
 
 use acquire::Totals;
+use archive::ledger::{Column, Kind};
 use axum::{
     body::{Body, HttpBody},
     response::Response,
@@ -115,32 +116,30 @@ fn register_acquisition(registry: &mut Registry, totals: &Totals) {
         states.get_or_create(&[("state", state)]).set(clamped(count));
     }
     registry.register("pvs", "PVs by where they stand", states);
-    let counters = totals.counters;
-    let dropped = [
-        ("queue_full", counters.dropped_queue),
-        ("store_refused", counters.dropped_store),
-        ("rate_capped", counters.rate_capped),
-        ("overrun", counters.overruns),
-    ];
-    registry.register("samples_dropped", "Samples lost, by cause; by overrun at least", counts_by("cause", dropped));
-    let stamps = [("never_set", counters.never_set), ("ahead", counters.ahead), ("backward", counters.backward)];
+    let counts = totals.counters.counts();
+    let by = |label, kinds: &[Kind]| {
+        counts_by(
+            label,
+            Column::of(kinds, counts).filter(|(c, _)| c.metric.is_none()).map(|(c, count)| (c.name, count)),
+        )
+    };
+    let help = "Samples lost, by cause; by overrun at least";
+    registry.register("samples_dropped", help, by("cause", &[Kind::Lost, Kind::Missed]));
     let help = "Samples whose time stamp is out of the ordinary, by reason; they are stored all the same";
-    registry.register("samples_odd_stamp", help, counts_by("reason", stamps));
+    registry.register("samples_odd_stamp", help, by("reason", &[Kind::OddStamp]));
+    let own = |kinds: &[Kind]| {
+        let named = Column::of(kinds, counts).filter_map(|(column, count)| Some((column.metric?, count)));
+        named.map(|((name, help), count)| (name, help, count)).collect::<Vec<_>>()
+    };
+    register_counts(registry, &own(&[Kind::Received, Kind::Stored, Kind::Skipped]));
     register_counts(
         registry,
         &[
-            ("samples_received", "Updates that arrived from IOCs", counters.received),
-            ("samples_stored", "Samples that the store took", counters.stored),
-            ("samples_skipped", "Updates that scanning passed over", counters.skipped),
-            ("samples_bad_stamp", "Samples whose time stamp cannot be right", counters.bad_stamps()),
+            ("samples_bad_stamp", "Samples whose time stamp cannot be right", totals.counters.odd_stamps()),
             ("queue_merged", "Gaps and metadata that found no room and were put together", totals.queue_merged),
-            (
-                "suspected_milliseconds",
-                "Time in which updates may have been lost on their way, summed over PVs",
-                counters.suspected_ms,
-            ),
         ],
     );
+    register_counts(registry, &own(&[Kind::Lost, Kind::Missed, Kind::OddStamp, Kind::Suspected]));
     register_amounts(
         registry,
         &[
@@ -271,7 +270,7 @@ fn register_tiers(registry: &mut Registry, health: &Health) {
 }
 
 /// Counters that differ in one label.
-fn counts_by<const N: usize>(label: &'static str, counts: [(&'static str, u64); N]) -> Family<Label, Counter> {
+fn counts_by(label: &'static str, counts: impl IntoIterator<Item = (&'static str, u64)>) -> Family<Label, Counter> {
     let family = Family::<Label, Counter>::default();
     for (value, count) in counts {
         family.get_or_create(&[(label, value)]).inc_by(count);

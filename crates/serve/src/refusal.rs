@@ -5,6 +5,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::json;
+
 pub(crate) use service::{Code, Refusal, shortened};
 
 /// The status of a kind of refusal.

@@ -1,13 +1,13 @@
 //! What an import from the Archiver Appliance makes of fields: those that samples carry, and those that were PVs of their own.
 
 mod appliance;
-mod archive;
+mod served;
 
 use std::{fs, path::PathBuf};
 
 use appliance::files;
-use archive::Archive;
 use serde_json::{Value, json};
+use served::Archive;
 
 const RANGE: &str = "from=2025-12-31T20:00:00Z&to=2025-12-31T21:10:00Z";
 

@@ -1,11 +1,11 @@
 //! Arrow streams, read back as a client reads them.
 
-mod archive;
+mod served;
 
-use archive::{Answer, Archive, time};
 use arrow_array::{Array, RecordBatch, cast::AsArray, types};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::{DataType, TimeUnit};
+use served::{Answer, Archive, time};
 
 const RANGE: &str = "from=2025-12-31T23:59:59Z&to=2026-01-01T00:00:05Z&format=arrow";
 

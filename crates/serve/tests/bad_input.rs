@@ -1,8 +1,8 @@
 //! Bad values of every parameter of every URL that gives data: each is refused with its status, a code and words that help.
 
-mod archive;
+mod served;
 
-use archive::{Archive, Connection};
+use served::{Archive, Connection};
 
 const FROM: &str = "2026-01-01T00:00:00Z";
 const TO: &str = "2026-01-01T00:01:00Z";

@@ -1,17 +1,15 @@
 //! How the server behaves beyond single answers: limits, slow clients, its end.
 
-mod archive;
+mod served;
 
 use std::{
     io::{Read, Write},
     time::{Duration, Instant},
 };
 
-use archive::{Answer, Archive, Connection, PVS, fill, time};
-use sample::{
-    Batch, By, Group, Method, Protocol, PvName, PvSettings, PvState, Record, RuleName, Sample, Sense, Severity, Sink,
-    Switch, Timestamp, Value,
-};
+use archive::{By, Group, Method, Protocol, PvName, PvSettings, PvState, Record, RuleName, Sense, Sink, Switch};
+use sample::{Batch, Sample, Severity, Timestamp, Value};
+use served::{Answer, Archive, Connection, PVS, fill, time};
 use store::Store;
 
 /// Long enough for anything on a busy machine.
@@ -99,7 +97,7 @@ fn one_connection_serves_many_requests() {
 #[test]
 fn what_is_too_large_is_refused() {
     let archive = Archive::start(|_| {}, |config| serve::Config { body_bytes_max: 1000, url_bytes_max: 500, ..config });
-    let code = |answer: archive::Answer| answer.json()["error"]["code"].as_str().unwrap().to_owned();
+    let code = |answer: served::Answer| answer.json()["error"]["code"].as_str().unwrap().to_owned();
 
     let long_body = archive.post("/api/v1/pvs", "application/json", &vec![b' '; 1001]);
     assert_eq!((long_body.status, code(long_body).as_str()), (413, "too_large"));
@@ -228,7 +226,7 @@ impl Events {
 #[test]
 fn commands_change_what_is_archived() {
     let archive = Archive::start(|store| fill(store, &PVS[..1]), |config| config);
-    let status_of = |answer: archive::Answer| answer.json()["pvs"][0]["status"].as_str().unwrap().to_owned();
+    let status_of = |answer: served::Answer| answer.json()["pvs"][0]["status"].as_str().unwrap().to_owned();
     let add = |body: &str| status_of(archive.post("/api/v1/pvs", "application/json", body.as_bytes()));
     assert_eq!(add(r#"{"pvs":["pva://T:NEW"]}"#), "added");
     assert_eq!(add(r#"{"pvs":["T:NEW"]}"#), "already_archived");

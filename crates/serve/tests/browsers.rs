@@ -1,11 +1,11 @@
 //! Pages of other sites in the browser of somebody who may change what is archived: they change nothing, by whatever they make it send.
 
-mod archive;
+mod served;
 
 use std::io::Write;
 
-use archive::{Answer, Archive, Connection};
 use serde_json::Value;
+use served::{Answer, Archive, Connection};
 
 const MOZILLA: (&str, &str) = ("user-agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36");
 
@@ -191,7 +191,7 @@ type Asked<'a> = (String, &'a str, Vec<(&'a str, &'a str)>, u16);
 #[test]
 fn every_answer_tells_browsers_what_it_is_and_where_it_may_stand() {
     let archive = Archive::start(
-        |store| archive::fill(store, archive::PVS),
+        |store| served::fill(store, served::PVS),
         |config| serve::Config { body_bytes_max: 1000, ..config },
     );
     let page = archive.get("/");

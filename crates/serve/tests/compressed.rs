@@ -1,12 +1,13 @@
 //! Answers in gzip and zstd are the same answers, and are there only for those who ask for them.
 
-mod archive;
+mod served;
 
 use std::io::Read;
 
-use archive::{Answer, Archive, Connection, PVS, Recorded, fill};
+use archive::Protocol;
 use flate2::read::GzDecoder;
-use sample::{Metadata, Protocol, Severity, Value};
+use sample::{Metadata, Severity, Value};
+use served::{Answer, Archive, Connection, PVS, Recorded, fill};
 
 const RANGE: &str = "from=2025-12-31T23:59:59Z&to=2026-01-01T00:00:05Z";
 

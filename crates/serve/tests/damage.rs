@@ -1,6 +1,6 @@
 //! A damaged block in the middle of what was asked for: every format tells of it, by a note, by breaking off or by a refusal.
 
-mod archive;
+mod served;
 
 use std::{
     fs,
@@ -8,8 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::{Answer, Archive, Connection, time};
-use sample::{Alarm, Batch, By, Column, Method, Protocol, PvName, PvSettings, PvState, Record, Runs, Sink, Timestamp};
+use archive::{By, Method, Protocol, PvName, PvSettings, PvState, Record, Sink};
+use sample::{Alarm, Batch, Column, Runs, Timestamp};
+use served::{Answer, Archive, Connection, time};
 use store::Store;
 
 const BLOCK: i64 = 8192;
@@ -34,7 +35,7 @@ fn fill(store: &Store) {
     }
     let (reader, begun) = (store.reader(), Instant::now());
     let flushes = reader.health().flushes;
-    store.tick(archive::clock().saturating_add(Duration::from_secs(7200)));
+    store.tick(served::clock().saturating_add(Duration::from_secs(7200)));
     while reader.health().flushes == flushes {
         assert!(begun.elapsed() < Duration::from_secs(30), "the store does not flush");
         std::thread::sleep(Duration::from_millis(5));

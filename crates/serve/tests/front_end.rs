@@ -1,20 +1,22 @@
 //! A second front end in a few lines: it asks the service what HTTP asks, gets the same samples to the last bit, and its orders stand in
 //! the audit under its own name.
 
-mod archive;
+mod served;
 
 use std::sync::Arc;
 
 use acquire::AddRequest;
-use archive::{Archive, time};
+use archive::Principal;
+use archive::PvName;
 use query::{Before, Request};
-use sample::{PvName, TimeRange, Value};
+use sample::{TimeRange, Value};
+use served::{Archive, time};
 use service::{Ask, Budget};
 
 /// Asks without HTTP.
 fn front_end(archive: &Archive) -> Ask {
     let lease = Arc::new(Budget::new(1 << 20).lease());
-    Ask::new(Arc::clone(&archive.service), "the second front end", lease, || false)
+    Ask::new(Arc::clone(&archive.service), Principal::here("the second front end"), lease, || false)
 }
 
 /// Its answer: a line of a CSV for each sample, whose value is the bits of a number.

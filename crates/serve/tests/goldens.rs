@@ -1,15 +1,15 @@
 //! Every answer as a text: `testdata/http/*.txt` hold requests and, below a line of dashes, what the server says to them.
 //! `UPDATE_GOLDEN=1 cargo test -p serve` writes the answers anew; `git diff` then shows what changed.
 
-mod archive;
+mod served;
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use archive::{Answer, Archive, Connection};
 use sample::Timestamp;
+use served::{Answer, Archive, Connection};
 
 const LINE: &str = "----\n";
 

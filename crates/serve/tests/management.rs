@@ -1,9 +1,9 @@
 //! What the Archiver Appliance's own pages, ChannelFinder and the scripts of facilities send to `/mgmt/bpl`, and what they read.
 
-mod archive;
+mod served;
 
-use archive::{Archive, Connection};
 use serde_json::{Value, json};
+use served::{Archive, Connection};
 
 /// Four PVs that nobody serves, beside those with history, one of which is also called `N:ALIAS`.
 fn archive() -> Archive {

@@ -1,13 +1,14 @@
 //! Parquet files, read back by another reader than their writer's, hold what the Arrow streams hold.
 
-mod archive;
+mod served;
 
-use archive::{Archive, time};
+use archive::{By, Method, Protocol, PvName, PvSettings, PvState, Record, Sink};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use axum::body::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use sample::{Alarm, Batch, By, Column, Method, Protocol, PvName, PvSettings, PvState, Record, Runs, Sink, Timestamp};
+use sample::{Alarm, Batch, Column, Runs, Timestamp};
+use served::{Archive, time};
 use store::Store;
 
 const RANGE: &str = "from=2025-12-31T23:59:59Z&to=2026-01-02T00:00:00Z";

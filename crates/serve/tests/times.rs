@@ -1,11 +1,11 @@
 //! Times in URLs are read as the list of cases says that page, command line and Python read, too.
 
-mod archive;
+mod served;
 
-use archive::{Archive, clock};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sample::Timestamp;
 use serde_json::Value;
+use served::{Archive, clock};
 
 fn cases() -> Value {
     serde_json::from_str(include_str!("../../../testdata/times.json")).unwrap()
@@ -60,7 +60,7 @@ fn a_form_is_asked_for_its_own_time_and_range() {
     assert!(then.contains("\"secs\""), "{then}");
     assert_eq!(at("/retrieval/data/getDataAtTime", form, "pv=T:DOUBLE&at=2026-01-01T00%3A00%3A30Z"), then);
     assert_eq!(at("/retrieval/data/getDataAtTime?at=2026-01-01T00:00:30Z", form, "[\"T:DOUBLE\"]"), then);
-    let bare = archive::Connection::to(archive.address);
+    let bare = served::Connection::to(archive.address);
     let mut bare = bare;
     let bare = bare.ask("POST", "/retrieval/data/getDataAtTime?at=2026-01-01T00:00:30Z", &[], b"[\"T:DOUBLE\"]");
     assert_eq!(bare.text(), then);

@@ -4,7 +4,7 @@
 
 #![expect(unsafe_code, reason = "an allocator that counts is nothing else")]
 
-mod archive;
+mod served;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -18,9 +18,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::{Archive, Connection, clock};
-use sample::{By, Method, Protocol, PvName, PvSettings, PvState};
+use archive::{By, Method, Protocol, PvName, PvSettings, PvState};
 use serde_json::{Value, json};
+use served::{Archive, Connection, clock};
 use store::Store;
 
 /// As many PVs as a small facility has.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use acquire::Account;
-use sample::{PvEntry, TimeRange, Timestamp};
+use archive::{PvEntry, ledger::Account};
+use sample::{TimeRange, Timestamp};
 
 use crate::{
     ask::Ask,

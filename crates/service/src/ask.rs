@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use acquire::Control;
+use archive::Principal;
+use archive::{By, PvEntry};
 use query::Series;
-use sample::{By, PvEntry, Timestamp};
+use sample::Timestamp;
 use store::Writer;
 
 use crate::{
@@ -25,7 +27,7 @@ pub struct Ask {
     pub service: Arc<Service>,
     /// What it and its answer take of the budget.
     pub lease: Arc<Lease>,
-    who: Arc<str>,
+    principal: Principal,
     is_gone: Arc<IsGone>,
     /// When its orders are given, if all of them count as one.
     at: Option<Timestamp>,
@@ -35,11 +37,11 @@ impl Ask {
     /// Of somebody who waits for the answer until `is_gone` says otherwise.
     pub fn new(
         service: Arc<Service>,
-        who: &str,
+        principal: Principal,
         lease: Arc<Lease>,
         is_gone: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Ask {
-        Ask { service, lease, who: who.into(), is_gone: Arc::new(is_gone), at: None }
+        Ask { service, lease, principal, is_gone: Arc::new(is_gone), at: None }
     }
 
     /// The same for several orders that count as one: they are given at one time.
@@ -49,7 +51,7 @@ impl Ask {
 
     /// Who orders something, and when.
     pub(crate) fn by(&self) -> By {
-        By::new(&*self.who, self.at.unwrap_or_else(now))
+        By::new(self.principal.clone(), self.at.unwrap_or_else(now))
     }
 
     /// Whether whoever asked has gone, so that further work on the answer is for nobody.

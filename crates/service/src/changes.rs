@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use sample::{PvEntry, PvId, Timestamp};
+use archive::{PvEntry, PvId};
+use sample::Timestamp;
 use store::{Action, Error, Reader};
 
 /// So far back the audit is looked at.

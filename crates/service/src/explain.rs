@@ -1,7 +1,11 @@
 //! Why there is no data, or not all, in a range: gaps, losses, silence and commands, each with a sentence for people.
 
 use acquire::Status;
-use sample::{Gap, GapCause, Metadata, PvEntry, TimeRange, Timestamp};
+use archive::{
+    PvEntry,
+    ledger::{Column, Kind},
+};
+use sample::{Gap, GapCause, Metadata, TimeRange, Timestamp};
 use store::{Action, AuditRecord, GapScope};
 
 use crate::{
@@ -134,7 +138,7 @@ fn count(service: &Service, entry: &PvEntry, field: Option<&str>, range: TimeRan
 }
 
 fn verdict(gaps: &[(GapScope, Gap)], told: &Step, proof: Option<&Proof>) -> Verdict {
-    let lost = told.account.lost() + told.account.overruns > 0;
+    let lost = told.account.lost() + told.account.missed() > 0;
     if lost || !gaps.is_empty() || proof.is_some_and(|proof| proof.missing > 0) {
         return Verdict::Incomplete;
     }
@@ -305,18 +309,18 @@ fn changes_of_server(history: &[(Timestamp, Metadata)]) -> Vec<Reason> {
 /// What the ledger has counted.
 fn ledger_reasons(range: TimeRange, told: &Step) -> Vec<Reason> {
     let of = &told.account;
-    let stamps = of.never_set + of.ahead + of.backward;
+    let stamps = of.odd_stamps();
     let seconds = of.suspected_ms as f64 / 1000.0;
-    let rows = [
-        ("lost_queue_full", of.queue_full, format!("{} samples found no room in the queue.", of.queue_full)),
-        ("lost_store_refused", of.store_refused, format!("{} samples were refused by the store.", of.store_refused)),
-        ("rate_capped", of.rate_capped, format!("{} samples came faster than the PV's limit allows.", of.rate_capped)),
-        ("overrun", of.overruns, format!("The server threw updates away before {} updates.", of.overruns)),
-        ("skipped", of.skipped, format!("{} updates were passed over: the PV is scanned.", of.skipped)),
-    ];
-    let some = rows.into_iter().filter(|(_, count, _)| *count > 0);
-    let mut reasons: Vec<Reason> =
-        some.map(|(kind, count, text)| Reason { kind, from: range.t0, to: range.t1, lost: count, text }).collect();
+    let mut reasons: Vec<Reason> = Vec::new();
+    // Losses come before what was not to be sampled.
+    for (column, count) in
+        Column::of(&[Kind::Lost, Kind::Missed], of.counts()).chain(Column::of(&[Kind::Skipped], of.counts()))
+    {
+        if let Some((kind, text)) = column.reason.filter(|_| count > 0) {
+            let text = text.replace("{}", &count.to_string());
+            reasons.push(Reason { kind, from: range.t0, to: range.t1, lost: count, text });
+        }
+    }
     let mut say = |kind, is_so: bool, text: String| {
         if is_so {
             reasons.push(Reason { kind, from: range.t0, to: range.t1, lost: 0, text });

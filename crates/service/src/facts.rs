@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use acquire::{Brief, GroupStatus, Policies, Status, Totals, Trouble};
-use sample::{Group, OldHealth, PvEntry, PvId, PvName, RuleName, Timestamp, ValueType};
+use acquire::{Brief, GroupStatus, Policies, Status, Totals};
+use archive::{Group, OldHealth, PvEntry, PvId, PvName, RuleName, ledger::Trouble};
+use sample::{Timestamp, ValueType};
 use store::{AuditRecord, Deletion, Health, Names, Partition, PvSize, RemovedPv, Watermark};
 
 use crate::{clock::now, refusal::Refusal, service::Service};

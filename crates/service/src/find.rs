@@ -1,7 +1,8 @@
 //! Find: which PV, or which field of one, a name means.
 
+use archive::{NAME_BYTES_MAX, PvEntry};
 use query::Series;
-use sample::{NAME_BYTES_MAX, PvEntry, Timestamp};
+use sample::Timestamp;
 
 use crate::{
     refusal::{Code, Refusal, shortened},

@@ -3,8 +3,12 @@
 //! Where a stretch has rows of hours and a step does not cut it, they are read; the rest comes from rows of minutes. What has
 //! neither lies in a gap of the archiver, or was before there was a ledger.
 
-use acquire::{Account, Origin, account_in};
-use sample::{Column, LedgerScale, PvId, TimeRange, Timestamp, Value, ledger_share};
+use archive::{
+    LedgerScale, PvId,
+    ledger::{Account, Origin, account_in},
+    ledger_share,
+};
+use sample::{Column, TimeRange, Timestamp, Value};
 use store::Reader;
 
 /// One row, as far as it is about the PV.

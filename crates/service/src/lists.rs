@@ -7,7 +7,7 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-use sample::{PvEntry, PvId, PvName};
+use archive::{PvEntry, PvId, PvName};
 use store::{Named, Names, Reader};
 
 use crate::{

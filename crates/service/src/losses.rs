@@ -1,7 +1,11 @@
 //! What was lost or is suspected to be in the last hours, as one sentence for an operator.
 
-use acquire::{Control, RECENT, Trouble, trouble_in};
-use sample::{LedgerScale, TimeRange, Timestamp};
+use acquire::{Control, RECENT};
+use archive::{
+    LedgerScale,
+    ledger::{Column, Kind, Trouble, trouble_in},
+};
+use sample::{TimeRange, Timestamp};
 use store::{Reader, Writer};
 
 use crate::ledger::each_row;
@@ -35,22 +39,20 @@ fn recall_until(reader: &Reader, control: &Control<Writer>, started: Timestamp) 
 
 /// The sentence; none if nothing was lost and nothing is suspected.
 pub fn sentence(of: &Trouble) -> Option<String> {
-    let lost = [
-        (of.queue_full, "because the queue was full"),
-        (of.store_refused, "because the store took none"),
-        (of.rate_capped, "by the rate limits of their PVs"),
-    ];
-    let lost: Vec<String> =
-        lost.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}")).collect();
+    let counts = of.of.counts();
+    let because = |(column, count): (&Column, u64)| Some((count, column.because.filter(|_| count > 0)?));
+    let lost: Vec<String> = Column::of(&[Kind::Lost], counts)
+        .filter_map(because)
+        .map(|(count, because)| format!("{count} {because}"))
+        .collect();
+    let missed = Column::of(&[Kind::Missed], counts).filter_map(because);
     let mut parts = Vec::new();
     if !lost.is_empty() {
         parts.push(format!("samples of {} were lost, {}", pvs(of.lossy_pvs), lost.join(", ")));
     }
-    if of.overruns > 0 {
-        parts.push(format!("servers threw updates away, at least {}", of.overruns));
-    }
+    parts.extend(missed.map(|(count, because)| because.replace("{}", &count.to_string())));
     if of.suspected_pvs > 0 {
-        let seconds = of.suspected_ms as f64 / 1000.0;
+        let seconds = of.of.suspected_ms as f64 / 1000.0;
         parts.push(format!("updates of {} may be missing, of up to {seconds:.1} s in a minute", pvs(of.suspected_pvs)));
     }
     if parts.is_empty() {
@@ -74,17 +76,21 @@ fn minute(at: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
+    use archive::ledger::Account;
+
     use super::*;
 
     #[test]
     fn losses_are_one_sentence_and_none_are_none() {
         assert_eq!(sentence(&Trouble::default()), None);
         let last = Timestamp::from_seconds(1_795_489_620, 0);
-        let hole = Trouble { suspected_ms: 13_600, suspected_pvs: 5000, last, ..Trouble::default() };
+        let of = Account { suspected_ms: 13_600, ..Account::default() };
+        let hole = Trouble { of, suspected_pvs: 5000, last, ..Trouble::default() };
         let expected = "In the last 6 hours updates of 5000 PVs may be missing, of up to 13.6 s in a minute; the last of it by \
                         2026-11-24 03:07 UTC. The ledger of each PV has the minutes.";
         assert_eq!(sentence(&hole).as_deref(), Some(expected));
-        let both = Trouble { queue_full: 7, rate_capped: 2, overruns: 1, lossy_pvs: 1, ..hole };
+        let of = Account { queue_full: 7, rate_capped: 2, overruns: 1, ..hole.of };
+        let both = Trouble { of, lossy_pvs: 1, ..hole };
         let expected = "In the last 6 hours samples of 1 PV were lost, 7 because the queue was full, 2 by the rate limits of their \
                         PVs; servers threw updates away, at least 1; updates of 5000 PVs may be missing";
         assert!(sentence(&both).unwrap().starts_with(expected), "{:?}", sentence(&both));

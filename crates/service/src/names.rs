@@ -324,8 +324,8 @@ fn last_line(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use archive::{PvId, PvName};
     use proptest::prelude::*;
-    use sample::{PvId, PvName};
 
     use super::*;
     use crate::room::Budget;

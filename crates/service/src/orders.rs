@@ -1,7 +1,8 @@
 //! Orders: what changes the archive. Each stands in the audit under the name of who asks.
 
 use acquire::{AddRequest, Added, Change, Manual, Plan, Policies};
-use sample::{DataFate, FieldName, Group, OldName, PvEntry, PvId, PvName, RuleName, TimeRange};
+use archive::{DataFate, FieldName, Group, OldName, PvEntry, PvId, PvName, RuleName};
+use sample::TimeRange;
 use store::{Deletion, Import, Purge, Purged};
 
 use crate::{ask::Ask, refusal::Refusal};

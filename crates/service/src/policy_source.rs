@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use acquire::Policies;
-use sample::Group;
+use archive::Group;
 
 type Read = dyn Fn() -> Result<FileRules, String> + Send + Sync;
 

@@ -1,6 +1,7 @@
 //! Proofs: a counter that must rise by one, or pulse ids without a break, show that nothing is missing, or how much is.
 
-use sample::{PvId, TimeRange, Timestamp};
+use archive::PvId;
+use sample::{TimeRange, Timestamp};
 use store::Reader;
 
 /// What is counted.

@@ -1,10 +1,11 @@
 //! Reads: what was recorded, raw, reduced, at a time or together; all as lazy as the query underneath.
 
+use archive::{PvEntry, PvId};
 use query::{
     AlignRequest, AlignedTable, Bins, Cut, Error, FieldSamples, Fields, Operator, Reduced, Request, Samples, Series,
     Span,
 };
-use sample::{Gap, Metadata, PvEntry, PvId, Sample, TimeRange, Timestamp, ValueType};
+use sample::{Gap, Metadata, Sample, TimeRange, Timestamp, ValueType};
 use store::GapScope;
 
 use crate::{

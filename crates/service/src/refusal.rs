@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use sample::{NameError, TimeError};
+use archive::NameError;
+use sample::TimeError;
 
 /// What kind of refusal; the names are part of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 use std::{sync::Arc, vec::IntoIter};
 
 use acquire::Brief;
-use sample::{PvEntry, PvId, Timestamp};
+use archive::{PvEntry, PvId};
+use sample::Timestamp;
 
 use crate::{ask::Ask, lists::pvs_in_turn, refusal::Refusal, service::Service};
 

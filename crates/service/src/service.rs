@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use acquire::Control;
+use archive::PvEntry;
 use query::Query;
-use sample::{PvEntry, Timestamp};
+use sample::Timestamp;
 use store::{Error, Reader, Writer};
 
 use crate::{changes::LastChanges, clock::now, losses, policy_source::PolicySource};

@@ -1,6 +1,7 @@
 //! Doors for measurements: one block written and read, without files.
 
-use sample::{Batch, PvId};
+use archive::PvId;
+use sample::Batch;
 
 use crate::{
     block::{self, rows::rows_of_block},

@@ -17,7 +17,8 @@ pub(crate) mod summary;
 
 use std::ops::Range;
 
-use sample::{Alarm, Batch, Column, PvId, Runs, Stamps, Timestamp, ValueType};
+use archive::PvId;
+use sample::{Alarm, Batch, Column, Runs, Stamps, Timestamp, ValueType};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{

@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use sample::PvId;
+use archive::PvId;
 
 /// The number of a segment, and a PV of which it has samples.
 pub(crate) type Place = (u64, PvId);

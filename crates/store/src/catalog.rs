@@ -32,8 +32,9 @@ use std::{
     },
 };
 
+use archive::PvId;
 use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
-use sample::{Gap, GapCause, Metadata, PvId, Timestamp};
+use sample::{Gap, GapCause, Metadata, Timestamp};
 
 pub(crate) use balance::Balance;
 use doubt::Doubt;

@@ -9,7 +9,8 @@ use std::{
     time::Duration,
 };
 
-use sample::{Metadata, PvId, Record, TimeRange, Timestamp, Unfinished, VALUE_BYTES_MAX};
+use archive::{PvId, Record, Unfinished, VALUE_BYTES_MAX};
+use sample::{Metadata, TimeRange, Timestamp};
 
 use crate::{
     Config, Error,

@@ -2,7 +2,8 @@
 
 use std::{fmt, io, path::PathBuf};
 
-use sample::{PvId, Timestamp};
+use archive::PvId;
+use sample::Timestamp;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug)]

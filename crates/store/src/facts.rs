@@ -4,8 +4,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use archive::PvId;
 use minicbor::{Decode, Encode};
-use sample::{Element, Gap, GapCause, Limits, Metadata, PvId, Timestamp, ValueType};
+use sample::{Element, Gap, GapCause, Limits, Metadata, Timestamp, ValueType};
 
 /// Gaps and metadata, newest version of each.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,7 @@
 //! Doors for fuzzers: the readers of bytes from disk, behind their checksums, which no fuzzer would guess.
 
-use sample::{Alarm, Batch, Column, Element, PvId, Record, Runs, Sample, TimeRange, Timestamp, Value, ValueType};
+use archive::{PvId, Record};
+use sample::{Alarm, Batch, Column, Element, Runs, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
     Summary,

@@ -19,7 +19,8 @@ use std::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-use sample::{PvId, Record, Sample, TimeRange, Timestamp};
+use archive::{PvId, Record};
+use sample::{Sample, TimeRange, Timestamp};
 
 pub(crate) use chunk::{Chunk, Piece};
 use lanes::{Lanes, Taken};

@@ -16,7 +16,8 @@ pub(crate) mod scan;
 
 use std::mem;
 
-use sample::{Bare, Batch, PvId, Record, Sample, Timestamp};
+use archive::{PvId, Record};
+use sample::{Bare, Batch, Sample, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{

@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-use sample::{Gap, GapCause, Metadata, PvEntry, PvId, PvName, Sample, TimeRange, Timestamp, Value, ValueType};
+use archive::{PvEntry, PvId, PvName};
+use sample::{Gap, GapCause, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
     AuditRecord, Deletion, Error, Health, Names, RemovedPv, Samples, Stretches, Watermark,

@@ -6,10 +6,11 @@ use std::{
     iter,
 };
 
-use sample::{
-    By, DataFate, EntriesOr, Gap, GapCause, Group, LedgerScale, Method, OldName, Protocol, PvEntry, PvId, PvName,
-    PvSettings, PvState, Renaming, Roster, RuleName, Sample, Timestamp, Unfinished,
+use archive::{
+    By, DataFate, EntriesOr, Group, LedgerScale, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, PvState,
+    Renaming, Roster, RuleName, Unfinished,
 };
+use sample::{Gap, GapCause, Sample, Timestamp};
 
 use crate::{
     AuditRecord, Error, Reader, Writer,

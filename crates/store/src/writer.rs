@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sample::{PvId, Record, Sink, Timestamp};
+use archive::{PvId, Record, Sink};
+use sample::Timestamp;
 
 use crate::{Error, engine::Engine};
 

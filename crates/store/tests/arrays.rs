@@ -4,8 +4,9 @@ mod common;
 
 use std::{fs, path::Path, time::Duration};
 
+use archive::{PvId, Record, Sink};
 use common::{at, read, register, sample, wait_until};
-use sample::{Alarm, Batch, Column, PvId, Record, Sample, Severity, Sink, TimeRange, Value};
+use sample::{Alarm, Batch, Column, Sample, Severity, TimeRange, Value};
 use store::{Config, Durable, Error, Store};
 
 const WEEK: i64 = 7 * 86_400_000_000_000;

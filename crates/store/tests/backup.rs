@@ -13,8 +13,9 @@ use std::{
     time::Duration,
 };
 
+use archive::PvId;
 use common::{append, at, by, read, register, sample, wait_until};
-use sample::{PvId, Sample, TimeRange, Value};
+use sample::{Sample, TimeRange, Value};
 use store::{Action, Backup, Config, Durable, Error, Kept, Purpose, Store};
 
 fn config(folder: &Path) -> Config {

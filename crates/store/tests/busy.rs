@@ -4,8 +4,9 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
+use archive::PvId;
 use common::{append, at, register, sample, wait_until};
-use sample::{PvId, Sample, TimeRange, Value};
+use sample::{Sample, TimeRange, Value};
 use store::{Config, Error, Reader, Store};
 
 const ROUNDS: u64 = 400;

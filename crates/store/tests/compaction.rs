@@ -5,8 +5,9 @@ mod sim;
 
 use std::{sync::Arc, time::Duration};
 
+use archive::{DataFate, PvId};
 use common::{append, at, by, name, read, register, sample, wait_until};
-use sample::{Column, DataFate, PvId, Sample, TimeRange, Value};
+use sample::{Column, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk};
 use store::{Config, Durable, Store};
 

@@ -10,8 +10,9 @@ use std::{
     time::Duration,
 };
 
+use archive::PvId;
 use common::{append, at, read, register, sample, wait_until};
-use sample::{PvId, Sample, TimeRange, Value};
+use sample::{Sample, TimeRange, Value};
 use store::{Config, Durable, Place, Repairing, Store, WeekState};
 use tempfile::TempDir;
 

@@ -12,8 +12,9 @@ use std::{
     },
 };
 
+use archive::PvId;
 use common::{append, at, only, read, register, sample, wait_until};
-use sample::{GapCause, PvId, Sample, TimeRange, Value};
+use sample::{GapCause, Sample, TimeRange, Value};
 use sim::{Call, Crash, SimDisk, gate::Gate};
 use store::{Config, Error, Store};
 

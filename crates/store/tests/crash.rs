@@ -6,8 +6,9 @@ mod sim;
 
 use std::{sync::Arc, time::Duration};
 
+use archive::{Record, Sink};
 use common::{append, at, read, register, sample, wait_until};
-use sample::{Gap, GapCause, Record, Sample, Sink, TimeRange, Value};
+use sample::{Gap, GapCause, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk};
 use store::{Config, Durable, Error, GapScope, Store, Watermark};
 

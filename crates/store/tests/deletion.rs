@@ -5,8 +5,9 @@ mod sim;
 
 use std::{sync::Arc, time::Duration};
 
+use archive::{DataFate, OldName, PvId, Record, Sink};
 use common::{append, at, by, name, read, register, sample, wait_until};
-use sample::{DataFate, Gap, GapCause, OldName, PvId, Record, Sample, Sink, TimeRange, Timestamp, Value};
+use sample::{Gap, GapCause, Sample, TimeRange, Timestamp, Value};
 use sim::{Call, Crash, SimDisk, gate::Gate};
 use store::{Action, Config, Purge, Store, Stretch, Summary, disk::Objects};
 
@@ -200,7 +201,10 @@ fn what_was_deleted_long_ago_is_purged_unasked_only_if_the_config_says_so() {
             wait_until("it is purged", || store.reader().removed().is_empty());
             wait_until("it is done", || store.reader().health().purging == 0);
             let lines = store.reader().audit(u64::MAX, 2).unwrap();
-            assert_eq!((lines[1].action, &*lines[1].by.who), (Action::PurgeOrdered, "purge_after in the config"));
+            assert_eq!(
+                (lines[1].action, lines[1].by.who.established()),
+                (Action::PurgeOrdered, "purge_after in the config")
+            );
         }
         assert_eq!(store.reader().removed().len(), left);
         assert_eq!(read(&store, pvs[0], TimeRange::ALL).len() as i64, COUNT);

@@ -6,8 +6,9 @@ mod sim;
 
 use std::sync::Arc;
 
+use archive::{DataFate, OldName, PvEntry, PvId, PvName};
 use common::{append, at, by, name, register, sample, wait_until};
-use sample::{DataFate, OldName, PvEntry, PvId, PvName, TimeRange, Value};
+use sample::{TimeRange, Value};
 use sim::{Call, Crash, Failure, Fault, SimDisk};
 use store::{Action, Config, Deletion, Error, Purge, RemovedPv, Store};
 

@@ -4,11 +4,11 @@ mod common;
 
 use std::time::Duration;
 
-use common::{append, at, register, sample, settings, wait_until};
-use sample::{
-    By, Gap, GapCause, LedgerScale, Limits, Metadata, Method, Protocol, PvId, PvName, PvSettings, PvState, Record,
-    Roster, Sink, TimeRange, Value, ledger_share,
+use archive::{
+    By, LedgerScale, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Roster, Sink, ledger_share,
 };
+use common::{append, at, register, sample, settings, wait_until};
+use sample::{Gap, GapCause, Limits, Metadata, TimeRange, Value};
 use store::{Action, Config, GapScope, Store};
 
 fn open(folder: &tempfile::TempDir, now: i64) -> Store {
@@ -203,7 +203,8 @@ fn settings_and_numbers_of_pvs_survive_and_names_are_sorted() {
     assert_eq!((changed[0].id, changed[0].added), (pvs[1], at(0)));
     store.writer().register(&[(PvName::new("A").unwrap(), paused.clone())], &By::new("nobody", at(9))).unwrap();
     let told: Vec<_> = store.reader().audit(u64::MAX, 10).unwrap();
-    let told: Vec<_> = told.iter().map(|line| (line.action, &*line.by.who, &*line.name, &*line.detail)).collect();
+    let told: Vec<_> =
+        told.iter().map(|line| (line.action, line.by.who.established(), &*line.name, &*line.detail)).collect();
     let expected = [(Action::Changed, "test", "A", "ca, monitor → pva, scan 1.5s"), (Action::Paused, "test", "A", "")];
     assert_eq!(told, expected);
     drop(store); // durable when register returns

@@ -9,8 +9,9 @@ mod sim;
 
 use std::{cell::RefCell, sync::Arc, time::Duration};
 
+use archive::{By, DataFate, PvId};
 use common::{append, at, read, register, sample, wait_until};
-use sample::{By, DataFate, PvId, Sample, TimeRange, Timestamp, Value};
+use sample::{Sample, TimeRange, Timestamp, Value};
 use sim::{
     Call, Crash, Failure, Fault, SimDisk,
     matrix::{matrix, run_all},

@@ -7,8 +7,9 @@ mod sim;
 
 use std::{cell::RefCell, sync::Arc, time::Duration};
 
+use archive::{DataFate, OldName, PvId, Record};
 use common::{append, at, by, name, read, register, sample, wait_until};
-use sample::{Batch, DataFate, OldName, PvId, Record, Sample, TimeRange, Timestamp, Value};
+use sample::{Batch, Sample, TimeRange, Timestamp, Value};
 use sim::{
     Crash, Fault, SimDisk,
     folder::Folder,

@@ -6,12 +6,13 @@ mod sim;
 
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
+use archive::{By, Keep, PvId, PvSettings, Rules};
 use common::{append, at, by, name, read, register, sample, settings, wait_until};
 use pvdata::{
     Array, Data, Extent, Scalar, Tree, Type,
     wire::{Order, Writer},
 };
-use sample::{Alarm, By, GapCause, Keep, PvId, PvSettings, Rules, Sample, Severity, TimeRange, Value};
+use sample::{Alarm, GapCause, Sample, Severity, TimeRange, Value};
 use sim::{Crash, SimDisk};
 use store::{Config, Durable, Purge, Retention, Rule, Store, check, disk::Disk};
 

@@ -5,8 +5,9 @@ mod common;
 
 use std::{fs, path::PathBuf};
 
+use archive::PvId;
 use common::{append, at, by, read, register, wait_until};
-use sample::{Alarm, Column, PvId, Sample, Severity, TimeRange, Value};
+use sample::{Alarm, Column, Sample, Severity, TimeRange, Value};
 use store::{Config, Durable, Error, Store};
 use tempfile::TempDir;
 

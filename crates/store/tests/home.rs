@@ -17,8 +17,9 @@ use std::{
     time::Duration,
 };
 
+use archive::{PvId, Record};
 use common::{append, at, by, only, read, register, sample, wait_until};
-use sample::{Batch, PvId, Record, Sample, TimeRange, Value};
+use sample::{Batch, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk};
 use store::{
     Config, Durable, Error, Repairing, Store,

@@ -5,8 +5,9 @@ mod sim;
 
 use std::sync::Arc;
 
+use archive::{PvId, Record};
 use common::{append, at, by, read, register, sample, wait_until};
-use sample::{Batch, Gap, GapCause, Metadata, PvId, Record, Sample, TimeRange, Value};
+use sample::{Batch, Gap, GapCause, Metadata, Sample, TimeRange, Value};
 use sim::{Call, Crash, Failure, Fault, SimDisk};
 use store::{Action, Config, Import, Purge, Store};
 

@@ -9,12 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use archive::{PvId, Record, Sink, VALUE_BYTES_MAX};
 use common::{at, read, register, sample};
 use pvdata::{
     Array, Data, Extent, Scalar, Tree, Type,
     wire::{Order, Writer},
 };
-use sample::{Batch, Column, PvId, Record, Sample, Sink, TimeRange, VALUE_BYTES_MAX, Value};
+use sample::{Batch, Column, Sample, TimeRange, Value};
 use store::{Config, Durable, Error, Kept, Repairing, Store, Stretch};
 
 const WEEK: i64 = 7 * 86_400_000_000_000;

@@ -4,8 +4,9 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
+use archive::{Record, Sink};
 use common::{at, only, register, wait_until};
-use sample::{Alarm, Batch, Element, Record, Sample, Sink, Value, ValueType};
+use sample::{Alarm, Batch, Element, Sample, Value, ValueType};
 use store::{Config, Scrub, Store};
 use xxhash_rust::xxh3::xxh3_64;
 

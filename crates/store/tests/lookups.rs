@@ -12,8 +12,9 @@ use std::{
     },
 };
 
+use archive::PvId;
 use common::{append, at, read, register, sample, wait_until};
-use sample::{PvId, Sample, TimeRange, Value};
+use sample::{Sample, TimeRange, Value};
 use store::{
     Config, Store,
     disk::{Disk, Objects, RealDisk},

@@ -6,16 +6,14 @@ mod sim;
 
 use std::{sync::Arc, time::Duration};
 
+use archive::{DataFate, OldName, PvId, Record, Sink};
 use common::{by, name, read, register, wait_until};
 use proptest::prelude::*;
 use pvdata::{
     Data, Scalar, Tree, Type,
     wire::{Order, Writer},
 };
-use sample::{
-    Alarm, Batch, Column, DataFate, Element, OldName, PvId, Quality, Record, Sample, Severity, Sink, Stamp, TimeRange,
-    Timestamp, Value, ValueType,
-};
+use sample::{Alarm, Batch, Column, Element, Quality, Sample, Severity, Stamp, TimeRange, Timestamp, Value, ValueType};
 use sim::{SimDisk, folder::Folder};
 use store::{Config, Error, Place, Purge, Store, Stretch, Summary, disk::Disk, field_of};
 

@@ -4,8 +4,9 @@ mod common;
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
+use archive::PvId;
 use common::{append, at, read, register, sample, wait_until};
-use sample::{PvId, Sample, TimeRange, Value};
+use sample::{Sample, TimeRange, Value};
 use store::{Config, Durable, Place, Store, WeekState};
 
 const HOUR: i64 = 3_600_000_000_000;

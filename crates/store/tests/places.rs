@@ -8,8 +8,9 @@ use std::{
     time::Duration,
 };
 
+use archive::{By, DataFate, Keep, LedgerScale, PvId, PvName, PvSettings, Rules};
 use common::{append, at, by, name, read, register, sample, settings, wait_until};
-use sample::{By, DataFate, Keep, LedgerScale, PvId, PvName, PvSettings, Rules, Sample, TimeRange, Value};
+use sample::{Sample, TimeRange, Value};
 use sim::{Crash, SimDisk, folder::Folder};
 use store::{Config, Durable, Place, Retention, Rule, Store, Stretch, WeekState, disk::Disk};
 

@@ -4,10 +4,8 @@ mod common;
 
 use std::time::Duration;
 
-use sample::{
-    Alarm, Batch, By, Column, Gap, GapCause, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink,
-    TimeRange, Timestamp, Value,
-};
+use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink};
+use sample::{Alarm, Batch, Column, Gap, GapCause, Sample, TimeRange, Timestamp, Value};
 use store::{Config, GapScope, Store, Stretch, Watermark};
 
 use common::only;

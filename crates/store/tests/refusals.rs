@@ -23,7 +23,7 @@ fn samples(range: std::ops::Range<i64>) -> Vec<Sample> {
 }
 
 /// A store with ten durable samples.
-fn with_ten(disk: &Arc<SimDisk>) -> (Store, sample::PvId) {
+fn with_ten(disk: &Arc<SimDisk>) -> (Store, archive::PvId) {
     let store = open(disk);
     let pv = register(&store, &["A"]).unwrap()[0];
     append(&store, pv, &samples(0..10)).unwrap();

@@ -8,8 +8,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use archive::PvId;
 use common::{append, at, read, register, sample, wait_until};
-use sample::{PvId, Sample, TimeRange, Value};
+use sample::{Sample, TimeRange, Value};
 use store::{Config, Error, Repair, Repairing, Store};
 
 const PVS: [&str; 3] = ["A", "B", "C"];

@@ -3,8 +3,9 @@
 
 mod common;
 
+use archive::{By, DataFate, OldName, PvId, Record, Renaming, Sink};
 use common::{append, at, by, name, read, register, sample, settings};
-use sample::{By, DataFate, Gap, GapCause, OldName, PvId, Record, Renaming, Sink, TimeRange, Value};
+use sample::{Gap, GapCause, TimeRange, Value};
 use store::{Action, Config, Error, GapScope, Store};
 
 fn open(folder: &tempfile::TempDir, now: i64) -> Store {
@@ -224,7 +225,7 @@ fn many_are_renamed_in_one_change_and_each_that_cannot_be_says_why() {
         to(PvId(99), "Z", &[]),
     ];
     let done = store.writer().rename_all(&wanted, OldName::Alias, &by(5)).unwrap();
-    let entries = |entries: &Vec<sample::PvEntry>| entries.iter().map(|entry| entry.name.to_string()).collect();
+    let entries = |entries: &Vec<archive::PvEntry>| entries.iter().map(|entry| entry.name.to_string()).collect();
     let done: Vec<Result<Vec<String>, String>> =
         done.iter().map(|done| done.as_ref().map(entries).map_err(ToString::to_string)).collect();
     assert_eq!(done[0], Ok(vec!["X".to_owned(), "X.DESC".to_owned()]));

@@ -6,8 +6,9 @@ mod sim;
 
 use std::{sync::Arc, time::Duration};
 
+use archive::{PvId, Record, Sink};
 use common::{append, at, read, register, sample, wait_until};
-use sample::{Metadata, PvId, Record, Sample, Sink, TimeRange, Value};
+use sample::{Metadata, Sample, TimeRange, Value};
 use sim::{Call, Crash, SimDisk, gate::Gate};
 use store::{Config, Durable, Error, Place, Store, disk::Disk};
 

@@ -9,8 +9,9 @@ use std::{
     time::Duration,
 };
 
+use archive::{LedgerScale, PvId, PvName, Record, Sink};
 use common::{append, at, by, read, register, sample, wait_until};
-use sample::{Column, GapCause, LedgerScale, PvId, PvName, Record, Sample, Sink, TimeRange, Value};
+use sample::{Column, GapCause, Sample, TimeRange, Value};
 use store::{Config, Durable, Purge, Repairing, Store};
 
 const SECOND: i64 = 1_000_000_000;

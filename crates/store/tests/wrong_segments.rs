@@ -12,8 +12,9 @@ use std::{
     time::Duration,
 };
 
+use archive::PvId;
 use common::{append, at, register, sample, wait_until};
-use sample::{GapCause, PvId, TimeRange, Value};
+use sample::{GapCause, TimeRange, Value};
 use store::{Config, Durable, Error, Kept, Repairing, Store};
 
 const PARTS: i64 = 3;

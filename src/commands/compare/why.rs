@@ -37,7 +37,7 @@ pub(crate) struct Hole {
 /// Where reasons come from on our side.
 pub(crate) enum Here<'a> {
     Server(&'a Server),
-    Store(&'a store::Reader, Option<sample::PvId>),
+    Store(&'a store::Reader, Option<archive::PvId>),
 }
 
 /// What is known of a PV on both sides; asked for when the first sample is missing.

@@ -3,8 +3,9 @@
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
+use archive::{OldArchive, PvName};
 use plainpb::{Damage, Piece, PlainPb, read_chunks};
-use sample::{OldArchive, PvName, TimeRange, Timestamp};
+use sample::{TimeRange, Timestamp};
 use serde_json::{Value, json};
 
 use super::parts::{PART_BYTES, Parts, Total};

@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path};
 
+use archive::{Method, Protocol};
 use foreign::{Carried, read_appliances, read_channels, read_engine_config, read_list, read_policies, read_properties};
-use sample::{Method, Protocol};
 use serde_json::{Map, Value, json};
 
 use crate::{

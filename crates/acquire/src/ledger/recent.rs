@@ -2,85 +2,14 @@
 
 use std::{collections::VecDeque, time::Duration};
 
+use archive::ledger::Trouble;
 use sample::Timestamp;
-
-use super::account::Account;
 
 /// What lies further back is told by the ledger of each PV.
 pub const RECENT: Duration = Duration::from_secs(6 * 3600);
 
 /// Minutes that are held apart at most; more than the stretch has, whatever the clock did.
 const MINUTES_MAX: usize = 400;
-
-/// What went wrong in some stretch of time, of all PVs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Trouble {
-    /// Samples lost because the queue was full.
-    pub queue_full: u64,
-    /// Samples lost because the queue was full while the store refused to write, or because they were too large.
-    pub store_refused: u64,
-    /// Samples left out because they came faster than the limits of their PVs allow.
-    pub rate_capped: u64,
-    /// Updates before which a server said that it had thrown others away.
-    pub overruns: u64,
-    /// The longest time of one PV and minute in which updates may have been lost on their way, in milliseconds.
-    pub suspected_ms: u64,
-    /// PVs of which samples were lost; of several minutes the most in one.
-    pub lossy_pvs: u64,
-    /// PVs of which updates may be missing; of several minutes the most in one.
-    pub suspected_pvs: u64,
-    /// The end of the last minute with trouble.
-    pub last: Timestamp,
-}
-
-impl Trouble {
-    /// Whether something is to be told.
-    pub fn is_any(&self) -> bool {
-        self.lossy_pvs > 0 || self.suspected_pvs > 0
-    }
-
-    /// Counts one PV.
-    pub(crate) fn add(&mut self, account: &Account) {
-        let Account { queue_full, store_refused, rate_capped, overruns, suspected_ms, .. } = *account;
-        let lossy_pvs = u64::from(account.lost() > 0 || overruns > 0);
-        let suspected_pvs = u64::from(suspected_ms > 0);
-        let last = self.last;
-        self.sum(&Trouble {
-            queue_full,
-            store_refused,
-            rate_capped,
-            overruns,
-            suspected_ms,
-            lossy_pvs,
-            suspected_pvs,
-            last,
-        });
-    }
-
-    /// Adds what happened to other PVs in the same minute.
-    fn sum(&mut self, other: &Trouble) {
-        let lossy_pvs = self.lossy_pvs.saturating_add(other.lossy_pvs);
-        let suspected_pvs = self.suspected_pvs.saturating_add(other.suspected_pvs);
-        self.then(other);
-        (self.lossy_pvs, self.suspected_pvs) = (lossy_pvs, suspected_pvs);
-    }
-
-    /// Adds what happened in another minute.
-    fn then(&mut self, other: &Trouble) {
-        for (sum, more) in [
-            (&mut self.queue_full, other.queue_full),
-            (&mut self.store_refused, other.store_refused),
-            (&mut self.rate_capped, other.rate_capped),
-            (&mut self.overruns, other.overruns),
-        ] {
-            *sum = sum.saturating_add(more);
-        }
-        self.suspected_ms = self.suspected_ms.max(other.suspected_ms);
-        self.lossy_pvs = self.lossy_pvs.max(other.lossy_pvs);
-        self.suspected_pvs = self.suspected_pvs.max(other.suspected_pvs);
-        self.last = self.last.max(other.last);
-    }
-}
 
 /// The minutes with trouble, the oldest first.
 #[derive(Debug, Default)]
@@ -115,6 +44,8 @@ impl Recent {
 
 #[cfg(test)]
 mod tests {
+    use archive::ledger::Account;
+
     use super::*;
 
     const MINUTE: i64 = 60_000_000_000;
@@ -135,11 +66,11 @@ mod tests {
         recent.add(at(500), trouble(5, 300));
         recent.add(at(502), trouble(0, 13_600));
         let told = recent.told(at(510));
-        assert_eq!((told.queue_full, told.suspected_ms), (12, 13_600));
+        assert_eq!((told.of.queue_full, told.of.suspected_ms), (12, 13_600));
         assert_eq!((told.lossy_pvs, told.suspected_pvs, told.last), (2, 1, at(502)));
         assert!(!recent.told(at(1000)).is_any());
         recent.add(at(300), trouble(1, 0)); // a minute of before the restart, read later
-        assert_eq!(recent.told(at(510)).queue_full, 13);
+        assert_eq!(recent.told(at(510)).of.queue_full, 13);
     }
 
     #[test]
@@ -149,7 +80,7 @@ mod tests {
         assert!(!trouble.is_any());
         trouble.add(&Account { received: 5, stored: 4, rate_capped: 1, ..Account::default() });
         trouble.add(&Account { overruns: 1, ..Account::default() });
-        assert_eq!((trouble.lossy_pvs, trouble.rate_capped, trouble.overruns), (2, 1, 1));
+        assert_eq!((trouble.lossy_pvs, trouble.of.rate_capped, trouble.of.overruns), (2, 1, 1));
     }
 
     #[test]

@@ -6,8 +6,9 @@ use std::{
     time::Duration,
 };
 
+use archive::{LEDGER_SHARES, Method, PvId, Record, ledger_share};
 use epics::{Event, Key, Reading};
-use sample::{LEDGER_SHARES, Method, PvId, Record, Timestamp, Value, ledger_share};
+use sample::{Timestamp, Value};
 
 use super::{Account, Occasion, Origin, RowHead, account_in, bytes};
 use crate::{
@@ -83,13 +84,13 @@ async fn a_hundred_thousand_losses_of_every_cause_are_in_the_rows() {
     let counters = |name: &str| control.status(pvs[name]).unwrap().counters;
     // A full queue, while the writer has not been refused yet and cannot go on.
     let blocked = lock(&sink.records);
-    lose(&acquire, pvs["queue"], || counters("queue").dropped_queue);
+    lose(&acquire, pvs["queue"], || counters("queue").queue_full);
     drop(blocked);
     wait_until("the queue is empty", || acquire.shared().buffer.fill().0 == 0);
     sink.refuses.store(true, Ordering::SeqCst);
     send(&acquire, pvs["store"], update(0, false));
     wait_until("the writer was refused", || acquire.shared().buffer.is_refused());
-    lose(&acquire, pvs["store"], || counters("store").dropped_store);
+    lose(&acquire, pvs["store"], || counters("store").store_refused);
     sink.refuses.store(false, Ordering::SeqCst);
     wait_until("the queue is empty", || acquire.shared().buffer.fill().0 == 0);
     send(&acquire, pvs["backward"], update(500, false));
@@ -124,7 +125,7 @@ async fn a_hundred_thousand_losses_of_every_cause_are_in_the_rows() {
         sum
     });
     let expected = (sums.queue_full, sums.store_refused, sums.overruns, 0);
-    assert_eq!((told.queue_full, told.store_refused, told.overruns, told.rate_capped), expected);
+    assert_eq!((told.of.queue_full, told.of.store_refused, told.of.overruns, told.of.rate_capped), expected);
     assert!(told.lossy_pvs > 0 && told.suspected_pvs == 0, "{told:?}");
 }
 
@@ -137,7 +138,7 @@ async fn losses_are_in_a_row_soon_after_they_are_over() {
     let (pv, _) = add(&control, "A", None);
     wait_until("the gap of the start is stored", || !sink.gaps(pv).is_empty());
     for lost in [LOSSES, 2 * LOSSES] {
-        let counted = || control.status(pv).unwrap().counters.dropped_queue;
+        let counted = || control.status(pv).unwrap().counters.queue_full;
         let blocked = lock(&sink.records);
         while counted() < lost {
             send(&acquire, pv, update(0, false));
@@ -289,14 +290,14 @@ fn what_the_log_had_behind_the_last_row_becomes_a_row() {
     let last = super::row(RowHead { until: at(1000), origin: Origin::Counted }, at(500), &[]);
     let super::Fact::Own(last) = last else { panic!("a row is what it is") };
     assert!(matches!(last.value, Value::Array(_)));
-    let share = |last: Option<&sample::Sample>, is_whole| sample::UnfinishedShare {
+    let share = |last: Option<&sample::Sample>, is_whole| archive::UnfinishedShare {
         last_row: last.cloned(),
         is_whole,
         samples: samples.clone(),
     };
     let told = Some(Account::usual(9));
-    let unfinished = |began| sample::Unfinished { began: Some(at(began)), ..Default::default() };
-    let of = |share: &sample::UnfinishedShare| super::rebuilt(share, &unfinished(300), at(1500)).map(row);
+    let unfinished = |began| archive::Unfinished { began: Some(at(began)), ..Default::default() };
+    let of = |share: &archive::UnfinishedShare| super::rebuilt(share, &unfinished(300), at(1500)).map(row);
     assert_eq!(of(&share(Some(&last), true)), Some((at(1000), at(1500), Origin::Rebuilt, told)));
     let part = Some((at(1000), at(1500), Origin::RebuiltInPart, told));
     assert_eq!(of(&share(Some(&last), false)), part, "some were not counted");
@@ -304,7 +305,7 @@ fn what_the_log_had_behind_the_last_row_becomes_a_row() {
     let started = super::rebuilt(&share(Some(&last), true), &unfinished(1200), at(1500)).map(row);
     assert_eq!(started, Some((at(1200), at(1500), Origin::Rebuilt, told)), "it was started after the last row");
     // An orderly end leaves nothing to tell.
-    let nothing = sample::UnfinishedShare { samples: BTreeMap::new(), ..share(Some(&last), true) };
+    let nothing = archive::UnfinishedShare { samples: BTreeMap::new(), ..share(Some(&last), true) };
     assert!(super::rebuilt(&nothing, &unfinished(300), at(1000)).is_none());
     assert!(super::rebuilt(&nothing, &unfinished(300), at(1500)).is_some(), "a silent minute is told of too");
 }

@@ -1,6 +1,7 @@
 //! The dead band of one PV: what lies too near to the last sample is left out, unless its alarm is another.
 
-use sample::{Deadband, Sample, Severity, Timestamp};
+use archive::Deadband;
+use sample::{Sample, Severity, Timestamp};
 
 use super::{alarm_state, number};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sample::{Deadband, Protocol, PvState, Rules, Severity};
+use archive::{Deadband, Protocol, PvState, Rules};
+use sample::Severity;
 
 use super::*;
 

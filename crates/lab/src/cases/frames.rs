@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-use sample::{Record, TimeRange};
+use archive::Record;
+use sample::TimeRange;
 
 use crate::{
     measure::Clock,

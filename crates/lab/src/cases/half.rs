@@ -8,7 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sample::{PvId, Record, TimeRange, Timestamp};
+use archive::{PvId, Record};
+use sample::{TimeRange, Timestamp};
 use store::Durable;
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sample::{PvId, Record};
+use archive::{PvId, Record};
 
 use crate::{
     measure::{self, Clock},

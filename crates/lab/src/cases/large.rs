@@ -2,8 +2,9 @@
 
 use std::hint::black_box;
 
+use archive::Record;
 use pvdata::{Array, Data, Extent, Scalar, Tree, Type, wire::Order, wire::Writer};
-use sample::{Alarm, Column, Record, Sample, TimeRange, Timestamp, Value};
+use sample::{Alarm, Column, Sample, TimeRange, Timestamp, Value};
 
 use crate::{
     measure::{self, Clock, memory_mib, peak_memory_mib},

@@ -6,8 +6,12 @@
 
 use std::time::Duration;
 
-use acquire::{Account, Origin, RowHead, encode_row};
-use sample::{Alarm, Column, LEDGER_SHARES, LedgerScale, PvId, PvName, Record, Sample, Timestamp, Value, ledger_share};
+use archive::{
+    LEDGER_SHARES, LedgerScale, PvId, PvName, Record,
+    ledger::{Account, Origin, RowHead, encode_row},
+    ledger_share,
+};
+use sample::{Alarm, Column, Sample, Timestamp, Value};
 use store::Store;
 
 use crate::{

@@ -2,7 +2,8 @@
 
 use std::{collections::HashSet, time::Instant};
 
-use sample::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, TimeRange};
+use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record};
+use sample::TimeRange;
 
 use crate::{
     measure::{memory_mib, peak_memory_mib},

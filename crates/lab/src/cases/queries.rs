@@ -2,7 +2,8 @@
 
 use std::{hint::black_box, path::PathBuf, time::Instant};
 
-use sample::{PvId, TimeRange, Timestamp};
+use archive::PvId;
+use sample::{TimeRange, Timestamp};
 use store::Reader;
 
 use crate::{

@@ -13,8 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use archive::{PvId, Record};
 use query::{Cut, Query};
-use sample::{Batch, Column, PvId, Record, TimeRange, Timestamp};
+use sample::{Batch, Column, TimeRange, Timestamp};
 use serde_json::json;
 use store::{Durable, Reader};
 

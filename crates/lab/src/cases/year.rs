@@ -2,8 +2,9 @@
 
 use std::{path::PathBuf, time::Instant};
 
+use archive::{Record, Sink};
 use query::{Cut, Query};
-use sample::{Record, Sink, TimeRange, Timestamp};
+use sample::{TimeRange, Timestamp};
 use store::Store;
 
 use crate::{

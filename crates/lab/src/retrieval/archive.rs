@@ -2,10 +2,8 @@
 
 use std::{fs, path::Path};
 
-use sample::{
-    Alarm, Arrays, Batch, By, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Runs, Sink,
-    Timestamp,
-};
+use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink};
+use sample::{Alarm, Arrays, Batch, Column, Runs, Timestamp};
 use store::{Config, Durable, Store};
 
 use super::table3::Scenario;

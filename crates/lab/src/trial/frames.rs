@@ -2,9 +2,13 @@
 
 use std::path::Path;
 
-use acquire::{Account, account_in};
+use archive::{
+    LedgerScale, PvId,
+    ledger::{Account, account_in},
+    ledger_share,
+};
 use epics::{Array, Value};
-use sample::{Batch, Column, LedgerScale, PvId, Severity, TimeRange, ledger_share};
+use sample::{Batch, Column, Severity, TimeRange};
 use store::Reader;
 
 use crate::{

@@ -4,8 +4,9 @@
 
 use std::{fs, ops::ControlFlow, path::Path};
 
+use archive::{OldArchive, PvName};
 use plainpb::PlainPb;
-use sample::{OldArchive, PvName, TimeRange, Timestamp};
+use sample::{TimeRange, Timestamp};
 
 /// So many seconds after the beginning of 2026.
 pub(crate) fn at(second: i64) -> Timestamp {

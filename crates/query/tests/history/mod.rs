@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use sample::{
-    Alarm, Batch, By, Column, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Severity, Sink,
-    TimeRange, Timestamp, Value,
-};
+use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink};
+use sample::{Alarm, Batch, Column, Sample, Severity, TimeRange, Timestamp, Value};
 use store::{Config, Reader, Store};
 use tempfile::TempDir;
 

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use archive::PvEntry;
 use query::{Bin, Cut, Series};
-use sample::{PvEntry, Sample, TimeRange, Timestamp, ValueType};
+use sample::{Sample, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
 use service::{Ask, now};
 

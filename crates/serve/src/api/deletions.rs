@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sample::{PvId, PvName};
+use archive::{PvId, PvName};
 use serde_json::{Map, Value, json};
 use service::{Ask, Deletion, Purge, Purged, now};
 
@@ -73,7 +73,7 @@ fn row(ask: &Ask, removed: &RemovedNames, deletion: &Deletion) -> Value {
         "from": deletion.range.t0.to_string(),
         "to": deletion.range.t1.to_string(),
         "deleted": deletion.by.at.to_string(),
-        "by": deletion.by.who,
+        "by": deletion.by.who.to_string(),
         "final": deletion.is_final,
     })
 }

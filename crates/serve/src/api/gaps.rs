@@ -1,6 +1,7 @@
 //! `GET /api/v1/pvs/{pv}/gaps` and `…/metadata`: where there are no samples and why, and what the numbers mean.
 
-use sample::{Gap, PvEntry, Timestamp};
+use archive::PvEntry;
+use sample::{Gap, Timestamp};
 use serde_json::{Map, Value, json};
 use service::GapScope;
 

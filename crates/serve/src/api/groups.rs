@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use acquire::{Change, GroupStatus, Keeper};
-use sample::{Group, PvName, RuleName, Sense, Switch};
+use archive::{Group, PvName, RuleName, Sense, Switch};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use service::{all_pvs, check_len};

@@ -1,6 +1,7 @@
 //! `POST /api/v1/pvs/{pv}/import`: a part of an import, as lines of CSV.
 
-use sample::{Alarm, Batch, Record, Sample, Severity, Timestamp, Value};
+use archive::Record;
+use sample::{Alarm, Batch, Sample, Severity, Timestamp, Value};
 use serde_json::json;
 use service::{Import, ImportedPart};
 

@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use acquire::AddRequest;
+use archive::{FieldName, PvId, PvName, PvState, Record, Wishes};
 use plainpb::{Answer as Lines, Chunk, Damage, Heard, TypeInfo, loss, metadata_of};
-use sample::{Batch, FieldName, Metadata, PvId, PvName, PvState, Record, Sample, TimeRange, Timestamp, Wishes};
+use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
 use serde_json::{Value, json};
 use service::{Ask, Import, old_text_hash, part_hash};
 

@@ -1,14 +1,14 @@
 //! `GET /api/v1/pvs/{pv}/ledger` and `…/explain`: what became of every update, and why there is no data.
 
-use acquire::Account;
-use sample::{PvEntry, TimeRange, Timestamp};
+use archive::PvEntry;
+use sample::{TimeRange, Timestamp};
 use serde_json::{Value, json};
 use service::{Counter, Explanation, LedgerAnswer, Reason, Step, now};
 
 use crate::{
     call::Call,
     delivery::answer::{Answer, json},
-    formats::list::Frame,
+    formats::{counts::account, list::Frame},
     refusal::Code,
 };
 
@@ -48,25 +48,6 @@ fn row(from: Timestamp, step: &Step) -> Value {
 
 fn seconds_of(nanos: i64) -> f64 {
     nanos as f64 / 1e9
-}
-
-/// An account as JSON.
-pub(crate) fn account(account: &Account) -> Value {
-    json!({
-        "received": account.received,
-        "stored": account.stored,
-        "skipped": account.skipped,
-        "waiting": account.waiting,
-        "lost": {
-            "queue_full": account.queue_full,
-            "store_refused": account.store_refused,
-            "rate_capped": account.rate_capped,
-            "overrun": account.overruns,
-        },
-        "stamps": { "never_set": account.never_set, "ahead": account.ahead, "backward": account.backward },
-        "suspected_seconds": account.suspected_ms as f64 / 1000.0,
-        "adds_up": account.adds_up(),
-    })
 }
 
 /// `GET /pvs/{pv}/explain`

@@ -4,12 +4,13 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use acquire::Connection;
+use archive::PvEntry;
 use axum::{
     body::{Body, Bytes},
     http::{HeaderValue, header},
 };
 use futures_util::stream;
-use sample::{Batch, PvEntry, TimeRange, Timestamp};
+use sample::{Batch, TimeRange, Timestamp};
 use service::{Ask, Lease, now};
 use tokio::time::Instant;
 

@@ -1,7 +1,8 @@
 //! `/api/v1/samples`: the samples of several PVs in one answer, one PV after another; and how requests name many PVs.
 
+use archive::PvEntry;
 use query::{Before, Request, Samples, Series};
-use sample::{Element, Metadata, PvEntry, TimeRange, Timestamp, ValueType};
+use sample::{Element, Metadata, TimeRange, Timestamp, ValueType};
 use serde::Deserialize;
 use service::{Ask, NAMES_MAX, Pattern, check_len};
 

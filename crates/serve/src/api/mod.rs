@@ -16,4 +16,5 @@ pub(crate) mod pvs;
 pub(crate) mod removals;
 pub(crate) mod roster;
 pub(crate) mod samples;
+pub(crate) mod settings;
 pub(crate) mod status;

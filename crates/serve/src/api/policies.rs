@@ -1,7 +1,7 @@
 //! `/api/v1/policies`: how PVs are archived by their names, and what applying the file's policies anew would change.
 
 use acquire::{Manual, Plan, Planned, Policies, Policy};
-use sample::{FieldName, FieldPath, Keep, Pipeline, PvSettings, RateCap, RuleName};
+use archive::RuleName;
 use serde_json::{Value, json};
 use service::{Ask, FileRules};
 
@@ -86,27 +86,5 @@ fn planned(planned: &Planned) -> Value {
         "policy": planned.to.rules().origin.policy.as_ref().map(RuleName::as_str),
         "from": planned.entry.settings.to_string(),
         "to": planned.to.to_string(),
-    })
-}
-
-/// What is asked of the sampling of a PV, member by member.
-pub(crate) fn sampling(settings: &PvSettings, deadband_at_server: Option<bool>) -> Value {
-    let rules = settings.rules();
-    json!({
-        "policy": rules.origin.policy.as_ref().map(RuleName::as_str),
-        "by_hand": rules.origin.sampling_by_hand,
-        "deadband": rules.deadband.map(|deadband| deadband.to_string()),
-        "deadband_at": deadband_at_server.map(|at_server| if at_server { "server" } else { "archiver" }),
-        "rate_cap": rules.rate_cap.map(|cap: RateCap| json!({ "per_second": cap.per_second(), "burst": cap.burst() })),
-        "changes": rules.changes.name(),
-        "pipeline": rules.pipeline == Pipeline::On,
-        "fields": rules.fields.iter().map(FieldName::as_str).collect::<Vec<_>>(),
-        "only": rules.only.iter().map(FieldPath::as_str).collect::<Vec<_>>(),
-        "groups": rules.groups.iter().map(RuleName::as_str).collect::<Vec<_>>(),
-        "keep_seconds": rules.keep.and_then(|keep| match keep {
-            Keep::Forever => None,
-            Keep::For(time) => Some(time.as_secs()),
-        }),
-        "is_field": rules.is_field,
     })
 }

@@ -1,22 +1,23 @@
 //! `/api/v1/pvs`: which PVs there are, how each fares, and the commands over them.
 
-use std::{panic::resume_unwind, thread, time::Duration};
+use std::{panic::resume_unwind, thread};
 
 use acquire::{AddRequest, Added, Brief, Change, Connection, Status};
-use sample::{
-    Changes, Deadband, FieldName, FieldPath, Keep, Method, Pipeline, Protocol, PvEntry, PvId, PvName, PvState, RateCap,
-    RuleError, RuleName, TimeRange, Timestamp, Value, Wishes,
+use archive::{
+    FieldPath, Method, PvEntry, PvId, PvName, PvState, RuleError, RuleName, Wishes,
+    ledger::Account,
+    settings::{Givens, Written},
 };
+use sample::{TimeRange, Timestamp, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 use service::{Ask, Named, PVS_AT_ONCE, Pattern, check_len, now};
 
-use super::{policies::sampling, status::counters};
+use super::settings::sampling;
 use crate::{
-    bodies::{Few, Loose},
     call::Call,
     delivery::answer::{Answer, json},
-    formats::{list::Frame, metadata, value},
+    formats::{counts::since_start, list::Frame, metadata, value},
     refusal::{Code, Refusal},
 };
 
@@ -34,11 +35,6 @@ const FIELDS_MAX: usize = 100_000;
 const ADDED_BYTES: usize = 1000;
 /// A longer list is added by a thread of its own, so that the memory it takes goes back at once: 10 MB of 25,000 PVs.
 const LONG_BODY: usize = 64 << 10;
-/// The shortest scan period: ten milliseconds.
-pub(crate) const PERIOD_MIN: f64 = 0.01;
-/// The longest scan period: a day.
-const PERIOD_MAX: f64 = 86_400.0;
-
 /// `GET /pvs`
 pub(crate) fn list(call: &Call) -> Answer {
     let pattern = Pattern::search(call.query.get("match").unwrap_or(""), &call.ask.lease)?;
@@ -106,7 +102,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         ("first_connected".to_owned(), status.first_connected.map(|time| time.to_string()).into()),
         ("last_connected".to_owned(), status.last_connected.map(|time| time.to_string()).into()),
         ("reconnects".to_owned(), status.reconnects.into()),
-        ("counters".to_owned(), counters(&status.counters)),
+        ("counters".to_owned(), since_start(&status.counters)),
         ("metadata".to_owned(), newest.map(|(since, newest)| metadata::as_json(since, &newest)).into()),
         (
             "extent".to_owned(),
@@ -180,7 +176,7 @@ fn status(ask: &Ask, entry: &PvEntry) -> Status {
         first_connected: None,
         last_connected: None,
         reconnects: 0,
-        counters: acquire::Counters::default(),
+        counters: Account::default(),
         last_sample: None,
         server: None,
         refusal: None,
@@ -204,25 +200,11 @@ enum Wanted {
 }
 
 /// What is asked for a PV. What is left out comes from a policy.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default)]
 pub(crate) struct Asked {
     pub(crate) name: String,
-    pub(crate) method: Option<String>,
-    pub(crate) period: Option<f64>,
-    pub(crate) protocol: Option<String>,
     pub(crate) policy: Option<String>,
-    pub(crate) deadband: Option<Loose>,
-    /// Samples per second.
-    pub(crate) rate_cap: Option<f64>,
-    pub(crate) burst: Option<u32>,
-    pub(crate) changes: Option<String>,
-    pub(crate) pipeline: Option<bool>,
-    pub(crate) fields: Option<Few<String>>,
-    pub(crate) only: Option<Few<String>>,
-    pub(crate) groups: Option<Few<String>>,
-    /// 0 is for ever.
-    pub(crate) keep_seconds: Option<u64>,
+    pub(crate) settings: Givens,
 }
 
 /// `POST /pvs`
@@ -313,7 +295,7 @@ pub(crate) fn request(ask: &Ask, asked: &Asked) -> Result<AddRequest, Refusal> {
         })?),
     };
     let policy = policy.map(|name| RuleName::new(name)).transpose().map_err(wrong)?;
-    let wishes = wishes(asked)?;
+    let wishes = Wishes::read(&asked.settings, Written::Request).map_err(wrong)?;
     let wishes = Wishes { protocol: prefixed.or(wishes.protocol), ..wishes };
     Ok(AddRequest { policy, wishes, ..AddRequest::new(name) })
 }
@@ -324,64 +306,6 @@ fn refused(message: String) -> Refusal {
 
 fn wrong(error: RuleError) -> Refusal {
     refused(error.to_string())
-}
-
-fn wishes(asked: &Asked) -> Result<Wishes, Refusal> {
-    let protocol = asked.protocol.as_ref().map(|name| {
-        Protocol::from_name(name).ok_or_else(|| refused(format!("protocol is {name:?}, expected ca or pva")))
-    });
-    let deadband = asked.deadband.as_ref().map(|deadband| match deadband {
-        Loose::Number(width) => Deadband::absolute(*width),
-        Loose::Text(text) => Deadband::parse(text),
-    });
-    let changes = asked.changes.as_ref().map(|name| {
-        let expected = "expected archive, value or any";
-        Changes::from_name(name).ok_or_else(|| refused(format!("changes is {name:?}, {expected}")))
-    });
-    let fields = asked.fields.as_ref().map(|Few(names)| names.iter().map(|name| FieldName::new(name)).collect());
-    let only = asked.only.as_ref().map(|Few(paths)| paths.iter().map(|path| FieldPath::new(path)).collect());
-    let groups = asked.groups.as_ref().map(|Few(names)| names.iter().map(|name| RuleName::new(name)).collect());
-    Ok(Wishes {
-        protocol: protocol.transpose()?,
-        method: method(asked.method.as_deref(), asked.period)?,
-        deadband: deadband.transpose().map_err(wrong)?,
-        rate_cap: rate_cap(asked)?,
-        changes: changes.transpose()?,
-        pipeline: asked.pipeline.map(|is_on| if is_on { Pipeline::On } else { Pipeline::Off }),
-        fields: fields.transpose().map_err(wrong)?,
-        only: only.transpose().map_err(wrong)?,
-        groups: groups.transpose().map_err(wrong)?,
-        keep: asked.keep_seconds.map(|seconds| match seconds {
-            0 => Keep::Forever,
-            seconds => Keep::For(Duration::from_secs(seconds)),
-        }),
-    })
-}
-
-/// Without a burst it is what comes in a second, and at least one.
-fn rate_cap(asked: &Asked) -> Result<Option<RateCap>, Refusal> {
-    match (asked.rate_cap, asked.burst) {
-        (None, None) => Ok(None),
-        (Some(rate), burst) => {
-            RateCap::new(rate, burst.unwrap_or(rate.clamp(1.0, 1e6) as u32)).map(Some).map_err(wrong)
-        }
-        (None, Some(_)) => Err(refused("a burst needs a rate_cap, in samples per second".to_owned())),
-    }
-}
-
-fn method(method: Option<&str>, period: Option<f64>) -> Result<Option<Method>, Refusal> {
-    match (method, period) {
-        (None, None) => Ok(None),
-        (Some("monitor"), _) => Ok(Some(Method::Monitor)),
-        (Some("scan") | None, Some(period)) if (PERIOD_MIN..=PERIOD_MAX).contains(&period) => {
-            Ok(Some(Method::Scan { period: Duration::from_secs_f64(period) }))
-        }
-        (Some("scan") | None, Some(period)) => {
-            Err(refused(format!("period is {period}, expected {PERIOD_MIN} to {PERIOD_MAX} seconds")))
-        }
-        (Some("scan"), None) => Err(refused("scanning needs a period in seconds".to_owned())),
-        (Some(other), _) => Err(refused(format!("method is {other:?}, expected monitor or scan"))),
-    }
 }
 
 /// `POST /pvs/{pv}/pause`

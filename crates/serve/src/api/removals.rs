@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use acquire::Change;
-use sample::{DataFate, PvEntry, PvId, PvName};
+use archive::{DataFate, PvEntry, PvId, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use service::RemovedPv;
@@ -173,7 +173,7 @@ fn removed_row(removed: &RemovedPv) -> Value {
         },
         "since": removed.since.to_string(),
         "decided": removed.by.at.to_string(),
-        "by": removed.by.who,
+        "by": removed.by.who.to_string(),
     })
 }
 

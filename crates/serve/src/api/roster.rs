@@ -1,6 +1,6 @@
 //! `/api/v1/pvs/{pv}/rename`, `/aliases`, `/audit`: the names of PVs, and who changed what.
 
-use sample::{OldName, PvEntry, PvName};
+use archive::{OldName, PvEntry, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use service::AuditRecord;
@@ -77,7 +77,7 @@ fn audit_row(record: &AuditRecord) -> Value {
     json!({
         "number": record.number,
         "time": record.by.at.to_string(),
-        "by": record.by.who,
+        "by": record.by.who.to_string(),
         "action": record.action.name(),
         "pv": record.pv.map(|pv| pv.0),
         "name": record.name,

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use archive::PvEntry;
 use query::{Before, Request, Series};
-use sample::{Element, Metadata, PvEntry, TimeRange, Timestamp, ValueType};
+use sample::{Element, Metadata, TimeRange, Timestamp, ValueType};
 use serde_json::{Map, Value};
 use service::Ask;
 

@@ -1,13 +1,17 @@
 //! `GET /api/v1/status`: how the archiver fares, with sentences for an operator where something is wrong.
 
-use acquire::{Counters, RECENT, Totals, Trouble};
-use sample::OldHealth;
-use serde_json::{Value, json};
+use acquire::{RECENT, Totals};
+use archive::{
+    OldHealth,
+    ledger::{Account, Column, Kind, Trouble},
+};
+use serde_json::{Map, Value, json};
 use service::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Watermark, WeekState, Work, now, sentence};
 
 use crate::{
     call::Call,
     delivery::answer::{Answer, json},
+    formats::counts::since_start,
 };
 
 /// Unsynced samples beyond this many are a problem: ten seconds of a very large machine.
@@ -35,7 +39,7 @@ pub(crate) fn show(call: &Call) -> Answer {
             "disconnected": totals.disconnected,
             "paused": totals.paused,
         },
-        "samples": counters(&totals.counters),
+        "samples": since_start(&totals.counters),
         "trouble": trouble_json(&trouble),
         "queue": { "bytes": totals.queue_bytes, "bytes_max": totals.queue_bytes_max },
         "answers": { "bytes": app.delivery.budget.taken(), "bytes_max": app.delivery.budget.bytes_max() },
@@ -43,24 +47,6 @@ pub(crate) fn show(call: &Call) -> Answer {
         "old_archives": app.service.old_health().iter().map(old_archive).collect::<Vec<_>>(),
         "problems": problems(&totals, &health, watermark, &trouble),
     }))
-}
-
-/// What became of updates, of one PV or of all.
-pub(crate) fn counters(counters: &Counters) -> Value {
-    json!({
-        "received": counters.received,
-        "stored": counters.stored,
-        "skipped": counters.skipped,
-        "dropped_queue": counters.dropped_queue,
-        "dropped_store": counters.dropped_store,
-        "rate_capped": counters.rate_capped,
-        "overruns": counters.overruns,
-        "bad_stamps": counters.bad_stamps(),
-        "never_set": counters.never_set,
-        "ahead": counters.ahead,
-        "backward": counters.backward,
-        "suspected_seconds": counters.suspected_ms as f64 / 1000.0,
-    })
 }
 
 fn old_archive(health: &OldHealth) -> Value {
@@ -169,12 +155,12 @@ fn problems(totals: &Totals, health: &Health, watermark: Watermark, trouble: &Tr
     if health.corrupt_blocks > 0 {
         problems.push(format!("{} damaged blocks were found when reading.", health.corrupt_blocks));
     }
-    let Counters { dropped_queue, dropped_store, .. } = totals.counters;
-    if dropped_queue > 0 {
-        problems.push(format!("{dropped_queue} samples were lost since the start because the queue was full."));
+    let Account { queue_full, store_refused, .. } = totals.counters;
+    if queue_full > 0 {
+        problems.push(format!("{queue_full} samples were lost since the start because the queue was full."));
     }
-    if dropped_store > 0 {
-        problems.push(format!("{dropped_store} samples were lost since the start because the store refused them."));
+    if store_refused > 0 {
+        problems.push(format!("{store_refused} samples were lost since the start because the store refused them."));
     }
     problems.extend(sentence(trouble));
     if totals.disconnected > 0 {
@@ -185,17 +171,14 @@ fn problems(totals: &Totals, health: &Health, watermark: Watermark, trouble: &Tr
 
 /// What was lost of late as JSON.
 fn trouble_json(of: &Trouble) -> serde_json::Value {
+    let lost = Column::of(&[Kind::Lost, Kind::Missed], of.of.counts());
+    let lost: Map<_, _> = lost.map(|(column, count)| (column.name.to_owned(), count.into())).collect();
     json!({
         "hours": RECENT.as_secs() / 3600,
-        "lost": {
-            "queue_full": of.queue_full,
-            "store_refused": of.store_refused,
-            "rate_capped": of.rate_capped,
-            "overrun": of.overruns,
-        },
+        "lost": lost,
         "lossy_pvs": of.lossy_pvs,
         "suspected_pvs": of.suspected_pvs,
-        "suspected_seconds_max": of.suspected_ms as f64 / 1000.0,
+        "suspected_seconds_max": of.of.suspected_ms as f64 / 1000.0,
         "last": of.is_any().then(|| of.last.to_string()),
     })
 }
@@ -218,7 +201,8 @@ mod tests {
             "2 PVs have lost their IOC.",
         ];
         assert_eq!(problems(&totals, &health, behind, &Trouble::default()), expected);
-        let trouble = Trouble { suspected_ms: 13_600, suspected_pvs: 5000, ..Trouble::default() };
+        let of = Account { suspected_ms: 13_600, ..Account::default() };
+        let trouble = Trouble { of, suspected_pvs: 5000, ..Trouble::default() };
         let told = problems(&totals, &health, behind, &trouble);
         assert!(told[2].contains("5000 PVs may be missing"), "{told:?}");
     }

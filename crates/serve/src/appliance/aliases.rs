@@ -1,6 +1,6 @@
 //! `/mgmt/bpl`: other names of PVs, and new ones.
 
-use sample::{OldName, PvName, PvState};
+use archive::{OldName, PvName, PvState};
 use serde_json::json;
 
 use super::names::named;

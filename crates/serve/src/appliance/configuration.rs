@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use acquire::AddRequest;
-use sample::{FieldName, PvEntry, PvId, PvState};
+use archive::{FieldName, PvEntry, PvId, PvState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use service::{Ask, NAMES_MAX, all_pvs, check_len};

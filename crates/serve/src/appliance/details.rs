@@ -2,7 +2,8 @@
 //! out, rather than filled with a number that means nothing.
 
 use acquire::{Connection, Status};
-use sample::{FieldName, Limits, Metadata, Protocol, PvEntry, PvState, RuleName, Sense, Shape, Timestamp};
+use archive::{FieldName, Protocol, PvEntry, PvState, RuleName, Sense};
+use sample::{Limits, Metadata, Shape, Timestamp};
 use serde_json::{Map, Value, json};
 use service::Ask;
 
@@ -218,7 +219,7 @@ fn two_digits(number: f64) -> String {
 
 /// The counts are those of this run.
 fn how_it_fares(status: &Status) -> Vec<Value> {
-    let lost = status.counters.dropped_queue + status.counters.dropped_store;
+    let lost = status.counters.queue_full + status.counters.store_refused;
     let mut rows = vec![
         row("pv", "Is engine currently archiving this?", yes_or_no(status.connection != Connection::Paused)),
         row("pv", "Is this PV currently connected?", yes_or_no(status.connection == Connection::Connected)),

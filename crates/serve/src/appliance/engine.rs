@@ -1,6 +1,7 @@
 //! `/engine/bpl` and `/etl/bpl`: what clients ask of the inner parts of the Archiver Appliance.
 
-use sample::{PvState, Timestamp};
+use archive::{PvState, settings::PERIOD_MIN};
+use sample::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -48,5 +49,5 @@ pub(crate) fn startup_state(_: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getApplianceProperties`
 pub(crate) fn properties(_: &Call) -> Answer {
-    json(&json!({ "minimum_sampling_period": format!("{:?}", crate::api::pvs::PERIOD_MIN) }))
+    json(&json!({ "minimum_sampling_period": format!("{:?}", PERIOD_MIN.as_secs_f64()) }))
 }

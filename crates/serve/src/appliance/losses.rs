@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use acquire::{Brief, Connection};
-use sample::PvState;
+use archive::PvState;
 use serde_json::Value;
 use service::{Look, Seen};
 

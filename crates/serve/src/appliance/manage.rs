@@ -3,8 +3,11 @@
 use std::collections::{BTreeSet, HashSet};
 
 use acquire::{AddRequest, Added, Change};
+use archive::{
+    DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch,
+    settings::{Given, Givens, PERIOD_MIN},
+};
 use axum::http::{StatusCode, header};
-use sample::{DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use service::{Ask, Item, ItemName, check_len, is_glob};
@@ -16,8 +19,8 @@ use super::{
     words::period_seconds,
 };
 use crate::{
-    api::pvs::{ADD_MAX, Asked, PERIOD_MIN, request},
-    bodies::{Few, Loose},
+    api::pvs::{ADD_MAX, Asked, request},
+    bodies::Loose,
     call::Call,
     config::Ports,
     delivery::answer::{Answer, json},
@@ -109,7 +112,7 @@ impl Wanted {
             self.pv = record.to_owned();
         }
         let period = self.samplingperiod.as_ref().and_then(Loose::number);
-        self.samplingperiod = period.map(|period| Loose::Number(period.max(PERIOD_MIN)));
+        self.samplingperiod = period.map(|period| Loose::Number(period.max(PERIOD_MIN.as_secs_f64())));
         self
     }
 
@@ -222,10 +225,15 @@ pub(super) fn judge(ask: &Ask, wanted: &Wanted) -> (String, Result<AddRequest, R
     };
     let is_default = |policy: &str| policy == DEFAULT && ask.service.policies_in_force().named(DEFAULT).is_none();
     let policy = wanted.policy.clone().filter(|policy| !policy.is_empty() && !is_default(policy));
-    let groups = wanted.controlling_pv().map(|pv| group_of(pv).map(|name| Few(vec![name.to_string()]))).transpose();
+    let groups =
+        wanted.controlling_pv().map(|pv| group_of(pv).map(|name| Given::Texts(vec![name.to_string()]))).transpose();
     let request = groups.and_then(|groups| {
-        let fields = wanted.fields.clone().map(Few);
-        request(ask, &Asked { name: name.to_owned(), method, period, policy, groups, fields, ..Asked::default() })
+        let settings = Givens::default()
+            .with("method", method.map(Given::Text))
+            .with("period", period.map(Given::Number))
+            .with("fields", wanted.fields.clone().map(Given::Texts))
+            .with("groups", groups);
+        request(ask, &Asked { name: name.to_owned(), policy, settings })
     });
     (bare(name).to_owned(), request)
 }

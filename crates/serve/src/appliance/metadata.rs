@@ -1,6 +1,7 @@
 //! What the metadata of a PV says, under the names that the Appliance gives its parts.
 
-use sample::{Metadata, PvEntry, TimeRange};
+use archive::PvEntry;
+use sample::{Metadata, TimeRange};
 use service::Ask;
 
 use crate::{formats::appliance::java_double, refusal::Refusal};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use sample::PvEntry;
+use archive::PvEntry;
 use serde::Deserialize;
 use service::{Ask, Item, NAMES_MAX, Pattern, check_len, resolve};
 

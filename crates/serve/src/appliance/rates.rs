@@ -3,7 +3,8 @@
 use std::{cmp::Ordering, collections::HashMap};
 
 use acquire::Brief;
-use sample::{PvEntry, PvId, PvState, Timestamp};
+use archive::{PvEntry, PvId, PvState};
+use sample::Timestamp;
 use service::{Ask, Look, PvSize, Seen, now};
 
 use super::reports::ranked;

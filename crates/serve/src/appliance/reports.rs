@@ -1,7 +1,8 @@
 //! The Archiver Appliance's lists of PVs in a certain state: paused, without connection, new.
 
 use acquire::Connection;
-use sample::{PvEntry, PvId, PvState, Shape, TimeRange, Timestamp, ValueType};
+use archive::{PvEntry, PvId, PvState};
+use sample::{Shape, TimeRange, Timestamp, ValueType};
 use service::{Ask, Look, Pattern, Seen, all_names, all_pvs, all_seen, fitting, seen};
 
 use super::{

@@ -4,8 +4,9 @@
 
 use std::time::Duration;
 
+use archive::PvEntry;
 use query::{Before, Operator, Ranges, Request, Span};
-use sample::{Element, Metadata, PvEntry, Shape, TimeRange, Timestamp, ValueType};
+use sample::{Element, Metadata, Shape, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
 use service::{Ask, now};
 

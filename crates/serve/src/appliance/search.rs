@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use sample::PvId;
+use archive::PvId;
 use serde_json::json;
 use service::{Pattern, fitting, resolve};
 

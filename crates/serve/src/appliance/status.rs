@@ -1,7 +1,8 @@
 //! `/mgmt/bpl/getPVStatus`: how PVs fare, in the Archiver Appliance's words.
 
 use acquire::{Connection, Status};
-use sample::{Method, PvEntry, PvState, Timestamp};
+use archive::{Method, PvEntry, PvState};
+use sample::Timestamp;
 use service::{Ask, Item, Look, Seen, fitting, seen};
 
 use super::{

@@ -1,7 +1,7 @@
 //! Whose samples a name means: those of a PV, or of a field of its record.
 
+use archive::PvEntry;
 use query::number_in;
-use sample::PvEntry;
 use serde_json::Value;
 use service::Ask;
 

@@ -1,6 +1,6 @@
 //! The words and rows in which the Appliance tells of settings.
 
-use sample::Method;
+use archive::Method;
 use serde_json::{Value, json};
 
 pub(crate) fn method_name(method: Method) -> &'static str {

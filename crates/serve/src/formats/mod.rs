@@ -5,6 +5,7 @@ pub(crate) mod arrow;
 pub(crate) mod at_time;
 pub(crate) mod bars;
 pub(crate) mod base64;
+pub(crate) mod counts;
 pub(crate) mod csv;
 mod elements;
 mod ended;

@@ -3,8 +3,9 @@
 
 use std::{collections::VecDeque, iter::Peekable};
 
+use archive::Carried;
 use query::{Restart, is_told};
-use sample::{Carried, Gap, Timestamp};
+use sample::{Gap, Timestamp};
 
 /// A connection that was lost and came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +114,8 @@ impl Reconnects {
 
 #[cfg(test)]
 mod tests {
-    use sample::{Alarm, GapCause, OldError};
+    use archive::OldError;
+    use sample::{Alarm, GapCause};
 
     use super::*;
 

@@ -8,13 +8,14 @@ use std::{
     sync::Arc,
 };
 
+use archive::{By, Method, OldArchive, Protocol, PvName, PvSettings, PvState, Record, Sink};
 use plainpb::{PlainPb, TypeInfo};
-use sample::{Batch, By, Metadata, Method, OldArchive, Protocol, PvName, PvSettings, PvState, Record, Sink, Timestamp};
+use sample::{Batch, Metadata, Timestamp};
 use serde_json::Value;
 use store::Store;
 
 use super::lines;
-use crate::archive::Archive;
+use crate::served::Archive;
 
 /// The Appliance's stores where they lie, as old archives, with what its configuration says of the PVs.
 pub(crate) fn in_place(folder: &Path) -> Vec<Arc<dyn OldArchive>> {

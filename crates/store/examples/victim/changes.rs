@@ -5,9 +5,8 @@
 //!   1 import 400 ► 2 rename X to Y ► 3 delete 100..200 ► 4 import 50 more ► 5 purge ► 6 remove
 //! ```
 
-use sample::{
-    Batch, By, DataFate, Method, OldName, Protocol, PvName, PvSettings, PvState, Record, Sample, TimeRange, Timestamp,
-};
+use archive::{By, DataFate, Method, OldName, Protocol, PvName, PvSettings, PvState, Record};
+use sample::{Batch, Sample, TimeRange, Timestamp};
 use store::{Error, Purge, Store};
 
 use crate::{Failure, workload};

@@ -20,8 +20,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use archive::{By, DataFate, Method, Protocol, PvId, PvName, PvSettings, PvState, Sink};
 use changes::{STEPS, Stage};
-use sample::{By, DataFate, Method, Protocol, PvId, PvName, PvSettings, PvState, Sink};
 use store::{Config, Durable, Error, Place, Store};
 use verify::Promised;
 

@@ -1,6 +1,7 @@
 //! What the victim writes: each sample follows from its place in the order of appending, so that nobody has to remember any.
 
-use sample::{Alarm, Batch, Column, Gap, GapCause, PvId, Record, Sample, Severity, Timestamp, Value};
+use archive::{PvId, Record};
+use sample::{Alarm, Batch, Column, Gap, GapCause, Sample, Severity, Timestamp, Value};
 
 /// PVs that get samples all the time.
 pub(crate) const PVS: u64 = 100;

@@ -129,7 +129,8 @@ impl Pieces<'_> {
 #[cfg(test)]
 #[expect(clippy::indexing_slicing, reason = "a test may panic")]
 pub(crate) mod tests {
-    use sample::{Batch, Column, PvId, Severity};
+    use archive::PvId;
+    use sample::{Batch, Column, Severity};
 
     use super::*;
     use crate::{block, codec::Effort};

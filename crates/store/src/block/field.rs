@@ -106,7 +106,8 @@ pub(crate) fn paths(structure: &[u8]) -> Vec<(String, ValueType)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "they are tests")]
 mod tests {
-    use sample::{Blobs, By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink, TimeRange, Timestamp};
+    use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink};
+    use sample::{Blobs, TimeRange, Timestamp};
 
     use super::*;
     use crate::codec::layout::example;
@@ -175,7 +176,7 @@ mod tests {
                 store = open();
             }
         }
-        let by = sample::By::new("a tester", now);
+        let by = archive::By::new("a tester", now);
         let hidden = TimeRange { t0: Timestamp::from_nanos(700), t1: Timestamp::from_nanos(900) };
         store.writer().delete_range(pv, hidden, &by).unwrap();
         for (t0, t1) in [(-1, 30_000), (5, 1500), (701, 5000), (3999, 8500), (8999, 20_010), (3000, 3500)] {

@@ -5,7 +5,8 @@
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
-use sample::{Alarm, Batch, Column, PvId, Quality, Sample, Severity, Stamp, Timestamp, Value};
+use archive::PvId;
+use sample::{Alarm, Batch, Column, Quality, Sample, Severity, Stamp, Timestamp, Value};
 
 use crate::{
     block,

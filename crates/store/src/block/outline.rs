@@ -353,7 +353,8 @@ fn firsts(first: i64, laid: &Laid, sections: &[Section]) -> Box<[i64]> {
 #[cfg(test)]
 #[expect(clippy::indexing_slicing, reason = "a test may panic")]
 mod tests {
-    use sample::{Batch, PvId, Severity};
+    use archive::PvId;
+    use sample::{Batch, Severity};
 
     use super::*;
     use crate::{

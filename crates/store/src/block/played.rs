@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "it is a test")]
 
+use archive::PvId;
 use proptest::prelude::*;
-use sample::{Alarm, Arrays, Batch, Column, Element, PvId, Severity, Timestamp, ValueType};
+use sample::{Alarm, Arrays, Batch, Column, Element, Severity, Timestamp, ValueType};
 
 use crate::{
     block::{self, Opened, format::BLOCK_HEADER_LEN},

@@ -1,6 +1,7 @@
 //! The audit: who changed what is in the archive, when, and how much went. It stands in the catalogue and is never shortened.
 
-use sample::{By, PvEntry, PvId, TimeRange};
+use archive::{By, PvEntry, PvId};
+use sample::TimeRange;
 
 /// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,8 +6,9 @@ use std::{
     time::Duration,
 };
 
+use archive::{PvId, PvName};
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend};
-use sample::{PvId, PvName, Timestamp};
+use sample::Timestamp;
 
 use super::{
     Balance, balance,

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use sample::{Batch, By, PvId, TimeRange, Timestamp};
+use archive::{By, PvId};
+use sample::{Batch, TimeRange, Timestamp};
 
 use crate::{
     block::rows::overlap,

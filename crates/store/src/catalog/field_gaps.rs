@@ -1,7 +1,8 @@
 //! What retention took of single fields of structures: rows of the catalogue that readers of these fields see as gaps.
 
+use archive::PvId;
 use redb::{ReadableTable, TableDefinition, WriteTransaction};
-use sample::{Gap, GapCause, PvId, Timestamp};
+use sample::{Gap, GapCause, Timestamp};
 
 use super::Catalog;
 use crate::Error;

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use sample::PvId;
+use archive::PvId;
 
 /// The table that was made last.
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@
 
 use std::ops::Bound::{Excluded, Included};
 
+use archive::{By, PvId};
 use redb::{ReadableTable, Table, WriteTransaction};
-use sample::{By, Metadata, PvId, Timestamp};
+use sample::{Metadata, Timestamp};
 
 use super::{
     Catalog,

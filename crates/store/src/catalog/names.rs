@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use sample::{PvId, PvName};
+use archive::{PvId, PvName};
 
 /// A chunk with more names is halved: small enough to be copied for one name, large enough that a search runs over long texts.
 const CHUNK_NAMES_MAX: usize = 512;

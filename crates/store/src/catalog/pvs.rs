@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use archive::{PvId, PvName};
 use redb::{ReadableTable, TableDefinition, WriteTransaction};
-use sample::{PvId, PvName};
 
 use super::{
     Catalog, balance, field_gaps, put_facts, pvs_wire as wire, rules_wire,

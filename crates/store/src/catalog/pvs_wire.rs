@@ -1,8 +1,9 @@
 //! What stands in the catalogue's values about PVs: CBOR maps with numbered keys, converted by hand, so that the public types
 //! can change without the files.
 
+use archive::{By, DataFate, Method, Principal, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 use minicbor::{Decode, Encode};
-use sample::{By, DataFate, Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, TimeRange, Timestamp};
+use sample::{TimeRange, Timestamp};
 
 use super::rules_wire::{RulesRow, rules, rules_row};
 use crate::{
@@ -134,11 +135,11 @@ fn bytes_of<T: Encode<()>>(value: &T) -> Vec<u8> {
 }
 
 fn by_row(by: &By) -> ByRow {
-    ByRow { at: by.at.nanos(), who: by.who.clone() }
+    ByRow { at: by.at.nanos(), who: by.who.to_string() }
 }
 
 fn by(row: ByRow) -> By {
-    By { who: row.who, at: Timestamp::from_nanos(row.at) }
+    By { who: Principal::recorded(&row.who), at: Timestamp::from_nanos(row.at) }
 }
 
 fn pv_row(entry: &PvEntry, presence: Presence) -> PvRow {
@@ -270,7 +271,7 @@ pub(super) fn audit(number: u64, bytes: &[u8]) -> Option<AuditRecord> {
 
 #[cfg(test)]
 mod tests {
-    use sample::Rules;
+    use archive::Rules;
 
     use super::*;
 

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use sample::{By, DataFate, Gap, Group, Keep, PvEntry, PvId, PvName, RuleName, Timestamp};
+use archive::{By, DataFate, Group, Keep, PvEntry, PvId, PvName, RuleName};
+use sample::{Gap, Timestamp};
 
 use crate::{
     AuditRecord,

@@ -1,46 +1,79 @@
 //! How the rules of a PV and the groups stand in the catalogue: CBOR maps with numbered keys, what is usual left out.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use minicbor::{Decode, Encode};
-use sample::{
-    Changes, Deadband, FieldName, FieldPath, Group, Keep, Origin, Pipeline, Protocol, PvName, RateCap, RuleName, Rules,
-    Sense, Switch,
+use archive::{
+    Group, Protocol, PvName, RuleName, Rules, Sense, Switch,
+    settings::{Cell, Cells},
 };
+use minicbor::{Decode, Decoder, Encode, Encoder, data::Type, decode, encode, encode::Write};
 
-/// Bits of `flags`.
-const POLICY_BY_HAND: u32 = 1;
-const PROTOCOL_BY_HAND: u32 = 2;
-const SAMPLING_BY_HAND: u32 = 4;
-const IS_FIELD: u32 = 8;
-const PIPELINE: u32 = 16;
+/// The cells of a PV's rules, in a map under their numbers. What each of them is says the table of settings.
+pub(super) struct RulesRow(Cells);
 
-#[derive(Encode, Decode, Default)]
-#[cbor(map)]
-pub(super) struct RulesRow {
-    #[n(0)]
-    deadband: Option<f64>,
-    #[n(1)]
-    deadband_percent: Option<f64>,
-    #[n(2)]
-    rate: Option<f64>,
-    #[n(3)]
-    burst: Option<u32>,
-    #[n(4)]
-    changes: Option<String>,
-    #[n(5)]
-    fields: Option<Vec<String>>,
-    #[n(6)]
-    groups: Option<Vec<String>>,
-    /// Seconds; 0 is for ever.
-    #[n(7)]
-    keep: Option<u64>,
-    #[n(8)]
-    policy: Option<String>,
-    #[n(9)]
-    flags: Option<u32>,
-    #[n(10)]
-    only: Option<Vec<String>>,
+impl<C> Encode<C> for RulesRow {
+    fn encode<W: Write>(&self, e: &mut Encoder<W>, _: &mut C) -> Result<(), encode::Error<W::Error>> {
+        let cells = self.0.iter();
+        e.map(cells.len() as u64)?;
+        for (number, cell) in cells {
+            e.u32(number)?;
+            match cell {
+                Cell::Number(number) => e.f64(*number)?,
+                Cell::Count(count) => e.u64(*count)?,
+                Cell::Text(text) => e.str(text)?,
+                Cell::Texts(texts) => {
+                    e.array(texts.len() as u64)?;
+                    texts.iter().try_for_each(|text| e.str(text).map(|_| ()))?;
+                    &mut *e
+                }
+            };
+        }
+        Ok(())
+    }
+}
+
+impl<'b, C> Decode<'b, C> for RulesRow {
+    fn decode(d: &mut Decoder<'b>, _: &mut C) -> Result<RulesRow, decode::Error> {
+        let mut cells = Cells::default();
+        let mut left = d.map()?;
+        while left.map_or_else(|| d.datatype().map(|next| next != Type::Break), |left| Ok(left > 0))? {
+            let number = d.u32()?;
+            if let Some(cell) = cell(d, number)? {
+                cells.put(number, cell);
+            }
+            left = left.map(|left| left - 1);
+        }
+        if left.is_none() {
+            d.skip()?;
+        }
+        Ok(RulesRow(cells))
+    }
+}
+
+/// What stands under a number; none if that is nothing of ours.
+fn cell(d: &mut Decoder, number: u32) -> Result<Option<Cell>, decode::Error> {
+    let cell = match d.datatype()? {
+        _ if !Cells::is_known(number) => None,
+        Type::F16 | Type::F32 | Type::F64 => Some(Cell::Number(d.f64()?)),
+        Type::U8 | Type::U16 | Type::U32 | Type::U64 => Some(Cell::Count(d.u64()?)),
+        Type::String => Some(Cell::Text(d.str()?.to_owned())),
+        Type::Array | Type::ArrayIndef => Some(Cell::Texts(d.array_iter()?.collect::<Result<_, _>>()?)),
+        Type::Null | Type::Undefined => None,
+        other => return Err(decode::Error::type_mismatch(other).at(d.position())),
+    };
+    if cell.is_none() {
+        d.skip()?;
+    }
+    Ok(cell)
+}
+
+pub(super) fn rules_row(rules: &Rules) -> RulesRow {
+    RulesRow(rules.cells())
+}
+
+/// None if it makes no sense.
+pub(super) fn rules(row: RulesRow) -> Option<Arc<Rules>> {
+    Rules::of_cells(&row.0).map(Arc::new)
 }
 
 #[derive(Encode, Decode)]
@@ -59,79 +92,6 @@ struct SwitchRow {
     protocol: Option<String>,
     #[n(2)]
     sense: String,
-}
-
-pub(super) fn rules_row(rules: &Rules) -> RulesRow {
-    let (deadband, deadband_percent) = match rules.deadband {
-        None => (None, None),
-        Some(Deadband::Absolute(width)) => (Some(width), None),
-        Some(Deadband::Percent(width)) => (None, Some(width)),
-    };
-    let flags = [
-        (rules.origin.policy_by_hand, POLICY_BY_HAND),
-        (rules.origin.protocol_by_hand, PROTOCOL_BY_HAND),
-        (rules.origin.sampling_by_hand, SAMPLING_BY_HAND),
-        (rules.is_field, IS_FIELD),
-        (rules.pipeline == Pipeline::On, PIPELINE),
-    ];
-    let flags: u32 = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();
-    let texts = |names: Vec<&str>| (!names.is_empty()).then(|| names.into_iter().map(str::to_owned).collect());
-    RulesRow {
-        deadband,
-        deadband_percent,
-        rate: rules.rate_cap.map(|cap| cap.per_second()),
-        burst: rules.rate_cap.map(|cap| cap.burst()),
-        changes: (rules.changes != Changes::default()).then(|| rules.changes.name().to_owned()),
-        fields: texts(rules.fields.iter().map(FieldName::as_str).collect()),
-        groups: texts(rules.groups.iter().map(RuleName::as_str).collect()),
-        keep: rules.keep.map(|keep| match keep {
-            Keep::Forever => 0,
-            Keep::For(time) => time.as_secs().max(1),
-        }),
-        policy: rules.origin.policy.as_ref().map(ToString::to_string),
-        flags: (flags != 0).then_some(flags),
-        only: texts(rules.only.iter().map(FieldPath::as_str).collect()),
-    }
-}
-
-/// None if it makes no sense.
-pub(super) fn rules(row: RulesRow) -> Option<Arc<Rules>> {
-    let flags = row.flags.unwrap_or(0);
-    let deadband = match (row.deadband, row.deadband_percent) {
-        (None, None) => None,
-        (Some(width), None) => Some(Deadband::absolute(width).ok()?),
-        (_, Some(width)) => Some(Deadband::percent(width).ok()?),
-    };
-    let rate_cap = match row.rate {
-        None => None,
-        Some(rate) => Some(RateCap::new(rate, row.burst?).ok()?),
-    };
-    let fields = row.fields.unwrap_or_default();
-    let groups = row.groups.unwrap_or_default();
-    let only = row.only.unwrap_or_default();
-    Some(Arc::new(Rules {
-        deadband,
-        rate_cap,
-        changes: row.changes.map_or(Some(Changes::default()), |name| Changes::from_name(&name))?,
-        pipeline: if flags & PIPELINE == 0 { Pipeline::Off } else { Pipeline::On },
-        fields: fields.iter().map(|name| FieldName::new(name).ok()).collect::<Option<_>>()?,
-        only: only.iter().map(|path| FieldPath::new(path).ok()).collect::<Option<_>>()?,
-        groups: groups.iter().map(|name| RuleName::new(name).ok()).collect::<Option<_>>()?,
-        keep: row.keep.map(|seconds| match seconds {
-            0 => Keep::Forever,
-            seconds => Keep::For(Duration::from_secs(seconds)),
-        }),
-        is_field: flags & IS_FIELD != 0,
-        origin: Origin {
-            policy: match row.policy {
-                None => None,
-                Some(name) => Some(RuleName::new(&name).ok()?),
-            },
-            policy_by_hand: flags & POLICY_BY_HAND != 0,
-            protocol_by_hand: flags & PROTOCOL_BY_HAND != 0,
-            sampling_by_hand: flags & SAMPLING_BY_HAND != 0,
-        },
-    }))
 }
 
 pub(super) fn group_bytes(group: &Group) -> Vec<u8> {
@@ -162,11 +122,20 @@ pub(super) fn group(name: &str, bytes: &[u8]) -> Option<Group> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use archive::{Changes, Deadband, FieldName, FieldPath, Keep, Origin, Pipeline, RateCap};
+
     use super::*;
 
     fn there_and_back(rules_there: &Rules) -> Option<Arc<Rules>> {
         let bytes = minicbor::to_vec(rules_row(rules_there)).unwrap();
         rules(minicbor::decode(&bytes).unwrap())
+    }
+
+    /// The bytes are those of archives that there are: each number and each type stays for good.
+    fn hex(rules: &Rules) -> String {
+        minicbor::to_vec(rules_row(rules)).unwrap().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     #[test]
@@ -180,7 +149,6 @@ mod tests {
             fields: vec![FieldName::new("HIHI").unwrap(), FieldName::new("EGU").unwrap()],
             only: vec![FieldPath::new("value.rms").unwrap()],
             groups: vec![name("beam"), name("rf")],
-            keep: Some(Keep::For(Duration::from_secs(86_400))),
             is_field: true,
             origin: Origin {
                 policy: Some(name("slow")),
@@ -188,10 +156,19 @@ mod tests {
                 protocol_by_hand: true,
                 sampling_by_hand: true,
             },
+            ..Rules::default()
         };
         assert_eq!(there_and_back(&full).as_deref(), Some(&full));
-        let percent = Rules { deadband: Some(Deadband::Percent(3.0)), keep: Some(Keep::Forever), ..Rules::default() };
+        assert_eq!(
+            hex(&full),
+            "a900fb3fb999999999999a02fb400400000000000003070463616e7905826448494849634547550682646265616d6272660864736c6f7709181f0a816976616c75652e726d73"
+        );
+        let keep = Some(Keep::For(Duration::from_secs(86_400)));
+        let percent = Rules { deadband: Some(Deadband::Percent(3.0)), keep, ..Rules::default() };
         assert_eq!(there_and_back(&percent).as_deref(), Some(&percent));
+        assert_eq!(hex(&percent), "a201fb4008000000000000071a00015180");
+        let forever = Rules { keep: Some(Keep::Forever), ..Rules::default() };
+        assert_eq!(there_and_back(&forever).as_deref(), Some(&forever));
         assert_eq!(there_and_back(&Rules::default()).as_deref(), Some(&Rules::default()));
         let switches = vec![
             Switch { pv: PvName::new("A").unwrap(), protocol: Some(Protocol::Pva), sense: Sense::Enables },

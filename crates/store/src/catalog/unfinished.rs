@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use sample::{LEDGER_SHARES, LedgerScale, PvId, Record, Timestamp, Unfinished, UnfinishedShare, ledger_share};
+use archive::{LEDGER_SHARES, LedgerScale, PvId, Record, Unfinished, UnfinishedShare, ledger_share};
+use sample::Timestamp;
 
 use crate::catalog::registry::Registry;
 

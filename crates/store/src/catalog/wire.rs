@@ -1,8 +1,9 @@
 //! What stands in the catalogue's values: CBOR maps with numbered keys, converted by hand, so that the public types can change
 //! without the files.
 
+use archive::PvId;
 use minicbor::{Decode, Encode};
-use sample::{PvId, Timestamp};
+use sample::Timestamp;
 
 use crate::{
     catalog::unfinished::Untold,

@@ -14,7 +14,8 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use sample::{Arrays, Column, Element, VALUE_BYTES_MAX, ValueType};
+use archive::VALUE_BYTES_MAX;
+use sample::{Arrays, Column, Element, ValueType};
 
 use super::{Effort, cells, int, pieces, text, values};
 use crate::{

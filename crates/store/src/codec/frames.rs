@@ -9,9 +9,8 @@
 
 use std::{ops::Range, sync::Arc};
 
-use sample::{
-    Alarm, Arrays, Batch, Column, Element, Record, Runs, Sample, Shape, Stamp, Stamps, Timestamp, Value, ValueType,
-};
+use archive::Record;
+use sample::{Alarm, Arrays, Batch, Column, Element, Runs, Sample, Shape, Stamp, Stamps, Timestamp, Value, ValueType};
 
 use crate::codec::{
     cells::{Changes, Originals, Progress, put_no_difference},
@@ -347,7 +346,7 @@ impl Player {
 
 #[cfg(test)]
 mod tests {
-    use sample::PvId;
+    use archive::PvId;
 
     use super::*;
     use crate::{

@@ -2,7 +2,8 @@
 
 use std::{ops::Range, sync::Arc};
 
-use sample::{Alarm, Batch, Column, PvId, Sample, Value};
+use archive::PvId;
+use sample::{Alarm, Batch, Column, Sample, Value};
 
 use super::lanes::{CHUNK_BYTES, Lanes, Open, Taken, message_bytes};
 use crate::{

@@ -2,7 +2,8 @@
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use sample::{Alarm, Bare, Batch, Element, PvId, Record, Runs, Sample, ValueType};
+use archive::{PvId, Record};
+use sample::{Alarm, Bare, Batch, Element, Runs, Sample, ValueType};
 
 use super::{
     Chunk,

@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-use sample::{Alarm, Batch, Column, PvId, Quality, Record, Sample, Severity, Stamp, TimeRange, Timestamp, Value};
+use archive::{PvId, Record};
+use sample::{Alarm, Batch, Column, Quality, Sample, Severity, Stamp, TimeRange, Timestamp, Value};
 
 use super::{Chunk, Head, Pool};
 use crate::log::arrays::Differences;

@@ -13,7 +13,8 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use sample::{Batch, Column, PvId, Record, Sample, Value};
+use archive::{PvId, Record};
+use sample::{Batch, Column, Sample, Value};
 
 use crate::{
     bytes::{Cursor, Malformed, put_varint},

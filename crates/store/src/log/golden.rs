@@ -1,8 +1,9 @@
 //! Golden files of the log: written once, read for ever.
 
+use archive::{PvId, Record};
 use sample::{
-    Alarm, Arrays, Batch, Blobs, Column, Element, Gap, GapCause, Metadata, PvId, Quality, Record, Runs, Sample,
-    Severity, Stamp, Timestamp, Value, ValueType,
+    Alarm, Arrays, Batch, Blobs, Column, Element, Gap, GapCause, Metadata, Quality, Runs, Sample, Severity, Stamp,
+    Timestamp, Value, ValueType,
 };
 
 use crate::{

@@ -4,7 +4,8 @@
 
 use std::{io, ops::Range};
 
-use sample::{Alarm, Element, Gap, PvId, Record, Sample, Timestamp};
+use archive::{PvId, Record};
+use sample::{Alarm, Element, Gap, Sample, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{

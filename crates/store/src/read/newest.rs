@@ -15,7 +15,8 @@ use std::{
     },
 };
 
-use sample::{Batch, PvId, Sample, Timestamp};
+use archive::PvId;
+use sample::{Batch, Sample, Timestamp};
 
 use crate::{
     Error,

@@ -13,7 +13,8 @@ use std::{
     time::Duration,
 };
 
-use sample::{Batch, Element, PvId, Sample, TimeRange, Timestamp, ValueType};
+use archive::PvId;
+use sample::{Batch, Element, Sample, TimeRange, Timestamp, ValueType};
 
 use crate::{
     Error, Summary,

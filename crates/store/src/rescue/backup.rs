@@ -25,8 +25,10 @@ use std::{
     sync::Arc,
 };
 
+use folder::NEW;
 pub(crate) use folder::backup_of;
 pub use folder::take_over;
+use state::{PART, State};
 
 use crate::{
     Error, Progress,
@@ -40,8 +42,6 @@ use crate::{
     rescue::repair::set_aside,
     segment::week,
 };
-use folder::NEW;
-use state::{PART, State};
 
 /// So often a newer catalogue is taken because files have gone. Only the first time takes long.
 const ATTEMPTS_MAX: usize = 50;

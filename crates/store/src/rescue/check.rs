@@ -11,10 +11,10 @@ use std::{
     sync::Arc,
 };
 
-use sample::{Batch, PvId, PvName, TimeRange};
-
 use absent::{Absent, absent};
+use archive::{PvId, PvName};
 use log::Frames;
+use sample::{Batch, TimeRange};
 pub use told::StoredIn;
 use told::Told;
 

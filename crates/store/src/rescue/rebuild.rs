@@ -5,7 +5,8 @@ use std::{
     sync::Arc,
 };
 
-use sample::{Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Timestamp};
+use archive::{Method, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
+use sample::Timestamp;
 
 use crate::{
     Error,

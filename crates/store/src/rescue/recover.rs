@@ -2,7 +2,8 @@
 
 use std::{cell::OnceCell, collections::HashSet, io, ops::Range, sync::Arc};
 
-use sample::{Gap, GapCause, PvId, Record, Timestamp};
+use archive::{PvId, Record};
+use sample::{Gap, GapCause, Timestamp};
 
 use crate::{
     Error,

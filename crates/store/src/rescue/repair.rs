@@ -19,7 +19,8 @@ use std::{
     sync::Arc,
 };
 
-use sample::{PvId, Timestamp};
+use archive::PvId;
+use sample::Timestamp;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{

@@ -2,7 +2,8 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use sample::{Element, PvId, Shape, Timestamp, ValueType};
+use archive::PvId;
+use sample::{Element, Shape, Timestamp, ValueType};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Entry;

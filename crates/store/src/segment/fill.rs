@@ -2,7 +2,8 @@
 
 use std::io;
 
-use sample::{Batch, PvId, ValueType};
+use archive::PvId;
+use sample::{Batch, ValueType};
 
 use crate::{block::rows::rows_of_block, codec::Effort, segment::SegmentWriter};
 

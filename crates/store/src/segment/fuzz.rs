@@ -1,6 +1,7 @@
 //! Doors for fuzzers, behind the checksums.
 
-use sample::{PvId, Timestamp, ValueType};
+use archive::PvId;
+use sample::{Timestamp, ValueType};
 
 use super::{Entry, Record, tables};
 use crate::{Summary, bytes::Malformed};

@@ -3,7 +3,8 @@
 
 use std::{fmt::Write as _, fs, path::PathBuf, sync::Arc};
 
-use sample::{Alarm, Batch, Column, PvId, PvName, Sample, Severity, TimeRange, Timestamp, Value};
+use archive::{PvId, PvName};
+use sample::{Alarm, Batch, Column, Sample, Severity, TimeRange, Timestamp, Value};
 
 use super::*;
 use crate::{

@@ -1,6 +1,7 @@
 //! The manifest: what the catalogue knows of a segment, without its file being opened.
 
-use sample::{PvId, Timestamp};
+use archive::PvId;
+use sample::Timestamp;
 
 /// How far a segment has come on its way from a flush to a sealed week.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use sample::{PvId, PvName};
+use archive::{PvId, PvName};
 
 use super::tables::{TableReader, TableWriter};
 use crate::{

@@ -13,7 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sample::{Batch, PvId, TimeRange, Timestamp};
+use archive::PvId;
+use sample::{Batch, TimeRange, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sample::{Alarm, Batch, PvId, PvName, Sample, Timestamp, Value};
+use archive::{PvId, PvName};
+use sample::{Alarm, Batch, Sample, Timestamp, Value};
 
 use super::*;
 use crate::{

@@ -2,7 +2,8 @@
 
 use std::{io, sync::Arc};
 
-use sample::{Batch, PvId, Timestamp};
+use archive::PvId;
+use sample::{Batch, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{

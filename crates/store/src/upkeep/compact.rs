@@ -9,7 +9,8 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use sample::{Batch, PvId, Shape, TimeRange, Timestamp, ValueType};
+use archive::PvId;
+use sample::{Batch, Shape, TimeRange, Timestamp, ValueType};
 
 use crate::{
     Error, Samples,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sample::{By, PvId, TimeRange, Timestamp};
+use archive::{By, PvId};
+use sample::{TimeRange, Timestamp};
 
 use crate::{
     AuditRecord, Deletion, Error, Writer,

@@ -4,7 +4,7 @@
 //! `PV.value` means all that is in `value`. The first rule that fits a field or its PV decides; fields that none names follow
 //! the PV.
 
-use sample::PvName;
+use archive::PvName;
 
 use crate::config::{Retention, Rule};
 

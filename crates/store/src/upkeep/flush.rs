@@ -18,7 +18,8 @@ use std::{
     time::Duration,
 };
 
-use sample::{Batch, PvId, Timestamp};
+use archive::PvId;
+use sample::{Batch, Timestamp};
 
 use crate::{
     Error,

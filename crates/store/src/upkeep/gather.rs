@@ -9,7 +9,8 @@
 //!   8192 8192   4246 4246  8192 2500    4116 4116
 //! ```
 
-use sample::{Batch, PvId};
+use archive::PvId;
+use sample::Batch;
 
 use crate::{
     Error,

@@ -1,7 +1,8 @@
 //! Idle rules: rules of retention for a field that its PV does not have, of which nothing ever comes. They are told, so that nobody
 //! waits for room that is never freed.
 
-use sample::{PvEntry, Timestamp, Value};
+use archive::PvEntry;
+use sample::{Timestamp, Value};
 
 use crate::{
     block::field::paths,

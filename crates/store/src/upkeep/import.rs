@@ -14,7 +14,8 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use sample::{Batch, By, PvId, Record};
+use archive::{By, PvId, Record};
+use sample::Batch;
 
 use crate::{
     AuditRecord, Error, Writer,

@@ -173,7 +173,7 @@ fn runs(segments: &[View], chosen: &[usize]) -> Vec<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use sample::PvId;
+    use archive::PvId;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sample::PvId;
+use archive::PvId;
 
 use crate::{
     catalog,

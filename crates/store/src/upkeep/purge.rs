@@ -10,7 +10,8 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use sample::{By, DataFate, PvId, Timestamp};
+use archive::{By, DataFate, PvId};
+use sample::Timestamp;
 
 use crate::{
     AuditRecord, Deletion, Error, RemovedPv, Writer,

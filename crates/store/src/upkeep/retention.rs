@@ -14,7 +14,8 @@ use std::{
     time::Duration,
 };
 
-use sample::{By, Element, Keep, LEDGER_PREFIX, PvId, TimeRange, Timestamp, ValueType};
+use archive::{By, Keep, LEDGER_PREFIX, PvId};
+use sample::{Element, TimeRange, Timestamp, ValueType};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{

@@ -73,9 +73,8 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use sample::{
-        Alarm, By, Method, Protocol, PvName, PvSettings, PvState, Record, Sample, Sink, TimeRange, Timestamp, Value,
-    };
+    use archive::{By, Method, Protocol, PvName, PvSettings, PvState, Record, Sink};
+    use sample::{Alarm, Sample, TimeRange, Timestamp, Value};
 
     use crate::{Config, Store};
 

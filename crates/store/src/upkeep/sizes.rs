@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use sample::{PvId, Timestamp};
+use archive::PvId;
+use sample::Timestamp;
 
 use crate::{Error, engine::Engine, segment::Segment};
 

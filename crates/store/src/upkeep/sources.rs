@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sample::{Batch, PvId};
+use archive::PvId;
+use sample::Batch;
 
 use crate::{
     Error,

@@ -7,8 +7,9 @@
 
 use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
 
+use archive::PvId;
 use pvdata::Fewer;
-use sample::{Batch, PvId, Timestamp, Value};
+use sample::{Batch, Timestamp, Value};
 
 use crate::upkeep::field_rules::{FieldRules, PvOver};
 

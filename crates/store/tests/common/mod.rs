@@ -7,10 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sample::{
-    Alarm, Batch, By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sample, Sink, TimeRange, Timestamp,
-    Value,
-};
+use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink};
+use sample::{Alarm, Batch, Sample, TimeRange, Timestamp, Value};
 use store::{Error, Store};
 
 pub(crate) fn at(nanos: i64) -> Timestamp {

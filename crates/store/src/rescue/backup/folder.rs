@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use sample::By;
+use archive::By;
 
 use super::state::{PART, STATE};
 use crate::{

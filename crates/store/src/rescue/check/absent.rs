@@ -59,7 +59,8 @@ fn absence(of: &Manifest, near: &HashSet<&str>, places: &HashMap<String, String>
 mod tests {
     use std::{fs, thread, time::Duration};
 
-    use sample::{Alarm, By, Method, Protocol, PvName, PvSettings, PvState, Record, Sample, Sink, Timestamp, Value};
+    use archive::{By, Method, Protocol, PvName, PvSettings, PvState, Record, Sink};
+    use sample::{Alarm, Sample, Timestamp, Value};
 
     use super::*;
     use crate::{Config, Store};

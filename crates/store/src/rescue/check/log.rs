@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sample::Record;
+use archive::Record;
 
 use super::{Check, Progress};
 use crate::{

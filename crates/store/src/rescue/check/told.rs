@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use sample::{Column, LedgerScale, PvId, Record, Sample, Timestamp, Value};
+use archive::{LedgerScale, PvId, Record};
+use sample::{Column, Sample, Timestamp, Value};
 
 use crate::{catalog::copy::Copy, segment::manifest::Manifest};
 

@@ -1,22 +1,8 @@
 //! The roster: which PVs are archived under which names. Acquisition follows it and the store keeps it.
 
-use crate::{Group, PvEntry, PvId, PvName, PvSettings, RuleName, Sink, Timestamp, Unfinished};
+use sample::Timestamp;
 
-/// Who ordered a change, and when: what the audit keeps of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct By {
-    /// A person, a program or an address.
-    pub who: String,
-    /// When.
-    pub at: Timestamp,
-}
-
-impl By {
-    /// Somebody, at a time.
-    pub fn new(who: impl Into<String>, at: Timestamp) -> By {
-        By { who: who.into(), at }
-    }
-}
+use crate::{By, Group, PvEntry, PvId, PvName, PvSettings, RuleName, Sink, Unfinished};
 
 /// What becomes of the data of a PV that is removed. Either way the PV vanishes from every answer at once, and comes back as it
 /// was when it is restored.

@@ -2,24 +2,26 @@
 
 #![allow(dead_code, unused_imports, reason = "each test file uses its part of it")]
 
-mod client;
-mod history;
-
 use std::{
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
 };
 
 use acquire::{Acquire, Control};
-pub(crate) use client::{Answer, Connection};
-pub(crate) use history::{PVS, Recorded, fill, time};
+use archive::{OldArchive, Protocol};
 use query::Query;
-use sample::{OldArchive, Protocol, Timestamp};
+use sample::Timestamp;
 use serve::{Config, HostName, Serve};
 use service::Service;
 use store::{Reader, Store, Writer};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+
+mod client;
+mod history;
+
+pub(crate) use client::{Answer, Connection};
+pub(crate) use history::{PVS, Recorded, fill, time};
 
 pub(crate) struct Archive {
     pub(crate) address: SocketAddr,

@@ -2,7 +2,9 @@
 
 use std::{error::Error, sync::Arc};
 
-use crate::{Batch, Element, Gap, Metadata, PvId, Sample, Timestamp};
+use sample::{Bare, Batch, Gap, Metadata, Sample, Timestamp};
+
+use crate::PvId;
 
 /// No array, text or structure with more bytes is archived.
 pub const VALUE_BYTES_MAX: usize = 128 << 20;
@@ -22,17 +24,6 @@ pub enum Record {
     Gap(Gap),
     /// What the IOC says about the PV from this time on.
     Metadata(Timestamp, Arc<Metadata>),
-}
-
-/// A sample of which there is nothing to tell but a number and its time: no alarm, no pulse, an ordinary stamp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bare {
-    /// When.
-    pub time: Timestamp,
-    /// The type of the number.
-    pub element: Element,
-    /// The number, as `Value::bits` gives it.
-    pub bits: u64,
 }
 
 impl Record {

@@ -1,12 +1,10 @@
 //! A PV: its name, its number in the archive, and how it is to be archived.
 
-use std::{
-    fmt,
-    sync::{Arc, LazyLock},
-    time::Duration,
-};
+use std::{fmt, sync::Arc};
 
-use crate::{LEDGER_PREFIX, Rules, Timestamp, Wishes};
+use sample::Timestamp;
+
+use crate::{LEDGER_PREFIX, Protocol, PvSettings};
 
 /// The longest name that is accepted, in bytes. Records end at 61, but pvAccess and gateways allow more.
 pub const NAME_BYTES_MAX: usize = 255;
@@ -135,97 +133,6 @@ impl AsRef<str> for PvName {
 /// A PV's number in one archive. Numbers are never used again, so data never changes owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PvId(pub u32);
-
-/// The protocol by which a PV is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Protocol {
-    /// Channel Access.
-    Ca,
-    /// pvAccess.
-    Pva,
-}
-
-impl Protocol {
-    /// `ca` or `pva`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Protocol::Ca => "ca",
-            Protocol::Pva => "pva",
-        }
-    }
-
-    /// The protocol of that name.
-    pub fn from_name(name: &str) -> Option<Protocol> {
-        [Protocol::Ca, Protocol::Pva].into_iter().find(|p| p.name() == name)
-    }
-}
-
-/// When a sample is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// Every update that the IOC sends.
-    Monitor,
-    /// The newest value once a period, if it is newer than the last one kept.
-    Scan {
-        /// The period.
-        period: Duration,
-    },
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Method::Monitor => f.write_str("monitor"),
-            Method::Scan { period } => write!(f, "scan {}s", period.as_secs_f64()),
-        }
-    }
-}
-
-/// Whether a PV is being archived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PvState {
-    /// Yes.
-    Active,
-    /// Not now; it keeps its place and its data.
-    Paused,
-}
-
-/// How a PV is to be archived.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PvSettings {
-    /// By which protocol.
-    pub protocol: Protocol,
-    /// When samples are taken.
-    pub method: Method,
-    /// Whether samples are taken at all.
-    pub state: PvState,
-    /// What else is asked; none if nothing is.
-    pub rules: Option<Arc<Rules>>,
-}
-
-impl PvSettings {
-    /// Nothing but a protocol, a method and a state.
-    pub fn plain(protocol: Protocol, method: Method, state: PvState) -> PvSettings {
-        PvSettings { protocol, method, state, rules: None }
-    }
-
-    /// What else is asked.
-    pub fn rules(&self) -> &Rules {
-        static NONE: LazyLock<Rules> = LazyLock::new(Rules::default);
-        self.rules.as_deref().unwrap_or(&NONE)
-    }
-}
-
-/// All that they say but the state, as text to be compared: what differs is what changes.
-impl fmt::Display for PvSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", Wishes::from(self))?;
-        match &self.rules().origin.policy {
-            Some(policy) => write!(f, ", by {policy}"),
-            None => Ok(()),
-        }
-    }
-}
 
 /// A PV that the archive knows.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,12 +4,23 @@
 //!   PV number n ──► share n % 64 ──► ledger:minute:07   a row for each minute: what became of every update of the share's PVs
 //!                                    ledger:hour:07     the same for each hour
 //! ```
-//! What a row says is acquisition's own; the store keeps rows as it keeps samples, and tells at the start which samples came
-//! behind the last row.
+//! Acquisition counts and writes the rows; the store keeps them as it keeps samples, and tells at the start which samples came behind
+//! the last row. `columns.rs` says what is counted, `row.rs` how it is written.
+
+mod account;
+mod columns;
+mod row;
+mod trouble;
 
 use std::collections::BTreeMap;
 
-use crate::{PvId, Sample, Timestamp};
+use sample::{Sample, Timestamp};
+
+pub use columns::{Account, COLUMNS, COUNT, Column, Kind};
+pub use row::{BrokenRow, Origin, RowHead, account_in, encode as encode_row, stored_in, trouble_in};
+pub use trouble::Trouble;
+
+use crate::PvId;
 
 /// In how many shares the PVs are divided. Part of the format: the number never changes.
 pub const LEDGER_SHARES: usize = 64;

@@ -13,18 +13,20 @@
 
 use std::time::Duration;
 
-use sample::{LEDGER_SHARES, PvId, Timestamp};
+use sample::Timestamp;
 
 use super::{
-    account::{Account, PARTS},
-    recent::Trouble,
+    LEDGER_SHARES,
+    columns::{Account, COLUMNS, COUNT, Kind},
+    trouble::Trouble,
 };
+use crate::PvId;
 
 const VERSION: u8 = 1;
 const REBUILT: u8 = 1;
 const INCOMPLETE: u8 = 2;
-/// The place of `waiting` among the parts: it alone may be below zero.
-const WAITING: usize = 2;
+/// The counts of an account besides `received`, in the order of the columns: each is a bit of `parts`.
+const PARTS: usize = COUNT - 1;
 
 /// How a row came about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,13 +81,30 @@ pub fn encode(head: RowHead, from: Timestamp, accounts: &[(PvId, Account)]) -> V
 }
 
 fn put_exception(row: &mut Vec<u8>, account: &Account) {
-    let (parts, usual) = (account.parts(), Account::usual(account.received).parts());
+    let (parts, usual) = (parts_of(account), parts_of(&Account::usual(account.received)));
     let differs = parts.iter().zip(&usual).enumerate().filter(|(_, (part, usual))| part != usual);
     put(row, differs.clone().map(|(index, _)| 1 << index).sum());
     for (index, (part, _)) in differs {
         let signed = part.cast_signed();
-        put(row, if index == WAITING { (signed << 1 ^ signed >> 63).cast_unsigned() } else { *part });
+        put(row, if is_signed(index) { (signed << 1 ^ signed >> 63).cast_unsigned() } else { *part });
     }
+}
+
+fn parts_of(account: &Account) -> [u64; PARTS] {
+    let [_, parts @ ..] = account.counts();
+    parts
+}
+
+fn of_parts(received: u64, parts: [u64; PARTS]) -> Account {
+    let mut counts = [received; COUNT];
+    let [_, others @ ..] = &mut counts;
+    *others = parts;
+    Account::of_counts(counts)
+}
+
+/// Whether a part may be below zero.
+fn is_signed(part: usize) -> bool {
+    COLUMNS.get(part + 1).is_some_and(|column| column.kind == Kind::Waiting)
 }
 
 /// The number of a PV within its share.
@@ -202,15 +221,15 @@ fn take_runs(bytes: &mut &[u8], place: u64) -> Result<(Option<u64>, u64), Broken
 
 fn take_exception(bytes: &mut &[u8], received: u64) -> Result<Account, BrokenRow> {
     let differing = take(bytes)?;
-    let mut parts: [u64; PARTS] = Account::usual(received).parts();
+    let mut parts = parts_of(&Account::usual(received));
     for (index, part) in parts.iter_mut().enumerate() {
         if differing & 1 << index != 0 {
             let number = take(bytes)?;
-            *part = if index == WAITING { number >> 1 ^ (number & 1).wrapping_neg() } else { number };
+            *part = if is_signed(index) { number >> 1 ^ (number & 1).wrapping_neg() } else { number };
         }
     }
     // A part that this reader does not know would be read as the next exception.
-    if differing >> PARTS == 0 { Ok(Account::of_parts(received, parts)) } else { Err(BrokenRow) }
+    if differing >> PARTS == 0 { Ok(of_parts(received, parts)) } else { Err(BrokenRow) }
 }
 
 fn put(out: &mut Vec<u8>, mut number: u64) {
@@ -258,9 +277,9 @@ mod tests {
             rate_capped: 4,
             overruns: 300,
             never_set: 1,
-            ahead: 2,
             backward: 3,
             suspected_ms: 60_000,
+            ..Account::default()
         };
         vec![
             (pv(0), Account::usual(600)),
@@ -287,20 +306,30 @@ mod tests {
         assert!(accounts().iter().all(|(_, account)| account.adds_up()));
     }
 
+    /// Rows are on disk: every column keeps its number and its place for good.
+    #[test]
+    fn the_bytes_of_a_row_never_change() {
+        let row = encode(head(60, Origin::Counted), Timestamp::from_nanos(5), &accounts());
+        let hex: String = row.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(
+            hex,
+            "0100370300020502f78dce1c01d804bc0501ffffffffffffffffff01050301ff0dd80401015a0604ac020103e0d4030140010005000a"
+        );
+    }
+
     #[test]
     fn what_went_wrong_is_summed_over_all_pvs_of_a_row() {
         let from = Timestamp::from_nanos(5);
         let told = encode(head(60, Origin::Counted), from, &accounts());
-        let expected = Trouble {
+        let of = Account {
             queue_full: 90,
             store_refused: 6,
             rate_capped: 4,
             overruns: 301,
             suspected_ms: 60_000,
-            lossy_pvs: 2,
-            suspected_pvs: 1,
-            last: Timestamp::from_nanos(60),
+            ..Account::default()
         };
+        let expected = Trouble { of, lossy_pvs: 2, suspected_pvs: 1, last: Timestamp::from_nanos(60) };
         assert_eq!(trouble_in(&told, from), Ok((head(60, Origin::Counted), expected)));
         assert_eq!(stored_in(&encode(head(60, Origin::Counted), from, &accounts()[..3]), from), Ok(600 + 600 + 1));
         let usual = encode(head(60, Origin::Counted), from, &[(pv(3), Account::usual(9))]);

@@ -2,7 +2,9 @@
 
 use std::{fmt, ops::ControlFlow};
 
-use crate::{Alarm, Batch, Gap, Metadata, PvName, Sample, TimeRange, Timestamp};
+use sample::{Alarm, Batch, Gap, Metadata, Sample, TimeRange, Timestamp};
+
+use crate::PvName;
 
 /// Samples of an old archive, in order of time, in batches of one type.
 pub type OldSamples = Box<dyn Iterator<Item = Result<Batch, OldError>> + Send>;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use archive::{By, Method, Protocol, PvName, PvSettings, PvState, Record, Sink};
 use pvdata::{Data, Scalar, Tree, Type, wire};
 use sample::{
-    Alarm, Batch, By, Column, Element, Gap, GapCause, Limits, Metadata, Method, Protocol, PvName, PvSettings, PvState,
-    Record, Sample, Severity, Sink, Timestamp, Value, ValueType,
+    Alarm, Batch, Column, Element, Gap, GapCause, Limits, Metadata, Sample, Severity, Timestamp, Value, ValueType,
 };
 use store::Store;
 

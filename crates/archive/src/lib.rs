@@ -1,0 +1,37 @@
+//! The nouns of an archive, which everything above the network and the files speaks, and the seams between its parts.
+//!
+//! ```text
+//!   PvName, PvId, PvEntry        which PV
+//!   PvSettings, Rules, Wishes    how it is archived, and what somebody asks of that
+//!   Group                        PVs that are sampled only while others say so
+//!   Roster                       the list of PVs, which acquisition follows and the store keeps
+//!   Record, Sink                 the facts that acquisition hands to the store
+//!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
+//!   ledger                       what became of every update: what is counted, and where that is written down
+//!   OldArchive                   an archive of another archiver, read where it lies
+//! ```
+//!
+//! What a sample holds is in the crate `sample`. Nothing here does I/O or reads a clock.
+
+#![deny(missing_docs)]
+
+mod audit;
+mod groups;
+pub mod ledger;
+mod old;
+mod pv;
+mod roster;
+pub mod settings;
+mod sink;
+
+pub use audit::{ARCHIVER, By, Principal};
+pub use groups::{Group, Sense, Switch};
+pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
+pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples};
+pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
+pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
+pub use settings::{
+    Changes, Deadband, FieldName, FieldPath, Keep, Method, Origin, Pipeline, Protocol, PvSettings, PvState, RateCap,
+    RuleError, RuleName, Rules, Wishes,
+};
+pub use sink::{Record, Sink, VALUE_BYTES_MAX};
