@@ -5,12 +5,12 @@ mod ordered;
 
 use std::{env, fs, path::PathBuf};
 
-use ordered::Node;
-use serde_json::{Map, Value, json};
-use served::{
+use archive::{
     ledger::{COLUMNS, Column, Kind},
     settings::{Key, SETTINGS, Shape},
 };
+use ordered::Node;
+use serde_json::{Map, Value, json};
 
 /// Properties of a schema that come from a table.
 struct Defined {

@@ -6,8 +6,7 @@ mod served;
 use std::sync::Arc;
 
 use acquire::AddRequest;
-use archive::Principal;
-use archive::PvName;
+use archive::{Principal, PvName};
 use query::{Before, Request};
 use sample::{TimeRange, Value};
 use served::{Archive, time};
