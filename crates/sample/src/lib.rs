@@ -5,6 +5,7 @@
 //!   Timestamp, TimeRange         when, in nanoseconds since 1970
 //!   Value, Column, Alarm         what it read, one at a time or many of a type
 //!   Sample, Batch                a row, and the columns of many rows of one type
+//!   Summary, Stretch             what many of them amount to, so that bins need not look at each
 //!   Stamp, Quality               what is to be said of a time that is out of the ordinary
 //!   Metadata, Gap                what the numbers mean, and where there are none
 //!   Record, Bare, Sink           the facts that acquisition hands to the store
@@ -32,6 +33,7 @@ mod roster;
 mod rules;
 mod sink;
 mod stamp;
+mod summary;
 mod time;
 mod typed;
 mod value;
@@ -50,6 +52,7 @@ pub use roster::{By, DataFate, EntriesOr, OldName, Renaming, Roster};
 pub use rules::{Changes, Deadband, FieldName, FieldPath, Keep, Origin, Pipeline, RateCap, RuleError, RuleName, Rules};
 pub use sink::{Bare, Record, Sink, VALUE_BYTES_MAX};
 pub use stamp::{Quality, Stamp, Stamps};
+pub use summary::{Stretch, Summary};
 pub use time::{TimeError, TimeRange, Timestamp};
 pub use value::{Element, Shape, Value, ValueType};
 pub use wishes::Wishes;

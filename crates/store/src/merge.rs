@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sample::{Batch, Sample, Shape, TimeRange, Timestamp};
+use sample::{Batch, Sample, Shape, Stretch, TimeRange, Timestamp};
 
 use crate::{
     Error, Summary,
@@ -40,15 +40,6 @@ pub(crate) fn rows_within(batch: &Batch, range: TimeRange) -> Range<usize> {
 /// Whether what lies from `t0` to `t1`, both included, is within a range at least in part.
 pub(crate) fn overlap(t0: Timestamp, t1: Timestamp, range: TimeRange) -> bool {
     (t0 < range.t1 || range.t1 == Timestamp::MAX) && t1 >= range.t0
-}
-
-/// What bins are made of.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Stretch {
-    /// Of a block or a row of a level that no edge cuts, unread; or of a piece of a block between edges.
-    Summary(Summary),
-    /// Samples.
-    Samples(Batch),
 }
 
 /// The samples of a PV in time order, in batches of one type.
