@@ -138,9 +138,10 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
     let stop = Stop::on_signals()?;
 
     let started = now();
+    let data = config.store.folder.clone();
     let store = Store::open(config.store, started)?; // disk: recovers what a crash left
     let acquire = Acquire::start(config.acquire, store.writer(), started)?; // network → buffer → store
-    let (old, aliases) = (old::open(&config.old_archives)?, old::aliases(&config.old_archives)?);
+    let (old, aliases) = (old::open(&config.old_archives, &data)?, old::aliases(&config.old_archives)?);
     let query = Query::over(store.reader()).with_old(old.clone()); // store, old archives → samples and bins
     let serve = {
         let _tasks_run_here = answers.enter();

@@ -164,6 +164,11 @@ impl Rows {
         std::mem::take(&mut self.fields)
     }
 
+    /// How many samples carry fields, of those since these were taken out.
+    pub(crate) fn carrying(&self) -> usize {
+        self.fields.len()
+    }
+
     /// The times of those samples among them whose fields changed then.
     pub(crate) fn changes(&self) -> &[Timestamp] {
         &self.changes

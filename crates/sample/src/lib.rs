@@ -46,7 +46,7 @@ pub use gap::{Gap, GapCause};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use meta::{Limits, Metadata};
-pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples};
+pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, OldStretches};
 pub use pv::{Method, NAME_BYTES_MAX, NameError, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 pub use roster::{By, DataFate, EntriesOr, OldName, Renaming, Roster};
 pub use rules::{Changes, Deadband, FieldName, FieldPath, Keep, Origin, Pipeline, RateCap, RuleError, RuleName, Rules};
