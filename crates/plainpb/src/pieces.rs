@@ -43,8 +43,16 @@ pub(crate) struct Pieces {
 
 /// A file.
 enum Open {
-    Digested { part: Part, file: PbFile, digest: Digest, next: usize },
+    Digested(Box<Digested>),
     Plain(Box<FileSamples>),
+}
+
+/// One with its digest, and the number of the next row.
+struct Digested {
+    part: Part,
+    file: PbFile,
+    digest: Digest,
+    next: usize,
 }
 
 impl Pieces {
@@ -90,7 +98,7 @@ impl Pieces {
                     let Some((part, digest)) = self.parts.pop() else { return Ok(None) };
                     self.open_part(part, digest)?;
                 }
-                Some(Open::Digested { part, file, digest, next }) => self.take_row(part, file, digest, next)?,
+                Some(Open::Digested(digested)) => self.take_row(digested)?,
                 Some(Open::Plain(samples)) => self.take_batch(samples)?,
             }
         }
@@ -106,7 +114,7 @@ impl Pieces {
             && digest.order() == Order::Rising
             && let Ok(next) = digest.first_from(self.range.t0)
         {
-            self.open = Some(Open::Digested { part, file, digest, next });
+            self.open = Some(Open::Digested(Box::new(Digested { part, file, digest, next })));
             return Ok(());
         }
         self.read_plainly(&part, file)
@@ -121,15 +129,15 @@ impl Pieces {
         Ok(())
     }
 
-    fn take_row(&mut self, part: Part, file: PbFile, mut digest: Digest, next: usize) -> Result<(), OldError> {
-        if next >= digest.len() {
+    fn take_row(&mut self, mut digested: Box<Digested>) -> Result<(), OldError> {
+        if digested.next >= digested.digest.len() {
             return Ok(());
         }
-        let Ok(row) = digest.row(next) else {
+        let Ok(row) = digested.digest.row(digested.next) else {
             if let Some(shelf) = self.archive.shelf() {
-                shelf.drop_of(&part.place.path);
+                shelf.drop_of(&digested.part.place.path);
             }
-            return self.read_plainly(&part, file);
+            return self.read_plainly(&digested.part, digested.file);
         };
         if row.summary.t0 >= self.range.t1 {
             return Ok(());
@@ -138,15 +146,16 @@ impl Pieces {
         if self.is_whole(&row.summary) {
             self.ready.push_back(Stretch::Summary(row.summary));
         } else {
-            let batch = samples_of(&row, &file).map_err(|error| self.archive.failed(&part, &error))?;
-            let Some(batch) = batch else {
+            let batch = samples_of(&row, &digested.file);
+            let Some(batch) = batch.map_err(|error| self.archive.failed(&digested.part, &error))? else {
                 // The file has changed under our hands.
-                return self.read_plainly(&part, file);
+                return self.read_plainly(&digested.part, digested.file);
             };
             self.cut(&batch);
         }
         self.last = Some(row.summary.t1.min(self.range.t1));
-        self.open = Some(Open::Digested { part, file, digest, next: next + 1 });
+        digested.next += 1;
+        self.open = Some(Open::Digested(digested));
         Ok(())
     }
 

@@ -412,6 +412,7 @@ impl Draft<'_> {
     }
 
     /// The head comes last, and the file under its name when all of it is safe.
+    #[expect(clippy::disallowed_methods, reason = "of a cache nothing is lost if the folder is not synced")]
     fn finish(mut self, head: &Head) -> io::Result<File> {
         if !self.waiting.is_empty() {
             self.file.write_all(&page_of(&self.waiting))?;

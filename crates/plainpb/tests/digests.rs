@@ -136,7 +136,7 @@ impl Both {
 fn value(payload: i32, seed: u32) -> Val {
     let double = match seed % 53 {
         7 => f64::NAN,
-        8 if seed % 5 == 0 => f64::INFINITY,
+        8 if seed.is_multiple_of(5) => f64::INFINITY,
         _ => f64::from(seed) * 0.37 - 1000.0,
     };
     let small = (seed % 30_000) as i32 - 15_000;
@@ -195,8 +195,8 @@ impl Day {
         line(&Line {
             second: (number * DAY) as u32 + (nanos / 1_000_000_000) as u32,
             nano: (nanos % 1_000_000_000) as u32,
-            severity: (seed % 7 == 0).then_some((seed % 4) as i32),
-            status: (seed % 11 == 0).then_some(3),
+            severity: seed.is_multiple_of(7).then_some((seed % 4) as i32),
+            status: seed.is_multiple_of(11).then_some(3),
             fields,
             ..Line::of(value(payload, seed))
         })
@@ -413,6 +413,7 @@ fn append(path: &Path, bytes: &[u8]) {
 }
 
 /// As the Appliance does it: a new file takes the place of the old one.
+#[expect(clippy::disallowed_methods, reason = "a test need not outlive a power cut")]
 fn replace(path: &Path, bytes: &[u8]) {
     let new = path.with_extension("new");
     fs::write(&new, bytes).unwrap();
