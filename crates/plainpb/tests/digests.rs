@@ -103,6 +103,8 @@ impl Both {
             }
         }
         let count = samples.as_ref().map_or(0, Batch::len);
+        let times = samples.as_ref().map_or(&[][..], Batch::times);
+        assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{range:?}: told of samples whose times do not rise");
         let mut row = 0;
         for stretch in told {
             let all = samples.as_ref().expect("there are samples");
@@ -111,6 +113,10 @@ impl Both {
                     let rows = row..row + summary.count as usize;
                     assert!(rows.end <= count, "{range:?}: there are {count} samples");
                     let expected = Summary::of(all, rows.clone()).expect("it is of some");
+                    assert!(
+                        summary.is_finite() && summary.value_type.is_numeric_scalar(),
+                        "{summary:?} does not add up"
+                    );
                     assert!(expected.identical(summary), "{range:?} {rows:?}: {summary:?} is not {expected:?}");
                     rows
                 }
@@ -390,6 +396,33 @@ fn a_digest_of_a_file_that_grew_goes_on_where_it_ended() {
     fs::remove_file(&kept[0]).unwrap();
     both.settle(1);
     assert!(fs::read(&kept[0]).unwrap() == renewed, "it depends on how the file grew");
+}
+
+/// Under its name and inode another file may stand, which is no longer the one that was read.
+#[test]
+fn a_file_that_was_written_anew_and_is_longer_is_read_anew() {
+    let both = Both::new();
+    let day = |samples, seed| Day { samples, millis: 100, seed, oddity: Oddity::None }.file(6, 0);
+    both.write(0, &day(8000, 1));
+    both.settle(1);
+    both.write(0, &day(16_000, 2));
+    assert!(both.compare(range(0, DAY), &[at(0), at(DAY)]));
+}
+
+/// Whatever byte of a digest is changed, what is told stays true.
+#[test]
+fn a_digest_in_which_a_byte_changed_is_not_believed() {
+    let both = Both::new();
+    both.write(0, &Day { samples: 3000, millis: 1000, seed: 1, oddity: Oddity::Garbage }.file(6, 0));
+    let kept = both.settle(1).remove(0);
+    let sound = fs::read(&kept).unwrap();
+    for place in (0..sound.len()).step_by(61) {
+        let mut bytes = sound.clone();
+        bytes[place] ^= 1 << (place % 8);
+        fs::write(&kept, bytes).unwrap();
+        both.compare(range(0, DAY), &[at(0), at(DAY)]);
+        assert!(both.compare(range(0, DAY), &[at(0), at(DAY)]), "byte {place}: no digest is made anew");
+    }
 }
 
 /// A folder that cannot be written to costs the digests only, and so does one that is not there any more.

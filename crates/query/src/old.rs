@@ -275,6 +275,15 @@ impl Merged {
     fn take(&mut self, chosen: usize, run: Range<usize>) -> Taken {
         let Some((batch, row)) = &mut self.heads[chosen].batch else { return Taken::All };
         self.out.take_if(|out| out.is_empty()); // its type need not be that of what comes
+        let is_all = run == (0..batch.len()) && batch.len() <= BATCH_ROWS_MAX;
+        let is_new = self.recent.first().is_none_or(|recent| recent.time != batch.times()[0]);
+        if self.out.is_none() && is_all && is_new {
+            let last = batch.times()[batch.len() - 1];
+            let first = batch.times().partition_point(|time| *time < last);
+            self.recent = (first..batch.len()).map(|row| batch.get(row)).collect();
+            self.out = self.heads[chosen].batch.take().map(|(batch, _)| batch);
+            return Taken::All;
+        }
         let out = self.out.get_or_insert_with(|| Batch::new(batch.value_type()));
         if out.value_type() != batch.value_type() || out.len() >= BATCH_ROWS_MAX || out.byte_size() >= BATCH_BYTES_MAX {
             return Taken::Nothing;
