@@ -19,7 +19,7 @@ const EDGES: [(&str, &[&str]); 11] = [
     ("acquire", &["epics", "sample"]),
     ("serve", &["acquire", "plainpb", "pvdata", "query", "sample", "store"]),
     ("pvark", &["acquire", "epics", "foreign", "plainpb", "query", "sample", "serve", "store"]),
-    ("lab", &["acquire", "epics", "pvdata", "query", "sample", "serve", "store"]),
+    ("lab", &["acquire", "epics", "plainpb", "pvdata", "query", "sample", "serve", "store"]),
 ];
 
 fn root() -> &'static Path {

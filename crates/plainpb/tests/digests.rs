@@ -398,6 +398,17 @@ fn a_digest_of_a_file_that_grew_goes_on_where_it_ended() {
     assert!(fs::read(&kept[0]).unwrap() == renewed, "it depends on how the file grew");
 }
 
+/// What stands there twice counts once, which rows cannot tell.
+#[test]
+fn files_in_which_times_do_not_rise_are_read_sample_by_sample() {
+    for oddity in [Oddity::Repeated, Oddity::Backwards] {
+        let both = Both::new();
+        both.write(0, &Day { samples: 3000, millis: 1000, seed: 1, oddity }.file(6, 0));
+        both.settle(1);
+        assert_eq!(both.told(range(0, DAY), &[at(0), at(DAY)]), None, "{oddity:?}");
+    }
+}
+
 /// Under its name and inode another file may stand, which is no longer the one that was read.
 #[test]
 fn a_file_that_was_written_anew_and_is_longer_is_read_anew() {
