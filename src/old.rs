@@ -1,5 +1,15 @@
 //! Old archives: opened at the start, and their PVs entered into the list as paused ones, so that they are found like all others.
 
+use crate::{
+    config::{self, OldKind},
+    failure::Failure,
+    host::clock::now,
+    texts,
+};
+use acquire::Control;
+use archive::{ARCHIVER, By, OldArchive, PvId, PvName};
+use plainpb::{Digests, PlainPb, TypeInfo};
+use serde_json::Value;
 use std::{
     collections::HashSet,
     fs,
@@ -13,20 +23,10 @@ use std::{
     thread::{self, Thread},
     time::Duration,
 };
-
-use acquire::Control;
-use archive::{ARCHIVER, By, OldArchive, PvId, PvName};
-use plainpb::{PlainPb, TypeInfo};
-use serde_json::Value;
 use store::{Action, Reader, Writer};
 
-use crate::{
-    config::{self, OldKind},
-    failure::Failure,
-    host::clock::now,
-    texts,
-};
-
+/// Where what the files of old archives amount to is kept, below the data folder.
+pub(crate) const DIGESTS: &str = "digests";
 /// Names are entered so many at a time: each time is a transaction.
 const NAMES_AT_ONCE: usize = 1000;
 /// Lines of the audit are read so many at a time.
@@ -40,16 +40,31 @@ const LISTED_EVERY: Duration = Duration::from_secs(3600);
 
 /// The archives of the config. Their files are not looked at yet, but a folder that is not there is told. One on a disk that does not
 /// answer is left out, or nothing would be archived for as long.
-pub(crate) fn open(configs: &[config::OldArchive]) -> Result<Vec<Arc<dyn OldArchive>>, Failure> {
-    open_within(ANSWERS_WITHIN, configs)
+pub(crate) fn open(configs: &[config::OldArchive], data: &Path) -> Result<Vec<Arc<dyn OldArchive>>, Failure> {
+    open_within(ANSWERS_WITHIN, configs, data)
 }
 
-fn open_within(patience: Duration, configs: &[config::OldArchive]) -> Result<Vec<Arc<dyn OldArchive>>, Failure> {
+fn open_within(
+    patience: Duration,
+    configs: &[config::OldArchive],
+    data: &Path,
+) -> Result<Vec<Arc<dyn OldArchive>>, Failure> {
+    if configs.is_empty() {
+        return Ok(Vec::new());
+    }
+    // They are a convenience: what they tell can be had from the files.
+    let folder = data.join(DIGESTS);
+    let digests = Digests::open(&folder)
+        .inspect_err(|error| {
+            tracing::warn!("{}, for digests of old archives, cannot be had: {error}", folder.display())
+        })
+        .ok();
     let mut archives = Vec::new();
     for config in configs {
         let (path, type_info) = (config.path.clone(), config.type_info.clone());
+        let digests = digests.clone();
         let OldKind::PlainPb = config.kind;
-        match within(patience, move || open_one(path, type_info.as_deref()))? {
+        match within(patience, move || open_one(path, type_info.as_deref(), digests.as_ref()))? {
             Some(archive) => archives.push(archive?),
             None => tracing::error!(
                 "the old archive {} does not answer: it is left out until pvark is started again",
@@ -60,12 +75,16 @@ fn open_within(patience: Duration, configs: &[config::OldArchive]) -> Result<Vec
     Ok(archives)
 }
 
-fn open_one(path: PathBuf, type_info: Option<&Path>) -> Result<Arc<dyn OldArchive>, String> {
+fn open_one(path: PathBuf, type_info: Option<&Path>, digests: Option<&Digests>) -> Result<Arc<dyn OldArchive>, String> {
     if !path.is_dir() {
         return Err(format!("the old archive {} is no folder", path.display()));
     }
     let infos = type_info.map(type_infos).transpose().map_err(|error| error.to_string())?;
-    Ok(Arc::new(PlainPb::new(path, infos.unwrap_or_default())))
+    let archive = PlainPb::new(path, infos.unwrap_or_default());
+    Ok(Arc::new(match digests {
+        Some(digests) => archive.with_digests(digests),
+        None => archive,
+    }))
 }
 
 /// What is answered by then. What comes later is let go, and with it its thread.
@@ -279,10 +298,11 @@ mod tests {
             type_info,
             aliases: None,
         };
-        let archives = open_within(Duration::from_millis(300), &[config(Some(hangs)), config(None)]);
+        let archives = open_within(Duration::from_millis(300), &[config(Some(hangs)), config(None)], folder.path());
         assert_eq!(archives.expect("neither is wrong").len(), 1);
         let missing = config::OldArchive { path: folder.path().join("missing"), ..config(None) };
-        let error = open(&[missing]).map(|archives| archives.len()).expect_err("it is not there").to_string();
+        let error =
+            open(&[missing], folder.path()).map(|archives| archives.len()).expect_err("it is not there").to_string();
         assert!(error.contains("missing is no folder"), "{error}");
     }
 
@@ -309,7 +329,7 @@ mod tests {
         let bytes: Vec<u8> = info.chars().map(|letter| u8::try_from(u32::from(letter)).expect("Latin-1")).collect();
         let file = folder.path().join("infos.json");
         fs::write(&file, bytes).expect("a file");
-        let archive = open_one(folder.path().to_owned(), Some(&file)).expect("an archive");
+        let archive = open_one(folder.path().to_owned(), Some(&file), None).expect("an archive");
         let mut names = Vec::new();
         let mut found = |name: PvName| {
             names.push(name);

@@ -1,13 +1,12 @@
 //! ARCHITECTURE.md cannot lie: the crates know each other exactly as it draws them, the files and functions that it names exist, and
 //! the state machines of the protocols own no socket.
 
+use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
-
-use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
 const EDGES: [(&str, &[&str]); 13] = [
@@ -23,7 +22,7 @@ const EDGES: [(&str, &[&str]); 13] = [
     ("service", &["acquire", "archive", "query", "sample", "store"]),
     ("serve", &["acquire", "archive", "plainpb", "pvdata", "query", "sample", "service"]),
     ("pvark", &["acquire", "archive", "epics", "foreign", "plainpb", "query", "sample", "serve", "service", "store"]),
-    ("lab", &["acquire", "archive", "epics", "pvdata", "query", "sample", "serve", "service", "store"]),
+    ("lab", &["acquire", "archive", "epics", "plainpb", "pvdata", "query", "sample", "serve", "service", "store"]),
 ];
 
 fn root() -> &'static Path {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import time
 import zipfile
@@ -328,3 +330,59 @@ def test_a_folder_that_does_not_answer_does_not_hold_up_the_end(
         assert archiver.terminate() == 0
     assert time.monotonic() - begun < 20
     assert "does not answer" in archiver.log()
+
+
+def test_bins_of_files_in_place_come_from_digests_the_second_time(
+    beside: Callable[[Path], Pvark], tmp_path: Path
+) -> None:
+    root = tmp_path / "aa"
+    for store in STORES:
+        (root / store).mkdir(parents=True)
+    (root / "sts" / "DIG").mkdir()
+    path = root / "sts" / "DIG" / "A:2026_01_02.pb"
+    start = YEAR_START + 86_400
+
+    def lines(first: int, last: int, times: float = 1.0) -> bytes:
+        number = lambda second: b"\x19" + struct.pack("<d", times * (second % 97))  # noqa: E731
+        return b"".join(sample((start + second) * 1_000_000_000, number(second)) for second in range(first, last))
+
+    def means(archiver: Pvark) -> list[float]:
+        span = "from=2026-01-02T00:00:00Z&to=2026-01-02T05:00:00Z"
+        data = archiver.json(f"/retrieval/data/getData.json?pv=mean_600(DIG:A)&{span}")[0]["data"]
+        return [row["val"] for row in data]
+
+    def expected(last: int, times: float = 1.0) -> list[float]:
+        bins = [
+            [times * (second % 97) for second in range(first, min(first + 600, last))] for first in range(0, last, 600)
+        ]
+        found = [math.fsum(values) / len(values) for values in bins]
+        return found + [found[-1]] * (31 - len(found))
+
+    path.write_bytes(header("DIG:A") + lines(0, 12_000))
+    archiver = beside(root)
+    wait_for("the PV", lambda: "DIG:A" in listed(archiver), 30)
+    kept = lambda: sorted((archiver.data / "digests").rglob("*.digest"))  # noqa: E731
+    assert means(archiver) == pytest.approx(expected(12_000), rel=1e-14)
+    wait_for("a digest", lambda: means(archiver) and kept(), 30)
+    assert means(archiver) == pytest.approx(expected(12_000), rel=1e-14)
+    # It goes on, and then it is written anew.
+    with path.open("ab") as more:
+        more.write(lines(12_000, 15_000))
+    assert means(archiver) == pytest.approx(expected(15_000), rel=1e-14)
+    path.write_bytes(header("DIG:A") + lines(0, 15_000, 2.0))
+    assert means(archiver) == pytest.approx(expected(15_000, 2.0), rel=1e-14)
+    # A digest that is damaged is made anew.
+    wait_for("a digest of that", lambda: means(archiver) and kept(), 30)
+    digest = kept()[0]
+    whole = digest.read_bytes()
+    digest.write_bytes(whole[:4200] + bytes([whole[4200] ^ 4]) + whole[4201:])
+    assert means(archiver) == pytest.approx(expected(15_000, 2.0), rel=1e-14)
+    assert archiver.terminate() == 0
+    # Nothing was written there, and to a check and a backup digests are nothing.
+    assert [one.name for one in root.rglob("*") if one.is_file()] == [path.name]
+    checked = run_program("check", "--data", archiver.data)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    backup = tmp_path / "backup"
+    copied = run_program("backup", "--data", archiver.data, "--to", backup)
+    assert copied.returncode == 0, copied.stdout + copied.stderr
+    assert not (backup / "digests").exists()

@@ -27,7 +27,7 @@ mod sink;
 pub use audit::{ARCHIVER, By, Principal};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
-pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples};
+pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, OldStretches};
 pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
 pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
 pub use settings::{

@@ -1,13 +1,14 @@
 //! The seam to archives of other archivers: what queries ask of them, whatever their files are like.
 
-use std::{fmt, ops::ControlFlow};
-
-use sample::{Alarm, Batch, Gap, Metadata, Sample, TimeRange, Timestamp};
-
 use crate::PvName;
+use sample::{Alarm, Batch, Gap, Metadata, Sample, Stretch, TimeRange, Timestamp};
+use std::{fmt, ops::ControlFlow, sync::Arc};
 
 /// Samples of an old archive, in order of time, in batches of one type.
 pub type OldSamples = Box<dyn Iterator<Item = Result<Batch, OldError>> + Send>;
+
+/// What the samples of an old archive amount to, in order of time, each of its pieces between two neighbouring edges.
+pub type OldStretches = Box<dyn Iterator<Item = Result<Stretch, OldError>> + Send>;
 
 /// What a sample carries besides its value: texts with names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,18 @@ pub trait OldArchive: fmt::Debug + Send + Sync {
 
     /// The samples of a range. What is damaged is left out and counted in `health`.
     fn samples(&self, pv: &PvName, range: TimeRange) -> OldSamples;
+
+    /// The samples of a range as bins are made of them, if that can be had without looking at each, which no edge cuts; none if the
+    /// samples have to be read. Only samples whose times rise from each to the next are told of so.
+    fn stretches(
+        &self,
+        pv: &PvName,
+        range: TimeRange,
+        edges: &Arc<[Timestamp]>,
+    ) -> Result<Option<OldStretches>, OldError> {
+        let _ = (pv, range, edges);
+        Ok(None)
+    }
 
     /// The newest sample at or before a time.
     fn last_before(&self, pv: &PvName, time: Timestamp) -> Result<Option<Sample>, OldError>;

@@ -155,4 +155,9 @@ const VERSUS: &[Bar] = &[
     less("csv-7d x1", "processor, new : old", 0.72, 0.59),
     less("csv-360k x10", "answer, new : old", 0.8, 0.8),
     less("csv-360k x10", "processor, new : old", 0.8, 0.8),
+    less("place-mean_600-7d x1", "answer, new : old", 0.0111, 0.0111),
+    less("place-mean_600-7d x1", "first answer, new : old", 1.0, 1.0),
+    less("place-raw-360k x1", "answer, new : old", 0.57, 0.57),
+    less("place-csv-360k x1", "answer, new : old", 0.74, 0.74),
+    less("place-json-360k x1", "answer, new : old", 0.59, 0.59),
 ];

@@ -10,6 +10,7 @@ mod archive;
 mod cell;
 mod crowd;
 mod page;
+mod place;
 mod table3;
 pub(crate) mod versus;
 

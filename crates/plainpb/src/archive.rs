@@ -1,24 +1,24 @@
 //! The archive: all files below one root folder, read in place as an old archive.
 
+use crate::{
+    fields::{FieldValue, loss},
+    file::{FileSamples, PbFile},
+    folder::{Folder, Part},
+    key::key_of,
+    pieces::{Pieces, places_of_fields},
+    rows::Damage,
+    shelf::Shelf,
+    tape::Content,
+    type_info::TypeInfo,
+};
+use archive::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, OldStretches, PvName};
+use sample::{Alarm, Gap, Metadata, Sample, TimeRange, Timestamp};
 use std::{
     collections::{BTreeSet, HashMap, HashSet, VecDeque},
     fmt, io,
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
-};
-
-use archive::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, PvName};
-use sample::{Alarm, Gap, Metadata, Sample, TimeRange, Timestamp};
-
-use crate::{
-    fields::{FieldValue, loss},
-    file::{FileSamples, PbFile},
-    folder::{Folder, Part},
-    key::key_of,
-    rows::Damage,
-    tape::Content,
-    type_info::TypeInfo,
 };
 
 /// How a field begins in the line of a sample: number 7, and bytes.
@@ -28,6 +28,8 @@ const FIELD_TAG: u8 = 7 << 3 | 2;
 #[derive(Clone)]
 pub struct PlainPb {
     shared: Arc<Shared>,
+    /// Where digests are kept.
+    shelf: Option<Arc<Shelf>>,
 }
 
 struct Shared {
@@ -35,6 +37,17 @@ struct Shared {
     folder: Folder,
     type_infos: HashMap<PvName, TypeInfo>,
     health: Mutex<OldHealth>,
+}
+
+/// The folder in which is kept what samples of files amount to, of several archives.
+#[derive(Clone, Debug)]
+pub struct Digests(Arc<Shelf>);
+
+impl Digests {
+    /// The folder, which is made if it is not there; the one in which it lies must be there.
+    pub fn open(folder: &Path) -> io::Result<Digests> {
+        Ok(Digests(Arc::new(Shelf::open(folder.to_owned())?)))
+    }
 }
 
 impl fmt::Debug for PlainPb {
@@ -49,7 +62,24 @@ impl PlainPb {
         let name = root.display().to_string();
         let health = Mutex::new(OldHealth { name: name.clone(), ..OldHealth::default() });
         let type_infos = type_infos.into_iter().map(|info| (info.name.clone(), info)).collect();
-        PlainPb { shared: Arc::new(Shared { name, folder: Folder::new(root), type_infos, health }) }
+        PlainPb { shared: Arc::new(Shared { name, folder: Folder::new(root), type_infos, health }), shelf: None }
+    }
+
+    /// What samples of files amount to is kept there, and read from there the second time.
+    pub fn with_digests(self, digests: &Digests) -> PlainPb {
+        PlainPb { shelf: Some(Arc::clone(&digests.0)), ..self }
+    }
+
+    pub(crate) fn shelf(&self) -> Option<&Arc<Shelf>> {
+        self.shelf.as_ref()
+    }
+
+    pub(crate) fn failed(&self, part: &Part, error: &io::Error) -> OldError {
+        self.shared.failed(&part.place.path.display().to_string(), error)
+    }
+
+    pub(crate) fn count(&self, damage: Damage) {
+        self.shared.count(damage);
     }
 
     pub(crate) fn parts(&self, pv: &PvName) -> Result<Vec<Part>, OldError> {
@@ -157,6 +187,16 @@ impl OldArchive for PlainPb {
 
     fn samples(&self, pv: &PvName, range: TimeRange) -> OldSamples {
         Box::new(Reading::new(self.clone(), pv.clone(), range))
+    }
+
+    fn stretches(
+        &self,
+        pv: &PvName,
+        range: TimeRange,
+        edges: &Arc<[Timestamp]>,
+    ) -> Result<Option<OldStretches>, OldError> {
+        let pieces = Pieces::new(self.clone(), pv.clone(), range, Arc::clone(edges))?;
+        Ok(pieces.map(|pieces| -> OldStretches { Box::new(pieces) }))
     }
 
     fn last_before(&self, pv: &PvName, time: Timestamp) -> Result<Option<Sample>, OldError> {
@@ -328,6 +368,7 @@ impl Reading {
             let Some(open) = &mut self.open else {
                 let Some(part) = self.parts()?.pop() else { return Ok(None) };
                 let Some(file) = self.archive.open(&part, &self.pv) else { continue };
+                let places = self.only.as_ref().and_then(|_| places_of_fields(&self.archive, &part, &file, self.range));
                 let opened = file.samples(self.range);
                 let path = part.place.path.display().to_string();
                 let opened = opened.map_err(|error| self.archive.shared.failed(&path, &error))?;
@@ -336,6 +377,10 @@ impl Reading {
                     Some(text) => opened.only(Arc::clone(text)),
                     None => opened,
                 });
+                if let Some((places, last)) = places {
+                    self.open = self.open.take().map(|open| open.at(places));
+                    self.last = self.last.max(last);
+                }
                 continue;
             };
             let shared = &self.archive.shared;

@@ -3,7 +3,7 @@
 //! Samples stand in order of time, so a time is found by halving; lines that are none are passed over. What stands in no order
 //! all the same is sorted within a batch, and left out and counted where it is earlier than what was given out.
 
-use std::{io, sync::Arc};
+use std::{collections::VecDeque, io, ops::Range, sync::Arc};
 
 use memchr::{memchr, memmem};
 use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
@@ -13,11 +13,11 @@ use crate::{
     header::Header,
     rows::{Damage, Rows, time_of_line},
     scan::{Found, Scan},
-    tape::{Place, Tape},
+    tape::{Place, Stamp, Tape},
 };
 
 /// Halving ends where so little is left.
-const HALVED_BYTES_MIN: u64 = 64 << 10;
+const HALVED_BYTES_MIN: u64 = 16 << 10;
 const BATCH_ROWS_MAX: usize = 8192;
 const BATCH_BYTES_MAX: usize = 1 << 20;
 /// Of so many lines that are passed over unread, one is looked at for its time.
@@ -46,6 +46,32 @@ impl PbFile {
         let Found::Line(_, line) = scan.next(&tape)? else { return Ok(None) };
         let (header, header_line) = (Header::of_line(line), [line, b"\n"].concat());
         Ok(header.map(|header| PbFile { header, begins: header_line.len() as u64, header_line, tape }))
+    }
+
+    /// Which file it is, if it is a whole one that is read as it is.
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        self.tape.stamp()
+    }
+
+    pub(crate) fn tape(&self) -> &Tape {
+        &self.tape
+    }
+
+    /// About how many bytes the samples of a range have.
+    pub(crate) fn bytes_of(&self, range: TimeRange) -> io::Result<u64> {
+        let end = self.place_of(range.t1)?.saturating_add(HALVED_BYTES_MIN).min(self.len());
+        Ok(end.saturating_sub(self.place_of(range.t0)?))
+    }
+
+    /// The samples of lines that lie there.
+    pub(crate) fn samples_at(&self, bytes: Range<u64>) -> io::Result<Batch> {
+        let mut buffer = vec![0; usize::try_from(bytes.end.saturating_sub(bytes.start).min(self.len())).unwrap_or(0)];
+        let read = self.tape.read_at(&mut buffer, bytes.start)?;
+        let mut rows = Rows::new(&self.header);
+        for line in buffer[..read].split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n")) {
+            let _ = rows.take_line(line); // what is no sample is none, and was counted
+        }
+        Ok(rows.batch())
     }
 
     /// Where to begin to read for samples from `time` on: a line at or before the first of them.
@@ -97,6 +123,7 @@ impl PbFile {
             damage: Damage::default(),
             ended: false,
             only: None,
+            places: None,
             skipped: 0,
             looked_at: [None; 2],
         })
@@ -226,6 +253,8 @@ pub(crate) struct FileSamples {
     ended: bool,
     /// Lines without this text are passed over unread.
     only: Option<Arc<[u8]>>,
+    /// Where lines stand that may hold it, the present place first; everywhere if that is not known.
+    places: Option<VecDeque<Range<u64>>>,
     skipped: u64,
     /// The times of the last two of those lines that were looked at: a line that stands some places too late is not behind the first.
     looked_at: [Option<Timestamp>; 2],
@@ -235,6 +264,13 @@ impl FileSamples {
     /// Only those whose lines hold a text.
     pub(crate) fn only(self, text: Arc<[u8]>) -> FileSamples {
         FileSamples { only: Some(text), ..self }
+    }
+
+    /// And only those of these places.
+    pub(crate) fn at(mut self, places: VecDeque<Range<u64>>) -> FileSamples {
+        self.ended = places.is_empty();
+        self.scan = Scan::from(places.front().map_or(0, |place| place.start));
+        FileSamples { places: Some(places), ..self }
     }
 
     /// How far lines that hold something are all given out.
@@ -277,6 +313,18 @@ impl FileSamples {
     /// Reads lines until a batch is full.
     fn read(&mut self) -> io::Result<()> {
         while self.rows.len() < BATCH_ROWS_MAX && self.rows.byte_size() < BATCH_BYTES_MAX {
+            if let Some(places) = &mut self.places
+                && places.front().is_some_and(|place| self.scan.at() >= place.end)
+            {
+                places.pop_front();
+                let Some(next) = places.front() else {
+                    self.ended = true;
+                    break;
+                };
+                if next.start > self.scan.at() {
+                    self.scan = Scan::from(next.start);
+                }
+            }
             match self.scan.next(&self.file.tape)? {
                 Found::Line(_, line) if self.only.as_deref().is_some_and(|text| memmem::find(line, text).is_none()) => {
                     self.skipped += 1;

@@ -5,7 +5,11 @@ use std::{fs, io, ops::ControlFlow, path::PathBuf, sync::OnceLock};
 use archive::{OldArchive, PvName};
 use sample::{TimeRange, Timestamp};
 
-use crate::{Piece, PlainPb, Relay, TypeInfo};
+use crate::{
+    Payload, Piece, PlainPb, Relay, TypeInfo,
+    digest::{Head, Page, page_of, resealed, rows_of},
+    digest_format::{PAGE_LEN, PAGE_ROWS},
+};
 
 /// A folder in memory, one for each process.
 fn folder() -> io::Result<&'static PathBuf> {
@@ -53,6 +57,26 @@ pub fn file(bytes: &[u8]) {
 pub fn packed(bytes: &[u8]) {
     for name in ["A.tar", "A.zip", "A:_pb.zip", "A:2026.parquet"] {
         archive(name, bytes).expect("there is a folder in memory");
+    }
+}
+
+/// As the head and as a page of a digest, as they are and with the check that belongs to them: what is read is what is written again.
+pub fn digest(bytes: &[u8]) {
+    let mut page: Page = [0; PAGE_LEN];
+    page.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+    for page in [page, resealed(&page)] {
+        if let Some(head) = Head::decode(&page) {
+            let again = head.encode().and_then(|page| Head::decode(&page));
+            assert_eq!(again.as_ref(), Some(&head));
+        }
+        for count in [1, PAGE_ROWS, usize::MAX] {
+            let value_type = Payload::ScalarDouble.value_type();
+            let Some(rows) = rows_of(&page, count, value_type) else { continue };
+            assert!(rows.len() == count.min(PAGE_ROWS));
+            let again = rows_of(&page_of(&rows), count, value_type).expect("what was read is sound");
+            let same = again.iter().zip(&rows).all(|(a, b)| a.at == b.at && a.summary.identical(&b.summary));
+            assert!(same && again.len() == rows.len());
+        }
     }
 }
 

@@ -10,6 +10,8 @@
 //!   parquet_file  Parquet files as lines
 //!   scan      the lines of a tape         file      one file: found by time, read lazily        tar, zip  what such a file holds
 //!   key       names of PVs ◄──► paths   folder    which files there are       archive   all of them as an `OldArchive`
+//!   digest    what the samples of a file amount to, row by row         maker   lines ──► rows        shelf   where digests are kept
+//!   pieces    rows, and lines of those that an edge cuts ──► what bins are made of
 //!   type_info what the Appliance's configuration says of a PV
 //! ```
 //!
@@ -20,6 +22,8 @@
 mod alike;
 mod archive;
 mod chunks;
+mod digest;
+mod digest_format;
 mod fields;
 mod file;
 mod folder;
@@ -28,12 +32,15 @@ pub mod fuzz;
 mod header;
 mod key;
 mod line;
+mod maker;
 mod packed;
 mod parquet_file;
 mod payload;
+mod pieces;
 mod relay;
 mod rows;
 mod scan;
+mod shelf;
 mod slice;
 mod tape;
 mod tar;
@@ -41,7 +48,7 @@ mod type_info;
 mod zip;
 
 pub use alike::{Likeness, likeness};
-pub use archive::PlainPb;
+pub use archive::{Digests, PlainPb};
 pub use chunks::{Answer, Chunk, Fields, Heard, read_chunks};
 pub use fields::{FieldValue, loss, metadata_of};
 pub use header::Header;

@@ -45,11 +45,17 @@ impl Damage {
 #[derive(Debug)]
 pub struct Rows {
     payload: Payload,
-    year_start: Timestamp,
+    /// When the year begins, in seconds since 1970.
+    year_start: i64,
     times: Vec<Timestamp>,
     values: Column,
     alarms: Runs<Alarm>,
+    /// The last alarm as lines say it, of so many rows that are not among `alarms` yet.
+    alarm: (i32, i32),
+    alarm_rows: usize,
     pulses: Runs<u64>,
+    /// Rows without a pulse that are not among `pulses` yet.
+    pulseless: usize,
     /// The fields that samples carry, each with the sample's time.
     fields: Vec<(Timestamp, Vec<FieldValue>)>,
     /// The times of those whose fields changed then.
@@ -75,11 +81,14 @@ impl Rows {
     pub fn new(header: &Header) -> Rows {
         Rows {
             payload: header.payload,
-            year_start: header.year_start,
+            year_start: header.year_start.seconds_and_nanos().0,
             times: Vec::new(),
             values: Column::new(header.payload.value_type()),
             alarms: Runs::default(),
+            alarm: (0, 0),
+            alarm_rows: 0,
             pulses: Runs::default(),
+            pulseless: 0,
             fields: Vec::new(),
             changes: Vec::new(),
             value_bytes: 0,
@@ -110,9 +119,39 @@ impl Rows {
     /// Takes a line, without its line feed; none, and nothing is taken, if it is no sample.
     pub fn take_line(&mut self, line: &[u8]) -> Option<()> {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let taken = unescape(line, &mut scratch).and_then(|message| self.take_message(message));
+        let message = unescape(line, &mut scratch);
+        let taken = message.and_then(|message| self.take_plain(message).or_else(|| self.take_message(message)));
         self.scratch = scratch;
         taken
+    }
+
+    /// A message as nearly all are: second, nanosecond, one number, and perhaps an alarm. None, and nothing is taken, if it is another.
+    #[inline]
+    fn take_plain(&mut self, message: &[u8]) -> Option<()> {
+        let plain = Plain::of(message)?;
+        let time = time_of(self.year_start, plain.second, plain.nano)?;
+        let severity = (plain.severity, plain.status);
+        put_single(self.payload, plain.value, &mut self.values)?;
+        self.times.push(time);
+        self.put_alarm(severity);
+        self.pulseless += 1;
+        self.value_bytes += message.len();
+        Some(())
+    }
+
+    fn put_alarm(&mut self, alarm: (i32, i32)) {
+        if alarm != self.alarm {
+            self.end_alarm();
+            self.alarm = alarm;
+        }
+        self.alarm_rows += 1;
+    }
+
+    /// Moves the rows of the last alarm to the others.
+    fn end_alarm(&mut self) {
+        let severity = Severity::from_number(i64::from(self.alarm.0));
+        let status = u16::try_from(self.alarm.1).unwrap_or(u16::MAX);
+        self.alarms.push(&Alarm { severity, status, message: None }, std::mem::take(&mut self.alarm_rows));
     }
 
     fn take_message(&mut self, message: &[u8]) -> Option<()> {
@@ -137,10 +176,9 @@ impl Rows {
         })?;
         let time = time_of(self.year_start, frame.second?, frame.nano?)?;
         value.finish(&mut self.values)?;
-        let severity = Severity::from_number(i64::from(frame.severity));
-        let status = u16::try_from(frame.status).unwrap_or(u16::MAX);
         self.times.push(time);
-        self.alarms.push(&Alarm { severity, status, message: None }, 1);
+        self.put_alarm((frame.severity, frame.status));
+        self.pulses.push(&0, std::mem::take(&mut self.pulseless));
         self.pulses.push(&frame.pulse, 1);
         self.value_bytes += message.len();
         if !frame.fields.is_empty() {
@@ -152,8 +190,13 @@ impl Rows {
 
     /// Takes out what waits.
     pub fn batch(&mut self) -> Batch {
-        let values = std::mem::replace(&mut self.values, Column::new(self.payload.value_type()));
-        let (times, alarms) = (std::mem::take(&mut self.times), std::mem::take(&mut self.alarms));
+        self.end_alarm();
+        self.pulses.push(&0, std::mem::take(&mut self.pulseless));
+        // The next batch will be as long.
+        let rows = self.times.len();
+        let values = std::mem::replace(&mut self.values, Column::with_capacity(self.payload.value_type(), rows));
+        let times = std::mem::replace(&mut self.times, Vec::with_capacity(rows));
+        let alarms = std::mem::take(&mut self.alarms);
         self.value_bytes = 0;
         Batch::from_columns(times, values, alarms, std::mem::take(&mut self.pulses))
             .unwrap_or_else(|| Batch::new(self.payload.value_type()))
@@ -163,6 +206,11 @@ impl Rows {
     pub fn fields(&mut self) -> Vec<(Timestamp, Vec<FieldValue>)> {
         self.changes.clear();
         std::mem::take(&mut self.fields)
+    }
+
+    /// How many samples carry fields, of those since these were taken out.
+    pub(crate) fn carrying(&self) -> usize {
+        self.fields.len()
     }
 
     /// The times of those samples among them whose fields changed then.
@@ -182,14 +230,69 @@ pub(crate) fn time_of_line(header: &Header, line: &[u8], scratch: &mut Vec<u8>) 
         }
         Some(())
     })?;
-    time_of(header.year_start, second?, nano?)
+    time_of(header.year_start.seconds_and_nanos().0, second?, nano?)
 }
 
-fn time_of(year_start: Timestamp, second: u32, nano: u32) -> Option<Timestamp> {
+#[inline]
+fn time_of(year_start: i64, second: u32, nano: u32) -> Option<Timestamp> {
     if second > YEAR_SECONDS_MAX || nano >= 1_000_000_000 {
         return None;
     }
-    Some(Timestamp::from_seconds(year_start.seconds_and_nanos().0 + i64::from(second), nano))
+    Some(Timestamp::from_seconds(year_start + i64::from(second), nano))
+}
+
+/// A message of which each field stands once, in the order of their numbers.
+struct Plain<'a> {
+    second: u32,
+    nano: u32,
+    value: Wire<'a>,
+    severity: i32,
+    status: i32,
+}
+
+impl<'a> Plain<'a> {
+    #[inline]
+    fn of(message: &'a [u8]) -> Option<Plain<'a>> {
+        let rest = message.strip_prefix(&[1 << 3])?;
+        let (second, rest) = short(rest)?;
+        let rest = rest.strip_prefix(&[2 << 3])?;
+        let (nano, rest) = short(rest)?;
+        let (tag, rest) = rest.split_first()?;
+        let (value, mut rest) = match *tag {
+            0x19 => rest.split_first_chunk().map(|(bits, rest)| (Wire::Fixed64(*bits), rest))?,
+            0x1d => rest.split_first_chunk().map(|(bits, rest)| (Wire::Fixed32(*bits), rest))?,
+            0x18 => short(rest).map(|(number, rest)| (Wire::Varint(u64::from(number)), rest))?,
+            _ => return None,
+        };
+        let mut alarm = [0; 2];
+        for (number, tag) in alarm.iter_mut().zip([4 << 3, 5 << 3]) {
+            if let Some(behind) = rest.strip_prefix(&[tag]) {
+                let (found, behind) = short(behind)?;
+                (*number, rest) = (i32::try_from(found).ok()?, behind);
+            }
+        }
+        let [severity, status] = alarm;
+        rest.is_empty().then_some(Plain { second, nano, value, severity, status })
+    }
+}
+
+/// A varint of at most five bytes, and what follows it; all at once where eight bytes are left.
+#[inline]
+fn short(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let Some((eight, _)) = bytes.split_first_chunk::<8>() else {
+        let mut rest = bytes;
+        return Some((u32::try_from(varint(&mut rest)?).ok()?, rest));
+    };
+    let word = u64::from_le_bytes(*eight);
+    let ends = !word & 0x8080_8080_8080_8080;
+    let len = (ends.trailing_zeros() as usize + 1) / 8;
+    if ends == 0 || len > 5 {
+        return None;
+    }
+    let word = word & (u64::MAX >> (64 - 8 * len));
+    let group = |index: u32| (word >> index) & (0x7f << (7 * index));
+    let number = group(0) | group(1) | group(2) | group(3) | group(4);
+    Some((u32::try_from(number).ok()?, bytes.get(len..)?))
 }
 
 /// A value, as far as its fields have come.

@@ -7,7 +7,8 @@ use memchr::memchr;
 
 use crate::tape::Tape;
 
-/// So much is read at a time.
+/// So much is read at first, as often no more than a few lines are wanted, and so much at a time of what is read on.
+const FIRST_BYTES: usize = 16 << 10;
 const READ_BYTES: usize = 256 << 10;
 /// A line of the largest value of which each byte is escaped. What is longer is no line, and passed over.
 pub(crate) const LINE_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX;
@@ -20,6 +21,8 @@ pub(crate) struct Scan {
     filled: usize,
     /// Where the next read begins.
     offset: u64,
+    /// How much is read next.
+    reads: usize,
     /// The rest of a line that is too long is being passed over.
     overlong: bool,
 }
@@ -38,7 +41,12 @@ pub(crate) enum Found<'a> {
 
 impl Scan {
     pub(crate) fn from(offset: u64) -> Scan {
-        Scan { buffer: Vec::new(), next: 0, filled: 0, offset, overlong: false }
+        Scan { buffer: Vec::new(), next: 0, filled: 0, offset, reads: FIRST_BYTES, overlong: false }
+    }
+
+    /// Where the next line begins.
+    pub(crate) fn at(&self) -> u64 {
+        self.offset - (self.filled - self.next) as u64
     }
 
     /// How much it takes in memory.
@@ -86,7 +94,8 @@ impl Scan {
         self.buffer.copy_within(self.next..self.filled, 0);
         (self.filled, self.next) = (self.filled - self.next, 0);
         // A long line doubles the room, so that it is moved a few times only.
-        let room = (self.filled * 2).max(READ_BYTES);
+        let room = (self.filled * 2).max(self.reads);
+        self.reads = READ_BYTES;
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
         }

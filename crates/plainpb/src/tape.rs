@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io,
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
@@ -18,10 +18,21 @@ use crate::{
 /// The lines of a file, or of a piece of one.
 #[derive(Debug)]
 pub(crate) enum Tape {
-    /// They stand there as they are.
-    Plain { file: File, start: u64, len: u64 },
+    /// They stand there as they are. A whole file has a stamp.
+    Plain { file: File, start: u64, len: u64, stamp: Option<Stamp> },
     /// They come in order, as many as there are.
     Packed(Mutex<Packed>),
+}
+
+/// Which file it was and how much of it, so that it can be told whether it still is. Device numbers are not looked at: those of file
+/// systems on a network change when they are mounted again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) inode: u64,
+    pub(crate) len: u64,
+    /// When it was written to, and when anything of it changed, in nanoseconds since 1970.
+    pub(crate) modified: i64,
+    pub(crate) changed: i64,
 }
 
 /// Where a file lies.
@@ -68,11 +79,22 @@ impl Tape {
     pub(crate) fn open(place: &Place) -> io::Result<Tape> {
         let file = File::open(&place.path)?;
         // Its length is that of this moment: whoever writes to it goes on behind.
-        let all = file.metadata()?.len();
-        let plain = |file, start: u64, len: u64| Tape::Plain { file, start, len: len.min(all.saturating_sub(start)) };
+        let about = file.metadata()?;
+        let all = about.len();
+        let plain = |file, start: u64, len: u64, stamp| Tape::Plain {
+            file,
+            start,
+            len: len.min(all.saturating_sub(start)),
+            stamp,
+        };
+        let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
         Ok(match &place.content {
-            Content::Whole => plain(file, 0, all),
-            Content::Piece(start, len) => plain(file, *start, *len),
+            Content::Whole => {
+                let modified = nanos(about.mtime(), about.mtime_nsec());
+                let changed = nanos(about.ctime(), about.ctime_nsec());
+                plain(file, 0, all, Some(Stamp { inode: about.ino(), len: all, modified, changed }))
+            }
+            Content::Piece(start, len) => plain(file, *start, *len, None),
             Content::Unreadable(why) => return Err(io::Error::new(io::ErrorKind::InvalidData, why.to_string())),
             Content::Parquet => {
                 Tape::Packed(Mutex::new(Packed::new(move || Ok(Box::new(ParquetLines::open(file.try_clone()?)?)))))
@@ -93,6 +115,14 @@ impl Tape {
         match self {
             Tape::Plain { len, .. } => *len,
             Tape::Packed(_) => u64::MAX,
+        }
+    }
+
+    /// Of which file it is, if it is all of one.
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        match self {
+            Tape::Plain { stamp, .. } => *stamp,
+            Tape::Packed(_) => None,
         }
     }
 

@@ -6,13 +6,11 @@
 //!   old archive ──────┘
 //! ```
 
-use std::{ops::Range, sync::Arc};
-
-use archive::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, PvId, PvName};
-use sample::{Batch, Gap, Metadata, Sample, TimeRange, Timestamp};
-use store::{Reader, Stretch};
-
 use crate::{Error, Series};
+use archive::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, OldStretches, PvId, PvName};
+use sample::{Batch, Gap, Metadata, Sample, TimeRange, Timestamp};
+use std::{ops::Range, sync::Arc};
+use store::{Reader, Stretch};
 
 /// No batch has more rows.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -273,6 +271,15 @@ impl Merged {
     fn take(&mut self, chosen: usize, run: Range<usize>) -> Taken {
         let Some((batch, row)) = &mut self.heads[chosen].batch else { return Taken::All };
         self.out.take_if(|out| out.is_empty()); // its type need not be that of what comes
+        let is_all = run == (0..batch.len()) && batch.len() <= BATCH_ROWS_MAX;
+        let is_new = self.recent.first().is_none_or(|recent| recent.time != batch.times()[0]);
+        if self.out.is_none() && is_all && is_new {
+            let last = batch.times()[batch.len() - 1];
+            let first = batch.times().partition_point(|time| *time < last);
+            self.recent = (first..batch.len()).map(|row| batch.get(row)).collect();
+            self.out = self.heads[chosen].batch.take().map(|(batch, _)| batch);
+            return Taken::All;
+        }
         let out = self.out.get_or_insert_with(|| Batch::new(batch.value_type()));
         if out.value_type() != batch.value_type() || out.len() >= BATCH_ROWS_MAX || out.byte_size() >= BATCH_BYTES_MAX {
             return Taken::Nothing;
@@ -341,10 +348,20 @@ impl Iterator for Merged {
     }
 }
 
-/// What bins and operators are made of: summaries where the store alone has samples, samples where old archives have some too.
+/// What bins and operators are made of: summaries where the store, or one old archive that keeps some, alone has samples; samples where
+/// several have.
 pub(crate) struct Stretches {
-    merged: Option<Merged>,
+    /// What comes first.
+    old: Option<OldPart>,
     own: store::Stretches,
+}
+
+/// What old archives have in a range.
+enum OldPart {
+    /// Samples, with those of the store of that time.
+    Merged(Box<Merged>),
+    /// What one archive tells of its samples; nobody else has any of that time.
+    Told(OldStretches),
 }
 
 impl Stretches {
@@ -355,15 +372,41 @@ impl Stretches {
         range: TimeRange,
         edges: Arc<[Timestamp]>,
     ) -> Result<Stretches, Error> {
-        let extent = old.extent(reader, series.pv)?.filter(|(t0, t1)| *t0 < range.t1 && *t1 >= range.t0);
-        let Some((_, last)) = extent else {
-            return Ok(Stretches { merged: None, own: series.stretches(reader, range, edges) });
-        };
+        let names = old.names(reader, series.pv);
+        let (mut last, mut sources) = (None, Vec::new());
+        for (archive, name) in old.each(&names) {
+            let extent = archive.extent(name)?;
+            if let Some((_, t1)) = extent.filter(|(t0, t1)| *t0 < range.t1 && *t1 >= range.t0) {
+                last = last.max(Some(t1));
+                sources.push((archive, name));
+            }
+        }
+        let Some(last) = last else { return Ok(Stretches { old: None, own: series.stretches(reader, range, edges) }) };
         let border = Timestamp::from_nanos(last.nanos().saturating_add(1)).min(range.t1);
-        let merged = old.merged(reader, series, TimeRange { t1: border, ..range });
-        let rest = if merged.is_some() { TimeRange { t0: border, ..range } } else { range };
-        Ok(Stretches { merged, own: series.stretches(reader, rest, edges) })
+        let before = TimeRange { t1: border, ..range };
+        let old = match told(reader, series, &sources, before, &edges)? {
+            Some(told) => Some(OldPart::Told(told)),
+            None => old.merged(reader, series, before).map(|merged| OldPart::Merged(Box::new(merged))),
+        };
+        let rest = if old.is_some() { TimeRange { t0: border, ..range } } else { range };
+        Ok(Stretches { old, own: series.stretches(reader, rest, edges) })
     }
+}
+
+/// What the only archive that has samples of a range tells of them; none if it does not, or the store has some too.
+fn told(
+    reader: &Reader,
+    series: &Series,
+    sources: &[(&dyn OldArchive, &PvName)],
+    range: TimeRange,
+    edges: &Arc<[Timestamp]>,
+) -> Result<Option<OldStretches>, Error> {
+    let [(archive, name)] = sources else { return Ok(None) };
+    let own = reader.extent(series.pv).is_some_and(|(t0, t1, _)| t0 < range.t1 && t1 >= range.t0);
+    if own || series.field.is_some() {
+        return Ok(None);
+    }
+    Ok(archive.stretches(name, range, edges)?)
 }
 
 impl Stretches {
@@ -377,12 +420,15 @@ impl Iterator for Stretches {
     type Item = Result<Stretch, Error>;
 
     fn next(&mut self) -> Option<Result<Stretch, Error>> {
-        if let Some(merged) = &mut self.merged {
-            match merged.next() {
-                Some(batch) => return Some(batch.map(Stretch::Samples)),
-                None => self.merged = None,
-            }
+        let old = match &mut self.old {
+            Some(OldPart::Merged(merged)) => merged.next().map(|batch| batch.map(Stretch::Samples)),
+            Some(OldPart::Told(told)) => told.next().map(|stretch| stretch.map_err(Error::from)),
+            None => None,
+        };
+        if old.is_some() {
+            return old;
         }
+        self.old = None;
         self.own.next().map(|stretch| stretch.map_err(Error::from))
     }
 }

@@ -4,7 +4,9 @@
 //!   Timestamp, TimeRange         when, in nanoseconds since 1970
 //!   Value, Column, Alarm         what it read, one at a time or many of a type
 //!   Sample, Batch                a row, and the columns of many rows of one type
+
 //!   Bare                         a row of which there is nothing to tell but a number and its time
+//!   Summary, Stretch             what many of them amount to, so that bins need not look at each
 //!   Stamp, Quality               what is to be said of a time that is out of the ordinary
 //!   Metadata, Gap                what the numbers mean, and where there are none
 //! ```
@@ -20,6 +22,7 @@ mod gap;
 mod meta;
 mod span;
 mod stamp;
+mod summary;
 mod time;
 mod typed;
 mod value;
@@ -31,5 +34,6 @@ pub use gap::{Gap, GapCause};
 pub use meta::{Limits, Metadata};
 pub use span::parse_span;
 pub use stamp::{Quality, Stamp, Stamps};
+pub use summary::{Stretch, Summary};
 pub use time::{TimeError, TimeRange, Timestamp};
 pub use value::{Element, Shape, Value, ValueType};

@@ -13,7 +13,6 @@ pub(crate) mod played;
 pub(crate) mod repeats;
 pub(crate) mod rows;
 pub(crate) mod sections;
-pub(crate) mod summary;
 
 use std::ops::Range;
 

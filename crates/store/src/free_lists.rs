@@ -28,7 +28,7 @@ macro_rules! kept {
 
 pub(crate) use kept;
 
-kept!(u8);
+kept!(u8 sample::Summary);
 
 /// An empty list, which may have had other things in it.
 pub(crate) fn take<T: Spare>() -> Vec<T> {

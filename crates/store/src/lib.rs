@@ -40,7 +40,7 @@ mod store;
 mod upkeep;
 mod writer;
 
-pub use block::{field::field_of, summary::Summary};
+pub use block::field::field_of;
 pub use catalog::{
     audit::{Action, AuditRecord},
     deletion::Deletion,
@@ -51,13 +51,14 @@ pub use catalog::{
 pub use config::{Config, Durable, Place, Purpose, Retention, Rule, Scrub};
 pub use error::Error;
 pub use health::{Health, LevelHealth, PlaceHealth, ScrubHealth, Watermark, Work};
-pub use read::merge::{Cuts, Samples, Stretch, Stretches};
+pub use read::merge::{Cuts, Samples, Stretches};
 pub use reader::{GapScope, Reader};
 pub use rescue::{
     backup::{Backup, Kept, backup, take_over},
     check::{BadBlock, Progress, Report, StoredIn, check, check_with_ledger},
     repair::{Repair, Repairing, repair},
 };
+pub use sample::{Stretch, Summary};
 pub use store::Store;
 pub use upkeep::{
     import::Import,

@@ -31,6 +31,10 @@ pub(super) const WEEK: Numbers = Numbers { name: "LAB:7D", samples: 7 * 864_000,
 pub(super) const YEAR: Numbers = Numbers { name: "LAB:YEAR", samples: 365 * 864_000, kind: Kind::Adc };
 
 impl Numbers {
+    pub(super) fn signal(&self) -> Signal {
+        Signal::new(self.kind, Pace::Every(TENTH), 1)
+    }
+
     pub(super) fn end(&self) -> i64 {
         START + self.samples * TENTH
     }
@@ -71,7 +75,7 @@ pub(super) fn make(folder: &Path, numbers: &[&Numbers], frames: &[Frames]) -> Ou
     }
     for numbers in numbers {
         let pv = register(&store, numbers.name)?;
-        let mut signal = Signal::new(numbers.kind, Pace::Every(TENTH), 1);
+        let mut signal = numbers.signal();
         let mut left = numbers.samples as usize;
         while left > 0 {
             let batch = signal.batch(left.min(8192));

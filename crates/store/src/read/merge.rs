@@ -3,15 +3,6 @@
 //! Parts are opened when the merge reaches their first time. Of equal times what was written first comes first; a sample that
 //! equals one of the same time to the last bit is dropped.
 
-use std::{
-    collections::VecDeque,
-    ops::Range,
-    sync::Arc,
-    time::{Duration, Instant},
-};
-
-use sample::{Batch, Sample, Shape, TimeRange, Timestamp};
-
 use crate::{
     Error, Summary,
     block::{
@@ -20,6 +11,13 @@ use crate::{
         rows::rows_within,
     },
     read::parts::{ARRAYS_BYTES_MAX, Blocks, FROM_MEMORY_MAX, Open, Part, Pieces, Step},
+};
+use sample::{Batch, Sample, Shape, Stretch, TimeRange, Timestamp};
+use std::{
+    collections::VecDeque,
+    ops::Range,
+    sync::Arc,
+    time::{Duration, Instant},
 };
 
 /// No batch has more rows.
@@ -31,15 +29,6 @@ const BATCH_BYTES_MAX: usize = 1 << 20;
 const WHOLE_ROWS_MIN: usize = 1024;
 /// Bytes that may be read in advance, over all that is open.
 const ADVANCE_BYTES_MAX: usize = 4 << 20;
-
-/// What bins are made of.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Stretch {
-    /// Of a block or a row of a level that no edge cuts, unread; or of a piece of a block between edges.
-    Summary(Summary),
-    /// Samples.
-    Samples(Batch),
-}
 
 /// The samples of a PV in time order, in batches of one type.
 ///

@@ -3,17 +3,22 @@
 //! A number is held from its sample until the next one. The time-weighted mean of samples is `integral / covered`, their
 //! variance `squares / (count - nan_count)`, or less one for that of a larger whole.
 
-#![allow(clippy::indexing_slicing, reason = "it takes batches, whose rows are there")]
-
 use std::ops::Range;
 
-use sample::{Alarm, Batch, Column, Runs, Severity, Timestamp, ValueType};
-
-use crate::free_lists;
+use crate::{Alarm, Batch, Column, Runs, Severity, Timestamp, ValueType};
 
 /// Sums are taken in so many lanes: row i goes to lane i mod 8, and at last the lanes are added in pairs. Processors do several
 /// lanes at once, and rounding errors grow more slowly.
 const LANES: usize = 8;
+
+/// What bins are made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stretch {
+    /// Of samples that no edge cuts, which need not be looked at.
+    Summary(Summary),
+    /// Samples.
+    Samples(Batch),
+}
 
 /// The extremes, sums and counts of samples of one type. Numbers are there for numeric scalars only; of 64-bit integers they
 /// are the nearest float.
@@ -51,8 +56,6 @@ pub struct Summary {
     pub invalid_count: u64,
 }
 
-free_lists::kept!(Summary);
-
 impl Summary {
     /// Of a stretch of a sorted batch; none if the stretch is empty. Panics if `rows` reaches beyond the batch, like a slice.
     pub fn of(batch: &Batch, rows: Range<usize>) -> Option<Summary> {
@@ -65,7 +68,7 @@ impl Summary {
     }
 
     /// Of a stretch of times and numbers without their alarms; none if the stretch is empty or reaches beyond them.
-    pub(crate) fn of_numbers(times: &[Timestamp], values: &Column, rows: Range<usize>) -> Option<Summary> {
+    pub fn of_numbers(times: &[Timestamp], values: &Column, rows: Range<usize>) -> Option<Summary> {
         let times = times.get(rows.clone()).filter(|_| rows.end <= values.len())?;
         let (t0, t1) = (*times.first()?, *times.last()?);
         let mut summary = Summary::without_values(values.value_type(), t0, t1, times.len() as u64);
@@ -74,13 +77,13 @@ impl Summary {
     }
 
     /// The same with the alarms of some rows.
-    pub(crate) fn with_alarms(mut self, alarms: &Runs<Alarm>, rows: &Range<usize>) -> Summary {
+    pub fn with_alarms(mut self, alarms: &Runs<Alarm>, rows: &Range<usize>) -> Summary {
         self.add_alarms(alarms, rows);
         self
     }
 
     /// Of so many samples that have no numbers and no alarms.
-    pub(crate) fn without_values(value_type: ValueType, t0: Timestamp, t1: Timestamp, count: u64) -> Summary {
+    pub fn without_values(value_type: ValueType, t0: Timestamp, t1: Timestamp, count: u64) -> Summary {
         let nothing = f64::NAN;
         Summary {
             value_type,
@@ -122,7 +125,7 @@ impl Summary {
     }
 
     /// The same if what comes of it is finite, and whether it is.
-    pub(crate) fn add_if_finite(&mut self, later: &Summary) -> bool {
+    pub fn add_if_finite(&mut self, later: &Summary) -> bool {
         let mut longer = *self;
         longer.add(later);
         let is_finite = longer.is_finite();
@@ -244,12 +247,12 @@ impl Summary {
     }
 
     /// Whether it is that of all samples of a batch.
-    pub(crate) fn is_of(&self, batch: &Batch) -> bool {
+    pub fn is_of(&self, batch: &Batch) -> bool {
         Summary::of(batch, 0..batch.len()).is_some_and(|found| found.identical(self))
     }
 
     /// Equal to the last bit.
-    pub(crate) fn identical(&self, other: &Summary) -> bool {
+    pub fn identical(&self, other: &Summary) -> bool {
         let bits = |s: &Summary| [s.min, s.max, s.sum, s.squares, s.integral, s.first, s.last].map(f64::to_bits);
         let counts = |s: &Summary| [s.count, s.nan_count, s.covered, s.invalid_count];
         let rest = |s: &Summary| (s.value_type, s.t0, s.t1, s.severity_max);
@@ -362,10 +365,9 @@ impl Held {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "they are tests")]
 mod tests {
     use super::*;
-    use sample::{Element, Sample, Value};
+    use crate::{Element, Sample, Value};
 
     fn batch(values: &[f64]) -> Batch {
         let mut batch = Batch::new(ValueType::scalar(Element::F64));
