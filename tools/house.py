@@ -5,21 +5,22 @@
     tools/house.py --cycles store   the modules of each cycle of one crate, and the imports that tie them
     tools/house.py --root DIR       another checkout, to compare with this one
 
-Test code is left out: `tests/`, `benches/`, `fuzz/`, modules under `#[cfg(test)]`. A `pub use` is a signpost, not an import: a name is
-counted for the module that defines it. Only imports that are written as paths are seen (`use crate::a::B`, `super::a::B`,
-`crate::a::b()`), so a call of a method whose type comes by another way is not.
+Test code is left out: `tests/`, `benches/`, `fuzz/`, modules under `#[cfg(test)]`. A `pub use` is a signpost, not an
+import: a name is counted for the module that defines it. Only imports that are written as paths are seen
+(`use crate::a::B`, `super::a::B`, `crate::a::b()`), so a call of a method whose type comes by another way is not.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-TEST_MODULE = re.compile(r"^#\[cfg\((?:all\()?test\b[^\n]*\]\n(?:#\[[^\n]*\]\n)*(?:pub(?:\([^)]*\))? )?mod (\w+) ?(;|\{)", re.M)
+TEST_MODULE = re.compile(
+    r"^#\[cfg\((?:all\()?test\b[^\n]*\]\n(?:#\[[^\n]*\]\n)*(?:pub(?:\([^)]*\))? )?mod (\w+) ?(;|\{)", re.M
+)
 DEFINES = re.compile(r"^(?:pub(?:\([^)]*\))? )?(?:unsafe )?(?:struct|enum|trait|type|union) (\w+)", re.M)
 FUNCTION = re.compile(r"^( *)(?:pub(?:\([^)]*\))? )?(?:const )?(?:async )?(?:unsafe )?fn (\w+)", re.M)
 HTTP_TYPES = re.compile(r"&(?:mut )?Call\b|\bParts\b|\bRequest<|\bHeaderMap\b|\bUri\b|\bMethod\b|&Query\b|\bResponse\b")
@@ -96,7 +97,7 @@ def modules_of(source: Path, roots: list[str]) -> dict[tuple[str, ...], Module]:
         if inline:
             module.text = module.text[: min(inline)]
     kept = {path: module for path, module in found.items() if not any(path[: len(test)] == test for test in tests)}
-    for path, module in kept.items():
+    for module in kept.values():
         module.defines = set(DEFINES.findall(module.text)) | {name for _, name in FUNCTION.findall(module.text)}
         read_imports(module, kept)
     return kept
@@ -191,7 +192,11 @@ def function_lengths(text: str) -> list[int]:
             if lines[number] == close or (number == first and lines[number].endswith("}")):
                 lengths.append(number - first + 1)
                 break
-            if lines[number].startswith(match.group(1)) and lines[number].endswith(";") and "{" not in "".join(lines[first : number + 1]):
+            if (
+                lines[number].startswith(match.group(1))
+                and lines[number].endswith(";")
+                and "{" not in "".join(lines[first : number + 1])
+            ):
                 break
     return lengths
 
@@ -203,7 +208,11 @@ def signatures(text: str) -> list[str]:
 
 def crates(root: Path) -> dict[str, Path]:
     """The source folder of each crate."""
-    found = {folder.name: folder / "src" for folder in sorted((root / "crates").rglob("*")) if (folder / "Cargo.toml").is_file()}
+    found = {
+        folder.name: folder / "src"
+        for folder in sorted((root / "crates").rglob("*"))
+        if (folder / "Cargo.toml").is_file()
+    }
     return {**found, "pvark": root / "src"}
 
 
@@ -247,14 +256,24 @@ def show_whole(houses: dict[str, dict[tuple[str, ...], Module]]) -> None:
     twice = sum(1 for count in types.values() if count > 1)
     lengths = [module.text.count("\n") for module in files]
     functions = [length for module in files for length in function_lengths(module.text)]
-    above = [name for name in houses if name in {"query", "serve", "service", "web", "archive"}]
-    http = sum(1 for name in above for module in houses[name].values() for words in signatures(module.text) if HTTP_TYPES.search(words))
-    concrete = {module.file: len(CONCRETE_STORE.findall(module.text)) for name in above for module in houses[name].values()}
+    above = [name for name in houses if name in {"query", "service", "serve", "web"}]
+    http = {
+        name: sum(
+            1 for module in houses[name].values() for words in signatures(module.text) if HTTP_TYPES.search(words)
+        )
+        for name in above
+    }
+    concrete = {
+        name: sum(len(CONCRETE_STORE.findall(module.text)) for module in houses[name].values()) for name in above
+    }
     print(f"type names defined in more than one file: {twice} of {len(types)} ({twice / len(types):.0%})")
-    print(f"lines of a file: median {percentile(lengths, 0.5)}, p95 {percentile(lengths, 0.95)}, largest {max(lengths)}")
-    print(f"lines of a function: p95 {percentile(functions, 0.95)}, largest {max(functions)}, above 70: {sum(n > 70 for n in functions)}")
-    print(f"functions whose words name an HTTP type: {http} ({', '.join(above)})")
-    print(f"uses of the concrete store there: {sum(concrete.values())} in {sum(1 for count in concrete.values() if count)} files")
+    print(
+        f"lines of a file: median {percentile(lengths, 0.5)}, p95 {percentile(lengths, 0.95)}, largest {max(lengths)}"
+    )
+    long = sum(lines > 70 for lines in functions)
+    print(f"lines of a function: p95 {percentile(functions, 0.95)}, largest {max(functions)}, above 70: {long}")
+    print(f"functions whose words name an HTTP type: {', '.join(f'{name} {count}' for name, count in http.items())}")
+    print(f"uses of the concrete store: {', '.join(f'{name} {count}' for name, count in concrete.items())}")
 
 
 if __name__ == "__main__":
