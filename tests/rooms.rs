@@ -110,7 +110,7 @@ impl Rooms {
             let mut seen = Seen::default();
             seen.visit_file(file);
             for name in seen.names {
-                let to = exports.get(&name).unwrap_or(&name).clone();
+                let Some(to) = exports.get(&name).map_or(Some(name), Clone::clone) else { continue };
                 if to != from {
                     found.imports.push(Import { file: within.display().to_string(), from: from.clone(), to });
                 }
@@ -142,13 +142,17 @@ fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
-/// Which room each name comes from that the crate gives away at its root.
-fn exports(root: &syn::File) -> BTreeMap<String, String> {
+/// Which room each name comes from that the crate gives away at its root; none if it is of another crate.
+fn exports(root: &syn::File) -> BTreeMap<String, Option<String>> {
+    let module =
+        |item: &syn::Item| if let syn::Item::Mod(module) = item { Some(module.ident.to_string()) } else { None };
+    let modules: BTreeSet<String> = root.items.iter().filter_map(module).collect();
     let mut exports = BTreeMap::new();
     for item in &root.items {
         if let syn::Item::Use(of) = item {
             for path in paths(&of.tree) {
-                exports.insert(path.last().expect("no path is empty").clone(), path[0].clone());
+                let room = modules.get(&path[0]).cloned();
+                exports.insert(path.last().expect("no path is empty").clone(), room);
             }
         }
     }

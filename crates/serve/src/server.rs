@@ -31,16 +31,16 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::delivery::{
-    Delivery,
-    answer::MadeAsRead,
-    crowd::Crowd,
-    socket::{Activity, Socket, linger},
-};
 use crate::{
     app::App,
     browser,
     config::{Config, Ports},
+    delivery::{
+        Delivery,
+        answer::MadeAsRead,
+        crowd::Crowd,
+        socket::{Activity, Socket, linger},
+    },
     dispatch::Dispatch,
     host::Hosts,
     metrics::Metrics,

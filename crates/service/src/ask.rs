@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use acquire::Control;
-use archive::Principal;
-use archive::{By, PvEntry};
+use archive::{By, Principal, PvEntry};
 use query::Series;
 use sample::Timestamp;
 use store::Writer;

@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::http::{Answer, Connection};
 use crate::{
+    http::{Answer, Connection},
     measure::{Clock, memory_mib},
     store_bench::Outcome,
     trial::Usage,

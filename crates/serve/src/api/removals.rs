@@ -7,8 +7,7 @@ use acquire::Change;
 use archive::{DataFate, PvEntry, PvId, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use service::RemovedPv;
-use service::{Ask, check_len};
+use service::{Ask, RemovedPv, check_len};
 
 use super::pvs::{ADD_MAX, AllTold, Told};
 use crate::{

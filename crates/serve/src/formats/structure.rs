@@ -2,9 +2,8 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use pvdata::Array;
 use pvdata::{
-    Data, Extent, Scalar, Structure, Tree, Type, decode_structure,
+    Array, Data, Extent, Scalar, Structure, Tree, Type, decode_structure,
     wire::{Order, Writer},
 };
 use sample::{Column, Shape};
