@@ -4,6 +4,9 @@ the Appliance's files where they lie, and one that has imported those files."""
 from __future__ import annotations
 
 import json
+import math
+import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -157,6 +160,31 @@ def meaning(content_type: str, body: bytes) -> Any:
     return text
 
 
+# What these sum up is summed in other stretches where files are read in place, and so may have other last digits.
+SUMS = re.compile(r"mean|std|variance|jitter|stats|errorbar|kurtosis|skewness|rms|optimized")
+NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
+
+
+def is_alike(one: Any, other: Any) -> bool:
+    """Whether two answers say the same, but for the last digits of their numbers."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-15)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_alike(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(is_alike(a, b) for a, b in zip(one, other, strict=True))
+    if isinstance(one, str) and isinstance(other, str):
+        numbers = [[float(number) for number in NUMBER.findall(text)] for text in (one, other)]
+        return NUMBER.sub("", one) == NUMBER.sub("", other) and is_alike(numbers[0], numbers[1])
+    if isinstance(one, bytes) and isinstance(other, bytes) and one != other:
+        if len(one) == len(other) == 8:
+            return is_alike(struct.unpack("<d", one)[0], struct.unpack("<d", other)[0])
+        # Before a text stands its length, which is another where it has more digits.
+        texts = [re.sub(rb"\x12.", b"", raw, flags=re.DOTALL).decode("latin-1") for raw in (one, other)]
+        return is_alike(texts[0], texts[1])
+    return bool(one == other)
+
+
 def without_fields(answer: Any) -> Any:
     """That recording began before the first sample is no gap, and not kept of files."""
     for pv in answer:
@@ -182,7 +210,10 @@ def test_an_odd_request_is_answered_alike_in_all_three_ways(ways: Ways, request_
         said[way] = meaning(content_type, body)
     differs = request_of.get("differs")
     if differs in (None, "start") and said:
-        assert said["in_place"] == said["live"], request_of["path"]
+        if SUMS.search(request_of["path"]):
+            assert is_alike(said["in_place"], said["live"]), (request_of["path"], said["in_place"], said["live"])
+        else:
+            assert said["in_place"] == said["live"], request_of["path"]
         imported, live = (without_fields(said[way]) if differs else said[way] for way in ("imported", "live"))
         assert imported == live, request_of["path"]
 

@@ -343,8 +343,8 @@ def test_bins_of_files_in_place_come_from_digests_the_second_time(
     start = YEAR_START + 86_400
 
     def lines(first: int, last: int, times: float = 1.0) -> bytes:
-        number = lambda second: b"\x19" + struct.pack("<d", times * (second % 97))  # noqa: E731
-        return b"".join(sample((start + second) * 1_000_000_000, number(second)) for second in range(first, last))
+        numbers = ((second, b"\x19" + struct.pack("<d", times * (second % 97))) for second in range(first, last))
+        return b"".join(sample((start + second) * 1_000_000_000, number) for second, number in numbers)
 
     def means(archiver: Pvark) -> list[float]:
         span = "from=2026-01-02T00:00:00Z&to=2026-01-02T05:00:00Z"
@@ -361,7 +361,10 @@ def test_bins_of_files_in_place_come_from_digests_the_second_time(
     path.write_bytes(header("DIG:A") + lines(0, 12_000))
     archiver = beside(root)
     wait_for("the PV", lambda: "DIG:A" in listed(archiver), 30)
-    kept = lambda: sorted((archiver.data / "digests").rglob("*.digest"))  # noqa: E731
+
+    def kept() -> list[Path]:
+        return sorted((archiver.data / "digests").rglob("*.digest"))
+
     assert means(archiver) == pytest.approx(expected(12_000), rel=1e-14)
     wait_for("a digest", lambda: means(archiver) and kept(), 30)
     assert means(archiver) == pytest.approx(expected(12_000), rel=1e-14)
