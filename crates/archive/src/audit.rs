@@ -4,7 +4,7 @@ use std::{fmt, net::IpAddr};
 
 use sample::Timestamp;
 
-/// So much of what somebody calls himself is kept.
+/// The audit keeps at most this many characters of the name that a client gives itself.
 const CLAIMED_CHARS_MAX: usize = 100;
 
 /// Who does something. The archive establishes it: by the address from which an order comes, or as one of its own parts. What a

@@ -320,7 +320,7 @@ struct Reading {
     archive: PlainPb,
     pv: PvName,
     range: TimeRange,
-    /// What is still to be read, the next one last; none before the first.
+    /// The parts that are still to be read, the next one last; none before the first.
     parts: Option<Vec<Part>>,
     open: Option<FileSamples>,
     /// The newest time that was given, and the one that was when the present file was opened.

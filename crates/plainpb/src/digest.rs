@@ -251,9 +251,9 @@ pub(crate) struct Digest {
 #[derive(Debug)]
 pub(crate) struct Kept {
     file: File,
-    /// So many of them count.
+    /// The rows that still hold, from the first on.
     rows: usize,
-    /// How many there are.
+    /// All rows in the file.
     written: usize,
     /// The page that was read last.
     page: Option<(usize, Vec<Row>)>,

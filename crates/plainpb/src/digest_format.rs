@@ -23,7 +23,7 @@ pub(crate) const PAGE_ROWS: usize = (PAGE_LEN - 8) / ROW_LEN;
 /// Where the path stands in the head, which no longer one fits.
 pub(crate) const PATH_AT: usize = 96;
 pub(crate) const PATH_BYTES_MAX: usize = PAGE_LEN - PATH_AT;
-/// So much is looked at again at both ends of what was read of a file that grew.
+/// When a file has grown, this many bytes at both ends of the part that was read are compared again.
 pub(crate) const ENDS_LEN: usize = 4096;
 
 /// A row ends before a sample of another minute if it has so many samples, of another ten minutes with half of them, of another hour with

@@ -34,7 +34,7 @@ pub(crate) struct Pieces {
     pv: PvName,
     range: TimeRange,
     edges: Arc<[Timestamp]>,
-    /// What is still to be read, the next one last, and the digests of those that are not kept.
+    /// The parts that are still to be read, the next one last, each with its digest if no shelf keeps it.
     parts: Vec<(Part, Option<Digest>)>,
     open: Option<Open>,
     ready: VecDeque<Stretch>,

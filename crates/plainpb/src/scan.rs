@@ -7,7 +7,7 @@ use memchr::memchr;
 
 use crate::tape::Tape;
 
-/// So much is read at first, as often no more than a few lines are wanted, and so much at a time of what is read on.
+/// The first read of a scan is short, as often a few lines are all that is wanted; later reads are longer.
 const FIRST_BYTES: usize = 16 << 10;
 const READ_BYTES: usize = 256 << 10;
 /// A line of the largest value of which each byte is escaped. What is longer is no line, and passed over.

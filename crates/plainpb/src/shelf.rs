@@ -35,7 +35,7 @@ use crate::{
 const BYTES_MAX: u64 = 2 << 30;
 /// When they have more, the oldest go until this much is left.
 const BYTES_LEFT: u64 = BYTES_MAX / 4 * 3;
-/// So much room is left to others on the disk.
+/// Digests leave at least this much of the disk free.
 const FREE_BYTES_MIN: u64 = 1 << 30;
 /// A file with more rows is read as it is.
 const ROWS_MAX: usize = 1 << 20;

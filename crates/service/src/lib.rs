@@ -36,7 +36,7 @@ pub use ask::Ask;
 pub use clock::now;
 pub use explain::{Explanation, Reason, Verdict};
 pub use ledger::Step;
-pub use lists::{GLOBS_MAX, Item, ItemName, NAMES_MAX, all_names, all_pvs, check_len, fitting, resolve};
+pub use lists::{Item, ItemName, NAMES_MAX, all_names, all_pvs, check_len, fitting, resolve};
 pub use losses::sentence;
 pub use names::{Pattern, is_glob};
 pub use policy_source::{FileRules, PolicySource};

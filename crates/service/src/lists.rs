@@ -20,7 +20,7 @@ use crate::{
 /// The most names in a list: a facility's largest has 150,000 PVs.
 pub const NAMES_MAX: usize = 250_000;
 /// The most globs in a list, as each of them is compared with all names.
-pub const GLOBS_MAX: usize = 100;
+const GLOBS_MAX: usize = 100;
 /// What a PV takes in a list that is resolved: its name with the place in the list, and the place among those that were seen.
 const ITEM_BYTES: usize = 96;
 

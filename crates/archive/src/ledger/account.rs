@@ -41,7 +41,7 @@ impl Account {
         *self == Account::default()
     }
 
-    /// What is usual: every update became a sample, and there is nothing else to tell.
+    /// The usual account: every update became a sample, and nothing else happened.
     pub fn usual(received: u64) -> Account {
         Account { received, stored: received, ..Account::default() }
     }

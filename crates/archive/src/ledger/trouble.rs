@@ -7,7 +7,7 @@ use super::columns::{Account, COLUMNS, Kind};
 /// What went wrong in some stretch of time, of all PVs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trouble {
-    /// What was lost or missed, summed; of what is suspected the longest time of one PV and minute. The rest is 0.
+    /// The sums of what was lost or missed, and the longest suspected time of one PV in one minute. All other columns are 0.
     pub of: Account,
     /// PVs of which samples were lost; of several minutes the most in one.
     pub lossy_pvs: u64,

@@ -24,7 +24,7 @@ const RATE_MAX: f64 = 1e6;
 const RATE_MIN: f64 = 1e-6;
 
 impl RateCap {
-    /// So many samples a second, of which `burst` (at least one) may come at once after a quiet time.
+    /// Allows this many samples a second, and `burst` of them (at least one) at once after a quiet time.
     pub fn new(per_second: f64, burst: u32) -> Result<RateCap, RuleError> {
         if !(RATE_MIN..=RATE_MAX).contains(&per_second) {
             let message = format!("the rate cap is {per_second}, expected {RATE_MIN} to {RATE_MAX} samples per second");

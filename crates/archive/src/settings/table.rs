@@ -66,7 +66,7 @@ macro_rules! settings {
                 }
             }
 
-            /// What is said, each as a text.
+            /// The text of each setting; none where nothing is said.
             fn texts(&self) -> [Option<String>; SETTINGS.len()] {
                 let mut settings = SETTINGS.iter();
                 [$(text(&mut settings, &self.$row),)* $(text(&mut settings, &self.$rule)),*]
@@ -288,7 +288,7 @@ trait Rule: Sized {
     /// What somebody may wish it to be.
     type Value: Value;
 
-    /// The same with a wish over it.
+    /// The value with a wish, if there is one, in its place.
     fn under(&self, wish: Option<&Self::Value>) -> Self;
 
     /// What is beyond the usual.

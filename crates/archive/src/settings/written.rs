@@ -180,7 +180,7 @@ impl Setting {
     }
 }
 
-/// What was written of the settings of a PV, by key.
+/// The settings that somebody wrote for a PV, by key.
 #[derive(Clone, Debug, Default)]
 pub struct Givens(Vec<(&'static str, Given)>);
 
