@@ -1,8 +1,9 @@
 //! How PVs are configured: type, settings and what switches them, as exports and other archivers want it.
 
+use std::net::SocketAddr;
+
 use archive::{PvEntry, PvName};
 use sample::{Metadata, TimeRange, Timestamp};
-use std::net::SocketAddr;
 
 use crate::{ask::Ask, refusal::Refusal};
 

@@ -109,7 +109,7 @@ impl Ask {
         all_seen(self, Look::Metadata).filter_map(move |seen| {
             let row = |seen: Seen| {
                 let is_so = has_never_connected(&asked, &seen)?;
-                Ok(is_so.then(|| ChangedRow { at: seen.entry.added, name: seen.entry.name }))
+                Ok(is_so.then_some(ChangedRow { at: seen.entry.added, name: seen.entry.name }))
             };
             seen.and_then(row).transpose()
         })
