@@ -6,9 +6,9 @@ use crate::{
     host::clock::now,
     texts,
 };
+use aa::{Digests, PlainPb, TypeInfo};
 use acquire::Control;
 use archive::{ARCHIVER, By, OldArchive, PvId, PvName};
-use plainpb::{Digests, PlainPb, TypeInfo};
 use serde_json::Value;
 use std::{
     collections::HashSet,

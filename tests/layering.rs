@@ -9,20 +9,24 @@ use std::{
 };
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 13] = [
+const EDGES: [(&str, &[&str]); 14] = [
     ("sample", &[]),
     ("archive", &["sample"]),
     ("pvdata", &[]),
     ("epics", &["pvdata"]),
     ("store", &["archive", "pvdata", "sample"]),
     ("foreign", &["archive"]),
-    ("plainpb", &["archive", "pvdata", "sample"]),
+    ("aa", &["archive", "foreign", "pvdata", "sample"]),
+    ("chanarch", &["archive", "foreign"]),
     ("query", &["archive", "sample", "store"]),
     ("acquire", &["archive", "epics", "sample"]),
     ("service", &["acquire", "archive", "query", "sample", "store"]),
-    ("serve", &["acquire", "archive", "plainpb", "pvdata", "query", "sample", "service"]),
-    ("pvark", &["acquire", "archive", "epics", "foreign", "plainpb", "query", "sample", "serve", "service", "store"]),
-    ("lab", &["acquire", "archive", "epics", "plainpb", "pvdata", "query", "sample", "serve", "service", "store"]),
+    ("serve", &["aa", "acquire", "archive", "pvdata", "query", "sample", "service"]),
+    (
+        "pvark",
+        &["aa", "acquire", "archive", "chanarch", "epics", "foreign", "query", "sample", "serve", "service", "store"],
+    ),
+    ("lab", &["aa", "acquire", "archive", "epics", "pvdata", "query", "sample", "serve", "service", "store"]),
 ];
 
 fn root() -> &'static Path {

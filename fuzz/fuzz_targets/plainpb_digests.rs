@@ -4,4 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| plainpb::fuzz::digest(data));
+fuzz_target!(|data: &[u8]| aa::fuzz::digest(data));

@@ -4,4 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| plainpb::fuzz::texts(data));
+fuzz_target!(|data: &[u8]| aa::fuzz::texts(data));

@@ -202,7 +202,7 @@ fn what_a_file_says_in_its_own_words_is_passed_on() {
     let sample = [&b"\x08\x01\x10\x00\x19"[..], &1.0f64.to_le_bytes(), b"\x28\x00", carried, b"\n"].concat();
     fs::write(place.path().join("A:2026.pb"), [&header[..], &sample].concat()).unwrap();
     let old: Vec<std::sync::Arc<dyn archive::OldArchive>> =
-        vec![std::sync::Arc::new(plainpb::PlainPb::new(place.path().to_owned(), []))];
+        vec![std::sync::Arc::new(aa::PlainPb::new(place.path().to_owned(), []))];
     let names = old.clone();
     let archive = Archive::start_with_old(|store| files::register(&names, store), |config| config, old);
     let range = "from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z";

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, io, thread, time::Duration};
 
-use plainpb::{Answer, FieldValue, Heard, metadata_of};
+use aa::{Answer, FieldValue, Heard, metadata_of};
 use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
 
 use crate::{

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use plainpb::{Likeness, likeness, loss};
+use aa::{Likeness, likeness, loss};
 use sample::{Limits, Metadata, Sample, TimeRange, Timestamp, Value};
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{cell::OnceCell, time::Duration};
 
-use plainpb::Payload;
+use aa::Payload;
 use sample::{Gap, GapCause, TimeRange, Timestamp};
 use serde_json::Value;
 

@@ -3,8 +3,8 @@
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
+use aa::{Damage, Piece, PlainPb, read_chunks};
 use archive::{OldArchive, PvName};
-use plainpb::{Damage, Piece, PlainPb, read_chunks};
 use sample::{TimeRange, Timestamp};
 use serde_json::{Value, json};
 

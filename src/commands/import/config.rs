@@ -2,8 +2,10 @@
 
 use std::{fs, path::Path};
 
+use aa::{read_appliances, read_policies, read_properties};
 use archive::{Method, Protocol};
-use foreign::{Carried, read_appliances, read_channels, read_engine_config, read_list, read_policies, read_properties};
+use chanarch::{read_engine_config, read_list};
+use foreign::{Carried, read_channels};
 use serde_json::{Map, Value, json};
 
 use crate::{

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use plainpb::Relay;
+use aa::Relay;
 use sample::{TimeRange, Timestamp};
 use serde_json::{Value, json};
 

@@ -50,7 +50,7 @@ fn write(folder: &Path, name: &str, numbers: &Numbers) -> Outcome<()> {
             if bytes.is_empty() {
                 bytes = header(name);
             }
-            plainpb::put_line(&mut bytes, &line(since, batch.values().f64_at(row).ok_or("it makes numbers")?));
+            aa::put_line(&mut bytes, &line(since, batch.values().f64_at(row).ok_or("it makes numbers")?));
         }
     }
     save(&path(day), &mut bytes)
@@ -71,7 +71,7 @@ fn header(name: &str) -> Vec<u8> {
     message.push(3 << 3);
     put_varint(&mut message, 2026);
     let mut line = Vec::new();
-    plainpb::put_line(&mut line, &message);
+    aa::put_line(&mut line, &message);
     line
 }
 

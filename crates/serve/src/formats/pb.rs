@@ -1,8 +1,8 @@
 //! Samples as the Archiver Appliance's protobuf lines. A new chunk begins where the year or the type changes, because
 //! samples count their seconds from the year in the header before them.
 
+use aa::Payload;
 use axum::body::Bytes;
-use plainpb::Payload;
 use prost::Message;
 use sample::{Alarm, Column, Element, Shape, Timestamp, ValueType};
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use plainpb::put_escaped;
+use aa::put_escaped;
 use prost::{Message, encoding::encode_varint};
 use sample::Column;
 

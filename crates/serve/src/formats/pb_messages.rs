@@ -10,7 +10,7 @@
 //! A `status` of zero is left out, as the Appliance does. But clients strip white space from the end of lines, and would cut a value
 //! that ends in 09, 0B, 0C or 20 if it came last: behind such a one it is written.
 
-pub(crate) use plainpb::put_line;
+pub(crate) use aa::put_line;
 use prost::Message;
 
 /// The status field of a sample whose status is zero.

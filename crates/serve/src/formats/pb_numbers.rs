@@ -254,7 +254,7 @@ mod tests {
                 0,
                 &mut message,
             );
-            plainpb::put_line(&mut expected, &message);
+            aa::put_line(&mut expected, &message);
             assert_eq!(line, expected, "{batch:?} {second} {nano} {alarm:?}");
         }
     }

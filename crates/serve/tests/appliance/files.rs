@@ -8,8 +8,8 @@ use std::{
     sync::Arc,
 };
 
+use aa::{PlainPb, TypeInfo};
 use archive::{By, Method, OldArchive, Protocol, PvName, PvSettings, PvState, Record, Sink};
-use plainpb::{PlainPb, TypeInfo};
 use sample::{Batch, Metadata, Timestamp};
 use serde_json::Value;
 use store::Store;

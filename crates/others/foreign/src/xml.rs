@@ -4,17 +4,18 @@
 
 /// What stands in a file, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub enum Mark {
+    /// The beginning of an element.
     Begin(String),
     /// The end of an element, with the text in it if it has no elements.
     End(String, String),
 }
 
 /// The marks of a text, each with its line, and where it stops being XML, with the reason.
-type Marks = (Vec<(usize, Mark)>, Option<(usize, String)>);
+pub type Marks = (Vec<(usize, Mark)>, Option<(usize, String)>);
 
 /// Takes a text apart. Where it is not XML it ends with an error, as line and words.
-pub(crate) fn marks(text: &str) -> Marks {
+pub fn marks(text: &str) -> Marks {
     let (mut marks, mut open, mut inside) = (Vec::new(), Vec::<String>::new(), String::new());
     let (mut rest, mut line) = (text, 1);
     let ended = |line, text: &str| Some((line, text.to_owned()));

@@ -3,10 +3,10 @@
 mod archives;
 mod encode;
 
+use aa::{PlainPb, TypeInfo};
 use archive::{Carried, OldArchive, PvName};
 use archives::{at, range, write};
 use encode::{Line, Val, file, header, header_of_array, line};
-use plainpb::{PlainPb, TypeInfo};
 use sample::{Element, Timestamp, ValueType};
 
 fn pv(name: &str) -> PvName {

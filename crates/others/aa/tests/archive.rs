@@ -5,10 +5,10 @@ mod encode;
 
 use std::io::Write;
 
+use aa::PlainPb;
 use archive::{OldArchive, PvName};
 use archives::{at, names, range, write};
 use encode::{Line, Val, file, header, line};
-use plainpb::PlainPb;
 use sample::{Batch, GapCause, TimeRange, Value};
 
 fn pv(name: &str) -> PvName {

@@ -4,8 +4,8 @@
 
 use std::{fs, ops::ControlFlow, path::Path};
 
+use aa::PlainPb;
 use archive::{OldArchive, PvName};
-use plainpb::PlainPb;
 use sample::{TimeRange, Timestamp};
 
 /// So many seconds after the beginning of 2026.

@@ -2,8 +2,8 @@
 
 mod encode;
 
+use aa::{Damage, Payload, read_chunks};
 use encode::{Line, Val, file, header, line};
-use plainpb::{Damage, Payload, read_chunks};
 use proptest::prelude::*;
 use pvdata::{
     Data, Tree, Type,
@@ -131,7 +131,7 @@ fn a_file_without_a_header_gives_nothing_and_says_so() {
 /// The files of the reference, whole: every line of them is a sample or the header.
 #[test]
 fn every_line_of_the_reference_files_is_read() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/aa");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/aa");
     let mut files = 0;
     for tier in ["lts", "mts", "sts"] {
         for file in std::fs::read_dir(root.join(tier).join("REF")).unwrap() {

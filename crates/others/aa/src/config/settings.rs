@@ -2,10 +2,7 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use crate::{
-    carried::Carried,
-    xml::{Mark, marks},
-};
+use foreign::{Carried, Mark, marks};
 
 const PREFIX: &str = "org.epics.archiverappliance.";
 

@@ -2,7 +2,7 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use crate::carried::{Carried, OldStore};
+use foreign::{Carried, OldStore};
 
 /// Before a folder whose files lie within others.
 const PACKING: [&str; 4] = ["tar://", "gztar://", "zip://", "jar:file://"];

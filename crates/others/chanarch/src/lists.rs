@@ -10,8 +10,7 @@
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use archive::{Method, PvName};
-
-use crate::carried::{Carried, Pv, period, rule_name};
+use foreign::{Carried, Pv, period, rule_name};
 
 /// No file leads to more others.
 const FILES_MAX: usize = 10_000;

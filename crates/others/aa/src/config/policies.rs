@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 
 use archive::Method;
+use foreign::{Carried, Policy, period, rule_name};
 
-use crate::{
-    carried::{Carried, Policy, period, rule_name},
+use super::{
     python::{Line, Literal, assignment, lines, literal, texts},
     stores,
 };

@@ -5,6 +5,7 @@ mod encode;
 
 use std::{fs, io::Write, ops::ControlFlow, path::Path, sync::Arc};
 
+use aa::{Piece, PlainPb, read_chunks};
 use archive::{OldArchive, PvName};
 use archives::{at, names, range, write};
 use encode::{Line, Val, file, header, line};
@@ -15,7 +16,6 @@ use parquet::{
     file::{metadata::KeyValue, properties::WriterProperties, writer::SerializedFileWriter},
     schema::parser::parse_message_type,
 };
-use plainpb::{Piece, PlainPb, read_chunks};
 use sample::{Column, GapCause, Sample, Severity, TimeRange, Timestamp, Value};
 
 fn samples(archive: &PlainPb, name: &str, range: TimeRange) -> Vec<Sample> {

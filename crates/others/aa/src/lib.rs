@@ -1,4 +1,4 @@
-//! The files of the EPICS Archiver Appliance (PlainPB), and its raw answers, read as they are.
+//! The EPICS Archiver Appliance: its files (PlainPB) and its raw answers, read as they are, and its configuration.
 //!
 //! ```text
 //!   line      escapes, and protobuf fields one by one: bytes of any origin
@@ -12,7 +12,7 @@
 //!   key       names of PVs ◄──► paths   folder    which files there are       archive   all of them as an `OldArchive`
 //!   digest    what the samples of a file amount to, row by row         maker   lines ──► rows        shelf   where digests are kept
 //!   pieces    rows, and lines of those that an edge cuts ──► what bins are made of
-//!   type_info what the Appliance's configuration says of a PV
+//!   type_info what the Appliance's configuration says of a PV              config  its policies and properties
 //! ```
 //!
 //! What cannot be read is left out and counted; nothing here panics on what a file holds, or allocates more than a line has.
@@ -22,6 +22,7 @@
 mod alike;
 mod archive;
 mod chunks;
+mod config;
 mod digest;
 mod digest_format;
 mod fields;
@@ -50,6 +51,7 @@ mod zip;
 pub use alike::{Likeness, likeness};
 pub use archive::{Digests, PlainPb};
 pub use chunks::{Answer, Chunk, Fields, Heard, read_chunks};
+pub use config::{read_appliances, read_policies, read_properties};
 pub use fields::{FieldValue, loss, metadata_of};
 pub use header::Header;
 pub use line::{put_escaped, put_line};

@@ -10,10 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use aa::{Digests, PlainPb};
 use archive::{Carried, OldArchive, PvName};
 use archives::{at, range, write};
 use encode::{Line, Val, header, line};
-use plainpb::{Digests, PlainPb};
 use proptest::prelude::*;
 use sample::{Batch, Stretch, Summary, TimeRange, Timestamp};
 
@@ -472,12 +472,12 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..4096),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
     ) {
-        plainpb::fuzz::digest(&bytes);
+        aa::fuzz::digest(&bytes);
         for path in sound() {
             for page in path.chunks(4096) {
                 let mut page = page.to_vec();
                 changes.iter().for_each(|(place, byte)| page[place.index(4096)] = *byte);
-                plainpb::fuzz::digest(&page);
+                aa::fuzz::digest(&page);
             }
         }
     }

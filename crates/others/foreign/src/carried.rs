@@ -82,12 +82,13 @@ pub struct Carried {
 }
 
 impl Carried {
-    pub(crate) fn note(&mut self, file: &str, line: usize, text: impl Into<String>) {
+    /// Says something of a line.
+    pub fn note(&mut self, file: &str, line: usize, text: impl Into<String>) {
         self.notes.push(Note { file: file.to_owned(), line, text: text.into() });
     }
 
     /// Adds a PV. One that is there already keeps the higher rate, and a monitor goes before a scan.
-    pub(crate) fn add(&mut self, pv: Pv) {
+    pub fn add(&mut self, pv: Pv) {
         let Some(known) = self.places.get(&pv.name).and_then(|place| self.pvs.get_mut(*place)) else {
             self.places.insert(pv.name.clone(), self.pvs.len());
             self.pvs.push(pv);
@@ -108,7 +109,7 @@ impl Carried {
     }
 
     /// A PV disables a group.
-    pub(crate) fn disable(&mut self, group: &str, pv: &PvName) {
+    pub fn disable(&mut self, group: &str, pv: &PvName) {
         let place = self.groups.iter().position(|one| one.name == group).unwrap_or_else(|| {
             self.groups.push(Group { name: group.to_owned(), disabled_by: Vec::new() });
             self.groups.len() - 1
@@ -178,7 +179,7 @@ fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
 }
 
 /// A text as TOML has it; JSON escapes are the same.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
@@ -194,12 +195,12 @@ fn span(period: Duration) -> String {
 }
 
 /// A period in seconds, if it is one that can be scanned at.
-pub(crate) fn period(seconds: f64) -> Option<Duration> {
+pub fn period(seconds: f64) -> Option<Duration> {
     (0.01..=86_400.0).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
 }
 
 /// A name that a group or policy may have: other characters become `_`.
-pub(crate) fn rule_name(text: &str) -> String {
+pub fn rule_name(text: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "_.:-".contains(c);
     let name: String = text.chars().map(|c| if fits(c) { c } else { '_' }).take(64).collect();
     if name.is_empty() { "_".to_owned() } else { name }

@@ -3,11 +3,7 @@
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use archive::{Method, PvName};
-
-use crate::{
-    carried::{Carried, Pv, period, rule_name},
-    xml::{Mark, marks},
-};
+use foreign::{Carried, Mark, Pv, marks, period, rule_name};
 
 /// A channel as far as it has been read.
 #[derive(Default)]

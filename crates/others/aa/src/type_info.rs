@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn entries_of_the_reference_are_read() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/aa/typeinfo");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/aa/typeinfo");
         let text = std::fs::read_to_string(folder.join("REF_ALARMS.json")).unwrap();
         let infos = TypeInfo::read_all(&text).unwrap();
         let info = &infos[0];
