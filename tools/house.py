@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,8 @@ TEST_MODULE = re.compile(
 DEFINES = re.compile(r"^(?:pub(?:\([^)]*\))? )?(?:unsafe )?(?:struct|enum|trait|type|union) (\w+)", re.M)
 FUNCTION = re.compile(r"^( *)(?:pub(?:\([^)]*\))? )?(?:const )?(?:async )?(?:unsafe )?fn (\w+)", re.M)
 HTTP_TYPES = re.compile(r"&(?:mut )?Call\b|\bParts\b|\bRequest<|\bHeaderMap\b|\bUri\b|\bMethod\b|&Query\b|\bResponse\b")
+HTTP_CRATES = re.compile(r"\b(?:axum|hyper|http)::|\bcall::")
+HANDLER = re.compile(r"\(\w+: &Call\) -> Answer")
 CONCRETE_STORE = re.compile(r"\bstore::\{?[^;]*?\b(?:Reader|Store|Engine)\b|(?<![\w:])&?Reader\b")
 
 
@@ -206,6 +209,12 @@ def signatures(text: str) -> list[str]:
     return [re.sub(r"\s+", " ", text[match.start() :].split("{", 1)[0]) for match in FUNCTION.finditer(text)]
 
 
+def http_functions(modules: Iterable[Module]) -> list[str]:
+    """The words of functions that name a type of HTTP; types that have such a name from elsewhere do not count."""
+    speaking = (module for module in modules if HTTP_CRATES.search(module.text))
+    return [words for module in speaking for words in signatures(module.text) if HTTP_TYPES.search(words)]
+
+
 def crates(root: Path) -> dict[str, Path]:
     """The source folder of each crate."""
     found = {
@@ -257,12 +266,9 @@ def show_whole(houses: dict[str, dict[tuple[str, ...], Module]]) -> None:
     lengths = [module.text.count("\n") for module in files]
     functions = [length for module in files for length in function_lengths(module.text)]
     above = [name for name in houses if name in {"query", "service", "serve", "web"}]
-    http = {
-        name: sum(
-            1 for module in houses[name].values() for words in signatures(module.text) if HTTP_TYPES.search(words)
-        )
-        for name in above
-    }
+    http = {name: http_functions(houses[name].values()) for name in above}
+    handlers = sum(1 for name in above for words in http[name] if HANDLER.search(words))
+    others = {name: sum(1 for words in http[name] if not HANDLER.search(words)) for name in above}
     concrete = {
         name: sum(len(CONCRETE_STORE.findall(module.text)) for module in houses[name].values()) for name in above
     }
@@ -272,7 +278,8 @@ def show_whole(houses: dict[str, dict[tuple[str, ...], Module]]) -> None:
     )
     long = sum(lines > 70 for lines in functions)
     print(f"lines of a function: p95 {percentile(functions, 0.95)}, largest {max(functions)}, above 70: {long}")
-    print(f"functions whose words name an HTTP type: {', '.join(f'{name} {count}' for name, count in http.items())}")
+    counts = ", ".join(f"{name} {count}" for name, count in others.items())
+    print(f"functions whose words name an HTTP type: {handlers} handlers, and besides {counts}")
     print(f"uses of the concrete store: {', '.join(f'{name} {count}' for name, count in concrete.items())}")
 
 
