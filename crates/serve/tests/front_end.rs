@@ -76,3 +76,13 @@ fn what_another_front_end_orders_stands_in_the_audit_under_its_name() {
     assert!(audit.contains("\"paused\"") && audit.contains("the second front end"), "{audit}");
     assert!(archive.get("/api/v1/pvs/T:ADDED").text().contains("\"state\":\"paused\""));
 }
+
+/// All PVs are paused: none is in the report, so that no row would show that nobody waits.
+#[test]
+fn a_report_that_leaves_all_pvs_out_ends_when_nobody_waits_for_it() {
+    let archive = Archive::with_history();
+    let lease = Arc::new(Budget::new(1 << 20).lease());
+    let gone = Ask::new(Arc::clone(&archive.service), Principal::here("the second front end"), lease, || true);
+    assert!(front_end(&archive).disconnected().next().is_none());
+    assert!(gone.disconnected().next().is_some_and(|row| row.is_err_and(|why| why.message() == "the client has gone")));
+}

@@ -75,11 +75,11 @@ impl Ask {
     pub fn paused_pvs(&self) -> Result<impl Iterator<Item = Result<ChangedRow, Refusal>> + Send + use<>, Refusal> {
         self.listed().look_at_changes()?;
         let asked = self.clone();
-        let paused = self.all_pvs().filter(|entry| entry.settings.state == PvState::Paused);
-        Ok(paused.map(move |entry| {
-            let at = asked.listed().known_change(&entry);
-            Ok(ChangedRow { name: entry.name, at })
-        }))
+        let row = move |seen: Seen| {
+            let paused = Some(seen.entry).filter(|entry| entry.settings.state == PvState::Paused)?;
+            Some(ChangedRow { at: asked.listed().known_change(&paused), name: paused.name })
+        };
+        Ok(all_seen(self, Look::Entry).filter_map(move |seen| seen.map(&row).transpose()))
     }
 
     /// The PVs by age, the newest first.
