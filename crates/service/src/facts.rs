@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use acquire::{Brief, GroupStatus, Policies, Status, Totals};
-use archive::{Group, OldHealth, PvEntry, PvId, PvName, RuleName, ledger::Trouble};
+use archive::{Group, PvEntry, PvId, PvName, RuleName, SourceHealth, ledger::Trouble};
 use sample::{Timestamp, ValueType};
 use store::{AuditRecord, Deletion, Health, Names, Partition, PvSize, RemovedPv, Watermark};
 
@@ -75,14 +75,14 @@ impl Service {
         self.reader.health()
     }
 
-    /// How the old archives are doing.
-    pub fn old_health(&self) -> Vec<OldHealth> {
-        self.query.old_health()
+    /// How the files of other archivers are doing.
+    pub fn sources(&self) -> Vec<SourceHealth> {
+        self.query.health()
     }
 
-    /// Whether old archives are read too.
-    pub fn has_old(&self) -> bool {
-        self.query.has_old()
+    /// Whether there are other sources than the archive itself.
+    pub fn has_others(&self) -> bool {
+        self.query.has_others()
     }
 
     /// How another archiver was told to archive a PV, in its own words.

@@ -47,7 +47,6 @@ pub use seen::{Look, PVS_AT_ONCE, Seen, all_seen, seen};
 pub use service::Service;
 /// The nouns of answers that the store gives.
 pub use store::{
-    Action, AuditRecord, Deletion, GapScope, Health, Import, ImportedPart, LevelHealth, Named, Names, Partition,
-    PlaceHealth, Purge, Purged, PvSize, RemovedPv, Samples as OwnSamples, ScrubHealth, Watermark, WeekState, Work,
-    old_text_hash, part_hash,
+    Action, AuditRecord, Deletion, Health, Import, ImportedPart, LevelHealth, Named, Names, Partition, PlaceHealth,
+    Purge, Purged, PvSize, RemovedPv, ScrubHealth, Watermark, WeekState, Work, old_text_hash, part_hash,
 };

@@ -1,12 +1,11 @@
 //! Reads: what was recorded, raw, reduced, at a time or together; all as lazy as the query underneath.
 
-use archive::{PvEntry, PvId};
+use archive::{Extent, GapScope, PvEntry, PvId};
 use query::{
-    AlignRequest, AlignedTable, Bins, Cut, Error, FieldSamples, Fields, Operator, Reduced, Request, Samples, Series,
-    Span,
+    AlignRequest, AlignedTable, AllCarried, Before, Bins, Cut, Error, FieldSamples, Operator, Reduced, Request,
+    Samples, Series, Span,
 };
 use sample::{Gap, Metadata, Sample, TimeRange, Timestamp, ValueType};
-use store::GapScope;
 
 use crate::{
     account::{self, LedgerAnswer},
@@ -58,24 +57,24 @@ impl Ask {
         self.service.query.gaps(series, range)
     }
 
-    /// The same without what old archives tell.
+    /// Those of them that the archive itself knows of.
     pub fn own_gaps(&self, pv: PvId, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Error> {
-        Ok(self.service.reader.gaps(pv, range)?)
+        self.service.own.gaps(&pv.into(), range)
     }
 
-    /// The samples of a PV in the archive itself, whatever old archives have.
-    pub fn own_samples(&self, pv: PvId, range: TimeRange) -> store::Samples {
-        self.service.reader.samples(pv, range)
+    /// The samples of a PV in the archive itself, whatever other sources have.
+    pub fn own_samples(&self, pv: PvId, range: TimeRange) -> Samples {
+        self.service.own.samples(&Request { series: pv.into(), range, before: Before::None })
     }
 
     /// The newest of them at or before `time`.
     pub fn own_last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Error> {
-        Ok(self.service.reader.last_before(pv, time)?)
+        self.service.own.last_before(&pv.into(), time)
     }
 
     /// The metadata in the archive itself.
     pub fn own_metadata(&self, pv: PvId, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, Error> {
-        Ok(self.service.reader.metadata(pv, range)?)
+        self.service.own.metadata(pv, range)
     }
 
     /// The metadata in force at the beginning of a range, then each change within it.
@@ -88,8 +87,8 @@ impl Ask {
         Ok(self.metadata(pv, range)?.pop())
     }
 
-    /// The first and last time of a PV's samples, and how many the store has.
-    pub fn extent(&self, pv: PvId) -> Result<Option<(Timestamp, Timestamp, u64)>, Error> {
+    /// Between which times the samples of a PV lie, and how many are counted.
+    pub fn extent(&self, pv: PvId) -> Result<Option<Extent>, Error> {
         self.service.query.extent(pv)
     }
 
@@ -98,12 +97,12 @@ impl Ask {
         self.service.query.field_samples(pv, range, name)
     }
 
-    /// What samples of old archives carry besides values, in order of time.
-    pub fn carried(&self, pv: PvId, range: TimeRange, name: Option<&str>) -> Fields {
-        self.service.query.fields(pv, range, name)
+    /// What samples carry besides values, in order of time.
+    pub fn carried(&self, pv: PvId, range: TimeRange, name: Option<&str>) -> AllCarried {
+        self.service.query.carried(pv, range, name)
     }
 
-    /// What the header of an old archive's file says of a PV.
+    /// What the header of another archiver's file says of a PV.
     pub fn headers(&self, pv: PvId, range: TimeRange) -> Result<Vec<(String, String)>, Error> {
         self.service.query.headers(pv, range)
     }

@@ -203,14 +203,14 @@ fn compare(ask: &Ask, chunks: &[Chunk], pvs: &HashMap<String, PvId>) -> Result<C
 
 /// The samples of the store, to be looked through in order of time.
 struct Stored {
-    samples: service::OwnSamples,
+    samples: query::Samples,
     batch: Option<(Batch, usize)>,
     /// Those of the time that was looked at last.
     group: Vec<Sample>,
 }
 
 impl Stored {
-    fn new(samples: service::OwnSamples) -> Stored {
+    fn new(samples: query::Samples) -> Stored {
         Stored { samples, batch: None, group: Vec::new() }
     }
 

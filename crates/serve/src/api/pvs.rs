@@ -4,7 +4,7 @@ use std::{panic::resume_unwind, thread};
 
 use acquire::{AddRequest, Added, Brief, Change, Connection, Status};
 use archive::{
-    FieldPath, Method, PvEntry, PvId, PvName, PvState, RuleError, RuleName, Wishes,
+    Extent, FieldPath, Method, PvEntry, PvId, PvName, PvState, RuleError, RuleName, Wishes,
     ledger::Account,
     settings::{Givens, Written},
 };
@@ -107,7 +107,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         (
             "extent".to_owned(),
             extent
-                .map(|(first, last, samples)| {
+                .map(|Extent { first, last, samples }| {
                     json!({ "first": first.to_string(), "last": last.to_string(), "samples": samples })
                 })
                 .into(),

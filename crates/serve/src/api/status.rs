@@ -2,7 +2,7 @@
 
 use acquire::{RECENT, Totals};
 use archive::{
-    OldHealth,
+    SourceHealth,
     ledger::{Account, Column, Kind, Trouble},
 };
 use serde_json::{Map, Value, json};
@@ -44,12 +44,12 @@ pub(crate) fn show(call: &Call) -> Answer {
         "queue": { "bytes": totals.queue_bytes, "bytes_max": totals.queue_bytes_max },
         "answers": { "bytes": app.delivery.budget.taken(), "bytes_max": app.delivery.budget.bytes_max() },
         "store": store(&health, &app.service.partitions()),
-        "old_archives": app.service.old_health().iter().map(old_archive).collect::<Vec<_>>(),
+        "old_archives": app.service.sources().iter().map(old_archive).collect::<Vec<_>>(),
         "problems": problems(&totals, &health, watermark, &trouble),
     }))
 }
 
-fn old_archive(health: &OldHealth) -> Value {
+fn old_archive(health: &SourceHealth) -> Value {
     json!({
         "name": health.name,
         "pvs": health.pvs,

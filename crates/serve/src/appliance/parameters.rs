@@ -1,11 +1,11 @@
 //! `/mgmt/bpl`: what else can be changed of a PV, and what stages of storage and members of a cluster would do, which are not here.
 
 use acquire::AddRequest;
-use archive::{DataFate, FieldName, PvEntry, PvState, Record, Wishes};
+use archive::{DataFate, FieldName, GapScope, PvEntry, PvState, Record, Wishes};
 use query::{Before, Request};
 use sample::TimeRange;
 use serde_json::{Value, json};
-use service::{GapScope, now};
+use service::now;
 
 use super::names::{find, named, names_in};
 use crate::{
