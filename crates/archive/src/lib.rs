@@ -6,6 +6,7 @@
 //!   Group                        PVs that are sampled only while others say so
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   Record, Sink                 the facts that acquisition hands to the store
+//!   Right                        what somebody may do
 //!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
 //!   ledger                       what became of every update: what is counted, and where that is written down
 //!   Source                       whatever holds samples: the store, files of another archiver
@@ -20,6 +21,7 @@ mod audit;
 mod groups;
 pub mod ledger;
 mod pv;
+mod right;
 mod roster;
 pub mod settings;
 mod sink;
@@ -30,6 +32,7 @@ pub use audit::{ARCHIVER, By, Principal};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
+pub use right::Right;
 pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
 pub use settings::{
     Changes, Deadband, FieldName, FieldPath, Keep, Method, Origin, Pipeline, Protocol, PvSettings, PvState, RateCap,

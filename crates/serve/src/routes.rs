@@ -1,5 +1,6 @@
 //! Every URL in one table. The router, the check of rights and the test of the API's description are made from it.
 
+use archive::Right;
 use axum::http::request::Parts;
 
 use crate::{
@@ -13,23 +14,15 @@ use crate::{
     },
     browser,
     call::Call,
-    delivery::{answer::Answer, budget::OfProgram},
+    delivery::{
+        answer::{Answer, JSON, whole},
+        budget::OfProgram,
+    },
     host::Authority,
     metrics,
     refusal::Refusal,
     ui,
 };
-
-/// What a caller must be allowed to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Right {
-    /// See what is recorded.
-    Read,
-    /// Change what is recorded from now on.
-    Operate,
-    /// Take PVs and their data out of the archive.
-    Administer,
-}
 
 /// The methods that occur. `Get` answers HEAD too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -317,11 +310,11 @@ pub(crate) const DESCRIPTION: &str = include_str!("../../../testdata/openapi.jso
 
 /// `GET /api/v1/openapi.json`
 fn metrics(call: &Call) -> Answer {
-    metrics::page(&call.app.metrics, &call.ask.service)
+    Ok(whole(metrics::CONTENT_TYPE, metrics::page(&call.app.metrics, &call.ask)?))
 }
 
 fn openapi(_: &Call) -> Answer {
-    let mut answer = crate::delivery::answer::whole(crate::delivery::answer::JSON, DESCRIPTION);
+    let mut answer = whole(JSON, DESCRIPTION);
     answer.extensions_mut().insert(OfProgram);
     Ok(answer)
 }

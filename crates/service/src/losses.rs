@@ -44,7 +44,7 @@ fn recall_until(
 }
 
 /// The sentence; none if nothing was lost and nothing is suspected.
-pub fn sentence(of: &Trouble) -> Option<String> {
+pub(crate) fn sentence(of: &Trouble) -> Option<String> {
     let counts = of.of.counts();
     let because = |(column, count): (&Column, u64)| Some((count, column.because.filter(|_| count > 0)?));
     let lost: Vec<String> = Column::of(&[Kind::Lost], counts)
