@@ -22,6 +22,7 @@ const STORE: Tiers = &[
     &["writer"],
     &["upkeep"],
     &["reader"],
+    &["source"],
     &["roster", "store"],
 ];
 

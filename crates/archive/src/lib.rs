@@ -9,7 +9,8 @@
 //!   Right                        what somebody may do
 //!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
 //!   ledger                       what became of every update: what is counted, and where that is written down
-//!   OldArchive                   an archive of another archiver, read where it lies
+//!   Source                       whatever holds samples: the store, files of another archiver
+//!   structure                    values that are structures, and their fields as samples
 //! ```
 //!
 //! What a sample holds is in the crate `sample`. Nothing here does I/O or reads a clock.
@@ -19,17 +20,17 @@
 mod audit;
 mod groups;
 pub mod ledger;
-mod old;
 mod pv;
 mod right;
 mod roster;
 pub mod settings;
 mod sink;
+mod source;
+pub mod structure;
 
 pub use audit::{ARCHIVER, By, Principal};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
-pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, OldStretches};
 pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
 pub use right::Right;
 pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
@@ -38,3 +39,7 @@ pub use settings::{
     RuleError, RuleName, Rules, Wishes,
 };
 pub use sink::{Record, Sink, VALUE_BYTES_MAX};
+pub use source::{
+    Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, SampleStream,
+    Source, SourceError, SourceHealth, StretchStream, Stretches,
+};

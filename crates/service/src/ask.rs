@@ -39,10 +39,12 @@ pub struct Ask {
 
 /// What was recorded of a PV.
 pub(crate) struct Recorded<'s> {
-    /// With what old archives have.
+    /// By any source.
     pub(crate) query: &'s Query,
     /// In the archive itself.
-    pub(crate) own: &'s Reader,
+    pub(crate) own: &'s Query,
+    /// What its list of PVs says.
+    pub(crate) listed: &'s Reader,
 }
 
 impl Ask {
@@ -139,7 +141,7 @@ impl Ask {
     /// What was recorded of a PV, for who may see it.
     pub(crate) fn recorded(&self, pv: PvId) -> Result<Recorded<'_>, Refusal> {
         self.needs(Right::Read, pv)?;
-        Ok(Recorded { query: &self.service.query, own: &self.service.reader })
+        Ok(Recorded { query: &self.service.query, own: &self.service.own, listed: &self.service.reader })
     }
 
     /// What acquisition knows of a PV, for who may see it.

@@ -23,9 +23,9 @@ impl Ask {
         self.listed().started
     }
 
-    /// Whether old archives are read too.
-    pub fn has_old(&self) -> bool {
-        self.listed().query.has_old()
+    /// Whether there are other sources than the archive itself.
+    pub fn has_others(&self) -> bool {
+        self.listed().query.has_others()
     }
 
     /// Room for so many bytes for each name that there is.
@@ -40,7 +40,7 @@ impl Ask {
 
     /// The other names of a PV.
     pub(crate) fn aliases_of(&self, pv: PvId) -> Result<Vec<PvName>, Refusal> {
-        Ok(self.recorded(pv)?.own.aliases_of(pv))
+        Ok(self.recorded(pv)?.listed.aliases_of(pv))
     }
 
     /// Every alias with its PV.
@@ -93,7 +93,7 @@ impl Ask {
 
     /// What a PV has in segments; none if that is nothing.
     pub fn size(&self, pv: PvId) -> Result<Option<PvSize>, Refusal> {
-        Ok(self.recorded(pv)?.own.sizes().remove(&pv))
+        Ok(self.recorded(pv)?.listed.sizes().remove(&pv))
     }
 
     /// The same of every PV that has something there, for lists of those that are seen.

@@ -37,7 +37,7 @@ impl Ask {
             }
         };
         let Some(path) = field.or(path) else { return Ok((entry.clone(), entry.id.into())) };
-        let reader = self.recorded(entry.id)?.own;
+        let reader = self.recorded(entry.id)?.listed;
         let fields = reader.fields(entry.id, Timestamp::MAX)?;
         let is_there = fields.iter().any(|(known, _)| known == path);
         // Of one that retention has taken from all structures there are the gaps.

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use acquire::AddRequest;
-use archive::{DataFate, FieldName, PvEntry, PvId, PvName, PvState, Record, Right};
+use archive::{DataFate, FieldName, GapScope, PvEntry, PvId, PvName, PvState, Record, Right};
 use query::{Before, Request};
 use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
-use store::{GapScope, ImportedPart};
+use store::ImportedPart;
 
 use crate::{
     ask::Ask,
@@ -294,14 +294,14 @@ struct Compared {
 
 /// The samples of the store, to be looked through in order of time.
 struct Stored {
-    samples: store::Samples,
+    samples: query::Samples,
     batch: Option<(Batch, usize)>,
     /// Those of the time that was looked at last.
     group: Vec<Sample>,
 }
 
 impl Stored {
-    fn new(samples: store::Samples) -> Stored {
+    fn new(samples: query::Samples) -> Stored {
         Stored { samples, batch: None, group: Vec::new() }
     }
 

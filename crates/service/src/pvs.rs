@@ -3,7 +3,7 @@
 use std::vec::IntoIter;
 
 use acquire::{Brief, Connection, Status};
-use archive::{PvEntry, PvId, PvName, PvSettings, PvState, ledger::Account};
+use archive::{Extent, PvEntry, PvId, PvName, PvSettings, PvState, ledger::Account};
 use sample::{Element, Metadata, Sample, TimeRange, Timestamp, ValueType};
 use store::Named;
 
@@ -79,7 +79,7 @@ pub struct Details {
     /// Its newest metadata, and since when that is in force.
     pub metadata: Option<(Timestamp, Metadata)>,
     /// The first and last time of its samples, and how many the store has.
-    pub extent: Option<(Timestamp, Timestamp, u64)>,
+    pub extent: Option<Extent>,
     /// The fields that the structure last recorded has; none if its newest value is no structure.
     pub fields: Vec<(String, ValueType)>,
 }

@@ -1,12 +1,11 @@
 //! Reads: what was recorded, raw, reduced, at a time or together; all as lazy as the query underneath. What is not seen is refused.
 
-use archive::{PvEntry, PvId};
+use archive::{Extent, GapScope, PvEntry, PvId};
 use query::{
-    AlignRequest, AlignedTable, Bins, Cut, FieldSamples, Fields, Operator, Reduced, Request, Rows, Samples, Series,
-    Span,
+    AlignRequest, AlignedTable, AllCarried, Before, Bins, Cut, FieldSamples, Operator, Reduced, Request, Rows, Samples,
+    Series, Span,
 };
 use sample::{Gap, Metadata, Sample, TimeRange, Timestamp, ValueType};
-use store::GapScope;
 
 use crate::{
     account::{self, LedgerAnswer},
@@ -65,19 +64,19 @@ impl Ask {
         Ok(self.recorded(series.pv)?.query.gaps(series, range)?)
     }
 
-    /// The same without what old archives tell.
+    /// Those of them that the archive itself knows of.
     pub fn own_gaps(&self, pv: PvId, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Refusal> {
-        Ok(self.recorded(pv)?.own.gaps(pv, range)?)
+        Ok(self.recorded(pv)?.own.gaps(&pv.into(), range)?)
     }
 
-    /// The samples of a PV in the archive itself, whatever old archives have.
-    pub(crate) fn own_samples(&self, pv: PvId, range: TimeRange) -> Result<store::Samples, Refusal> {
-        Ok(self.recorded(pv)?.own.samples(pv, range))
+    /// The samples of a PV in the archive itself, whatever other sources have.
+    pub(crate) fn own_samples(&self, pv: PvId, range: TimeRange) -> Result<Samples, Refusal> {
+        Ok(self.recorded(pv)?.own.samples(&Request { series: pv.into(), range, before: Before::None }))
     }
 
     /// The newest of them at or before `time`.
     pub(crate) fn own_last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Refusal> {
-        Ok(self.recorded(pv)?.own.last_before(pv, time)?)
+        Ok(self.recorded(pv)?.own.last_before(&pv.into(), time)?)
     }
 
     /// The metadata in the archive itself.
@@ -95,8 +94,8 @@ impl Ask {
         Ok(self.metadata(pv, range)?.pop())
     }
 
-    /// The first and last time of a PV's samples, and how many the store has.
-    pub fn extent(&self, pv: PvId) -> Result<Option<(Timestamp, Timestamp, u64)>, Refusal> {
+    /// Between which times the samples of a PV lie, and how many are counted.
+    pub fn extent(&self, pv: PvId) -> Result<Option<Extent>, Refusal> {
         Ok(self.recorded(pv)?.query.extent(pv)?)
     }
 
@@ -105,19 +104,19 @@ impl Ask {
         Ok(self.recorded(pv)?.query.field_samples(pv, range, name)?)
     }
 
-    /// What samples of old archives carry besides values, in order of time.
-    pub fn carried(&self, pv: PvId, range: TimeRange, name: Option<&str>) -> Result<Fields, Refusal> {
-        Ok(self.recorded(pv)?.query.fields(pv, range, name))
+    /// What samples carry besides values, in order of time.
+    pub fn carried(&self, pv: PvId, range: TimeRange, name: Option<&str>) -> Result<AllCarried, Refusal> {
+        Ok(self.recorded(pv)?.query.carried(pv, range, name))
     }
 
-    /// What the header of an old archive's file says of a PV.
+    /// What the header of another archiver's file says of a PV.
     pub fn headers(&self, pv: PvId, range: TimeRange) -> Result<Vec<(String, String)>, Refusal> {
         Ok(self.recorded(pv)?.query.headers(pv, range)?)
     }
 
     /// The fields that the structure last recorded has, and the types of their samples.
     pub(crate) fn fields(&self, pv: PvId) -> Result<Vec<(String, ValueType)>, Refusal> {
-        Ok(self.recorded(pv)?.own.fields(pv, Timestamp::MAX)?)
+        Ok(self.recorded(pv)?.listed.fields(pv, Timestamp::MAX)?)
     }
 
     /// Why there is no data, or not all, in a range.

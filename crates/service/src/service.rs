@@ -14,6 +14,8 @@ use crate::{changes::LastChanges, clock::now, losses, policy_source::PolicySourc
 pub struct Service {
     /// What was recorded.
     pub(crate) query: Query,
+    /// What of it the archive itself recorded.
+    pub(crate) own: Query,
     /// The list of PVs, and how the store is doing.
     pub(crate) reader: Reader,
     /// Orders to acquisition.
@@ -38,8 +40,8 @@ impl Service {
         identity: String,
     ) -> Arc<Service> {
         let (started, last_changes) = (now(), Mutex::default());
-        losses::recall(reader.clone(), control.clone(), started);
-        Arc::new(Service { query, reader, control, policies, identity, started, last_changes })
+        losses::recall(query.alone(), reader.clone(), control.clone(), started);
+        Arc::new(Service { own: query.alone(), query, reader, control, policies, identity, started, last_changes })
     }
 
     /// When a PV was changed last, or added, as far as the audit was looked at.

@@ -2,7 +2,7 @@
 
 use acquire::{Policies, Totals};
 use archive::{
-    OldHealth,
+    SourceHealth,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
@@ -35,7 +35,7 @@ pub struct Status {
     /// The weeks of the archive.
     pub weeks: Vec<Partition>,
     /// How the old archives are doing.
-    pub old_archives: Vec<OldHealth>,
+    pub old_archives: Vec<SourceHealth>,
     /// What is wrong, a sentence each.
     pub problems: Vec<String>,
 }
@@ -58,7 +58,7 @@ impl Ask {
             answer_bytes_max: budget.bytes_max(),
             store,
             weeks: self.weeks(),
-            old_archives: service.query.old_health(),
+            old_archives: service.query.health(),
             problems,
         }
     }

@@ -1,9 +1,9 @@
 //! `GET /api/v1/pvs/{pv}/gaps` and `…/metadata`: where there are no samples and why, and what the numbers mean.
 
+use archive::GapScope;
 use archive::PvEntry;
 use sample::{Gap, Timestamp};
 use serde_json::{Map, Value, json};
-use service::GapScope;
 
 use crate::{
     call::Call,

@@ -4,7 +4,7 @@ use std::{panic::resume_unwind, thread};
 
 use acquire::{AddRequest, Added, Change, Connection};
 use archive::{
-    FieldPath, Method, PvEntry, PvName, RuleError, RuleName, Wishes,
+    Extent, FieldPath, Method, PvEntry, PvName, RuleError, RuleName, Wishes,
     settings::{Givens, Written},
 };
 use sample::Value;
@@ -79,7 +79,7 @@ fn details(of: &Details) -> Map<String, serde_json::Value> {
         (
             "extent".to_owned(),
             of.extent
-                .map(|(first, last, samples)| {
+                .map(|Extent { first, last, samples }| {
                     json!({ "first": first.to_string(), "last": last.to_string(), "samples": samples })
                 })
                 .into(),

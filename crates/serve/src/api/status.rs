@@ -2,7 +2,7 @@
 
 use acquire::RECENT;
 use archive::{
-    OldHealth,
+    SourceHealth,
     ledger::{Column, Kind, Trouble},
 };
 use serde_json::{Map, Value, json};
@@ -49,7 +49,7 @@ fn as_json(status: &Status) -> Value {
     })
 }
 
-fn old_archive(health: &OldHealth) -> Value {
+fn old_archive(health: &SourceHealth) -> Value {
     json!({
         "name": health.name,
         "pvs": health.pvs,

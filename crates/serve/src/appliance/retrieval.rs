@@ -320,7 +320,7 @@ fn carried(
     }
     let gaps = if operator.is_some() { Vec::new() } else { ask.own_gaps(entry.id, range)? };
     let told = Reconnects::of(gaps.into_iter().map(|(_, gap)| gap));
-    if !ask.has_old() {
+    if !ask.has_others() {
         return Ok(told);
     }
     // The sample before the range carries something too.
@@ -374,7 +374,7 @@ fn with_headers(
     range: TimeRange,
     mut facts: Vec<(String, String)>,
 ) -> Result<Vec<(String, String)>, Refusal> {
-    if ask.has_old() {
+    if ask.has_others() {
         let headers = ask.headers(entry.id, range)?.into_iter();
         let news: Vec<_> =
             headers.filter(|(name, text)| !text.is_empty() && facts.iter().all(|(known, _)| known != name)).collect();

@@ -5,7 +5,7 @@
 use std::{fs, ops::ControlFlow, path::Path};
 
 use aa::PlainPb;
-use archive::{OldArchive, PvName};
+use archive::{PvName, Source};
 use sample::{TimeRange, Timestamp};
 
 /// So many seconds after the beginning of 2026.
