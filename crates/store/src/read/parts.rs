@@ -40,8 +40,10 @@ pub(crate) const ARRAYS_BYTES_MAX: usize = 256 << 10;
 /// A block that takes longer comes from a disk: to read and cut one that is in memory takes up to 15 µs.
 pub(crate) const FROM_MEMORY_MAX: Duration = Duration::from_micros(40);
 
-/// So much is read at once: what 360,000 samples of a noisy device take.
-const RUN_BYTES_MAX: usize = 2 << 20;
+/// So much is read at once: more would push what is decoded next out of the processor's cache.
+const RUN_BYTES_MAX: usize = 256 << 10;
+/// But of the blocks that come first no more than this, so that nobody waits for bytes that are sent later.
+const RUN_BYTES_FIRST: usize = 64 << 10;
 
 /// All queries together hold about so much that they have read in advance. Beyond it each reads little at once: a thousand that wait
 /// for clients who do not read would hold gigabytes.
@@ -729,6 +731,8 @@ pub(crate) struct Blocks {
     window: Option<(Timestamp, Timestamp)>,
     /// What was read in advance.
     run: Run,
+    /// So much is read at once the next time.
+    run_bytes_max: usize,
 }
 
 /// Bytes of neighbouring blocks.
@@ -745,12 +749,13 @@ impl Run {
     /// Room for so many, counted before they are read: others who look meanwhile are to know of it.
     fn new(at: u64, len: usize, counters: &Arc<Counters>) -> Run {
         counters.run_bytes.fetch_add(len, Relaxed);
-        Run { at, bytes: Vec::new(), counted: Some((counters.clone(), len)) }
+        Run { at, bytes: free_lists::take(), counted: Some((counters.clone(), len)) }
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
+        free_lists::give(std::mem::take(&mut self.bytes));
         if let Some((counters, len)) = &self.counted {
             counters.run_bytes.fetch_sub(*len, Relaxed);
         }
@@ -761,7 +766,7 @@ impl Blocks {
     fn new(lookup: Lookup, listed: Listed) -> Blocks {
         let mut listed = listed.seen(&lookup.hidden);
         listed.sort();
-        Blocks { lookup, listed, next: 0, window: None, run: Run::default() }
+        Blocks { lookup, listed, next: 0, window: None, run: Run::default(), run_bytes_max: RUN_BYTES_FIRST }
     }
 
     /// When the wanted samples of a block begin, at the earliest.
@@ -852,7 +857,11 @@ impl Blocks {
         let Lookup { segment, pv, .. } = &self.lookup;
         let taken = match self.in_run(&entry) {
             Some(bytes) => take(segment, *pv, &entry, bytes),
-            None => segment.block_bytes(*pv, &entry).and_then(|bytes| take(segment, *pv, &entry, &bytes)),
+            None => segment.block_bytes_in(free_lists::take(), *pv, &entry).and_then(|bytes| {
+                let taken = take(segment, *pv, &entry, &bytes);
+                free_lists::give(bytes);
+                taken
+            }),
         };
         taken.map_err(|error| self.lookup.note_damage(error))
     }
@@ -867,7 +876,8 @@ impl Blocks {
         self.run = Run::default(); // what was read in advance is done with
         let counters = &self.lookup.counters;
         let is_crowded = counters.run_bytes.load(Relaxed) > RUNS_BYTES_MAX;
-        let room = if is_crowded { room.min(RUN_BYTES_FEW) } else { room };
+        let room = room.min(if is_crowded { RUN_BYTES_FEW } else { self.run_bytes_max });
+        self.run_bytes_max = RUN_BYTES_MAX;
         let first = self.listed.entries()[index];
         let mut end = first.offset + u64::from(first.len);
         for (index, entry) in self.listed.entries().iter().enumerate().skip(index + 1) {
@@ -880,7 +890,9 @@ impl Blocks {
         if end > first.offset + u64::from(first.len) {
             let len = (end - first.offset) as usize;
             self.run = Run::new(first.offset, len, counters);
-            self.run.bytes = self.lookup.segment.read_run(first.offset, len).unwrap_or_default();
+            if self.lookup.segment.read_run(first.offset, len, &mut self.run.bytes).is_err() {
+                self.run.bytes.clear();
+            }
         }
     }
 }
