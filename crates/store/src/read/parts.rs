@@ -21,7 +21,7 @@ use crate::{
     block::{
         Opened, cut,
         field::Found,
-        outline::{self, Outline},
+        outline::{self, Detail, Outline},
         rows::{overlap, rows_within},
     },
     cache::{Remember, Remembered},
@@ -158,11 +158,11 @@ struct Cut {
 }
 
 impl Default for Memory {
-    /// In 80 MB: levels of ten minutes of nine PVs, or the indexes of seven, that came at 10 Hz for a year, a thousand cuts of each of
-    /// forty, and the outlines of some seven thousand blocks that were cut.
+    /// In 88 MB: levels of ten minutes of nine PVs, or the indexes of seven, that came at 10 Hz for a year, a thousand cuts of each of
+    /// twenty, and the outlines of some five thousand blocks that were cut.
     fn default() -> Memory {
         let (levels, indexes) = (Remembered::within(24 << 20), Remembered::within(24 << 20));
-        Memory { levels, indexes, cuts: Remembered::within(16 << 20), outlines: Remembered::within(16 << 20) }
+        Memory { levels, indexes, cuts: Remembered::within(8 << 20), outlines: Remembered::within(32 << 20) }
     }
 }
 
@@ -801,16 +801,19 @@ impl Blocks {
         if let Some(known) = memory.cuts.get(place).filter(|known| *known.edges == *edges) {
             return Some(Ok(Pieces::Remembered(known.pieces.to_vec())));
         }
-        let outline = memory.outlines.get(place);
+        let known = memory.outlines.get(place);
+        // A block that is cut for the second time will be cut again.
+        let detail = if known.is_some() { Detail::Parts } else { Detail::Sections };
         let read = |parts: outline::Parts| segment.read_parts(entry, parts);
-        let pieces = match outline.and_then(|outline| outline.pieces(summary, edges, read)) {
+        let outlined = known.filter(|outline| outline.detail() == Detail::Parts);
+        let pieces = match outlined.and_then(|outline| outline.pieces(summary, edges, read)) {
             Some(pieces) => Ok(pieces),
             None => segment.read_columns_timed(*pv, entry, |block, took, columns, times| {
                 // A request that waits for a thousand reads is not to wait for as many outlines, too: the next cut makes them.
                 if took > FROM_MEMORY_MAX {
                     return cut::pieces(columns, times, summary, edges);
                 }
-                let outline = Outline::of(block, columns, times)?.map(Arc::new);
+                let outline = Outline::of(block, columns, times, detail)?.map(Arc::new);
                 let pieces = outline.as_ref().and_then(|outline| outline.pieces_of(block, summary, edges));
                 outline.into_iter().for_each(|outline| memory.outlines.put(place, outline));
                 pieces.map_or_else(|| cut::pieces(columns, times, summary, edges), Ok)
