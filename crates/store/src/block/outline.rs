@@ -10,10 +10,10 @@
 //! noticed as it would be if the whole block were read. Bits that have another checksum make the block be read as a whole, which
 //! then tells what is wrong.
 //!
-//! It is made when a block is cut that is in memory; who waits for a disk is not to wait for this, too. When the same block is cut once
-//! more, all of it is summed up in parts, which takes as long as two cuts, and of which one is decoded from then on.
+//! It is made when a block is cut that is in memory; who waits for a disk is not to wait for this, too. All of the block is summed up in
+//! parts then, which takes as long as the cut itself.
 //!
-//! An outline takes two or three kilobytes instead of a block's 24, and with parts six or seven. Blocks have one if they tell of their sections, and if their times and
+//! An outline takes six or seven kilobytes instead of a block's 24. Blocks have one if they tell of their sections, and if their times and
 //! numbers are made of packed integers, or of the steps between these: most are, but not what pco has compressed.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -49,7 +49,7 @@ const BYTES_MAX: usize = 12 << 10;
 pub(crate) enum Detail {
     /// A section.
     Sections,
-    /// A part of one.
+    /// A part of one, unless there is no room for all of them.
     Parts,
 }
 
@@ -58,8 +58,6 @@ pub(crate) enum Detail {
 pub(crate) struct Outline {
     value_type: ValueType,
     count: usize,
-    /// What was asked for: not every block has parts.
-    detail: Detail,
     sections: Box<[Section]>,
     /// All parts of all sections; none if sections are decoded as a whole.
     parts: Box<[Section]>,
@@ -144,24 +142,15 @@ impl Outline {
             alarms.push(&Alarm { severity: alarm.severity, ..Alarm::default() }, run.len());
         }
         let sections = sections.into();
-        let outline =
-            Outline { value_type, count, detail, sections, parts, starts, alarms, clock, ticks, rule, integers };
+        let outline = Outline { value_type, count, sections, parts, starts, alarms, clock, ticks, rule, integers };
         if outline.bytes() <= BYTES_MAX {
             return Ok(Some(outline));
         }
         match detail {
             Detail::Sections => Ok(None),
             // With its parts it would be too large.
-            Detail::Parts => {
-                let without = Outline::of(block, columns, lookup, Detail::Sections)?;
-                Ok(without.map(|without| Outline { detail, ..without }))
-            }
+            Detail::Parts => Outline::of(block, columns, lookup, Detail::Sections),
         }
-    }
-
-    /// How much was asked for.
-    pub(crate) fn detail(&self) -> Detail {
-        self.detail
     }
 
     /// What is decoded at once: parts, or sections.
@@ -476,10 +465,11 @@ mod tests {
     }
 
     /// Every block that has an outline, of both kinds.
-    fn outlined() -> impl Iterator<Item = (String, Vec<u8>, Summary, Outline)> {
+    fn outlined() -> impl Iterator<Item = (String, Vec<u8>, Summary, Outline, Detail)> {
         let each = |(name, bytes, whole): (String, Vec<u8>, Summary)| {
-            let outlined =
-                move |detail| Some((format!("{name}, {detail:?}"), bytes.clone(), whole, outline(&bytes, detail)?));
+            let outlined = move |detail| {
+                Some((format!("{name}, {detail:?}"), bytes.clone(), whole, outline(&bytes, detail)?, detail))
+            };
             [Detail::Sections, Detail::Parts].into_iter().filter_map(outlined)
         };
         blocks().into_iter().flat_map(each)
@@ -501,7 +491,7 @@ mod tests {
     #[test]
     fn pieces_by_an_outline_are_those_of_the_block_to_the_last_bit_from_a_fraction_of_its_bytes() {
         let mut known = Vec::new();
-        for (name, bytes, whole, outline) in outlined() {
+        for (name, bytes, whole, outline, detail) in outlined() {
             let share = if outline.parts.is_empty() { 7 } else { 24 };
             assert!(outline.bytes() <= BYTES_MAX, "{name}");
             let columns = Columns::of(&bytes).expect("it was written just now");
@@ -524,7 +514,7 @@ mod tests {
                 assert!(edges.len() > 1 || read.get() <= bytes.len() / share, "{name}: {} were read", read.get());
             }
             // A table of corrections leaves no room for parts.
-            let has_parts = outline.detail() == Detail::Parts && !name.starts_with("drift,");
+            let has_parts = detail == Detail::Parts && !name.starts_with("drift,");
             assert_eq!(!outline.parts.is_empty(), has_parts, "{name}");
             known.push(name);
         }
@@ -536,7 +526,7 @@ mod tests {
 
     #[test]
     fn no_flipped_bit_of_what_is_read_goes_unnoticed() {
-        for (name, bytes, whole, outline) in outlined() {
+        for (name, bytes, whole, outline, _) in outlined() {
             let edge = edges(&bytes, &whole).swap_remove(5);
             let touched = std::cell::RefCell::new(Vec::new());
             let read = |flipped: Option<usize>| {

@@ -801,11 +801,8 @@ impl Blocks {
         if let Some(known) = memory.cuts.get(place).filter(|known| *known.edges == *edges) {
             return Some(Ok(Pieces::Remembered(known.pieces.to_vec())));
         }
-        let known = memory.outlines.get(place);
-        // A block that is cut for the second time will be cut again.
-        let detail = if known.is_some() { Detail::Parts } else { Detail::Sections };
         let read = |parts: outline::Parts| segment.read_parts(entry, parts);
-        let outlined = known.filter(|outline| outline.detail() == Detail::Parts);
+        let outlined = memory.outlines.get(place);
         let pieces = match outlined.and_then(|outline| outline.pieces(summary, edges, read)) {
             Some(pieces) => Ok(pieces),
             None => segment.read_columns_timed(*pv, entry, |block, took, columns, times| {
@@ -813,7 +810,7 @@ impl Blocks {
                 if took > FROM_MEMORY_MAX {
                     return cut::pieces(columns, times, summary, edges);
                 }
-                let outline = Outline::of(block, columns, times, detail)?.map(Arc::new);
+                let outline = Outline::of(block, columns, times, Detail::Parts)?.map(Arc::new);
                 let pieces = outline.as_ref().and_then(|outline| outline.pieces_of(block, summary, edges));
                 outline.into_iter().for_each(|outline| memory.outlines.put(place, outline));
                 pieces.map_or_else(|| cut::pieces(columns, times, summary, edges), Ok)
