@@ -4,7 +4,7 @@ export PVARK := $(CARGO_TARGET_DIR)/release/pvark
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -rs
 
-.PHONY: help setup demo run build check test ui golden fuzz crash figures ess retrieval clean
+.PHONY: help setup demo run build check test ui golden fuzz crash numbers figures ess retrieval clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -45,6 +45,9 @@ crash: setup build ## each call to the disk fails; the store is killed KILLS=100
 	cargo build --release -p store --example victim
 	$(PYTHON) tests/system/kill_loop.py --folder $(CARGO_TARGET_DIR)/kills --cycles $(or $(KILLS),1000)
 	PVARK_KILL_CYCLES=20 $(PYTEST) -s tests/system/test_survives_kill.py
+
+numbers: ## print COUNT=100000000 doubles of every kind and read each back; `make test` tries a million
+	PVARK_NUMBERS=$(or $(COUNT),100000000) cargo test --release -p serve --lib printed
 
 figures: .make/rivals ## measure the store and its rivals and write docs/figures.md (SCALE=1 takes a quarter of an hour and 15 GB)
 	cargo run --release -p lab -- figures --python $(PYTHON) --scale $(or $(SCALE),1)

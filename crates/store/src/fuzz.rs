@@ -5,7 +5,10 @@ use sample::{Alarm, Batch, Column, Element, Runs, Sample, TimeRange, Timestamp, 
 
 use crate::{
     Summary,
-    block::{self, cut, outline::Outline},
+    block::{
+        self, cut,
+        outline::{Detail, Outline},
+    },
     bytes::Cursor,
     codec::{
         Effort, array,
@@ -87,18 +90,22 @@ fn parts_of_block(bytes: &[u8]) {
         let pieces = cut::pieces(&columns, &times, &summary, &edges[..1]).expect("the whole can be read");
         assert_eq!(pieces.iter().map(|piece| piece.count).sum::<u64>(), summary.count);
         // The outline has times and numbers of its own, which are the same.
-        if let Ok(Some(outline)) = Outline::of(bytes, &columns, &times)
-            && let Some(outlined) = outline.pieces_of(bytes, &summary, &edges[..1])
-        {
-            assert!(outlined.len() == pieces.len() && outlined.iter().zip(&pieces).all(|(a, b)| a.identical(b)));
+        for detail in [Detail::Sections, Detail::Parts] {
+            if let Ok(Some(outline)) = Outline::of(bytes, &columns, &times, detail)
+                && let Some(outlined) = outline.pieces_of(bytes, &summary, &edges[..1])
+            {
+                assert!(outlined.len() == pieces.len() && outlined.iter().zip(&pieces).all(|(a, b)| a.identical(b)));
+            }
         }
     }
     // Of bytes that are no block the pieces are nonsense, but there are some, or an error.
     let nothing = Summary::without_values(columns.value_type, times.get(0), times.get(1), columns.count as u64);
     let _ = cut::pieces(&columns, &times, &nothing, &edges[..1]);
     let _ = cut::pieces(&columns, &times, &nothing, &edges);
-    if let Ok(Some(outline)) = Outline::of(bytes, &columns, &times) {
-        let _ = outline.pieces_of(bytes, &nothing, &edges);
+    for detail in [Detail::Sections, Detail::Parts] {
+        if let Ok(Some(outline)) = Outline::of(bytes, &columns, &times, detail) {
+            let _ = outline.pieces_of(bytes, &nothing, &edges);
+        }
     }
 }
 

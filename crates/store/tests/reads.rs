@@ -122,12 +122,17 @@ fn what_lies_between_two_edges_comes_as_one_summary_however_many_blocks_it_has()
     append(&store, pv, &samples);
     store.close(at(count * 1000)).unwrap();
     let store = open(folder.path());
-    for cuts in [vec![], vec![50_000_500], vec![9_000_500, 10_000_500, 70_000_500]] {
-        let edges: Vec<Timestamp> = [0].iter().chain(&cuts).chain(&[count * 1000]).map(|nanos| at(*nanos)).collect();
+    let end = count * 1000;
+    let ranges = [vec![0, end], vec![0, 50_000_500, end], vec![0, 9_000_500, 10_000_500, 70_000_500, end]];
+    // The ends of the next ones cut blocks, too: one of them, or one each.
+    let within = [vec![9_000_500, 9_100_500], vec![9_000_500, 30_000_500, 70_000_500], vec![9_000_000, 70_000_000]];
+    for edges in ranges.into_iter().chain(within) {
+        let edges: Vec<Timestamp> = edges.into_iter().map(at).collect();
+        let cuts = edges.iter().filter(|edge| **edge > at(0) && **edge < at(end)).count();
         let range = TimeRange { t0: edges[0], t1: edges[edges.len() - 1] };
         let stretches: Vec<_> = store.reader().stretches(pv, range, edges.clone().into()).map(Result::unwrap).collect();
         // A block that is cut gives two pieces, and what lies before and behind it is one each.
-        assert!(stretches.len() <= 1 + 3 * cuts.len(), "{} stretches", stretches.len());
+        assert!(stretches.len() <= 1 + 3 * cuts, "{} stretches", stretches.len());
         let mut bins = vec![(0u64, 0.0, 0.0); edges.len() - 1];
         for stretch in stretches {
             let Stretch::Summary(summary) = stretch else { panic!("samples were read") };

@@ -1,6 +1,6 @@
 //! Tests of what is printed of numbers: it reads back to the same bits, in every format and of every type, and is what serde writes.
 //!
-//! `PVARK_NUMBERS=100000000 cargo test --release -p serve printed` tries so many doubles.
+//! `make numbers` tries a hundred million doubles.
 
 use sample::{Alarm, Batch, Column, Runs, Timestamp};
 

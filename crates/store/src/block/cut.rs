@@ -4,7 +4,8 @@
 //!   block     │ · · · · · · │ · · ┊ · · · · │ · · · · · · │ · · · · · · │     what its sections amount to is known
 //!   pieces    │ ──────────────────┊──────────────────────────────────── │     ┊ an edge: its section is decoded
 //! ```
-//! Of a block that does not tell of its sections all rows are decoded.
+//! Of a section that is decoded the parts that no edge cuts are summed up as the section is, so that who remembers the sums of parts,
+//! and decodes no more than one of them, comes to the same result. Of a block that does not tell of its sections all rows are decoded.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -14,7 +15,10 @@ use sample::{Alarm, Runs, Timestamp};
 
 use crate::{
     Summary,
-    block::{Columns, Numbers, sections::Section},
+    block::{
+        Columns, Numbers,
+        sections::{self, Section},
+    },
     bytes::Malformed,
     codec::time,
 };
@@ -45,11 +49,11 @@ pub(crate) fn cuts(count: usize, mut rows: Vec<usize>) -> Result<Vec<usize>, Mal
 }
 
 /// The pieces between cuts, without their alarms: of sections that no cut concerns as they stand, of others out of their numbers.
-/// `time` tells that of the first row of a section.
-pub(crate) fn pieces_of(
+/// What is told as a section may be a part of one. `time` tells that of the first row of a section.
+pub(crate) fn pieces_of<'a>(
     whole: &Summary,
     cuts: &[usize],
-    sections: &[Section],
+    sections: impl IntoIterator<Item = &'a Section>,
     time: impl Fn(usize) -> Timestamp,
     mut numbers: impl FnMut(Range<usize>) -> Result<Numbers, Malformed>,
 ) -> Result<Vec<Summary>, Malformed> {
@@ -57,15 +61,20 @@ pub(crate) fn pieces_of(
     for section in sections {
         let Range { start, end } = section.rows;
         let next = if end as u64 == whole.count { whole.t1 } else { time(end) };
-        // The first and the last number of each piece are wanted, and these stand in no section.
-        if cuts.iter().any(|cut| (start..=end).contains(cut)) {
-            pieces.add_rows(&numbers(start..end)?, start, next);
-        } else {
-            pieces.add_section(section, time(start), next);
+        match (is_concerned(&section.rows, cuts), section.is_known()) {
+            (false, _) => pieces.add_section(section, time(start), next),
+            (true, true) => pieces.add_parts(&numbers(start..end)?, start, next),
+            (true, false) => pieces.add_rows(&numbers(start..end)?, start, start..end, next),
         }
     }
     pieces.done.extend(pieces.piece);
     Ok(pieces.done)
+}
+
+/// Whether one of the cuts lies in these rows, or at one of their ends: the first and the last number of each piece are wanted, and
+/// these stand in no section.
+pub(crate) fn is_concerned(rows: &Range<usize>, cuts: &[usize]) -> bool {
+    cuts.iter().any(|cut| (rows.start..=rows.end).contains(cut))
 }
 
 /// The same with their alarms.
@@ -102,14 +111,30 @@ impl Pieces<'_> {
         self.add(&Summary { min, max, sum, squares, integral, covered, first, last, ..empty });
     }
 
-    /// Adds a section that was decoded, whose rows begin with `start`; the next sample is at that time.
-    fn add_rows(&mut self, numbers: &Numbers, start: usize, next: Timestamp) {
+    /// Adds a section that was decoded, whose rows begin with `start`, as its parts; the next sample is at that time.
+    fn add_parts(&mut self, numbers: &Numbers, start: usize, next: Timestamp) {
+        let time = |row: usize| numbers.times.get(row - start).copied().unwrap_or(next);
+        for rows in sections::parts(&(start..start + numbers.times.len())) {
+            let (t0, next) = (time(rows.start), time(rows.end));
+            let part = if is_concerned(&rows, self.cuts) {
+                None
+            } else {
+                Section::of_part(numbers, start, rows.clone(), next)
+            };
+            match part {
+                Some(part) => self.add_section(&part, t0, next),
+                None => self.add_rows(numbers, start, rows, next),
+            }
+        }
+    }
+
+    /// Adds some rows of a section that was decoded, whose own begin with `start`; the sample behind them is at that time.
+    fn add_rows(&mut self, numbers: &Numbers, start: usize, rows: Range<usize>, next: Timestamp) {
         let Numbers { times, values } = numbers;
-        let end = start + times.len();
-        let mut from = start;
-        for to in self.cuts.iter().copied().filter(|cut| (start..end).contains(cut)).chain([end]) {
-            if let Some(rows) = Summary::of_numbers(times, values, from - start..to - start) {
-                self.add(&rows);
+        let (mut from, end) = (rows.start, rows.end);
+        for to in self.cuts.iter().copied().filter(|cut| rows.contains(cut)).chain([end]) {
+            if let Some(more) = Summary::of_numbers(times, values, from - start..to - start) {
+                self.add(&more);
             }
             if to < end || self.cuts.contains(&end) {
                 self.done.extend(self.piece.take());

@@ -1,4 +1,5 @@
-//! Outlines: what is remembered of a block whose checksum was right, so that who cuts it again reads one section and no more.
+//! Outlines: what is remembered of a block whose checksum was right, so that who cuts it again reads one section, or a part of one, and
+//! no more.
 //!
 //! ```text
 //!   block     │ · · times · ████ · · · │ · · · values · · ████ · · · │ …      █ bits of one section: read, and compared
@@ -9,9 +10,10 @@
 //! noticed as it would be if the whole block were read. Bits that have another checksum make the block be read as a whole, which
 //! then tells what is wrong.
 //!
-//! It is made when a block is cut that is in memory; who waits for a disk is not to wait for this, too.
+//! It is made when a block is cut that is in memory; who waits for a disk is not to wait for this, too. All of the block is summed up in
+//! parts then, which takes as long as the cut itself.
 //!
-//! An outline takes two or three kilobytes instead of a block's 24. Blocks have one if they tell of their sections, and if their times and
+//! An outline takes six or seven kilobytes instead of a block's 24. Blocks have one if they tell of their sections, and if their times and
 //! numbers are made of packed integers, or of the steps between these: most are, but not what pco has compressed.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -23,7 +25,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     Summary,
-    block::{Columns, Numbers, cut, sections::Section},
+    block::{
+        Columns, Numbers, cut,
+        sections::{self, Section},
+    },
     bytes::{Cursor, Malformed},
     cache::Remember,
     codec::{
@@ -37,7 +42,16 @@ use crate::{
 };
 
 /// A larger one is not worth its memory.
-const BYTES_MAX: usize = 8 << 10;
+const BYTES_MAX: usize = 12 << 10;
+
+/// What is read and decoded of a block when it is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// A section.
+    Sections,
+    /// A part of one, unless there is no room for all of them.
+    Parts,
+}
 
 /// Of one block.
 #[derive(Debug)]
@@ -45,7 +59,9 @@ pub(crate) struct Outline {
     value_type: ValueType,
     count: usize,
     sections: Box<[Section]>,
-    /// The time of the first row of each.
+    /// All parts of all sections; none if sections are decoded as a whole.
+    parts: Box<[Section]>,
+    /// The time of the first row of each of what is decoded at once.
     starts: Box<[Timestamp]>,
     alarms: Runs<Alarm>,
     clock: Clock,
@@ -75,7 +91,7 @@ struct Strip {
     /// What is to be added to some: their places, and how much in units of 2^width.
     patched: Box<[u16]>,
     highs: Box<[i32]>,
-    /// Of the bytes of each section.
+    /// Of the bytes of each of what is decoded at once.
     checks: Box<[u64]>,
 }
 
@@ -84,46 +100,66 @@ struct Strip {
 enum Of {
     /// A number for each row.
     Rows,
-    /// The steps from row to row. The first number of each section, where it is not known from elsewhere.
+    /// The steps from row to row. The first number of each of what is decoded at once, where it is not known from elsewhere.
     Steps(Box<[i64]>),
 }
 
-/// The bytes of a section in each of the strips, which are read together: where each part begins in its block, and where it goes.
+/// The bytes of what is decoded at once in each of the strips, which are read together: where each part begins in its block, and where it goes.
 pub(crate) type Parts<'a, 'b> = &'a mut [(u64, &'b mut [u8])];
 
 impl Outline {
     /// That of a block, verified as these columns; none of one that has none.
-    pub(crate) fn of(block: &[u8], columns: &Columns, lookup: &time::Lookup) -> Result<Option<Outline>, Malformed> {
+    pub(crate) fn of(
+        block: &[u8],
+        columns: &Columns,
+        lookup: &time::Lookup,
+        detail: Detail,
+    ) -> Result<Option<Outline>, Malformed> {
         let Some(sections) = columns.sections()? else { return Ok(None) };
         if !sections.iter().all(|section| section.rows.start.is_multiple_of(GROUP)) {
             return Ok(None); // those of older blocks begin anywhere
         }
         let (count, value_type) = (columns.count, columns.value_type);
+        let parts = if detail == Detail::Parts { parts_of(columns, &sections)? } else { Box::default() };
+        let units = if parts.is_empty() { &sections[..] } else { &parts };
         let (times, mut values) = columns.encoded();
         let Some((clock, ticks)) = lookup.laid(times)? else { return Ok(None) };
-        let ticks = match ticks.map(|ticks| Strip::of(block, &ticks, &sections, matches!(clock, Clock::Steps(_)))) {
+        let ticks = match ticks.map(|ticks| Strip::of(block, &ticks, units, matches!(clock, Clock::Steps(_)))) {
             Some(None) => return Ok(None),
             ticks => ticks.flatten(),
         };
         let Some(rule) = Values::take(&mut values, value_type.element, count)? else { return Ok(None) };
         let integers = match rule.is_constant() {
             true => None,
-            false => match Laid::take(&mut values, count)?.and_then(|laid| Strip::of(block, &laid, &sections, false)) {
+            false => match Laid::take(&mut values, count)?.and_then(|laid| Strip::of(block, &laid, units, false)) {
                 None => return Ok(None),
                 integers => integers,
             },
         };
-        let starts = sections.iter().map(|section| lookup.get(section.rows.start)).collect();
+        let starts = units.iter().map(|unit| lookup.get(unit.rows.start)).collect();
         let mut alarms = Runs::default();
         for (run, alarm) in columns.alarms()?.iter() {
             alarms.push(&Alarm { severity: alarm.severity, ..Alarm::default() }, run.len());
         }
         let sections = sections.into();
-        let outline = Outline { value_type, count, sections, starts, alarms, clock, ticks, rule, integers };
-        Ok(Some(outline).filter(|outline| outline.bytes() <= BYTES_MAX))
+        let outline = Outline { value_type, count, sections, parts, starts, alarms, clock, ticks, rule, integers };
+        if outline.bytes() <= BYTES_MAX {
+            return Ok(Some(outline));
+        }
+        match detail {
+            Detail::Sections => Ok(None),
+            // With its parts it would be too large.
+            Detail::Parts => Outline::of(block, columns, lookup, Detail::Sections),
+        }
     }
 
-    /// As `cut::pieces` makes them, with the sections that `read` reads. None if these are not what they were, or cannot be read.
+    /// What is decoded at once: parts, or sections.
+    fn units(&self) -> &[Section] {
+        if self.parts.is_empty() { &self.sections } else { &self.parts }
+    }
+
+    /// As `cut::pieces` makes them, with the sections or parts that `read` reads. None if these are not what they were, or cannot be
+    /// read.
     pub(crate) fn pieces(
         &self,
         whole: &Summary,
@@ -133,10 +169,10 @@ impl Outline {
         let mut taken: Vec<(usize, Numbers)> = Vec::with_capacity(edges.len());
         let mut rows = Vec::with_capacity(edges.len());
         for edge in edges {
-            let section = self.starts.partition_point(|start| start < edge).checked_sub(1)?;
-            let start = self.sections.get(section)?.rows.start;
+            let unit = self.starts.partition_point(|start| start < edge).checked_sub(1)?;
+            let start = self.units().get(unit)?.rows.start;
             if taken.last().is_none_or(|(last, _)| *last != start) {
-                taken.push((start, self.section(section, &read)?));
+                taken.push((start, self.unit(unit, &read)?));
             }
             let (_, numbers) = taken.last()?;
             rows.push(start + numbers.times.partition_point(|time| time < edge));
@@ -145,15 +181,28 @@ impl Outline {
         if cuts.is_empty() {
             return Some(vec![*whole]);
         }
-        let section_of = |row: usize| self.sections.partition_point(|section| section.rows.end <= row);
-        let time = |row: usize| self.starts.get(section_of(row)).copied().unwrap_or_default();
+        let unit_of = |row: usize| self.units().partition_point(|unit| unit.rows.end <= row);
+        let time = |row: usize| self.starts.get(unit_of(row)).copied().unwrap_or_default();
         let numbers = |rows: Range<usize>| match taken.iter().position(|(start, _)| *start == rows.start) {
             Some(known) => Ok(taken.swap_remove(known).1),
             // An edge lies where it begins or ends.
-            None => self.section(section_of(rows.start), &read).ok_or(Malformed("it is not what it was")),
+            None => self.unit(unit_of(rows.start), &read).ok_or(Malformed("it is not what it was")),
         };
-        let made = cut::pieces_of(whole, &cuts, &self.sections, time, numbers).ok()?;
+        let made = cut::pieces_of(whole, &cuts, self.concerned(&cuts), time, numbers).ok()?;
         Some(cut::with_alarms(made, &self.alarms, &cuts, self.count))
+    }
+
+    /// All sections, but in place of those that cuts concern their parts, where there are some.
+    fn concerned<'a>(&'a self, cuts: &'a [usize]) -> impl Iterator<Item = &'a Section> {
+        let parts_of = |section: &Section| {
+            let first = self.parts.partition_point(|part| part.rows.start < section.rows.start);
+            let end = self.parts.partition_point(|part| part.rows.start < section.rows.end);
+            self.parts.get(first..end).unwrap_or_default()
+        };
+        self.sections.iter().flat_map(move |section| {
+            let has_parts = !self.parts.is_empty() && cut::is_concerned(&section.rows, cuts);
+            if has_parts { parts_of(section) } else { std::slice::from_ref(section) }
+        })
     }
 
     /// The same of the bytes of the block.
@@ -167,9 +216,9 @@ impl Outline {
         })
     }
 
-    /// The rows of one section.
-    fn section(&self, section: usize, read: impl Fn(Parts) -> io::Result<()>) -> Option<Numbers> {
-        let rows = self.sections.get(section)?.rows.clone();
+    /// The rows of one of what is decoded at once.
+    fn unit(&self, unit: usize, read: impl Fn(Parts) -> io::Result<()>) -> Option<Numbers> {
+        let rows = self.units().get(unit)?.rows.clone();
         let of_strip = |strip: &Option<Strip>| strip.as_ref().map_or(0..0, |strip| strip.bytes_of(&rows));
         let (of_ticks, of_integers) = (of_strip(&self.ticks), of_strip(&self.integers));
         let mut bytes = free_lists::take::<u8>();
@@ -182,27 +231,27 @@ impl Outline {
             (false, true) => read(parts.get_mut(..1)?),
             (false, false) => read(&mut parts),
         };
-        let numbers = is_read.ok().and_then(|()| self.decoded(section, &rows, (ticks, integers)));
+        let numbers = is_read.ok().and_then(|()| self.decoded(unit, &rows, (ticks, integers)));
         free_lists::give(bytes);
         numbers
     }
 
-    /// The rows of one section, out of the bytes of both strips.
-    fn decoded(&self, section: usize, rows: &Range<usize>, (ticks, integers): (&[u8], &[u8])) -> Option<Numbers> {
-        let ticks = self.ticks.as_ref().map(|strip| strip.section(section, rows, ticks));
+    /// The same out of the bytes of both strips.
+    fn decoded(&self, unit: usize, rows: &Range<usize>, (ticks, integers): (&[u8], &[u8])) -> Option<Numbers> {
+        let ticks = self.ticks.as_ref().map(|strip| strip.unit(unit, rows, ticks));
         let times: Vec<Timestamp> = match (&self.clock, ticks) {
             (Clock::Line(line), None) => rows.clone().map(|row| line.time(row, 0)).collect(),
             (Clock::Line(line), Some(rests)) => {
                 rows.clone().zip(rests?).map(|(row, rest)| line.time(row, rest)).collect()
             }
             (Clock::Steps(tick), ticks) => {
-                let start = self.starts.get(section)?.nanos();
+                let start = self.starts.get(unit)?.nanos();
                 let steps = ticks??.into_iter().map(|step| step.wrapping_mul(*tick));
                 summed(start, steps).map(Timestamp::from_nanos).collect()
             }
         };
         let integers = match &self.integers {
-            Some(strip) => strip.numbers(section, rows, integers)?,
+            Some(strip) => strip.numbers(unit, rows, integers)?,
             None => vec![0; rows.len()],
         };
         let values = match &self.rule {
@@ -228,6 +277,7 @@ impl Remember for Outline {
         let strips = self.ticks.iter().chain(&self.integers);
         size_of::<Outline>()
             + size_of_val(&*self.sections)
+            + size_of_val(&*self.parts)
             + size_of_val(&*self.starts)
             + self.alarms.byte_size()
             + self.rule.bytes()
@@ -261,20 +311,20 @@ impl Values {
 
 impl Strip {
     /// Of integers that lie packed in a block, which may be steps themselves; none if the outline would be too large.
-    fn of(block: &[u8], laid: &Laid, sections: &[Section], are_steps: bool) -> Option<Strip> {
+    fn of(block: &[u8], laid: &Laid, units: &[Section], are_steps: bool) -> Option<Strip> {
         let (bytes, width) = laid.packed.bits();
         let at = (bytes.as_ptr() as usize).checked_sub(block.as_ptr() as usize)?;
         let patched = laid.patches.iter().map(|(place, _)| u16::try_from(*place).ok()).collect::<Option<_>>()?;
         let high = |high: i64| i32::try_from(high.checked_shr(width).unwrap_or(0)).ok();
         let highs = laid.patches.iter().map(|(_, added)| high(*added)).collect::<Option<_>>()?;
         let of = match laid.first {
-            Some(first) => Of::Steps(firsts(first, laid, sections)),
+            Some(first) => Of::Steps(firsts(first, laid, units)),
             None if are_steps => Of::Steps(Box::default()),
             None => Of::Rows,
         };
         let mut strip = Strip { at, width, least: laid.least, of, patched, highs, checks: Box::default() };
-        let check = |section: &Section| block.get(strip.bytes_of(&section.rows)).map(xxh3_64);
-        strip.checks = sections.iter().map(check).collect::<Option<_>>()?;
+        let check = |unit: &Section| block.get(strip.bytes_of(&unit.rows)).map(xxh3_64);
+        strip.checks = units.iter().map(check).collect::<Option<_>>()?;
         Some(strip)
     }
 
@@ -283,7 +333,7 @@ impl Strip {
         size_of_val(&*self.patched) + size_of_val(&*self.highs) + size_of_val(&*self.checks) + firsts
     }
 
-    /// The places of what is packed for a section: of steps those within it.
+    /// The places of what is packed for a section or a part: of steps those within it.
     fn places(&self, rows: &Range<usize>) -> Range<usize> {
         match self.of {
             Of::Rows => rows.clone(),
@@ -291,16 +341,16 @@ impl Strip {
         }
     }
 
-    /// Where the bytes of a section lie in the block. Sections begin where groups of packed numbers do.
+    /// Where the bytes of a section or a part lie in the block. Both begin where groups of packed numbers do.
     fn bytes_of(&self, rows: &Range<usize>) -> Range<usize> {
         let places = self.places(rows);
         let start = self.at + packed_len(places.start, self.width);
         start..start + packed_len(places.len(), self.width)
     }
 
-    /// What is packed for a section, if its bytes are what they were.
-    fn section(&self, section: usize, rows: &Range<usize>, bytes: &[u8]) -> Option<Vec<i64>> {
-        if self.checks.get(section) != Some(&xxh3_64(bytes)) {
+    /// What is packed for a section or a part, if its bytes are what they were.
+    fn unit(&self, unit: usize, rows: &Range<usize>, bytes: &[u8]) -> Option<Vec<i64>> {
+        if self.checks.get(unit) != Some(&xxh3_64(bytes)) {
             return None;
         }
         let places = self.places(rows);
@@ -317,21 +367,30 @@ impl Strip {
         Some(integers)
     }
 
-    /// The numbers of the rows of a section.
-    fn numbers(&self, section: usize, rows: &Range<usize>, bytes: &[u8]) -> Option<Vec<i64>> {
-        let packed = self.section(section, rows, bytes)?;
+    /// The numbers of the rows of a section or a part.
+    fn numbers(&self, unit: usize, rows: &Range<usize>, bytes: &[u8]) -> Option<Vec<i64>> {
+        let packed = self.unit(unit, rows, bytes)?;
         match &self.of {
             Of::Rows => Some(packed),
-            Of::Steps(firsts) => Some(summed(*firsts.get(section)?, packed).collect()),
+            Of::Steps(firsts) => Some(summed(*firsts.get(unit)?, packed).collect()),
         }
     }
 }
 
-/// The first number of each section, where steps lie packed. Sections begin where groups of them end.
-fn firsts(first: i64, laid: &Laid, sections: &[Section]) -> Box<[i64]> {
-    let mut firsts = Vec::with_capacity(sections.len());
-    let mut starts = sections.iter().map(|section| section.rows.start).peekable();
-    let last = sections.last().map_or(0, |section| section.rows.start);
+/// All parts of all sections; none if the sums of one of them are not finite.
+fn parts_of(columns: &Columns, sections: &[Section]) -> Result<Box<[Section]>, Malformed> {
+    let numbers = columns.numbers(0..columns.count)?;
+    let end = numbers.times.last().copied().unwrap_or_default();
+    let parts = sections.iter().flat_map(|section| sections::parts(&section.rows));
+    let parts: Option<Vec<Section>> = parts.map(|rows| Section::of_part(&numbers, 0, rows, end)).collect();
+    Ok(parts.unwrap_or_default().into())
+}
+
+/// The first number of each section or part, where steps lie packed. They begin where groups of them end.
+fn firsts(first: i64, laid: &Laid, units: &[Section]) -> Box<[i64]> {
+    let mut firsts = Vec::with_capacity(units.len());
+    let mut starts = units.iter().map(|unit| unit.rows.start).peekable();
+    let last = units.last().map_or(0, |unit| unit.rows.start);
     let mut number = first;
     firsts.extend(starts.next_if_eq(&0).map(|_| number));
     laid.packed.each(0..last, |place, group| {
@@ -341,8 +400,8 @@ fn firsts(first: i64, laid: &Laid, sections: &[Section]) -> Box<[i64]> {
         firsts.extend(starts.next_if_eq(&(place + group.len())).map(|_| number));
     });
     let (mut patches, mut high) = (laid.patches.iter().peekable(), 0i64);
-    for (number, section) in firsts.iter_mut().zip(sections) {
-        while let Some((_, added)) = patches.next_if(|(place, _)| *place < section.rows.start) {
+    for (number, unit) in firsts.iter_mut().zip(units) {
+        while let Some((_, added)) = patches.next_if(|(place, _)| *place < unit.rows.start) {
             high = high.wrapping_add(*added);
         }
         *number = number.wrapping_add(high);
@@ -400,9 +459,20 @@ mod tests {
         blocks
     }
 
-    fn outline(bytes: &[u8]) -> Option<Outline> {
+    fn outline(bytes: &[u8], detail: Detail) -> Option<Outline> {
         let columns = Columns::of(bytes).expect("it was written just now");
-        Outline::of(bytes, &columns, &columns.times().expect("it has times")).expect("it can be read")
+        Outline::of(bytes, &columns, &columns.times().expect("it has times"), detail).expect("it can be read")
+    }
+
+    /// Every block that has an outline, of both kinds.
+    fn outlined() -> impl Iterator<Item = (String, Vec<u8>, Summary, Outline, Detail)> {
+        let each = |(name, bytes, whole): (String, Vec<u8>, Summary)| {
+            let outlined = move |detail| {
+                Some((format!("{name}, {detail:?}"), bytes.clone(), whole, outline(&bytes, detail)?, detail))
+            };
+            [Detail::Sections, Detail::Parts].into_iter().filter_map(outlined)
+        };
+        blocks().into_iter().flat_map(each)
     }
 
     /// Edges, one or several, that cut a block anywhere, at the borders of sections too.
@@ -420,9 +490,9 @@ mod tests {
 
     #[test]
     fn pieces_by_an_outline_are_those_of_the_block_to_the_last_bit_from_a_fraction_of_its_bytes() {
-        let mut outlined = Vec::new();
-        for (name, bytes, whole) in blocks() {
-            let Some(outline) = outline(&bytes) else { continue };
+        let mut known = Vec::new();
+        for (name, bytes, whole, outline, detail) in outlined() {
+            let share = if outline.parts.is_empty() { 7 } else { 24 };
             assert!(outline.bytes() <= BYTES_MAX, "{name}");
             let columns = Columns::of(&bytes).expect("it was written just now");
             let lookup = columns.times().expect("it has times");
@@ -441,20 +511,22 @@ mod tests {
                 for (found, expected) in found.iter().zip(&expected) {
                     assert!(found.identical(expected), "{name}: {edges:?}: {found:?} is not {expected:?}");
                 }
-                assert!(edges.len() > 1 || read.get() <= bytes.len() / 7, "{name}: {} were read", read.get());
+                assert!(edges.len() > 1 || read.get() <= bytes.len() / share, "{name}: {} were read", read.get());
             }
-            outlined.push(name);
+            // A table of corrections leaves no room for parts.
+            let has_parts = detail == Detail::Parts && !name.starts_with("drift,");
+            assert_eq!(!outline.parts.is_empty(), has_parts, "{name}");
+            known.push(name);
         }
         for kind in ["adc", "readings", "constant", "zero or more", "counter", "slow", "drift"] {
-            let habits = outlined.iter().filter(|name| name.starts_with(&format!("{kind},"))).count();
-            assert!(habits >= 3, "{kind} has {habits} of {outlined:?}");
+            let habits = known.iter().filter(|name| name.starts_with(&format!("{kind},"))).count();
+            assert!(habits >= 6, "{kind} has {habits} of {known:?}");
         }
     }
 
     #[test]
     fn no_flipped_bit_of_what_is_read_goes_unnoticed() {
-        for (name, bytes, whole) in blocks() {
-            let Some(outline) = outline(&bytes) else { continue };
+        for (name, bytes, whole, outline, _) in outlined() {
             let edge = edges(&bytes, &whole).swap_remove(5);
             let touched = std::cell::RefCell::new(Vec::new());
             let read = |flipped: Option<usize>| {

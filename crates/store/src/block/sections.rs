@@ -13,16 +13,20 @@
 
 use std::ops::Range;
 
-use sample::Batch;
+use sample::{Batch, Timestamp};
 
 use crate::{
     Summary,
+    block::Numbers,
     bytes::{Cursor, Malformed},
     codec::{Effort, float},
 };
 
 /// Groups of packed numbers begin where sections do.
 const SECTION_ROWS: usize = 512;
+
+/// Rows of a section that are summed up together where an edge cuts it.
+const PART_ROWS: usize = 128;
 
 /// Blocks of fewer rows are decoded as fast as their sections are read.
 const ROWS_MIN: usize = 4 * SECTION_ROWS;
@@ -48,12 +52,33 @@ impl Section {
 
     fn of(batch: &Batch, rows: Range<usize>) -> Option<Section> {
         let next = batch.times().get(rows.end).copied();
-        let summary = Summary::of(batch, rows.clone())?;
-        let Summary { t1, nan_count, min, max, sum, squares, mut integral, last, .. } = summary;
+        Section::of_summary(&Summary::of(batch, rows.clone())?, rows, next)
+    }
+
+    /// A part of one, of which these are all numbers; they begin with row `start`, and the sample behind them is at that time.
+    pub(crate) fn of_part(numbers: &Numbers, start: usize, rows: Range<usize>, next: Timestamp) -> Option<Section> {
+        let own = rows.start.checked_sub(start)?..rows.end.checked_sub(start)?;
+        let next = numbers.times.get(own.end).copied().unwrap_or(next);
+        Section::of_summary(&Summary::of_numbers(&numbers.times, &numbers.values, own)?, rows, Some(next))
+    }
+
+    /// Whether somebody has summed it up.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.min.is_nan()
+    }
+
+    fn of_summary(summary: &Summary, rows: Range<usize>, next: Option<Timestamp>) -> Option<Section> {
+        let Summary { t1, nan_count, min, max, sum, squares, mut integral, last, .. } = *summary;
         integral += last * next.map_or(0, |next| next.nanos().wrapping_sub(t1.nanos())) as f64;
         let are_finite = [min, max, sum, squares, integral].into_iter().all(f64::is_finite);
         (nan_count == 0 && are_finite).then_some(Section { rows, min, max, sum, squares, integral })
     }
+}
+
+/// The rows of its parts.
+pub(crate) fn parts(rows: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+    let end = rows.end;
+    rows.clone().step_by(PART_ROWS).map(move |start| start..end.min(start + PART_ROWS))
 }
 
 /// Those of a block of so many rows.

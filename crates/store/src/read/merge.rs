@@ -129,7 +129,12 @@ impl Samples {
                     return Some(summary);
                 }
                 if !part.is_closed_row() {
-                    return self.take_pieces(apart?.0);
+                    self.cut_next(apart?.0)?;
+                    match self.pieces.pop_front() {
+                        // What lies in the range of a block that reaches beyond it may be nothing.
+                        None if self.errors.is_empty() => continue,
+                        piece => return piece,
+                    }
                 }
             }
             let mut part = self.parts.pop()?;
@@ -157,8 +162,8 @@ impl Samples {
         }
     }
 
-    /// Cuts the next block, whose summary this is, and gives its first piece.
-    fn take_pieces(&mut self, summary: Summary) -> Option<Summary> {
+    /// Cuts the next block, whose summary this is, into pieces, of which those within the range count. None if it cannot be cut.
+    fn cut_next(&mut self, summary: Summary) -> Option<()> {
         let edges = self.edges.as_ref()?;
         let first = edges.partition_point(|edge| *edge <= summary.t0);
         let last = edges.partition_point(|edge| *edge <= summary.t1);
@@ -171,8 +176,9 @@ impl Samples {
             }
             Err(error) => self.errors.push_back(error),
         }
+        self.pieces.retain(|piece| self.range.contains(piece.t0));
         self.pass_over(summary.t1);
-        self.pieces.pop_front()
+        Some(())
     }
 
     /// What comes next was taken, whole: it ends at that time.
@@ -213,8 +219,17 @@ impl Samples {
         let other = self.parts.iter().rev().nth(1).map(|other| other.t0);
         let next = [part.t0_after(), other, opened].into_iter().flatten().min();
         let apart = self.last.is_none_or(|last| last < summary.t0) && next.is_none_or(|next| next > summary.t1);
-        let edges = self.edges.as_ref().filter(|_| apart && says_all(summary, self.range))?;
+        let edges = self.edges.as_ref().filter(|edges| apart && self.is_told(summary, edges))?;
         Some((*summary, is_cut(summary, edges)))
+    }
+
+    /// Whether a summary, or those of the pieces into which edges cut its block, say all that bins want. A block that reaches beyond the
+    /// range is cut there only if the range ends at edges.
+    fn is_told(&self, summary: &Summary, edges: &[Timestamp]) -> bool {
+        let TimeRange { t0, t1 } = self.range;
+        let is_cut_at_ends = edges.first() == Some(&t0) && edges.last() == Some(&t1);
+        let has_some = summary.t0 < t1 && summary.t1 >= t0;
+        says_all(summary, self.range) || (is_cut_at_ends && has_some && is_of_numbers(summary))
     }
 
     /// The next run of rows; none at the end. Parts must be open.
@@ -411,10 +426,12 @@ fn is_full(batch: &Batch) -> bool {
 
 /// Whether a block lies in the range, and its summary says all that bins want.
 fn says_all(summary: &Summary, range: TimeRange) -> bool {
-    range.contains(summary.t0)
-        && range.contains(summary.t1)
-        && summary.value_type.is_numeric_scalar()
-        && summary.is_finite()
+    range.contains(summary.t0) && range.contains(summary.t1) && is_of_numbers(summary)
+}
+
+/// Whether all that is summed up are numbers, and finite.
+fn is_of_numbers(summary: &Summary) -> bool {
+    summary.value_type.is_numeric_scalar() && summary.is_finite()
 }
 
 /// Whether one of the edges has samples before and behind it.

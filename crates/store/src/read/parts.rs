@@ -20,7 +20,7 @@ use crate::{
     block::{
         Opened, cut,
         field::Found,
-        outline::{self, Outline},
+        outline::{self, Detail, Outline},
         rows::{overlap, rows_within},
     },
     cache::{Remember, Remembered},
@@ -36,8 +36,10 @@ use crate::{
 /// they are passed on as they are.
 pub(crate) const ARRAYS_BYTES_MAX: usize = 256 << 10;
 
-/// So much is read at once: what 360,000 samples of a noisy device take.
-const RUN_BYTES_MAX: usize = 2 << 20;
+/// So much is read at once: more would push what is decoded next out of the processor's cache.
+const RUN_BYTES_MAX: usize = 256 << 10;
+/// But of the blocks that come first no more than this, so that nobody waits for bytes that are sent later.
+const RUN_BYTES_FIRST: usize = 64 << 10;
 
 /// All queries together hold about so much that they have read in advance. Beyond it each reads little at once: a thousand that wait
 /// for clients who do not read would hold gigabytes.
@@ -152,11 +154,11 @@ struct Cut {
 }
 
 impl Default for Memory {
-    /// In 80 MB: levels of ten minutes of nine PVs, or the indexes of seven, that came at 10 Hz for a year, a thousand cuts of each of
-    /// forty, and the outlines of some seven thousand blocks that were cut.
+    /// In 88 MB: levels of ten minutes of nine PVs, or the indexes of seven, that came at 10 Hz for a year, a thousand cuts of each of
+    /// twenty, and the outlines of some five thousand blocks that were cut.
     fn default() -> Memory {
         let (levels, indexes) = (Remembered::within(24 << 20), Remembered::within(24 << 20));
-        Memory { levels, indexes, cuts: Remembered::within(16 << 20), outlines: Remembered::within(16 << 20) }
+        Memory { levels, indexes, cuts: Remembered::within(8 << 20), outlines: Remembered::within(32 << 20) }
     }
 }
 
@@ -725,6 +727,8 @@ pub(crate) struct Blocks {
     window: Option<(Timestamp, Timestamp)>,
     /// What was read in advance.
     run: Run,
+    /// So much is read at once the next time.
+    run_bytes_max: usize,
 }
 
 /// Bytes of neighbouring blocks.
@@ -741,12 +745,13 @@ impl Run {
     /// Room for so many, counted before they are read: others who look meanwhile are to know of it.
     fn new(at: u64, len: usize, counters: &Arc<Counters>) -> Run {
         counters.run_bytes.fetch_add(len, Relaxed);
-        Run { at, bytes: Vec::new(), counted: Some((counters.clone(), len)) }
+        Run { at, bytes: free_lists::take(), counted: Some((counters.clone(), len)) }
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
+        free_lists::give(std::mem::take(&mut self.bytes));
         if let Some((counters, len)) = &self.counted {
             counters.run_bytes.fetch_sub(*len, Relaxed);
         }
@@ -757,7 +762,7 @@ impl Blocks {
     fn new(lookup: Lookup, listed: Listed) -> Blocks {
         let mut listed = listed.seen(&lookup.hidden);
         listed.sort();
-        Blocks { lookup, listed, next: 0, window: None, run: Run::default() }
+        Blocks { lookup, listed, next: 0, window: None, run: Run::default(), run_bytes_max: RUN_BYTES_FIRST }
     }
 
     /// When the wanted samples of a block begin, at the earliest.
@@ -792,16 +797,16 @@ impl Blocks {
         if let Some(known) = memory.cuts.get(place).filter(|known| *known.edges == *edges) {
             return Some(Ok(Pieces::Remembered(known.pieces.to_vec())));
         }
-        let outline = memory.outlines.get(place);
         let read = |parts: outline::Parts| segment.read_parts(entry, parts);
-        let pieces = match outline.and_then(|outline| outline.pieces(summary, edges, read)) {
+        let outlined = memory.outlines.get(place);
+        let pieces = match outlined.and_then(|outline| outline.pieces(summary, edges, read)) {
             Some(pieces) => Ok(pieces),
             None => segment.read_columns_timed(*pv, entry, |block, took, columns, times| {
                 // A request that waits for a thousand reads is not to wait for as many outlines, too: the next cut makes them.
                 if took > FROM_MEMORY_MAX {
                     return cut::pieces(columns, times, summary, edges);
                 }
-                let outline = Outline::of(block, columns, times)?.map(Arc::new);
+                let outline = Outline::of(block, columns, times, Detail::Parts)?.map(Arc::new);
                 let pieces = outline.as_ref().and_then(|outline| outline.pieces_of(block, summary, edges));
                 outline.into_iter().for_each(|outline| memory.outlines.put(place, outline));
                 pieces.map_or_else(|| cut::pieces(columns, times, summary, edges), Ok)
@@ -848,7 +853,11 @@ impl Blocks {
         let Lookup { segment, pv, .. } = &self.lookup;
         let taken = match self.in_run(&entry) {
             Some(bytes) => take(segment, *pv, &entry, bytes),
-            None => segment.block_bytes(*pv, &entry).and_then(|bytes| take(segment, *pv, &entry, &bytes)),
+            None => segment.block_bytes_in(free_lists::take(), *pv, &entry).and_then(|bytes| {
+                let taken = take(segment, *pv, &entry, &bytes);
+                free_lists::give(bytes);
+                taken
+            }),
         };
         taken.map_err(|error| self.lookup.note_damage(error))
     }
@@ -863,7 +872,8 @@ impl Blocks {
         self.run = Run::default(); // what was read in advance is done with
         let counters = &self.lookup.counters;
         let is_crowded = counters.run_bytes.load(Relaxed) > RUNS_BYTES_MAX;
-        let room = if is_crowded { room.min(RUN_BYTES_FEW) } else { room };
+        let room = room.min(if is_crowded { RUN_BYTES_FEW } else { self.run_bytes_max });
+        self.run_bytes_max = RUN_BYTES_MAX;
         let first = self.listed.entries()[index];
         let mut end = first.offset + u64::from(first.len);
         for (index, entry) in self.listed.entries().iter().enumerate().skip(index + 1) {
@@ -876,7 +886,9 @@ impl Blocks {
         if end > first.offset + u64::from(first.len) {
             let len = (end - first.offset) as usize;
             self.run = Run::new(first.offset, len, counters);
-            self.run.bytes = self.lookup.segment.read_run(first.offset, len).unwrap_or_default();
+            if self.lookup.segment.read_run(first.offset, len, &mut self.run.bytes).is_err() {
+                self.run.bytes.clear();
+            }
         }
     }
 }

@@ -373,7 +373,7 @@ impl Segment {
     }
 
     /// The same in the memory of a list whose content nobody needs.
-    fn block_bytes_in(&self, mut bytes: Vec<u8>, pv: PvId, entry: &Entry) -> Result<Vec<u8>, Error> {
+    pub(crate) fn block_bytes_in(&self, mut bytes: Vec<u8>, pv: PvId, entry: &Entry) -> Result<Vec<u8>, Error> {
         if entry.offset.saturating_add(u64::from(entry.len)) > self.manifest.tables_at {
             return Err(self.corrupt_block(pv, entry, "the index points beyond the end of the blocks"));
         }
@@ -400,13 +400,12 @@ impl Segment {
     }
 
     /// Reads bytes of neighbouring blocks, which are to be verified one by one.
-    pub(crate) fn read_run(&self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_run(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         if offset.saturating_add(len as u64) > self.manifest.tables_at {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let mut bytes = vec![0; len];
-        self.disk.read_at(&self.manifest.key, offset, &mut bytes)?;
-        Ok(bytes)
+        bytes.resize(len, 0);
+        self.disk.read_at(&self.manifest.key, offset, bytes)
     }
 
     /// Reads some of its bytes; what is read is not verified. After an error there are none.

@@ -193,7 +193,11 @@ mod tests {
             assert!(whole.extend_from(&block, 0..block.len()));
         }
         assert_eq!(whole, batch(0..segments.concat().iter().sum()));
-        let bytes = |segment: &Segment, entry: &Entry| segment.read_run(entry.offset, entry.len as usize).unwrap();
+        let bytes = |segment: &Segment, entry: &Entry| {
+            let mut bytes = Vec::new();
+            segment.read_run(entry.offset, entry.len as usize, &mut bytes).unwrap();
+            bytes
+        };
         let kept: Vec<Vec<u8>> = entries.iter().map(|entry| bytes(&merged, entry)).collect();
         let is_kept = |piece: &Piece| kept.contains(&bytes(&sources[piece.source].segment, &piece.entry));
         (entries.iter().map(|entry| entry.count).collect(), pieces.iter().map(is_kept).collect())
