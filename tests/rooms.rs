@@ -22,7 +22,7 @@ const STORE: Tiers = &[
     &["writer"],
     &["upkeep"],
     &["reader"],
-    &["roster", "store"],
+    &["roster", "store", "tokens"],
 ];
 
 const SERVICE: Tiers = &[

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //!   PvName, PvId, PvEntry        which PV
+//!   Fits                         patterns of their names
 //!   PvSettings, Rules, Wishes    how it is archived, and what somebody asks of that
 //!   Group                        PVs that are sampled only while others say so
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   Record, Sink                 the facts that acquisition hands to the store
 //!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
+//!   Right, TokenRow, Tokens      what somebody may do, and how programs show who they are
 //!   ledger                       what became of every update: what is counted, and where that is written down
 //!   OldArchive                   an archive of another archiver, read where it lies
 //! ```
@@ -16,22 +18,28 @@
 #![deny(missing_docs)]
 
 mod audit;
+mod fits;
 mod groups;
 pub mod ledger;
 mod old;
 mod pv;
+mod right;
 mod roster;
 pub mod settings;
 mod sink;
+mod tokens;
 
-pub use audit::{ARCHIVER, By, Principal};
+pub use audit::{ANONYMOUS, ARCHIVER, By, Principal};
+pub use fits::{Fits, FitsError, glob_as_regex};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, OldStretches};
 pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
+pub use right::Right;
 pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
 pub use settings::{
     Changes, Deadband, FieldName, FieldPath, Keep, Method, Origin, Pipeline, Protocol, PvSettings, PvState, RateCap,
     RuleError, RuleName, Rules, Wishes,
 };
 pub use sink::{Record, Sink, VALUE_BYTES_MAX};
+pub use tokens::{TokenRow, Tokens};

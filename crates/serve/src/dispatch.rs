@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use archive::VALUE_BYTES_MAX;
+use archive::{Right, VALUE_BYTES_MAX};
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -33,7 +33,7 @@ use crate::{
     parameters,
     peer::{AnsweredBy, Peer},
     refusal::{Code, Refusal, refused},
-    routes::{Method, ROUTES, Right, Route, allowed},
+    routes::{Method, ROUTES, Route, allowed},
     ui,
     url::{Params, tidy},
 };

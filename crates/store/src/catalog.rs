@@ -21,6 +21,7 @@ mod pvs_wire;
 pub(crate) mod registry;
 mod rules_wire;
 pub(crate) mod tables;
+mod tokens;
 pub(crate) mod unfinished;
 mod wire;
 

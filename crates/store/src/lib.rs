@@ -37,6 +37,7 @@ mod rescue;
 mod roster;
 mod segment;
 mod store;
+mod tokens;
 mod upkeep;
 mod writer;
 

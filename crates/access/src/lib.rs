@@ -1,0 +1,1 @@
+//! Access: a place.
