@@ -9,9 +9,10 @@ use std::{
 };
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 13] = [
+const EDGES: [(&str, &[&str]); 14] = [
     ("sample", &[]),
     ("archive", &["sample"]),
+    ("access", &["archive", "sample"]),
     ("pvdata", &[]),
     ("epics", &["pvdata"]),
     ("store", &["archive", "pvdata", "sample"]),
@@ -19,10 +20,19 @@ const EDGES: [(&str, &[&str]); 13] = [
     ("plainpb", &["archive", "pvdata", "sample"]),
     ("query", &["archive", "sample", "store"]),
     ("acquire", &["archive", "epics", "sample"]),
-    ("service", &["acquire", "archive", "query", "sample", "store"]),
-    ("serve", &["acquire", "archive", "plainpb", "pvdata", "query", "sample", "service"]),
-    ("pvark", &["acquire", "archive", "epics", "foreign", "plainpb", "query", "sample", "serve", "service", "store"]),
-    ("lab", &["acquire", "archive", "epics", "plainpb", "pvdata", "query", "sample", "serve", "service", "store"]),
+    ("service", &["access", "acquire", "archive", "query", "sample", "store"]),
+    ("serve", &["access", "acquire", "archive", "plainpb", "pvdata", "query", "sample", "service"]),
+    (
+        "pvark",
+        &[
+            "access", "acquire", "archive", "epics", "foreign", "plainpb", "query", "sample", "serve", "service",
+            "store",
+        ],
+    ),
+    (
+        "lab",
+        &["access", "acquire", "archive", "epics", "plainpb", "pvdata", "query", "sample", "serve", "service", "store"],
+    ),
 ];
 
 fn root() -> &'static Path {

@@ -1,1 +1,48 @@
-//! Access: a place.
+//! Who asks, and what they may do: the same for HTTP, XML-RPC, pvAccess, SQL and the socket of administrators.
+//!
+//! ```text
+//!   request ──► Presented { address, listener, headers, certificate }
+//!                  │
+//!                  ▼                 certificate, token, JWT, password, session, proxy, nothing: the first that is shown counts,
+//!             Access::identify       and what is shown and wrong is refused
+//!                  │   ├── Config    [access]: what everybody may do, grants, where identities come from
+//!                  │   ├── tokens    random words of programs; the archive keeps their hashes
+//!                  │   └── sessions  random words of browsers; memory keeps their hashes
+//!                  ▼
+//!              Identity { who, groups, rights }
+//!                  ├── admit, long_answer     how much one may ask
+//!                  ├── need, need_for         whether they may, or which refusal it is
+//!                  ├── rights.may, sees       for each PV of an answer
+//!                  ├── principal              for the audit
+//!                  └── Access::again          the same, half a minute later
+//! ```
+//!
+//! Nothing here knows HTTP's types, sockets or the store. Times are arguments. A word that proves something is in no text, log or
+//! error: only its hash is kept, and what is kept of a token is what may be seen of it.
+
+#![deny(missing_docs)]
+
+mod access;
+pub mod config;
+mod explain;
+mod identity;
+mod limits;
+mod presented;
+mod random;
+mod refused;
+mod rights;
+mod sessions;
+mod tokens;
+mod who;
+
+pub use access::Access;
+pub use config::Config;
+pub use explain::{Explanation, Question};
+pub use identity::{Denied, Identity};
+pub use limits::LongAnswer;
+pub use presented::{Certificate, From, Presented};
+pub use refused::{Kind, Reason, Refused};
+pub use rights::{Rights, Scope};
+pub use sessions::{COOKIE, IDLE_MAX, PLAIN_COOKIE, SESSION_MAX, Transport, clear_cookie, set_cookie};
+pub use tokens::{InMemory, NewToken, TokenError, TokenWish};
+pub use who::{How, Who};

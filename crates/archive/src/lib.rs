@@ -42,4 +42,4 @@ pub use settings::{
     RuleError, RuleName, Rules, Wishes,
 };
 pub use sink::{Record, Sink, VALUE_BYTES_MAX};
-pub use tokens::{TokenRow, Tokens};
+pub use tokens::{TokenRow, Tokens, TokensError};

@@ -25,20 +25,20 @@ pub struct TokenRow {
     pub used: Option<Timestamp>,
 }
 
+/// Why tokens cannot be read or changed.
+pub type TokensError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Where tokens are kept.
 pub trait Tokens: Send + Sync {
-    /// Why something cannot be done.
-    type Error: std::error::Error;
-
     /// All of them, also those that have expired, in the order of their ids.
-    fn list(&self) -> Result<Vec<TokenRow>, Self::Error>;
+    fn list(&self) -> Result<Vec<TokenRow>, TokensError>;
 
     /// Keeps a new one, with its line in the audit.
-    fn add(&self, token: &TokenRow) -> Result<(), Self::Error>;
+    fn add(&self, token: &TokenRow) -> Result<(), TokensError>;
 
     /// Forgets one for good, with its line in the audit. Whether there was one.
-    fn revoke(&self, id: &str, by: &By) -> Result<bool, Self::Error>;
+    fn revoke(&self, id: &str, by: &By) -> Result<bool, TokensError>;
 
     /// Notes the days of last uses: pairs of an id and a day. Unknown ids are passed over.
-    fn touch(&self, used: &[(Box<str>, Timestamp)]) -> Result<(), Self::Error>;
+    fn touch(&self, used: &[(Box<str>, Timestamp)]) -> Result<(), TokensError>;
 }

@@ -1,6 +1,6 @@
 //! Tokens as the archive keeps them: each change is one transaction of the catalogue.
 
-use archive::{By, TokenRow, Tokens};
+use archive::{By, TokenRow, Tokens, TokensError};
 use sample::Timestamp;
 
 use crate::{Error, Writer, engine::Engine};
@@ -15,21 +15,19 @@ impl Engine {
 }
 
 impl Tokens for Writer {
-    type Error = Error;
-
-    fn list(&self) -> Result<Vec<TokenRow>, Error> {
-        self.engine.catalog.tokens()
+    fn list(&self) -> Result<Vec<TokenRow>, TokensError> {
+        Ok(self.engine.catalog.tokens()?)
     }
 
-    fn add(&self, token: &TokenRow) -> Result<(), Error> {
-        self.engine.change_tokens(|engine| engine.catalog.put_token(token))
+    fn add(&self, token: &TokenRow) -> Result<(), TokensError> {
+        Ok(self.engine.change_tokens(|engine| engine.catalog.put_token(token))?)
     }
 
-    fn revoke(&self, id: &str, by: &By) -> Result<bool, Error> {
-        self.engine.change_tokens(|engine| engine.catalog.remove_token(id, by))
+    fn revoke(&self, id: &str, by: &By) -> Result<bool, TokensError> {
+        Ok(self.engine.change_tokens(|engine| engine.catalog.remove_token(id, by))?)
     }
 
-    fn touch(&self, used: &[(Box<str>, Timestamp)]) -> Result<(), Error> {
-        self.engine.change_tokens(|engine| engine.catalog.touch_tokens(used))
+    fn touch(&self, used: &[(Box<str>, Timestamp)]) -> Result<(), TokensError> {
+        Ok(self.engine.change_tokens(|engine| engine.catalog.touch_tokens(used))?)
     }
 }

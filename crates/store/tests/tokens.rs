@@ -36,7 +36,7 @@ fn tokens_are_kept_touched_and_revoked_and_the_audit_tells_without_their_hashes(
     assert_eq!(store.writer().list().unwrap(), [kept]);
     let told: Vec<(Action, String)> =
         store.reader().audit(u64::MAX, 10).unwrap().into_iter().map(|line| (line.action, line.detail)).collect();
-    let until = "1970-01-01T00:01:30Z";
+    let until = "1970-01-01T00:01:30.000000000Z";
     assert!(told.contains(&(Action::TokenRevoked, "aaaaaaaa ingest".to_owned())), "{told:?}");
     let made = format!("bbbbbbbb ingest operate SR* ~LAB:[A-Z]+ until {until}");
     assert!(told.contains(&(Action::TokenMade, made)), "{told:?}");
