@@ -61,7 +61,7 @@ struct Bucket {
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     buckets: Mutex<HashMap<Key, Bucket>>,
-    long: Arc<Mutex<HashMap<Key, u32>>>,
+    long: Long,
 }
 
 impl Counted {
@@ -112,10 +112,13 @@ fn make_room(buckets: &mut HashMap<Key, Bucket>, limits: &Limits, now: Timestamp
     }
 }
 
+/// How many long answers are under way, of those who have any.
+type Long = Arc<Mutex<HashMap<Key, u32>>>;
+
 /// A long answer that is under way. Dropped, it is over.
 #[derive(Debug, Default)]
 pub struct LongAnswer {
-    of: Option<(Arc<Mutex<HashMap<Key, u32>>>, Key)>,
+    of: Option<(Long, Key)>,
 }
 
 impl Drop for LongAnswer {

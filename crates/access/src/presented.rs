@@ -1,5 +1,6 @@
-#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 //! Presented: what a client shows of who it is, taken out of a request. Nothing of it is believed yet.
+
+#![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::net::IpAddr;
 

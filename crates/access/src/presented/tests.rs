@@ -1,5 +1,7 @@
 //! Tests of what requests show: which of several things counts, and what is refused at once.
 
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail")]
+
 use super::*;
 
 const HERE: From = From::Network(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
