@@ -20,6 +20,9 @@ use crate::{
     who::{How, Who},
 };
 
+/// Why access cannot begin, or not with another config: the tokens cannot be read, or a file that the config names.
+pub type AccessError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Who asks, and what they may do. One for all listeners and ways in.
 #[derive(Debug)]
 pub struct Access {
@@ -42,7 +45,7 @@ impl Access {
     }
 
     /// As the config has it, with the tokens of an archive.
-    pub fn new(config: Config, tokens: Box<dyn Tokens>) -> Result<Access, TokensError> {
+    pub fn new(config: Config, tokens: Box<dyn Tokens>) -> Result<Access, AccessError> {
         Ok(Access::with(false, config, Book::new(tokens)?))
     }
 
@@ -57,10 +60,12 @@ impl Access {
         }
     }
 
-    /// Takes another config. What is under way is held against it when it is looked at again.
-    pub fn reload(&self, config: Config) {
+    /// Takes another config, or nothing of it if a file that it names cannot be used. What is under way is held against it when it
+    /// is looked at again.
+    pub fn reload(&self, config: Config) -> Result<(), AccessError> {
         *self.config.write().expect("no holder of this lock panics") = Arc::new(config);
         self.changed();
+        Ok(())
     }
 
     /// How often what identities may do has changed. Streams look at it, and identify anew when it is another number.

@@ -35,7 +35,7 @@ mod sessions;
 mod tokens;
 mod who;
 
-pub use access::Access;
+pub use access::{Access, AccessError};
 pub use config::Config;
 pub use explain::{Explanation, Question};
 pub use identity::{Denied, Identity};

@@ -269,7 +269,7 @@ fn another_config_holds_for_who_is_there_already() {
     let access = access();
     let ana = by_proxy(&access, "ana", "");
     let before = access.changes();
-    access.reload(toml::from_str("anonymous = \"read\"\n").unwrap());
+    access.reload(toml::from_str("anonymous = \"read\"\n").unwrap()).unwrap();
     assert_ne!(access.changes(), before);
     let again = access.again(&ana, at(1)).unwrap();
     assert!(again.rights.sees_all() && !again.rights.may(Operate, "SR1"));
