@@ -1,24 +1,73 @@
 //! Access: holds what clients show against what the config and the archive say, and makes identities of it.
 
-use std::sync::{
-    Arc, RwLock,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, RwLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 use archive::{By, Right, TokenRow, Tokens, TokensError};
 use sample::Timestamp;
 
+#[cfg(feature = "ldap")]
+use crate::ldap::{self, Directory};
 use crate::{
     config::{Config, Subject},
     identity::{Identity, Proof},
+    jwt::{Said, Wrong},
     limits::{Counted, Key, LongAnswer},
+    lockout::Lockout,
+    login::{self, Callback, Logins, Redirect, clear_login_cookie},
     presented::{Credential, From, Presented},
+    provider::Provider,
+    random,
     refused::{Kind, Reason, Refused},
     rights::{Rights, Scope},
-    sessions::{Sessions, Transport, clear_cookie, set_cookie},
+    sessions::{Logged, Sessions, Transport, clear_cookie, set_cookie},
     tokens::{Book, InMemory, NewToken, Token, TokenError, TokenWish},
     who::{How, Who},
 };
+
+/// What a config leads to.
+#[derive(Debug)]
+struct Held {
+    config: Arc<Config>,
+    oidc: Option<Arc<Provider>>,
+    #[cfg(feature = "ldap")]
+    ldap: Option<Arc<Directory>>,
+}
+
+impl Held {
+    /// Reads the files that a config names. Who is asked as before stays, with what is known.
+    fn new(config: Config, before: Option<&Held>) -> Result<Held, AccessError> {
+        let same = before
+            .and_then(|held| held.oidc.as_ref())
+            .filter(|provider| Some(&provider.config) == config.oidc.as_ref());
+        let oidc = match (&config.oidc, same) {
+            (None, _) => None,
+            (Some(_), Some(same)) => Some(Arc::clone(same)),
+            (Some(oidc), None) => Some(Arc::new(Provider::new(oidc.clone())?)),
+        };
+        #[cfg(feature = "ldap")]
+        let ldap = config.ldap.clone().map(Directory::new).transpose()?.map(Arc::new);
+        #[cfg(not(feature = "ldap"))]
+        if config.ldap.is_some() {
+            return Err(
+                "[access.ldap]: this program was built without LDAP; leave it out, or build with the feature ldap"
+                    .into(),
+            );
+        }
+        Ok(Held {
+            config: Arc::new(config),
+            oidc,
+            #[cfg(feature = "ldap")]
+            ldap,
+        })
+    }
+}
 
 /// Why access cannot begin, or not with another config: the tokens cannot be read, or a file that the config names.
 pub type AccessError = Box<dyn std::error::Error + Send + Sync>;
@@ -29,10 +78,14 @@ pub struct Access {
     // fixed after start
     is_open: bool,
     // each guarded by a lock of its own
-    config: RwLock<Arc<Config>>,
+    held: RwLock<Arc<Held>>,
     tokens: Book,
-    pub(crate) sessions: Sessions,
+    sessions: Sessions,
     counted: Counted,
+    lockout: Lockout,
+    logins: Logins,
+    /// Tokens of the provider that were found to hold, by their hashes.
+    jwts: Mutex<HashMap<[u8; 32], Said>>,
     /// How often what identities may do has changed.
     changes: AtomicU64,
 }
@@ -41,21 +94,25 @@ impl Access {
     /// Without `[access]`: everybody may do what the listener allows, and nothing that is shown is looked at.
     pub fn open() -> Access {
         let tokens = Book::new(Box::new(InMemory::default())).expect("memory can be read");
-        Access::with(true, Config::open(), tokens)
+        let held = Held::new(Config::open(), None).expect("it names no file");
+        Access::with(true, held, tokens)
     }
 
     /// As the config has it, with the tokens of an archive.
     pub fn new(config: Config, tokens: Box<dyn Tokens>) -> Result<Access, AccessError> {
-        Ok(Access::with(false, config, Book::new(tokens)?))
+        Ok(Access::with(false, Held::new(config, None)?, Book::new(tokens)?))
     }
 
-    fn with(is_open: bool, config: Config, tokens: Book) -> Access {
+    fn with(is_open: bool, held: Held, tokens: Book) -> Access {
         Access {
             is_open,
-            config: RwLock::new(Arc::new(config)),
+            held: RwLock::new(Arc::new(held)),
             tokens,
             sessions: Sessions::default(),
             counted: Counted::default(),
+            lockout: Lockout::default(),
+            logins: Logins::default(),
+            jwts: Mutex::default(),
             changes: AtomicU64::new(0),
         }
     }
@@ -63,7 +120,9 @@ impl Access {
     /// Takes another config, or nothing of it if a file that it names cannot be used. What is under way is held against it when it
     /// is looked at again.
     pub fn reload(&self, config: Config) -> Result<(), AccessError> {
-        *self.config.write().expect("no holder of this lock panics") = Arc::new(config);
+        let held = Held::new(config, Some(&self.held()))?;
+        *self.held.write().expect("no holder of this lock panics") = Arc::new(held);
+        self.jwts().clear();
         self.changed();
         Ok(())
     }
@@ -79,7 +138,11 @@ impl Access {
 
     /// The config that holds now.
     pub fn config(&self) -> Arc<Config> {
-        self.config.read().expect("no holder of this lock panics").clone()
+        Arc::clone(&self.held().config)
+    }
+
+    fn held(&self) -> Arc<Held> {
+        Arc::clone(&self.held.read().expect("no holder of this lock panics"))
     }
 
     /// Whether identifying may wait for a network: whoever must not wait lets another thread do it.
@@ -87,10 +150,16 @@ impl Access {
         let config = self.config();
         match presented.credential(config.proxy.as_ref()) {
             _ if self.is_open => false,
-            Ok(Credential::Bearer(text)) => !Book::is_one(text) && config.oidc.is_some(),
+            Ok(Credential::Bearer(text)) => {
+                !Book::is_one(text) && config.oidc.is_some() && !self.jwts().contains_key(&random::hash(text))
+            }
             Ok(Credential::Basic { password, .. }) => !Book::is_one(&password) && config.ldap.is_some(),
             _ => false,
         }
+    }
+
+    fn jwts(&self) -> MutexGuard<'_, HashMap<[u8; 32], Said>> {
+        self.jwts.lock().expect("no holder of this lock panics")
     }
 
     /// Who asks. What is shown and wrong is refused, and never taken for nothing. Failures count as requests of their address.
@@ -153,7 +222,8 @@ impl Access {
                 let Some((key, session)) = self.sessions.find(word, now) else {
                     return Err(wrong(Reason::Session, "the session is over; log in again"));
                 };
-                Ok(made(session.who, Shown { groups: session.groups, proof: Proof::Session(key), scope: None }))
+                let Logged { who, groups, .. } = session.logged;
+                Ok(made(who, Shown { groups, proof: Proof::Session(key), scope: None }))
             }
             Credential::Proxy { user, groups } => {
                 let groups = groups.into_iter().map(Into::into).collect();
@@ -167,7 +237,36 @@ impl Access {
         if Book::is_one(text) {
             return self.by_token(config, presented, text, now);
         }
-        Err(unproved(config, presented, Reason::Token, "this is no token of this archive"))
+        let held = self.held();
+        let Some(provider) = &held.oidc else {
+            return Err(unproved(config, presented, Reason::Token, "this is no token of this archive"));
+        };
+        let key = random::hash(text);
+        let known = self.jwts().get(&key).filter(|said| now < said.until).cloned();
+        let said = match known {
+            Some(said) => said,
+            None => {
+                let said = provider.access_token(text, now).map_err(|wrong| match wrong {
+                    Wrong::Token(message) => unproved(config, presented, Reason::Jwt, message),
+                    Wrong::Away => away("the OpenID provider"),
+                })?;
+                self.remember(key, said.clone(), now);
+                said
+            }
+        };
+        let shown = Shown { groups: said.groups, proof: Proof::Until(said.until), scope: None };
+        Ok(self.identity(config, presented, said.who, shown))
+    }
+
+    fn remember(&self, key: [u8; 32], said: Said, now: Timestamp) {
+        let mut jwts = self.jwts();
+        if jwts.len() >= JWTS_MAX {
+            jwts.retain(|_, said| now < said.until);
+        }
+        if jwts.len() >= JWTS_MAX {
+            jwts.clear(); // they are verified again
+        }
+        jwts.insert(key, said);
     }
 
     /// A name and a password. A token does for a password, whatever the name is, for clients that know nothing else.
@@ -175,7 +274,7 @@ impl Access {
         &self,
         config: &Config,
         presented: &Presented,
-        (_user, password): (&str, &str),
+        (user, password): (&str, &str),
         now: Timestamp,
     ) -> Result<Identity, Refused> {
         if Book::is_one(password) {
@@ -185,7 +284,114 @@ impl Access {
             let message = "a password is taken over TLS only, as anybody could have overheard this one";
             return Err(unproved(config, presented, Reason::Plain, message));
         }
-        Err(unproved(config, presented, Reason::Password, "no passwords are known here"))
+        let logged = self.password(presented, user, password, now)?;
+        let until = Proof::Until(now.saturating_add(PASSWORD_FOR));
+        Ok(self.identity(config, presented, logged.who, Shown { groups: logged.groups, proof: until, scope: None }))
+    }
+
+    /// Somebody whose password is right, as the LDAP server says.
+    #[cfg(feature = "ldap")]
+    fn password(&self, presented: &Presented, user: &str, password: &str, now: Timestamp) -> Result<Logged, Refused> {
+        let held = self.held();
+        let wrong = |message| unproved(&held.config, presented, Reason::Password, message);
+        let Some(directory) = &held.ldap else { return Err(wrong("no passwords are known here")) };
+        let from = presented.address();
+        let _turn = directory.turn(user);
+        self.lockout.check(user, from, now).map_err(|wait| {
+            Refused::too_many(Reason::LockedOut, wait, "there were too many wrong passwords; wait a minute")
+        })?;
+        let known = directory.remembered(user, password, now).map_or_else(|| directory.ask(user, password, now), Ok);
+        match known {
+            Ok(known) => Ok(Logged { who: known.who, groups: known.groups, subject: None, provider: None }),
+            Err(ldap::Failed::Wrong) => {
+                self.lockout.wrong(user, from, now);
+                Err(wrong("the name or the password is wrong"))
+            }
+            Err(ldap::Failed::Away) => Err(away("the LDAP server")),
+        }
+    }
+
+    #[cfg(not(feature = "ldap"))]
+    fn password(&self, presented: &Presented, _: &str, _: &str, _: Timestamp) -> Result<Logged, Refused> {
+        Err(unproved(&self.config(), presented, Reason::Password, "no passwords are known here"))
+    }
+
+    /// Begins a session of somebody whose password is right, for a form of the page. May wait for the LDAP server.
+    pub fn log_in_with_password(
+        &self,
+        presented: &Presented,
+        user: &str,
+        password: &str,
+        now: Timestamp,
+    ) -> Result<LoggedIn, Refused> {
+        if !presented.is_safe() {
+            let message = "a password is taken over TLS only, as anybody could have overheard this one";
+            return Err(unproved(&self.config(), presented, Reason::Plain, message));
+        }
+        let logged = self.password(presented, user, password, now)?;
+        Ok(self.logged_in(logged, presented.transport, None, now))
+    }
+
+    /// Sends a browser to the OpenID provider, from where it comes back to `callback`, a URL of ours that the provider knows, and
+    /// from there to a path of ours. May wait for the provider.
+    pub fn begin_login(
+        &self,
+        presented: &Presented,
+        callback: &str,
+        return_to: &str,
+        now: Timestamp,
+    ) -> Result<Redirect, Refused> {
+        let held = self.held();
+        let provider = self.provider(&held, presented)?;
+        let begun = self.logins.begin(provider, callback, return_to, presented.transport, now);
+        begun.map_err(|failed| login_failed(&held.config, presented, failed))
+    }
+
+    /// Takes a browser back from the OpenID provider. May wait for the provider.
+    pub fn finish_login(
+        &self,
+        presented: &Presented,
+        callback: &str,
+        brought: Callback<'_>,
+        now: Timestamp,
+    ) -> Result<LoggedIn, Refused> {
+        let held = self.held();
+        let provider = self.provider(&held, presented)?;
+        let cookie = presented.login_cookie()?.unwrap_or_default();
+        let done = self.logins.finish(provider, callback, cookie, brought, now);
+        let done = done.map_err(|failed| login_failed(&held.config, presented, failed))?;
+        Ok(self.logged_in(done.logged, presented.transport, Some(done.return_to), now))
+    }
+
+    fn provider<'a>(&self, held: &'a Held, presented: &Presented) -> Result<&'a Provider, Refused> {
+        let missing = || unproved(&held.config, presented, Reason::Login, "no OpenID provider is known here");
+        held.oidc.as_deref().ok_or_else(missing)
+    }
+
+    fn logged_in(&self, logged: Logged, transport: Transport, return_to: Option<String>, now: Timestamp) -> LoggedIn {
+        let who = logged.who.clone();
+        let mut set_cookies = vec![self.log_in(logged, transport, now)];
+        if return_to.is_some() {
+            set_cookies.push(clear_login_cookie(transport));
+        }
+        LoggedIn { who, set_cookies, return_to: return_to.unwrap_or_else(|| "/".to_owned()) }
+    }
+
+    /// Ends the sessions that a logout token of the OpenID provider is for. How many there were. May wait for the provider.
+    pub fn log_out_by_provider(&self, presented: &Presented, token: &str, now: Timestamp) -> Result<usize, Refused> {
+        let held = self.held();
+        let meant = self.provider(&held, presented)?.logout_token(token, now);
+        let meant = meant.map_err(|wrong| match wrong {
+            // As OpenID Connect Back-Channel Logout has it: 400.
+            Wrong::Token(message) => Refused::malformed(Reason::Login, message),
+            Wrong::Away => away("the OpenID provider"),
+        })?;
+        let is = |meant: &Option<Box<str>>, has: &Option<Box<str>>| meant.is_none() || meant == has;
+        let ended = self.sessions.end_all(|logged| {
+            logged.who.how == How::Oidc && is(&meant.subject, &logged.subject) && is(&meant.provider, &logged.provider)
+        });
+        self.changed();
+        Ok(ended)
     }
 
     fn by_token(
@@ -226,15 +432,8 @@ impl Access {
     }
 
     /// Begins a session of somebody who has proved who they are. Gives the header that gives the browser its cookie.
-    pub fn log_in(
-        &self,
-        who: Who,
-        groups: Arc<[Box<str>]>,
-        provider: Option<Box<str>>,
-        transport: Transport,
-        now: Timestamp,
-    ) -> String {
-        set_cookie(&self.sessions.begin(who, groups, provider, now), transport)
+    pub fn log_in(&self, logged: Logged, transport: Transport, now: Timestamp) -> String {
+        set_cookie(&self.sessions.begin(logged, now), transport)
     }
 
     /// Ends the session of a request, if it has one. Gives the header that takes the cookie from the browser.
@@ -248,7 +447,7 @@ impl Access {
 
     /// Ends all sessions of somebody. How many there were.
     pub fn end_sessions(&self, who: &Who) -> usize {
-        let ended = self.sessions.end_of(Some(who), None);
+        let ended = self.sessions.end_all(|logged| logged.who == *who);
         self.changed();
         ended
     }
@@ -265,6 +464,9 @@ impl Access {
             Proof::Until(end) if now < *end => {}
             Proof::Until(_) if identity.who.how == How::Certificate => {
                 return over(Reason::Certificate, "the client certificate does not hold any more");
+            }
+            Proof::Until(_) if identity.who.how == How::Ldap => {
+                return over(Reason::Password, "the password was shown too long ago; show it again");
             }
             Proof::Until(_) => return over(Reason::Jwt, "the token has expired"),
             Proof::Token(id) => match self.tokens.again(id, now) {
@@ -365,6 +567,36 @@ pub(crate) fn rights(config: &Config, who: &Who, groups: &[Box<str>], own: Optio
     let public = public.filter(|_| who.how != How::Anonymous);
     let scopes = grants.chain(public).map(|grant| grant.scope.clone()).chain(own).collect();
     Rights::new(scopes, config.anonymous.0, ceiling)
+}
+
+/// A browser that has logged in.
+#[derive(Debug)]
+pub struct LoggedIn {
+    /// Who has.
+    pub who: Who,
+    /// For `Set-Cookie`, a header each.
+    pub set_cookies: Vec<String>,
+    /// The path of ours where they wanted to go.
+    pub return_to: String,
+}
+
+/// So many tokens of a provider are remembered.
+const JWTS_MAX: usize = 10_000;
+/// A password that was shown counts so long in what is under way, as it is not shown again.
+const PASSWORD_FOR: Duration = Duration::from_secs(300);
+/// Who finds an identity server away asks again after this.
+const AWAY_FOR: Duration = Duration::from_secs(10);
+
+fn away(whom: &str) -> Refused {
+    let message = format!("{whom} does not answer, so that nobody can say who this is");
+    Refused { kind: Kind::Unavailable { retry_after: AWAY_FOR }, reason: Reason::Away, message }
+}
+
+fn login_failed(config: &Config, presented: &Presented, failed: login::Failed) -> Refused {
+    match failed {
+        login::Failed::Wrong(message) => unproved(config, presented, Reason::Login, &message),
+        login::Failed::Away => away("the OpenID provider"),
+    }
 }
 
 const BEARER: &str = "Bearer realm=\"pvark\"";

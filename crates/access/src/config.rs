@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 pub(crate) use grant::patterns;
 pub use grant::{Grant, Subject};
+pub(crate) use logins::is_safe_url;
 pub use logins::{Algorithm, Ldap, LdapGroups, Oidc, Proxy};
 pub use network::Network;
 

@@ -25,24 +25,36 @@
 mod access;
 pub mod config;
 mod explain;
+mod http;
 mod identity;
+#[cfg(test)]
+mod idp;
+mod jwt;
+#[cfg(feature = "ldap")]
+mod ldap;
 mod limits;
+mod lockout;
+mod login;
 mod presented;
+mod provider;
 mod random;
 mod refused;
 mod rights;
 mod sessions;
+#[cfg(feature = "ldap")]
+mod tls;
 mod tokens;
 mod who;
 
-pub use access::{Access, AccessError};
+pub use access::{Access, AccessError, LoggedIn};
 pub use config::Config;
 pub use explain::{Explanation, Question};
 pub use identity::{Denied, Identity};
 pub use limits::LongAnswer;
+pub use login::{Callback, Redirect};
 pub use presented::{Certificate, From, Presented};
 pub use refused::{Kind, Reason, Refused};
 pub use rights::{Rights, Scope};
-pub use sessions::{COOKIE, IDLE_MAX, PLAIN_COOKIE, SESSION_MAX, Transport, clear_cookie, set_cookie};
+pub use sessions::{COOKIE, IDLE_MAX, Logged, PLAIN_COOKIE, SESSION_MAX, Transport, clear_cookie, set_cookie};
 pub use tokens::{InMemory, NewToken, TokenError, TokenWish};
 pub use who::{How, Who};

@@ -10,6 +10,7 @@ use sample::Timestamp;
 
 use crate::{
     config::Proxy,
+    login::{LOGIN_COOKIE, PLAIN_LOGIN_COOKIE},
     refused::{Reason, Refused},
     sessions::{COOKIE, PLAIN_COOKIE, Transport},
 };
@@ -175,7 +176,15 @@ impl<'a> Presented<'a> {
 
     /// The word of the session, under the name that counts for how the request came.
     pub(crate) fn cookie(&self) -> Result<Option<&'a str>, Refused> {
-        let name = if self.transport == Transport::Tls { COOKIE } else { PLAIN_COOKIE };
+        self.cookie_of(if self.transport == Transport::Tls { COOKIE } else { PLAIN_COOKIE })
+    }
+
+    /// The cookie of a login that is under way.
+    pub(crate) fn login_cookie(&self) -> Result<Option<&'a str>, Refused> {
+        self.cookie_of(if self.transport == Transport::Tls { LOGIN_COOKIE } else { PLAIN_LOGIN_COOKIE })
+    }
+
+    fn cookie_of(&self, name: &str) -> Result<Option<&'a str>, Refused> {
         let mut found = None;
         for value in self.all("cookie").filter_map(|value| std::str::from_utf8(value).ok()) {
             let pairs = value.split(';').filter_map(|pair| pair.trim().split_once('='));

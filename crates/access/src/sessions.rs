@@ -41,11 +41,20 @@ pub(crate) type Key = [u8; 32];
 
 /// Somebody who has logged in.
 #[derive(Clone, Debug)]
+pub struct Logged {
+    /// Who it is.
+    pub who: Who,
+    /// In which groups.
+    pub groups: Arc<[Box<str>]>,
+    /// What the provider calls the user and the login, for a logout that it tells.
+    pub(crate) subject: Option<Box<str>>,
+    pub(crate) provider: Option<Box<str>>,
+}
+
+/// A login that lasts.
+#[derive(Clone, Debug)]
 pub(crate) struct Session {
-    pub(crate) who: Who,
-    pub(crate) groups: Arc<[Box<str>]>,
-    /// What the provider calls the login; for a logout that it tells.
-    provider: Option<Box<str>>,
+    pub(crate) logged: Logged,
     begun: Timestamp,
     used: Timestamp,
 }
@@ -62,28 +71,22 @@ pub(crate) struct Sessions(Mutex<HashMap<Key, Session>>);
 
 impl Sessions {
     /// Begins one, with a word that was never used before. Gives the word.
-    pub(crate) fn begin(
-        &self,
-        who: Who,
-        groups: Arc<[Box<str>]>,
-        provider: Option<Box<str>>,
-        now: Timestamp,
-    ) -> String {
+    pub(crate) fn begin(&self, logged: Logged, now: Timestamp) -> String {
         let word = random::letters(SECRET_LETTERS);
         let mut sessions = self.0.lock().expect("no holder of this lock panics");
         sessions.retain(|_, session| session.holds(now));
-        let of_who = sessions.values().filter(|session| session.who == who).count();
+        let of_who = sessions.values().filter(|session| session.logged.who == logged.who).count();
         let longest_unused = |is_of: &dyn Fn(&Session) -> bool| {
             let of = sessions.iter().filter(|(_, session)| is_of(session));
             of.min_by_key(|(_, session)| session.used).map(|(key, _)| *key)
         };
         let ends = match (of_who >= SESSIONS_OF_ONE_MAX, sessions.len() >= SESSIONS_MAX) {
-            (true, _) => longest_unused(&|session| session.who == who),
+            (true, _) => longest_unused(&|session| session.logged.who == logged.who),
             (false, true) => longest_unused(&|_| true),
             (false, false) => None,
         };
         ends.map(|key| sessions.remove(&key));
-        sessions.insert(random::hash(&word), Session { who, groups, provider, begun: now, used: now });
+        sessions.insert(random::hash(&word), Session { logged, begun: now, used: now });
         word
     }
 
@@ -110,17 +113,11 @@ impl Sessions {
         self.0.lock().expect("no holder of this lock panics").remove(&random::hash(word));
     }
 
-    /// Ends all of somebody, or the one that the provider calls so. How many.
-    pub(crate) fn end_of(&self, who: Option<&Who>, provider: Option<&str>) -> usize {
+    /// Ends all that are meant. How many.
+    pub(crate) fn end_all(&self, is_meant: impl Fn(&Logged) -> bool) -> usize {
         let mut sessions = self.0.lock().expect("no holder of this lock panics");
         let before = sessions.len();
-        let is_meant = |session: &Session| match provider {
-            Some(provider) => {
-                session.provider.as_deref() == Some(provider) && who.is_none_or(|who| session.who == *who)
-            }
-            None => who.is_some_and(|who| session.who == *who),
-        };
-        sessions.retain(|_, session| !is_meant(session));
+        sessions.retain(|_, session| !is_meant(&session.logged));
         before - sessions.len()
     }
 }
@@ -151,7 +148,8 @@ mod tests {
     }
 
     fn begin(sessions: &Sessions, name: &str, now: i64) -> String {
-        sessions.begin(who(name), Arc::default(), Some(format!("sid-{name}").into()), at(now))
+        let provider = Some(format!("sid-{name}").into());
+        sessions.begin(Logged { who: who(name), groups: Arc::default(), subject: None, provider }, at(now))
     }
 
     const HOUR: i64 = 3600;
@@ -175,7 +173,7 @@ mod tests {
     fn only_its_word_finds_a_session_and_the_word_is_not_kept() {
         let sessions = Sessions::default();
         let word = begin(&sessions, "a", 0);
-        assert_eq!(sessions.find(&word, at(1)).unwrap().1.who, who("a"));
+        assert_eq!(sessions.find(&word, at(1)).unwrap().1.logged.who, who("a"));
         for wrong in ["", "x", &"0".repeat(SECRET_LETTERS), &word.to_ascii_lowercase(), &word[1..]] {
             assert!(sessions.find(wrong, at(1)).is_none(), "{wrong}");
         }
@@ -189,11 +187,10 @@ mod tests {
         let sessions = Sessions::default();
         let words = [begin(&sessions, "a", 0), begin(&sessions, "a", 0), begin(&sessions, "b", 0)];
         let there = || words.iter().map(|word| sessions.find(word, at(1)).is_some()).collect::<Vec<_>>();
-        assert_eq!(sessions.end_of(None, None), 0);
-        assert_eq!(sessions.end_of(Some(&who("a")), Some("sid-b")), 0);
-        assert_eq!(sessions.end_of(None, Some("sid-b")), 1);
+        assert_eq!(sessions.end_all(|_| false), 0);
+        assert_eq!(sessions.end_all(|logged| logged.provider.as_deref() == Some("sid-b")), 1);
         assert_eq!(there(), [true, true, false]);
-        assert_eq!(sessions.end_of(Some(&who("a")), None), 2);
+        assert_eq!(sessions.end_all(|logged| logged.who == who("a")), 2);
         assert_eq!(there(), [false, false, false]);
     }
 

@@ -238,7 +238,11 @@ fn limits_hold_each_principal_and_no_administrator_of_the_machine() {
 fn who_logs_in_is_known_by_a_cookie_until_they_log_out() {
     let access = access();
     let ana = Who::parse("ldap:ana").unwrap();
-    let log_in = || access.log_in(ana.clone(), Arc::new(["operators".into()]), None, Transport::Tls, at(0));
+    let log_in = || {
+        let groups = Arc::new(["operators".into()]);
+        let logged = Logged { who: ana.clone(), groups, subject: None, provider: None };
+        access.log_in(logged, Transport::Tls, at(0))
+    };
     let cookie = log_in();
     let cookie = cookie.split(';').next().unwrap();
     let shown = [("cookie", cookie.as_bytes())];

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Network, OneOrMore};
 
 /// `[access.proxy]`: a proxy that has found out who asks. What it says is believed without a proof, so that it must come from there.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "ProxyFile")]
 pub struct Proxy {
     /// From where its requests come.
@@ -111,7 +111,7 @@ impl TryFrom<String> for Algorithm {
 }
 
 /// `[access.oidc]`: an OpenID provider, for logins of the page and for tokens that it gives to programs.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "OidcFile")]
 pub struct Oidc {
     /// Its URL, to the byte as its tokens say it.
@@ -195,7 +195,7 @@ impl TryFrom<OidcFile> for Oidc {
 }
 
 /// `[access.ldap]`: an LDAP server that knows passwords and groups.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "LdapFile")]
 pub struct Ldap {
     /// Its URL.
@@ -211,7 +211,7 @@ pub struct Ldap {
 }
 
 /// How the groups of a user are found.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LdapGroups {
     /// Below which entry.
@@ -269,6 +269,11 @@ impl TryFrom<LdapFile> for Ldap {
         }
         Ok(Ldap { url: file.url, starttls: file.starttls, user_dn: file.user_dn, groups: file.groups, ca: file.ca })
     }
+}
+
+/// Whether nobody overhears what is said to a URL of HTTP.
+pub(crate) fn is_safe_url(url: &str) -> Result<(), ()> {
+    is_safe("", url, "https", "http").map_err(|_| ())
 }
 
 /// Whether a URL has the scheme that nobody overhears, or leads to this machine.
