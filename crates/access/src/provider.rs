@@ -190,19 +190,22 @@ impl Provider {
         if let Some(found) = look(FRESH_FOR) {
             return Ok(found);
         }
-        self.fetch(now)?;
-        let is_known = self.known.read().expect("no holder of this lock panics").is_some();
-        look(GOOD_FOR).ok_or(if is_known { NoKey::Unknown } else { NoKey::Away })
+        let last = self.fetch(now)?;
+        let known = self.known.read().expect("no holder of this lock panics");
+        // If the last fetch came to nothing, nobody knows what there is by now.
+        let is_told = known.as_ref().is_some_and(|known| known.at >= last);
+        drop(known);
+        look(GOOD_FOR).ok_or(if is_told { NoKey::Unknown } else { NoKey::Away })
     }
 
-    /// Fetches once, for all who wait for it.
-    fn fetch(&self, now: Timestamp) -> Result<(), NoKey> {
+    /// Fetches once, for all who wait for it. Gives when somebody last tried.
+    fn fetch(&self, now: Timestamp) -> Result<Timestamp, NoKey> {
         let _one = Waiting::new(&self.waiting).ok_or(NoKey::Away)?;
         let mut fetched = self.fetched.lock().expect("no holder of this lock panics");
         // A clock that was set back is no reason to wait for it.
         let is_new = |last: Timestamp| last <= now && now < last.saturating_add(FETCHES_APART);
-        if fetched.is_some_and(is_new) {
-            return Ok(());
+        if let Some(last) = fetched.filter(|last| is_new(*last)) {
+            return Ok(last);
         }
         *fetched = Some(now);
         match self.fetch_now() {
@@ -212,7 +215,7 @@ impl Provider {
             }
             Err(error) => tracing::warn!("the OpenID provider {} cannot be asked: {error}", self.config.issuer),
         }
-        Ok(())
+        Ok(now)
     }
 
     fn fetch_now(&self) -> Result<(Discovery, Vec<Key>), String> {

@@ -64,7 +64,7 @@ impl Bench {
                 return (400, json!({"error": "invalid_grant"}));
             }
             let mut claims = json!({
-                "iss": url, "aud": "pvark page", "sub": "operator1", "exp": NOW + 300, "iat": NOW, "nonce": nonce,
+                "iss": url, "aud": "pvark page", "sub": "operator1", "exp": NOW + 1000, "iat": NOW, "nonce": nonce,
                 "groups": ["operators"], "sid": "s1",
             });
             for (name, value) in changes.lock().unwrap().as_object().unwrap() {
