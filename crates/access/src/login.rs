@@ -189,8 +189,7 @@ impl Logins {
             _ => {}
         }
         if let Some(error) = brought.error {
-            let word: String = error.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(50).collect();
-            return wrong(format!("the provider lets nobody in: {word}"));
+            return wrong(format!("the provider lets nobody in: {}", word(error)));
         }
         let code = brought.code.ok_or_else(|| Failed::Wrong("the answer of the provider holds no code".to_owned()))?;
         let tokens = exchange(provider, &discovery, callback, code, begun.verifier)?;
@@ -225,6 +224,17 @@ struct TokenAnswer {
     access_token: Option<String>,
 }
 
+/// Why it gives nothing.
+#[derive(Deserialize)]
+struct ErrorAnswer {
+    error: String,
+}
+
+/// An error's word, without what else a browser might bring.
+fn word(error: &str) -> String {
+    error.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(50).collect()
+}
+
 fn exchange(
     provider: &Provider,
     discovery: &Discovery,
@@ -253,7 +263,12 @@ fn exchange(
         200 => serde_json::from_slice(&replied.body)
             .map_err(|_| Failed::Wrong("the provider's answer to the code cannot be read".to_owned())),
         500.. => Err(Failed::Away),
-        status => wrong(format!("the provider takes the code for wrong ({status}); begin anew")),
+        status => {
+            let error = serde_json::from_slice::<ErrorAnswer>(&replied.body).map(|answer| word(&answer.error));
+            let (issuer, error) = (&provider.config.issuer, error.unwrap_or_default());
+            tracing::warn!("the OpenID provider {issuer} gives no token for a code: {status} {error}");
+            wrong(format!("the provider takes the code for wrong ({status}); begin anew"))
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 
 use jsonwebtoken::{
     DecodingKey,
-    jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse},
+    jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyOperations, PublicKeyUse},
 };
 use sample::Timestamp;
 use serde::Deserialize;
@@ -81,7 +81,12 @@ impl Key {
             AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => Kind::Ed25519,
             _ => return None,
         };
-        if jwk.common.public_key_use != Some(PublicKeyUse::Signature) {
+        let verifies = |operations: &Vec<KeyOperations>| operations.contains(&KeyOperations::Verify);
+        let signs = match &jwk.common.public_key_use {
+            Some(usage) => *usage == PublicKeyUse::Signature,
+            None => jwk.common.key_operations.as_ref().is_none_or(verifies),
+        };
+        if !signs {
             return None;
         }
         let key = DecodingKey::from_jwk(&jwk).ok()?;

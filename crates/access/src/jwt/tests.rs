@@ -189,11 +189,20 @@ fn a_key_for_encryption_signs_nothing() {
     let (idp, pair) = (Idp::start(), Pair::rsa());
     let token = pair.sign(&header("RS256", "k"), &claims(&idp));
     let no_key = Err(Wrong::Token("the token is signed by no key of the provider"));
-    let mut unsaid = pair.shown("k", "sig");
-    unsaid.as_object_mut().unwrap().remove("use");
-    for key in [pair.shown("k", "enc"), unsaid, pair.shown("other", "sig")] {
+    let without_use = |operations: Value| {
+        let mut key = pair.shown("k", "sig");
+        key.as_object_mut().unwrap().remove("use");
+        key["key_ops"] = operations;
+        key
+    };
+    for key in [pair.shown("k", "enc"), without_use(json!(["encrypt", "wrapKey"])), pair.shown("other", "sig")] {
         idp.set_keys(vec![key]);
         assert_eq!(provider(&idp, "").access_token(&token, at(NOW)), no_key);
+    }
+    // Who does not say what a key is for means anything.
+    for key in [without_use(Value::Null), without_use(json!(["verify"]))] {
+        idp.set_keys(vec![key]);
+        provider(&idp, "").access_token(&token, at(NOW)).unwrap();
     }
     idp.set_keys(vec![pair.shown("k", "enc"), pair.shown("k", "sig")]);
     provider(&idp, "").access_token(&token, at(NOW)).unwrap();
