@@ -178,7 +178,7 @@ impl Provider {
     pub(crate) fn key(&self, id: Option<&str>, algorithm: Algorithm, now: Timestamp) -> Result<Signer, NoKey> {
         self.find(now, |known| {
             let fits = |key: &&Key| key.is_for(algorithm) && (id.is_none() || key.id.as_deref() == id);
-            let mut fitting = known.keys.iter().enumerate().filter(|(_, key)| fits(&key));
+            let mut fitting = known.keys.iter().enumerate().filter(|(_, key)| fits(key));
             match (fitting.next(), fitting.next()) {
                 (Some((index, _)), None) => Some(Signer { keys: Arc::clone(&known.keys), index }),
                 _ => None, // of several without an id nobody knows which

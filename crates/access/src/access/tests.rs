@@ -3,9 +3,16 @@
 use std::time::Duration;
 
 use Right::{Administer, Operate, Read};
+use serde_json::json;
 
 use super::*;
-use crate::{explain::Question, identity::Denied, presented::Certificate, sessions::Transport};
+use crate::{
+    explain::Question,
+    identity::Denied,
+    idp::{Idp, Pair},
+    presented::Certificate,
+    sessions::Transport,
+};
 
 const CONFIG: &str = r#"
 anonymous = "none"
@@ -266,6 +273,94 @@ fn a_token_does_for_a_password_and_another_one_must_not_be_overheard() {
     assert_eq!(ask(Transport::Plain, made.reveal()).unwrap().who.to_string(), "token:meter");
     assert_eq!(ask(Transport::Plain, "secret").unwrap_err().reason, Reason::Plain);
     assert_eq!(ask(Transport::Tls, "secret").unwrap_err().reason, Reason::Password);
+}
+
+/// Access that believes a provider, and one of its tokens, which holds until a time.
+fn with_provider(until: i64) -> (Idp, Access, String) {
+    let (idp, pair) = (Idp::start(), Pair::p256());
+    idp.set_keys(vec![pair.shown("k", "sig")]);
+    let oidc = format!("[oidc]\nissuer = {:?}\nclient = \"page\"\naudience = \"pvark\"\n", idp.url);
+    let access =
+        Access::new(toml::from_str(&(CONFIG.to_owned() + &oidc)).unwrap(), Box::new(InMemory::default())).unwrap();
+    let claims = json!({"iss": idp.url, "aud": "pvark", "sub": "ana", "exp": until, "groups": ["staff"]});
+    let token = pair.sign(&json!({"alg": "ES256", "kid": "k"}), &claims);
+    (idp, access, token)
+}
+
+#[test]
+fn a_token_of_the_provider_gets_in_while_it_holds_also_when_the_provider_is_away() {
+    let (idp, access, token) = with_provider(1000);
+    let authorization = format!("Bearer {token}");
+    let headers = [("authorization", authorization.as_bytes())];
+    assert!(access.may_block(&request(&headers)), "its keys are to be fetched");
+    let identity = bearer(&access, &token, 0).unwrap();
+    assert_eq!(identity.principal().to_string(), "oidc:ana from 10.0.0.7");
+    assert!(identity.rights.may(Operate, "SR1"), "user:ana");
+    assert!(!access.may_block(&request(&headers)), "it is known by now");
+    idp.set_away(true);
+    bearer(&access, &token, 1059).unwrap();
+    access.again(&identity, at(1059)).unwrap();
+    let refused = bearer(&access, &token, 1060).unwrap_err();
+    assert_eq!((refused.status(), refused.reason), (401, Reason::Jwt));
+    assert_eq!(access.again(&identity, at(1060)).unwrap_err().reason, Reason::Jwt);
+    let Kind::Unproved { challenge } = &refused.kind else { panic!("{refused:?}") };
+    assert_eq!(challenge, "Bearer realm=\"pvark\", error=\"invalid_token\"");
+
+    let (idp, access, token) = with_provider(1000);
+    idp.set_away(true);
+    let refused = bearer(&access, &token, 0).unwrap_err();
+    assert_eq!((refused.status(), refused.reason, refused.retry_after_seconds()), (503, Reason::Away, Some(10)));
+    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 100), at(1)).unwrap();
+    bearer(&access, made.reveal(), 2).unwrap();
+}
+
+#[test]
+fn another_config_forgets_what_a_provider_said_that_is_trusted_no_more() {
+    let (_idp, access, token) = with_provider(1000);
+    bearer(&access, &token, 0).unwrap();
+    access.reload(toml::from_str(CONFIG).unwrap()).unwrap();
+    assert_eq!(bearer(&access, &token, 1).unwrap_err().reason, Reason::Token);
+    let missing = "[oidc]\nissuer = \"https://i\"\nclient = \"c\"\naudience = \"a\"\nca = \"/nowhere/ca.pem\"\n";
+    let error = access.reload(toml::from_str(missing).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("[access.oidc] ca = \"/nowhere/ca.pem\""), "{error}");
+    assert!(access.config().oidc.is_none(), "nothing of it was taken");
+}
+
+#[test]
+fn the_provider_ends_the_sessions_that_it_means() {
+    let (idp, pair) = (Idp::start(), Pair::p256());
+    idp.set_keys(vec![pair.shown("k", "sig")]);
+    let oidc = format!("[oidc]\nissuer = {:?}\nclient = \"page\"\naudience = \"pvark\"\n", idp.url);
+    let access = Access::new(toml::from_str(&oidc).unwrap(), Box::new(InMemory::default())).unwrap();
+    let log_in = |how, subject: &str, sid: &str| {
+        let who = Who::new(how, subject).unwrap();
+        let logged = Logged { who, groups: Arc::default(), subject: Some(subject.into()), provider: Some(sid.into()) };
+        access.log_in(logged, Transport::Tls, at(0))
+    };
+    let cookies = [
+        log_in(How::Oidc, "ana", "1"),
+        log_in(How::Oidc, "ana", "2"),
+        log_in(How::Oidc, "bob", "3"),
+        log_in(How::Ldap, "ana", "1"),
+    ];
+    let there = || {
+        let is_there = |cookie: &String| {
+            access.identify(&request(&[("cookie", cookie.split(';').next().unwrap().as_bytes())]), at(1)).is_ok()
+        };
+        cookies.iter().map(is_there).collect::<Vec<_>>()
+    };
+    let log_out = |who: serde_json::Value| {
+        let event = json!({"http://schemas.openid.net/event/backchannel-logout": {}});
+        let mut claims = json!({"iss": idp.url, "aud": "page", "iat": 0, "exp": 100, "events": event});
+        claims.as_object_mut().unwrap().extend(who.as_object().unwrap().clone());
+        access.log_out_by_provider(&request(&[]), &pair.sign(&json!({"alg": "ES256", "kid": "k"}), &claims), at(1))
+    };
+    assert_eq!(log_out(json!({"sub": "ana", "sid": "3"})), Ok(0));
+    assert_eq!(log_out(json!({"sid": "2"})), Ok(1));
+    assert_eq!(there(), [true, false, true, true]);
+    assert_eq!(log_out(json!({"sub": "ana"})), Ok(1));
+    assert_eq!(there(), [false, false, true, true]);
+    assert_eq!(log_out(json!({})).unwrap_err().status(), 400);
 }
 
 #[test]
