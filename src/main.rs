@@ -47,7 +47,7 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
     let store = Store::open(config.store, started)?; // disk: recovers what a crash left
     let acquire = Acquire::start(config.acquire, store.writer(), started)?; // network → buffer → store
     let (old, aliases) = (old::open(&config.old_archives, &data)?, old::aliases(&config.old_archives)?);
-    let query = Query::over(store.reader()).with_old(old.clone()); // store, old archives → samples and bins
+    let query = Query::over(store.reader()).with(old.clone()); // store, files of other archivers → samples and bins
     let (policies, identity) = (config.serve.policies.clone(), config.serve.appliance.identity.clone());
     let service = Service::new(query, acquire.control(), store.reader(), policies, identity); // what can be asked and ordered
     let serve = {

@@ -7,7 +7,7 @@ use crate::{
     texts,
 };
 use acquire::Control;
-use archive::{ARCHIVER, By, OldArchive, PvId, PvName};
+use archive::{ARCHIVER, By, PvId, PvName, Source};
 use plainpb::{Digests, PlainPb, TypeInfo};
 use serde_json::Value;
 use std::{
@@ -40,7 +40,7 @@ const LISTED_EVERY: Duration = Duration::from_secs(3600);
 
 /// The archives of the config. Their files are not looked at yet, but a folder that is not there is told. One on a disk that does not
 /// answer is left out, or nothing would be archived for as long.
-pub(crate) fn open(configs: &[config::OldArchive], data: &Path) -> Result<Vec<Arc<dyn OldArchive>>, Failure> {
+pub(crate) fn open(configs: &[config::OldArchive], data: &Path) -> Result<Vec<Arc<dyn Source>>, Failure> {
     open_within(ANSWERS_WITHIN, configs, data)
 }
 
@@ -48,7 +48,7 @@ fn open_within(
     patience: Duration,
     configs: &[config::OldArchive],
     data: &Path,
-) -> Result<Vec<Arc<dyn OldArchive>>, Failure> {
+) -> Result<Vec<Arc<dyn Source>>, Failure> {
     if configs.is_empty() {
         return Ok(Vec::new());
     }
@@ -75,7 +75,7 @@ fn open_within(
     Ok(archives)
 }
 
-fn open_one(path: PathBuf, type_info: Option<&Path>, digests: Option<&Digests>) -> Result<Arc<dyn OldArchive>, String> {
+fn open_one(path: PathBuf, type_info: Option<&Path>, digests: Option<&Digests>) -> Result<Arc<dyn Source>, String> {
     if !path.is_dir() {
         return Err(format!("the old archive {} is no folder", path.display()));
     }
@@ -163,7 +163,7 @@ pub(crate) struct Listing {
 
 impl Listing {
     pub(crate) fn start(
-        archives: Vec<Arc<dyn OldArchive>>,
+        archives: Vec<Arc<dyn Source>>,
         aliases: Vec<AliasOf>,
         control: Control<Writer>,
         reader: Reader,
@@ -208,7 +208,7 @@ impl Drop for Listing {
 
 /// Enters the names of an archive. What somebody removed stays removed.
 fn enter(
-    archive: &dyn OldArchive,
+    archive: &dyn Source,
     control: &Control<Writer>,
     reader: &Reader,
     stop: &AtomicBool,
@@ -337,7 +337,8 @@ mod tests {
         };
         archive.pvs(&mut found).expect("the folder can be read");
         assert_eq!(names.iter().map(PvName::as_str).collect::<Vec<_>>(), ["REF:ALARMS"]);
-        let metadata = archive.metadata(&names[0], sample::Timestamp::MAX).expect("it can be read");
+        let metadata =
+            archive.metadata(archive::Key::Name(&names[0]), sample::TimeRange::ALL).expect("it can be read").pop();
         assert_eq!(metadata.expect("it is told").1.units.as_deref(), Some("\u{b5}A"));
     }
 }

@@ -11,14 +11,14 @@ use std::{
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
 const EDGES: [(&str, &[&str]); 14] = [
     ("sample", &[]),
-    ("archive", &["sample"]),
+    ("archive", &["pvdata", "sample"]),
     ("access", &["archive", "sample"]),
     ("pvdata", &[]),
     ("epics", &["pvdata"]),
     ("store", &["archive", "pvdata", "sample"]),
     ("foreign", &["archive"]),
     ("plainpb", &["archive", "pvdata", "sample"]),
-    ("query", &["archive", "sample", "store"]),
+    ("query", &["archive", "sample"]),
     ("acquire", &["archive", "epics", "sample"]),
     ("service", &["access", "acquire", "archive", "query", "sample", "store"]),
     ("serve", &["access", "acquire", "archive", "plainpb", "pvdata", "query", "sample", "service"]),

@@ -22,23 +22,25 @@ const STORE: Tiers = &[
     &["writer"],
     &["upkeep"],
     &["reader"],
+    &["source"],
     &["roster", "store", "tokens"],
 ];
 
 const SERVICE: Tiers = &[
-    &["changes", "clock", "glob", "ledger", "policy_source", "proof", "refusal"],
+    &["changes", "clock", "glob", "ledger", "policy_source", "proof", "refusal", "rights"],
     &["losses", "room"],
     &["service"],
-    &["explain", "facts", "find"],
-    &["ask"],
-    &["account", "names", "orders"],
-    &["lists", "reads"],
-    &["seen"],
+    &["ask", "explain"],
+    &["account", "find"],
+    &["facts", "names", "orders"],
+    &["lists", "policies", "reads", "status"],
+    &["configured", "import", "live", "removals", "seen"],
+    &["pvs", "reports"],
 ];
 
 const SERVE: Tiers = &[
-    &["form", "peer", "process", "refusal", "url"],
-    &["bodies", "host"],
+    &["form", "peer", "process", "refusal"],
+    &["bodies", "host", "url"],
     &["browser", "config"],
     &["delivery"],
     &["formats", "metrics"],

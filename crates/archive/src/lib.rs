@@ -10,7 +10,8 @@
 //!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
 //!   Right, TokenRow, Tokens      what somebody may do, and how programs show who they are
 //!   ledger                       what became of every update: what is counted, and where that is written down
-//!   OldArchive                   an archive of another archiver, read where it lies
+//!   Source                       whatever holds samples: the store, files of another archiver
+//!   structure                    values that are structures, and their fields as samples
 //! ```
 //!
 //! What a sample holds is in the crate `sample`. Nothing here does I/O or reads a clock.
@@ -21,19 +22,19 @@ mod audit;
 mod fits;
 mod groups;
 pub mod ledger;
-mod old;
 mod pv;
 mod right;
 mod roster;
 pub mod settings;
 mod sink;
+mod source;
+pub mod structure;
 mod tokens;
 
 pub use audit::{ANONYMOUS, ARCHIVER, By, Principal};
 pub use fits::{Fits, FitsError, glob_as_regex};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
-pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, OldStretches};
 pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
 pub use right::Right;
 pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
@@ -42,4 +43,8 @@ pub use settings::{
     RuleError, RuleName, Rules, Wishes,
 };
 pub use sink::{Record, Sink, VALUE_BYTES_MAX};
+pub use source::{
+    Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, SampleStream,
+    Source, SourceError, SourceHealth, StretchStream, Stretches,
+};
 pub use tokens::{TokenRow, Tokens, TokensError};

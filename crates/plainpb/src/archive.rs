@@ -1,4 +1,4 @@
-//! The archive: all files below one root folder, read in place as an old archive.
+//! The archive: all files below one root folder, read in place as a source.
 
 use crate::{
     fields::{FieldValue, loss},
@@ -11,7 +11,10 @@ use crate::{
     tape::Content,
     type_info::TypeInfo,
 };
-use archive::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, OldStretches, PvName};
+use archive::{
+    Carried, CarriedStream, Extent, GapScope, Key, PvName, SampleStream, Source, SourceError, SourceHealth,
+    StretchStream,
+};
 use sample::{Alarm, Gap, Metadata, Sample, TimeRange, Timestamp};
 use std::{
     collections::{BTreeSet, HashMap, HashSet, VecDeque},
@@ -36,7 +39,7 @@ struct Shared {
     name: String,
     folder: Folder,
     type_infos: HashMap<PvName, TypeInfo>,
-    health: Mutex<OldHealth>,
+    health: Mutex<SourceHealth>,
 }
 
 /// The folder in which is kept what samples of files amount to, of several archives.
@@ -60,7 +63,7 @@ impl PlainPb {
     /// The files below `root`, with what the Appliance's configuration says of PVs; they are not looked at yet.
     pub fn new(root: PathBuf, type_infos: impl IntoIterator<Item = TypeInfo>) -> PlainPb {
         let name = root.display().to_string();
-        let health = Mutex::new(OldHealth { name: name.clone(), ..OldHealth::default() });
+        let health = Mutex::new(SourceHealth { name: name.clone(), ..SourceHealth::default() });
         let type_infos = type_infos.into_iter().map(|info| (info.name.clone(), info)).collect();
         PlainPb { shared: Arc::new(Shared { name, folder: Folder::new(root), type_infos, health }), shelf: None }
     }
@@ -70,11 +73,16 @@ impl PlainPb {
         PlainPb { shelf: Some(Arc::clone(&digests.0)), ..self }
     }
 
+    /// How it is doing.
+    pub fn health(&self) -> SourceHealth {
+        self.shared.health().clone()
+    }
+
     pub(crate) fn shelf(&self) -> Option<&Arc<Shelf>> {
         self.shelf.as_ref()
     }
 
-    pub(crate) fn failed(&self, part: &Part, error: &io::Error) -> OldError {
+    pub(crate) fn failed(&self, part: &Part, error: &io::Error) -> SourceError {
         self.shared.failed(&part.place.path.display().to_string(), error)
     }
 
@@ -82,7 +90,7 @@ impl PlainPb {
         self.shared.count(damage);
     }
 
-    pub(crate) fn parts(&self, pv: &PvName) -> Result<Vec<Part>, OldError> {
+    pub(crate) fn parts(&self, pv: &PvName) -> Result<Vec<Part>, SourceError> {
         let shared = &self.shared;
         shared.folder.parts(pv).map_err(|error| shared.failed(&shared.name, &error))
     }
@@ -93,14 +101,14 @@ impl PlainPb {
 }
 
 impl Shared {
-    fn health(&self) -> MutexGuard<'_, OldHealth> {
+    fn health(&self) -> MutexGuard<'_, SourceHealth> {
         self.health.lock().expect("no holder of this lock panics")
     }
 
-    fn failed(&self, path: &str, error: &io::Error) -> OldError {
+    fn failed(&self, path: &str, error: &io::Error) -> SourceError {
         let text = format!("cannot read the old archive at {path}: {error}");
         self.health().problem = Some(text.clone());
-        OldError(text)
+        SourceError::piece(text)
     }
 
     /// Opens a file of a PV. One that has no header, or another PV's, is told and left out.
@@ -133,12 +141,12 @@ impl Shared {
     }
 }
 
-impl OldArchive for PlainPb {
+impl Source for PlainPb {
     fn name(&self) -> &str {
         &self.shared.name
     }
 
-    fn pvs(&self, found: &mut dyn FnMut(PvName) -> ControlFlow<()>) -> Result<(), OldError> {
+    fn pvs(&self, found: &mut dyn FnMut(PvName) -> ControlFlow<()>) -> Result<(), SourceError> {
         let shared = &self.shared;
         {
             let mut health = shared.health();
@@ -185,21 +193,25 @@ impl OldArchive for PlainPb {
         Ok(())
     }
 
-    fn samples(&self, pv: &PvName, range: TimeRange) -> OldSamples {
+    fn samples(&self, key: Key<'_>, range: TimeRange) -> SampleStream {
+        let Some(pv) = key.name() else { return Box::new(std::iter::empty()) };
         Box::new(Reading::new(self.clone(), pv.clone(), range))
     }
 
     fn stretches(
         &self,
-        pv: &PvName,
+        key: Key<'_>,
+        field: Option<&str>,
         range: TimeRange,
         edges: &Arc<[Timestamp]>,
-    ) -> Result<Option<OldStretches>, OldError> {
+    ) -> Result<Option<StretchStream>, SourceError> {
+        let Some(pv) = key.name().filter(|_| field.is_none()) else { return Ok(None) };
         let pieces = Pieces::new(self.clone(), pv.clone(), range, Arc::clone(edges))?;
-        Ok(pieces.map(|pieces| -> OldStretches { Box::new(pieces) }))
+        Ok(pieces.map(|pieces| -> StretchStream { Box::new(pieces) }))
     }
 
-    fn last_before(&self, pv: &PvName, time: Timestamp) -> Result<Option<Sample>, OldError> {
+    fn last_before(&self, key: Key<'_>, time: Timestamp) -> Result<Option<Sample>, SourceError> {
+        let Some(pv) = key.name() else { return Ok(None) };
         let parts = self.parts(pv)?;
         for part in parts.iter().rev().filter(|part| part.range.t0 <= time) {
             let Some(file) = self.open(part, pv) else { continue };
@@ -212,43 +224,52 @@ impl OldArchive for PlainPb {
         Ok(None)
     }
 
-    fn extent(&self, pv: &PvName) -> Result<Option<(Timestamp, Timestamp)>, OldError> {
+    fn extent(&self, key: Key<'_>) -> Result<Option<Extent>, SourceError> {
+        let Some(pv) = key.name() else { return Ok(None) };
         let parts = self.parts(pv)?;
         let first = parts.iter().find_map(|part| self.open(part, pv)?.first().ok()?);
-        let last = self.last_before(pv, Timestamp::MAX)?.map(|sample| sample.time);
-        Ok(first.zip(last))
+        let last = self.last_before(key, Timestamp::MAX)?.map(|sample| sample.time);
+        Ok(first.zip(last).map(|(first, last)| Extent { first, last, samples: 0 }))
     }
 
-    fn metadata(&self, pv: &PvName, time: Timestamp) -> Result<Option<(Timestamp, Metadata)>, OldError> {
+    fn metadata(&self, key: Key<'_>, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, SourceError> {
+        let Some(pv) = key.name() else { return Ok(Vec::new()) };
+        let time = range.t1;
         let parts = self.parts(pv)?;
         let chosen = parts.iter().rev().find(|part| part.range.t0 <= time).or(parts.first());
         let Some((part, file)) = chosen.and_then(|part| Some((part, self.open(part, pv)?))) else {
             let info = self.shared.type_infos.get(pv);
-            return Ok(info.map(|info| (Timestamp::default(), info.complete(Metadata::default()))));
+            return Ok(info
+                .map(|info| (Timestamp::default(), info.complete(Metadata::default())))
+                .into_iter()
+                .collect());
         };
         let said = file.metadata();
         let said = said.map_err(|error| self.shared.failed(&part.place.path.display().to_string(), &error))?;
-        Ok(Some((part.range.t0, self.shared.type_infos.get(pv).map_or(said.clone(), |info| info.complete(said)))))
+        Ok(vec![(part.range.t0, self.shared.type_infos.get(pv).map_or(said.clone(), |info| info.complete(said)))])
     }
 
-    fn gaps(&self, pv: &PvName, range: TimeRange) -> Result<Vec<Gap>, OldError> {
-        let mut gaps = Vec::new();
-        for carried in self.fields(pv, range, Some("cnxregainedepsecs")) {
+    /// The losses of connection that end in the range. They are those of the whole PV, whichever field of it is asked for.
+    fn gaps(&self, key: Key<'_>, _field: Option<&str>, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, SourceError> {
+        let mut gaps: Vec<Gap> = Vec::new();
+        for carried in self.carried(key, range, Some("cnxregainedepsecs")) {
             let fields = carried?.fields.into_iter().map(|(name, value)| FieldValue { name, value });
             gaps.extend(loss(&fields.collect::<Vec<_>>()));
         }
         gaps.sort_by_key(|gap| gap.from);
-        Ok(gaps)
+        Ok(gaps.into_iter().map(|gap| (GapScope::Pv, gap)).collect())
     }
 
-    fn fields(&self, pv: &PvName, range: TimeRange, name: Option<&str>) -> OldFields {
+    fn carried(&self, key: Key<'_>, range: TimeRange, name: Option<&str>) -> CarriedStream {
+        let Some(pv) = key.name() else { return Box::new(std::iter::empty()) };
         // A line without the name, or without the tag of a field, is passed over unread.
         let only: Arc<[u8]> = name.map_or(&[FIELD_TAG][..], str::as_bytes).into();
         let reading = Reading { only: Some(only), ..Reading::new(self.clone(), pv.clone(), range) };
         Box::new(CarriedFields { reading, name: name.map(str::to_owned), ready: VecDeque::new(), told: None })
     }
 
-    fn headers(&self, pv: &PvName, range: TimeRange) -> Result<Vec<(String, String)>, OldError> {
+    fn headers(&self, key: Key<'_>, range: TimeRange) -> Result<Vec<(String, String)>, SourceError> {
+        let Some(pv) = key.name() else { return Ok(Vec::new()) };
         let parts = self.parts(pv)?;
         let mut within = parts.iter().filter(|part| part.range.t0 < range.t1 && part.range.t1 > range.t0);
         let header = within.find_map(|part| Some(self.open(part, pv)?.header));
@@ -256,12 +277,12 @@ impl OldArchive for PlainPb {
         Ok(fields.into_iter().map(|field| (field.name, field.value)).collect())
     }
 
-    fn configuration(&self, pv: &PvName) -> Option<String> {
-        Some(self.shared.type_infos.get(pv)?.text.clone())
+    fn configuration(&self, key: Key<'_>) -> Option<String> {
+        Some(self.shared.type_infos.get(key.name()?)?.text.clone())
     }
 
-    fn health(&self) -> OldHealth {
-        self.shared.health().clone()
+    fn health(&self) -> Option<SourceHealth> {
+        Some(PlainPb::health(self))
     }
 }
 
@@ -300,9 +321,9 @@ impl CarriedFields {
 }
 
 impl Iterator for CarriedFields {
-    type Item = Result<Carried, OldError>;
+    type Item = Result<Carried, SourceError>;
 
-    fn next(&mut self) -> Option<Result<Carried, OldError>> {
+    fn next(&mut self) -> Option<Result<Carried, SourceError>> {
         loop {
             if let Some(carried) = self.ready.pop_front() {
                 return Some(Ok(carried));
@@ -353,7 +374,7 @@ impl Reading {
         self.open.as_ref().map(FileSamples::changes).unwrap_or_default()
     }
 
-    fn parts(&mut self) -> Result<&mut Vec<Part>, OldError> {
+    fn parts(&mut self) -> Result<&mut Vec<Part>, SourceError> {
         if self.parts.is_none() {
             let mut parts = self.archive.parts(&self.pv)?;
             parts.retain(|part| part.range.t0 < self.range.t1 && part.range.t1 > self.range.t0);
@@ -363,7 +384,7 @@ impl Reading {
         Ok(self.parts.as_mut().expect("it has just been made"))
     }
 
-    fn advance(&mut self) -> Result<Option<sample::Batch>, OldError> {
+    fn advance(&mut self) -> Result<Option<sample::Batch>, SourceError> {
         loop {
             let Some(open) = &mut self.open else {
                 let Some(part) = self.parts()?.pop() else { return Ok(None) };
@@ -402,9 +423,9 @@ impl Reading {
 }
 
 impl Iterator for Reading {
-    type Item = Result<sample::Batch, OldError>;
+    type Item = Result<sample::Batch, SourceError>;
 
-    fn next(&mut self) -> Option<Result<sample::Batch, OldError>> {
+    fn next(&mut self) -> Option<Result<sample::Batch, SourceError>> {
         let next = self.advance().transpose();
         if matches!(next, Some(Err(_))) {
             (self.parts, self.open) = (Some(Vec::new()), None); // it ends with the first error

@@ -2,7 +2,7 @@
 
 use std::{fs, io, ops::ControlFlow, path::PathBuf, sync::OnceLock};
 
-use archive::{OldArchive, PvName};
+use archive::{Key, PvName, Source};
 use sample::{TimeRange, Timestamp};
 
 use crate::{
@@ -29,14 +29,14 @@ fn archive(name: &str, bytes: &[u8]) -> io::Result<()> {
     let _ = archive.pvs(&mut |_| ControlFlow::Continue(()));
     let Ok(pv) = PvName::new("A") else { return Ok(()) };
     let middle = Timestamp::from_seconds(1_780_000_000, 0);
-    let count = archive.samples(&pv, TimeRange::ALL).flatten().map(|batch| batch.len()).sum::<usize>();
+    let count = archive.samples(Key::Name(&pv), TimeRange::ALL).flatten().map(|batch| batch.len()).sum::<usize>();
     let (first, second) = (TimeRange { t0: Timestamp::MIN, t1: middle }, TimeRange { t0: middle, t1: Timestamp::MAX });
-    let parts =
-        [first, second].map(|part| archive.samples(&pv, part).flatten().map(|batch| batch.len()).sum::<usize>());
+    let parts = [first, second]
+        .map(|part| archive.samples(Key::Name(&pv), part).flatten().map(|batch| batch.len()).sum::<usize>());
     assert!(parts.iter().sum::<usize>() <= 2 * count.max(1) + 16, "{parts:?} of {count}");
-    let _ = archive.last_before(&pv, middle);
-    let _ = archive.metadata(&pv, middle);
-    let _ = archive.gaps(&pv, TimeRange::ALL);
+    let _ = archive.last_before(Key::Name(&pv), middle);
+    let _ = archive.metadata(Key::Name(&pv), TimeRange { t1: middle, ..TimeRange::ALL });
+    let _ = archive.gaps(Key::Name(&pv), None, TimeRange::ALL);
     for mut slice in archive.slices(&pv, TimeRange::ALL).into_iter().flatten() {
         while let Ok(Some(piece)) = slice.next(1000) {
             if let Piece::Lines(chunk) = piece {

@@ -9,7 +9,7 @@
 //!   tape      bytes at a place: a file, or a piece of a tar or zip file    packed   what must be unpacked from its beginning
 //!   parquet_file  Parquet files as lines
 //!   scan      the lines of a tape         file      one file: found by time, read lazily        tar, zip  what such a file holds
-//!   key       names of PVs ◄──► paths   folder    which files there are       archive   all of them as an `OldArchive`
+//!   key       names of PVs ◄──► paths   folder    which files there are       archive   all of them as a `Source`
 //!   digest    what the samples of a file amount to, row by row         maker   lines ──► rows        shelf   where digests are kept
 //!   pieces    rows, and lines of those that an edge cuts ──► what bins are made of
 //!   type_info what the Appliance's configuration says of a PV

@@ -8,7 +8,7 @@
 
 use std::{collections::VecDeque, io, ops::Range, sync::Arc};
 
-use archive::{OldError, PvName};
+use archive::{PvName, SourceError};
 use sample::{Batch, Stretch, Summary, TimeRange, Timestamp};
 
 use crate::{
@@ -63,7 +63,7 @@ impl Pieces {
         pv: PvName,
         range: TimeRange,
         edges: Arc<[Timestamp]>,
-    ) -> Result<Option<Pieces>, OldError> {
+    ) -> Result<Option<Pieces>, SourceError> {
         let Some(shelf) = archive.shelf().cloned() else { return Ok(None) };
         let mut parts = archive.parts(&pv)?;
         parts.retain(|part| part.range.t0 < range.t1 && part.range.t1 > range.t0);
@@ -89,7 +89,7 @@ impl Pieces {
         Ok(Some(Pieces { archive, pv, range, edges, parts, open, ready, last: None }))
     }
 
-    fn advance(&mut self) -> Result<Option<Stretch>, OldError> {
+    fn advance(&mut self) -> Result<Option<Stretch>, SourceError> {
         loop {
             if let Some(ready) = self.ready.pop_front() {
                 return Ok(Some(ready));
@@ -105,7 +105,7 @@ impl Pieces {
         }
     }
 
-    fn open_part(&mut self, part: Part, known: Option<Digest>) -> Result<(), OldError> {
+    fn open_part(&mut self, part: Part, known: Option<Digest>) -> Result<(), SourceError> {
         let Some(file) = self.archive.open(&part, &self.pv) else { return Ok(()) };
         let kept = || match self.archive.shelf()?.current(&file, &part.place.path, FILE_BYTES_MIN) {
             Ok(Current::Ready(digest)) => Some(digest),
@@ -122,7 +122,7 @@ impl Pieces {
     }
 
     /// Reads on in a file without its digest.
-    fn read_plainly(&mut self, part: &Part, file: PbFile) -> Result<(), OldError> {
+    fn read_plainly(&mut self, part: &Part, file: PbFile) -> Result<(), SourceError> {
         let after = self.last.map(|last| Timestamp::from_nanos(last.nanos().saturating_add(1)));
         let range = TimeRange { t0: after.map_or(self.range.t0, |after| after.max(self.range.t0)), ..self.range };
         let samples = file.samples(range).map_err(|error| self.archive.failed(part, &error))?;
@@ -130,7 +130,7 @@ impl Pieces {
         Ok(())
     }
 
-    fn take_row(&mut self, mut digested: Box<Digested>) -> Result<(), OldError> {
+    fn take_row(&mut self, mut digested: Box<Digested>) -> Result<(), SourceError> {
         if digested.next >= digested.digest.len() {
             return Ok(());
         }
@@ -160,9 +160,9 @@ impl Pieces {
         Ok(())
     }
 
-    fn take_batch(&mut self, mut samples: Box<FileSamples>) -> Result<(), OldError> {
+    fn take_batch(&mut self, mut samples: Box<FileSamples>) -> Result<(), SourceError> {
         match samples.next() {
-            Err(error) => return Err(OldError(format!("cannot read the old archive: {error}"))),
+            Err(error) => return Err(SourceError::piece(format!("cannot read the old archive: {error}"))),
             Ok(None) => self.archive.count(samples.damage),
             Ok(Some(batch)) => {
                 self.last = batch.times().last().copied().or(self.last);
@@ -200,11 +200,13 @@ impl Pieces {
     }
 }
 
+impl archive::Stretches for Pieces {}
+
 impl Iterator for Pieces {
-    type Item = Result<Stretch, OldError>;
+    type Item = Result<Stretch, SourceError>;
 
     /// Ends with the first error.
-    fn next(&mut self) -> Option<Result<Stretch, OldError>> {
+    fn next(&mut self) -> Option<Result<Stretch, SourceError>> {
         let next = self.advance().transpose();
         if matches!(next, Some(Err(_))) {
             self.parts.clear();

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use archive::{OldError, PvName};
+use archive::{PvName, SourceError};
 use memchr::memrchr;
 use sample::TimeRange;
 
@@ -84,7 +84,7 @@ impl Slice {
 
 impl PlainPb {
     /// The slices of a PV in a stretch of time.
-    pub fn slices(&self, pv: &PvName, range: TimeRange) -> Result<Vec<Slice>, OldError> {
+    pub fn slices(&self, pv: &PvName, range: TimeRange) -> Result<Vec<Slice>, SourceError> {
         let mut slices = Vec::new();
         for part in self.parts(pv)? {
             if part.range.t0 >= range.t1 || part.range.t1 <= range.t0 {
@@ -98,14 +98,14 @@ impl PlainPb {
                 let end = if part.range.t1 <= range.t1 { file.len() } else { file.first_from(range.t1)? };
                 Ok(start..end)
             };
-            let bounds = bounds().map_err(|error| OldError(format!("cannot read {path}: {error}")))?;
+            let bounds = bounds().map_err(|error| SourceError::piece(format!("cannot read {path}: {error}")))?;
             slices.push(Slice::new(file, path, bounds));
         }
         Ok(slices)
     }
 
     /// From and to when the names of a PV's files say that there is something.
-    pub fn span(&self, pv: &PvName) -> Result<Option<TimeRange>, OldError> {
+    pub fn span(&self, pv: &PvName) -> Result<Option<TimeRange>, SourceError> {
         let parts = self.parts(pv)?;
         let ranges = parts.iter().map(|part| part.range);
         Ok(ranges.reduce(|a, b| TimeRange { t0: a.t0.min(b.t0), t1: a.t1.max(b.t1) }))

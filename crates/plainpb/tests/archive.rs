@@ -5,7 +5,7 @@ mod encode;
 
 use std::io::Write;
 
-use archive::{OldArchive, PvName};
+use archive::{Extent, Key, PvName, Source};
 use archives::{at, names, range, write};
 use encode::{Line, Val, file, header, line};
 use plainpb::PlainPb;
@@ -21,7 +21,7 @@ fn good(second: i64) -> Vec<u8> {
 }
 
 fn seconds(archive: &PlainPb, name: &str, range: TimeRange) -> Vec<i64> {
-    let batches: Vec<Batch> = archive.samples(&pv(name), range).map(Result::unwrap).collect();
+    let batches: Vec<Batch> = archive.samples(Key::Name(&pv(name)), range).map(Result::unwrap).collect();
     let samples = batches.iter().flat_map(|batch| (0..batch.len()).map(|row| batch.get(row)));
     samples
         .map(|sample| {
@@ -53,11 +53,14 @@ fn any_time_is_found_in_a_long_file() {
         assert_eq!(seconds(&archive, "LAB:T-1", range(t0, t1)), expected, "{t0}..{t1}");
     }
     for time in [0, 39, 40, 7_777_777, 15_000_001, 31_535_999, 50_000_000] {
-        let last = archive.last_before(&pv("LAB:T-1"), at(time)).unwrap().unwrap().time;
+        let last = archive.last_before(Key::Name(&pv("LAB:T-1")), at(time)).unwrap().unwrap().time;
         assert_eq!(last, at((time / 40 * 40).min(*times.last().unwrap())), "{time}");
     }
-    assert_eq!(archive.last_before(&pv("LAB:T-1"), at(-1)).unwrap(), None);
-    assert_eq!(archive.extent(&pv("LAB:T-1")).unwrap(), Some((at(0), at(31_535_960))));
+    assert_eq!(archive.last_before(Key::Name(&pv("LAB:T-1")), at(-1)).unwrap(), None);
+    assert_eq!(
+        archive.extent(Key::Name(&pv("LAB:T-1"))).unwrap(),
+        Some(Extent { first: at(0), last: at(31_535_960), samples: 0 })
+    );
     assert_eq!((names(&archive), archive.health().scanned), (vec!["LAB:T-1".to_owned()], true));
 }
 
@@ -112,7 +115,7 @@ fn damaged_files_cost_themselves_only_and_are_told() {
     let health = archive.health();
     assert_eq!((health.lines_bad, health.files_bad), (1, 4));
     assert!(health.problem.unwrap().contains("A:2026_01_05.pb"));
-    assert_eq!(archive.last_before(&pv("A"), at(5 * 86_400 + 1)).unwrap().unwrap().time.year().0, 2025);
+    assert_eq!(archive.last_before(Key::Name(&pv("A")), at(5 * 86_400 + 1)).unwrap().unwrap().time.year().0, 2025);
 }
 
 /// Samples that stand behind later ones: in order within reach, and otherwise counted.
@@ -160,12 +163,12 @@ fn connections_that_were_lost_are_told_as_gaps() {
         (0..2000).map(|k| if k == 50 { line(&Line { fields: lost.clone(), ..second(50) }) } else { line(&second(k)) });
     write(folder.path(), "A:2026.pb", &file(&header(6, "A", 2026), lines));
     let archive = PlainPb::new(folder.path().to_owned(), []);
-    let gaps = archive.gaps(&pv("A"), range(0, 3000)).unwrap();
+    let gaps = archive.gaps(Key::Name(&pv("A")), None, range(0, 3000)).unwrap();
     assert_eq!(
-        gaps.iter().map(|gap| (gap.from, gap.to, gap.cause)).collect::<Vec<_>>(),
+        gaps.iter().map(|(_, gap)| (gap.from, gap.to, gap.cause)).collect::<Vec<_>>(),
         [(at(40), Some(at(50)), GapCause::Disconnected)]
     );
-    assert_eq!(archive.gaps(&pv("A"), range(100, 3000)).unwrap(), []);
+    assert_eq!(archive.gaps(Key::Name(&pv("A")), None, range(100, 3000)).unwrap(), []);
 }
 
 /// A member of a tar file, as ustar has it, with its padding.
@@ -208,7 +211,7 @@ fn members_of_tar_files_may_be_in_gzip() {
     assert_eq!(seconds(&archive, "LAB:X", range(0, 31_536_000)).len(), 2 + 5000 + 1);
     write(folder.path(), "LAB/Y.tar", &member("Y:2026_01_03.pb", &damaged));
     let archive = PlainPb::new(folder.path().to_owned(), []);
-    let read: Vec<_> = archive.samples(&pv("LAB:Y"), range(0, 31_536_000)).collect();
+    let read: Vec<_> = archive.samples(Key::Name(&pv("LAB:Y")), range(0, 31_536_000)).collect();
     assert!(read.iter().any(Result::is_err) || archive.health().files_bad > 0, "its checksum is wrong");
 }
 

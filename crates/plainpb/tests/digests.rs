@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::{Carried, OldArchive, PvName};
+use archive::{Carried, Key, PvName, Source};
 use archives::{at, range, write};
 use encode::{Line, Val, header, line};
 use plainpb::{Digests, PlainPb};
@@ -78,18 +78,18 @@ impl Both {
     }
 
     fn told(&self, range: TimeRange, edges: &[Timestamp]) -> Option<Vec<Stretch>> {
-        let told = self.digested.stretches(&pv(), range, &Arc::from(edges)).unwrap()?;
+        let told = self.digested.stretches(Key::Name(&pv()), None, range, &Arc::from(edges)).unwrap()?;
         Some(told.map(Result::unwrap).collect())
     }
 
     fn samples(&self, range: TimeRange) -> Vec<Batch> {
-        self.plain.samples(&pv(), range).map(Result::unwrap).collect()
+        self.plain.samples(Key::Name(&pv()), range).map(Result::unwrap).collect()
     }
 
     /// Compares both ways, and says whether there was anything to compare.
     fn compare(&self, range: TimeRange, edges: &[Timestamp]) -> bool {
         let fields = |archive: &PlainPb, name: Option<&str>| -> Vec<Carried> {
-            let carried = archive.fields(&pv(), range, name).map(Result::unwrap);
+            let carried = archive.carried(Key::Name(&pv()), range, name).map(Result::unwrap);
             carried.filter(|carried| !carried.fields.is_empty()).collect()
         };
         for name in [None, Some("cnxregainedepsecs")] {

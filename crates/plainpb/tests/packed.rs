@@ -5,7 +5,7 @@ mod encode;
 
 use std::{fs, io::Write, ops::ControlFlow, path::Path, sync::Arc};
 
-use archive::{OldArchive, PvName};
+use archive::{Key, PvName, Source};
 use archives::{at, names, range, write};
 use encode::{Line, Val, file, header, line};
 use flate2::{Compression, Crc, write::DeflateEncoder};
@@ -19,7 +19,7 @@ use plainpb::{Piece, PlainPb, read_chunks};
 use sample::{Column, GapCause, Sample, Severity, TimeRange, Timestamp, Value};
 
 fn samples(archive: &PlainPb, name: &str, range: TimeRange) -> Vec<Sample> {
-    let batches = archive.samples(&PvName::new(name).unwrap(), range).map(Result::unwrap);
+    let batches = archive.samples(Key::Name(&PvName::new(name).unwrap()), range).map(Result::unwrap);
     batches.flat_map(|batch| (0..batch.len()).map(|row| batch.get(row)).collect::<Vec<_>>()).collect()
 }
 
@@ -87,7 +87,7 @@ fn zip_files_of_both_layouts_are_read_like_folders() {
             assert!(found.iter().map(|s| s.time).eq(expected.iter().map(|s| at(*s))), "{pv} {t0} {t1}");
         }
     }
-    let last = archive.last_before(&PvName::new("LAB:X").unwrap(), at(100_000)).unwrap();
+    let last = archive.last_before(Key::Name(&PvName::new("LAB:X").unwrap()), at(100_000)).unwrap();
     assert_eq!(last.map(|sample| sample.time), Some(at(99_999)));
     // What an import sends is every line once, whatever the stretches.
     let mut lines = 0;
@@ -111,13 +111,13 @@ fn damaged_zip_files_cost_themselves_only() {
     flipped[whole.len() / 3] ^= 0x10;
     write(folder.path(), "LAB/X.zip", &flipped);
     let archive = PlainPb::new(folder.path().to_owned(), []);
-    let read: Vec<_> = archive.samples(&PvName::new("LAB:X").unwrap(), TimeRange::ALL).collect();
+    let read: Vec<_> = archive.samples(Key::Name(&PvName::new("LAB:X").unwrap()), TimeRange::ALL).collect();
     assert!(read.iter().any(Result::is_err) || archive.health().files_bad > 0, "damage is told");
     for cut in (0..whole.len()).step_by(97) {
         write(folder.path(), "LAB/X.zip", &whole[..cut]);
         let archive = PlainPb::new(folder.path().to_owned(), []);
         let pv = PvName::new("LAB:X").unwrap();
-        let read: Vec<_> = archive.samples(&pv, TimeRange::ALL).collect();
+        let read: Vec<_> = archive.samples(Key::Name(&pv), TimeRange::ALL).collect();
         assert!(read.iter().all(Result::is_err), "cut at {cut}");
         assert!(!read.is_empty() || archive.health().files_bad > 0, "cut at {cut} and told");
     }
@@ -161,7 +161,7 @@ fn files_in_a_zip_file_that_cannot_be_read_are_told() {
     for bytes in [with(entry, b'p'), with(end + 10, 3)] {
         write(folder.path(), "LAB/X.zip", &bytes);
         let archive = PlainPb::new(folder.path().to_owned(), []);
-        assert!(archive.samples(&pv, TimeRange::ALL).any(|batch| batch.is_err()));
+        assert!(archive.samples(Key::Name(&pv), TimeRange::ALL).any(|batch| batch.is_err()));
         let archive = PlainPb::new(folder.path().to_owned(), []);
         archive.pvs(&mut |_| ControlFlow::Continue(())).unwrap();
         assert_eq!((archive.health().pvs, archive.health().files_bad), (0, 1));
@@ -293,9 +293,9 @@ fn parquet_files_are_read_as_what_they_were_written_from() {
             assert_eq!(sample.alarm.severity, Severity::from_number(if alarmed { 2 } else { 0 }), "{row}");
             assert_eq!(sample.alarm.status, if alarmed { 3 } else { 0 });
         }
-        let gaps = archive.gaps(&PvName::new("LAB:P").unwrap(), range(100, 8000)).unwrap();
-        assert_eq!((gaps.len(), gaps[0].cause, gaps[0].from), (790, GapCause::Disconnected, at(98)));
-        let last = archive.last_before(&PvName::new("LAB:P").unwrap(), at(8500)).unwrap().unwrap();
+        let gaps = archive.gaps(Key::Name(&PvName::new("LAB:P").unwrap()), None, range(100, 8000)).unwrap();
+        assert_eq!((gaps.len(), gaps[0].1.cause, gaps[0].1.from), (790, GapCause::Disconnected, at(98)));
+        let last = archive.last_before(Key::Name(&PvName::new("LAB:P").unwrap()), at(8500)).unwrap().unwrap();
         assert_eq!(last.value, Value::F64(8499.0 / 3.0));
     }
 }
@@ -358,7 +358,7 @@ fn arrays_in_parquet_files_keep_their_lengths_and_damage_is_told() {
         bytes[place..(place + 30).min(whole.len())].fill(0xa5);
         fs::write(&path, &bytes[..cut]).unwrap();
         let archive = PlainPb::new(folder.path().to_owned(), []);
-        let read: Vec<_> = archive.samples(&PvName::new("LAB:P").unwrap(), TimeRange::ALL).collect();
+        let read: Vec<_> = archive.samples(Key::Name(&PvName::new("LAB:P").unwrap()), TimeRange::ALL).collect();
         let told = read.iter().any(Result::is_err) || archive.health().files_bad > 0;
         let differs = read.iter().flatten().map(|batch| batch.len()).sum::<usize>() == 3000; // a value alone
         assert!(told || differs, "{place} {cut}");

@@ -16,8 +16,8 @@ use std::{
     thread,
 };
 
+use archive::Cuts;
 use sample::Timestamp;
-use store::Cuts;
 
 use crate::{Bin, Error, Query, Series};
 

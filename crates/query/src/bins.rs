@@ -12,13 +12,13 @@
 
 use std::sync::Arc;
 
-use sample::{Batch, Severity, Timestamp};
-use store::{Cuts, Stretch, Summary};
+use archive::Cuts;
+use sample::{Batch, Severity, Stretch, Summary, Timestamp};
 
 use crate::{
     Error,
     ahead::Ahead,
-    old::Stretches,
+    stretches::Stretches,
     tally::{Held, Tally},
 };
 

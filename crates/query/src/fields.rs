@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use archive::Carried;
 use sample::{Alarm, Batch, Limits, Metadata, Sample, Timestamp, Value};
 
-use crate::{Error, old::Fields};
+use crate::{Error, carried::AllCarried};
 
 /// No batch has more rows.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -31,14 +31,14 @@ pub fn number_in(metadata: &Metadata, name: &str) -> Option<f64> {
 /// The values of a field in order of time: those that samples of old archives carry, and those of the store's metadata.
 pub struct FieldSamples {
     name: String,
-    carried: Peekable<Fields>,
+    carried: Peekable<AllCarried>,
     own: Peekable<std::vec::IntoIter<(Timestamp, Metadata)>>,
     /// What comes behind the batch that was given.
     failed: Option<Error>,
 }
 
 impl FieldSamples {
-    pub(crate) fn new(name: &str, carried: Fields, own: Vec<(Timestamp, Metadata)>) -> FieldSamples {
+    pub(crate) fn new(name: &str, carried: AllCarried, own: Vec<(Timestamp, Metadata)>) -> FieldSamples {
         FieldSamples {
             name: name.to_owned(),
             carried: carried.peekable(),
@@ -97,7 +97,7 @@ impl Iterator for FieldSamples {
 
 #[cfg(test)]
 mod tests {
-    use archive::OldError;
+    use archive::SourceError;
 
     use super::*;
 
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn an_archive_that_cannot_be_read_on_is_an_error_between_what_the_others_tell() {
-        let broken = || Err(OldError("a file is damaged".to_owned()));
+        let broken = || Err(SourceError::piece("a file is damaged"));
         let first = vec![Ok(carried(1, "10")), broken(), Ok(carried(5, "50"))];
         let second = vec![Ok(carried(1, "10")), Ok(carried(3, "30")), Ok(carried(4, "no number"))];
-        let fields = Fields::new(vec![Box::new(first.into_iter()), Box::new(second.into_iter())]);
+        let fields = AllCarried::new(vec![Box::new(first.into_iter()), Box::new(second.into_iter())]);
         let told: Vec<String> = FieldSamples::new("HIHI", fields, Vec::new())
             .map(|item| item.map_or_else(|error| error.to_string(), |batch| format!("{:?}", batch.values())))
             .collect();

@@ -7,7 +7,8 @@
 //!   Operator ──► reduced   what clients of the Archiver Appliance ask for: mean_60(PV), optimized_800(PV) …
 //! ```
 //!
-//! Old archives, of other archivers, are read beside the store, and their samples stand among its own.
+//! What holds samples is an `archive::Source`: the archive's own store first, and files of other archivers beside it, whose samples stand
+//! among its own. Nothing here knows one by name.
 //!
 //! All are lazy: they read a block when the next item is asked for, so that an answer costs no more memory than one step of it. Bins
 //! whose edges cut many blocks are made some hundred at a time, by several threads.
@@ -17,13 +18,19 @@
 mod ahead;
 mod aligned;
 mod bins;
+mod carried;
 mod edges;
+mod error;
 mod fields;
 mod losses;
-mod old;
+mod merge;
 mod operators;
+mod query;
 mod ranges;
 mod request;
+mod series;
+mod sources;
+mod stretches;
 mod tally;
 
 pub use aligned::{
@@ -31,9 +38,12 @@ pub use aligned::{
     Rows,
 };
 pub use bins::{Bin, Bins};
+pub use carried::AllCarried;
+pub use error::Error;
 pub use fields::{FieldSamples, number_in};
 pub use losses::{Restart, is_told};
-pub use old::Fields;
 pub use operators::{CONNECTION_CHANGE, Operator, OperatorError, Reduced, Span};
+pub use query::{Query, Samples};
 pub use ranges::Ranges;
-pub use request::{Before, Cut, Error, Query, Request, Samples, Series};
+pub use request::{Before, Cut, Request};
+pub use series::Series;

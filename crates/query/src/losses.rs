@@ -4,7 +4,7 @@ use std::{collections::VecDeque, iter::Peekable, ops::Not};
 
 use sample::{Gap, GapCause, Timestamp};
 
-use crate::old::Fields;
+use crate::carried::AllCarried;
 
 /// Whether the Archiver Appliance tells of such a gap, on the first sample after it; none in those where no connection was
 /// lost. It may say that the archiver was started anew.
@@ -39,12 +39,12 @@ pub(crate) enum Since {
 #[derive(Default)]
 pub(crate) struct Losses {
     own: VecDeque<Timestamp>,
-    carried: Option<Peekable<Fields>>,
+    carried: Option<Peekable<AllCarried>>,
 }
 
 impl Losses {
     /// From gaps of the store, by beginning, and samples of old archives that tell of a loss.
-    pub(crate) fn new(own: impl IntoIterator<Item = Gap>, carried: Fields) -> Losses {
+    pub(crate) fn new(own: impl IntoIterator<Item = Gap>, carried: AllCarried) -> Losses {
         Losses { own: Losses::told(own), carried: Some(carried.peekable()) }
     }
 

@@ -24,12 +24,12 @@ use std::{collections::VecDeque, sync::Arc};
 
 pub use parse::{Operator, OperatorError};
 use sample::{Batch, Column, Element, Sample, Timestamp, Value, ValueType};
-use store::{Stretch, Summary};
+use sample::{Stretch, Summary};
 
 use crate::{
     Error, Ranges, Samples,
     losses::{Losses, Since},
-    old::Stretches,
+    stretches::Stretches,
 };
 use {
     flyers::Flyers,

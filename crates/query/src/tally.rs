@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use sample::{Batch, Severity, Timestamp};
-use store::Summary;
+use sample::{Batch, Severity, Summary, Timestamp};
 
 use crate::Bin;
 

@@ -1,13 +1,15 @@
-//! A call: one request as its handler sees it, with the readings of parameters that many handlers need.
+//! A call: one request as its handler sees it, with the PV that many handlers need.
 
-use std::{fmt::Display, str::FromStr, sync::Arc, time::Duration};
+use std::{fmt::Display, sync::Arc};
 
 use archive::{ARCHIVER, Principal, PvEntry};
-use axum::{body::Bytes, http::HeaderMap};
+use axum::{
+    body::Bytes,
+    http::{HeaderMap, header},
+};
 use query::Series;
-use sample::{TimeRange, Timestamp};
 use serde::Serialize;
-use service::{Ask, now};
+use service::Ask;
 
 use crate::{
     app::App,
@@ -15,14 +17,12 @@ use crate::{
         answer::{self, Answer, JSON},
         chunk::Chunk,
     },
+    form::{Kind, Sent},
     formats::list::{Frame, json_rows, list},
     peer::Peer,
-    refusal::{Code, Refusal},
+    refusal::Refusal,
     url::Params,
 };
-
-/// How far back a request reaches that does not say from when.
-const RANGE_DEFAULT: Duration = Duration::from_secs(3600);
 
 pub(crate) struct Call {
     pub(crate) app: Arc<App>,
@@ -43,17 +43,14 @@ impl Call {
         self.path.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value)
     }
 
-    /// The same call without its body, for an answer that is made while it is sent.
-    pub(crate) fn without_body(&self) -> Call {
-        Call {
-            app: Arc::clone(&self.app),
-            path: self.path.clone(),
-            url_path: self.url_path.clone(),
-            query: self.query.clone(),
-            headers: HeaderMap::new(),
-            body: Bytes::new(),
-            ask: self.ask.clone(),
-        }
+    /// Under which name the client came, empty if it did not say.
+    pub(crate) fn host(&self) -> &str {
+        self.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("")
+    }
+
+    /// The body, with what it is.
+    pub(crate) fn sent(&self) -> Sent<'_> {
+        Sent { kind: Kind::of(&self.headers, &self.body), body: &self.body }
     }
 
     /// The PV that the path names.
@@ -68,37 +65,7 @@ impl Call {
 
     /// Under which name the archive stands where the Archiver Appliance names its members.
     pub(crate) fn identity(&self) -> &str {
-        &self.ask.service.identity
-    }
-
-    /// From `from` up to, not including, `to`: by default the last hour.
-    pub(crate) fn range(&self) -> Result<TimeRange, Refusal> {
-        let now = now();
-        Ok(TimeRange::typed(self.query.get("from"), self.query.get("to"), now, (RANGE_DEFAULT, now))?)
-    }
-
-    pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, Refusal> {
-        Ok(self.query.get(name).map(|text| Timestamp::typed(text, now())).transpose()?)
-    }
-
-    /// A number, if it is given.
-    pub(crate) fn number<N: FromStr>(&self, name: &str) -> Result<Option<N>, Refusal> {
-        let Some(text) = self.query.get(name) else { return Ok(None) };
-        let number = text.parse();
-        let number = number.map_err(|_| {
-            Refusal::new(Code::BadRequest, format!("{name} is {text:?}, expected a number that is not negative"))
-        })?;
-        Ok(Some(number))
-    }
-
-    /// A word out of a few, the first of which is the default.
-    pub(crate) fn word<'a>(&self, name: &str, known: &[&'a str], code: Code) -> Result<&'a str, Refusal> {
-        let given = self.query.get(name);
-        let found = given.map_or(known.first(), |text| known.iter().find(|word| word.eq_ignore_ascii_case(text)));
-        found.copied().ok_or_else(|| {
-            let given = given.unwrap_or_default();
-            Refusal::new(code, format!("{name} is {given:?}, expected one of {}", known.join(", ")))
-        })
+        self.ask.identity()
     }
 
     /// A list in JSON, whose rows are made while it is sent.

@@ -12,6 +12,13 @@ pub(crate) enum Kind {
     Lines,
 }
 
+/// A body, with what it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent<'b> {
+    pub(crate) kind: Kind,
+    pub(crate) body: &'b [u8],
+}
+
 impl Kind {
     pub(crate) fn of(headers: &HeaderMap, body: &[u8]) -> Kind {
         let stated = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");

@@ -30,17 +30,16 @@ use prometheus_client::{
     },
     registry::Registry,
 };
-use service::{Health, Lease, Service, Watermark};
+use service::{Ask, Health, Lease, Watermark};
 use tokio::time::Instant;
 
 use crate::{
-    delivery::answer::{Answer, whole},
     peer::AnsweredBy,
     process,
     refusal::{Code, Refusal},
 };
 
-const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByStatus {
@@ -82,25 +81,25 @@ impl Metrics {
     }
 }
 
-/// The answer to a scrape.
-pub(crate) fn page(metrics: &Metrics, service: &Service) -> Answer {
+/// The text of a scrape.
+pub(crate) fn page(metrics: &Metrics, ask: &Ask) -> Result<String, Refusal> {
     let mut text = String::new();
     encode_registry(&mut text, &metrics.registry)
-        .and_then(|()| encode_registry(&mut text, &archive(service)))
+        .and_then(|()| encode_registry(&mut text, &archive(ask)))
         .and_then(|()| encode_registry(&mut text, &process::registry()))
         .and_then(|()| encode_eof(&mut text))
         .map_err(|error| Refusal::new(Code::Internal, error.to_string()))?;
-    Ok(whole(CONTENT_TYPE, text))
+    Ok(text)
 }
 
 /// What the arms of the archive say of themselves now.
-fn archive(service: &Service) -> Registry {
+fn archive(ask: &Ask) -> Registry {
     let mut registry = Registry::with_prefix("pvark");
-    let totals = service.totals();
+    let totals = ask.totals();
     register_acquisition(&mut registry, &totals);
     register_clients(&mut registry, &totals);
-    let health = service.health();
-    register_store(&mut registry, &health, service.watermark());
+    let health = ask.store_health();
+    register_store(&mut registry, &health, ask.watermark());
     register_tiers(&mut registry, &health);
     registry
 }

@@ -14,7 +14,10 @@ use crate::{
     },
     browser,
     call::Call,
-    delivery::{answer::Answer, budget::OfProgram},
+    delivery::{
+        answer::{Answer, JSON, whole},
+        budget::OfProgram,
+    },
     host::Authority,
     metrics,
     refusal::Refusal,
@@ -307,11 +310,11 @@ pub(crate) const DESCRIPTION: &str = include_str!("../../../testdata/openapi.jso
 
 /// `GET /api/v1/openapi.json`
 fn metrics(call: &Call) -> Answer {
-    metrics::page(&call.app.metrics, &call.ask.service)
+    Ok(whole(metrics::CONTENT_TYPE, metrics::page(&call.app.metrics, &call.ask)?))
 }
 
 fn openapi(_: &Call) -> Answer {
-    let mut answer = crate::delivery::answer::whole(crate::delivery::answer::JSON, DESCRIPTION);
+    let mut answer = whole(JSON, DESCRIPTION);
     answer.extensions_mut().insert(OfProgram);
     Ok(answer)
 }

@@ -2,7 +2,16 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use std::{str::FromStr, time::Duration};
+
 use percent_encoding::percent_decode_str;
+use sample::{TimeRange, Timestamp};
+use service::now;
+
+use crate::refusal::{Code, Refusal};
+
+/// How far back a request reaches that does not say from when.
+const RANGE_DEFAULT: Duration = Duration::from_secs(3600);
 
 /// The parameters of a query string or a form, decoded, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +55,41 @@ impl Params {
     /// A switch: on when it is `true`, or there without a value.
     pub(crate) fn switch(&self, name: &str) -> bool {
         self.0.iter().any(|(n, value)| n == name && (value.is_empty() || value.eq_ignore_ascii_case("true")))
+    }
+
+    /// What must be given.
+    pub(crate) fn needed<'a>(&'a self, name: &str) -> Result<&'a str, Refusal> {
+        self.get(name).ok_or_else(|| Refusal::new(Code::BadRequest, format!("{name}= is missing")))
+    }
+
+    /// From `from` up to, not including, `to`: by default the last hour.
+    pub(crate) fn range(&self) -> Result<TimeRange, Refusal> {
+        let now = now();
+        Ok(TimeRange::typed(self.get("from"), self.get("to"), now, (RANGE_DEFAULT, now))?)
+    }
+
+    pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, Refusal> {
+        Ok(self.get(name).map(|text| Timestamp::typed(text, now())).transpose()?)
+    }
+
+    /// A number, if it is given.
+    pub(crate) fn number<N: FromStr>(&self, name: &str) -> Result<Option<N>, Refusal> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let number = text.parse();
+        let number = number.map_err(|_| {
+            Refusal::new(Code::BadRequest, format!("{name} is {text:?}, expected a number that is not negative"))
+        })?;
+        Ok(Some(number))
+    }
+
+    /// A word out of a few, the first of which is the default.
+    pub(crate) fn word<'a>(&self, name: &str, known: &[&'a str], code: Code) -> Result<&'a str, Refusal> {
+        let given = self.get(name);
+        let found = given.map_or(known.first(), |text| known.iter().find(|word| word.eq_ignore_ascii_case(text)));
+        found.copied().ok_or_else(|| {
+            let given = given.unwrap_or_default();
+            Refusal::new(code, format!("{name} is {given:?}, expected one of {}", known.join(", ")))
+        })
     }
 }
 

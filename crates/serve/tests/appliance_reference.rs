@@ -201,7 +201,7 @@ fn what_a_file_says_in_its_own_words_is_passed_on() {
     let carried = b"\x3a\x1b\x02\x1b\x02\x04HIHI\x12\x0241\x40\x01";
     let sample = [&b"\x08\x01\x10\x00\x19"[..], &1.0f64.to_le_bytes(), b"\x28\x00", carried, b"\n"].concat();
     fs::write(place.path().join("A:2026.pb"), [&header[..], &sample].concat()).unwrap();
-    let old: Vec<std::sync::Arc<dyn archive::OldArchive>> =
+    let old: Vec<std::sync::Arc<dyn archive::Source>> =
         vec![std::sync::Arc::new(plainpb::PlainPb::new(place.path().to_owned(), []))];
     let names = old.clone();
     let archive = Archive::start_with_old(|store| files::register(&names, store), |config| config, old);

@@ -21,7 +21,7 @@ fn front_end(archive: &Archive) -> Ask {
 /// Its answer: a line of a CSV for each sample, whose value is the bits of a number.
 fn lines(ask: &Ask, name: &str, range: TimeRange) -> Vec<String> {
     let (_, series) = ask.series(name, None).expect("there is such a PV");
-    let samples = ask.samples(&Request { series, range, before: Before::Include });
+    let samples = ask.samples(&Request { series, range, before: Before::Include }).expect("it may be seen");
     let batches = samples.map(|batch| batch.expect("nothing is damaged"));
     let rows = batches.flat_map(|batch| (0..batch.len()).map(move |row| batch.get(row)).collect::<Vec<_>>());
     let line = |sample: sample::Sample| {

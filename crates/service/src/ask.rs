@@ -1,17 +1,21 @@
-//! Ask: one request to the service, with who asks, what its answer may take of memory, and whether anybody still waits for it.
+//! Ask: one request to the service, with who asks, what it may do, what its answer may take of memory, and whether anybody still waits
+//! for it.
+//!
+//! Everything that is asked or ordered about PVs goes through here. The fields of the service are reached by `recorded`, `acquired`
+//! and `ordered`, which look at the rights first, and by `listed`, out of which lists of PVs are made without those that are not seen. There is no other way from a front end to a PV.
 
 use std::sync::Arc;
 
 use acquire::Control;
-use archive::{By, Principal, PvEntry};
-use query::Series;
+use archive::{By, Principal, PvEntry, PvId, Right};
+use query::Query;
 use sample::Timestamp;
-use store::Writer;
+use store::{Reader, Writer};
 
 use crate::{
     clock::now,
-    find,
     refusal::{Code, Refusal},
+    rights::Rights,
     room::Lease,
     service::Service,
 };
@@ -23,24 +27,42 @@ type IsGone = dyn Fn() -> bool + Send + Sync;
 #[derive(Clone)]
 pub struct Ask {
     /// Whom it asks.
-    pub service: Arc<Service>,
+    service: Arc<Service>,
     /// What it and its answer take of the budget.
     pub lease: Arc<Lease>,
     principal: Principal,
+    rights: Rights,
     is_gone: Arc<IsGone>,
     /// When its orders are given, if all of them count as one.
     at: Option<Timestamp>,
 }
 
+/// What was recorded of a PV.
+pub(crate) struct Recorded<'s> {
+    /// By any source.
+    pub(crate) query: &'s Query,
+    /// In the archive itself.
+    pub(crate) own: &'s Query,
+    /// What its list of PVs says.
+    pub(crate) listed: &'s Reader,
+}
+
 impl Ask {
-    /// Of somebody who waits for the answer until `is_gone` says otherwise.
+    /// Of somebody who may do everything, and who waits for the answer until `is_gone` says otherwise.
     pub fn new(
         service: Arc<Service>,
         principal: Principal,
         lease: Arc<Lease>,
         is_gone: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Ask {
-        Ask { service, lease, principal, is_gone: Arc::new(is_gone), at: None }
+        let rights = Rights::everywhere(Some(Right::Administer));
+        Ask { service, lease, principal, rights, is_gone: Arc::new(is_gone), at: None }
+    }
+
+    /// The same of somebody who may do only that.
+    #[must_use]
+    pub fn with_rights(self, rights: Rights) -> Ask {
+        Ask { rights, ..self }
     }
 
     /// The same for several orders that count as one: they are given at one time.
@@ -63,17 +85,98 @@ impl Ask {
         if self.is_abandoned() { Err(Refusal::new(Code::BadRequest, "the client has gone")) } else { Ok(()) }
     }
 
-    /// The PV of that name or alias.
-    pub fn pv(&self, name: &str) -> Result<PvEntry, Refusal> {
-        find::pv(&self.service, name)
+    /// Whether whoever asks may do that with the PV of a name, which is its own name and no alias.
+    pub fn may(&self, right: Right, pv: &str) -> bool {
+        self.rights.cover(right, pv)
     }
 
-    /// The PV of that name, or one field of it if its values are structures: `PV.field.of.field`, or what `field` says.
-    pub fn series(&self, name: &str, field: Option<&str>) -> Result<(PvEntry, Series), Refusal> {
-        find::series(&self.service, name, field)
+    /// Whether whoever asks may do that with every PV.
+    pub fn may_with_all(&self, right: Right) -> bool {
+        self.rights.cover_all(right)
     }
 
-    pub(crate) fn control(&self) -> &Control<Writer> {
-        &self.service.control
+    /// Whether whoever asks may see a PV.
+    pub(crate) fn sees(&self, entry: &PvEntry) -> bool {
+        self.sees_name(entry.name.as_str())
+    }
+
+    /// Whether whoever asks may see the PV of a name.
+    pub(crate) fn sees_name(&self, pv: &str) -> bool {
+        self.may(Right::Read, pv)
+    }
+
+    /// Whether whoever asks may see every PV.
+    pub(crate) fn sees_all(&self) -> bool {
+        self.may_with_all(Right::Read)
+    }
+
+    /// Refuses what whoever asks may not do with a PV. One that is not seen is unknown.
+    pub(crate) fn needs(&self, right: Right, pv: PvId) -> Result<(), Refusal> {
+        if self.may_with_all(right) {
+            return Ok(());
+        }
+        let removed = || self.service.reader.removed().into_iter().map(|of| of.entry).find(|entry| entry.id == pv);
+        match self.service.reader.entry(pv).or_else(removed).filter(|entry| self.sees(entry)) {
+            Some(entry) => self.needs_named(right, entry.name.as_str()),
+            None => Err(Refusal::new(Code::UnknownPv, format!("no PV of this archive has the number {}", pv.0))),
+        }
+    }
+
+    /// Refuses what whoever asks may not do with the PV of a name, whether or not there is one.
+    pub(crate) fn needs_named(&self, right: Right, pv: &str) -> Result<(), Refusal> {
+        match self.may(right, pv) {
+            true => Ok(()),
+            false => Err(Refusal::new(Code::Forbidden, format!("{} may not {} {pv}", self.principal, right.name()))),
+        }
+    }
+
+    /// Refuses what whoever asks may not do with the archive as a whole.
+    pub(crate) fn needs_all(&self, right: Right) -> Result<(), Refusal> {
+        match self.may_with_all(right) {
+            true => Ok(()),
+            false => Err(Refusal::new(Code::Forbidden, format!("{} may not {} all PVs", self.principal, right.name()))),
+        }
+    }
+
+    /// What was recorded of a PV, for who may see it.
+    pub(crate) fn recorded(&self, pv: PvId) -> Result<Recorded<'_>, Refusal> {
+        self.needs(Right::Read, pv)?;
+        Ok(Recorded { query: &self.service.query, own: &self.service.own, listed: &self.service.reader })
+    }
+
+    /// What acquisition knows of a PV, for who may see it.
+    pub(crate) fn acquired(&self, pv: PvId) -> Option<&Control<Writer>> {
+        self.needs(Right::Read, pv).is_ok().then_some(&self.service.control)
+    }
+
+    /// The archive as a whole. Who lists PVs out of it leaves out those that are not seen.
+    pub(crate) fn listed(&self) -> &Service {
+        &self.service
+    }
+
+    /// Orders about PVs, for who may give them.
+    pub(crate) fn ordered(&self, right: Right, pvs: &[PvId]) -> Result<&Control<Writer>, Refusal> {
+        pvs.iter().try_for_each(|pv| self.needs(right, *pv))?;
+        Ok(&self.service.control)
+    }
+
+    /// Orders about PVs by their names, which they may be about to get, for who may give them.
+    pub(crate) fn ordered_named<'n>(
+        &self,
+        right: Right,
+        pvs: impl IntoIterator<Item = &'n str>,
+    ) -> Result<&Control<Writer>, Refusal> {
+        for pv in pvs.into_iter().filter(|_| !self.may_with_all(right)) {
+            self.needs_named(right, pv)?;
+            // It may be another name of a PV that is called otherwise.
+            self.service.reader.find(pv).map_or(Ok(()), |entry| self.needs_named(right, entry.name.as_str()))?;
+        }
+        Ok(&self.service.control)
+    }
+
+    /// Orders about all PVs, for who may give them.
+    pub(crate) fn ordered_of_all(&self, right: Right) -> Result<&Control<Writer>, Refusal> {
+        self.needs_all(right)?;
+        Ok(&self.service.control)
     }
 }

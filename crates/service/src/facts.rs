@@ -1,137 +1,154 @@
-//! Facts: which PVs there are, how each fares, and how the archive does.
+//! Facts: which PVs there are, how each fares, and who changed what. PVs that whoever asks does not see are as if they were not there.
 
 use std::collections::HashMap;
 
-use acquire::{Brief, GroupStatus, Policies, Status, Totals};
-use archive::{Group, OldHealth, PvEntry, PvId, PvName, RuleName, ledger::Trouble};
-use sample::{Timestamp, ValueType};
-use store::{AuditRecord, Deletion, Health, Names, Partition, PvSize, RemovedPv, Watermark};
+use acquire::{Brief, Status};
+use archive::{PvEntry, PvId, PvName, RuleName, Sense};
+use sample::Timestamp;
+use store::{AuditRecord, Deletion, PvSize, RemovedPv};
 
-use crate::{clock::now, refusal::Refusal, service::Service};
+use crate::{ask::Ask, clock::now, refusal::Refusal};
 
-impl Service {
-    /// The PV of that name or alias, if it is to be archived.
-    pub fn find(&self, name: &str) -> Option<PvEntry> {
-        self.reader.find(name)
+/// So many lines of the audit are looked at together where not all of them are seen.
+const AUDIT_LINES: usize = 4096;
+
+impl Ask {
+    /// Under which name the archive stands where archives name their members.
+    pub fn identity(&self) -> &str {
+        &self.listed().identity
     }
 
-    /// The PV with that number, if it is to be archived.
-    pub fn entry(&self, pv: PvId) -> Option<PvEntry> {
-        self.reader.entry(pv)
+    /// Since when it is there.
+    pub fn started(&self) -> Timestamp {
+        self.listed().started
     }
 
-    /// The names and aliases of all PVs.
-    pub fn names(&self) -> Names {
-        self.reader.names()
+    /// Whether there are other sources than the archive itself.
+    pub fn has_others(&self) -> bool {
+        self.listed().query.has_others()
+    }
+
+    /// Room for so many bytes for each name that there is.
+    pub fn room_for_each_name(&self, bytes: usize) -> Result<(), Refusal> {
+        self.lease.grow_by(self.names_len(), bytes)
+    }
+
+    /// How many names and aliases there are, seen or not.
+    pub(crate) fn names_len(&self) -> usize {
+        self.listed().reader.names().len()
     }
 
     /// The other names of a PV.
-    pub fn aliases_of(&self, pv: PvId) -> Vec<PvName> {
-        self.reader.aliases_of(pv)
+    pub(crate) fn aliases_of(&self, pv: PvId) -> Result<Vec<PvName>, Refusal> {
+        Ok(self.recorded(pv)?.listed.aliases_of(pv))
     }
 
     /// Every alias with its PV.
     pub fn aliases(&self) -> Vec<(PvName, PvEntry)> {
-        self.reader.aliases()
-    }
-
-    /// The fields that the structure last recorded has, and the types of their samples.
-    pub fn fields(&self, pv: PvId) -> Result<Vec<(String, ValueType)>, Refusal> {
-        Ok(self.reader.fields(pv, Timestamp::MAX)?)
+        let mut aliases = self.listed().reader.aliases();
+        aliases.retain(|(_, entry)| self.sees(entry));
+        aliases
     }
 
     /// The PVs that were removed and can come back.
     pub fn removed(&self) -> Vec<RemovedPv> {
-        self.reader.removed()
+        let mut removed = self.listed().reader.removed();
+        removed.retain(|removed| self.sees(&removed.entry));
+        removed
     }
 
     /// The ranges that were deleted.
     pub fn deletions(&self) -> Vec<Deletion> {
-        self.reader.deletions()
+        self.seen_of(self.listed().reader.deletions())
     }
 
-    /// Lines of the audit with lower numbers than `before`, the newest first.
+    /// Those deletions of PVs that are seen.
+    pub(crate) fn seen_of(&self, mut deletions: Vec<Deletion>) -> Vec<Deletion> {
+        deletions.retain(|deletion| self.recorded(deletion.pv).is_ok());
+        deletions
+    }
+
+    /// Lines of the audit with lower numbers than `before`, the newest first. What was done to no single PV may name any, and
+    /// is told only to who sees all.
     pub fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, Refusal> {
-        Ok(self.reader.audit(before, limit)?)
+        let reader = &self.listed().reader;
+        if self.sees_all() {
+            return Ok(reader.audit(before, limit)?);
+        }
+        let (mut seen, mut before) = (Vec::new(), before);
+        while seen.len() < limit {
+            let lines = reader.audit(before, AUDIT_LINES)?;
+            let Some(last) = lines.last() else { break };
+            before = last.number;
+            seen.extend(lines.into_iter().filter(|line| self.sees_line(line)));
+        }
+        seen.truncate(limit);
+        Ok(seen)
     }
 
-    /// The size of every PV that has samples in segments.
-    pub fn sizes(&self) -> HashMap<PvId, PvSize> {
-        self.reader.sizes()
+    /// A PV may have been called otherwise when the line was written.
+    fn sees_line(&self, line: &AuditRecord) -> bool {
+        line.pv.is_some_and(|pv| self.recorded(pv).is_ok() || self.sees_name(&line.name))
     }
 
-    /// The weeks of the archive.
-    pub fn partitions(&self) -> Vec<Partition> {
-        self.reader.partitions()
+    /// What a PV has in segments; none if that is nothing.
+    pub fn size(&self, pv: PvId) -> Result<Option<PvSize>, Refusal> {
+        Ok(self.recorded(pv)?.listed.sizes().remove(&pv))
     }
 
-    /// How many samples were ever appended, and how many of them are safe.
-    pub fn watermark(&self) -> Watermark {
-        self.reader.watermark()
-    }
-
-    /// How the store is doing.
-    pub fn health(&self) -> Health {
-        self.reader.health()
-    }
-
-    /// How the old archives are doing.
-    pub fn old_health(&self) -> Vec<OldHealth> {
-        self.query.old_health()
-    }
-
-    /// Whether old archives are read too.
-    pub fn has_old(&self) -> bool {
-        self.query.has_old()
+    /// The same of every PV that has something there, for lists of those that are seen.
+    pub(crate) fn sizes(&self) -> HashMap<PvId, PvSize> {
+        self.listed().reader.sizes()
     }
 
     /// How another archiver was told to archive a PV, in its own words.
     pub fn configuration(&self, pv: PvId) -> Option<String> {
-        self.query.configuration(pv)
+        self.recorded(pv).ok()?.query.configuration(pv)
     }
 
     /// How a PV fares; none if acquisition does not know it (yet, or any more).
-    pub fn status(&self, pv: PvId) -> Option<Status> {
-        self.control.status(pv)
+    pub fn pv_status(&self, pv: PvId) -> Option<Status> {
+        self.acquired(pv)?.status(pv)
     }
 
-    /// How some PVs fare, in short.
-    pub fn briefs(&self, pvs: &[PvId]) -> Vec<Option<Brief>> {
-        self.control.briefs(pvs)
-    }
-
-    /// What all PVs together come to.
-    pub fn totals(&self) -> Totals {
-        self.control.totals()
-    }
-
-    /// What was lost, or is suspected to be, in the last hours.
-    pub fn trouble(&self) -> Trouble {
-        self.control.trouble(now())
+    /// The same in short.
+    pub(crate) fn brief(&self, pv: PvId) -> Option<Brief> {
+        self.acquired(pv)?.briefs(&[pv]).pop()?
     }
 
     /// What the record of a PV says of itself, if that is known; asked for if it is not.
     pub fn description(&self, pv: PvId) -> Option<String> {
-        self.control.description(pv, now())
+        self.acquired(pv)?.description(pv, now())
     }
 
-    /// The policies in force.
-    pub fn policies_in_force(&self) -> Policies {
-        self.control.policies()
+    /// The PV that switches the PVs of a group that has its name.
+    pub(crate) fn controlling_pv(&self, groups: &[RuleName]) -> Option<PvName> {
+        let [name] = groups else { return None };
+        let group = self.listed().control.group(name)?.group;
+        let [switch] = group.switches.as_slice() else { return None };
+        let is_told = self.sees_name(switch.pv.as_str());
+        (is_told && switch.sense == Sense::Enables && switch.pv.as_str() == name.as_str()).then(|| switch.pv.clone())
     }
 
-    /// The groups that have switches.
-    pub fn groups(&self) -> Vec<GroupStatus> {
-        self.control.groups()
+    /// When a PV was changed last, or added.
+    pub(crate) fn last_change(&self, entry: &PvEntry) -> Result<Timestamp, Refusal> {
+        self.recorded(entry.id)?;
+        Ok(self.listed().last_change(entry)?)
     }
 
-    /// One of them.
-    pub fn group(&self, name: &RuleName) -> Option<GroupStatus> {
-        self.control.group(name)
-    }
-
-    /// The groups of the config file that are not as it says.
-    pub fn groups_that_differ(&self, of_file: &[Group]) -> Vec<RuleName> {
-        self.control.groups_that_differ(of_file)
+    /// The number of a PV that there is or was: by its name, or `#` and the number.
+    pub(crate) fn number_of(&self, name: &str) -> Result<PvId, Refusal> {
+        let number = name.strip_prefix('#').and_then(|number| number.parse().ok()).map(PvId);
+        let removed = || {
+            let all = self.removed().into_iter();
+            let alike: Vec<PvId> =
+                all.map(|pv| pv.entry).filter(|pv| pv.name.as_str() == name).map(|pv| pv.id).collect();
+            if let [only] = alike.as_slice() { Some(*only) } else { None }
+        };
+        let present = || self.find(name).map(|entry| entry.id);
+        number.or_else(removed).or_else(present).ok_or_else(|| {
+            Refusal::unknown_pv(name)
+                .hint("several removed PVs of one name are told apart as pv=%23NUMBER; see /api/v1/removed")
+        })
     }
 }

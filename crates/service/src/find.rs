@@ -1,46 +1,60 @@
-//! Find: which PV, or which field of one, a name means.
+//! Find: which PV, or which field of one, a name means. PVs that whoever asks does not see are as if they were not there.
 
-use archive::{NAME_BYTES_MAX, PvEntry};
+use archive::{NAME_BYTES_MAX, PvEntry, PvId};
 use query::Series;
 use sample::Timestamp;
 
 use crate::{
+    ask::Ask,
     refusal::{Code, Refusal, shortened},
-    service::Service,
 };
 
-pub(crate) fn pv(service: &Service, name: &str) -> Result<PvEntry, Refusal> {
-    service.reader.find(name).ok_or_else(|| unknown(name))
-}
+impl Ask {
+    /// The PV of that name or alias, if it is to be archived.
+    pub fn find(&self, name: &str) -> Option<PvEntry> {
+        self.listed().reader.find(name).filter(|entry| self.sees(entry))
+    }
 
-pub(crate) fn series(service: &Service, name: &str, field: Option<&str>) -> Result<(PvEntry, Series), Refusal> {
-    let reader = &service.reader;
-    let (entry, path) = match reader.find(name) {
-        Some(entry) => (entry, None),
-        None => {
-            let dots = name.match_indices('.').map(|(dot, _)| dot).take_while(|dot| *dot <= NAME_BYTES_MAX);
-            let parts = dots.map(|dot| (&name[..dot], &name[dot + 1..]));
-            let mut owners = parts.filter_map(|(pv, path)| Some((reader.find(pv)?, Some(path))));
-            owners.next().ok_or_else(|| unknown(name))?
+    /// The PV with that number, if it is to be archived.
+    pub fn entry(&self, pv: PvId) -> Option<PvEntry> {
+        self.listed().reader.entry(pv).filter(|entry| self.sees(entry))
+    }
+
+    /// The PV of that name or alias.
+    pub fn pv(&self, name: &str) -> Result<PvEntry, Refusal> {
+        self.find(name).ok_or_else(|| unknown(name))
+    }
+
+    /// The PV of that name, or one field of it if its values are structures: `PV.field.of.field`, or what `field` says.
+    pub fn series(&self, name: &str, field: Option<&str>) -> Result<(PvEntry, Series), Refusal> {
+        let (entry, path) = match self.find(name) {
+            Some(entry) => (entry, None),
+            None => {
+                let dots = name.match_indices('.').map(|(dot, _)| dot).take_while(|dot| *dot <= NAME_BYTES_MAX);
+                let parts = dots.map(|dot| (&name[..dot], &name[dot + 1..]));
+                let mut owners = parts.filter_map(|(pv, path)| Some((self.find(pv)?, Some(path))));
+                owners.next().ok_or_else(|| unknown(name))?
+            }
+        };
+        let Some(path) = field.or(path) else { return Ok((entry.clone(), entry.id.into())) };
+        let reader = self.recorded(entry.id)?.listed;
+        let fields = reader.fields(entry.id, Timestamp::MAX)?;
+        let is_there = fields.iter().any(|(known, _)| known == path);
+        // Of one that retention has taken from all structures there are the gaps.
+        let is_expired = !is_there && reader.expired_fields(entry.id)?.iter().any(|known| known == path);
+        if fields.is_empty() && field.is_none() && !is_expired {
+            return Err(unknown(name));
         }
-    };
-    let Some(path) = field.or(path) else { return Ok((entry.clone(), entry.id.into())) };
-    let fields = reader.fields(entry.id, Timestamp::MAX)?;
-    let is_there = fields.iter().any(|(known, _)| known == path);
-    // Of one that retention has taken from all structures there are the gaps.
-    let is_expired = !is_there && reader.expired_fields(entry.id)?.iter().any(|known| known == path);
-    if fields.is_empty() && field.is_none() && !is_expired {
-        return Err(unknown(name));
+        if !is_there && !is_expired {
+            let message = format!("{} has no field called {:?}", entry.name, shortened(path));
+            return Err(Refusal::new(Code::UnknownPv, message).hint(match fields.is_empty() {
+                true => "its newest value is no structure".to_owned(),
+                false => format!("GET /api/v1/pvs/{} lists its fields", entry.name),
+            }));
+        }
+        let series = Series { pv: entry.id, field: Some(path.into()) };
+        Ok((entry, series))
     }
-    if !is_there && !is_expired {
-        let message = format!("{} has no field called {:?}", entry.name, shortened(path));
-        return Err(Refusal::new(Code::UnknownPv, message).hint(match fields.is_empty() {
-            true => "its newest value is no structure".to_owned(),
-            false => format!("GET /api/v1/pvs/{} lists its fields", entry.name),
-        }));
-    }
-    let series = Series { pv: entry.id, field: Some(path.into()) };
-    Ok((entry, series))
 }
 
 fn unknown(name: &str) -> Refusal {

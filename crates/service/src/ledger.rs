@@ -8,6 +8,7 @@ use archive::{
     ledger::{Account, Origin, account_in},
     ledger_share,
 };
+use query::{Before, Error, Query, Request};
 use sample::{Column, TimeRange, Timestamp, Value};
 use store::Reader;
 
@@ -39,10 +40,12 @@ const HOUR: i64 = 3_600_000_000_000;
 const REACH: [i64; 2] = [2 * 60_000_000_000, 2 * HOUR];
 
 /// The rows about one PV that end by some time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Ledger<'a> {
     /// Where they are read.
-    pub reader: &'a Reader,
+    pub archive: &'a Query,
+    /// Which PVs the archive keeps for itself.
+    pub own: &'a Reader,
     /// Which.
     pub pv: PvId,
     /// What has come since is counted elsewhere.
@@ -52,13 +55,14 @@ pub(crate) struct Ledger<'a> {
 /// Calls `act` with each row of a share that begins in `range`: with its time and its bytes. What is damaged is passed over, as the
 /// store tells of it.
 pub(crate) fn each_row(
-    reader: &Reader,
+    archive: &Query,
+    own: &Reader,
     name: &str,
     range: TimeRange,
     mut act: impl FnMut(Timestamp, &[u8]),
-) -> Result<(), store::Error> {
-    let Some(own) = reader.own(name) else { return Ok(()) };
-    for batch in reader.samples(own, range) {
+) -> Result<(), Error> {
+    let Some(own) = own.own(name) else { return Ok(()) };
+    for batch in archive.samples(&Request { series: own.into(), range, before: Before::None }) {
         let batch = match batch {
             Err(error) if error.is_damage() => continue,
             batch => batch?,
@@ -75,7 +79,7 @@ pub(crate) fn each_row(
 
 impl Ledger<'_> {
     /// What rows say that begin in `range`, in the order of time.
-    fn stretches(self, range: TimeRange, step: i64) -> Result<Vec<Stretch>, store::Error> {
+    fn stretches(self, range: TimeRange, step: i64) -> Result<Vec<Stretch>, Error> {
         let hours = if step % HOUR == 0 { self.rows(LedgerScale::Hour, range)? } else { Vec::new() };
         let mut all = Vec::new();
         let mut from = range.t0;
@@ -89,16 +93,16 @@ impl Ledger<'_> {
         Ok(all)
     }
 
-    fn minutes(self, t0: Timestamp, t1: Timestamp, range: TimeRange) -> Result<Vec<Stretch>, store::Error> {
+    fn minutes(self, t0: Timestamp, t1: Timestamp, range: TimeRange) -> Result<Vec<Stretch>, Error> {
         let (t0, t1) = (t0.max(range.t0), t1.min(range.t1));
         if t0 >= t1 { Ok(Vec::new()) } else { self.rows(LedgerScale::Minute, TimeRange { t0, t1 }) }
     }
 
     /// The rows of one scale that begin in `range`. Damaged ones are passed over: the store tells of them.
-    fn rows(self, scale: LedgerScale, range: TimeRange) -> Result<Vec<Stretch>, store::Error> {
+    fn rows(self, scale: LedgerScale, range: TimeRange) -> Result<Vec<Stretch>, Error> {
         let name = scale.names().nth(ledger_share(self.pv)).unwrap_or_default();
         let mut found = Vec::new();
-        each_row(self.reader, &name, range, |from, bytes| {
+        each_row(self.archive, self.own, &name, range, |from, bytes| {
             let Ok((head, account)) = account_in(bytes, from, self.pv) else { return };
             let account = account.unwrap_or_default();
             if head.until <= self.until {
@@ -109,7 +113,7 @@ impl Ledger<'_> {
     }
 
     /// The same in steps from the first multiple of `step` at or before the beginning of the range.
-    pub(crate) fn steps(self, range: TimeRange, step: i64) -> Result<Vec<(Timestamp, Step)>, store::Error> {
+    pub(crate) fn steps(self, range: TimeRange, step: i64) -> Result<Vec<(Timestamp, Step)>, Error> {
         let first = range.t0.nanos().div_euclid(step).saturating_mul(step);
         let length = range.t1.nanos().saturating_sub(first).max(0).cast_unsigned();
         let count = length.div_ceil(step.cast_unsigned()) as usize;
@@ -127,7 +131,7 @@ impl Ledger<'_> {
     }
 
     /// The account of a range, as far as rows that overlap it tell: a row is counted whole.
-    pub(crate) fn account(self, range: TimeRange) -> Result<Step, store::Error> {
+    pub(crate) fn account(self, range: TimeRange) -> Result<Step, Error> {
         let mut sum = Step::default();
         let is_long = range.t1.nanos().saturating_sub(range.t0.nanos()) > 48 * HOUR;
         let reach = REACH[usize::from(is_long)];

@@ -14,40 +14,59 @@ mod account;
 mod ask;
 mod changes;
 mod clock;
+mod configured;
 mod explain;
 mod facts;
 mod find;
 mod glob;
+mod import;
 mod ledger;
 mod lists;
+mod live;
 mod losses;
 mod names;
 mod orders;
+mod policies;
 mod policy_source;
 mod proof;
+mod pvs;
 mod reads;
 mod refusal;
+mod removals;
+mod reports;
+mod rights;
 mod room;
 mod seen;
 mod service;
+mod status;
 
 pub use account::LedgerAnswer;
 pub use ask::Ask;
 pub use clock::now;
+pub use configured::Configured;
 pub use explain::{Explanation, Reason, Verdict};
+pub use import::{Brought, Import, RefusedRow, Taken, TakenOver};
 pub use ledger::Step;
-pub use lists::{Item, ItemName, NAMES_MAX, all_names, all_pvs, check_len, fitting, resolve};
-pub use losses::sentence;
+pub use lists::{Item, ItemName, NAMES_MAX, check_len};
+pub use live::{Event, Live};
 pub use names::{Pattern, is_glob};
+pub use policies::{GroupRow, PolicyReach, RulesPlan};
 pub use policy_source::{FileRules, PolicySource};
 pub use proof::{Counter, Proof};
+pub use pvs::{Details, PvPage, PvRow, PvsWanted};
 pub use refusal::{Code, Refusal, shortened};
+pub use removals::{DeletedRange, EveryName, Removal, Restoration};
+pub use reports::{
+    ChangedRow, ConsumedRow, DisconnectedRow, DroppedRow, EventRateRow, LostConnectionsRow, NamedRow, SilentRow,
+    StorageRateRow, TimeSpanRow, WaveformRow,
+};
+pub use rights::Rights;
 pub use room::{Budget, Lease};
-pub use seen::{Look, PVS_AT_ONCE, Seen, all_seen, seen};
+pub use seen::Seen;
 pub use service::Service;
+pub use status::Status;
 /// The nouns of answers that the store gives.
 pub use store::{
-    Action, AuditRecord, Deletion, GapScope, Health, Import, ImportedPart, LevelHealth, Named, Names, Partition,
-    PlaceHealth, Purge, Purged, PvSize, RemovedPv, Samples as OwnSamples, ScrubHealth, Watermark, WeekState, Work,
-    old_text_hash, part_hash,
+    Action, AuditRecord, Deletion, Health, ImportedPart, LevelHealth, Partition, PlaceHealth, Purge, Purged, PvSize,
+    RemovedPv, ScrubHealth, Watermark, WeekState, Work, old_text_hash, part_hash,
 };

@@ -8,13 +8,12 @@ use std::{
 };
 
 use archive::{PvEntry, PvId, PvName};
-use store::{Named, Names, Reader};
+use store::Named;
 
 use crate::{
     ask::Ask,
     names::{Pattern, is_glob},
     refusal::{Code, Refusal},
-    service::Service,
 };
 
 /// The most names in a list: a facility's largest has 150,000 PVs.
@@ -87,30 +86,81 @@ pub fn check_len(count: usize, count_max: usize, what: &str) -> Result<(), Refus
     Err(Refusal::new(Code::TooLarge, message).hint("send it in several requests"))
 }
 
-/// What a list means, each name once: `find` says whose a name is, and a glob stands for all names and aliases that it fits.
-pub fn resolve(ask: &Ask, given: Vec<String>, find: impl Fn(&str) -> Option<PvId>) -> Result<Vec<Item>, Refusal> {
-    check_len(given.len(), NAMES_MAX, "names")?;
-    let mut asked: HashSet<&str> = HashSet::with_capacity(given.len());
-    let is_news: Vec<bool> = given.iter().map(|name| asked.insert(name)).collect();
-    check_len(asked.iter().filter(|name| is_glob(name)).count(), GLOBS_MAX, "globs")?;
-    drop(asked);
-    ask.lease.grow_by(given.len(), ITEM_BYTES)?;
-    let names = ask.service.reader.names();
-    let mut list = List::default();
-    for (name, _) in given.into_iter().zip(is_news).filter(|(_, is_news)| *is_news) {
-        if is_glob(&name) {
-            let found = Pattern::glob(&name, &ask.lease)?.among(&names, ask)?;
-            ask.lease.grow_by(found.len(), ITEM_BYTES)?;
-            found.into_iter().for_each(|named| list.add(ItemName::Own(named.name.clone()), Some(named.pv)));
-        } else {
-            let pv = find(&name);
-            list.add(ItemName::Given(name.into()), pv);
-        }
-        if list.items.len() % 1024 == 0 {
-            ask.go_on()?;
-        }
+impl Ask {
+    /// Refuses a list that is too long, where it may have each name that there is.
+    pub fn check_names(&self, count: usize) -> Result<(), Refusal> {
+        check_len(count, NAMES_MAX.max(self.names_len()), "names")
     }
-    Ok(list.items)
+
+    /// What a list means, each name once: `find` says whose a name is, and a glob stands for all names and aliases that it fits.
+    pub fn resolve(&self, given: Vec<String>, find: impl Fn(&str) -> Option<PvId>) -> Result<Vec<Item>, Refusal> {
+        check_len(given.len(), NAMES_MAX, "names")?;
+        let mut asked: HashSet<&str> = HashSet::with_capacity(given.len());
+        let is_news: Vec<bool> = given.iter().map(|name| asked.insert(name)).collect();
+        check_len(asked.iter().filter(|name| is_glob(name)).count(), GLOBS_MAX, "globs")?;
+        drop(asked);
+        self.lease.grow_by(given.len(), ITEM_BYTES)?;
+        let names = self.listed().reader.names();
+        let mut list = List::default();
+        for (name, _) in given.into_iter().zip(is_news).filter(|(_, is_news)| *is_news) {
+            if is_glob(&name) {
+                let found = Pattern::glob(&name, &self.lease)?.among(&names, self)?;
+                self.lease.grow_by(found.len(), ITEM_BYTES)?;
+                found.into_iter().for_each(|named| list.add(ItemName::Own(named.name.clone()), Some(named.pv)));
+            } else {
+                let pv = find(&name);
+                list.add(ItemName::Given(name.into()), pv);
+            }
+            if list.items.len() % 1024 == 0 {
+                self.go_on()?;
+            }
+        }
+        Ok(list.items)
+    }
+
+    /// All names and aliases that a pattern fits, with whose they are.
+    pub fn fitting(&self, pattern: &Pattern) -> Result<Vec<Item>, Refusal> {
+        let names = self.listed().reader.names();
+        let found = pattern.among(&names, self)?;
+        self.lease.grow_by(found.len(), ITEM_BYTES)?;
+        let item = |named: &Named| Item { name: ItemName::Own(named.name.clone()), pv: Some(named.pv) };
+        Ok(found.into_iter().map(item).collect())
+    }
+
+    /// All names and aliases as they are now, in order, one after the other.
+    pub fn all_names(&self) -> impl Iterator<Item = PvName> + Send + use<> {
+        let (names, asked) = (self.listed().reader.names(), self.clone());
+        let (mut chunk, mut row) = (0, 0);
+        let all = std::iter::from_fn(move || {
+            loop {
+                let rows = names.chunks().get(chunk)?.rows();
+                if let Some(named) = rows.get(row) {
+                    row += 1;
+                    return Some(named.clone());
+                }
+                (chunk, row) = (chunk + 1, 0);
+            }
+        });
+        all.filter(move |named| asked.sees_all() || asked.entry(named.pv).is_some()).map(|named| named.name)
+    }
+
+    /// All PVs in the order of their names, some hundred at a time, each as it is when their turn comes.
+    pub(crate) fn pvs_in_turn(&self) -> impl Iterator<Item = Vec<PvEntry>> + Send + use<> {
+        let reader = self.listed().reader.clone();
+        let (names, asked, mut chunk) = (reader.names(), self.clone(), 0);
+        std::iter::from_fn(move || {
+            let rows = names.chunks().get(chunk)?.rows();
+            chunk += 1;
+            let entries = reader.entries_of(rows.iter().map(|named| Some(named.pv))).into_iter().zip(rows);
+            let own = entries.filter_map(|(entry, named)| entry.filter(|entry| entry.name == named.name));
+            Some(own.filter(|entry| asked.sees(entry)).collect())
+        })
+    }
+
+    /// The same one after the other.
+    pub fn all_pvs(&self) -> impl Iterator<Item = PvEntry> + Send + use<> {
+        self.pvs_in_turn().flatten()
+    }
 }
 
 #[derive(Default)]
@@ -125,44 +175,4 @@ impl List {
             self.items.push(Item { name, pv });
         }
     }
-}
-
-/// All names and aliases that a pattern fits, with whose they are.
-pub fn fitting(ask: &Ask, pattern: &Pattern) -> Result<Vec<Item>, Refusal> {
-    let names = ask.service.reader.names();
-    let found = pattern.among(&names, ask)?;
-    ask.lease.grow_by(found.len(), ITEM_BYTES)?;
-    let item = |named: &Named| Item { name: ItemName::Own(named.name.clone()), pv: Some(named.pv) };
-    Ok(found.into_iter().map(item).collect())
-}
-
-/// All names and aliases as they are now, in order, one after the other.
-pub fn all_names(service: &Service) -> impl Iterator<Item = Named> + Send + use<> {
-    let (names, mut chunk, mut row): (Names, usize, usize) = (service.reader.names(), 0, 0);
-    std::iter::from_fn(move || {
-        loop {
-            let rows = names.chunks().get(chunk)?.rows();
-            if let Some(named) = rows.get(row) {
-                row += 1;
-                return Some(named.clone());
-            }
-            (chunk, row) = (chunk + 1, 0);
-        }
-    })
-}
-
-/// All PVs in the order of their names, some hundred at a time, each as it is when their turn comes.
-pub(crate) fn pvs_in_turn(reader: &Reader) -> impl Iterator<Item = Vec<PvEntry>> + Send + use<> {
-    let (names, reader, mut chunk) = (reader.names(), reader.clone(), 0);
-    std::iter::from_fn(move || {
-        let rows = names.chunks().get(chunk)?.rows();
-        chunk += 1;
-        let entries = reader.entries_of(rows.iter().map(|named| Some(named.pv))).into_iter().zip(rows);
-        Some(entries.filter_map(|(entry, named)| entry.filter(|entry| entry.name == named.name)).collect())
-    })
-}
-
-/// The same one after the other.
-pub fn all_pvs(service: &Service) -> impl Iterator<Item = PvEntry> + Send + use<> {
-    pvs_in_turn(&service.reader).flatten()
 }

@@ -5,15 +5,16 @@ use archive::{
     LedgerScale,
     ledger::{Column, Kind, Trouble, trouble_in},
 };
+use query::Query;
 use sample::{TimeRange, Timestamp};
 use store::{Reader, Writer};
 
 use crate::ledger::each_row;
 
 /// Reads what the ledger says of the hours before this start, of which nothing is in memory.
-pub(crate) fn recall(reader: Reader, control: Control<Writer>, started: Timestamp) {
+pub(crate) fn recall(archive: Query, reader: Reader, control: Control<Writer>, started: Timestamp) {
     let recall = move || {
-        if let Err(error) = recall_until(&reader, &control, started) {
+        if let Err(error) = recall_until(&archive, &reader, &control, started) {
             tracing::warn!("what was lost before the start is not known: {error}");
         }
     };
@@ -23,10 +24,15 @@ pub(crate) fn recall(reader: Reader, control: Control<Writer>, started: Timestam
     }
 }
 
-fn recall_until(reader: &Reader, control: &Control<Writer>, started: Timestamp) -> Result<(), store::Error> {
+fn recall_until(
+    archive: &Query,
+    reader: &Reader,
+    control: &Control<Writer>,
+    started: Timestamp,
+) -> Result<(), query::Error> {
     let range = TimeRange { t0: started.saturating_sub(RECENT), t1: started };
     LedgerScale::Minute.names().try_for_each(|name| {
-        each_row(reader, &name, range, |from, bytes| {
+        each_row(archive, reader, &name, range, |from, bytes| {
             // What was written since the start is known.
             if let Ok((head, trouble)) = trouble_in(bytes, from)
                 && head.until <= started
@@ -38,7 +44,7 @@ fn recall_until(reader: &Reader, control: &Control<Writer>, started: Timestamp) 
 }
 
 /// The sentence; none if nothing was lost and nothing is suspected.
-pub fn sentence(of: &Trouble) -> Option<String> {
+pub(crate) fn sentence(of: &Trouble) -> Option<String> {
     let counts = of.of.counts();
     let because = |(column, count): (&Column, u64)| Some((count, column.because.filter(|_| count > 0)?));
     let lost: Vec<String> = Column::of(&[Kind::Lost], counts)

@@ -104,16 +104,20 @@ impl Pattern {
         with_room(text, room, || compile(&format!("^(?:{text})$"), Case::Same)).map(Pattern::Regex)
     }
 
-    /// The fitting names and aliases: those that begin with the fragment first, then by name. It is given up when the client has gone,
+    /// The fitting names and aliases of PVs that are seen: those that begin with the fragment first, then by name. It is given up when the client has gone,
     /// or when it takes too long.
-    pub fn among<'a>(&self, names: &'a Names, ask: &Ask) -> Result<Vec<&'a Named>, Refusal> {
+    pub(crate) fn among<'a>(&self, names: &'a Names, ask: &Ask) -> Result<Vec<&'a Named>, Refusal> {
         ask.go_on()?;
         ask.lease.grow_by(names.len(), size_of::<&Named>())?;
         ask.lease.grow(COMPARING_BYTES)?;
         let is_abandoned = || ask.is_abandoned();
         let found = self.found(names, &Search::begin(&is_abandoned, &LONG_SEARCHES));
         ask.lease.shrink(COMPARING_BYTES);
-        found
+        let mut found = found?;
+        if !ask.sees_all() {
+            found.retain(|named| ask.entry(named.pv).is_some());
+        }
+        Ok(found)
     }
 
     fn found<'a>(&self, names: &'a Names, search: &Search) -> Result<Vec<&'a Named>, Refusal> {

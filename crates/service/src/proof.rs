@@ -1,8 +1,8 @@
 //! Proofs: a counter that must rise by one, or pulse ids without a break, show that nothing is missing, or how much is.
 
 use archive::PvId;
+use query::{Before, Error, Query, Request};
 use sample::{TimeRange, Timestamp};
-use store::Reader;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,15 +57,10 @@ impl Proof {
 }
 
 /// Looks at every sample of a range; none if there is a sample that does not count.
-pub(crate) fn prove(
-    reader: &Reader,
-    pv: PvId,
-    range: TimeRange,
-    counter: Counter,
-) -> Result<Option<Proof>, store::Error> {
+pub(crate) fn prove(archive: &Query, pv: PvId, range: TimeRange, counter: Counter) -> Result<Option<Proof>, Error> {
     let mut proof = Proof { whole: true, ..Proof::default() };
     let mut before = None;
-    for batch in reader.samples(pv, range) {
+    for batch in archive.samples(&Request { series: pv.into(), range, before: Before::None }) {
         let batch = match batch {
             Err(error) if error.is_damage() => {
                 (proof.whole, before) = (false, None);

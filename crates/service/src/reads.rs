@@ -1,12 +1,11 @@
-//! Reads: what was recorded, raw, reduced, at a time or together; all as lazy as the query underneath.
+//! Reads: what was recorded, raw, reduced, at a time or together; all as lazy as the query underneath. What is not seen is refused.
 
-use archive::{PvEntry, PvId};
+use archive::{Extent, GapScope, PvEntry, PvId};
 use query::{
-    AlignRequest, AlignedTable, Bins, Cut, Error, FieldSamples, Fields, Operator, Reduced, Request, Samples, Series,
-    Span,
+    AlignRequest, AlignedTable, AllCarried, Before, Bins, Cut, FieldSamples, Operator, Reduced, Request, Rows, Samples,
+    Series, Span,
 };
 use sample::{Gap, Metadata, Sample, TimeRange, Timestamp, ValueType};
-use store::GapScope;
 
 use crate::{
     account::{self, LedgerAnswer},
@@ -18,28 +17,35 @@ use crate::{
 
 impl Ask {
     /// The samples in order of time.
-    pub fn samples(&self, request: &Request) -> Samples {
-        self.service.query.samples(request)
+    pub fn samples(&self, request: &Request) -> Result<Samples, Refusal> {
+        Ok(self.recorded(request.series.pv)?.query.samples(request))
     }
 
     /// The newest sample at or before `time`.
-    pub fn last_before(&self, series: &Series, time: Timestamp) -> Result<Option<Sample>, Error> {
-        self.service.query.last_before(series, time)
+    pub fn last_before(&self, series: &Series, time: Timestamp) -> Result<Option<Sample>, Refusal> {
+        Ok(self.recorded(series.pv)?.query.last_before(series, time)?)
     }
 
     /// A range cut into bins.
-    pub fn bins(&self, series: Series, range: TimeRange, cut: Cut) -> Result<Bins, Error> {
-        self.service.query.bins(series, range, cut)
+    pub fn bins(&self, series: Series, range: TimeRange, cut: Cut) -> Result<Bins, Refusal> {
+        Ok(self.recorded(series.pv)?.query.bins(series, range, cut)?)
     }
 
     /// Several PVs on the same times, with the type of each column.
-    pub fn aligned(&self, request: &AlignRequest) -> Result<(Vec<ValueType>, AlignedTable), Error> {
-        self.service.query.aligned(request)
+    pub fn aligned(&self, request: &AlignRequest) -> Result<(Vec<ValueType>, AlignedTable), Refusal> {
+        let of_times = match &request.rows {
+            Rows::Of(series) => Some(series),
+            Rows::Every(_) => None,
+        };
+        for series in request.series.iter().chain(of_times) {
+            self.recorded(series.pv)?;
+        }
+        Ok(self.listed().query.aligned(request)?)
     }
 
     /// The samples of a span, both ends included, reduced by an operator.
-    pub fn reduced(&self, pv: PvId, span: Span, operator: &Operator) -> Result<Reduced, Error> {
-        self.service.query.reduced(pv, span, operator)
+    pub fn reduced(&self, pv: PvId, span: Span, operator: &Operator) -> Result<Reduced, Refusal> {
+        Ok(self.recorded(pv)?.query.reduced(pv, span, operator)?)
     }
 
     /// The samples of several spans reduced as if they were one, which is `whole`.
@@ -49,63 +55,68 @@ impl Ask {
         spans: &[Span],
         whole: Span,
         operator: &Operator,
-    ) -> Result<Reduced, Error> {
-        self.service.query.reduced_together(pv, spans, whole, operator)
+    ) -> Result<Reduced, Refusal> {
+        Ok(self.recorded(pv)?.query.reduced_together(pv, spans, whole, operator)?)
     }
 
     /// The gaps of a PV, or of a field of it, and of the archiver, by beginning.
-    pub fn gaps(&self, series: &Series, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Error> {
-        self.service.query.gaps(series, range)
+    pub fn gaps(&self, series: &Series, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Refusal> {
+        Ok(self.recorded(series.pv)?.query.gaps(series, range)?)
     }
 
-    /// The same without what old archives tell.
-    pub fn own_gaps(&self, pv: PvId, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Error> {
-        Ok(self.service.reader.gaps(pv, range)?)
+    /// Those of them that the archive itself knows of.
+    pub fn own_gaps(&self, pv: PvId, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Refusal> {
+        Ok(self.recorded(pv)?.own.gaps(&pv.into(), range)?)
     }
 
-    /// The samples of a PV in the archive itself, whatever old archives have.
-    pub fn own_samples(&self, pv: PvId, range: TimeRange) -> store::Samples {
-        self.service.reader.samples(pv, range)
+    /// The samples of a PV in the archive itself, whatever other sources have.
+    pub(crate) fn own_samples(&self, pv: PvId, range: TimeRange) -> Result<Samples, Refusal> {
+        Ok(self.recorded(pv)?.own.samples(&Request { series: pv.into(), range, before: Before::None }))
     }
 
     /// The newest of them at or before `time`.
-    pub fn own_last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Error> {
-        Ok(self.service.reader.last_before(pv, time)?)
+    pub(crate) fn own_last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Refusal> {
+        Ok(self.recorded(pv)?.own.last_before(&pv.into(), time)?)
     }
 
     /// The metadata in the archive itself.
-    pub fn own_metadata(&self, pv: PvId, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, Error> {
-        Ok(self.service.reader.metadata(pv, range)?)
+    pub(crate) fn own_metadata(&self, pv: PvId, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, Refusal> {
+        Ok(self.recorded(pv)?.own.metadata(pv, range)?)
     }
 
     /// The metadata in force at the beginning of a range, then each change within it.
-    pub fn metadata(&self, pv: PvId, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, Error> {
-        self.service.query.metadata(pv, range)
+    pub fn metadata(&self, pv: PvId, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, Refusal> {
+        Ok(self.recorded(pv)?.query.metadata(pv, range)?)
     }
 
     /// The metadata in force at the end of a range, and since when.
-    pub fn metadata_at_end(&self, pv: PvId, range: TimeRange) -> Result<Option<(Timestamp, Metadata)>, Error> {
+    pub fn metadata_at_end(&self, pv: PvId, range: TimeRange) -> Result<Option<(Timestamp, Metadata)>, Refusal> {
         Ok(self.metadata(pv, range)?.pop())
     }
 
-    /// The first and last time of a PV's samples, and how many the store has.
-    pub fn extent(&self, pv: PvId) -> Result<Option<(Timestamp, Timestamp, u64)>, Error> {
-        self.service.query.extent(pv)
+    /// Between which times the samples of a PV lie, and how many are counted.
+    pub fn extent(&self, pv: PvId) -> Result<Option<Extent>, Refusal> {
+        Ok(self.recorded(pv)?.query.extent(pv)?)
     }
 
     /// What a field of a PV's record said, as samples.
-    pub fn field_samples(&self, pv: PvId, range: TimeRange, name: &str) -> Result<FieldSamples, Error> {
-        self.service.query.field_samples(pv, range, name)
+    pub fn field_samples(&self, pv: PvId, range: TimeRange, name: &str) -> Result<FieldSamples, Refusal> {
+        Ok(self.recorded(pv)?.query.field_samples(pv, range, name)?)
     }
 
-    /// What samples of old archives carry besides values, in order of time.
-    pub fn carried(&self, pv: PvId, range: TimeRange, name: Option<&str>) -> Fields {
-        self.service.query.fields(pv, range, name)
+    /// What samples carry besides values, in order of time.
+    pub fn carried(&self, pv: PvId, range: TimeRange, name: Option<&str>) -> Result<AllCarried, Refusal> {
+        Ok(self.recorded(pv)?.query.carried(pv, range, name))
     }
 
-    /// What the header of an old archive's file says of a PV.
-    pub fn headers(&self, pv: PvId, range: TimeRange) -> Result<Vec<(String, String)>, Error> {
-        self.service.query.headers(pv, range)
+    /// What the header of another archiver's file says of a PV.
+    pub fn headers(&self, pv: PvId, range: TimeRange) -> Result<Vec<(String, String)>, Refusal> {
+        Ok(self.recorded(pv)?.query.headers(pv, range)?)
+    }
+
+    /// The fields that the structure last recorded has, and the types of their samples.
+    pub(crate) fn fields(&self, pv: PvId) -> Result<Vec<(String, ValueType)>, Refusal> {
+        Ok(self.recorded(pv)?.listed.fields(pv, Timestamp::MAX)?)
     }
 
     /// Why there is no data, or not all, in a range.
@@ -116,11 +127,13 @@ impl Ask {
         range: TimeRange,
         counter: Option<Counter>,
     ) -> Result<Explanation, Refusal> {
-        explain::explain(&self.service, entry, field, range, counter)
+        self.recorded(entry.id)?;
+        explain::explain(self.listed(), entry, field, range, counter)
     }
 
     /// What became of every update of a range, in steps of so many seconds.
     pub fn ledger(&self, entry: &PvEntry, range: TimeRange, seconds: u64) -> Result<LedgerAnswer, Refusal> {
+        self.recorded(entry.id)?;
         account::answer(self, entry, range, seconds)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use archive::NameError;
+use archive::{Cost, NameError, SourceError};
 use sample::TimeError;
 
 /// What kind of refusal; the names are part of the API.
@@ -174,8 +174,10 @@ impl From<query::OperatorError> for Refusal {
 impl From<query::Error> for Refusal {
     fn from(error: query::Error) -> Refusal {
         match error {
-            query::Error::Store(error) => error.into(),
-            query::Error::Old(error) => Refusal::new(Code::Internal, error.to_string()),
+            query::Error::Source(SourceError { cost: Cost::UntilBack, message }) => {
+                Refusal::new(Code::StoreRefused, message)
+            }
+            query::Error::Source(SourceError { message, .. }) => Refusal::new(Code::Internal, message),
             query::Error::BinCount { .. } | query::Error::TooFewBins { .. } | query::Error::TooManySamples { .. } => {
                 Refusal::new(Code::BadRequest, error.to_string())
             }

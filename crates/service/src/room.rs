@@ -82,6 +82,11 @@ struct Held {
 }
 
 impl Lease {
+    /// Of which budget it is.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().expect("no holder of this lock panics")
     }

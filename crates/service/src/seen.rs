@@ -1,20 +1,20 @@
 //! PVs as lists see them: what acquisition and the store say of some hundred at a time, so that for each of a million nothing is locked
 //! or copied that its row does not need.
 
-use std::{sync::Arc, vec::IntoIter};
+use std::vec::IntoIter;
 
 use acquire::Brief;
 use archive::{PvEntry, PvId};
 use sample::Timestamp;
 
-use crate::{ask::Ask, lists::pvs_in_turn, refusal::Refusal, service::Service};
+use crate::{ask::Ask, refusal::Refusal, service::Service};
 
 /// How many PVs are looked at together, so that others wait for the locks only that long.
-pub const PVS_AT_ONCE: usize = 512;
+pub(crate) const PVS_AT_ONCE: usize = 512;
 
 /// How much is asked of a PV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Look {
+pub(crate) enum Look {
     /// What it is.
     Entry,
     /// And how it fares.
@@ -41,13 +41,13 @@ impl Seen {
     /// When its newest sample was. What was taken in this run is known without the store.
     pub fn last_sample(&self, ask: &Ask) -> Option<Timestamp> {
         let taken = self.brief.and_then(|brief| brief.last_sample);
-        let stored = || Some(ask.service.query.last_before(&self.entry.id.into(), Timestamp::MAX).ok()??.time);
+        let stored = || Some(ask.last_before(&self.entry.id.into(), Timestamp::MAX).ok()??.time);
         taken.or_else(|| self.may_have_samples.then(stored).flatten())
     }
 }
 
 /// Looks at things that stand for PVs, some hundred at a time, each as its PV is when their turn comes; none if there is no such PV.
-pub fn seen<T, I, P>(
+pub(crate) fn seen<T, I, P>(
     ask: &Ask,
     items: I,
     pv: P,
@@ -57,18 +57,21 @@ where
     I: Iterator<Item = T>,
     P: Fn(&T) -> Option<PvId>,
 {
-    let (reader, mut items) = (ask.service.reader.clone(), items.fuse());
+    let (asked, mut items) = (ask.clone(), items.fuse());
     let chunk = move || {
         let some: Vec<T> = items.by_ref().take(PVS_AT_ONCE).collect();
-        let entries = reader.entries_of(some.iter().map(&pv));
+        let mut entries = asked.listed().reader.entries_of(some.iter().map(&pv));
+        if !asked.sees_all() {
+            entries.iter_mut().for_each(|entry| *entry = entry.take().filter(|entry| asked.sees(entry)));
+        }
         (!some.is_empty()).then_some((some, entries))
     };
     looked_at(ask, look, chunk, Some)
 }
 
 /// All PVs in the order of their names.
-pub fn all_seen(ask: &Ask, look: Look) -> impl Iterator<Item = Result<Seen, Refusal>> + Send + use<> {
-    let mut turns = pvs_in_turn(&ask.service.reader);
+pub(crate) fn all_seen(ask: &Ask, look: Look) -> impl Iterator<Item = Result<Seen, Refusal>> + Send + use<> {
+    let mut turns = ask.pvs_in_turn();
     let chunk = move || {
         let entries = turns.next()?;
         Some((vec![(); entries.len()], entries.into_iter().map(Some).collect()))
@@ -88,14 +91,14 @@ where
     N: FnMut() -> Option<(Vec<T>, Vec<Option<PvEntry>>)>,
     M: Fn((T, Option<Seen>)) -> Option<O>,
 {
-    let (service, mut ready) = (Arc::clone(&ask.service), Ready::default());
+    let (asked, mut ready) = (ask.clone(), Ready::default());
     std::iter::from_fn(move || {
         loop {
             if let Some(one) = ready.next() {
                 return make(one).map(Ok);
             }
             let (items, entries) = chunk()?;
-            match Ready::of(&service, items, entries, look) {
+            match Ready::of(asked.listed(), items, entries, look) {
                 Ok(next) => ready = next,
                 Err(refusal) => return Some(Err(refusal)),
             }

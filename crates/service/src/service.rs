@@ -14,16 +14,18 @@ use crate::{changes::LastChanges, clock::now, losses, policy_source::PolicySourc
 pub struct Service {
     /// What was recorded.
     pub(crate) query: Query,
+    /// What of it the archive itself recorded.
+    pub(crate) own: Query,
     /// The list of PVs, and how the store is doing.
     pub(crate) reader: Reader,
     /// Orders to acquisition.
     pub(crate) control: Control<Writer>,
     /// Where policies are read that are to be applied anew.
-    pub policies: PolicySource,
+    pub(crate) policies: PolicySource,
     /// Under which name it stands where archives name their members.
-    pub identity: String,
+    pub(crate) identity: String,
     /// Since when it is there.
-    pub started: Timestamp,
+    pub(crate) started: Timestamp,
     /// What the audit says of the last change of each PV.
     last_changes: Mutex<LastChanges>,
 }
@@ -38,23 +40,23 @@ impl Service {
         identity: String,
     ) -> Arc<Service> {
         let (started, last_changes) = (now(), Mutex::default());
-        losses::recall(reader.clone(), control.clone(), started);
-        Arc::new(Service { query, reader, control, policies, identity, started, last_changes })
+        losses::recall(query.alone(), reader.clone(), control.clone(), started);
+        Arc::new(Service { own: query.alone(), query, reader, control, policies, identity, started, last_changes })
     }
 
     /// When a PV was changed last, or added, as far as the audit was looked at.
-    pub fn known_change(&self, entry: &PvEntry) -> Timestamp {
+    pub(crate) fn known_change(&self, entry: &PvEntry) -> Timestamp {
         self.last_changes.lock().expect("no holder of this lock panics").of(entry)
     }
 
     /// When a PV was changed last, or added.
-    pub fn last_change(&self, entry: &PvEntry) -> Result<Timestamp, Error> {
+    pub(crate) fn last_change(&self, entry: &PvEntry) -> Result<Timestamp, Error> {
         self.look_at_changes()?;
         Ok(self.known_change(entry))
     }
 
     /// Takes over what was changed since it was asked for last.
-    pub fn look_at_changes(&self) -> Result<(), Error> {
+    pub(crate) fn look_at_changes(&self) -> Result<(), Error> {
         self.last_changes.lock().expect("no holder of this lock panics").catch_up(&self.reader)
     }
 }

@@ -322,7 +322,7 @@ fn take_pulses(room: Runs<u64>, cursor: &mut Cursor, count: usize) -> Result<Run
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::layout::{Layout, example};
+    use archive::structure::{Layout, example};
     use sample::{Element, Quality, Sample, Severity, Stamp, Timestamp, Value};
 
     fn batch(values: impl Iterator<Item = Value>) -> Batch {

@@ -18,7 +18,6 @@ pub(crate) mod float;
 pub(crate) mod frames;
 pub(crate) mod grid;
 pub(crate) mod int;
-pub(crate) mod layout;
 pub(crate) mod limits;
 pub(crate) mod pieces;
 pub(crate) mod plain;

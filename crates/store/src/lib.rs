@@ -36,12 +36,12 @@ mod reader;
 mod rescue;
 mod roster;
 mod segment;
+mod source;
 mod store;
 mod tokens;
 mod upkeep;
 mod writer;
 
-pub use block::field::field_of;
 pub use catalog::{
     audit::{Action, AuditRecord},
     deletion::Deletion,
@@ -52,8 +52,8 @@ pub use catalog::{
 pub use config::{Config, Durable, Place, Purpose, Retention, Rule, Scrub};
 pub use error::Error;
 pub use health::{Health, LevelHealth, PlaceHealth, ScrubHealth, Watermark, Work};
-pub use read::merge::{Cuts, Samples, Stretches};
-pub use reader::{GapScope, Reader};
+pub use read::merge::{Samples, Stretches};
+pub use reader::Reader;
 pub use rescue::{
     backup::{Backup, Kept, backup, take_over},
     check::{BadBlock, Progress, Report, StoredIn, check, check_with_ledger},

@@ -6,12 +6,12 @@ use std::{
     time::Duration,
 };
 
-use archive::{PvEntry, PvId, PvName};
+use archive::{GapScope, PvEntry, PvId, PvName, structure::paths};
 use sample::{Gap, GapCause, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
     AuditRecord, Deletion, Error, Health, Names, RemovedPv, Samples, Stretches, Watermark,
-    block::{field, rows::overlap},
+    block::rows::overlap,
     catalog::deletion::Deletions,
     engine::{Engine, Snapshot},
     read::parts::{Binned, Lookup, Part, Summaries},
@@ -23,15 +23,6 @@ use crate::{
         sizes::PvSize,
     },
 };
-
-/// Whether a gap is one PV's or the whole archiver's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GapScope {
-    /// Of this PV.
-    Pv,
-    /// Of all PVs, because the archiver was not running.
-    Archiver,
-}
 
 /// Of all stretches of which levels keep summaries: ten seconds.
 const SHORTEST_STRETCH: u64 = 10_000_000_000;
@@ -156,7 +147,7 @@ impl Reader {
     pub fn fields(&self, pv: PvId, time: Timestamp) -> Result<Vec<(String, ValueType)>, Error> {
         let last = self.last_before(pv, time)?.map(|sample| sample.value);
         let structure = last.and_then(|value| if let Value::Structure(bytes) = value { Some(bytes) } else { None });
-        Ok(structure.map(|bytes| field::paths(&bytes)).unwrap_or_default())
+        Ok(structure.map(|bytes| paths(&bytes)).unwrap_or_default())
     }
 
     /// The same samples as `samples`, but a block that lies wholly between two neighbouring `edges` (sorted) and overlaps no

@@ -149,7 +149,7 @@ fn a_purge_frees_what_was_deleted_and_nothing_else() {
     let store = Store::open_on(disk.clone(), config(), at(60)).unwrap();
     look(&store);
     let mut own = store.reader().gaps(pvs[1], TimeRange::ALL).unwrap();
-    own.retain(|(scope, _)| *scope == store::GapScope::Pv);
+    own.retain(|(scope, _)| *scope == archive::GapScope::Pv);
     assert_eq!(own, [], "nothing of it comes back with the log");
     assert_eq!(register(&store, &["B", "C"]).unwrap(), [PvId(2), PvId(3)], "its number is never used again");
 }

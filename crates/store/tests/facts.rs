@@ -5,11 +5,11 @@ mod common;
 use std::time::Duration;
 
 use archive::{
-    By, LedgerScale, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Roster, Sink, ledger_share,
+    By, GapScope, LedgerScale, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Roster, Sink, ledger_share,
 };
 use common::{append, at, register, sample, settings, wait_until};
 use sample::{Gap, GapCause, Limits, Metadata, TimeRange, Value};
-use store::{Action, Config, GapScope, Store};
+use store::{Action, Config, Store};
 
 fn open(folder: &tempfile::TempDir, now: i64) -> Store {
     Store::open(Config::new(folder.path()), at(now)).unwrap()

@@ -3,10 +3,10 @@
 
 mod common;
 
-use archive::{By, DataFate, OldName, PvId, Record, Renaming, Sink};
+use archive::{By, DataFate, GapScope, OldName, PvId, Record, Renaming, Sink};
 use common::{append, at, by, name, read, register, sample, settings};
 use sample::{Gap, GapCause, TimeRange, Value};
-use store::{Action, Config, Error, GapScope, Store};
+use store::{Action, Config, Error, Store};
 
 fn open(folder: &tempfile::TempDir, now: i64) -> Store {
     Store::open(Config::new(folder.path()), at(now)).unwrap()

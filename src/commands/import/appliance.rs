@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
-use archive::{OldArchive, PvName};
+use archive::{PvName, Source};
 use plainpb::{Damage, Piece, PlainPb, read_chunks};
 use sample::{TimeRange, Timestamp};
 use serde_json::{Value, json};
@@ -147,7 +147,7 @@ fn tell(lines_bad: u64, archives: &[PlainPb], problems: Vec<String>) -> Result<(
     if lines_bad > 0 {
         print_line(&format!("{lines_bad} lines are no samples and were left out"))?;
     }
-    for health in archives.iter().map(OldArchive::health).filter(|health| health.files_bad > 0) {
+    for health in archives.iter().map(PlainPb::health).filter(|health| health.files_bad > 0) {
         let problem = health.problem.unwrap_or_default();
         print_line(&format!("{}: {} files cannot be read, the last: {problem}", health.name, health.files_bad))?;
     }

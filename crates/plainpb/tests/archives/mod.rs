@@ -4,7 +4,7 @@
 
 use std::{fs, ops::ControlFlow, path::Path};
 
-use archive::{OldArchive, PvName};
+use archive::{PvName, Source};
 use plainpb::PlainPb;
 use sample::{TimeRange, Timestamp};
 

@@ -1,6 +1,6 @@
 //! Moments of numbers as they pass: count, extremes, mean and the sums of powers around it.
 
-use store::Summary;
+use sample::Summary;
 
 use crate::tally::Sum;
 

@@ -1,7 +1,7 @@
 //! Statistics of bins: one number, or a few, at the centre of each. Bins without samples repeat the one before.
 
+use sample::Summary;
 use sample::{Column, Sample, Severity, Timestamp, Value};
-use store::Summary;
 
 use super::{
     Since, Span, floats,

@@ -6,7 +6,7 @@ use query::{ALIGNED_PVS_MAX, ALIGNED_ROWS_MAX, AlignRequest, Alignment, Rows};
 use sample::{Shape, TimeRange, ValueType};
 use service::Ask;
 
-use super::many::{Named, known};
+use super::many::{Named, known, names};
 use crate::{
     call::Call,
     delivery::answer::{Answer, CSV, JSON},
@@ -15,6 +15,7 @@ use crate::{
         rows::{Heading, RowsArrow, RowsCsv, RowsJson},
     },
     refusal::{Code, Refusal},
+    url::Params,
 };
 
 /// Without a period there are so many rows.
@@ -27,19 +28,19 @@ const PULSE_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// `GET` or `POST /aligned`
 pub(crate) fn show(call: &Call) -> Answer {
-    let (pvs, range) = (known(call)?, call.range()?);
-    let format = call.word("format", &super::samples::FORMATS, Code::UnknownFormat)?;
-    let with_severity = call.word("severity", &["false", "true"], Code::BadRequest)? == "true";
+    let (pvs, range) = (known(&call.ask, names(&call.ask, &call.query, &call.body)?)?, call.query.range()?);
+    let format = call.query.word("format", &super::samples::FORMATS, Code::UnknownFormat)?;
+    let with_severity = call.query.word("severity", &["false", "true"], Code::BadRequest)? == "true";
     refuse_too_many(&pvs)?;
-    let alignment = match call.word("method", &["previous", "linear", "nearest", "pulse"], Code::BadRequest)? {
+    let alignment = match call.query.word("method", &["previous", "linear", "nearest", "pulse"], Code::BadRequest)? {
         "linear" => Alignment::Linear,
         "nearest" => Alignment::Nearest,
         "pulse" => Alignment::Pulse,
         _ => Alignment::Previous,
     };
-    let tolerance = duration(call, "tolerance")?;
+    let tolerance = duration(&call.query, "tolerance")?;
     let tolerance = if alignment == Alignment::Pulse { tolerance.or(Some(PULSE_TOLERANCE)) } else { tolerance };
-    let rows = rows(call, range, alignment)?;
+    let rows = rows(&call.ask, &call.query, range, alignment)?;
     call.ask.lease.grow_by(pvs.len(), if alignment == Alignment::Pulse { WINDOW_BYTES } else { BATCH_BYTES })?;
     let series = pvs.iter().map(|pv| pv.series.clone()).collect();
     let (types, table) = call.ask.aligned(&AlignRequest { series, range, rows, alignment, tolerance })?;
@@ -66,11 +67,11 @@ fn refuse_too_many(pvs: &[Named]) -> Result<(), Refusal> {
 }
 
 /// On which times.
-fn rows(call: &Call, range: TimeRange, alignment: Alignment) -> Result<Rows, Refusal> {
-    let (period, times_of) = (duration(call, "period")?, call.query.get("times_of"));
+fn rows(ask: &Ask, query: &Params, range: TimeRange, alignment: Alignment) -> Result<Rows, Refusal> {
+    let (period, times_of) = (duration(query, "period")?, query.get("times_of"));
     match (period, times_of) {
         (Some(_), Some(_)) => Err(Refusal::new(Code::BadRequest, "give either period= or times_of=, not both")),
-        (None, Some(name)) => Ok(Rows::Of(call.ask.series(name, None)?.1)),
+        (None, Some(name)) => Ok(Rows::Of(ask.series(name, None)?.1)),
         _ if alignment == Alignment::Pulse => {
             let message = "method=pulse needs times_of=, the PV whose pulse ids are looked for";
             Err(Refusal::new(Code::BadRequest, message))
@@ -89,8 +90,8 @@ fn rows(call: &Call, range: TimeRange, alignment: Alignment) -> Result<Rows, Ref
 }
 
 /// A length of time in seconds, to the nanosecond.
-fn duration(call: &Call, name: &str) -> Result<Option<Duration>, Refusal> {
-    let Some(seconds) = call.number::<f64>(name)? else { return Ok(None) };
+fn duration(query: &Params, name: &str) -> Result<Option<Duration>, Refusal> {
+    let Some(seconds) = query.number::<f64>(name)? else { return Ok(None) };
     let length = Duration::try_from_secs_f64(seconds).ok().filter(|length| !length.is_zero());
     let refusal = || Refusal::new(Code::BadRequest, format!("{name} is {seconds}, expected seconds, at least 1e-9"));
     length.map(Some).ok_or_else(refusal)

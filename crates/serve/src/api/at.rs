@@ -15,9 +15,9 @@ use crate::{
 
 /// `GET` or `POST /at`
 pub(crate) fn show(call: &Call) -> Answer {
-    let time = call.time("time")?.unwrap_or_else(now);
-    let format = call.word("format", &super::samples::FORMATS, Code::UnknownFormat)?;
-    let names = names(call)?;
+    let time = call.query.time("time")?.unwrap_or_else(now);
+    let format = call.query.word("format", &super::samples::FORMATS, Code::UnknownFormat)?;
+    let names = names(&call.ask, &call.query, &call.body)?;
     call.ask.lease.grow_by(names.len(), WANTED_BYTES)?;
     let wanted = names.into_iter().map(|name| {
         let series = call.ask.series(&name, None).ok().map(|(_, series)| series);

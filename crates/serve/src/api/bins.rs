@@ -17,6 +17,7 @@ use crate::{
         value::{self, Dialect, put_f64, put_json, put_list},
     },
     refusal::{Code, Refusal},
+    url::Params,
 };
 
 const BINS_DEFAULT: usize = 1000;
@@ -26,9 +27,9 @@ const BINS_CHARGED_MAX: usize = 100_000;
 
 /// `GET /pvs/{pv}/bins`
 pub(crate) fn show(call: &Call) -> Answer {
-    let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
-    let format = call.word("format", &FORMATS, Code::UnknownFormat)?;
-    let cut = cut(call)?;
+    let ((entry, series), range) = (call.pv_or_field()?, call.query.range()?);
+    let format = call.query.word("format", &FORMATS, Code::UnknownFormat)?;
+    let cut = cut(&call.query)?;
     let newest = call.ask.metadata_at_end(entry.id, range)?;
     let last = call.ask.last_before(&series, range.t1)?;
     let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type).filter(|_| series.field.is_none());
@@ -62,9 +63,9 @@ pub(crate) fn show(call: &Call) -> Answer {
 }
 
 /// Equal parts of the range, or round ones at multiples of their length.
-fn cut(call: &Call) -> Result<Cut, Refusal> {
-    let count = call.number("bins")?.unwrap_or(BINS_DEFAULT);
-    let align = call.word("align", &["false", "true"], Code::BadRequest)?;
+fn cut(query: &Params) -> Result<Cut, Refusal> {
+    let count = query.number("bins")?.unwrap_or(BINS_DEFAULT);
+    let align = query.word("align", &["false", "true"], Code::BadRequest)?;
     Ok(if align == "true" { Cut::Aligned(count) } else { Cut::Equal(count) })
 }
 

@@ -1,9 +1,9 @@
 //! `GET /api/v1/pvs/{pv}/gaps` and `…/metadata`: where there are no samples and why, and what the numbers mean.
 
+use archive::GapScope;
 use archive::PvEntry;
 use sample::{Gap, Timestamp};
 use serde_json::{Map, Value, json};
-use service::GapScope;
 
 use crate::{
     call::Call,
@@ -17,7 +17,7 @@ const METADATA_BYTES: usize = 1024;
 
 /// `GET /pvs/{pv}/gaps`
 pub(crate) fn list(call: &Call) -> Answer {
-    let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
+    let ((entry, series), range) = (call.pv_or_field()?, call.query.range()?);
     let gaps = call.ask.gaps(&series, range)?;
     call.ask.lease.grow_by(gaps.len(), GAP_BYTES)?;
     let rows = gaps.into_iter().map(|(scope, gap)| Ok(Some(row(scope, &gap))));
@@ -41,7 +41,7 @@ fn row(scope: GapScope, gap: &Gap) -> Value {
 
 /// `GET /pvs/{pv}/metadata`
 pub(crate) fn metadata(call: &Call) -> Answer {
-    let (entry, range) = (call.pv()?, call.range()?);
+    let (entry, range) = (call.pv()?, call.query.range()?);
     let history = call.ask.metadata(entry.id, range)?;
     call.ask.lease.grow_by(history.len(), METADATA_BYTES)?;
     let rows = history.into_iter().map(|(since, metadata)| Ok(Some(as_json(since, &metadata))));

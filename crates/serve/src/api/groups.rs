@@ -1,12 +1,10 @@
 //! `/api/v1/groups`: PVs that are recorded only while others say so.
 
-use std::collections::BTreeMap;
-
-use acquire::{Change, GroupStatus, Keeper};
+use acquire::{Change, Keeper};
 use archive::{Group, PvName, RuleName, Sense, Switch};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use service::{all_pvs, check_len};
+use service::{GroupRow, check_len};
 
 use crate::{
     call::Call,
@@ -17,8 +15,6 @@ use crate::{
 
 /// The most switches of a group: each is a subscription.
 const SWITCHES_MAX: usize = 1000;
-/// What a switch takes until it is sent.
-const SWITCH_BYTES: usize = 400;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,29 +27,18 @@ struct GroupBody {
 
 /// `GET /groups`: those that have switches, and those that PVs are in without.
 pub(crate) fn list(call: &Call) -> Answer {
-    let mut pvs: BTreeMap<RuleName, u64> = BTreeMap::new();
-    for (index, entry) in all_pvs(&call.ask.service).enumerate() {
-        if index % 1024 == 0 {
-            call.ask.go_on()?;
-        }
-        entry.settings.rules().groups.iter().for_each(|name| *pvs.entry(name.clone()).or_default() += 1);
-    }
-    let known = call.ask.service.groups();
-    call.ask.lease.grow_by(known.iter().map(|of| of.group.switches.len() + 1).sum(), SWITCH_BYTES)?;
-    let known: Vec<(GroupStatus, u64)> =
-        known.into_iter().map(|of| (pvs.remove(&of.group.name).unwrap_or(0), of)).map(|(pvs, of)| (of, pvs)).collect();
-    let with_switches = known.into_iter().map(|(of, pvs)| row(&of, pvs));
-    let without = pvs.into_iter().map(|(name, pvs)| {
-        let nothing: [&str; 0] = [];
-        json!({
-            "name": name.as_str(), "enabled": true, "pvs": pvs, "kept_by": null,
-            "enabled_by": nothing, "disabled_by": nothing, "disabled_now_by": nothing, "unheard": nothing,
-        })
-    });
-    call.rows(Frame::member("groups", &Map::new())?, with_switches.chain(without).map(|row| Ok(Some(row))))
+    let rows = call.ask.groups()?.into_iter().map(|group| Ok(Some(row(&group))));
+    call.rows(Frame::member("groups", &Map::new())?, rows)
 }
 
-fn row(of: &GroupStatus, pvs: u64) -> Value {
+fn row(GroupRow { name, status, pvs }: &GroupRow) -> Value {
+    let Some(of) = status else {
+        let nothing: [&str; 0] = [];
+        return json!({
+            "name": name.as_str(), "enabled": true, "pvs": pvs, "kept_by": null,
+            "enabled_by": nothing, "disabled_by": nothing, "disabled_now_by": nothing, "unheard": nothing,
+        });
+    };
     let switches = |sense| {
         let those = of.group.switches.iter().filter(move |switch| switch.sense == sense);
         those.map(|switch| match switch.protocol {
@@ -62,7 +47,7 @@ fn row(of: &GroupStatus, pvs: u64) -> Value {
         })
     };
     json!({
-        "name": of.group.name.as_str(),
+        "name": name.as_str(),
         "enabled": of.disabled_by.is_empty(),
         "pvs": pvs,
         "kept_by": if of.keeper == Keeper::Config { "config" } else { "archive" },
@@ -73,13 +58,13 @@ fn row(of: &GroupStatus, pvs: u64) -> Value {
     })
 }
 
-fn name(call: &Call) -> Result<RuleName, Refusal> {
-    RuleName::new(call.path_part("group")).map_err(|error| Refusal::new(Code::BadRequest, error.to_string()))
+fn named(group: &str) -> Result<RuleName, Refusal> {
+    RuleName::new(group).map_err(|error| Refusal::new(Code::BadRequest, error.to_string()))
 }
 
 /// `PUT /groups/{group}`
 pub(crate) fn set(call: &Call) -> Answer {
-    let name = name(call)?;
+    let name = named(call.path_part("group"))?;
     let hint = r#"send {"enabled_by":["PV"],"disabled_by":["PV"]}"#;
     let body: GroupBody = serde_json::from_slice(&call.body).map_err(|error| {
         Refusal::new(Code::BadRequest, format!("the body is not what is expected: {error}")).hint(hint)
@@ -102,7 +87,7 @@ pub(crate) fn set(call: &Call) -> Answer {
 
 /// `DELETE /groups/{group}`
 pub(crate) fn remove(call: &Call) -> Answer {
-    let name = name(call)?;
+    let name = named(call.path_part("group"))?;
     match call.ask.remove_group(&name)?.ok_or_else(|| of_config(&name))? {
         Change::Done | Change::Already => json(&json!({ "name": name.as_str(), "status": "removed" })),
         Change::Unknown => {

@@ -1,9 +1,8 @@
 //! `POST /api/v1/pvs/{pv}/import`: a part of an import, as lines of CSV.
 
-use archive::Record;
-use sample::{Alarm, Batch, Sample, Severity, Timestamp, Value};
+use sample::{Alarm, Sample, Severity, Timestamp, Value};
 use serde_json::json;
-use service::{Import, ImportedPart};
+use service::{ImportedPart, RefusedRow};
 
 use crate::{
     call::Call,
@@ -16,40 +15,31 @@ const TYPES: [&str; 6] = ["f64", "f32", "i32", "i64", "string", "bool"];
 
 /// Takes a part: what is not known by its name yet is entered as a whole. Lines are counted from `line=`.
 pub(crate) fn import(call: &Call) -> Answer {
-    let entry = call.pv()?;
-    let needed = |name: &str| {
-        let given = call.query.get(name).filter(|text| !text.is_empty());
-        given.ok_or_else(|| Refusal::new(Code::BadRequest, format!("{name}= is missing")))
-    };
-    // The same name means another part for another PV.
-    let of_this_pv = |part: &str| format!("{part} of PV {}", entry.id.0);
-    let (name, part) = (needed("import")?, &of_this_pv(needed("part")?));
-    let value_type = call.word("type", &TYPES, Code::BadRequest)?;
-    let first_line = call.number("line")?.unwrap_or(1usize);
-    let mut import = call.ask.import(name);
-    if let Some(known) = known(&import, part, call.query.get("known_as").map(of_this_pv).as_deref())? {
-        return json(&json!({ "status": "already_imported", "samples": known.samples, "bytes": known.bytes }));
+    let (entry, query) = (call.pv()?, &call.query);
+    let (name, part) = (query.needed("import")?, query.needed("part")?);
+    let value_type = query.word("type", &TYPES, Code::BadRequest)?;
+    let first_line = query.number("line")?.unwrap_or(1usize);
+    let import = call.ask.import_of_pv(&entry, name, part, query.get("known_as"))?;
+    if let Some(known) = import.known() {
+        return json(&already(known));
     }
     let text = std::str::from_utf8(&call.body);
     let text = text.map_err(|error| Refusal::new(Code::BadRequest, format!("the lines are not UTF-8: {error}")))?;
-    for (line, number) in text.lines().zip(first_line..) {
-        if line.trim().is_empty() || line.starts_with('#') || (number == 1 && line.starts_with("time")) {
-            continue;
-        }
-        let sample = sample(line, value_type);
-        let sample = sample.map_err(|wrong| Refusal::new(Code::BadRequest, format!("line {number}: {wrong}")))?;
-        import.append(&[(entry.id, Record::Samples(Batch::of(&sample)))])?;
-    }
-    let imported = import.finish_part(part)?;
+    let is_sample = |(line, number): &(&str, usize)| {
+        !(line.trim().is_empty() || line.starts_with('#') || (*number == 1 && line.starts_with("time")))
+    };
+    let rows = text
+        .lines()
+        .zip(first_line..)
+        .filter(is_sample)
+        .map(|(line, number)| sample(line, value_type).map_err(|why| RefusedRow { number, why }));
+    let imported = import.take_samples(&entry, rows)?;
     json(&json!({ "status": "imported", "samples": imported.samples, "bytes": imported.bytes }))
 }
 
-/// What a part brought that was entered before, by its name or by another one that an older program gave it.
-pub(super) fn known(import: &Import, part: &str, known_as: Option<&str>) -> Result<Option<ImportedPart>, Refusal> {
-    match (import.part(part)?, known_as) {
-        (None, Some(other)) => Ok(import.part(other)?),
-        (found, _) => Ok(found),
-    }
+/// What is told of a part that was taken before.
+pub(super) fn already(known: &ImportedPart) -> serde_json::Value {
+    json!({ "status": "already_imported", "samples": known.samples, "bytes": known.bytes })
 }
 
 /// `time,value,severity,status`, the last two of which may be left out. A text that holds a comma stands in quotes.

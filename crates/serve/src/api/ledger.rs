@@ -16,8 +16,8 @@ const MINUTE: u64 = 60;
 
 /// `GET /pvs/{pv}/ledger`
 pub(crate) fn show(call: &Call) -> Answer {
-    let (entry, range) = (call.pv()?, call.range()?);
-    let seconds: u64 = call.number("step")?.unwrap_or(MINUTE);
+    let (entry, range) = (call.pv()?, call.query.range()?);
+    let seconds: u64 = call.query.number("step")?.unwrap_or(MINUTE);
     let LedgerAnswer { steps, total } = call.ask.ledger(&entry, range, seconds)?;
     let head = [
         ("pv", entry.name.as_str().into()),
@@ -52,9 +52,9 @@ fn seconds_of(nanos: i64) -> f64 {
 
 /// `GET /pvs/{pv}/explain`
 pub(crate) fn explain(call: &Call) -> Answer {
-    let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
+    let ((entry, series), range) = (call.pv_or_field()?, call.query.range()?);
     let range = TimeRange { t0: range.t0, t1: range.t1.min(now()).max(range.t0) };
-    let counter = match call.word("proof", &["auto", "counter", "pulse"], Code::BadRequest)? {
+    let counter = match call.query.word("proof", &["auto", "counter", "pulse"], Code::BadRequest)? {
         "counter" => Some(Counter::Value),
         "pulse" => Some(Counter::Pulse),
         _ => None,

@@ -4,7 +4,7 @@ use archive::PvEntry;
 use query::{Before, Request, Samples, Series};
 use sample::{Element, Metadata, TimeRange, Timestamp, ValueType};
 use serde::Deserialize;
-use service::{Ask, NAMES_MAX, Pattern, check_len};
+use service::{Ask, Pattern};
 
 use super::samples::{FORMATS, facts, head};
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
         streams::{Columns, Streams},
     },
     refusal::{Code, Refusal, shortened},
+    url::Params,
 };
 
 /// What a name takes, and what a PV does with its settings and its field.
@@ -43,28 +44,27 @@ pub(super) struct Named {
 }
 
 /// The names in a request: each `pv=`, those that fit `match=`, and those in the body. A name that comes again counts once.
-pub(super) fn names(call: &Call) -> Result<Vec<String>, Refusal> {
-    let mut names: Vec<String> = call.query.all("pv").map(str::to_owned).collect();
-    if let Some(pattern) = call.query.get("match") {
-        let (all, pattern) = (call.ask.service.names(), Pattern::search(pattern, &call.ask.lease)?);
-        let found = pattern.among(&all, &call.ask)?;
-        call.ask.lease.grow_by(found.len(), NAME_BYTES)?;
-        names.extend(found.into_iter().map(|named| named.name.as_str().to_owned()));
+pub(super) fn names(ask: &Ask, query: &Params, body: &[u8]) -> Result<Vec<String>, Refusal> {
+    let mut names: Vec<String> = query.all("pv").map(str::to_owned).collect();
+    if let Some(pattern) = query.get("match") {
+        let found = ask.fitting(&Pattern::search(pattern, &ask.lease)?)?;
+        ask.lease.grow_by(found.len(), NAME_BYTES)?;
+        names.extend(found.into_iter().map(|item| item.name.to_string()));
     }
-    if !call.body.is_empty() {
-        let body = serde_json::from_slice(&call.body).map_err(|_| {
+    if !body.is_empty() {
+        let body = serde_json::from_slice(body).map_err(|_| {
             let message = "the body is no list of names";
             Refusal::new(Code::BadRequest, message).hint(r#"["A","B"], or {"pvs":["A","B"]}"#)
         })?;
         let (Body::List(more) | Body::Object { pvs: more }) = body;
         names.extend(more);
     }
-    let asked = !names.is_empty() || call.query.get("match").is_some() || !call.body.is_empty();
+    let asked = !names.is_empty() || query.get("match").is_some() || !body.is_empty();
     if !asked {
         let message = "no PV is named";
         return Err(Refusal::new(Code::BadRequest, message).hint("pv=A&pv=B, match=A*, or POST a list of names"));
     }
-    check_len(names.len(), NAMES_MAX.max(call.ask.service.names().len()), "names")?;
+    ask.check_names(names.len())?;
     let is_news: Vec<bool> = {
         let mut seen = std::collections::HashSet::with_capacity(names.len());
         names.iter().map(|name| seen.insert(name.as_str())).collect()
@@ -74,16 +74,15 @@ pub(super) fn names(call: &Call) -> Result<Vec<String>, Refusal> {
     Ok(names)
 }
 
-/// The PVs that a request names, all of which must be known.
-pub(super) fn known(call: &Call) -> Result<Vec<Named>, Refusal> {
+/// The PVs of these names, all of which must be known.
+pub(super) fn known(ask: &Ask, names: Vec<String>) -> Result<Vec<Named>, Refusal> {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
-    let names = names(call)?;
-    call.ask.lease.grow_by(names.len(), NAMED_BYTES)?;
+    ask.lease.grow_by(names.len(), NAMED_BYTES)?;
     for (index, name) in names.into_iter().enumerate() {
         if index % 64 == 0 {
-            call.ask.go_on()?;
+            ask.go_on()?;
         }
-        match call.ask.series(&name, None) {
+        match ask.series(&name, None) {
             Ok((entry, series)) => known.push(Named { name, entry, series }),
             Err(_) => unknown.push(name),
         }
@@ -100,17 +99,18 @@ pub(super) fn known(call: &Call) -> Result<Vec<Named>, Refusal> {
 
 /// `GET` or `POST /samples`
 pub(crate) fn samples(call: &Call) -> Answer {
-    let (pvs, range) = (known(call)?, call.range()?);
-    let format = call.word("format", &FORMATS, Code::UnknownFormat)?;
-    let columns = match call.word("columns", &["all", "needed"], Code::BadRequest)? {
+    let names = names(&call.ask, &call.query, &call.body)?;
+    let (pvs, range) = (known(&call.ask, names)?, call.query.range()?);
+    let format = call.query.word("format", &FORMATS, Code::UnknownFormat)?;
+    let columns = match call.query.word("columns", &["all", "needed"], Code::BadRequest)? {
         "needed" => Columns::Needed,
         _ => Columns::All,
     };
-    let before = match call.word("before", &["true", "false"], Code::BadRequest)? {
+    let before = match call.query.word("before", &["true", "false"], Code::BadRequest)? {
         "true" => Before::Include,
         _ => Before::None,
     };
-    let limit: Option<u64> = call.number("limit")?;
+    let limit: Option<u64> = call.query.number("limit")?;
     let open = Open { ask: call.ask.clone(), range, before };
     match format {
         "csv" => {
@@ -119,7 +119,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
                 CSV,
                 InTurn::new(pvs, BARE, move |pv: Named| {
                     let is_first = std::mem::replace(&mut is_first, false);
-                    Ok(SamplesCsv::of_many(&pv.name, is_first, open.samples(&pv), limit))
+                    Ok::<_, Refusal>(SamplesCsv::of_many(&pv.name, is_first, open.samples(&pv)?, limit))
                 }),
             )
         }
@@ -130,7 +130,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
                 let usual = open.usual(&pv, newest.as_ref())?;
                 let mut facts = facts(&pv.entry, range, newest.as_ref());
                 facts.insert("pv".to_owned(), pv.name.clone());
-                Ok::<_, arrow::Error>(Streams::new(open.samples(&pv), usual, facts, columns, limit))
+                Ok::<_, Refusal>(Streams::new(open.samples(&pv)?, usual, facts, columns, limit))
             }),
         ),
         _ => call.chunks(
@@ -138,7 +138,7 @@ pub(crate) fn samples(call: &Call) -> Answer {
             InTurn::new(pvs, [b"{\"pvs\":[\n", b",\n", b"]}\n"], move |pv: Named| {
                 let mut head = head(&pv.entry, range, open.newest(&pv)?.as_ref());
                 head.insert("pv".to_owned(), pv.name.as_str().into());
-                Ok::<_, query::Error>(SamplesJson::new(head, open.samples(&pv), limit))
+                Ok::<_, Refusal>(SamplesJson::new(head, open.samples(&pv)?, limit))
             }),
         ),
     }
@@ -152,18 +152,18 @@ struct Open {
 }
 
 impl Open {
-    fn samples(&self, pv: &Named) -> Samples {
+    fn samples(&self, pv: &Named) -> Result<Samples, Refusal> {
         let request = Request { series: pv.series.clone(), range: self.range, before: self.before };
         self.ask.samples(&request)
     }
 
     /// The metadata in force at the end, and since when.
-    fn newest(&self, pv: &Named) -> Result<Option<(Timestamp, Metadata)>, query::Error> {
+    fn newest(&self, pv: &Named) -> Result<Option<(Timestamp, Metadata)>, Refusal> {
         self.ask.metadata_at_end(pv.entry.id, self.range)
     }
 
     /// The type to announce where there are no samples.
-    fn usual(&self, pv: &Named, newest: Option<&(Timestamp, Metadata)>) -> Result<ValueType, query::Error> {
+    fn usual(&self, pv: &Named, newest: Option<&(Timestamp, Metadata)>) -> Result<ValueType, Refusal> {
         let known = match pv.series.field {
             None => newest.and_then(|(_, metadata)| metadata.value_type),
             Some(_) => self.ask.last_before(&pv.series, self.range.t1)?.map(|sample| sample.value.value_type()),

@@ -2,16 +2,15 @@
 
 use std::{panic::resume_unwind, thread};
 
-use acquire::{AddRequest, Added, Brief, Change, Connection, Status};
+use acquire::{AddRequest, Added, Change, Connection};
 use archive::{
-    FieldPath, Method, PvEntry, PvId, PvName, PvState, RuleError, RuleName, Wishes,
-    ledger::Account,
+    Extent, FieldPath, Method, PvEntry, PvName, RuleError, RuleName, Wishes,
     settings::{Givens, Written},
 };
-use sample::{TimeRange, Timestamp, Value};
+use sample::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
-use service::{Ask, Named, PVS_AT_ONCE, Pattern, check_len, now};
+use service::{Ask, Details, Pattern, PvRow, PvsWanted, check_len};
 
 use super::settings::sampling;
 use crate::{
@@ -19,6 +18,7 @@ use crate::{
     delivery::answer::{Answer, json},
     formats::{counts::since_start, list::Frame, metadata, value},
     refusal::{Code, Refusal},
+    url::Params,
 };
 
 const LIMIT_DEFAULT: usize = 100;
@@ -35,119 +35,87 @@ const FIELDS_MAX: usize = 100_000;
 const ADDED_BYTES: usize = 1000;
 /// A longer list is added by a thread of its own, so that the memory it takes goes back at once: 10 MB of 25,000 PVs.
 const LONG_BODY: usize = 64 << 10;
+
 /// `GET /pvs`
 pub(crate) fn list(call: &Call) -> Answer {
-    let pattern = Pattern::search(call.query.get("match").unwrap_or(""), &call.ask.lease)?;
-    let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
-    let offset = call.number("offset")?.unwrap_or(0);
-    let state = call.word("state", &STATES, Code::BadRequest)?;
-    let names = call.ask.service.names();
-    let mut found = pattern.among(&names, &call.ask)?;
-    if state != "any" {
-        found = in_state(&call.ask, &found, state);
-    }
-    let total = found.len();
-    let shown: Vec<Named> = found.into_iter().skip(offset).take(limit).cloned().collect();
-    let asked = call.ask.clone();
-    let row = move |named: Named| {
-        let Some(entry) = asked.service.entry(named.pv) else { return Ok(None) }; // it has just been removed
-        let mut row = row(&asked, &entry)?;
-        if entry.name != named.name {
-            row.insert("name".to_owned(), named.name.as_str().into());
-            row.insert("alias_of".to_owned(), entry.name.as_str().into());
-        }
-        Ok(Some(row))
-    };
-    let head = Map::from_iter([("total".to_owned(), total.into())]);
-    call.rows(Frame::member("pvs", &head)?, shown.into_iter().map(row))
+    let query = &call.query;
+    let page = call.ask.pvs(&PvsWanted {
+        pattern: Pattern::search(query.get("match").unwrap_or(""), &call.ask.lease)?,
+        limit: query.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX),
+        offset: query.number("offset")?.unwrap_or(0),
+        state: state(query)?,
+    })?;
+    let head = Map::from_iter([("total".to_owned(), page.total.into())]);
+    call.rows(Frame::member("pvs", &head)?, page.map(|row| Ok(Some(listed_row(&row?)))))
 }
 
-/// Those of some names whose PVs stand there.
-fn in_state<'n>(ask: &Ask, found: &[&'n Named], state: &str) -> Vec<&'n Named> {
-    let mut in_it = Vec::new();
-    for some in found.chunks(PVS_AT_ONCE) {
-        let pvs: Vec<PvId> = some.iter().map(|named| named.pv).collect();
-        let briefs = ask.service.briefs(&pvs);
-        let is_in_it = |(named, brief): (&Named, Option<Brief>)| match brief {
-            Some(brief) => brief.connection.name() == state,
-            None => ask.service.entry(named.pv).is_some_and(|entry| standing(&entry).name() == state),
-        };
-        in_it.extend(
-            some.iter().zip(briefs).filter(|(named, brief)| is_in_it((named, *brief))).map(|(named, _)| *named),
-        );
-    }
-    in_it
-}
-
-/// Where a PV stands that acquisition does not know (yet, or any more).
-fn standing(entry: &PvEntry) -> Connection {
-    match entry.settings.state {
-        PvState::Active => Connection::Searching,
-        PvState::Paused => Connection::Paused,
-    }
+/// Where PVs stand to which a list is narrowed; any without it.
+fn state(query: &Params) -> Result<Option<Connection>, Refusal> {
+    let word = query.word("state", &STATES, Code::BadRequest)?;
+    let all = [Connection::Connected, Connection::Searching, Connection::Disconnected, Connection::Paused];
+    Ok(all.into_iter().find(|state| state.name() == word))
 }
 
 /// `GET /pvs/{pv}`
 pub(crate) fn show(call: &Call) -> Answer {
-    let entry = call.pv()?;
-    let service = &call.ask.service;
-    let status = status(&call.ask, &entry);
-    let mut object = row(&call.ask, &entry)?;
-    let newest = call.ask.metadata_at_end(entry.id, TimeRange::ALL)?;
-    let extent = call.ask.extent(entry.id)?;
+    json(&details(&call.ask.details(&call.pv()?)?))
+}
+
+fn details(of: &Details) -> Map<String, serde_json::Value> {
+    let status = &of.status;
+    let mut object = row(&of.row);
     object.extend([
-        ("aliases".to_owned(), service.aliases_of(entry.id).iter().map(|alias| alias.as_str()).collect::<Vec<_>>().into()),
-        ("added".to_owned(), entry.added.to_string().into()),
+        ("aliases".to_owned(), of.aliases.iter().map(|alias| alias.as_str()).collect::<Vec<_>>().into()),
+        ("added".to_owned(), of.added.to_string().into()),
         ("server".to_owned(), status.server.map(|server| server.to_string()).into()),
         ("first_connected".to_owned(), status.first_connected.map(|time| time.to_string()).into()),
         ("last_connected".to_owned(), status.last_connected.map(|time| time.to_string()).into()),
         ("reconnects".to_owned(), status.reconnects.into()),
         ("counters".to_owned(), since_start(&status.counters)),
-        ("metadata".to_owned(), newest.map(|(since, newest)| metadata::as_json(since, &newest)).into()),
+        (
+            "metadata".to_owned(),
+            of.metadata.as_ref().map(|(since, newest)| metadata::as_json(*since, newest)).into(),
+        ),
         (
             "extent".to_owned(),
-            extent
-                .map(|(first, last, samples)| {
+            of.extent
+                .map(|Extent { first, last, samples }| {
                     json!({ "first": first.to_string(), "last": last.to_string(), "samples": samples })
                 })
                 .into(),
         ),
-        ("refusal".to_owned(), status.refusal.into()),
-        ("sampling".to_owned(), sampling(&entry.settings, status.deadband_at_server)),
+        ("refusal".to_owned(), status.refusal.clone().into()),
+        ("sampling".to_owned(), sampling(&of.row.settings, status.deadband_at_server)),
         ("disabled".to_owned(), status.disabled.into()),
         ("lacking".to_owned(), status.lacking.iter().map(FieldPath::as_str).collect::<Vec<_>>().into()),
     ]);
-    if object["type"] == "structure" {
-        let fields = service.fields(entry.id)?;
-        let fields =
-            fields.into_iter().map(|(name, value_type)| json!({ "name": name, "type": value_type.to_string() }));
-        let fields: Vec<_> = fields.collect();
-        object.extend((!fields.is_empty()).then(|| ("fields".to_owned(), fields.into())));
-    }
-    json(&object)
+    let fields = of.fields.iter().map(|(name, value_type)| json!({ "name": name, "type": value_type.to_string() }));
+    object.extend((!of.fields.is_empty()).then(|| ("fields".to_owned(), fields.collect::<Vec<_>>().into())));
+    object
 }
 
-/// What a list says about a PV.
-fn row(ask: &Ask, entry: &PvEntry) -> Result<Map<String, serde_json::Value>, Refusal> {
-    let status = status(ask, entry);
-    let newest = ask.metadata_at_end(entry.id, TimeRange { t0: now(), t1: Timestamp::MAX })?;
-    let last = ask.last_before(&entry.id.into(), Timestamp::MAX)?;
-    let known_type = newest.as_ref().and_then(|(_, metadata)| metadata.value_type);
-    let value_type = last.as_ref().map(|sample| sample.value.value_type()).or(known_type);
-    let (method, period) = match entry.settings.method {
+/// What a list says about a PV that it may have found by an alias.
+fn listed_row(of: &PvRow) -> Map<String, serde_json::Value> {
+    let mut row = row(of);
+    row.extend(of.alias_of.as_ref().map(|own| ("alias_of".to_owned(), own.as_str().into())));
+    row
+}
+
+fn row(of: &PvRow) -> Map<String, serde_json::Value> {
+    let (method, period) = match of.settings.method {
         Method::Monitor => ("monitor", None),
         Method::Scan { period } => ("scan", Some(period.as_secs_f64())),
     };
     let object = json!({
-        "name": entry.name.as_str(),
-        "protocol": entry.settings.protocol.name(),
+        "name": of.name.as_str(),
+        "protocol": of.settings.protocol.name(),
         "method": method,
         "period": period,
-        "state": status.connection.name(),
-        "since": status.since.to_string(),
-        "type": value_type.map(|t| t.to_string()),
-        "units": newest.and_then(|(_, metadata)| metadata.units),
-        "last": last.map(|sample| json!({
+        "state": of.connection.name(),
+        "since": of.since.to_string(),
+        "type": of.value_type.map(|t| t.to_string()),
+        "units": of.units,
+        "last": of.last.as_ref().map(|sample| json!({
             "time": sample.time.to_string(),
             "value": listed(&sample.value),
             "severity": sample.alarm.severity.name(),
@@ -155,7 +123,7 @@ fn row(ask: &Ask, entry: &PvEntry) -> Result<Map<String, serde_json::Value>, Ref
         })),
     });
     match object {
-        serde_json::Value::Object(map) => Ok(map),
+        serde_json::Value::Object(map) => map,
         _ => unreachable!("it has just been written as an object"),
     }
 }
@@ -166,24 +134,6 @@ fn listed(value: &Value) -> serde_json::Value {
         Value::Array(elements) if elements.len() > LISTED_ELEMENTS_MAX => serde_json::Value::Null,
         value => value::as_json(value),
     }
-}
-
-/// How a PV fares; one that acquisition does not know (yet, or any more) stands as its settings say.
-fn status(ask: &Ask, entry: &PvEntry) -> Status {
-    ask.service.status(entry.id).unwrap_or_else(|| Status {
-        connection: standing(entry),
-        since: entry.added,
-        first_connected: None,
-        last_connected: None,
-        reconnects: 0,
-        counters: Account::default(),
-        last_sample: None,
-        server: None,
-        refusal: None,
-        disabled: false,
-        deadband_at_server: None,
-        lacking: Vec::new(),
-    })
 }
 
 #[derive(Deserialize)]
@@ -210,27 +160,28 @@ pub(crate) struct Asked {
 /// `POST /pvs`
 pub(crate) fn add(call: &Call) -> Answer {
     if call.body.len() < LONG_BODY {
-        return add_all(call);
+        return json(&add_all(&call.ask, &call.body)?);
     }
-    thread::scope(|scope| scope.spawn(|| add_all(call)).join()).unwrap_or_else(|panic| resume_unwind(panic))
+    let all = thread::scope(|scope| scope.spawn(|| add_all(&call.ask, &call.body).map(|told| json(&told))).join());
+    all.unwrap_or_else(|panic| resume_unwind(panic))?
 }
 
-fn add_all(call: &Call) -> Answer {
-    let body: AddBody = serde_json::from_slice(&call.body).map_err(|error| {
+fn add_all(ask: &Ask, body: &[u8]) -> Result<AllTold, Refusal> {
+    let body: AddBody = serde_json::from_slice(body).map_err(|error| {
         Refusal::new(Code::BadRequest, format!("the body is not what is expected: {error}"))
             .hint(r#"send {"pvs":["NAME",{"name":"pva://NAME","method":"scan","period":1.0}]}"#)
     })?;
     check_len(body.pvs.len(), ADD_MAX, "PVs")?;
-    call.ask.lease.grow_by(body.pvs.len(), ADDED_BYTES)?;
+    ask.lease.grow_by(body.pvs.len(), ADDED_BYTES)?;
     let (mut judged, mut granted) = (Vec::with_capacity(body.pvs.len()), Vec::with_capacity(body.pvs.len()));
     let mut fields = 0;
     for wanted in body.pvs {
-        let (name, judgement) = judge(&call.ask, wanted);
+        let (name, judgement) = judge(ask, wanted);
         fields += judgement.as_ref().map_or(0, |request| request.wishes.fields.as_ref().map_or(0, Vec::len));
         check_len(fields, FIELDS_MAX, "fields of PVs")?;
         judged.push((name, judgement.map(|request| granted.push(request)).err()));
     }
-    let mut added = call.ask.add(granted)?.into_iter();
+    let mut added = ask.add(granted)?.into_iter();
     let told = |(name, refusal): (String, Option<Refusal>)| {
         if let Some(refusal) = refusal {
             return Told::refused(name, refusal.message());
@@ -242,7 +193,7 @@ fn add_all(call: &Call) -> Answer {
             None => Told::refused(name, "the archive gave no answer"),
         }
     };
-    json(&AllTold { pvs: judged.into_iter().map(told).collect() })
+    Ok(AllTold { pvs: judged.into_iter().map(told).collect() })
 }
 
 /// What became of each PV of a list, in its order. As values of JSON those of 25,000 would be 30 MB.
@@ -286,7 +237,7 @@ fn judge(ask: &Ask, wanted: Wanted) -> (String, Result<AddRequest, Refusal>) {
 /// Checks what a client asks for. A period alone means scanning.
 pub(crate) fn request(ask: &Ask, asked: &Asked) -> Result<AddRequest, Refusal> {
     let (prefixed, name) = PvName::parse(&asked.name)?;
-    let known = |name: &&String| ask.service.policies_in_force().named(name).is_some();
+    let known = |name: &&String| ask.policies_in_force().named(name).is_some();
     let policy = match &asked.policy {
         None => None,
         policy => Some(policy.as_ref().filter(known).ok_or_else(|| {

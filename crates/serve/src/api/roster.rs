@@ -3,7 +3,7 @@
 use archive::{OldName, PvEntry, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use service::AuditRecord;
+use service::{Ask, AuditRecord};
 
 use crate::{
     call::Call,
@@ -53,23 +53,27 @@ pub(crate) fn remove_alias(call: &Call) -> Answer {
 
 /// `GET /aliases`
 pub(crate) fn aliases(call: &Call) -> Answer {
-    all_aliases(call, Frame::member("aliases", &Map::new())?, "alias", "name")
+    call.rows(Frame::member("aliases", &Map::new())?, all_aliases(&call.ask, "alias", "name")?)
 }
 
 /// Every alias with its PV, under names of the caller's choice.
-pub(crate) fn all_aliases(call: &Call, frame: Frame, alias: &'static str, of: &'static str) -> Answer {
-    let aliases = call.ask.service.aliases();
-    call.ask.lease.grow_by(aliases.len(), ROW_BYTES)?;
+pub(crate) fn all_aliases(
+    ask: &Ask,
+    alias: &'static str,
+    of: &'static str,
+) -> Result<impl Iterator<Item = Result<Option<Value>, Refusal>> + Send + use<>, Refusal> {
+    let aliases = ask.aliases();
+    ask.lease.grow_by(aliases.len(), ROW_BYTES)?;
     let row = move |(name, entry): (PvName, PvEntry)| json!({ alias: name.as_str(), of: entry.name.as_str() });
-    call.rows(frame, aliases.into_iter().map(move |found| Ok(Some(row(found)))))
+    Ok(aliases.into_iter().map(move |found| Ok(Some(row(found)))))
 }
 
 /// `GET /audit`
 pub(crate) fn audit(call: &Call) -> Answer {
-    let limit = call.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
-    let before = call.number("before")?.unwrap_or(u64::MAX);
+    let limit = call.query.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
+    let before = call.query.number("before")?.unwrap_or(u64::MAX);
     call.ask.lease.grow_by(limit, ROW_BYTES)?;
-    let rows = call.ask.service.audit(before, limit)?.into_iter().map(|record| Ok(Some(audit_row(&record))));
+    let rows = call.ask.audit(before, limit)?.into_iter().map(|record| Ok(Some(audit_row(&record))));
     call.rows(Frame::member("audit", &Map::new())?, rows)
 }
 

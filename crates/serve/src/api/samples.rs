@@ -31,16 +31,16 @@ const FORMATS_OF_SAMPLES: [&str; 5] = ["json", "csv", "arrow", "npy", "parquet"]
 
 /// `GET /pvs/{pv}/samples`
 pub(crate) fn show(call: &Call) -> Answer {
-    let ((entry, series), range) = (call.pv_or_field()?, call.range()?);
-    let format = call.word("format", &FORMATS_OF_SAMPLES, Code::UnknownFormat)?;
-    let before = match call.word("before", &["true", "false"], Code::BadRequest)? {
+    let ((entry, series), range) = (call.pv_or_field()?, call.query.range()?);
+    let format = call.query.word("format", &FORMATS_OF_SAMPLES, Code::UnknownFormat)?;
+    let before = match call.query.word("before", &["true", "false"], Code::BadRequest)? {
         "true" => Before::Include,
         _ => Before::None,
     };
-    let limit: Option<u64> = call.number("limit")?;
+    let limit: Option<u64> = call.query.number("limit")?;
     let newest = call.ask.metadata_at_end(entry.id, range)?;
     let request = Request { series: series.clone(), range, before };
-    let samples = call.ask.samples(&request);
+    let samples = call.ask.samples(&request)?;
     match format {
         "csv" => call.chunks(CSV, SamplesCsv::new(samples, limit)),
         "arrow" => {
@@ -51,7 +51,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         "npy" => {
             let usual = usual(&call.ask, &series, range, newest.as_ref())?;
             let count = npy::Count::of(samples, usual, limit, || call.ask.is_abandoned())?;
-            call.chunks(npy::CONTENT_TYPE, npy::SamplesNpy::new(call.ask.samples(&request), count))
+            call.chunks(npy::CONTENT_TYPE, npy::SamplesNpy::new(call.ask.samples(&request)?, count))
         }
         "parquet" => {
             call.ask.lease.grow(PARQUET_BYTES)?;

@@ -1,12 +1,12 @@
-//! `GET /api/v1/status`: how the archiver fares, with sentences for an operator where something is wrong.
+//! `GET /api/v1/status`: how the archiver fares, as JSON.
 
-use acquire::{RECENT, Totals};
+use acquire::RECENT;
 use archive::{
-    OldHealth,
-    ledger::{Account, Column, Kind, Trouble},
+    SourceHealth,
+    ledger::{Column, Kind, Trouble},
 };
 use serde_json::{Map, Value, json};
-use service::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Watermark, WeekState, Work, now, sentence};
+use service::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Status, WeekState, Work};
 
 use crate::{
     call::Call,
@@ -14,19 +14,19 @@ use crate::{
     formats::counts::since_start,
 };
 
-/// Unsynced samples beyond this many are a problem: ten seconds of a very large machine.
-const LAG_MAX: u64 = 2_000_000;
 /// So many of the last weeks are told whatever their state.
 const WEEKS_SHOWN: usize = 8;
 
 pub(crate) fn show(call: &Call) -> Answer {
-    let app = &call.app;
-    let (totals, health, watermark) = (app.service.totals(), app.service.health(), app.service.watermark());
-    let trouble = app.service.trouble();
-    json(&json!({
+    json(&as_json(&call.ask.status()))
+}
+
+fn as_json(status: &Status) -> Value {
+    let (totals, watermark) = (&status.totals, status.watermark);
+    json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "started": app.service.started.to_string(),
-        "now": now().to_string(),
+        "started": status.started.to_string(),
+        "now": status.now.to_string(),
         "durable": {
             "appended": watermark.appended,
             "durable": watermark.durable,
@@ -40,16 +40,16 @@ pub(crate) fn show(call: &Call) -> Answer {
             "paused": totals.paused,
         },
         "samples": since_start(&totals.counters),
-        "trouble": trouble_json(&trouble),
+        "trouble": trouble_json(&status.trouble),
         "queue": { "bytes": totals.queue_bytes, "bytes_max": totals.queue_bytes_max },
-        "answers": { "bytes": app.delivery.budget.taken(), "bytes_max": app.delivery.budget.bytes_max() },
-        "store": store(&health, &app.service.partitions()),
-        "old_archives": app.service.old_health().iter().map(old_archive).collect::<Vec<_>>(),
-        "problems": problems(&totals, &health, watermark, &trouble),
-    }))
+        "answers": { "bytes": status.answer_bytes, "bytes_max": status.answer_bytes_max },
+        "store": store(&status.store, &status.weeks),
+        "old_archives": status.old_archives.iter().map(old_archive).collect::<Vec<_>>(),
+        "problems": status.problems,
+    })
 }
 
-fn old_archive(health: &OldHealth) -> Value {
+fn old_archive(health: &SourceHealth) -> Value {
     json!({
         "name": health.name,
         "pvs": health.pvs,
@@ -143,32 +143,6 @@ fn weeks(partitions: &[Partition]) -> Vec<Value> {
     partitions.iter().enumerate().filter(shown).map(week).collect()
 }
 
-fn problems(totals: &Totals, health: &Health, watermark: Watermark, trouble: &Trouble) -> Vec<String> {
-    let mut problems = health.problems.clone();
-    if let Some(refusal) = &health.refusal {
-        problems.push(format!("The store takes no samples: {refusal}."));
-    }
-    let lag = watermark.appended.saturating_sub(watermark.durable);
-    if lag > LAG_MAX {
-        problems.push(format!("{lag} samples are not on disk yet: the disk does not keep up."));
-    }
-    if health.corrupt_blocks > 0 {
-        problems.push(format!("{} damaged blocks were found when reading.", health.corrupt_blocks));
-    }
-    let Account { queue_full, store_refused, .. } = totals.counters;
-    if queue_full > 0 {
-        problems.push(format!("{queue_full} samples were lost since the start because the queue was full."));
-    }
-    if store_refused > 0 {
-        problems.push(format!("{store_refused} samples were lost since the start because the store refused them."));
-    }
-    problems.extend(sentence(trouble));
-    if totals.disconnected > 0 {
-        problems.push(format!("{} PVs have lost their IOC.", totals.disconnected));
-    }
-    problems
-}
-
 /// What was lost of late as JSON.
 fn trouble_json(of: &Trouble) -> serde_json::Value {
     let lost = Column::of(&[Kind::Lost, Kind::Missed], of.of.counts());
@@ -181,29 +155,4 @@ fn trouble_json(of: &Trouble) -> serde_json::Value {
         "suspected_seconds_max": of.of.suspected_ms as f64 / 1000.0,
         "last": of.is_any().then(|| of.last.to_string()),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_wrong_is_said_and_nothing_else() {
-        let watermark = Watermark { appended: 5, durable: 5 };
-        assert!(problems(&Totals::default(), &Health::default(), watermark, &Trouble::default()).is_empty());
-        let totals = Totals { disconnected: 2, ..Totals::default() };
-        let mut health = Health::default();
-        health.refusal = Some("the disk is full".to_owned());
-        let behind = Watermark { appended: 3_000_000, durable: 0 };
-        let expected = [
-            "The store takes no samples: the disk is full.",
-            "3000000 samples are not on disk yet: the disk does not keep up.",
-            "2 PVs have lost their IOC.",
-        ];
-        assert_eq!(problems(&totals, &health, behind, &Trouble::default()), expected);
-        let of = Account { suspected_ms: 13_600, ..Account::default() };
-        let trouble = Trouble { of, suspected_pvs: 5000, ..Trouble::default() };
-        let told = problems(&totals, &health, behind, &trouble);
-        assert!(told[2].contains("5000 PVs may be missing"), "{told:?}");
-    }
 }

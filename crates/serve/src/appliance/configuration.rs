@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 
 use acquire::AddRequest;
-use archive::{FieldName, PvEntry, PvId, PvState};
+use archive::{FieldName, PvId, PvState};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use service::{Ask, NAMES_MAX, all_pvs, check_len};
+use service::{Ask, NAMES_MAX, check_len};
 
 use super::{
     details::type_info_of,
     manage::{ADDED_BYTES, Wanted, judge, make_groups},
-    metadata::metadata,
     names::named,
 };
 use crate::{
@@ -83,41 +82,37 @@ impl TypeInfo {
 /// is applied later may give it some.
 fn fields(ask: &Ask, pv: &str, mut named: Vec<String>) -> Option<Vec<String>> {
     named.retain(|field| FieldName::new(field).is_ok());
-    let has_some = || ask.service.find(pv).is_some_and(|entry| !entry.settings.rules().fields.is_empty());
+    let has_some = || ask.find(pv).is_some_and(|entry| !entry.settings.rules().fields.is_empty());
     (!named.is_empty() || has_some()).then_some(named)
 }
 
 /// `GET /mgmt/bpl/exportConfig`: the type infos of all PVs, a line each.
 pub(crate) fn export(call: &Call) -> Answer {
-    call.ask.service.look_at_changes()?;
-    let asked = call.ask.clone();
-    let info = move |entry: PvEntry| {
-        let changed = asked.service.known_change(&entry);
-        Ok(Some(type_info_of(&asked, &entry, &metadata(&asked, &entry)?, changed)))
-    };
-    call.rows(Frame::lines(), all_pvs(&call.ask.service).map(info))
+    let identity = call.identity().to_owned();
+    let infos = call.ask.all_configured()?.map(move |of| Ok(Some(type_info_of(&identity, &of?))));
+    call.rows(Frame::lines(), infos)
 }
 
 /// `POST /mgmt/bpl/importConfig`: what each member of the Appliance has to say of it, in a list.
 pub(crate) fn import(call: &Call) -> Answer {
-    json(&[imported(call)?])
+    json(&[imported(&call.ask, &call.body)?])
 }
 
 /// `POST /mgmt/bpl/importConfigForAppliance`: what this one has.
 pub(crate) fn import_here(call: &Call) -> Answer {
-    json(&imported(call)?)
+    json(&imported(&call.ask, &call.body)?)
 }
 
 /// Archives the PVs of an export as they are set there, those that were paused paused. All are taken or, if one is not right, none.
-fn imported(call: &Call) -> Result<Value, Refusal> {
+fn imported(ask: &Ask, body: &[u8]) -> Result<Value, Refusal> {
     // One text in it may be as long as all of it.
-    call.ask.lease.grow(call.body.len())?;
+    ask.lease.grow(body.len())?;
     let (mut requests, mut are_paused, mut controlling) = (Vec::new(), Vec::new(), BTreeSet::new());
-    each(&call.body, "type infos", |info: TypeInfo| {
+    each(body, "type infos", |info: TypeInfo| {
         check_len(requests.len() + 1, NAMES_MAX, "PVs")?;
-        call.ask.lease.grow(ADDED_BYTES)?;
+        ask.lease.grow(ADDED_BYTES)?;
         controlling.extend(info.controlling_pv().map(str::to_owned));
-        let (name, is_paused, request) = info.request(&call.ask);
+        let (name, is_paused, request) = info.request(ask);
         let request = request.map_err(|refusal| {
             let name = shortened(&name);
             Refusal::new(Code::BadRequest, format!("{name} cannot be taken: {}", refusal.message()))
@@ -126,25 +121,25 @@ fn imported(call: &Call) -> Result<Value, Refusal> {
         are_paused.push(is_paused);
         Ok(())
     })?;
-    make_groups(&call.ask, controlling.iter().map(String::as_str))?;
-    let added = call.ask.add(requests)?;
+    make_groups(ask, controlling.iter().map(String::as_str))?;
+    let added = ask.add(requests)?;
     let paused: Vec<PvId> =
         added.iter().zip(are_paused).filter_map(|((entry, _), is_paused)| is_paused.then_some(entry.id)).collect();
-    call.ask.pause(&paused)?;
+    ask.pause(&paused)?;
     let desc = format!("Imported {} PVs, {} of them paused", added.len(), paused.len());
-    Ok(json!({ "appliance": call.identity(), "errorPVs": [], "status": "ok", "desc": desc }))
+    Ok(json!({ "appliance": ask.identity(), "errorPVs": [], "status": "ok", "desc": desc }))
 }
 
 /// `POST /mgmt/bpl/putPVTypeInfo`: changes a PV with `override=true`, adds one with `createnew=true`, which is paused at first.
 pub(crate) fn put_type_info(call: &Call) -> Answer {
-    let name = call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
+    let name = call.query.needed("pv")?;
     let info: TypeInfo = serde_json::from_slice(&call.body)
         .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a type info: {error}")))?;
     if info.pv_name != name {
         let message = format!("the type info is of {:?}, not of {name:?}", info.pv_name);
         return Err(Refusal::new(Code::BadRequest, message));
     }
-    let known = call.ask.service.find(name);
+    let known = call.ask.find(name);
     let (permission, objection) = match known {
         None => ("createnew", "is not archived"),
         Some(_) => ("override", "is archived already"),
@@ -164,14 +159,14 @@ pub(crate) fn put_type_info(call: &Call) -> Answer {
         (None, _) | (Some(_), true) => call.ask.pause(&[entry.id])?,
         (Some(_), false) => call.ask.resume(&[entry.id])?,
     };
-    let entry = call.ask.service.entry(entry.id).unwrap_or_else(|| entry.clone());
-    json(&type_info_of(&call.ask, &entry, &metadata(&call.ask, &entry)?, call.ask.service.last_change(&entry)?))
+    let entry = call.ask.entry(entry.id).unwrap_or_else(|| entry.clone());
+    json(&type_info_of(call.identity(), &call.ask.configured(entry)?))
 }
 
 /// `GET /mgmt/bpl/consolidateDataForPV` and `/etl/bpl/consolidateDataForPV`: there is nothing to do, for samples are packed
 /// and merged by themselves; scripts that order it before they go on may go on.
 pub(crate) fn consolidate(call: &Call) -> Answer {
-    let entry = named(call)?;
+    let entry = named(&call.ask, &call.query)?;
     if entry.settings.state != PvState::Paused {
         let objection = format!("Cannot consolidate unless PV {} is paused.", entry.name);
         return json(&json!({ "validation": objection }));

@@ -2,15 +2,15 @@
 //! out, rather than filled with a number that means nothing.
 
 use acquire::{Connection, Status};
-use archive::{FieldName, Protocol, PvEntry, PvState, RuleName, Sense};
-use sample::{Limits, Metadata, Shape, Timestamp};
+use archive::{FieldName, Protocol, PvEntry, PvState};
+use sample::{Limits, Shape};
 use serde_json::{Map, Value, json};
-use service::Ask;
+use service::{Ask, Configured};
 
 use super::{
-    metadata::{described, facts, metadata},
-    names::{asked, named},
-    rates::{bytes_per_sample, rate, storage_rates_of},
+    metadata::facts,
+    names::named,
+    rates::storage_rates_of,
     rules::DEFAULT,
     status::last_sample,
     whose::owner,
@@ -20,6 +20,7 @@ use crate::{
     call::Call,
     delivery::answer::{Answer, json},
     formats::appliance::{date, dbr_type, instant, java_double},
+    refusal::Refusal,
     url::Params,
 };
 
@@ -28,16 +29,15 @@ pub(super) const STORE: &str = "pvark";
 
 /// `GET /mgmt/bpl/getPVTypeInfo`
 pub(crate) fn type_info(call: &Call) -> Answer {
-    let entry = named(call)?;
-    let metadata = metadata(&call.ask, &entry)?;
-    json(&type_info_of(&call.ask, &entry, &metadata, call.ask.service.last_change(&entry)?))
+    let configured = call.ask.configured(named(&call.ask, &call.query)?)?;
+    json(&type_info_of(call.identity(), &configured))
 }
 
 /// `GET /retrieval/bpl/getMetadata`: the same, and the fields of the record.
 pub(crate) fn all_metadata(call: &Call) -> Answer {
-    let entry = named(call)?;
-    let metadata = described(&call.ask, &entry, metadata(&call.ask, &entry)?);
-    let mut all = type_info_of(&call.ask, &entry, &metadata, call.ask.service.last_change(&entry)?);
+    let configured = call.ask.configured(named(&call.ask, &call.query)?)?;
+    let metadata = call.ask.described(&configured.entry, configured.metadata.clone());
+    let mut all = type_info_of(call.identity(), &configured);
     all.extend(facts(&metadata, true).into_iter().map(|(name, text)| (name, Value::from(text))));
     all.extend(metadata.element_count.map(|count| ("NELM".to_owned(), Value::from(count.to_string()))));
     json(&all)
@@ -45,9 +45,9 @@ pub(crate) fn all_metadata(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getStoresForPV`: one, for there are no tiers, and those of the Appliance if its files are read in place.
 pub(crate) fn stores(call: &Call) -> Answer {
-    let entry = named(call)?;
+    let entry = named(&call.ask, &call.query)?;
     let mut stores = Map::new();
-    for url in data_stores(&configuration(&call.ask, &entry)) {
+    for url in data_stores(&in_json(call.ask.configuration(entry.id).as_deref())) {
         let parameters = Params::parse(url.split_once('?').map_or("", |(_, parameters)| parameters));
         stores.insert(parameters.get("name").unwrap_or("").to_owned(), url.into());
     }
@@ -55,9 +55,8 @@ pub(crate) fn stores(call: &Call) -> Answer {
 }
 
 /// What the Appliance's configuration says of a PV whose files are read in place; empty for all others.
-fn configuration(ask: &Ask, entry: &PvEntry) -> Map<String, Value> {
-    let text = ask.service.configuration(entry.id);
-    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+fn in_json(configuration: Option<&str>) -> Map<String, Value> {
+    configuration.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
 /// The URLs of the stores: those of the Appliance, and then this archive's own.
@@ -72,24 +71,25 @@ fn data_stores(configuration: &Map<String, Value>) -> Vec<String> {
 
 /// `GET /retrieval/bpl/areWeArchivingPV`
 pub(crate) fn is_archived(call: &Call) -> Answer {
-    let name = asked(call)?;
+    let name = call.query.needed("pv")?;
     json(&json!({ "status": owner(&call.ask, name).is_some().to_string() }))
 }
 
-pub(super) fn type_info_of(ask: &Ask, entry: &PvEntry, metadata: &Metadata, changed: Timestamp) -> Map<String, Value> {
-    let mut info = Map::new();
+/// How a PV is configured in an archive of that name, as the Appliance tells it.
+pub(super) fn type_info_of(identity: &str, of: &Configured) -> Map<String, Value> {
+    let (Configured { entry, metadata, .. }, mut info) = (of, Map::new());
     let mut put = |key: &str, text: String| info.insert(key.to_owned(), Value::String(text));
     put("pvName", entry.name.to_string());
-    put("applianceIdentity", ask.service.identity.clone());
+    put("applianceIdentity", identity.to_owned());
     put("creationTime", instant(entry.added));
-    put("modificationTime", instant(changed));
+    put("modificationTime", instant(of.changed));
     put("paused", (entry.settings.state == PvState::Paused).to_string());
     put("samplingMethod", method_name(entry.settings.method).to_owned());
     put("samplingPeriod", format!("{:?}", period_seconds(entry.settings.method)));
     let rules = entry.settings.rules();
     put("policyName", rules.origin.policy.as_ref().map_or_else(|| DEFAULT.to_owned(), ToString::to_string));
     put("usePVAccess", (entry.settings.protocol == Protocol::Pva).to_string());
-    if let Some(server) = ask.service.status(entry.id).and_then(|status| status.server) {
+    if let Some(server) = of.server {
         put("hostName", server.ip().to_string());
     }
     if let Some(value_type) = metadata.value_type {
@@ -118,31 +118,19 @@ pub(super) fn type_info_of(ask: &Ask, entry: &PvEntry, metadata: &Metadata, chan
         }
     }
     let fields: Vec<&str> = rules.fields.iter().map(FieldName::as_str).collect();
-    if let Some(controlling) = controlling_pv(ask, &rules.groups) {
-        info.insert("controllingPV".to_owned(), controlling.into());
+    if let Some(controlling) = &of.controlling_pv {
+        info.insert("controllingPV".to_owned(), controlling.as_str().into());
     }
     info.insert("archiveFields".to_owned(), fields.into());
     info.insert("dataStores".to_owned(), data_stores(&Map::new()).into());
     info.insert("chunkKey".to_owned(), format!("{}:", entry.name.as_str().replace([':', '-'], "/")).into());
-    with_configuration(info, (entry, changed), configuration(ask, entry))
-}
-
-/// The PV that switches the PVs of a group that has its name.
-fn controlling_pv(ask: &Ask, groups: &[RuleName]) -> Option<String> {
-    let [name] = groups else { return None };
-    let group = ask.service.group(name)?.group;
-    let [switch] = group.switches.as_slice() else { return None };
-    (switch.sense == Sense::Enables && switch.pv.as_str() == name.as_str()).then(|| switch.pv.to_string())
+    with_configuration(info, of, in_json(of.elsewhere.as_deref()))
 }
 
 /// Of a PV whose files are read in place the Appliance's words count, but for what is decided here: its name, whether it is
 /// paused and, once that is not so or somebody has said so here, how it is sampled.
-fn with_configuration(
-    own: Map<String, Value>,
-    (entry, changed): (&PvEntry, Timestamp),
-    mut said: Map<String, Value>,
-) -> Map<String, Value> {
-    let is_decided_here = entry.settings.state == PvState::Active || changed > entry.added;
+fn with_configuration(own: Map<String, Value>, of: &Configured, mut said: Map<String, Value>) -> Map<String, Value> {
+    let is_decided_here = of.entry.settings.state == PvState::Active || of.changed > of.entry.added;
     let is_taken = |key: &str| match key {
         "pvName" | "paused" => true,
         "samplingMethod" | "samplingPeriod" | "usePVAccess" | "modificationTime" => is_decided_here,
@@ -158,15 +146,17 @@ fn with_configuration(
 
 /// `GET /mgmt/bpl/getPVDetails`
 pub(crate) fn details(call: &Call) -> Answer {
-    let entry = named(call)?;
-    let metadata = metadata(&call.ask, &entry)?;
-    let status = call.ask.service.status(entry.id);
-    let last = last_sample(&call.ask, &entry, status.as_ref());
+    json(&details_of(&call.ask, call.ask.configured(named(&call.ask, &call.query)?)?)?)
+}
+
+fn details_of(ask: &Ask, of: Configured) -> Result<Vec<Value>, Refusal> {
+    let Configured { entry, metadata, changed, controlling_pv, .. } = of;
+    let status = ask.pv_status(entry.id);
+    let last = last_sample(ask, &entry, status.as_ref());
     let settings = &entry.settings;
-    let changed = call.ask.service.last_change(&entry)?;
     let mut rows = vec![
         row("mgmt", "PV Name", entry.name.to_string()),
-        row("mgmt", "Instance archiving PV", call.identity().to_owned()),
+        row("mgmt", "Instance archiving PV", ask.identity().to_owned()),
         row("mgmt", "Archival params creation time:", date(Some(entry.added))),
         row("mgmt", "Archival params modification time:", date(Some(changed))),
         row("mgmt", "Is this PV paused:", yes_or_no(settings.state == PvState::Paused)),
@@ -176,7 +166,7 @@ pub(crate) fn details(call: &Call) -> Answer {
     ];
     let rules = settings.rules();
     rows.extend(rules.origin.policy.as_ref().map(|policy| row("mgmt", "Policy name:", policy.to_string())));
-    rows.extend(controlling_pv(&call.ask, &rules.groups).map(|controlling| row("mgmt", "Controlling PV", controlling)));
+    rows.extend(controlling_pv.map(|controlling| row("mgmt", "Controlling PV", controlling.to_string())));
     if !rules.fields.is_empty() {
         let fields: Vec<&str> = rules.fields.iter().map(FieldName::as_str).collect();
         rows.push(row("mgmt", "Archive Fields", fields.join(",")));
@@ -194,22 +184,22 @@ pub(crate) fn details(call: &Call) -> Answer {
     rows.push(row("pv", "Channel Name", entry.name.to_string()));
     rows.push(row("pv", "When did we receive the last event?", date(last)));
     rows.extend(status.iter().flat_map(how_it_fares));
-    rows.extend(what_it_takes(&call.ask, &entry));
-    json(&rows)
+    rows.extend(what_it_takes(ask, &entry)?);
+    Ok(rows)
 }
 
 /// Rates over this run, and of storage as far as samples are packed already.
-fn what_it_takes(ask: &Ask, entry: &PvEntry) -> Vec<Value> {
-    let Some(rate) = rate(ask, entry) else { return Vec::new() };
+fn what_it_takes(ask: &Ask, entry: &PvEntry) -> Result<Vec<Value>, Refusal> {
+    let Some(rate) = ask.rate(entry) else { return Ok(Vec::new()) };
     let mut rows = vec![row("pv", "Estimated event rate (events/sec)", two_digits(rate))];
-    if let Some(size) = ask.service.sizes().get(&entry.id) {
-        let bytes = bytes_per_sample(size);
+    if let Some(size) = ask.size(entry.id)? {
+        let bytes = size.bytes as f64 / size.samples.max(1) as f64;
         rows.push(row("pv", "Average bytes per event", two_digits(bytes)));
         for (unit, amount) in storage_rates_of(rate * bytes) {
             rows.push(row("pv", &format!("Estimated storage rate ({unit})"), two_digits(amount)));
         }
     }
-    rows
+    Ok(rows)
 }
 
 /// Without commas between thousands: clients compare these.

@@ -5,31 +5,32 @@ use sample::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::{
-    metadata::{described, facts, metadata},
+    metadata::facts,
     names::named,
-    reports::names_of,
+    reports::{names_of, put_name},
 };
 use crate::{
     call::Call,
-    delivery::answer::{Answer, json},
+    delivery::answer::{Answer, JSON, json},
+    formats::list::Frame,
     refusal::{Code, Refusal},
 };
 
 /// `GET /engine/bpl/getMetadata`: the newest fields of a PV, as texts.
 pub(crate) fn fields(call: &Call) -> Answer {
-    let entry = named(call)?;
-    let facts = facts(&described(&call.ask, &entry, metadata(&call.ask, &entry)?), true).into_iter();
+    let (ask, entry) = (&call.ask, named(&call.ask, &call.query)?);
+    let facts = facts(&ask.described(&entry, ask.newest_metadata(&entry)?), true).into_iter();
     json(&facts.map(|(name, text)| (name, Value::from(text))).collect::<Map<_, _>>())
 }
 
 /// `GET /engine/bpl/listAllChannels`: the names of all PVs that are not paused.
 pub(crate) fn channels(call: &Call) -> Answer {
-    names_of(call, |entry| entry.settings.state == PvState::Active)
+    call.list(JSON, Frame::list(), names_of(&call.ask, |entry| entry.settings.state == PvState::Active), put_name)
 }
 
 /// `GET /etl/bpl/getLastKnownEvent`: when the newest sample of a PV was.
 pub(crate) fn last_known(call: &Call) -> Answer {
-    let entry = named(call)?;
+    let entry = named(&call.ask, &call.query)?;
     let last = call
         .ask
         .last_before(&entry.id.into(), Timestamp::MAX)?

@@ -16,7 +16,7 @@ const NAME_BYTES_MAX: usize = 255;
 
 /// `GET /mgmt/bpl/getNamedFlag`: one that nobody has set is false.
 pub(crate) fn show(call: &Call) -> Answer {
-    let name = parameter(call, "name")?;
+    let name = call.query.needed("name")?;
     let is_on = call.app.flags().get(name).copied().unwrap_or(false);
     json(&json!({ name: is_on }))
 }
@@ -28,7 +28,7 @@ pub(crate) fn all(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/setNamedFlag`
 pub(crate) fn set(call: &Call) -> Answer {
-    let (name, value) = (parameter(call, "name")?, parameter(call, "value")?);
+    let (name, value) = (call.query.needed("name")?, call.query.needed("value")?);
     let mut flags = call.app.flags();
     if name.len() > NAME_BYTES_MAX || (flags.len() >= FLAGS_MAX && !flags.contains_key(name)) {
         let message = format!("at most {FLAGS_MAX} flags are kept, with names of at most {NAME_BYTES_MAX} bytes");
@@ -36,8 +36,4 @@ pub(crate) fn set(call: &Call) -> Answer {
     }
     flags.insert(name.to_owned(), value.eq_ignore_ascii_case("true"));
     json(&json!({ "status": "ok" }))
-}
-
-fn parameter<'a>(call: &'a Call, name: &str) -> Result<&'a str, Refusal> {
-    call.query.get(name).ok_or_else(|| Refusal::new(Code::BadRequest, format!("{name}= is missing")))
 }

@@ -7,26 +7,27 @@ use archive::{
     DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch,
     settings::{Given, Givens, PERIOD_MIN},
 };
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use service::{Ask, Item, ItemName, check_len, is_glob};
 
 use super::{
     names::{bare, list_in, named, names_in, resolved},
-    reports::is_never_connected,
     rules::DEFAULT,
     words::period_seconds,
 };
 use crate::{
     api::pvs::{ADD_MAX, Asked, request},
+    app::App,
     bodies::Loose,
     call::Call,
     config::Ports,
     delivery::answer::{Answer, json},
-    form::Kind,
+    form::{Kind, Sent},
     formats::list::Frame,
     refusal::{Code, Refusal, refused_with, shortened},
+    url::Params,
 };
 
 /// `GET /mgmt/bpl/getVersions`
@@ -42,23 +43,23 @@ pub(crate) fn versions(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getApplianceInfo`: where the parts are, which here is one place, under the name by which the client came.
 pub(crate) fn appliance_info(call: &Call) -> Answer {
-    json(&appliance(call))
+    json(&appliance(&call.app, call.host()))
 }
 
 /// `GET /mgmt/bpl/getAppliancesInCluster`
 pub(crate) fn appliances(call: &Call) -> Answer {
-    json(&[appliance(call)])
+    json(&[appliance(&call.app, call.host())])
 }
 
-fn appliance(call: &Call) -> Value {
-    let host = call.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
+/// As it is seen by who came to it under a name.
+fn appliance(app: &App, host: &str) -> Value {
     let sound = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".:-[]".contains(c));
-    let came = if sound { format!("http://{host}") } else { format!("http://{}", call.app.address) };
-    let told = &call.app.config.appliance;
+    let came = if sound { format!("http://{host}") } else { format!("http://{}", app.address) };
+    let told = &app.config.appliance;
     let base = told.url.clone().unwrap_or(came);
     let of = |part: u16| match told.ports {
         Ports::One => base.clone(),
-        Ports::Four => with_port(&base, call.app.address.port().saturating_add(part)),
+        Ports::Four => with_port(&base, app.address.port().saturating_add(part)),
     };
     json!({
         "identity": told.identity,
@@ -128,7 +129,7 @@ pub(super) const ADDED_BYTES: usize = 1000;
 /// `GET` and `POST /mgmt/bpl/archivePV`. Appliances are not known here. All PVs of a request are added at once, and so are their
 /// aliases and the groups that switch them, because the catalogue is synced for each change.
 pub(crate) fn archive(call: &Call) -> Answer {
-    let wanted: Vec<Wanted> = wanted(call)?.into_iter().map(Wanted::taken).collect();
+    let wanted: Vec<Wanted> = wanted(&call.query, call.sent())?.into_iter().map(Wanted::taken).collect();
     check_len(wanted.len(), ADD_MAX, "PVs")?;
     call.ask.lease.grow_by(wanted.len(), ADDED_BYTES)?;
     let controlling: BTreeSet<&str> = wanted.iter().filter_map(Wanted::controlling_pv).collect();
@@ -223,7 +224,7 @@ pub(super) fn judge(ask: &Ask, wanted: &Wanted) -> (String, Result<AddRequest, R
         Some("scan") => wanted.samplingperiod.as_ref().and_then(Loose::number).or(Some(1.0)),
         _ => None,
     };
-    let is_default = |policy: &str| policy == DEFAULT && ask.service.policies_in_force().named(DEFAULT).is_none();
+    let is_default = |policy: &str| policy == DEFAULT && ask.policies_in_force().named(DEFAULT).is_none();
     let policy = wanted.policy.clone().filter(|policy| !policy.is_empty() && !is_default(policy));
     let groups =
         wanted.controlling_pv().map(|pv| group_of(pv).map(|name| Given::Texts(vec![name.to_string()]))).transpose();
@@ -239,13 +240,13 @@ pub(super) fn judge(ask: &Ask, wanted: &Wanted) -> (String, Result<AddRequest, R
 }
 
 /// The PVs of a request: JSON objects, or a list of names with settings that hold for all of them.
-fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
-    if Kind::of(&call.headers, &call.body) == Kind::Json {
-        return serde_json::from_slice(&call.body)
+fn wanted(query: &Params, sent: Sent) -> Result<Vec<Wanted>, Refusal> {
+    if sent.kind == Kind::Json {
+        return serde_json::from_slice(sent.body)
             .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a list of PVs: {error}")));
     }
-    let get = |name: &str| call.query.get(name).map(str::to_owned);
-    let names = names_in(call)?.into_iter();
+    let get = |name: &str| query.get(name).map(str::to_owned);
+    let names = names_in(query, sent)?.into_iter();
     let method = get("samplingmethod");
     let period = get("samplingperiod");
     let (policy, controlling_pv) = (get("policy"), get("controllingPV"));
@@ -263,24 +264,20 @@ fn wanted(call: &Call) -> Result<Vec<Wanted>, Refusal> {
 
 /// `GET` and `POST /mgmt/bpl/pauseArchivingPV`
 pub(crate) fn pause(call: &Call) -> Answer {
-    one_or_all(call, paused(call)?)
+    let items = resolve_once(&call.ask, &call.query, call.sent())?;
+    let done = for_each(&call.ask, items, "already paused", |pvs| call.ask.pause(pvs))?;
+    call.rows(one_or_all(&done), done.into_iter().map(|done| Ok(Some(done_row(done)))))
 }
 
 /// `GET` and `POST /mgmt/bpl/resumeArchivingPV`
 pub(crate) fn resume(call: &Call) -> Answer {
-    one_or_all(call, resumed(call)?)
+    let items = resolve_once(&call.ask, &call.query, call.sent())?;
+    let done = for_each(&call.ask, items, "not paused", |pvs| call.ask.resume(pvs))?;
+    call.rows(one_or_all(&done), done.into_iter().map(|done| Ok(Some(done_row(done)))))
 }
 
 /// A name, and what is said against doing it to the PV.
 type Done = (ItemName, Option<&'static str>);
-
-fn paused(call: &Call) -> Result<Vec<Done>, Refusal> {
-    for_each(call, "already paused", |pvs| call.ask.pause(pvs))
-}
-
-fn resumed(call: &Call) -> Result<Vec<Done>, Refusal> {
-    for_each(call, "not paused", |pvs| call.ask.resume(pvs))
-}
 
 fn done_row((name, objection): Done) -> Value {
     match objection {
@@ -291,13 +288,9 @@ fn done_row((name, objection): Done) -> Value {
     }
 }
 
-fn all(call: &Call, done: Vec<Done>) -> Answer {
-    call.rows(Frame::list(), done.into_iter().map(|done| Ok(Some(done_row(done)))))
-}
-
 /// One PV is answered by an object, several by a list of them, however they were named.
-fn one_or_all(call: &Call, mut done: Vec<Done>) -> Answer {
-    if done.len() == 1 { json(&done.pop().map(done_row)) } else { all(call, done) }
+fn one_or_all(done: &[Done]) -> Frame {
+    if done.len() == 1 { Frame::bare() } else { Frame::list() }
 }
 
 /// What a PV takes while its settings are changed.
@@ -305,12 +298,12 @@ const CHANGED_BYTES: usize = 500;
 
 /// Does it to all PVs that the request names, at once.
 fn for_each(
-    call: &Call,
+    ask: &Ask,
+    items: Vec<Item>,
     already: &'static str,
     act: impl Fn(&[PvId]) -> Result<Vec<Change>, Refusal>,
 ) -> Result<Vec<Done>, Refusal> {
-    let items = resolve_once(call)?;
-    call.ask.lease.grow_by(items.len(), CHANGED_BYTES)?;
+    ask.lease.grow_by(items.len(), CHANGED_BYTES)?;
     let pvs: Vec<PvId> = items.iter().filter_map(|item| item.pv).collect();
     let mut changes = act(&pvs)?.into_iter();
     let objection = |item: &Item| match item.pv.and_then(|_| changes.next()) {
@@ -327,10 +320,10 @@ fn for_each(
 pub(crate) fn delete(call: &Call) -> Answer {
     let fate = if call.query.switch("deleteData") { DataFate::Delete } else { DataFate::Keep };
     let (mut paused, mut objections) = (BTreeSet::new(), Vec::new());
-    let items = resolve_once(call)?;
+    let items = resolve_once(&call.ask, &call.query, call.sent())?;
     call.ask.lease.grow_by(items.len(), CHANGED_BYTES)?;
     for Item { name, pv } in items {
-        let Some(entry) = pv.and_then(|pv| call.ask.service.entry(pv)) else {
+        let Some(entry) = pv.and_then(|pv| call.ask.entry(pv)) else {
             return Ok(refused_with(StatusCode::BAD_REQUEST, Refusal::unknown_pv(name.as_str())));
         };
         if entry.settings.state == PvState::Paused {
@@ -353,14 +346,14 @@ pub(crate) fn delete(call: &Call) -> Answer {
 /// `GET /mgmt/bpl/abortArchivingPV`: takes a PV out for which no IOC has answered yet. What its data is worth is not ours to
 /// judge should some arrive meanwhile: it is kept.
 pub(crate) fn abort(call: &Call) -> Answer {
-    let entry = match named(call) {
+    let entry = match named(&call.ask, &call.query) {
         Err(refusal) if call.query.get("pv").is_some() => {
             return json(&json!({ "status": "no", "desc": refusal.message() }));
         }
         found => found?,
     };
     let name = &entry.name;
-    if !is_never_connected(&call.ask, &entry)? {
+    if !call.ask.is_never_connected(&entry)? {
         return json(
             &json!({ "status": "no", "desc": format!("PV {name} is being archived, there is no request to abort") }),
         );
@@ -371,11 +364,11 @@ pub(crate) fn abort(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/changeArchivalParameters`: what the request leaves open stays as it is.
 pub(crate) fn change(call: &Call) -> Answer {
-    let entry = match named(call) {
+    let entry = match named(&call.ask, &call.query) {
         Err(refusal) if call.query.get("pv").is_some() => return json(&json!({ "validation": refusal.message() })),
         found => found?,
     };
-    let period: Option<f64> = call.number("samplingperiod")?;
+    let period: Option<f64> = call.query.number("samplingperiod")?;
     let present = match entry.settings.method {
         Method::Monitor => "monitor",
         Method::Scan { .. } => "scan",
@@ -392,14 +385,13 @@ pub(crate) fn change(call: &Call) -> Answer {
 }
 
 /// The PVs that a request names, to each of which something is to be done: where a glob fits a PV's name, its aliases do not count.
-fn resolve_once(call: &Call) -> Result<Vec<Item>, Refusal> {
-    let Some(names) = list_in(call)? else { return Err(Refusal::new(Code::BadRequest, "pv= is missing")) };
+fn resolve_once(ask: &Ask, query: &Params, sent: Sent) -> Result<Vec<Item>, Refusal> {
+    let Some(names) = list_in(query, sent)? else { return Err(Refusal::new(Code::BadRequest, "pv= is missing")) };
     let has_globs = names.iter().any(|name| is_glob(name));
-    let mut items = resolved(&call.ask, names)?;
+    let mut items = resolved(ask, names)?;
     if has_globs {
-        let is_own = |item: &Item| {
-            item.pv.and_then(|pv| call.ask.service.entry(pv)).is_some_and(|pv| pv.name.as_str() == item.name.as_str())
-        };
+        let is_own =
+            |item: &Item| item.pv.and_then(|pv| ask.entry(pv)).is_some_and(|pv| pv.name.as_str() == item.name.as_str());
         let own: Vec<bool> = items.iter().map(is_own).collect();
         let of_own: HashSet<PvId> =
             items.iter().zip(&own).filter_map(|(item, is_own)| item.pv.filter(|_| *is_own)).collect();

@@ -2,10 +2,11 @@
 //! what the Appliance measures of parts that are not here is left out.
 
 use acquire::Totals;
+use sample::Timestamp;
 use serde_json::{Map, Value, json};
 use service::{Ask, now};
 
-use super::{rates::seconds_since, words::row};
+use super::words::row;
 use crate::{
     call::Call,
     delivery::answer::{Answer, json},
@@ -24,10 +25,10 @@ struct Flow {
 
 impl Flow {
     fn of(ask: &Ask) -> Flow {
-        let totals = ask.service.totals();
-        let seconds = seconds_since(ask.service.started).max(1e-9);
+        let totals = ask.totals();
+        let seconds = seconds_since(ask.started()).max(1e-9);
         let samples_per_second = totals.counters.received as f64 / seconds;
-        let weeks = ask.service.partitions();
+        let weeks = ask.weeks();
         let (samples, bytes) =
             weeks.iter().fold((0, 0), |(samples, bytes), week| (samples + week.samples, bytes + week.bytes));
         let bytes_per_second = samples_per_second * bytes as f64 / samples.max(1) as f64;
@@ -49,7 +50,7 @@ pub(crate) fn instances(call: &Call) -> Answer {
     json(&[json!({
         "instance": call.identity(),
         "status": "Working",
-        "MGMT_uptime": uptime(seconds_since(call.ask.service.started)),
+        "MGMT_uptime": uptime(seconds_since(call.ask.started())),
         "pvCount": flow.totals.pvs().to_string(),
         "connectedPVCount": flow.totals.connected.to_string(),
         "disconnectedPVCount": (flow.totals.disconnected + flow.totals.searching).to_string(),
@@ -66,7 +67,7 @@ pub(crate) fn of_instance(call: &Call) -> Answer {
     let totals = &flow.totals;
     json(&[
         row("mgmt", "Appliance Identity", call.identity().to_owned()),
-        row("mgmt", "Uptime", uptime(seconds_since(call.ask.service.started))),
+        row("mgmt", "Uptime", uptime(seconds_since(call.ask.started()))),
         row("engine", "Total PV count", totals.pvs().to_string()),
         row("engine", "Connected PV count", totals.connected.to_string()),
         row("engine", "Disconnected PV count", (totals.disconnected + totals.searching).to_string()),
@@ -85,7 +86,7 @@ pub(crate) fn aggregated(call: &Call) -> Answer {
         "totalStorageRate": format!("{:?}", flow.bytes_per_second),
         "totalPVCount": flow.totals.pvs().to_string(),
         "totalEventRate": format!("{:?}", flow.samples_per_second),
-        "totalStorageImpact": { call.identity(): call.ask.service.health().block_bytes.to_string() },
+        "totalStorageImpact": { call.identity(): call.ask.store_health().block_bytes.to_string() },
     }))
 }
 
@@ -100,21 +101,21 @@ pub(crate) fn storage(call: &Call) -> Answer {
         "dataRateGBPerDay": number(flow.gigabytes_per_day()),
         "capacityUtilized": "N/A",
     });
-    for place in call.ask.service.health().places {
-        row[place_name(call, &place.name)] = place.bytes.to_string().into();
+    for place in call.ask.store_health().places {
+        row[place_name(&call.ask, &place.name)] = place.bytes.to_string().into();
     }
     json(&[row])
 }
 
 /// `GET /mgmt/bpl/getStorageMetricsForAppliance` and `/etl/bpl/getStorageMetricsForAppliance`
 pub(crate) fn storage_of_instance(call: &Call) -> Answer {
-    let places = call.ask.service.health().places;
-    json(&places.iter().map(|place| storage_of_place(call, place)).collect::<Vec<Value>>())
+    let places = call.ask.store_health().places;
+    json(&places.iter().map(|place| storage_of_place(&call.ask, place)).collect::<Vec<Value>>())
 }
 
-fn storage_of_place(call: &Call, place: &service::PlaceHealth) -> Value {
+fn storage_of_place(ask: &Ask, place: &service::PlaceHealth) -> Value {
     let mut row = json!({
-        "name": place_name(call, &place.name),
+        "name": place_name(ask, &place.name),
         "consumed_space": gigabytes(place.bytes),
         "segments": place.segments.to_string(),
     });
@@ -127,13 +128,13 @@ fn storage_of_place(call: &Call, place: &service::PlaceHealth) -> Value {
 }
 
 /// The folder of the archive has no name in the configuration.
-fn place_name<'a>(call: &'a Call, name: &'a str) -> &'a str {
-    if name.is_empty() { call.identity() } else { name }
+fn place_name<'a>(ask: &'a Ask, name: &'a str) -> &'a str {
+    if name.is_empty() { ask.identity() } else { name }
 }
 
 /// `GET /mgmt/bpl/getConnectedPVCountForAppliance` and `/engine/bpl/…`
 pub(crate) fn connected(call: &Call) -> Answer {
-    let totals = call.ask.service.totals();
+    let totals = call.ask.totals();
     json(&json!({
         "appliance": call.identity(),
         "total": totals.pvs().to_string(),
@@ -153,7 +154,7 @@ pub(crate) fn process(call: &Call) -> Answer {
         "heapUsedPercent": process::memory_percent().map(|percent| percent.to_string()),
     }]);
     for part in ["MGMT", "ENGINE", "ETL", "RETRIEVAL"] {
-        metrics.insert(format!("{part}_uptime"), (seconds_since(call.ask.service.started).max(0.0) as u64).into());
+        metrics.insert(format!("{part}_uptime"), (seconds_since(call.ask.started()).max(0.0) as u64).into());
         metrics.insert(format!("{part}_metrics"), now.clone());
     }
     json(&metrics)
@@ -170,6 +171,10 @@ pub(crate) fn process_chart(_: &Call) -> Answer {
     let memory = process::memory_percent();
     lines.extend(["engine", "etl", "retrieval"].map(|part| line(&format!("{part}_heap (%)"), memory)));
     json(&lines)
+}
+
+fn seconds_since(time: Timestamp) -> f64 {
+    now().nanos().saturating_sub(time.nanos()) as f64 / 1e9
 }
 
 fn gigabytes(bytes: u64) -> String {

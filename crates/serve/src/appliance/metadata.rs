@@ -1,10 +1,8 @@
 //! What the metadata of a PV says, under the names that the Appliance gives its parts.
 
-use archive::PvEntry;
-use sample::{Metadata, TimeRange};
-use service::Ask;
+use sample::Metadata;
 
-use crate::{formats::appliance::java_double, refusal::Refusal};
+use crate::formats::appliance::java_double;
 
 /// What headers and meta objects say of the metadata: units and precision always, the rest when it is asked for.
 pub(crate) fn facts(metadata: &Metadata, all: bool) -> Vec<(String, String)> {
@@ -29,16 +27,4 @@ pub(crate) fn facts(metadata: &Metadata, all: bool) -> Vec<(String, String)> {
         add("DESC", metadata.description.clone().filter(|text| !text.is_empty()));
     }
     facts
-}
-
-pub(crate) fn metadata(ask: &Ask, entry: &PvEntry) -> Result<Metadata, Refusal> {
-    Ok(ask.metadata_at_end(entry.id, TimeRange::ALL)?.map(|(_, metadata)| metadata).unwrap_or_default())
-}
-
-/// With what describes the record; by Channel Access that is asked for now.
-pub(crate) fn described(ask: &Ask, entry: &PvEntry, mut metadata: Metadata) -> Metadata {
-    if metadata.description.is_none() {
-        metadata.description = ask.service.description(entry.id);
-    }
-    metadata
 }

@@ -4,17 +4,17 @@ use std::collections::HashSet;
 
 use archive::PvEntry;
 use serde::Deserialize;
-use service::{Ask, Item, NAMES_MAX, Pattern, check_len, resolve};
+use service::{Ask, Item, NAMES_MAX, Pattern, check_len};
 
 use crate::{
-    call::Call,
-    form::Kind,
+    form::{Kind, Sent},
     refusal::{Code, Refusal},
+    url::Params,
 };
 
 /// The names that a request gives, each once, of which there must be some.
-pub(crate) fn names_in(call: &Call) -> Result<Vec<String>, Refusal> {
-    let names = list_in(call)?.filter(|names| !names.is_empty());
+pub(crate) fn names_in(query: &Params, body: Sent) -> Result<Vec<String>, Refusal> {
+    let names = list_in(query, body)?.filter(|names| !names.is_empty());
     let mut names = names.ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
     check_len(names.len(), NAMES_MAX, "names")?;
     let is_news: Vec<bool> = {
@@ -36,17 +36,17 @@ enum Listed {
 
 /// `pv=a,b` in URL or form, a JSON list, or lines of text; none where a request gives none of them. Some clients announce a body
 /// that they do not send, others send names without announcing them.
-pub(crate) fn list_in(call: &Call) -> Result<Option<Vec<String>>, Refusal> {
-    let mut names: Vec<String> = call.query.all("pv").flat_map(split).collect();
-    if !call.body.is_empty() && Kind::of(&call.headers, &call.body) == Kind::Json {
-        let listed: Vec<Listed> = serde_json::from_slice(&call.body)
+pub(crate) fn list_in(query: &Params, Sent { kind, body }: Sent) -> Result<Option<Vec<String>>, Refusal> {
+    let mut names: Vec<String> = query.all("pv").flat_map(split).collect();
+    if !body.is_empty() && kind == Kind::Json {
+        let listed: Vec<Listed> = serde_json::from_slice(body)
             .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a list of names: {error}")))?;
         names.extend(listed.into_iter().map(|listed| match listed {
             Listed::Name(pv) | Listed::Object { pv } => pv,
         }));
         return Ok(Some(names));
     }
-    names.extend(split(&String::from_utf8_lossy(&call.body)));
+    names.extend(split(&String::from_utf8_lossy(body)));
     Ok(Some(names).filter(|names| !names.is_empty()))
 }
 
@@ -66,13 +66,13 @@ pub(crate) fn split(list: &str) -> Vec<String> {
 
 /// What the names mean; a glob stands for all names and aliases that it fits.
 pub(crate) fn resolved(ask: &Ask, names: Vec<String>) -> Result<Vec<Item>, Refusal> {
-    resolve(ask, names, |name| Some(find(ask, name).ok()?.id))
+    ask.resolve(names, |name| Some(find(ask, name).ok()?.id))
 }
 
 /// A PV by any of the names that clients use for it: with protocol prefix, with `.VAL`.
 pub(crate) fn find(ask: &Ask, name: &str) -> Result<PvEntry, Refusal> {
     let bare = bare(name);
-    let known = |name: &str| ask.service.find(name);
+    let known = |name: &str| ask.find(name);
     known(bare).or_else(|| known(bare.strip_suffix(".VAL")?)).ok_or_else(|| Refusal::unknown_pv(bare))
 }
 
@@ -82,23 +82,18 @@ pub(crate) fn bare(name: &str) -> &str {
 }
 
 /// The PV that `pv=` names.
-pub(crate) fn named(call: &Call) -> Result<PvEntry, Refusal> {
-    find(&call.ask, asked(call)?)
-}
-
-/// What `pv=` says.
-pub(super) fn asked(call: &Call) -> Result<&str, Refusal> {
-    call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))
+pub(crate) fn named(ask: &Ask, query: &Params) -> Result<PvEntry, Refusal> {
+    find(ask, query.needed("pv")?)
 }
 
 /// What `regex=` says, or else everything.
-pub(crate) fn pattern(call: &Call) -> Result<Pattern, Refusal> {
-    call.query.get("regex").map_or(Ok(Pattern::Everything), |regex| Pattern::whole_regex(regex, &call.ask.lease))
+pub(crate) fn pattern(ask: &Ask, query: &Params) -> Result<Pattern, Refusal> {
+    query.get("regex").map_or(Ok(Pattern::Everything), |regex| Pattern::whole_regex(regex, &ask.lease))
 }
 
 /// How many rows `limit=` asks for, all without it.
-pub(crate) fn limit(call: &Call) -> Result<usize, Refusal> {
-    Ok(call.number("limit")?.and_then(|limit: i64| usize::try_from(limit).ok()).unwrap_or(usize::MAX))
+pub(crate) fn limit(query: &Params) -> Result<usize, Refusal> {
+    Ok(query.number("limit")?.and_then(|limit: i64| usize::try_from(limit).ok()).unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]

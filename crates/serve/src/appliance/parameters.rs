@@ -1,11 +1,8 @@
 //! `/mgmt/bpl`: what else can be changed of a PV, and what stages of storage and members of a cluster would do, which are not here.
 
 use acquire::AddRequest;
-use archive::{DataFate, FieldName, PvEntry, PvState, Record, Wishes};
-use query::{Before, Request};
-use sample::TimeRange;
+use archive::{FieldName, PvState, Wishes};
 use serde_json::{Value, json};
-use service::{GapScope, now};
 
 use super::names::{find, named, names_in};
 use crate::{
@@ -17,7 +14,7 @@ use crate::{
 
 /// `GET /mgmt/bpl/modifyMetaFields`: one `command=` after the other, `add,ADEL,MDEL`, `remove,ADEL` or `clear`.
 pub(crate) fn fields(call: &Call) -> Answer {
-    let entry = named(call)?;
+    let entry = named(&call.ask, &call.query)?;
     let mut fields = entry.settings.rules().fields.clone();
     let commands: Vec<&str> = call.query.all("command").collect();
     if commands.is_empty() {
@@ -50,7 +47,8 @@ pub(crate) fn fields(call: &Call) -> Answer {
 /// `GET /mgmt/bpl/appendAndAliasPV`: the samples of the older PV go to the newer one, beside which it stays as an alias. What was
 /// recorded of the older one is kept where it is until it is purged.
 pub(crate) fn append(call: &Call) -> Answer {
-    let (older, newer) = (of(call, "olderpv")?, of(call, "newerpv")?);
+    let (older, newer) =
+        (find(&call.ask, call.query.needed("olderpv")?)?, find(&call.ask, call.query.needed("newerpv")?)?);
     if older.id == newer.id {
         let objection = format!("{} is {} already.", older.name, newer.name);
         return json(&json!({ "validation": objection }));
@@ -61,37 +59,19 @@ pub(crate) fn append(call: &Call) -> Answer {
             return json(&json!({ "validation": objection }));
         }
     }
-    let ask = call.ask.at_once();
-    let name = format!("append {} to {}", older.name, newer.name);
-    let mut import = ask.import(&name);
-    for (since, metadata) in call.ask.metadata(older.id, TimeRange::ALL)? {
-        import.append(&[(newer.id, Record::Metadata(since, metadata.into()))])?;
-    }
-    for (scope, gap) in call.ask.own_gaps(older.id, TimeRange::ALL)? {
-        if scope == GapScope::Pv && gap.to.is_some() {
-            import.append(&[(newer.id, Record::Gap(gap))])?;
-        }
-    }
-    let request = Request { series: older.id.into(), range: TimeRange::ALL, before: Before::None };
-    for batch in call.ask.samples(&request) {
-        import.append(&[(newer.id, Record::Samples(batch?))])?;
-    }
-    // Each time anew: the older PV may have come back and recorded more; what is there already is dropped as a repeat.
-    let samples = import.finish_part(&now().to_string())?.samples;
-    ask.remove(&[older.id], DataFate::Keep)?;
-    ask.add_alias(newer.id, &older.name)?;
+    let samples = call.ask.append_pv(&older, &newer)?;
     done(format!("Appended {samples} samples of PV {} to PV {}, of which it is an alias now", older.name, newer.name))
 }
 
 /// `GET /mgmt/bpl/skipAliasCheck`
 pub(crate) fn skip_alias_check(call: &Call) -> Answer {
-    let entry = named(call)?;
+    let entry = named(&call.ask, &call.query)?;
     done(format!("PV {} is archived by the name that was given, whatever its record says", entry.name))
 }
 
 /// `GET /mgmt/bpl/changeTypeForPV`
 pub(crate) fn change_type(call: &Call) -> Answer {
-    let entry = named(call)?;
+    let entry = named(&call.ask, &call.query)?;
     done(format!("PV {} may change its type at any time; what was recorded stays as it was", entry.name))
 }
 
@@ -102,7 +82,7 @@ pub(crate) fn reset_failover(_: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/modifyStoreURLForPV`, `changeStore`: places of storage are those of the config file, for all PVs.
 pub(crate) fn move_store(call: &Call) -> Answer {
-    let entry = named(call)?;
+    let entry = named(&call.ask, &call.query)?;
     let objection = format!(
         "PV {} lies in the one store that there is. [[storage]] of the config file says where its segments go later.",
         entry.name
@@ -112,7 +92,7 @@ pub(crate) fn move_store(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/reshardPV`, `reassignAppliance`, `mergeInData`: there are no other members.
 pub(crate) fn move_member(call: &Call) -> Answer {
-    let entry = named(call)?;
+    let entry = named(&call.ask, &call.query)?;
     let objection = format!("PV {} belongs to {}, which is the only member.", entry.name, call.identity());
     json(&json!({ "validation": objection }))
 }
@@ -122,20 +102,15 @@ pub(crate) fn move_members(call: &Call) -> Answer {
     let asked = call.ask.clone();
     let objection = move |name: String| {
         let name = shortened(&name);
-        let why = format!("PV {name} stays with {}, which is the only member.", asked.service.identity);
+        let why = format!("PV {name} stays with {}, which is the only member.", asked.identity());
         Ok(Some(json!({ "pvName": name, "validation": why })))
     };
-    call.rows(Frame::list(), names_in(call)?.into_iter().map(objection))
+    call.rows(Frame::list(), names_in(&call.query, call.sent())?.into_iter().map(objection))
 }
 
 /// `GET /mgmt/bpl/getMetaGets`, `getExternalArchiverServers`: PVs are archived at once, and no other archiver is asked.
 pub(crate) fn none(_: &Call) -> Answer {
     json(&Vec::<Value>::new())
-}
-
-fn of(call: &Call, parameter: &str) -> Result<PvEntry, Refusal> {
-    let name = call.query.get(parameter);
-    find(&call.ask, name.ok_or_else(|| Refusal::new(Code::BadRequest, format!("{parameter}= is missing")))?)
 }
 
 fn done(desc: String) -> Answer {

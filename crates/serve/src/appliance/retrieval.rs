@@ -11,7 +11,7 @@ use serde_json::Value;
 use service::{Ask, now};
 
 use super::{
-    metadata::{described, facts},
+    metadata::facts,
     names::{find, list_in, names_in},
     spans::spans,
     whose::Whose,
@@ -33,6 +33,7 @@ use crate::{
         svg,
     },
     refusal::{Code, Refusal, shortened},
+    url::Params,
 };
 
 const PROTOBUF: &str = "application/x-protobuf";
@@ -56,7 +57,7 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     if method != "getData" {
         return Err(Refusal::new(Code::BadRequest, format!("{method} takes a list of PVs: use POST")));
     }
-    let name = call.query.get("pv").ok_or_else(|| Refusal::new(Code::BadRequest, "pv= is missing"))?;
+    let name = call.query.needed("pv")?;
     if name == PING_PV {
         return call.chunks(PROTOBUF, SamplesPb::ping(PING_PV, now()));
     }
@@ -69,7 +70,7 @@ pub(crate) fn get_data(call: &Call) -> Answer {
         }
         found => found?,
     };
-    let found = Found::of(call, whose, &asked)?;
+    let found = Found::of(&call.ask, &call.query, whose, &asked)?;
     match format {
         "json" => call.chunks(JSON, alone(found.into_json(Form::Full), LISTED)?),
         "qw" => call.chunks(JSON, alone(found.into_json(Form::Quick), LISTED)?),
@@ -121,12 +122,12 @@ pub(crate) fn post_data(call: &Call) -> Answer {
 fn data_for_pvs(call: &Call, extension: &str) -> Answer {
     let format = format_of(extension, &FORMATS_OF_MANY)?;
     let (mut known, mut unknown) = (Vec::new(), None);
-    for (index, name) in names_in(call)?.into_iter().enumerate() {
+    for (index, name) in names_in(&call.query, call.sent())?.into_iter().enumerate() {
         if index % 64 == 0 {
             call.ask.go_on()?;
         }
         let asked = Asked::of(&name)?;
-        operator(call, &asked)?;
+        operator(&call.query, &asked)?;
         match Whose::of(&call.ask, asked.pv) {
             Ok(_) => known.push(name),
             Err(refusal) => unknown = unknown.or(Some(refusal)),
@@ -134,10 +135,10 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
     }
     let others = known.split_off(known.len().min(1));
     let first = known.pop().ok_or_else(|| unknown.unwrap_or_else(|| Refusal::unknown_pv("")))?;
-    let later = call.without_body();
+    let (ask, query) = (call.ask.clone(), call.query.clone());
     let open = move |name: String| {
         let asked = Asked::of(&name)?;
-        Found::of(&later, Whose::of(&later.ask, asked.pv)?, &asked)
+        Found::of(&ask, &query, Whose::of(&ask, asked.pv)?, &asked)
     };
     match format {
         "json" => {
@@ -165,30 +166,30 @@ struct Found {
 }
 
 impl Found {
-    fn of(call: &Call, whose: Whose, asked: &Asked) -> Result<Found, Refusal> {
+    fn of(ask: &Ask, query: &Params, whose: Whose, asked: &Asked) -> Result<Found, Refusal> {
         let Whose { entry, name, field } = whose;
         // What a field said is never reduced.
-        let operator = if field.is_some() { None } else { operator(call, asked)? };
-        let spans = spans(call)?;
+        let operator = if field.is_some() { None } else { operator(query, asked)? };
+        let spans = spans(query)?;
         let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
             return Err(Refusal::new(Code::BadRange, "timeranges holds no range"));
         };
         let range = TimeRange { t0: first.from, t1: after(last.to) };
-        let (_, metadata) = call.ask.metadata_at_end(entry.id, range)?.unwrap_or_default();
-        let is_all = call.query.switch("fetchLatestMetadata");
-        let metadata = if is_all { described(&call.ask, &entry, metadata) } else { metadata };
+        let (_, metadata) = ask.metadata_at_end(entry.id, range)?.unwrap_or_default();
+        let is_all = query.switch("fetchLatestMetadata");
+        let metadata = if is_all { ask.described(&entry, metadata) } else { metadata };
         let samples = match &field {
-            Some(field) => of_field(&call.ask, &entry, &spans, field)?,
-            None => sources(&call.ask, &entry, &spans, operator.as_ref())?,
+            Some(field) => of_field(ask, &entry, &spans, field)?,
+            None => sources(ask, &entry, &spans, operator.as_ref())?,
         };
         Ok(Found {
             has_bars: operator.as_ref().is_some_and(Operator::has_error_bars),
             from: first.from,
             to: last.to,
-            facts: with_headers(&call.ask, &entry, range, facts(&metadata, is_all))?,
+            facts: with_headers(ask, &entry, range, facts(&metadata, is_all))?,
             metadata,
             samples: Ranges::new(samples),
-            carried: carried(&call.ask, &entry, range, operator.as_ref(), field.is_some())?,
+            carried: carried(ask, &entry, range, operator.as_ref(), field.is_some())?,
             entry,
             name,
         })
@@ -220,11 +221,11 @@ impl Found {
 /// The value that each of the named PVs had at a moment, by default now, under the PV's own name. Those that had none are left
 /// out, and with `searchPeriod=` those that got theirs too long before.
 pub(crate) fn data_at_time(call: &Call) -> Answer {
-    let at = call.time("at")?.unwrap_or_else(now);
+    let at = call.query.time("at")?.unwrap_or_else(now);
     let since = call.query.get("searchPeriod").map(|period| searched_since(period, at)).transpose()?;
-    let names = match list_in(call)? {
+    let names = match list_in(&call.query, call.sent())? {
         Some(nobody) if nobody.is_empty() => nobody,
-        _ => names_in(call)?,
+        _ => names_in(&call.query, call.sent())?,
     };
     call.ask.lease.grow_by(names.len(), WANTED_BYTES)?;
     let wanted = names.into_iter().filter_map(|name| find(&call.ask, &name).ok()).map(|entry| {
@@ -299,10 +300,10 @@ impl Asked<'_> {
 
 /// The operator by which samples are to be reduced, wherever it stands. One that does not exist is refused: to answer with
 /// samples that are not reduced would mislead.
-fn operator(call: &Call, asked: &Asked) -> Result<Option<Operator>, Refusal> {
-    let usual = call.query.switch("usereduced").then_some(USUAL_REDUCTION);
+fn operator(query: &Params, asked: &Asked) -> Result<Option<Operator>, Refusal> {
+    let usual = query.switch("usereduced").then_some(USUAL_REDUCTION);
     // Clients that want samples as they are say so by either of these names.
-    let named = asked.operator.or(call.query.get("pp")).filter(|name| !["pb", "raw"].contains(name)).or(usual);
+    let named = asked.operator.or(query.get("pp")).filter(|name| !["pb", "raw"].contains(name)).or(usual);
     Ok(named.map(|named| Operator::parse(named, &asked.arguments)).transpose()?)
 }
 
@@ -319,12 +320,12 @@ fn carried(
     }
     let gaps = if operator.is_some() { Vec::new() } else { ask.own_gaps(entry.id, range)? };
     let told = Reconnects::of(gaps.into_iter().map(|(_, gap)| gap));
-    if !ask.service.has_old() {
+    if !ask.has_others() {
         return Ok(told);
     }
     // The sample before the range carries something too.
     let before = ask.last_before(&entry.id.into(), range.t0)?.map_or(range.t0, |sample| sample.time);
-    Ok(told.with(ask.carried(entry.id, TimeRange { t0: before.min(range.t0), ..range }, None)))
+    Ok(told.with(ask.carried(entry.id, TimeRange { t0: before.min(range.t0), ..range }, None)?))
 }
 
 /// What a field said in each span.
@@ -333,7 +334,7 @@ fn of_field(ask: &Ask, entry: &PvEntry, spans: &[Span], field: &str) -> Result<V
         // As of the PV itself the last sample at or before the range counts, if it carries the field.
         let range = TimeRange { t0: span.from, t1: span.from };
         let request = Request { series: entry.id.into(), range, before: Before::Include };
-        let before = ask.samples(&request).next().transpose()?;
+        let before = ask.samples(&request)?.next().transpose()?;
         let t0 = before.and_then(|batch| batch.times().first().copied()).unwrap_or(span.from);
         let range = TimeRange { t0, t1: after(span.to) };
         Ok(Source::OfField(Box::new(ask.field_samples(entry.id, range, field)?)))
@@ -347,9 +348,9 @@ fn sources(ask: &Ask, entry: &PvEntry, spans: &[Span], operator: Option<&Operato
         let recorded = spans.iter().map(|span| {
             let range = TimeRange { t0: span.from, t1: after(span.to) };
             let request = Request { series: entry.id.into(), range, before: Before::Include };
-            Source::Recorded(Box::new(ask.samples(&request)))
+            Ok(Source::Recorded(Box::new(ask.samples(&request)?)))
         });
-        return Ok(recorded.collect());
+        return recorded.collect();
     };
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(Vec::new()) };
     let whole = Span { from: first.from, to: last.to };
@@ -373,7 +374,7 @@ fn with_headers(
     range: TimeRange,
     mut facts: Vec<(String, String)>,
 ) -> Result<Vec<(String, String)>, Refusal> {
-    if ask.service.has_old() {
+    if ask.has_others() {
         let headers = ask.headers(entry.id, range)?.into_iter();
         let news: Vec<_> =
             headers.filter(|(name, text)| !text.is_empty() && facts.iter().all(|(known, _)| known != name)).collect();

@@ -15,7 +15,7 @@ pub(super) const DEFAULT: &str = "Default";
 
 /// `GET /mgmt/bpl/getPolicyList`: each name with what it says.
 pub(crate) fn list(call: &Call) -> Answer {
-    let policies = call.ask.service.policies_in_force();
+    let policies = call.ask.policies_in_force();
     let mut list: Map<String, Value> =
         policies.iter().map(|policy| (policy.name.to_string(), said(policy).into())).collect();
     list.entry(DEFAULT).or_insert_with(|| "every update of PVs that no policy fits".into());
@@ -25,7 +25,7 @@ pub(crate) fn list(call: &Call) -> Answer {
 /// `GET /mgmt/bpl/getPolicyText`: the same as text. There is no program that decides, as the Appliance's `policies.py`.
 pub(crate) fn text(call: &Call) -> Answer {
     let mut text = "# The policies of the config file; the first that fits the name of a PV decides.\n".to_owned();
-    for policy in call.ask.service.policies_in_force().iter() {
+    for policy in call.ask.policies_in_force().iter() {
         writeln!(text, "{}: {}", policy.name, said(policy)).expect("a string takes every text");
     }
     Ok(whole(TEXT, text))

@@ -7,19 +7,19 @@ use sample::{TimeRange, Timestamp};
 use service::now;
 
 use crate::{
-    call::Call,
     refusal::{Code, Refusal},
+    url::Params,
 };
 
 /// `timeranges=t0,t1,t2,t3`, or else `from=` and `to=`: by default up to an hour from now, from a day before that, as the
 /// Appliance has it. There is at least one span, they are in order and do not overlap.
-pub(crate) fn spans(call: &Call) -> Result<Vec<Span>, Refusal> {
-    if let Some(text) = call.query.get("timeranges") {
+pub(crate) fn spans(query: &Params) -> Result<Vec<Span>, Refusal> {
+    if let Some(text) = query.get("timeranges") {
         return listed(text);
     }
     let now = now();
     let usual = (Duration::from_secs(86_400), now.saturating_add(Duration::from_secs(3600)));
-    let range = TimeRange::typed(call.query.get("from"), call.query.get("to"), now, usual)?;
+    let range = TimeRange::typed(query.get("from"), query.get("to"), now, usual)?;
     Ok(vec![Span { from: range.t0, to: range.t1 }])
 }
 

@@ -3,7 +3,7 @@
 use acquire::{Connection, Status};
 use archive::{Method, PvEntry, PvState};
 use sample::Timestamp;
-use service::{Ask, Item, Look, Seen, fitting, seen};
+use service::{Ask, Item, NamedRow, Seen};
 
 use super::{
     dates::Dates,
@@ -19,17 +19,17 @@ use crate::{
 
 /// `GET` and `POST /mgmt/bpl/getPVStatus`: unknown names get an answer too; where none is given, all that `regex=` fits.
 pub(crate) fn show(call: &Call) -> Answer {
-    let found = match list_in(call)? {
+    let found = match list_in(&call.query, call.sent())? {
         Some(names) => resolved(&call.ask, names)?,
-        None => fitting(&call.ask, &pattern(call)?)?,
+        None => call.ask.fitting(&pattern(&call.ask, &call.query)?)?,
     };
-    let (limit, asked) = (limit(call)?, call.ask.clone());
+    let (limit, asked) = (limit(&call.query)?, call.ask.clone());
     let fields = call.ask.clone();
     // A field that comes with its PV is archived as that is.
     let pv = move |item: &Item| item.pv.or_else(|| owner(&fields, item.name.as_str()).map(|entry| entry.id));
-    let rows = seen(&call.ask, found.into_iter().take(limit), pv, Look::Samples).map(|row| row.map(Some));
+    let rows = call.ask.fares(found.into_iter().take(limit), pv).map(|row| row.map(Some));
     let mut dates = Dates::default();
-    call.list(JSON, Frame::list(), rows, move |out, (item, seen)| {
+    call.list(JSON, Frame::list(), rows, move |out, NamedRow { asked: item, seen }| {
         match seen {
             Some(seen) => put_row(out, &asked, item.name.as_str(), &seen, &mut dates),
             None => Object::begin(out).text("pvName", item.name.as_str()).text("status", "Not being archived").end(),
@@ -46,7 +46,7 @@ pub(crate) fn last_sample(ask: &Ask, entry: &PvEntry, status: Option<&Status>) -
 
 fn put_row(out: &mut Vec<u8>, ask: &Ask, name: &str, seen: &Seen, dates: &mut Dates) {
     let (entry, brief) = (&seen.entry, seen.brief.as_ref());
-    let row = Object::begin(out).text("appliance", &ask.service.identity);
+    let row = Object::begin(out).text("appliance", ask.identity());
     if entry.settings.state == PvState::Paused {
         return row.text("pvName", name).text("pvNameOnly", entry.name.as_str()).text("status", "Paused").end();
     }

@@ -5,10 +5,7 @@ use query::number_in;
 use serde_json::Value;
 use service::Ask;
 
-use super::{
-    metadata::metadata,
-    names::{bare, find},
-};
+use super::names::{bare, find};
 use crate::refusal::Refusal;
 
 /// Whose samples: a PV's, or those of a field of its record.
@@ -41,10 +38,10 @@ impl Whose {
     pub(super) fn of_field(ask: &Ask, bare: &str) -> Result<Option<Whose>, Refusal> {
         let Some((pv, field)) = bare.rsplit_once('.') else { return Ok(None) };
         let Ok(entry) = find(ask, pv) else { return Ok(None) };
-        let archived = ask.service.configuration(entry.id).and_then(|text| fields_in(&text));
+        let archived = ask.configuration(entry.id).and_then(|text| fields_in(&text));
         let is_there = match archived {
             Some(fields) => fields.iter().any(|known| known == field),
-            None => number_in(&metadata(ask, &entry)?, field).is_some(),
+            None => number_in(&ask.newest_metadata(&entry)?, field).is_some(),
         };
         Ok(is_there.then(|| Whose { entry, name: bare.to_owned(), field: Some(field.to_owned()) }))
     }

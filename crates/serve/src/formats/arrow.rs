@@ -25,6 +25,7 @@ pub(crate) const CONTENT_TYPE: &str = "application/vnd.apache.arrow.stream";
 #[derive(Debug)]
 pub(crate) enum Error {
     Query(query::Error),
+    Refused(Refusal),
     Arrow(ArrowError),
     TypeChange { from: ValueType, to: ValueType, time: Timestamp },
 }
@@ -33,6 +34,7 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Error::Query(error) => write!(f, "{error}"),
+            Error::Refused(refusal) => write!(f, "{refusal}"),
             Error::Arrow(error) => write!(f, "the Arrow stream cannot be written: {error}"),
             Error::TypeChange { from, to, time } => {
                 write!(f, "the PV changes from {from} to {to} at {time}, an Arrow stream holds one type")
@@ -45,6 +47,7 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Refusal {
         match error {
             Error::Query(error) => error.into(),
+            Error::Refused(refusal) => refusal,
             Error::Arrow(_) => Refusal::new(Code::Internal, error.to_string()),
             Error::TypeChange { .. } => Refusal::new(Code::Conflict, error.to_string())
                 .hint("ask for the times before and after apart, or with format=json"),

@@ -23,7 +23,7 @@ use super::{
     ended::next_chunk,
     value::{Dialect, put, put_json},
 };
-use crate::formats::appliance::dbr_type;
+use crate::{formats::appliance::dbr_type, refusal::Refusal};
 
 /// How many PVs are looked up for the first chunk of the answer, and for each later one at most.
 const PVS_AT_FIRST: usize = 256;
@@ -60,7 +60,7 @@ impl Values {
     }
 
     /// The next few, looked up by all processors; none when all names have been looked up.
-    fn next(&mut self) -> Result<Option<Vec<Found>>, query::Error> {
+    fn next(&mut self) -> Result<Option<Vec<Found>>, Refusal> {
         let (known, unknown): (Vec<Wanted>, Vec<Wanted>) =
             self.left.by_ref().take(self.next).partition(|wanted| wanted.series.is_some());
         self.unknown.extend(unknown.into_iter().map(|wanted| wanted.name));
@@ -73,7 +73,7 @@ impl Values {
             for other in others {
                 found.extend(other.join().expect("a look-up does not panic")?);
             }
-            Ok::<_, query::Error>(found)
+            Ok::<_, Refusal>(found)
         })?;
         let bytes: usize = found.iter().flat_map(|(_, sample)| sample).map(|sample| sample.value.byte_size()).sum();
         self.next = match VALUES_BYTES * found.len() / bytes.max(1) {
@@ -84,7 +84,7 @@ impl Values {
         Ok((!is_end).then_some(found))
     }
 
-    fn look_up(&self, share: &[Wanted]) -> Result<Vec<Found>, query::Error> {
+    fn look_up(&self, share: &[Wanted]) -> Result<Vec<Found>, Refusal> {
         let known = share.iter().filter_map(|wanted| Some((wanted.name.clone(), wanted.series.as_ref()?)));
         known.map(|(name, series)| Ok((name, self.ask.last_before(series, self.time)?))).collect()
     }
@@ -103,7 +103,7 @@ impl AtJson {
         AtJson { values, rows: 0, begun: false, ended: false }
     }
 
-    fn chunk(&mut self) -> Result<Bytes, query::Error> {
+    fn chunk(&mut self) -> Result<Bytes, Refusal> {
         let mut out = Vec::new();
         if !std::mem::replace(&mut self.begun, true) {
             out.extend_from_slice(format!("{{\"time\":\"{}\",\"pvs\":[", self.values.time).as_bytes());
@@ -142,9 +142,9 @@ fn put_row(out: &mut Vec<u8>, name: &str, sample: Option<&Sample>) {
 }
 
 impl Iterator for AtJson {
-    type Item = Result<Bytes, query::Error>;
+    type Item = Result<Bytes, Refusal>;
 
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+    fn next(&mut self) -> Option<Result<Bytes, Refusal>> {
         next_chunk(self, |answer| &mut answer.ended, Self::chunk)
     }
 }
@@ -164,7 +164,7 @@ impl AtAppliance {
         AtAppliance { values, since, rows: 0, begun: false, ended: false }
     }
 
-    fn chunk(&mut self) -> Result<Bytes, query::Error> {
+    fn chunk(&mut self) -> Result<Bytes, Refusal> {
         let mut out = Vec::new();
         if !std::mem::replace(&mut self.begun, true) {
             out.push(b'{');
@@ -198,9 +198,9 @@ impl AtAppliance {
 }
 
 impl Iterator for AtAppliance {
-    type Item = Result<Bytes, query::Error>;
+    type Item = Result<Bytes, Refusal>;
 
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+    fn next(&mut self) -> Option<Result<Bytes, Refusal>> {
         next_chunk(self, |answer| &mut answer.ended, Self::chunk)
     }
 }
@@ -218,9 +218,9 @@ impl AtCsv {
 }
 
 impl Iterator for AtCsv {
-    type Item = Result<Bytes, query::Error>;
+    type Item = Result<Bytes, Refusal>;
 
-    fn next(&mut self) -> Option<Result<Bytes, query::Error>> {
+    fn next(&mut self) -> Option<Result<Bytes, Refusal>> {
         let mut out = Vec::new();
         if !std::mem::replace(&mut self.begun, true) {
             out.extend_from_slice(b"pv,time,value,severity,status\n");
@@ -268,7 +268,7 @@ impl AtArrow {
     }
 
     fn chunk(&mut self) -> Result<Bytes, Error> {
-        match self.values.next().map_err(Error::Query)? {
+        match self.values.next().map_err(Error::Refused)? {
             Some(found) => self.writer.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns(&found))?)?,
             None => {
                 self.ended = true;

@@ -1,6 +1,6 @@
 //! The answers for several PVs in one, each opened when the one before it is through.
 
-use crate::delivery::chunk::Chunk;
+use crate::{delivery::chunk::Chunk, refusal::Refusal};
 
 /// What stands before, between and after the parts.
 pub(crate) type Frame = [&'static [u8]; 3];
@@ -33,13 +33,14 @@ impl<N, P, F, T, E> InTurn<N, P, F>
 where
     P: Iterator<Item = Result<T, E>>,
     T: Into<Chunk>,
-    F: FnMut(N) -> Result<P, E>,
+    E: Into<Refusal>,
+    F: FnMut(N) -> Result<P, Refusal>,
 {
     /// The next piece of any part; none at the end of the last.
-    fn piece(&mut self) -> Result<Option<Chunk>, E> {
+    fn piece(&mut self) -> Result<Option<Chunk>, Refusal> {
         loop {
             if let Some(piece) = self.current.as_mut().and_then(Iterator::next) {
-                return piece.map(|piece| Some(piece.into()));
+                return piece.map(|piece| Some(piece.into())).map_err(Into::into);
             }
             let Some(name) = self.left.next() else { return Ok(None) };
             if std::mem::replace(&mut self.begun, true) {
@@ -54,11 +55,12 @@ impl<N, P, F, T, E> Iterator for InTurn<N, P, F>
 where
     P: Iterator<Item = Result<T, E>>,
     T: Into<Chunk>,
-    F: FnMut(N) -> Result<P, E>,
+    E: Into<Refusal>,
+    F: FnMut(N) -> Result<P, Refusal>,
 {
-    type Item = Result<Chunk, E>;
+    type Item = Result<Chunk, Refusal>;
 
-    fn next(&mut self) -> Option<Result<Chunk, E>> {
+    fn next(&mut self) -> Option<Result<Chunk, Refusal>> {
         if let Some(kept) = self.kept.take() {
             return Some(Ok(kept));
         }

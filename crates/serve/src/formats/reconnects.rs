@@ -114,7 +114,7 @@ impl Reconnects {
 
 #[cfg(test)]
 mod tests {
-    use archive::OldError;
+    use archive::SourceError;
     use sample::{Alarm, GapCause};
 
     use super::*;
@@ -153,7 +153,7 @@ mod tests {
             fields: fields.clone(),
             is_change: true,
         };
-        let broken = || query::Error::Old(OldError("a file is damaged".to_owned()));
+        let broken = || query::Error::Source(SourceError::piece("a file is damaged"));
         let read = vec![Ok(carried(10)), Err(broken()), Ok(carried(20))];
         let mut reconnects = Reconnects::default().with(read.into_iter());
         assert_eq!(reconnects.silent_until(), Timestamp::from_seconds(10, 0));

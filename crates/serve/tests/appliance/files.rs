@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use archive::{By, Method, OldArchive, Protocol, PvName, PvSettings, PvState, Record, Sink};
+use archive::{By, Method, Protocol, PvName, PvSettings, PvState, Record, Sink, Source};
 use plainpb::{PlainPb, TypeInfo};
 use sample::{Batch, Metadata, Timestamp};
 use serde_json::Value;
@@ -18,18 +18,18 @@ use super::lines;
 use crate::served::Archive;
 
 /// The Appliance's stores where they lie, as old archives, with what its configuration says of the PVs.
-pub(crate) fn in_place(folder: &Path) -> Vec<Arc<dyn OldArchive>> {
+pub(crate) fn in_place(folder: &Path) -> Vec<Arc<dyn Source>> {
     let infos = fs::read_dir(folder.join("typeinfo")).unwrap().flat_map(|file| {
         let text = fs::read_to_string(file.unwrap().path()).unwrap();
         TypeInfo::read_all(&text).unwrap()
     });
     let infos: Vec<TypeInfo> = infos.collect();
-    let open = |tier: &str| -> Arc<dyn OldArchive> { Arc::new(PlainPb::new(folder.join(tier), infos.clone())) };
+    let open = |tier: &str| -> Arc<dyn Source> { Arc::new(PlainPb::new(folder.join(tier), infos.clone())) };
     ["sts", "mts", "lts"].map(open).into()
 }
 
 /// Enters every PV of old archives into the list, paused.
-pub(crate) fn register(old: &[Arc<dyn OldArchive>], store: &Store) {
+pub(crate) fn register(old: &[Arc<dyn Source>], store: &Store) {
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
     for archive in old {
         let mut names = Vec::new();

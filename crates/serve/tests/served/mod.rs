@@ -8,7 +8,7 @@ use std::{
 };
 
 use acquire::{Acquire, Control};
-use archive::{OldArchive, Protocol};
+use archive::{Protocol, Source};
 use query::Query;
 use sample::Timestamp;
 use serve::{Config, HostName, Serve};
@@ -51,7 +51,7 @@ impl Archive {
     pub(crate) fn start_with_old(
         fill: impl FnOnce(&Store),
         change: impl FnOnce(Config) -> Config,
-        old: Vec<Arc<dyn OldArchive>>,
+        old: Vec<Arc<dyn Source>>,
     ) -> Archive {
         let folder = tempfile::tempdir().expect("there is room for a folder");
         let started = clock();
@@ -73,7 +73,7 @@ impl Archive {
         let acquire = Acquire::start(acquire, store.writer(), started).expect("acquisition starts");
         let usual = Config::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         let config = change(Config { hosts: HostName::new(client::HOST).into_iter().collect(), ..usual });
-        let query = Query::over(store.reader()).with_old(old);
+        let query = Query::over(store.reader()).with(old);
         let service = service_of(&config, query, acquire.control(), store.reader());
         let serve = Serve::start(config, Arc::clone(&service)).expect("the server starts");
         drop(entered);

@@ -1,7 +1,8 @@
 //! The oracle: what an archive must hold after a kill, and the sentence that says what is wrong with it.
 
+use archive::GapScope;
 use sample::{Sample, TimeRange};
-use store::{GapScope, Store};
+use store::Store;
 
 use crate::{
     Failure,

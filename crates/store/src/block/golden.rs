@@ -110,7 +110,7 @@ fn cases() -> Vec<(&'static str, Batch)> {
                 },
             ),
         ),
-        ("structure-columns", batch(12, jitter, |i| Value::Structure(crate::codec::layout::example(i).into()))),
+        ("structure-columns", batch(12, jitter, |i| Value::Structure(archive::structure::example(i).into()))),
         ("structure", batch(6, even, |i| Value::Structure(vec![0x80, i as u8, 0xff].into()))),
         ("array-column", batch(8, even, |i| Value::Array(Column::F64((0..i % 4).map(|j| j as f64 * 0.5).collect())))),
         (

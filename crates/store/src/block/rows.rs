@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use archive::structure::Layout;
 use sample::{Batch, Column, TimeRange, Timestamp};
 
 use crate::codec::{
     cells,
-    layout::Layout,
     limits::{BLOCK_BYTES_MAX, BLOCK_ROWS_MAX, frames_bytes_max},
 };
 

@@ -8,13 +8,11 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use archive::structure::Layout;
 use sample::{Blobs, Column};
 
 use super::{Effort, text, values};
-use crate::{
-    bytes::{Cursor, Malformed, put_blob, put_blob_of},
-    codec::layout::Layout,
-};
+use crate::bytes::{Cursor, Malformed, put_blob, put_blob_of};
 
 const COLUMNS: u8 = 2;
 
@@ -106,7 +104,7 @@ fn take_leaf(values: &[u8], layout: &Layout, leaf: usize, count: usize) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::layout::example;
+    use archive::structure::example;
 
     fn blobs(structures: impl IntoIterator<Item = Vec<u8>>) -> Blobs {
         let mut blobs = Blobs::default();

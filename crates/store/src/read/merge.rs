@@ -10,15 +10,11 @@ use crate::{
         repeats::REPEATS_COMPARED,
         rows::rows_within,
     },
-    read::parts::{ARRAYS_BYTES_MAX, Blocks, FROM_MEMORY_MAX, Open, Part, Pieces, Step},
+    read::parts::{ARRAYS_BYTES_MAX, Blocks, Open, Part, Pieces, Step},
 };
+use archive::Cuts;
 use sample::{Batch, Sample, Shape, Stretch, TimeRange, Timestamp};
-use std::{
-    collections::VecDeque,
-    ops::Range,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::VecDeque, ops::Range, sync::Arc, time::Instant};
 
 /// No batch has more rows.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -439,28 +435,6 @@ impl Iterator for Samples {
 
     fn next(&mut self) -> Option<Result<Batch, Error>> {
         self.next_batch(Until::Full)
-    }
-}
-
-/// Blocks that were read because edges cut them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cuts {
-    /// How many.
-    pub blocks: usize,
-    /// How long all of them took.
-    pub took: Duration,
-}
-
-impl Cuts {
-    /// Adds others.
-    pub fn add(&mut self, others: Cuts) {
-        self.blocks += others.blocks;
-        self.took += others.took;
-    }
-
-    /// Whether most of the time went into waiting for a disk.
-    pub fn are_from_disk(self) -> bool {
-        self.took > FROM_MEMORY_MAX * u32::try_from(self.blocks).unwrap_or(u32::MAX)
     }
 }
 

@@ -10,10 +10,9 @@
 use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering::Relaxed},
-    time::Duration,
 };
 
-use archive::PvId;
+use archive::{FROM_MEMORY_MAX, PvId};
 use sample::{Batch, Element, Sample, TimeRange, Timestamp, ValueType};
 
 use crate::{
@@ -36,9 +35,6 @@ use crate::{
 /// One of arrays takes no more that would make it larger than this, unless it is a single one: of frames no more are made at once, and
 /// they are passed on as they are.
 pub(crate) const ARRAYS_BYTES_MAX: usize = 256 << 10;
-
-/// A block that takes longer comes from a disk: to read and cut one that is in memory takes up to 15 µs.
-pub(crate) const FROM_MEMORY_MAX: Duration = Duration::from_micros(40);
 
 /// So much is read at once: what 360,000 samples of a noisy device take.
 const RUN_BYTES_MAX: usize = 2 << 20;

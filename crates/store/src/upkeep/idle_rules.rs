@@ -1,11 +1,10 @@
 //! Idle rules: rules of retention for a field that its PV does not have, of which nothing ever comes. They are told, so that nobody
 //! waits for room that is never freed.
 
-use archive::PvEntry;
+use archive::{PvEntry, structure::paths};
 use sample::{Timestamp, Value};
 
 use crate::{
-    block::field::paths,
     config::Rule,
     engine::Engine,
     upkeep::field_rules::{fits, is_part, names_fields},

@@ -135,14 +135,11 @@ impl Trimming {
 
 #[cfg(test)]
 mod tests {
+    use archive::structure::{example, field_of, paths};
     use sample::{Alarm, Sample, Severity};
 
     use super::*;
-    use crate::{
-        block::field::{field_of, paths},
-        codec::layout::example,
-        config::Rule,
-    };
+    use crate::config::Rule;
 
     fn rules(patterns: &[&str]) -> Vec<Rule> {
         patterns.iter().map(|pattern| Rule { pvs: (*pattern).to_owned(), keep: None }).collect()

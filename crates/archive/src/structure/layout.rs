@@ -18,15 +18,16 @@ const LEAVES_MAX: usize = 1024;
 
 /// A field at the end of a path.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Leaf {
+pub struct Leaf {
     /// The names of the fields that lead to it, with dots between them.
-    pub(crate) path: String,
-    pub(crate) ty: Type,
+    pub path: String,
+    /// What it holds.
+    pub ty: Type,
 }
 
 impl Leaf {
     /// The type of its column; a column of type structure holds pvData without its description.
-    pub(crate) fn value_type(&self) -> ValueType {
+    pub fn value_type(&self) -> ValueType {
         let element = |scalar: Scalar| match scalar {
             Scalar::Bool => Element::Bool,
             Scalar::I8 => Element::I8,
@@ -52,15 +53,18 @@ impl Leaf {
 
 /// A type, as the bytes that describe it and as the leaves it has.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Layout {
-    pub(crate) description: Vec<u8>,
-    pub(crate) ty: Type,
-    pub(crate) leaves: Vec<Leaf>,
+pub struct Layout {
+    /// The description, which stands at the front of each structure of the type.
+    pub description: Vec<u8>,
+    /// The type.
+    pub ty: Type,
+    /// Its leaves, in the order of the type.
+    pub leaves: Vec<Leaf>,
 }
 
 impl Layout {
     /// From a description, which stands at the front of each structure that is kept; none if it is none, or has too many leaves.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Layout> {
+    pub fn read(bytes: &[u8]) -> Option<Layout> {
         let mut reader = Reader::new(bytes, Order::Little);
         let ty = Registry::default().decode(&mut reader).ok().flatten()?;
         let (description, _) = bytes.split_at_checked(bytes.len() - reader.rest().len())?;
@@ -70,18 +74,18 @@ impl Layout {
     }
 
     /// The place of the leaf at the end of a path.
-    pub(crate) fn leaf(&self, path: &str) -> Option<usize> {
+    pub fn leaf(&self, path: &str) -> Option<usize> {
         self.leaves.iter().position(|leaf| leaf.path == path)
     }
 
     /// Whether a kept structure is of this type, to the last byte of its description.
-    pub(crate) fn describes(&self, structure: &[u8]) -> bool {
+    pub fn describes(&self, structure: &[u8]) -> bool {
         structure.starts_with(&self.description)
     }
 
     /// Takes structures apart into a column for each leaf; none if one of them is of another type, or would not come back byte
     /// for byte.
-    pub(crate) fn split<'a>(&self, structures: impl Iterator<Item = &'a [u8]>) -> Option<Vec<Column>> {
+    pub fn split<'a>(&self, structures: impl Iterator<Item = &'a [u8]>) -> Option<Vec<Column>> {
         let mut columns: Vec<Column> = self.leaves.iter().map(|leaf| Column::new(leaf.value_type())).collect();
         for structure in structures {
             let bytes = structure.strip_prefix(self.description.as_slice())?;
@@ -98,13 +102,13 @@ impl Layout {
     }
 
     /// One leaf of many structures of this type.
-    pub(crate) fn project<'a>(&self, leaf: usize, structures: impl Iterator<Item = &'a [u8]>) -> Option<Column> {
+    pub fn project<'a>(&self, leaf: usize, structures: impl Iterator<Item = &'a [u8]>) -> Option<Column> {
         let mut columns = self.split(structures)?;
         (leaf < columns.len()).then(|| columns.swap_remove(leaf))
     }
 
     /// Puts structures together again: the reverse of `split`. None if the columns do not fit the type.
-    pub(crate) fn join(&self, columns: &[Column], rows: usize, bytes_max: usize) -> Option<Blobs> {
+    pub fn join(&self, columns: &[Column], rows: usize, bytes_max: usize) -> Option<Blobs> {
         let mut structures = Blobs::default();
         let mut writer = Writer::new(Order::Little);
         let mut room = bytes_max;
@@ -246,48 +250,9 @@ fn column_array(column: Column) -> Option<Array> {
     })
 }
 
-/// A structure of every kind of field, the same in all tests but for its numbers.
-#[cfg(test)]
-pub(crate) fn example(row: i64) -> Vec<u8> {
-    use pvdata::{Data, Extent, Field, Selected, Structure};
-    let number = Field { name: "number".into(), ty: Type::Scalar(Scalar::F64) };
-    let text = Field { name: "text".into(), ty: Type::Scalar(Scalar::String) };
-    let either = Arc::new(Structure::new("", vec![number, text]).expect("it is small"));
-    let inner =
-        Type::structure("alarm_t", [("severity", Type::Scalar(Scalar::I32)), ("message", Type::BoundedString(20))]);
-    let fields = [
-        ("count", Type::Scalar(Scalar::U64)),
-        ("on", Type::Scalar(Scalar::Bool)),
-        ("alarm", inner.expect("it is small")),
-        ("x", Type::Array(Scalar::F64, Extent::Variable)),
-        ("names", Type::Array(Scalar::String, Extent::Variable)),
-        ("three", Type::Array(Scalar::U8, Extent::Fixed(3))),
-        ("either", Type::Union(either.clone())),
-        ("any", Type::Any),
-        ("rows", Type::StructureArray(either, Extent::Variable)),
-    ];
-    let member = (row % 2) as usize;
-    let selected = if member == 0 { Tree::F64(row as f64) } else { Tree::String(format!("t{row}")) };
-    let trees = vec![
-        Tree::U64(row as u64),
-        Tree::Bool(row % 3 == 0),
-        Tree::Structure(vec![Tree::I32(row as i32 / 10), Tree::String(if row > 5 { "high" } else { "" }.into())]),
-        Tree::Array(Array::F64((0..row % 4).map(|i| i as f64 / 3.0).collect())),
-        Tree::Array(Array::String(vec!["a".into(), format!("b{row}")])),
-        Tree::Array(Array::U8(vec![1, 2, row as u8])),
-        Tree::Union((row != 4).then(|| Box::new(Selected { member, value: selected }))),
-        Tree::Any((row != 5).then(|| Box::new(Data { ty: Type::Scalar(Scalar::I16), value: Tree::I16(row as i16) }))),
-        Tree::Structures(vec![None, Some(vec![Tree::F64(f64::NAN), Tree::String("r".into())])]),
-    ];
-    let ty = Type::structure("every:kind", fields).expect("it is small");
-    let mut writer = Writer::new(Order::Little);
-    Data { ty, value: Tree::Structure(trees) }.encode(&mut writer).expect("it fits its type");
-    writer.into_bytes()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::example, *};
 
     #[test]
     fn structures_come_back_byte_for_byte_and_each_field_has_its_path() {

@@ -1,0 +1,229 @@
+//! Sources: what queries read, in the order in which it is believed.
+
+use std::sync::Arc;
+
+use archive::{
+    CarriedStream, Extent, GapScope, Key, KeyedBy, KnownNames, PvId, PvName, SampleStream, Source, SourceHealth,
+};
+use sample::{Batch, Gap, Metadata, Sample, TimeRange, Timestamp};
+
+use crate::{Error, Series, merge::Merged};
+
+/// Whatever holds samples. The first is the archive's own, whose numbers PVs have.
+#[derive(Clone)]
+pub(crate) struct Sources {
+    own: Arc<dyn Source>,
+    others: Arc<[Arc<dyn Source>]>,
+    names: Arc<dyn KnownNames>,
+}
+
+/// What is asked for one PV: each source under each key by which it may know it.
+pub(crate) struct Asked<'a> {
+    sources: &'a Sources,
+    pv: PvId,
+    /// Its names, if a source is there that goes by them.
+    names: Vec<PvName>,
+}
+
+impl<'a> Asked<'a> {
+    /// Each source with each key, in the order of belief.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (&'a Arc<dyn Source>, Key<'_>)> {
+        self.own().chain(self.others())
+    }
+
+    /// The archive's own.
+    pub(crate) fn own(&self) -> impl Iterator<Item = (&'a Arc<dyn Source>, Key<'_>)> {
+        let own = &self.sources.own;
+        self.keys(own).map(move |key| (own, key))
+    }
+
+    /// The others.
+    pub(crate) fn others(&self) -> impl Iterator<Item = (&'a Arc<dyn Source>, Key<'_>)> {
+        self.sources.others.iter().flat_map(|source| self.keys(source).map(move |key| (source, key)))
+    }
+
+    fn keys(&self, source: &Arc<dyn Source>) -> impl Iterator<Item = Key<'_>> + use<'_, 'a> {
+        let (number, names) = match source.keyed_by() {
+            KeyedBy::Number => (Some(Key::Number(self.pv)), &[][..]),
+            KeyedBy::Name => (None, self.names.as_slice()),
+        };
+        number.into_iter().chain(names.iter().map(Key::Name))
+    }
+}
+
+impl Sources {
+    pub(crate) fn new(own: Arc<dyn Source>, names: Arc<dyn KnownNames>) -> Sources {
+        Sources { own, others: Arc::new([]), names }
+    }
+
+    pub(crate) fn with(self, others: Vec<Arc<dyn Source>>) -> Sources {
+        Sources { others: others.into(), ..self }
+    }
+
+    /// The archive's own alone.
+    pub(crate) fn alone(&self) -> Sources {
+        Sources { others: Arc::new([]), ..self.clone() }
+    }
+
+    pub(crate) fn has_others(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    pub(crate) fn asked(&self, pv: PvId) -> Asked<'_> {
+        let by_name = |source: &Arc<dyn Source>| source.keyed_by() == KeyedBy::Name;
+        let is_wanted = self.others.iter().any(by_name) || by_name(&self.own);
+        Asked { sources: self, pv, names: if is_wanted { self.names.names_of(pv) } else { Vec::new() } }
+    }
+
+    /// The samples of all in order of time, each once. What the archive's own source has alone is passed on as it comes.
+    pub(crate) fn samples(&self, series: &Series, range: TimeRange) -> Within {
+        let asked = self.asked(series.pv);
+        let of = |(source, key): (&Arc<dyn Source>, Key<'_>)| samples_of(&**source, key, series, range);
+        let mut others = Merged::of(asked.others().map(of));
+        let is_alone = !others.has_any();
+        let mut own: Vec<SampleStream> = asked.own().map(of).collect();
+        match own.pop() {
+            Some(only) if is_alone && own.is_empty() => Within::One(only),
+            last => Within::Merged(Box::new(others.behind(own.into_iter().chain(last)))),
+        }
+    }
+
+    /// The newest of all; of equal times that of the first source. What one cannot read matters if no other has any.
+    pub(crate) fn last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Error> {
+        let (mut newest, mut damage): (Option<Sample>, _) = (None, None);
+        for (source, key) in self.asked(pv).each() {
+            match source.last_before(key, time).map_err(Error::from) {
+                Ok(Some(sample)) if newest.as_ref().is_none_or(|newest| newest.time < sample.time) => {
+                    newest = Some(sample);
+                }
+                Ok(_) => {}
+                Err(error) if error.is_damage() => damage = damage.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        match (newest, damage) {
+            (None, Some(error)) => Err(error),
+            (newest, _) => Ok(newest),
+        }
+    }
+
+    /// What the archive's own source knows, and what is known elsewhere of the time before.
+    pub(crate) fn metadata(&self, pv: PvId, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, Error> {
+        let asked = self.asked(pv);
+        let mut history = Vec::new();
+        for (source, key) in asked.own() {
+            history.extend(source.metadata(key, range)?);
+        }
+        let begins = history.first().map(|(since, _)| *since);
+        if begins.is_none_or(|begins| begins > range.t0) {
+            let earlier = TimeRange { t1: begins.unwrap_or(range.t1), ..range };
+            let mut newest: Vec<(Timestamp, Metadata)> = Vec::new();
+            for (source, key) in asked.others() {
+                let found = source.metadata(key, earlier)?;
+                if found.last().map(|(since, _)| *since) > newest.last().map(|(since, _)| *since) {
+                    newest = found;
+                }
+            }
+            history.splice(0..0, newest);
+        }
+        Ok(history)
+    }
+
+    /// The gaps that any source tells of, by beginning; what two tell alike once.
+    pub(crate) fn gaps(&self, series: &Series, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Error> {
+        let (asked, field) = (self.asked(series.pv), series.field.as_deref());
+        let mut gaps = Vec::new();
+        for (source, key) in asked.own() {
+            gaps.extend(source.gaps(key, field, range)?);
+        }
+        let mut told = Vec::new();
+        for (source, key) in asked.others() {
+            told.extend(source.gaps(key, field, range)?);
+        }
+        if !told.is_empty() {
+            told.sort_by_key(|(_, gap)| (gap.from, gap.to));
+            told.dedup();
+            gaps.extend(told);
+            gaps.sort_by_key(|(_, gap)| gap.from);
+        }
+        Ok(gaps)
+    }
+
+    /// From and to when any source has samples.
+    pub(crate) fn extent(&self, pv: PvId) -> Result<Option<Extent>, Error> {
+        let mut extent: Option<Extent> = None;
+        for (source, key) in self.asked(pv).each() {
+            if let Some(found) = source.extent(key)? {
+                extent = Some(extent.map_or(found, |extent| extent.with(found)));
+            }
+        }
+        Ok(extent)
+    }
+
+    /// What samples carry besides values, of each source.
+    pub(crate) fn carried(&self, pv: PvId, range: TimeRange, name: Option<&str>) -> Vec<CarriedStream> {
+        self.asked(pv).each().map(|(source, key)| source.carried(key, range, name)).collect()
+    }
+
+    /// What the first header of a range says.
+    pub(crate) fn headers(&self, pv: PvId, range: TimeRange) -> Result<Vec<(String, String)>, Error> {
+        for (source, key) in self.asked(pv).each() {
+            let headers = source.headers(key, range)?;
+            if !headers.is_empty() {
+                return Ok(headers);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    pub(crate) fn configuration(&self, pv: PvId) -> Option<String> {
+        self.asked(pv).each().find_map(|(source, key)| source.configuration(key))
+    }
+
+    pub(crate) fn health(&self) -> Vec<SourceHealth> {
+        std::iter::once(&self.own).chain(&*self.others).filter_map(|source| source.health()).collect()
+    }
+
+    pub(crate) fn may_have_samples(&self, pvs: &[PvId]) -> Vec<bool> {
+        let mut may_have = self.own.may_have_samples(pvs);
+        self.others.iter().for_each(|other| add(&mut may_have, other.may_have_samples(pvs)));
+        may_have
+    }
+
+    pub(crate) fn may_have_metadata(&self, pvs: &[PvId]) -> Result<Vec<bool>, Error> {
+        let mut may_have = self.own.may_have_metadata(pvs)?;
+        for other in &*self.others {
+            add(&mut may_have, other.may_have_metadata(pvs)?);
+        }
+        Ok(may_have)
+    }
+}
+
+fn add(may_have: &mut [bool], others: Vec<bool>) {
+    may_have.iter_mut().zip(others).for_each(|(may_have, other)| *may_have |= other);
+}
+
+/// Where samples come from.
+pub(crate) enum Within {
+    One(SampleStream),
+    Merged(Box<Merged>),
+}
+
+impl Iterator for Within {
+    type Item = Result<Batch, Error>;
+
+    fn next(&mut self) -> Option<Result<Batch, Error>> {
+        match self {
+            Within::One(samples) => Some(samples.next()?.map_err(Error::from)),
+            Within::Merged(merged) => merged.next(),
+        }
+    }
+}
+
+/// The samples of a series that one source has.
+pub(crate) fn samples_of(source: &dyn Source, key: Key<'_>, series: &Series, range: TimeRange) -> SampleStream {
+    match &series.field {
+        Some(path) => source.samples_of_field(key, path, range),
+        None => source.samples(key, range),
+    }
+}

@@ -1,0 +1,337 @@
+//! Imports: samples of the past, part by part. A part that is known by its name is not taken again, and none of a part counts if a row
+//! of it is refused. What many PVs bring is read back from the store and compared sample by sample.
+
+use std::collections::{BTreeMap, HashMap};
+
+use acquire::AddRequest;
+use archive::{DataFate, FieldName, GapScope, PvEntry, PvId, PvName, PvState, Record, Right};
+use query::{Before, Request};
+use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
+use store::ImportedPart;
+
+use crate::{
+    ask::Ask,
+    clock::now,
+    refusal::{Code, Refusal},
+};
+
+/// What a sample takes besides its value while it is compared.
+const SAMPLE_BYTES: usize = 128;
+
+/// A part of an import that is about to be taken.
+pub struct Import {
+    ask: Ask,
+    import: store::Import,
+    part: String,
+    known: Option<ImportedPart>,
+}
+
+/// A row that cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedRow {
+    /// Its number, as whoever sends it counts.
+    pub number: usize,
+    /// Why not.
+    pub why: String,
+}
+
+impl From<RefusedRow> for Refusal {
+    fn from(RefusedRow { number, why }: RefusedRow) -> Refusal {
+        Refusal::new(Code::BadRequest, format!("line {number}: {why}"))
+    }
+}
+
+/// What an import brings of one PV.
+pub trait Brought: Sized {
+    /// The name of the PV.
+    fn name(&self) -> &str;
+    /// Its samples.
+    fn batches(&self) -> &[Batch];
+    /// What its samples carry of a field of its record, as a PV of its own; none if they carry nothing of it.
+    fn field(&self, name: &FieldName) -> Option<Self>;
+    /// What is to be entered of it besides samples, where so much is known of the PV at the time of its first one.
+    fn facts(&self, first: Timestamp, known: Option<Metadata>) -> Vec<Record>;
+}
+
+/// What became of what many PVs brought.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// What was entered.
+    pub part: ImportedPart,
+    /// How many samples came.
+    pub received: usize,
+    /// How many of them the store gives now.
+    pub verified: u64,
+    /// How many it does not.
+    pub missing: u64,
+    /// The first of these, as its PV and time.
+    pub first_missing: Option<String>,
+    /// Names that no PV can have, and why.
+    pub names_refused: Vec<String>,
+}
+
+/// A PV that is taken over from another archiver with its settings.
+#[derive(Clone, Debug)]
+pub struct TakenOver {
+    /// How it is to be archived.
+    pub request: AddRequest,
+    /// Whether it was archived there.
+    pub state: PvState,
+    /// What is known of its values.
+    pub metadata: Metadata,
+}
+
+impl Ask {
+    /// A part of an import of many PVs, known by its name, or by another one that an older program gave it.
+    pub fn import(&self, name: &str, part: &str, known_as: Option<&str>) -> Result<Import, Refusal> {
+        let ask = self.at_once();
+        let import = ask.listed().control.roster().import(name, &ask.by());
+        let known = match (import.part(part)?, known_as) {
+            (None, Some(other)) => import.part(other)?,
+            (found, _) => found,
+        };
+        Ok(Import { ask, import, part: part.to_owned(), known })
+    }
+
+    /// The same of one PV: the same name means another part for another PV.
+    pub fn import_of_pv(
+        &self,
+        entry: &PvEntry,
+        name: &str,
+        part: &str,
+        known_as: Option<&str>,
+    ) -> Result<Import, Refusal> {
+        self.needs(Right::Operate, entry.id)?;
+        let of_this_pv = |part: &str| format!("{part} of PV {}", entry.id.0);
+        self.import(name, &of_this_pv(part), known_as.map(of_this_pv).as_deref())
+    }
+
+    /// Puts the samples of one PV to those of another, whose alias it becomes; gives how many they were. What was recorded of the first
+    /// one is kept where it is until it is purged.
+    pub fn append_pv(&self, older: &PvEntry, newer: &PvEntry) -> Result<u64, Refusal> {
+        self.ordered(Right::Administer, &[older.id, newer.id])?;
+        let name = format!("append {} to {}", older.name, newer.name);
+        // Each time anew: the older PV may have come back and recorded more; what is there already is dropped as a repeat.
+        let mut import = self.import(&name, &now().to_string(), None)?;
+        for (since, metadata) in self.metadata(older.id, TimeRange::ALL)? {
+            import.enter(newer.id, Record::Metadata(since, metadata.into()))?;
+        }
+        for (scope, gap) in self.own_gaps(older.id, TimeRange::ALL)? {
+            if scope == GapScope::Pv && gap.to.is_some() {
+                import.enter(newer.id, Record::Gap(gap))?;
+            }
+        }
+        let request = Request { series: older.id.into(), range: TimeRange::ALL, before: Before::None };
+        for batch in self.samples(&request)? {
+            import.enter(newer.id, Record::Samples(batch?))?;
+        }
+        let samples = import.import.finish_part(&import.part)?.samples;
+        import.ask.remove(&[older.id], DataFate::Keep)?;
+        import.ask.add_alias(newer.id, &older.name)?;
+        Ok(samples)
+    }
+}
+
+impl Import {
+    /// What the part brought if it was taken before.
+    pub fn known(&self) -> Option<&ImportedPart> {
+        self.known.as_ref()
+    }
+
+    /// Enters something of a PV.
+    fn enter(&mut self, pv: PvId, record: Record) -> Result<(), Refusal> {
+        self.ask.needs(Right::Operate, pv)?;
+        Ok(self.import.append(&[(pv, record)])?)
+    }
+
+    /// Takes samples of a PV, up to the first row that is refused.
+    pub fn take_samples(
+        mut self,
+        entry: &PvEntry,
+        rows: impl Iterator<Item = Result<Sample, RefusedRow>>,
+    ) -> Result<ImportedPart, Refusal> {
+        for row in rows {
+            self.enter(entry.id, Record::Samples(Batch::of(&row?)))?;
+        }
+        Ok(self.import.finish_part(&self.part)?)
+    }
+
+    /// Takes what many PVs bring. Those that are not in the list yet are entered, paused, and so are fields that come with them.
+    pub fn take<B: Brought>(mut self, mut brought: Vec<B>) -> Result<Taken, Refusal> {
+        let (mut pvs, names_refused) = self.enter_pvs(&brought)?;
+        let fields = self.enter_fields(&brought, &mut pvs)?;
+        brought.extend(fields);
+        for of in &brought {
+            if let Some(pv) = pvs.get(of.name()) {
+                self.enter_all(*pv, of)?;
+            }
+        }
+        // Only what was found again is known by its name: anything else may come again.
+        let part = self.import.finish_part_unverified(&self.part)?;
+        let compared = self.compare(&brought, &pvs)?;
+        if compared.missing == 0 {
+            self.import.verified(&self.part)?;
+        }
+        let received = brought.iter().flat_map(B::batches).map(Batch::len).sum();
+        let Compared { verified, missing, first_missing } = compared;
+        Ok(Taken { part, received, verified, missing, first_missing, names_refused })
+    }
+
+    /// Takes PVs over, paused; gives how many are new, and those that are to be archived from now on if somebody says so.
+    pub fn take_over(mut self, infos: &[TakenOver]) -> Result<(usize, Vec<PvId>), Refusal> {
+        // Paused at first, so that their fields come with the samples that carry them, or when they are archived.
+        let news = self.ask.enter_paused(infos.iter().map(|info| info.request.name.clone()).collect())?;
+        let added = self.ask.add(infos.iter().map(|info| info.request.clone()).collect())?;
+        let mut wanted = Vec::new();
+        for (info, (entry, _)) in infos.iter().zip(&added) {
+            let is_new = self.ask.own_metadata(entry.id, TimeRange::ALL)?.is_empty();
+            if is_new && info.metadata != Metadata::default() {
+                // It says what nothing else says: whatever the files say, of whatever time, stands behind it.
+                self.enter(entry.id, Record::Metadata(Timestamp::default(), info.metadata.clone().into()))?;
+            }
+            wanted.extend((info.state == PvState::Active).then_some(entry.id));
+        }
+        self.import.finish_part(&self.part)?;
+        Ok((news, wanted))
+    }
+
+    /// The numbers of all PVs named; those that are not in the list yet are entered, paused. Names that cannot be are told.
+    fn enter_pvs<B: Brought>(&self, brought: &[B]) -> Result<(HashMap<String, PvId>, Vec<String>), Refusal> {
+        let (mut names, mut refused) = (BTreeMap::new(), Vec::new());
+        for name in brought.iter().map(B::name) {
+            match PvName::new(name) {
+                Ok(valid) => _ = names.insert(name.to_owned(), valid),
+                Err(error) => refused.push(format!("{name:?}: {error}")),
+            }
+        }
+        refused.dedup();
+        self.ask.enter_paused(names.values().cloned().collect())?;
+        let found = names.into_keys().filter_map(|name| Some((name.clone(), self.ask.find(&name)?.id)));
+        Ok((found.collect(), refused))
+    }
+
+    /// What samples carry of the fields that are archived with their PVs, each as a PV of its own. Fields that no sample carries are not
+    /// entered.
+    fn enter_fields<B: Brought>(&self, brought: &[B], pvs: &mut HashMap<String, PvId>) -> Result<Vec<B>, Refusal> {
+        let (mut found, mut owners) = (Vec::<B>::new(), Vec::new());
+        for of in brought {
+            let owner = pvs.get(of.name()).and_then(|pv| self.ask.entry(*pv));
+            let Some(owner) = owner else { continue };
+            for field in &owner.settings.rules().fields {
+                let Some(of_field) = of.field(field) else { continue };
+                // A PV of that name which the other archiver, or somebody here, archived for itself has samples of its own.
+                let known = self.ask.find(of_field.name());
+                if known.is_some_and(|known| !known.settings.rules().is_field) {
+                    continue;
+                }
+                self.ask.lease.grow_by(of_field.batches().iter().map(Batch::len).sum(), SAMPLE_BYTES)?;
+                found.push(of_field);
+                owners.push((owner.clone(), field.clone()));
+            }
+        }
+        let of_fields: Vec<PvId> = owners.iter().map(|(owner, _)| owner.id).collect();
+        self.ask.ordered(Right::Operate, &of_fields)?.enter_fields(&owners, &self.ask.by())?;
+        let names = found.iter().map(|of| of.name().to_owned());
+        pvs.extend(names.filter_map(|name| Some((name.clone(), self.ask.find(&name)?.id))));
+        Ok(found)
+    }
+
+    fn enter_all(&mut self, pv: PvId, of: &impl Brought) -> Result<(), Refusal> {
+        let Some(first) = of.batches().first().and_then(|batch| batch.times().iter().min().copied()) else {
+            return Ok(());
+        };
+        let known = self.ask.own_metadata(pv, TimeRange { t0: first, t1: next(first) })?.pop();
+        for record in of.facts(first, known.map(|(_, metadata)| metadata)) {
+            self.enter(pv, record)?;
+        }
+        for batch in of.batches() {
+            self.enter(pv, Record::Samples(batch.clone()))?;
+        }
+        Ok(())
+    }
+
+    /// Looks for every sample that came among those that the store gives now.
+    fn compare<B: Brought>(&self, brought: &[B], pvs: &HashMap<String, PvId>) -> Result<Compared, Refusal> {
+        let mut by_pv: BTreeMap<&str, Vec<&Batch>> = BTreeMap::new();
+        for of in brought {
+            by_pv.entry(of.name()).or_default().extend(of.batches());
+        }
+        let mut compared = Compared::default();
+        for (name, batches) in by_pv {
+            let Some(pv) = pvs.get(name) else { continue };
+            let mut came: Vec<(Timestamp, usize, usize)> = Vec::new();
+            for (index, batch) in batches.iter().enumerate() {
+                came.extend(batch.times().iter().enumerate().map(|(row, time)| (*time, index, row)));
+            }
+            came.sort_unstable();
+            let (Some((t0, ..)), Some((t1, ..))) = (came.first(), came.last()) else { continue };
+            let mut stored = Stored::new(self.ask.own_samples(*pv, TimeRange { t0: *t0, t1: next(*t1) })?);
+            for (time, index, row) in came {
+                let Some(batch) = batches.get(index) else { continue };
+                if stored.has(&batch.get(row))? {
+                    compared.verified += 1;
+                } else {
+                    compared.missing += 1;
+                    compared.first_missing.get_or_insert_with(|| format!("{name} {time}"));
+                }
+            }
+        }
+        Ok(compared)
+    }
+}
+
+fn next(time: Timestamp) -> Timestamp {
+    Timestamp::from_nanos(time.nanos().saturating_add(1))
+}
+
+/// What reading back found.
+#[derive(Default)]
+struct Compared {
+    verified: u64,
+    missing: u64,
+    first_missing: Option<String>,
+}
+
+/// The samples of the store, to be looked through in order of time.
+struct Stored {
+    samples: query::Samples,
+    batch: Option<(Batch, usize)>,
+    /// Those of the time that was looked at last.
+    group: Vec<Sample>,
+}
+
+impl Stored {
+    fn new(samples: query::Samples) -> Stored {
+        Stored { samples, batch: None, group: Vec::new() }
+    }
+
+    /// Whether a sample is there, to the last bit. Samples must be asked for in order of time.
+    fn has(&mut self, sample: &Sample) -> Result<bool, Refusal> {
+        if self.group.first().is_none_or(|one| one.time != sample.time) {
+            self.group.clear();
+            while let Some(time) = self.time()?.filter(|time| *time <= sample.time) {
+                let Some((batch, row)) = &mut self.batch else { break };
+                if time == sample.time {
+                    self.group.push(batch.get(*row));
+                }
+                *row += 1;
+            }
+        }
+        Ok(self.group.iter().any(|one| one.identical(sample)))
+    }
+
+    /// The time of the next one.
+    fn time(&mut self) -> Result<Option<Timestamp>, Refusal> {
+        loop {
+            if let Some((batch, row)) = &self.batch
+                && let Some(time) = batch.times().get(*row)
+            {
+                return Ok(Some(*time));
+            }
+            match self.samples.next().transpose()? {
+                Some(batch) => self.batch = Some((batch, 0)),
+                None => return Ok(None),
+            }
+        }
+    }
+}

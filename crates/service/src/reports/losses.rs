@@ -1,0 +1,87 @@
+//! PVs by what is missing: samples without room, connections that were lost, silence. Those that are paused are left out.
+
+use std::cmp::Reverse;
+
+use acquire::{Brief, Connection};
+use archive::{PvName, PvState};
+use sample::Timestamp;
+
+use super::{Looks, ranked};
+use crate::{
+    ask::Ask,
+    refusal::Refusal,
+    seen::{Look, Seen},
+};
+
+/// The samples of a PV in this run for which there was no room.
+#[derive(Clone, Debug)]
+pub struct DroppedRow {
+    /// Which.
+    pub name: PvName,
+    /// How many.
+    pub samples: u64,
+}
+
+/// How often the connection of a PV was lost in this run.
+#[derive(Clone, Debug)]
+pub struct LostConnectionsRow {
+    /// Which.
+    pub name: PvName,
+    /// How often.
+    pub lost: u64,
+    /// Where it stands; none if acquisition does not know it any more.
+    pub connection: Option<Connection>,
+}
+
+/// When the newest sample of a PV was.
+#[derive(Clone, Debug)]
+pub struct SilentRow {
+    /// Which.
+    pub name: PvName,
+    /// When; none if there is no sample.
+    pub last_sample: Option<Timestamp>,
+}
+
+impl Ask {
+    /// The PVs that lost samples in this run for want of room, the most first.
+    pub fn dropped_for_room(
+        &self,
+        limit: usize,
+    ) -> Result<impl Iterator<Item = Result<DroppedRow, Refusal>> + Send + use<>, Refusal> {
+        let dropped = |seen: &Seen| acquired(seen).map(|brief| brief.dropped).filter(|dropped| *dropped > 0);
+        let rows = ranked(self, limit, Looks { key: Look::Fares, row: Look::Entry }, dropped)?;
+        Ok(rows.map(|row| row.map(|(seen, samples)| DroppedRow { name: seen.entry.name, samples })))
+    }
+
+    /// The PVs by lost connections, the most often first.
+    pub fn lost_connections(
+        &self,
+        limit: usize,
+    ) -> Result<impl Iterator<Item = Result<LostConnectionsRow, Refusal>> + Send + use<>, Refusal> {
+        let losses = |brief: Brief| brief.reconnects + u64::from(brief.connection == Connection::Disconnected);
+        let lost = |seen: &Seen| acquired(seen).map(losses);
+        let rows = ranked(self, limit, Looks { key: Look::Fares, row: Look::Fares }, lost)?;
+        Ok(rows.map(|row| {
+            row.map(|(seen, lost)| LostConnectionsRow {
+                connection: seen.brief.map(|brief| brief.connection),
+                name: seen.entry.name,
+                lost,
+            })
+        }))
+    }
+
+    /// The PVs by their newest samples, those that have been silent for longest first.
+    pub fn silent(
+        &self,
+        limit: usize,
+    ) -> Result<impl Iterator<Item = Result<SilentRow, Refusal>> + Send + use<>, Refusal> {
+        let last = |seen: &Seen| acquired(seen).map(|_| Reverse(seen.last_sample(self)));
+        let rows = ranked(self, limit, Looks { key: Look::Samples, row: Look::Entry }, last)?;
+        Ok(rows.map(|row| row.map(|(seen, Reverse(last_sample))| SilentRow { name: seen.entry.name, last_sample })))
+    }
+}
+
+/// How a PV fares, if it is not paused.
+fn acquired(seen: &Seen) -> Option<Brief> {
+    seen.brief.filter(|_| seen.entry.settings.state == PvState::Active)
+}

@@ -1,0 +1,141 @@
+//! Status: how the archiver fares, with sentences for an operator where something is wrong.
+
+use acquire::{Policies, Totals};
+use archive::{
+    SourceHealth,
+    ledger::{Account, Trouble},
+};
+use sample::Timestamp;
+use store::{Health, Partition, Watermark};
+
+use crate::{ask::Ask, clock::now, losses::sentence};
+
+/// Unsynced samples beyond this many are a problem: ten seconds of a very large machine.
+const LAG_MAX: u64 = 2_000_000;
+
+/// How the archiver fares. It tells of no single PV.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Since when it runs.
+    pub started: Timestamp,
+    /// When this was so.
+    pub now: Timestamp,
+    /// How many samples were ever appended, and how many of them are safe.
+    pub watermark: Watermark,
+    /// What all PVs together come to.
+    pub totals: Totals,
+    /// What was lost, or is suspected to be, in the last hours.
+    pub trouble: Trouble,
+    /// The bytes that answers take now.
+    pub answer_bytes: usize,
+    /// And those that they may take.
+    pub answer_bytes_max: usize,
+    /// How the store is doing.
+    pub store: Health,
+    /// The weeks of the archive.
+    pub weeks: Vec<Partition>,
+    /// How the old archives are doing.
+    pub old_archives: Vec<SourceHealth>,
+    /// What is wrong, a sentence each.
+    pub problems: Vec<String>,
+}
+
+impl Ask {
+    /// How the archiver fares.
+    pub fn status(&self) -> Status {
+        let (totals, store, watermark) = (self.totals(), self.store_health(), self.watermark());
+        let service = self.listed();
+        let trouble = service.control.trouble(now());
+        let problems = problems(&totals, &store, watermark, &trouble);
+        let budget = self.lease.budget();
+        Status {
+            started: service.started,
+            now: now(),
+            watermark,
+            totals,
+            trouble,
+            answer_bytes: budget.taken(),
+            answer_bytes_max: budget.bytes_max(),
+            store,
+            weeks: self.weeks(),
+            old_archives: service.query.health(),
+            problems,
+        }
+    }
+
+    /// What all PVs together come to.
+    pub fn totals(&self) -> Totals {
+        self.listed().control.totals()
+    }
+
+    /// How the store is doing.
+    pub fn store_health(&self) -> Health {
+        self.listed().reader.health()
+    }
+
+    /// How many samples were ever appended, and how many of them are safe.
+    pub fn watermark(&self) -> Watermark {
+        self.listed().reader.watermark()
+    }
+
+    /// The weeks of the archive.
+    pub fn weeks(&self) -> Vec<Partition> {
+        self.listed().reader.partitions()
+    }
+
+    /// The policies in force.
+    pub fn policies_in_force(&self) -> Policies {
+        self.listed().control.policies()
+    }
+}
+
+fn problems(totals: &Totals, health: &Health, watermark: Watermark, trouble: &Trouble) -> Vec<String> {
+    let mut problems = health.problems.clone();
+    if let Some(refusal) = &health.refusal {
+        problems.push(format!("The store takes no samples: {refusal}."));
+    }
+    let lag = watermark.appended.saturating_sub(watermark.durable);
+    if lag > LAG_MAX {
+        problems.push(format!("{lag} samples are not on disk yet: the disk does not keep up."));
+    }
+    if health.corrupt_blocks > 0 {
+        problems.push(format!("{} damaged blocks were found when reading.", health.corrupt_blocks));
+    }
+    let Account { queue_full, store_refused, .. } = totals.counters;
+    if queue_full > 0 {
+        problems.push(format!("{queue_full} samples were lost since the start because the queue was full."));
+    }
+    if store_refused > 0 {
+        problems.push(format!("{store_refused} samples were lost since the start because the store refused them."));
+    }
+    problems.extend(sentence(trouble));
+    if totals.disconnected > 0 {
+        problems.push(format!("{} PVs have lost their IOC.", totals.disconnected));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_said_and_nothing_else() {
+        let watermark = Watermark { appended: 5, durable: 5 };
+        assert!(problems(&Totals::default(), &Health::default(), watermark, &Trouble::default()).is_empty());
+        let totals = Totals { disconnected: 2, ..Totals::default() };
+        let mut health = Health::default();
+        health.refusal = Some("the disk is full".to_owned());
+        let behind = Watermark { appended: 3_000_000, durable: 0 };
+        let expected = [
+            "The store takes no samples: the disk is full.",
+            "3000000 samples are not on disk yet: the disk does not keep up.",
+            "2 PVs have lost their IOC.",
+        ];
+        assert_eq!(problems(&totals, &health, behind, &Trouble::default()), expected);
+        let of = Account { suspected_ms: 13_600, ..Account::default() };
+        let trouble = Trouble { of, suspected_pvs: 5000, ..Trouble::default() };
+        let told = problems(&totals, &health, behind, &trouble);
+        assert!(told[2].contains("5000 PVs may be missing"), "{told:?}");
+    }
+}
