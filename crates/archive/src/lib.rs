@@ -7,6 +7,7 @@
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   Record, Sink                 the facts that acquisition hands to the store
 //!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
+//!   Right                        what somebody may do
 //!   ledger                       what became of every update: what is counted, and where that is written down
 //!   OldArchive                   an archive of another archiver, read where it lies
 //! ```
@@ -20,15 +21,17 @@ mod groups;
 pub mod ledger;
 mod old;
 mod pv;
+mod right;
 mod roster;
 pub mod settings;
 mod sink;
 
-pub use audit::{ARCHIVER, By, Principal};
+pub use audit::{ARCHIVER, By, How, Principal, Way};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use old::{Carried, OldArchive, OldError, OldFields, OldHealth, OldSamples, OldStretches};
 pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
+pub use right::Right;
 pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
 pub use settings::{
     Changes, Deadband, FieldName, FieldPath, Keep, Method, Origin, Pipeline, Protocol, PvSettings, PvState, RateCap,

@@ -43,6 +43,7 @@ mod writer;
 pub use block::field::field_of;
 pub use catalog::{
     audit::{Action, AuditRecord},
+    chain::{AUDIT_HEAD, AuditHead, AuditProof},
     deletion::Deletion,
     imports::ImportedPart,
     names::{NameChunk, Named, Names},
@@ -54,6 +55,7 @@ pub use health::{Health, LevelHealth, PlaceHealth, ScrubHealth, Watermark, Work}
 pub use read::merge::{Cuts, Samples, Stretches};
 pub use reader::{GapScope, Reader};
 pub use rescue::{
+    audit::verify_audit,
     backup::{Backup, Kept, backup, take_over},
     check::{BadBlock, Progress, Report, StoredIn, check, check_with_ledger},
     repair::{Repair, Repairing, repair},
