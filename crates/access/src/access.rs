@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use archive::{By, Right, TokenRow, Tokens, TokensError};
+use archive::{By, How, Right, TokenRow, Tokens, TokensError};
 use sample::Timestamp;
 
 #[cfg(feature = "ldap")]
@@ -28,7 +28,7 @@ use crate::{
     rights::{Rights, Scope},
     sessions::{Logged, Sessions, Transport, clear_cookie, set_cookie},
     tokens::{Book, InMemory, NewToken, Token, TokenError, TokenWish},
-    who::{How, Who},
+    who::Who,
 };
 
 /// What a config leads to.
@@ -167,7 +167,7 @@ impl Access {
         let config = self.config();
         let identified = match presented.from {
             From::Local { uid } => {
-                let who = Who { how: How::Local, name: uid.to_string().into() };
+                let who = Who { how: How::Socket, name: uid.to_string().into() };
                 let rights = Rights::new(Vec::new(), Some(Right::Administer), presented.ceiling);
                 Ok(Identity {
                     who,
@@ -459,7 +459,7 @@ impl Access {
         };
         let mut scope = None;
         match &identity.proof {
-            Proof::Held if identity.who.how == How::Local => return Ok(identity.clone()),
+            Proof::Held if identity.who.how == How::Socket => return Ok(identity.clone()),
             Proof::Held => {}
             Proof::Until(end) if now < *end => {}
             Proof::Until(_) if identity.who.how == How::Certificate => {
@@ -483,7 +483,7 @@ impl Access {
     /// Counts a request of an identity.
     pub fn admit(&self, identity: &Identity, now: Timestamp) -> Result<(), Refused> {
         match (&self.config().limits, identity.who.how) {
-            (None, _) | (_, How::Local) => Ok(()),
+            (None, _) | (_, How::Socket) => Ok(()),
             (Some(limits), _) => self.counted.request(limits, &Key::of(&identity.who, identity.from), now),
         }
     }
@@ -491,7 +491,7 @@ impl Access {
     /// Counts a long answer of an identity, until what is returned is dropped.
     pub fn long_answer(&self, identity: &Identity) -> Result<LongAnswer, Refused> {
         match (&self.config().limits, identity.who.how) {
-            (None, _) | (_, How::Local) => Ok(LongAnswer::default()),
+            (None, _) | (_, How::Socket) => Ok(LongAnswer::default()),
             (Some(limits), _) => self.counted.long_answer(limits, &Key::of(&identity.who, identity.from)),
         }
     }

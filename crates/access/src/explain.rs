@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use archive::Right;
+use archive::{How, Right};
 
 use crate::{
     access::{Access, rights},
     config::{Config, Subject},
-    who::{How, Who},
+    who::Who,
 };
 
 /// What is asked.

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use archive::{Principal, Right};
+use archive::{ARCHIVER, How, Principal, Right};
 use sample::Timestamp;
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     refused::{Kind, Reason, Refused},
     rights::Rights,
     sessions,
-    who::{How, Who},
+    who::Who,
 };
 
 /// Somebody who asks. Cheap to clone.
@@ -64,11 +64,12 @@ impl Identity {
         }
     }
 
-    /// As the audit keeps it. Whoever has shown nothing is known by the address.
+    /// As the audit keeps it, to which whoever has the request adds the way by which it came.
     pub fn principal(&self) -> Principal {
         match (self.who.how, self.from) {
             (How::Anonymous, Some(address)) => Principal::at(address),
-            (_, from) => Principal::identified(&self.who.to_string(), from),
+            (How::Anonymous, None) => Principal::here(ARCHIVER),
+            (how, _) => Principal::shown(how, &self.who.name),
         }
     }
 

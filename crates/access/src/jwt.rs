@@ -4,6 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use archive::How;
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use sample::Timestamp;
 use serde_json::{Map, Value};
@@ -12,7 +13,7 @@ use crate::{
     config::{Algorithm, Oidc},
     presented::CREDENTIAL_BYTES_MAX,
     provider::{NoKey, Provider},
-    who::{How, NAME_BYTES_MAX, Who},
+    who::{NAME_BYTES_MAX, Who},
 };
 
 /// So far apart the clocks of a provider and of this machine may be.

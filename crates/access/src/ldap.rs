@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use archive::How;
 use ldap3::{LdapConn, LdapConnSettings, LdapError, Scope, SearchEntry, dn_escape, ldap_escape};
 use ring::{hmac, rand::SystemRandom};
 use sample::Timestamp;
@@ -14,7 +15,7 @@ use sample::Timestamp;
 use crate::{
     config::Ldap,
     random,
-    who::{How, NAME_BYTES_MAX, Who},
+    who::{NAME_BYTES_MAX, Who},
 };
 
 /// A server that takes longer is away.

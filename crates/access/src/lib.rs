@@ -57,4 +57,4 @@ pub use refused::{Kind, Reason, Refused};
 pub use rights::{Rights, Scope};
 pub use sessions::{COOKIE, IDLE_MAX, Logged, PLAIN_COOKIE, SESSION_MAX, Transport, clear_cookie, set_cookie};
 pub use tokens::{InMemory, NewToken, TokenError, TokenWish};
-pub use who::{How, Who};
+pub use who::Who;

@@ -8,12 +8,13 @@ use std::{
     time::Duration,
 };
 
+use archive::How;
 use sample::Timestamp;
 
 use crate::{
     config::Limits,
     refused::{Reason, Refused},
-    who::{How, Who},
+    who::Who,
 };
 
 /// So many principals are remembered. Of more than that the one that was longest away is forgotten, and begins anew.

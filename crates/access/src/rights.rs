@@ -86,6 +86,17 @@ impl Rights {
         self.some.iter().map(|scope| scope.right).max().max(self.all)
     }
 
+    /// What may be done to every PV; none if nothing may.
+    pub fn to_all(&self) -> Option<Right> {
+        self.all
+    }
+
+    /// The most that may be done to a PV; none if it may not be seen.
+    pub fn most_to(&self, pv: &str) -> Option<Right> {
+        let some = self.some.iter().filter(|scope| Some(scope.right) > self.all && scope.is_for(pv));
+        some.map(|scope| scope.right).max().max(self.all)
+    }
+
     /// Whether the listener allows it to anybody.
     pub fn is_below_ceiling(&self, right: Right) -> bool {
         self.ceiling >= Some(right)
@@ -130,6 +141,10 @@ mod tests {
         assert!(rights.may(Administer, "SR1"));
         assert!(rights.sees_all() && rights.may_all(Read) && !rights.may_all(Operate));
         assert_eq!(rights.most(), Some(Administer));
+        assert_eq!(
+            (rights.to_all(), rights.most_to("X"), rights.most_to("SR2")),
+            (Some(Read), Some(Read), Some(Operate))
+        );
         let nothing = Rights::default();
         assert!(!nothing.sees("X") && nothing.most().is_none() && !nothing.is_below_ceiling(Read));
         assert!(Rights::open().may_all(Administer) && Rights::open().some.is_empty());

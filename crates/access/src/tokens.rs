@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use archive::{By, Right, TokenRow, Tokens, TokensError};
+use archive::{By, How, Right, TokenRow, Tokens, TokensError};
 use sample::Timestamp;
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     random::{self, SECRET_LETTERS},
     refused::{Reason, Refused},
     rights::Scope,
-    who::{How, Who},
+    who::Who,
 };
 
 /// How every token begins, so that people and scanners know one when they see it.

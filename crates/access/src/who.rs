@@ -2,46 +2,14 @@
 
 use std::fmt;
 
-/// How a name was established.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum How {
-    /// Not at all.
-    Anonymous,
-    /// By a client certificate.
-    Certificate,
-    /// By a token of the archive.
-    Token,
-    /// By an OpenID provider: a login of the page, or a token of the provider.
-    Oidc,
-    /// By a password that an LDAP server knows.
-    Ldap,
-    /// By a proxy that is trusted to know.
-    Proxy,
-    /// By the kernel: a user of this machine who may open the socket.
-    Local,
-}
+use archive::How;
 
-impl How {
-    /// All but the anonymous one, which has no name.
-    const NAMED: [How; 6] = [How::Certificate, How::Token, How::Oidc, How::Ldap, How::Proxy, How::Local];
+/// How names are established; whoever has none is anonymous.
+const NAMED: [How; 6] = [How::Certificate, How::Token, How::Oidc, How::Ldap, How::Proxy, How::Socket];
 
-    /// The word before the colon.
-    pub fn name(self) -> &'static str {
-        match self {
-            How::Anonymous => archive::ANONYMOUS,
-            How::Certificate => "certificate",
-            How::Token => "token",
-            How::Oidc => "oidc",
-            How::Ldap => "ldap",
-            How::Proxy => "proxy",
-            How::Local => "local",
-        }
-    }
-
-    /// Whether these are people, whom `user:` in a grant means.
-    pub(crate) fn is_user(self) -> bool {
-        matches!(self, How::Oidc | How::Ldap | How::Proxy)
-    }
+/// Whether these are people, whom `user:` in a grant means.
+pub(crate) fn is_user(how: How) -> bool {
+    matches!(how, How::Oidc | How::Ldap | How::Proxy)
 }
 
 /// The longest name of somebody; that of a certificate or an OpenID provider may come from far away.
@@ -70,11 +38,11 @@ impl Who {
 
     /// As it is displayed: `oidc:operator1`, `anonymous`.
     pub fn parse(text: &str) -> Option<Who> {
-        if text == archive::ANONYMOUS {
+        if text == How::Anonymous.name() {
             return Some(Who::anonymous());
         }
         let (how, name) = text.split_once(':')?;
-        let how = How::NAMED.into_iter().find(|named| named.name() == how)?;
+        let how = NAMED.into_iter().find(|named| named.name() == how)?;
         Who::new(how, name)
     }
 }
@@ -82,7 +50,7 @@ impl Who {
 impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.how {
-            How::Anonymous => f.write_str(archive::ANONYMOUS),
+            How::Anonymous => f.write_str(How::Anonymous.name()),
             how => write!(f, "{}:{}", how.name(), self.name),
         }
     }
@@ -101,15 +69,6 @@ mod tests {
         let long = format!("oidc:{}", "x".repeat(NAME_BYTES_MAX + 1));
         for text in ["", "operator1", "oidc:", "user:a", "anonymous:", "oidc:a\nb", long.as_str()] {
             assert_eq!(Who::parse(text), None, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn the_audit_takes_each_of_these_names_for_an_established_one() {
-        for how in How::NAMED {
-            let who = Who::new(how, "x").unwrap().to_string();
-            let told = archive::Principal::identified(&who, None).calling_itself("root").to_string();
-            assert_eq!(archive::Principal::recorded(&told).name(), who);
         }
     }
 }

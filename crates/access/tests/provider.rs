@@ -149,7 +149,7 @@ fn somebody_logs_in_by_the_provider_and_stays_in_when_it_dies() {
     assert_eq!((refused.status(), refused.reason), (503, Reason::Away));
     let headers = [("cookie", cookie(&logged_in.set_cookies[0]).as_bytes())];
     let identity = access.identify(&presented(&headers), now()).unwrap();
-    assert_eq!(identity.principal().name(), "oidc:operator1");
+    assert_eq!(identity.principal().established(), "oidc:operator1");
     assert!(identity.rights.may(Right::Operate, "SR1"));
 
     // An archiver that starts while it is dead starts; it only lets nobody log in.

@@ -31,7 +31,7 @@ mod source;
 pub mod structure;
 mod tokens;
 
-pub use audit::{ANONYMOUS, ARCHIVER, By, Principal};
+pub use audit::{ARCHIVER, By, How, Principal, Way};
 pub use fits::{Fits, FitsError, glob_as_regex};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};

@@ -2,13 +2,13 @@
 
 use std::{fmt, sync::Arc};
 
-use archive::Fits;
+use archive::{Fits, How};
 use serde::Deserialize;
 
 use super::{OneOrMore, RightName};
 use crate::{
     rights::{Scope, record},
-    who::{How, Who},
+    who::{Who, is_user},
 };
 
 /// For whom a grant is.
@@ -40,7 +40,7 @@ impl Subject {
     /// Whether it is for somebody in some groups.
     pub(crate) fn is(&self, who: &Who, groups: &[Box<str>]) -> bool {
         match self {
-            Subject::User(name) => who.how.is_user() && who.name == *name,
+            Subject::User(name) => is_user(who.how) && who.name == *name,
             Subject::Group(name) => groups.contains(name),
             Subject::Who(other) => other == who,
         }

@@ -1,11 +1,16 @@
 //! Tokens in the catalogue: what is kept of each, in a table that is made with the first.
 
-use archive::{By, Principal, Right, TokenRow};
+use archive::{By, Right, TokenRow};
 use minicbor::{Decode, Encode};
 use redb::{ReadableTable, TableDefinition};
 use sample::Timestamp;
 
-use super::{Catalog, pvs::put_audit, tables::unreadable};
+use super::{
+    Catalog,
+    pvs::put_audit,
+    pvs_wire::{ByRow, by, by_row},
+    tables::unreadable,
+};
 use crate::{AuditRecord, Error, catalog::audit::Action};
 
 /// Id → what is kept of a token. Not there in archives in which none was made.
@@ -23,12 +28,10 @@ struct Row {
     #[n(3)]
     pvs: Vec<String>,
     #[n(4)]
-    maker: String,
+    made: ByRow,
     #[n(5)]
-    made: i64,
-    #[n(6)]
     expires: i64,
-    #[n(7)]
+    #[n(6)]
     used: Option<i64>,
 }
 
@@ -100,8 +103,7 @@ fn token_bytes(token: &TokenRow) -> Vec<u8> {
         hash: token.hash,
         right: token.right.name().to_owned(),
         pvs: token.pvs.iter().map(ToString::to_string).collect(),
-        maker: token.made.who.to_string(),
-        made: token.made.at.nanos(),
+        made: by_row(&token.made),
         expires: token.expires.nanos(),
         used: token.used.map(Timestamp::nanos),
     };
@@ -116,7 +118,7 @@ fn token(id: &str, bytes: &[u8]) -> Option<TokenRow> {
         hash: row.hash,
         right: Right::from_name(&row.right)?,
         pvs: row.pvs.into_iter().map(Into::into).collect(),
-        made: By { who: Principal::recorded(&row.maker), at: Timestamp::from_nanos(row.made) },
+        made: by(row.made),
         expires: Timestamp::from_nanos(row.expires),
         used: row.used.map(Timestamp::from_nanos),
     })
