@@ -145,7 +145,7 @@ impl Access {
         Arc::clone(&self.held.read().expect("no holder of this lock panics"))
     }
 
-    /// Whether identifying may wait for a network: whoever must not wait lets another thread do it.
+    /// Whether identifying may wait for a network: whoever must not wait, as a task of tokio, lets another thread do it.
     pub fn may_block(&self, presented: &Presented) -> bool {
         let config = self.config();
         match presented.credential(config.proxy.as_ref()) {

@@ -20,6 +20,8 @@ use crate::{
 
 /// A server that takes longer is away.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// One that was found away is not asked again so long after it was asked, so that only few wait for it.
+const AWAY_FOR: Duration = Duration::from_secs(10);
 /// A good password is not asked for again so long.
 const GOOD_FOR: Duration = Duration::from_secs(300);
 /// So many are remembered.
@@ -106,9 +108,9 @@ impl Directory {
         if password.is_empty() || password.contains('\0') {
             return Err(Failed::Wrong);
         }
-        let is_away = |at: Timestamp| at <= now && now < at.saturating_add(PATIENCE);
+        let is_away = |at: Timestamp| at <= now && now < at.saturating_add(AWAY_FOR);
         if self.away.lock().expect("no holder of this lock panics").is_some_and(is_away) {
-            return Err(Failed::Away); // nobody waits for it again before it had time to come back
+            return Err(Failed::Away); // it is given time to come back
         }
         let groups = self.bind(user, password).map_err(|error| match error {
             LdapError::LdapResult { result } if WRONG.contains(&result.rc) => Failed::Wrong,

@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail")]
 
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -280,4 +283,19 @@ fn names_and_groups_are_found_where_the_config_says() {
     assert_eq!((roles.who.to_string().as_str(), &*roles.groups), ("oidc:ana", ["a".into(), "b".into()].as_slice()));
     assert_eq!(*said("groups_claim = \"https://lab.example/group\"\n").groups, ["one".into()]);
     assert!(said("groups_claim = \"realm_access.roles.x\"\n").groups.is_empty());
+}
+
+proptest! {
+    /// Whatever comes is no token, and costs no fetch but the first.
+    #[test]
+    fn arbitrary_texts_are_no_tokens(header in "\\PC{0,80}", claims in "\\PC{0,80}", rest in "\\PC{0,20}", shape in 0..3) {
+        static BENCH: LazyLock<Bench> = LazyLock::new(Bench::new);
+        let text = match shape {
+            0 => format!("{header}.{claims}.{rest}"),
+            1 => format!("{}.{}.{rest}", base64(&header), base64(&claims)),
+            _ => format!("{}.{}.{}", base64(json!({"alg": "RS256", "kid": "r", "x": header}).to_string()), base64(&claims), base64(&rest)),
+        };
+        prop_assert!(matches!(BENCH.show(&text), Err(Wrong::Token(_))));
+        prop_assert!(BENCH.idp.fetches() <= 1);
+    }
 }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail")]
 
+use proptest::{collection::vec, prelude::*};
+
 use super::*;
 
 const HERE: From = From::Network(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
@@ -99,4 +101,25 @@ fn a_cookie_counts_only_where_it_could_have_been_set() {
     assert_eq!(ask(far(), Transport::Plain, b"pvark=plain; __Host-pvark=safe"), Ok("Nothing".to_owned()));
     assert_eq!(ask(far(), Transport::Tls, b"__Host-pvark=a; __Host-pvark=b"), Err(Reason::Doubled));
     assert_eq!(ask(far(), Transport::Tls, b"\xff"), Ok("Nothing".to_owned()));
+}
+
+proptest! {
+    /// Whatever comes, it is shown or refused, and nothing that was not there is shown.
+    #[test]
+    fn arbitrary_headers_are_read_or_refused(
+        headers in vec((0..7_usize, vec(any::<u8>(), 0..60)), 0..6),
+        texts in vec("(Bearer|Basic|__Host-pvark|pvk|[;=, :._])*[ -~]{0,20}", 0..6),
+        here in any::<bool>(),
+    ) {
+        let names = ["authorization", "x-api-key", "cookie", "x-forwarded-user", "x-forwarded-groups", "X_FORWARDED_USER", ""];
+        let texts = texts.iter().enumerate().map(|(index, text)| (names[index % 5], text.as_bytes()));
+        let headers: Vec<(&str, &[u8])> =
+            headers.iter().map(|(name, value)| (names[*name], value.as_slice())).chain(texts).collect();
+        for transport in [Transport::Plain, Transport::Tls] {
+            let from = if here { HERE } else { far() };
+            if let Ok(Credential::Proxy { .. }) = shown(from, transport, &headers) {
+                prop_assert!(here, "only the proxy says who asks");
+            }
+        }
+    }
 }
