@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use archive::{By, How, Right, TokenRow, Tokens, TokensError};
+use archive::{How, Right, Tokens};
 use sample::Timestamp;
 
 #[cfg(feature = "ldap")]
@@ -20,16 +20,21 @@ use crate::{
     jwt::{Said, Wrong},
     limits::{Counted, Key, LongAnswer},
     lockout::Lockout,
-    login::{self, Callback, Logins, Redirect, clear_login_cookie},
+    login::Logins,
     presented::{Credential, From, Presented},
     provider::Provider,
     random,
     refused::{Kind, Reason, Refused},
     rights::{Rights, Scope},
-    sessions::{Logged, Sessions, Transport, clear_cookie, set_cookie},
-    tokens::{Book, InMemory, NewToken, Token, TokenError, TokenWish},
+    sessions::{Logged, Sessions},
+    tokens::{Book, InMemory, Token},
     who::Who,
 };
+
+mod given;
+mod page;
+
+pub use page::LoggedIn;
 
 /// What a config leads to.
 #[derive(Debug)]
@@ -316,84 +321,6 @@ impl Access {
         Err(unproved(&self.config(), presented, Reason::Password, "no passwords are known here"))
     }
 
-    /// Begins a session of somebody whose password is right, for a form of the page. May wait for the LDAP server.
-    pub fn log_in_with_password(
-        &self,
-        presented: &Presented,
-        user: &str,
-        password: &str,
-        now: Timestamp,
-    ) -> Result<LoggedIn, Refused> {
-        if !presented.is_safe() {
-            let message = "a password is taken over TLS only, as anybody could have overheard this one";
-            return Err(unproved(&self.config(), presented, Reason::Plain, message));
-        }
-        let logged = self.password(presented, user, password, now)?;
-        Ok(self.logged_in(logged, presented.transport, None, now))
-    }
-
-    /// Sends a browser to the OpenID provider, from where it comes back to `callback`, a URL of ours that the provider knows, and
-    /// from there to a path of ours. May wait for the provider.
-    pub fn begin_login(
-        &self,
-        presented: &Presented,
-        callback: &str,
-        return_to: &str,
-        now: Timestamp,
-    ) -> Result<Redirect, Refused> {
-        let held = self.held();
-        let provider = self.provider(&held, presented)?;
-        let begun = self.logins.begin(provider, callback, return_to, presented.transport, now);
-        begun.map_err(|failed| login_failed(&held.config, presented, failed))
-    }
-
-    /// Takes a browser back from the OpenID provider. May wait for the provider.
-    pub fn finish_login(
-        &self,
-        presented: &Presented,
-        callback: &str,
-        brought: Callback<'_>,
-        now: Timestamp,
-    ) -> Result<LoggedIn, Refused> {
-        let held = self.held();
-        let provider = self.provider(&held, presented)?;
-        let cookie = presented.login_cookie()?.unwrap_or_default();
-        let done = self.logins.finish(provider, callback, cookie, brought, now);
-        let done = done.map_err(|failed| login_failed(&held.config, presented, failed))?;
-        Ok(self.logged_in(done.logged, presented.transport, Some(done.return_to), now))
-    }
-
-    fn provider<'a>(&self, held: &'a Held, presented: &Presented) -> Result<&'a Provider, Refused> {
-        let missing = || unproved(&held.config, presented, Reason::Login, "no OpenID provider is known here");
-        held.oidc.as_deref().ok_or_else(missing)
-    }
-
-    fn logged_in(&self, logged: Logged, transport: Transport, return_to: Option<String>, now: Timestamp) -> LoggedIn {
-        let who = logged.who.clone();
-        let mut set_cookies = vec![self.log_in(logged, transport, now)];
-        if return_to.is_some() {
-            set_cookies.push(clear_login_cookie(transport));
-        }
-        LoggedIn { who, set_cookies, return_to: return_to.unwrap_or_else(|| "/".to_owned()) }
-    }
-
-    /// Ends the sessions that a logout token of the OpenID provider is for. How many there were. May wait for the provider.
-    pub fn log_out_by_provider(&self, presented: &Presented, token: &str, now: Timestamp) -> Result<usize, Refused> {
-        let held = self.held();
-        let meant = self.provider(&held, presented)?.logout_token(token, now);
-        let meant = meant.map_err(|wrong| match wrong {
-            // As OpenID Connect Back-Channel Logout has it: 400.
-            Wrong::Token(message) => Refused::malformed(Reason::Login, message),
-            Wrong::Away => away("the OpenID provider"),
-        })?;
-        let is = |meant: &Option<Box<str>>, has: &Option<Box<str>>| meant.is_none() || meant == has;
-        let ended = self.sessions.end_all(|logged| {
-            logged.who.how == How::Oidc && is(&meant.subject, &logged.subject) && is(&meant.provider, &logged.provider)
-        });
-        self.changed();
-        Ok(ended)
-    }
-
     fn by_token(
         &self,
         config: &Config,
@@ -429,27 +356,6 @@ impl Access {
         let config = self.config();
         let identified = self.basic(&config, presented, (user, password), now);
         self.counting_failures(&config, presented, now, identified)
-    }
-
-    /// Begins a session of somebody who has proved who they are. Gives the header that gives the browser its cookie.
-    pub fn log_in(&self, logged: Logged, transport: Transport, now: Timestamp) -> String {
-        set_cookie(&self.sessions.begin(logged, now), transport)
-    }
-
-    /// Ends the session of a request, if it has one. Gives the header that takes the cookie from the browser.
-    pub fn log_out(&self, presented: &Presented) -> String {
-        if let Ok(Some(word)) = presented.cookie() {
-            self.sessions.end(word);
-            self.changed();
-        }
-        clear_cookie(presented.transport)
-    }
-
-    /// Ends all sessions of somebody. How many there were.
-    pub fn end_sessions(&self, who: &Who) -> usize {
-        let ended = self.sessions.end_all(|logged| logged.who == *who);
-        self.changed();
-        ended
     }
 
     /// The same identity with what it may do by now, for work that takes long. Refused if it is not established any more.
@@ -495,53 +401,6 @@ impl Access {
             (Some(limits), _) => self.counted.long_answer(limits, &Key::of(&identity.who, identity.from)),
         }
     }
-
-    /// Makes a token. Nobody gives more than they have, nor for longer than they have it.
-    pub fn add_token(&self, maker: &Identity, wish: TokenWish, now: Timestamp) -> Result<NewToken, TokenError> {
-        let scope = Book::checked(&wish, now)?;
-        let config = self.config();
-        let who = Who { how: How::Token, name: wish.name.as_str().into() };
-        let grants = config.grants.iter().filter(|grant| grant.to.contains(&Subject::Who(who.clone())));
-        let more =
-            std::iter::once(&scope).chain(grants.map(|grant| &grant.scope)).find(|scope| !maker.rights.contain(scope));
-        if let Some(more) = more {
-            let pvs: Vec<&str> = more.pvs.iter().map(|fits| fits.as_str()).collect();
-            let message = format!(
-                "{} would have the right {} on {}, which {} does not have to give",
-                who,
-                more.right,
-                pvs.join(", "),
-                maker.who
-            );
-            return Err(forbidden(more.right, Reason::Right, message).into());
-        }
-        let ends = match &maker.proof {
-            Proof::Token(id) => self.tokens.with_id(id).map(|token| token.row.expires),
-            _ => None,
-        };
-        if let Some(end) = ends.filter(|end| *end < wish.expires) {
-            let message = format!("{} expires at {end}, and gives nothing for longer", maker.who);
-            return Err(forbidden(wish.right, Reason::Right, message).into());
-        }
-        self.tokens.make(wish, By::new(maker.principal(), now))
-    }
-
-    /// Forgets a token for good. Whether there was one of that id.
-    pub fn revoke_token(&self, id: &str, by: &Identity, now: Timestamp) -> Result<bool, TokenError> {
-        let was_there = self.tokens.revoke(id, &By::new(by.principal(), now));
-        self.changed();
-        was_there
-    }
-
-    /// All tokens, the newest first.
-    pub fn tokens(&self) -> Vec<TokenRow> {
-        self.tokens.rows()
-    }
-
-    /// What is to be done now and then, once a minute or so: keeps the days on which tokens were used.
-    pub fn tend(&self) -> Result<(), TokensError> {
-        self.tokens.keep_days()
-    }
 }
 
 /// What was shown besides a name.
@@ -569,17 +428,6 @@ pub(crate) fn rights(config: &Config, who: &Who, groups: &[Box<str>], own: Optio
     Rights::new(scopes, config.anonymous.0, ceiling)
 }
 
-/// A browser that has logged in.
-#[derive(Debug)]
-pub struct LoggedIn {
-    /// Who has.
-    pub who: Who,
-    /// For `Set-Cookie`, a header each.
-    pub set_cookies: Vec<String>,
-    /// The path of ours where they wanted to go.
-    pub return_to: String,
-}
-
 /// So many tokens of a provider are remembered.
 const JWTS_MAX: usize = 10_000;
 /// A password that was shown counts so long in what is under way, as it is not shown again.
@@ -590,13 +438,6 @@ const AWAY_FOR: Duration = Duration::from_secs(10);
 fn away(whom: &str) -> Refused {
     let message = format!("{whom} does not answer, so that nobody can say who this is");
     Refused { kind: Kind::Unavailable { retry_after: AWAY_FOR }, reason: Reason::Away, message }
-}
-
-fn login_failed(config: &Config, presented: &Presented, failed: login::Failed) -> Refused {
-    match failed {
-        login::Failed::Wrong(message) => unproved(config, presented, Reason::Login, &message),
-        login::Failed::Away => away("the OpenID provider"),
-    }
 }
 
 const BEARER: &str = "Bearer realm=\"pvark\"";

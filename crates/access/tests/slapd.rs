@@ -107,8 +107,9 @@ fn slapd() -> Option<PathBuf> {
     if root.join("usr/sbin/slapd").exists() {
         return Some(root.canonicalize().unwrap());
     }
-    writeln!(io::stderr(), "SKIPPED: there is no .make/slapd, which `make setup` unpacks: nothing of LDAP was tested")
-        .unwrap();
+    // Written past what cargo captures of tests that pass.
+    let message = "SKIPPED: there is no .make/slapd, which `make setup` unpacks: nothing of LDAP was tested\n";
+    io::stderr().write_all(message.as_bytes()).unwrap();
     None
 }
 

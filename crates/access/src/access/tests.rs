@@ -12,6 +12,7 @@ use crate::{
     idp::{Idp, Pair},
     presented::Certificate,
     sessions::Transport,
+    tokens::{TokenError, TokenWish},
 };
 
 const CONFIG: &str = r#"
