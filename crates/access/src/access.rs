@@ -12,14 +12,11 @@ use std::{
 use archive::{How, Right, Tokens};
 use sample::Timestamp;
 
-#[cfg(feature = "ldap")]
-use crate::ldap::{self, Directory};
 use crate::{
     config::{Config, Subject},
     identity::{Identity, Proof},
     jwt::{Said, Wrong},
     limits::{Counted, Key, LongAnswer},
-    lockout::Lockout,
     login::Logins,
     presented::{Credential, From, Presented},
     provider::Provider,
@@ -29,6 +26,11 @@ use crate::{
     sessions::{Logged, Sessions},
     tokens::{Book, InMemory, Token},
     who::Who,
+};
+#[cfg(feature = "ldap")]
+use crate::{
+    ldap::{self, Directory},
+    lockout::Lockout,
 };
 
 mod given;
@@ -87,6 +89,7 @@ pub struct Access {
     tokens: Book,
     sessions: Sessions,
     counted: Counted,
+    #[cfg(feature = "ldap")]
     lockout: Lockout,
     logins: Logins,
     /// Tokens of the provider that were found to hold, by their hashes.
@@ -115,6 +118,7 @@ impl Access {
             tokens,
             sessions: Sessions::default(),
             counted: Counted::default(),
+            #[cfg(feature = "ldap")]
             lockout: Lockout::default(),
             logins: Logins::default(),
             jwts: Mutex::default(),

@@ -33,6 +33,7 @@ mod jwt;
 #[cfg(feature = "ldap")]
 mod ldap;
 mod limits;
+#[cfg(feature = "ldap")]
 mod lockout;
 mod login;
 mod presented;
