@@ -9,7 +9,7 @@ PYTEST := $(PYTHON) -m pytest -rs
 help: ## list the tasks
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: .make/system .make/python .make/protobuf7 .make/node ## install what is missing: system packages by name, .venv, node_modules
+setup: .make/system .make/python .make/protobuf7 .make/node .make/slapd ## install what is missing: system packages by name, .venv, node_modules
 
 demo: setup build ## a real IOC with 100 PVs, all of them archived, and the page at http://127.0.0.1:17665/
 	$(PVARK) demo --python $(PYTHON)
@@ -62,6 +62,7 @@ clean: ## remove what was built and installed here
 	rm -rf .make .venv ui/node_modules ui/dist target
 
 .make/system: tools/setup-system.sh ; tools/setup-system.sh && mkdir -p .make && touch $@
+.make/slapd: tools/setup-slapd.sh ; mkdir -p .make && tools/setup-slapd.sh
 .make/python: tools/requirements-test.txt clients/python/pyproject.toml .make/system ; python3 -m venv .venv && .venv/bin/pip install -q -r tools/requirements-test.txt -e clients/python && touch $@
 .make/protobuf7: tools/requirements-protobuf7.txt .make/python ; .venv/bin/pip install -q --upgrade --no-deps --target $@ -r tools/requirements-protobuf7.txt && touch $@
 .make/rivals: tools/requirements-rivals.txt .make/python ; .venv/bin/pip install -q -r tools/requirements-rivals.txt && touch $@

@@ -547,6 +547,18 @@ pub(crate) struct Audit {
     /// How many lines
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) limit: u32,
+    /// Prove that no line was changed, taken out or put in between, from the files of the archive
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Folder of the archive, for --verify
+    #[arg(long, value_name = "DIR", default_value = "pvark-data")]
+    pub(crate) data: PathBuf,
+    /// A log of the archiver, for --verify: each end of the audit that it tells of must be there; `-` reads standard input
+    #[arg(long, value_name = "FILE", requires = "verify")]
+    pub(crate) log: Vec<PathBuf>,
+    /// A backup, for --verify: the end of the audit that it has must be there
+    #[arg(long, value_name = "DIR", requires = "verify")]
+    pub(crate) backup: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   over HTTP, to a running archiver     add, get, explain, look, admin, policy, import, capacity --live
-//!   on the files of an archive           check, repair, backup
+//!   on the files of an archive           check, repair, backup, audit --verify
 //!   both                                 compare
 //!   an archiver of its own               demo
 //! ```
@@ -12,6 +12,7 @@
 mod add;
 mod admin;
 mod appliance;
+mod audit;
 mod backup;
 pub(crate) mod capacity;
 mod check;
@@ -59,6 +60,7 @@ pub(crate) fn run(
         Command::Purge(command) => admin::purge(command),
         Command::Import(command) => import::import(command),
         Command::Compare(command) => compare::run(command),
+        Command::Audit(command) if command.verify => audit::verify(command),
         Command::Audit(command) => admin::audit(command),
         Command::Policy(command) => policy::policy(command),
         Command::Group(command) => policy::group(command),

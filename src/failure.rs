@@ -36,13 +36,17 @@ pub(crate) struct Damaged(String);
 
 impl Damaged {
     pub(crate) fn in_folder(folder: &Path) -> Damaged {
-        Damaged(folder.display().to_string())
+        Damaged(format!("the archive in {} is damaged", folder.display()))
+    }
+
+    pub(crate) fn audit_in(folder: &Path) -> Damaged {
+        Damaged(format!("the audit in {} is not what was written", folder.display()))
     }
 }
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the archive in {} is damaged; see \"When something is damaged\" in docs/operate.md", self.0)
+        write!(f, "{}; see \"When something is damaged\" in docs/operate.md", self.0)
     }
 }
 

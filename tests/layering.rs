@@ -9,9 +9,10 @@ use std::{
 };
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 14] = [
+const EDGES: [(&str, &[&str]); 15] = [
     ("sample", &[]),
     ("archive", &["pvdata", "sample"]),
+    ("access", &["archive", "sample"]),
     ("pvdata", &[]),
     ("epics", &["pvdata"]),
     ("store", &["archive", "pvdata", "sample"]),
@@ -20,13 +21,16 @@ const EDGES: [(&str, &[&str]); 14] = [
     ("chanarch", &["archive", "foreign"]),
     ("query", &["archive", "sample"]),
     ("acquire", &["archive", "epics", "sample"]),
-    ("service", &["acquire", "archive", "query", "sample", "store"]),
-    ("serve", &["aa", "acquire", "archive", "pvdata", "query", "sample", "service"]),
+    ("service", &["access", "acquire", "archive", "query", "sample", "store"]),
+    ("serve", &["aa", "access", "acquire", "archive", "pvdata", "query", "sample", "service"]),
     (
         "pvark",
-        &["aa", "acquire", "archive", "chanarch", "epics", "foreign", "query", "sample", "serve", "service", "store"],
+        &[
+            "aa", "access", "acquire", "archive", "chanarch", "epics", "foreign", "query", "sample", "serve", "service",
+            "store",
+        ],
     ),
-    ("lab", &["aa", "acquire", "archive", "epics", "pvdata", "query", "sample", "serve", "service", "store"]),
+    ("lab", &["aa", "access", "acquire", "archive", "epics", "pvdata", "query", "sample", "serve", "service", "store"]),
 ];
 
 fn root() -> &'static Path {

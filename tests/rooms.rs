@@ -23,7 +23,7 @@ const STORE: Tiers = &[
     &["upkeep"],
     &["reader"],
     &["source"],
-    &["roster", "store"],
+    &["roster", "store", "tokens"],
 ];
 
 const SERVICE: Tiers = &[

@@ -2,9 +2,9 @@
 
 use std::{collections::HashSet, fmt, sync::LazyLock};
 
-use acquire::{Fits, Policies, Policy, PolicyError};
+use acquire::{Policies, Policy, PolicyError};
 use archive::{
-    Group, PvName, RuleName, Sense, Switch, Wishes,
+    Fits, Group, PvName, RuleName, Sense, Switch, Wishes,
     settings::{Given, Givens, Key, Shape, Written},
 };
 use serde::{

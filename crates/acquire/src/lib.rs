@@ -41,5 +41,5 @@ pub use groups::{GroupStatus, Keeper};
 pub use ledger::RECENT;
 pub use names::Alias;
 pub use plan::{Manual, Plan, Planned, Reach};
-pub use policy::{Fits, Policies, Policy, PolicyError, glob_as_regex};
+pub use policy::{Policies, Policy, PolicyError};
 pub use status::{Brief, Connection, Status, Totals};

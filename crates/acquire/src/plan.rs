@@ -108,11 +108,11 @@ fn settings(entry: &PvEntry, policies: &Policies, default_protocol: Protocol, ma
 mod tests {
     use std::time::Duration;
 
-    use archive::{PvId, PvName, PvState, RuleName, Wishes};
+    use archive::{Fits, PvId, PvName, PvState, RuleName, Wishes};
     use sample::Timestamp;
 
     use super::*;
-    use crate::policy::{Fits, Policy};
+    use crate::policy::Policy;
 
     fn scan(seconds: u64) -> Method {
         Method::Scan { period: Duration::from_secs(seconds) }

@@ -2,59 +2,7 @@
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
-use archive::{Method, Origin, Protocol, PvSettings, PvState, RuleName, Rules, Wishes};
-use regex::{Regex, RegexBuilder};
-
-/// The most memory that a compiled pattern may take; a pattern of a thousand alternatives still fits.
-const REGEX_BYTES_MAX: usize = 1 << 20;
-
-/// Which names a policy is for.
-#[derive(Clone, Debug)]
-pub struct Fits {
-    text: String,
-    regex: Regex,
-}
-
-impl Fits {
-    /// A glob with `*` and `?`, or a regular expression if it begins with `~`. Either must fit the whole name, case included.
-    pub fn parse(text: &str) -> Result<Fits, PolicyError> {
-        let pattern = match text.strip_prefix('~') {
-            Some(regex) => format!("^(?:{regex})$"),
-            None => glob_as_regex(text),
-        };
-        let regex = RegexBuilder::new(&pattern).size_limit(REGEX_BYTES_MAX).build();
-        let regex = regex.map_err(|error| {
-            let reason = error.to_string();
-            let last = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            PolicyError(format!("the pattern {text:?} cannot be used: {last}"))
-        })?;
-        Ok(Fits { text: text.to_owned(), regex })
-    }
-
-    /// As it was written.
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
-
-    /// Whether it is for that name.
-    pub fn is_for(&self, name: &str) -> bool {
-        self.regex.is_match(name)
-    }
-}
-
-/// The regular expression of a glob that must fit the whole name; only `*` and `?` are special.
-pub fn glob_as_regex(glob: &str) -> String {
-    let mut pattern = String::from("^");
-    for character in glob.chars() {
-        match character {
-            '*' => pattern.push_str(".*"),
-            '?' => pattern.push('.'),
-            other => pattern.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
-        }
-    }
-    pattern.push('$');
-    pattern
-}
+use archive::{Fits, Method, Origin, Protocol, PvSettings, PvState, RuleName, Rules, Wishes};
 
 /// Why a policy, or a list of them, cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,8 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_cannot_be_and_names_that_come_twice_are_refused() {
-        assert_eq!(Fits::parse("~(").unwrap_err().to_string(), "the pattern \"~(\" cannot be used: unclosed group");
+    fn names_that_come_twice_are_refused() {
         let twice = Policies::new(vec![policy("a", "A", Wishes::default()), policy("a", "B", Wishes::default())]);
         assert_eq!(twice.unwrap_err().to_string(), "two policies are called a");
     }

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!   PvName, PvId, PvEntry        which PV
+//!   Fits                         patterns of their names
 //!   PvSettings, Rules, Wishes    how it is archived, and what somebody asks of that
 //!   Group                        PVs that are sampled only while others say so
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   Record, Sink                 the facts that acquisition hands to the store
-//!   Right                        what somebody may do
 //!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
+//!   Right, TokenRow, Tokens      what somebody may do, and how programs show who they are
 //!   ledger                       what became of every update: what is counted, and where that is written down
 //!   Source                       whatever holds samples: the store, files of another archiver
 //!   structure                    values that are structures, and their fields as samples
@@ -18,6 +19,7 @@
 #![deny(missing_docs)]
 
 mod audit;
+mod fits;
 mod groups;
 pub mod ledger;
 mod pv;
@@ -27,8 +29,10 @@ pub mod settings;
 mod sink;
 mod source;
 pub mod structure;
+mod tokens;
 
-pub use audit::{ARCHIVER, By, Principal};
+pub use audit::{ARCHIVER, By, How, Principal, Way};
+pub use fits::{Fits, FitsError, glob_as_regex};
 pub use groups::{Group, Sense, Switch};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
@@ -43,3 +47,4 @@ pub use source::{
     Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, SampleStream,
     Source, SourceError, SourceHealth, StretchStream, Stretches,
 };
+pub use tokens::{TokenRow, Tokens, TokensError};

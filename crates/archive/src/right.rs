@@ -1,6 +1,8 @@
-//! Rights: what somebody may do with the archive, or with some of its PVs. Each right includes those below it.
+//! Right: what somebody may do to a PV, or to the whole archive.
 
-/// What somebody may do.
+use std::fmt;
+
+/// What somebody may do. Each right contains those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Right {
     /// See what is recorded.
@@ -12,13 +14,27 @@ pub enum Right {
 }
 
 impl Right {
-    /// What somebody does who uses it, as a verb.
-    pub fn verb(self) -> &'static str {
+    /// All of them, the least first.
+    pub const ALL: [Right; 3] = [Right::Read, Right::Operate, Right::Administer];
+
+    /// The word for it in configurations and answers.
+    pub fn name(self) -> &'static str {
         match self {
             Right::Read => "read",
             Right::Operate => "operate",
             Right::Administer => "administer",
         }
+    }
+
+    /// The right of that name.
+    pub fn from_name(name: &str) -> Option<Right> {
+        Right::ALL.into_iter().find(|right| right.name() == name)
+    }
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -27,7 +43,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_right_includes_those_below_it() {
-        assert!(Right::Administer > Right::Operate && Right::Operate > Right::Read);
+    fn each_right_contains_those_before_it_and_comes_back_from_its_name() {
+        assert!(Right::ALL.is_sorted());
+        assert_eq!(Right::ALL.map(|right| Right::from_name(right.name())), Right::ALL.map(Some));
+        assert_eq!(Right::from_name("Read"), None);
     }
 }

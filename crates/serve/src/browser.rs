@@ -52,7 +52,7 @@ pub(crate) fn may_change(headers: &HeaderMap, ours: Option<&Authority>) -> Resul
 
 fn is_of_browser(headers: &HeaderMap) -> bool {
     let says_so = headers.get(header::USER_AGENT).is_some_and(|agent| agent.as_bytes().starts_with(b"Mozilla/"));
-    let by_headers = |name: &str| name.starts_with("sec-fetch-") || name == "origin" || name == "referer";
+    let by_headers = |name: &str| name.starts_with("sec-fetch-") || ["origin", "referer", "cookie"].contains(&name);
     says_so || headers.keys().any(|name| by_headers(name.as_str()))
 }
 
@@ -107,6 +107,7 @@ mod tests {
             ("sec-fetch-site", "same-site"),
             ("sec-fetch-site", "none"),
             ("sec-fetch-mode", "navigate"),
+            ("cookie", "session=1"),
             ("x-pvark", "2"),
         ] {
             assert!(!may(&[BROWSER, (name, value)]), "{name}: {value}");

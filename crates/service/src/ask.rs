@@ -126,7 +126,7 @@ impl Ask {
     pub(crate) fn needs_named(&self, right: Right, pv: &str) -> Result<(), Refusal> {
         match self.may(right, pv) {
             true => Ok(()),
-            false => Err(Refusal::new(Code::Forbidden, format!("{} may not {} {pv}", self.principal, right.verb()))),
+            false => Err(Refusal::new(Code::Forbidden, format!("{} may not {} {pv}", self.principal, right.name()))),
         }
     }
 
@@ -134,7 +134,7 @@ impl Ask {
     pub(crate) fn needs_all(&self, right: Right) -> Result<(), Refusal> {
         match self.may_with_all(right) {
             true => Ok(()),
-            false => Err(Refusal::new(Code::Forbidden, format!("{} may not {} all PVs", self.principal, right.verb()))),
+            false => Err(Refusal::new(Code::Forbidden, format!("{} may not {} all PVs", self.principal, right.name()))),
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use acquire::glob_as_regex;
+use archive::glob_as_regex;
 use regex::{Regex, RegexBuilder};
 use store::{NameChunk, Named, Names};
 

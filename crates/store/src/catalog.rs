@@ -5,6 +5,7 @@
 
 pub(crate) mod audit;
 mod balance;
+pub(crate) mod chain;
 pub(crate) mod copy;
 pub(crate) mod deletion;
 mod doubt;
@@ -21,6 +22,7 @@ mod pvs_wire;
 pub(crate) mod registry;
 mod rules_wire;
 pub(crate) mod tables;
+mod tokens;
 pub(crate) mod unfinished;
 mod wire;
 
@@ -37,6 +39,7 @@ use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
 use sample::{Gap, GapCause, Metadata, Timestamp};
 
 pub(crate) use balance::Balance;
+pub(crate) use chain::{AuditHead, AuditProof};
 use doubt::Doubt;
 pub(crate) use field_gaps::FieldGap;
 use file::{lock_new, open_database};
@@ -91,6 +94,8 @@ pub(crate) struct Catalog {
     transactions: AtomicU64,
     /// The number of one that may hold or not; 0 if there is none.
     unsure: AtomicU64,
+    /// Up to, not including, which line of the audit the log says where it ends.
+    audit_told: AtomicU64,
 }
 
 /// What somebody wants of the catalogue.
@@ -121,7 +126,8 @@ impl Catalog {
             Err(source) => return Err(Error::Io { doing: "open", path: CATALOGUE.to_owned(), source }),
         }
         let (opened, doubt) = (RwLock::default(), Mutex::default());
-        let catalog = Catalog { disk, opened, doubt, transactions: AtomicU64::new(0), unsure: AtomicU64::new(0) };
+        let zero = || AtomicU64::new(0);
+        let catalog = Catalog { disk, opened, doubt, transactions: zero(), unsure: zero(), audit_told: zero() };
         let version = catalog.read(|tables| tables.meta("version"))?.unwrap_or(0) as u16;
         if version > VERSION {
             return Err(Error::TooNew { path: CATALOGUE.to_owned(), version, supported: VERSION });
@@ -279,7 +285,7 @@ impl Catalog {
 
     /// The end of a merge, a move or a removal: some segments take the place of others.
     pub(crate) fn replace_segments(&self, old: &[(u64, u32)], new: &[Manifest], told: Told) -> Result<(), Error> {
-        self.write(|transaction| {
+        self.write_audited(|transaction| {
             pvs::put_audit(transaction, told.audit)?;
             field_gaps::put(transaction, told.field_gaps)?;
             lost::put(transaction, told.lost)?;

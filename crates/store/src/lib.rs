@@ -38,11 +38,13 @@ mod roster;
 mod segment;
 mod source;
 mod store;
+mod tokens;
 mod upkeep;
 mod writer;
 
 pub use catalog::{
     audit::{Action, AuditRecord},
+    chain::{AUDIT_HEAD, AuditHead, AuditProof},
     deletion::Deletion,
     imports::ImportedPart,
     names::{NameChunk, Named, Names},
@@ -54,6 +56,7 @@ pub use health::{Health, LevelHealth, PlaceHealth, ScrubHealth, Watermark, Work}
 pub use read::merge::{Samples, Stretches};
 pub use reader::Reader;
 pub use rescue::{
+    audit::verify_audit,
     backup::{Backup, Kept, backup, take_over},
     check::{BadBlock, Progress, Report, StoredIn, check, check_with_ledger},
     repair::{Repair, Repairing, repair},

@@ -1,5 +1,6 @@
 //! Rescue: opening after a crash, checks, repairs, and backups.
 
+pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod rebuild;

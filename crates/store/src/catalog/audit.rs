@@ -47,11 +47,15 @@ pub enum Action {
     Tidied,
     /// A backup became an archive of its own; of what it was the backup stands in `detail`.
     TakenOver,
+    /// Somebody made a token, whose name and rights stand in `detail`.
+    TokenMade,
+    /// A token, whose name stands in `detail`, was revoked.
+    TokenRevoked,
 }
 
 impl Action {
     /// All actions, in the order of their numbers on disk.
-    pub const ALL: [Action; 20] = [
+    pub const ALL: [Action; 22] = [
         Action::Renamed,
         Action::AliasAdded,
         Action::AliasRemoved,
@@ -72,6 +76,8 @@ impl Action {
         Action::Changed,
         Action::Tidied,
         Action::TakenOver,
+        Action::TokenMade,
+        Action::TokenRevoked,
     ];
 
     /// The name used in answers.
@@ -97,6 +103,8 @@ impl Action {
             Action::Changed => "changed",
             Action::Tidied => "tidied",
             Action::TakenOver => "taken_over",
+            Action::TokenMade => "token_made",
+            Action::TokenRevoked => "token_revoked",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    io, thread,
+    io, panic, thread,
     time::Duration,
 };
 
@@ -11,7 +11,7 @@ use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend};
 use sample::Timestamp;
 
 use super::{
-    Balance, balance,
+    AuditHead, AuditProof, Balance, balance, chain,
     mend::Memory,
     pvs_wire,
     tables::{CATALOGUE, META, PLACES, PVS, Position, SEGMENTS, unreadable},
@@ -78,6 +78,43 @@ pub(crate) fn read_copy(disk: &dyn Disk) -> Result<Result<Copy, String>, Error> 
         thread::sleep(COPY_PAUSE);
     }
     Ok(Err("it changes all the time; try again when fewer PVs are added".to_owned()))
+}
+
+/// Whether the audit of a catalogue is what was written, beside a running archiver or after it; or why that cannot be said. A catalogue in
+/// which bits are wrong is read as far as it can be: of these, too, the lines are to be told.
+pub(crate) fn prove_audit(disk: &dyn Disk, known: &[AuditHead]) -> Result<Result<AuditProof, String>, Error> {
+    let mut last = None;
+    for _ in 0..COPIES_MAX {
+        if let Some(bytes) = stable_bytes(disk)? {
+            // A copy that was taken while a transaction ended is torn: two that are the same are none.
+            let is_stable = last.as_ref() == Some(&bytes);
+            match proof_in(&bytes, known) {
+                Ok(proof) if is_stable || proof.faults.is_empty() => return Ok(Ok(proof)),
+                Err(reason) if is_stable => return Ok(Err(reason)),
+                _ => last = Some(bytes),
+            }
+        }
+        thread::sleep(COPY_PAUSE);
+    }
+    Ok(Err("it changes all the time; try again when fewer PVs are changed".to_owned()))
+}
+
+fn proof_in(bytes: &[u8], known: &[AuditHead]) -> Result<AuditProof, String> {
+    let whole = open_copy(bytes).err();
+    let read = || -> Result<AuditProof, redb::Error> {
+        let database = Database::builder().create_with_backend(Memory::new(bytes.to_owned()))?;
+        chain::prove(&database.begin_read()?, known)
+    };
+    // redb trusts what it reads: where bits of its own pages are wrong it may come to an end in the middle.
+    let read = panic::catch_unwind(panic::AssertUnwindSafe(read)).unwrap_or_else(|_| Err(unreadable("the audit")));
+    match (read, whole) {
+        (Ok(mut proof), Some(damage)) => {
+            proof.faults.push(format!("bits of the catalogue are wrong: {damage}"));
+            Ok(proof)
+        }
+        (Ok(proof), None) => Ok(proof),
+        (Err(error), _) => Err(error.to_string()),
+    }
 }
 
 /// The bytes of a copied catalogue in which all segments lie in the folder of the archive, as they do in a backup.

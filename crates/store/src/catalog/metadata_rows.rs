@@ -84,7 +84,7 @@ impl Catalog {
     /// Drops rows that add nothing to the one before them, among the next ones. At the end the audit says how many there were.
     pub(crate) fn tidy_metadata(&self, from: Tidying, now: Timestamp) -> Result<Tidying, Error> {
         let Tidying::From(from) = from else { return Ok(from) };
-        self.write(|transaction| {
+        self.write_audited(|transaction| {
             let mut rows = transaction.open_table(METADATA)?;
             let (repeats, last) = repeats(&rows, from)?;
             for key in &repeats {

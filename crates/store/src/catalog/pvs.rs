@@ -1,17 +1,18 @@
 //! The catalogue of PVs: names, aliases, what was removed or deleted, and the audit. Every change is one transaction.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::atomic::Ordering::Relaxed};
 
 use archive::{PvId, PvName};
 use redb::{ReadableTable, TableDefinition, WriteTransaction};
 
 use super::{
-    Catalog, balance, field_gaps, put_facts, pvs_wire as wire, rules_wire,
+    Catalog, balance, chain, field_gaps, put_facts, pvs_wire as wire, rules_wire,
     tables::{GAPS, META, METADATA, OPEN_GAPS, PVS, unreadable},
 };
 use crate::{
     AuditRecord, Error, ImportedPart,
     catalog::{
+        chain::AUDIT_HEAD,
         imports::Proof,
         registry::{Change, Registry, Rows},
     },
@@ -77,7 +78,7 @@ impl Catalog {
 
     /// One change of the list of PVs, with all that belongs to it.
     pub(crate) fn commit_change(&self, change: &Change) -> Result<(), Error> {
-        self.write(|transaction| {
+        self.write_audited(|transaction| {
             let mut pvs = transaction.open_table(PVS)?;
             for removed in &change.removed {
                 pvs.insert(removed.entry.id.0, wire::removed_bytes(removed).as_slice())?;
@@ -149,7 +150,7 @@ impl Catalog {
         facts: &Facts,
         record: &AuditRecord,
     ) -> Result<Option<ImportedPart>, Error> {
-        self.write(|transaction| {
+        self.write_audited(|transaction| {
             let mut imports = transaction.open_table(IMPORTS)?;
             let mut with_facts = transaction.open_table(IMPORTED_FACTS)?;
             let mut unverified = transaction.open_table(IMPORTED_UNVERIFIED)?;
@@ -183,6 +184,23 @@ impl Catalog {
             transaction.open_table(IMPORTED_UNVERIFIED)?.remove(name)?;
             Ok(())
         })
+    }
+
+    /// Makes a change that the audit has lines of, and says in the log where the audit then ends.
+    pub(super) fn write_audited<T>(
+        &self,
+        write: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>,
+    ) -> Result<T, Error> {
+        let made = self.write(write)?;
+        // The change holds, whether this can be said or not.
+        match self.read(|tables| chain::head(&tables.0)) {
+            Ok(Some(head)) if self.audit_told.swap(head.number + 1, Relaxed) != head.number + 1 => {
+                tracing::info!("{AUDIT_HEAD}{head}");
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!("the end of the audit cannot be told: {error}"),
+        }
+        Ok(made)
     }
 
     /// The newest lines of the audit with lower numbers than `before`, the newest first.
@@ -265,10 +283,11 @@ pub(super) fn put_audit(transaction: &WriteTransaction, records: &[AuditRecord])
     if records.is_empty() {
         return Ok(());
     }
+    let next = chain::next_number(transaction)?;
     let mut audit = transaction.open_table(AUDIT)?;
-    let next = audit.last()?.map_or(0, |(number, _)| number.value() + 1);
     for (number, record) in (next..).zip(records) {
         audit.insert(number, wire::audit_bytes(record).as_slice())?;
     }
-    Ok(())
+    drop(audit);
+    chain::extend(transaction)
 }

@@ -1,7 +1,7 @@
 //! What stands in the catalogue's values about PVs: CBOR maps with numbered keys, converted by hand, so that the public types
 //! can change without the files.
 
-use archive::{By, DataFate, Method, Principal, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
+use archive::{By, DataFate, How, Method, Principal, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Way};
 use minicbor::{Decode, Encode};
 use sample::{TimeRange, Timestamp};
 
@@ -61,11 +61,30 @@ struct PvRow {
 
 #[derive(Encode, Decode)]
 #[cbor(map)]
-struct ByRow {
+pub(super) struct ByRow {
     #[n(0)]
     at: i64,
+    /// In one text, what was claimed before what was established.
     #[n(1)]
     who: String,
+    /// Not in rows of older programs, as all that follows.
+    #[n(2)]
+    how: Option<String>,
+    #[n(3)]
+    claimed: Option<String>,
+    #[n(4)]
+    way: Option<WayRow>,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct WayRow {
+    #[n(0)]
+    address: Option<String>,
+    #[n(1)]
+    listener: String,
+    #[n(2)]
+    request: String,
 }
 
 #[derive(Encode, Decode)]
@@ -134,12 +153,34 @@ fn bytes_of<T: Encode<()>>(value: &T) -> Vec<u8> {
     bytes
 }
 
-fn by_row(by: &By) -> ByRow {
-    ByRow { at: by.at.nanos(), who: by.who.to_string() }
+pub(super) fn by_row(by: &By) -> ByRow {
+    let way = by.who.way().map(|way| WayRow {
+        address: way.address.map(|address| address.to_string()),
+        listener: way.listener.to_string(),
+        request: way.request.to_string(),
+    });
+    ByRow {
+        at: by.at.nanos(),
+        who: by.who.to_string(),
+        how: by.who.how().map(|how| how.name().to_owned()),
+        claimed: by.who.how().and(by.who.claimed()).map(str::to_owned),
+        way,
+    }
 }
 
-fn by(row: ByRow) -> By {
-    By { who: Principal::recorded(&row.who), at: Timestamp::from_nanos(row.at) }
+pub(super) fn by(row: ByRow) -> By {
+    let who = match row.how.as_deref().and_then(How::from_name) {
+        None => Principal::recorded_alone(&row.who),
+        Some(how) => {
+            let way = row.way.map(|way| Way {
+                address: way.address.and_then(|address| address.parse().ok()),
+                listener: way.listener.into(),
+                request: way.request.into(),
+            });
+            Principal::recorded(&row.who, how, row.claimed.as_deref(), way)
+        }
+    };
+    By { who, at: Timestamp::from_nanos(row.at) }
 }
 
 fn pv_row(entry: &PvEntry, presence: Presence) -> PvRow {
@@ -310,5 +351,32 @@ mod tests {
             };
             assert_eq!(audit(5, &audit_bytes(&record)), Some(record));
         }
+    }
+
+    #[test]
+    fn a_row_says_how_somebody_was_established_from_where_and_what_he_said() {
+        let way =
+            Way { address: Some("10.0.0.7".parse().unwrap()), listener: "0.0.0.0:17665".into(), request: "a-1".into() };
+        let who = Principal::shown(How::Oidc, "ana at home").calling_itself("root").by_way(way);
+        let record = AuditRecord::new(Action::Renamed, &By::new(who, at(1)));
+        assert_eq!(audit(0, &audit_bytes(&record)), Some(record));
+    }
+
+    #[test]
+    fn rows_of_older_programs_are_read_and_they_read_what_they_know_of_ours() {
+        #[derive(Encode, Decode)]
+        #[cbor(map)]
+        struct OldBy {
+            #[n(0)]
+            at: i64,
+            #[n(1)]
+            who: String,
+        }
+        let old = bytes_of(&OldBy { at: 7, who: "ana at 10.0.0.7".to_owned() });
+        assert_eq!(by(minicbor::decode(&old).unwrap()).who, Principal::recorded_alone("ana at 10.0.0.7"));
+        let way = Way { address: None, listener: "socket".into(), request: "1".into() };
+        let new = bytes_of(&by_row(&By::new(Principal::shown(How::Socket, "0").by_way(way), at(8))));
+        let read: OldBy = minicbor::decode(&new).unwrap();
+        assert_eq!((read.at, &*read.who), (8, "local:0"));
     }
 }

@@ -1,0 +1,62 @@
+//! Tokens that somebody gives away: nobody gives more than they have.
+
+use archive::{By, How, TokenRow, TokensError};
+use sample::Timestamp;
+
+use super::{Access, forbidden};
+use crate::{
+    config::Subject,
+    identity::{Identity, Proof},
+    refused::Reason,
+    tokens::{Book, NewToken, TokenError, TokenWish},
+    who::Who,
+};
+
+impl Access {
+    /// Makes a token. Nobody gives more than they have, nor for longer than they have it.
+    pub fn add_token(&self, maker: &Identity, wish: TokenWish, now: Timestamp) -> Result<NewToken, TokenError> {
+        let scope = Book::checked(&wish, now)?;
+        let config = self.config();
+        let who = Who { how: How::Token, name: wish.name.as_str().into() };
+        let grants = config.grants.iter().filter(|grant| grant.to.contains(&Subject::Who(who.clone())));
+        let more =
+            std::iter::once(&scope).chain(grants.map(|grant| &grant.scope)).find(|scope| !maker.rights.contain(scope));
+        if let Some(more) = more {
+            let pvs: Vec<&str> = more.pvs.iter().map(|fits| fits.as_str()).collect();
+            let message = format!(
+                "{} would have the right {} on {}, which {} does not have to give",
+                who,
+                more.right,
+                pvs.join(", "),
+                maker.who
+            );
+            return Err(forbidden(more.right, Reason::Right, message).into());
+        }
+        let ends = match &maker.proof {
+            Proof::Token(id) => self.tokens.with_id(id).map(|token| token.row.expires),
+            _ => None,
+        };
+        if let Some(end) = ends.filter(|end| *end < wish.expires) {
+            let message = format!("{} expires at {end}, and gives nothing for longer", maker.who);
+            return Err(forbidden(wish.right, Reason::Right, message).into());
+        }
+        self.tokens.make(wish, By::new(maker.principal(), now))
+    }
+
+    /// Forgets a token for good. Whether there was one of that id.
+    pub fn revoke_token(&self, id: &str, by: &Identity, now: Timestamp) -> Result<bool, TokenError> {
+        let was_there = self.tokens.revoke(id, &By::new(by.principal(), now));
+        self.changed();
+        was_there
+    }
+
+    /// All tokens, the newest first.
+    pub fn tokens(&self) -> Vec<TokenRow> {
+        self.tokens.rows()
+    }
+
+    /// What is to be done now and then, once a minute or so: keeps the days on which tokens were used.
+    pub fn tend(&self) -> Result<(), TokensError> {
+        self.tokens.keep_days()
+    }
+}

@@ -1,0 +1,110 @@
+//! Identity: somebody at one listener, with what they may do there.
+
+use std::{net::IpAddr, sync::Arc};
+
+use archive::{ARCHIVER, How, Principal, Right};
+use sample::Timestamp;
+
+use crate::{
+    access::forbidden,
+    refused::{Kind, Reason, Refused},
+    rights::Rights,
+    sessions,
+    who::Who,
+};
+
+/// Somebody who asks. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// Who it is.
+    pub who: Who,
+    /// In which groups.
+    pub groups: Arc<[Box<str>]>,
+    /// What they may do.
+    pub rights: Rights,
+    /// From where they ask, if over a network.
+    pub from: Option<IpAddr>,
+    pub(crate) ceiling: Right,
+    pub(crate) proof: Proof,
+}
+
+/// How long an identity is established.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Proof {
+    /// While the connection lasts.
+    #[default]
+    Held,
+    /// Until a time that stands in what was shown.
+    Until(Timestamp),
+    /// While a token is not revoked and has not expired.
+    Token(Box<str>),
+    /// While a session lasts.
+    Session(sessions::Key),
+}
+
+/// Why something may not be done to a PV.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Denied {
+    /// The PV may not be seen: the answer is that of a PV that does not exist.
+    Hidden,
+    /// A right is missing.
+    Refused(Refused),
+}
+
+impl Identity {
+    /// Somebody who may do everything: the program itself, and tests.
+    pub fn of_program() -> Identity {
+        Identity {
+            who: Who::anonymous(),
+            groups: Arc::default(),
+            rights: Rights::open(),
+            from: None,
+            ceiling: Right::Administer,
+            proof: Proof::Held,
+        }
+    }
+
+    /// As the audit keeps it, to which whoever has the request adds the way by which it came.
+    pub fn principal(&self) -> Principal {
+        match (self.who.how, self.from) {
+            (How::Anonymous, Some(address)) => Principal::at(address),
+            (How::Anonymous, None) => Principal::here(ARCHIVER),
+            (how, _) => Principal::shown(how, &self.who.name),
+        }
+    }
+
+    /// Whether a right is there to anything at all: before a request is looked at.
+    pub fn need(&self, right: Right) -> Result<(), Refused> {
+        if self.rights.most() >= Some(right) { Ok(()) } else { Err(self.missing(right, "anything")) }
+    }
+
+    /// Whether a right to everything is there: for what concerns no PV, or all.
+    pub fn need_all(&self, right: Right) -> Result<(), Refused> {
+        if self.rights.may_all(right) { Ok(()) } else { Err(self.missing(right, "all PVs")) }
+    }
+
+    /// Whether a right to a PV is there, by each of its names: its own, and the one by which it was asked for.
+    pub fn need_for(&self, right: Right, names: &[&str]) -> Result<(), Denied> {
+        let may = |right| self.rights.may_each(right, names.iter().copied());
+        match (may(right), may(Right::Read)) {
+            (true, _) => Ok(()),
+            (false, false) => Err(Denied::Hidden),
+            (false, true) => Err(Denied::Refused(self.missing(right, names.last().copied().unwrap_or_default()))),
+        }
+    }
+
+    /// The refusal that names a right that is missing. Whoever has shown nothing is asked to, unless nobody may do it here.
+    pub fn missing(&self, right: Right, to: &str) -> Refused {
+        if !self.rights.is_below_ceiling(right) {
+            let message = format!("nobody has the right {right} at this listener, which allows {}", self.ceiling);
+            return forbidden(right, Reason::Listener, message);
+        }
+        if self.who.how == How::Anonymous {
+            let challenge = "Bearer realm=\"pvark\"".to_owned();
+            let message = format!("this needs the right {right} to {to}, which anonymous clients do not have");
+            return Refused { kind: Kind::Unproved { challenge }, reason: Reason::Anonymous, message };
+        }
+        let message = format!("this needs the right {right} to {to}, which {} does not have", self.who);
+        forbidden(right, Reason::Right, message)
+    }
+}
