@@ -37,10 +37,12 @@ const SERVICE: Tiers = &[
 ];
 
 const SERVE: Tiers = &[
+    &["stream"],
     &["form", "peer", "process", "refusal", "url"],
     &["bodies", "host"],
-    &["browser", "config"],
-    &["delivery"],
+    &["browser", "listener"],
+    &["config", "delivery", "ear", "tls"],
+    &["door"],
     &["formats", "metrics"],
     &["app"],
     &["call"],

@@ -1,5 +1,6 @@
 //! Every URL in one table. The router, the check of rights and the test of the API's description are made from it.
 
+use archive::Right;
 use axum::http::request::Parts;
 
 use crate::{
@@ -19,17 +20,6 @@ use crate::{
     refusal::Refusal,
     ui,
 };
-
-/// What a caller must be allowed to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Right {
-    /// See what is recorded.
-    Read,
-    /// Change what is recorded from now on.
-    Operate,
-    /// Take PVs and their data out of the archive.
-    Administer,
-}
 
 /// The methods that occur. `Get` answers HEAD too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -317,7 +307,7 @@ pub(crate) const DESCRIPTION: &str = include_str!("../../../testdata/openapi.jso
 
 /// `GET /api/v1/openapi.json`
 fn metrics(call: &Call) -> Answer {
-    metrics::page(&call.app.metrics, &call.ask.service)
+    metrics::page(&call.app.metrics, &call.ask.service, &call.app.doors)
 }
 
 fn openapi(_: &Call) -> Answer {

@@ -45,7 +45,10 @@ pub(crate) fn show(call: &Call) -> Answer {
         "answers": { "bytes": app.delivery.budget.taken(), "bytes_max": app.delivery.budget.bytes_max() },
         "store": store(&health, &app.service.partitions()),
         "old_archives": app.service.old_health().iter().map(old_archive).collect::<Vec<_>>(),
-        "problems": problems(&totals, &health, watermark, &trouble),
+        "problems": problems(&totals, &health, watermark, &trouble)
+            .into_iter()
+            .chain(app.doors.problems(now()))
+            .collect::<Vec<_>>(),
     }))
 }
 

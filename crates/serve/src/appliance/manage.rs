@@ -26,6 +26,7 @@ use crate::{
     delivery::answer::{Answer, json},
     form::Kind,
     formats::list::Frame,
+    host::Scheme,
     refusal::{Code, Refusal, refused_with, shortened},
 };
 
@@ -53,7 +54,8 @@ pub(crate) fn appliances(call: &Call) -> Answer {
 fn appliance(call: &Call) -> Value {
     let host = call.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
     let sound = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".:-[]".contains(c));
-    let came = if sound { format!("http://{host}") } else { format!("http://{}", call.app.address) };
+    let scheme = if call.scheme == Scheme::Https { "https" } else { "http" };
+    let came = if sound { format!("{scheme}://{host}") } else { format!("{scheme}://{}", call.app.address) };
     let told = &call.app.config.appliance;
     let base = told.url.clone().unwrap_or(came);
     let of = |part: u16| match told.ports {
