@@ -1,4 +1,4 @@
-"""The real program with TLS, asked by what people have: curl, its own commands, Python with and without an event loop."""
+"""The real program with TLS, asked by what people have: curl, its own commands, and Python in both of its ways."""
 
 from __future__ import annotations
 
@@ -93,7 +93,9 @@ def test_every_client_asks_by_https(folder: Path) -> None:
         with pytest.raises(pvark.ConnectionFailed):
             pvark.Archiver(url).status()
 
-        by_socket = curl("--unix-socket", folder / "admin.sock", "-X", "POST", "http://localhost/api/v1/pvs/A/pause?by=ana")
+        by_socket = curl(
+            "--unix-socket", folder / "admin.sock", "-X", "POST", "http://localhost/api/v1/pvs/A/pause?by=ana"
+        )
         assert json.loads(by_socket.stdout)["status"] == "paused", by_socket
         line = server.json("/api/v1/audit?limit=1")["audit"][0]
         assert (line["how"], line["said"], line["listener"]) == ("local", "ana", f"{folder}/admin.sock")
@@ -105,6 +107,7 @@ def test_a_certificate_is_replaced_on_a_signal(folder: Path) -> None:
     port = free_port()
     server = configured(Pvark(folder), port).start()
     try:
+
         def shown() -> str:
             asked = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-showcerts"]
             said = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30).stdout

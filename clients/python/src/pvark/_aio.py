@@ -58,7 +58,9 @@ class AsyncArchiver:
     """A pvark archiver at a URL, with the methods of `Archiver` as coroutines. Holds no connection. When nothing comes
     for `timeout` seconds, a question fails with TimedOut; one that is cancelled closes its connection."""
 
-    def __init__(self, url: str = "http://127.0.0.1:17665", timeout: float = 60.0, ca: str | PathLike[str] | None = None) -> None:
+    def __init__(
+        self, url: str = "http://127.0.0.1:17665", timeout: float = 60.0, ca: str | PathLike[str] | None = None
+    ) -> None:
         self._http = AsyncTransport(url, timeout, ca)
 
     @overload

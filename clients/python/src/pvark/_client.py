@@ -46,10 +46,12 @@ class _Asks(Generic[P, T]):
 
 class Archiver:
     """A pvark archiver at a URL. Holds no connection: it can be kept for ever and used from several threads. When
-    nothing comes for `timeout` seconds, a question fails with TimedOut. One with https is known by the authorities in the
-    file `ca`, in PEM, or by those that this machine trusts."""
+    nothing comes for `timeout` seconds, a question fails with TimedOut. One with https is known by the authorities in
+    the file `ca`, in PEM, or by those that this machine trusts."""
 
-    def __init__(self, url: str = "http://127.0.0.1:17665", timeout: float = 60.0, ca: str | PathLike[str] | None = None) -> None:
+    def __init__(
+        self, url: str = "http://127.0.0.1:17665", timeout: float = 60.0, ca: str | PathLike[str] | None = None
+    ) -> None:
         self._http = Transport(url, timeout, ca)
 
     @overload
