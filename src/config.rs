@@ -727,7 +727,7 @@ mod tests {
                 "listen = \"127.0.0.1:2\"\n[[listener]]\naddress = \"127.0.0.1:1\"\n",
                 ["`listen`", "[[listener]]", "address"],
             ),
-            ("[access]\nanonymous = \"write\"\n", ["line 2", "anonymous", "\"none\""]),
+            ("[access]\nanonymous = \"write\"\n", ["line 2", "anonymous", "\"operate\""]),
             ("[ca]\nadress_list = []\n", ["line 2", "adress_list", "address_list"]),
             ("[ca]\naddress_list = [\"127.0.0.1\", \"127.0.0.1:c\"]\n", ["line 2", "127.0.0.1:c", "HOST:PORT"]),
         ];

@@ -13,10 +13,6 @@ pub(crate) type ListenerTables = Vec<Spanned<ListenerFile>>;
 
 checked_text!(Address(SocketAddr), "ADDR:PORT like \"0.0.0.0:17665\"", |text| text.parse().ok());
 checked_text!(RightName(Right), "\"read\", \"operate\" or \"administer\"", Right::from_name);
-checked_text!(AnonymousName(Option<Right>), "\"none\", \"read\", \"operate\" or \"administer\"", |text| match text {
-    "none" => Some(None),
-    right => Right::from_name(right).map(Some),
-});
 checked_text!(SiteName(serve::Site), "a site like \"https://viewer.lab.example\", without a path", serve::Site::new);
 
 /// A listener as it is written.
@@ -72,7 +68,7 @@ enum ClientCertificate {
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccessFile {
     /// What clients may do who have not shown who they are.
-    anonymous: AnonymousName,
+    anonymous: RightName,
 }
 
 /// Why the archiver does not listen as it is told.
@@ -103,9 +99,7 @@ pub(super) fn listeners(
             None if !address.ip().is_loopback() => return Err(Wrong::Open(address)),
             None => {}
             // Nobody can show who he is yet, so this is what all may do.
-            Some(AccessFile { anonymous: AnonymousName(anonymous) }) => {
-                listener.rights = anonymous.map_or(listener.rights, |right| listener.rights.min(right));
-            }
+            Some(AccessFile { anonymous }) => listener.rights = listener.rights.min(anonymous.0),
         }
     }
     Ok(listeners)
