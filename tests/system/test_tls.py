@@ -73,7 +73,8 @@ def test_every_client_asks_by_https(folder: Path) -> None:
     url, ca = f"https://localhost:{port}", folder / "ca.pem"
     server = configured(Pvark(folder), port).start()
     try:
-        server.take("A", "double", "2026-01-01T00:00:00Z,1.5\n")
+        server.archive.add("A")
+        server.take("A", "f64", "2026-01-01T00:00:00Z,1.5\n")
         assert json.loads(curl("--cacert", ca, f"{url}/api/v1/status").stdout)["pvs"]["total"] == 1
         assert json.loads(curl("--cacert", ca, "--tls-max", "1.2", f"{url}/api/v1/status").stdout)["pvs"]["total"] == 1
         assert "certificate" in curl(f"{url}/api/v1/status").stderr
@@ -130,7 +131,8 @@ def test_a_certificate_is_replaced_on_a_signal(folder: Path) -> None:
 
 def test_an_audit_that_somebody_changed_is_found_out(folder: Path) -> None:
     server = Pvark(folder).start()
-    server.take("A", "double", "2026-01-01T00:00:00Z,1.5\n")
+    server.archive.add("A")
+    server.take("A", "f64", "2026-01-01T00:00:00Z,1.5\n")
     for _ in range(3):
         server.request("POST", "/api/v1/pvs/A/rename", b'{"to":"B"}')
         server.request("POST", "/api/v1/pvs/B/rename", b'{"to":"A"}')
