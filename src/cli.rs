@@ -12,6 +12,9 @@ pub(crate) use crate::commands::{capacity::HeadSettings, setting_options::Settin
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// By which authorities servers with https:// are known, in PEM [default: those that all the world knows]
+    #[arg(long, value_name = "FILE", env = "PVARK_CA", global = true)]
+    pub(crate) ca: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

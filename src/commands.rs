@@ -34,14 +34,22 @@ mod typed;
 
 use acquire::AddRequest;
 
-use crate::{cli::Command, config::Config, failure::Failure, host::process};
+use crate::{
+    cli::{Cli, Command},
+    config::Config,
+    failure::Failure,
+    host::process,
+};
 
 /// Does what the command line says. `run` and `demo` end with `archive`, which is given the PVs to add at the start.
 pub(crate) fn run(
-    command: &Command,
+    cli: &Cli,
     archive: impl FnOnce(Config, &[AddRequest]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    match command {
+    if let Some(authorities) = &cli.ca {
+        http::trust(authorities)?;
+    }
+    match &cli.command {
         Command::Run(options) => archive(Config::load(options, process::env)?, &[]),
         Command::Add(command) => add::run(command),
         Command::List(command) => look::list_pvs(command),

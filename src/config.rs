@@ -2,7 +2,7 @@
 
 use std::{
     fmt, fs, io,
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -13,10 +13,35 @@ use epics::addr::{self, AddrError};
 use sample::parse_span;
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use self::policies::{GroupTables, Mistake, PolicyTables};
+use self::{
+    listeners::{AccessFile, ListenerTables, Wrong},
+    policies::{GroupTables, Mistake, PolicyTables},
+};
 use crate::cli::{LogFormat, Run};
 
+/// Reads a text and checks it, so that a mistake is reported with the line of its key.
+macro_rules! checked_text {
+    ($name:ident($inner:ty), $expected:literal, $parse:expr) => {
+        #[derive(Clone, Debug)]
+        struct $name($inner);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                let parse: fn(&str) -> Option<$inner> = $parse;
+                parse(&text)
+                    .map($name)
+                    .ok_or_else(|| D::Error::custom(format!("found {text:?}, expected {}", $expected)))
+            }
+        }
+    };
+}
+
+mod listeners;
 mod policies;
+
+/// Where the archiver listens if nothing is said.
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 17665);
 
 /// All that the program needs to run.
 #[derive(Clone, Debug)]
@@ -36,6 +61,8 @@ pub(crate) enum ConfigError {
     Table { file: PathBuf, line: usize, wrong: String },
     Address(AddrError),
     Listen { text: String },
+    Open { address: SocketAddr },
+    TwoWays,
     Storage { name: String, wrong: &'static str },
     Retention { wrong: String },
 }
@@ -57,6 +84,14 @@ impl fmt::Display for ConfigError {
                 write!(f, "the place {name:?} of [[storage]] is not right: {wrong}")
             }
             ConfigError::Retention { wrong } => write!(f, "[retention] is not right: {wrong}"),
+            ConfigError::Open { address } => write!(
+                f,
+                "whoever reaches {address} could do everything, as nothing says what clients may do; put [access] and below it \
+                 anonymous = \"read\" (or \"operate\", or \"administer\" for everything) into the config file, or listen on 127.0.0.1"
+            ),
+            ConfigError::TwoWays => f.write_str(
+                "there is `listen` and there is [[listener]]; put the address of `listen` into one of these",
+            ),
             ConfigError::Listen { text } => write!(f, "listen is {text:?}, expected ADDR:PORT like 127.0.0.1:17665"),
         }
     }
@@ -74,8 +109,12 @@ impl From<AddrError> for ConfigError {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
-    /// Where to listen for clients. Loopback unless told otherwise: there are no passwords.
-    listen: Listen,
+    /// Where to listen for clients, "127.0.0.1:17665" if nothing is said; `listener` says more.
+    listen: Option<Listen>,
+    /// Where to listen, at several places or by TLS, and who may do what there at most.
+    listener: ListenerTables,
+    /// What may be done by whom.
+    access: Option<AccessFile>,
     /// By which names clients come, besides addresses, `localhost` and the names of this machine; others are refused.
     hosts: Vec<Host>,
     /// Folder of the archive.
@@ -124,7 +163,9 @@ struct File {
 impl Default for File {
     fn default() -> File {
         File {
-            listen: Listen(SocketAddr::from(([127, 0, 0, 1], 17665))),
+            listen: None,
+            listener: Vec::new(),
+            access: None,
             hosts: Vec::new(),
             data: PathBuf::from("pvark-data"),
             durable: Durable(store::Durable::Every(Duration::from_secs(1))),
@@ -287,14 +328,24 @@ struct Pva {
 impl Config {
     /// Reads the file, if there is one, and lets the command line have the last word. `env` looks up a variable.
     pub(crate) fn load(options: &Run, env: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigError> {
-        let (file, policies, groups) = match &options.config {
-            None => (File::default(), Policies::default(), Vec::new()),
-            Some(path) => File::read(path)?,
+        let Read { file, policies, groups, listeners } = match &options.config {
+            None => Read::default(),
+            Some(path) => Read::from(path)?,
         };
-        let listen = match &options.listen {
-            None => file.listen.0,
-            Some(text) => text.parse().map_err(|_| ConfigError::Listen { text: text.clone() })?,
+        let listeners = match &options.listen {
+            None => {
+                let listen = file.listen.as_ref().map(|listen| listen.0);
+                listeners::listeners(listen, file.hosts, listeners, file.access.as_ref())
+            }
+            Some(text) => {
+                let address = text.parse().map_err(|_| ConfigError::Listen { text: text.clone() })?;
+                listeners::listeners(Some(address), file.hosts, Vec::new(), file.access.as_ref())
+            }
         };
+        let listeners = listeners.map_err(|wrong| match wrong {
+            Wrong::Open(address) => ConfigError::Open { address },
+            Wrong::Both => ConfigError::TwoWays,
+        })?;
         let folder = options.data.clone().unwrap_or_else(|| file.data.clone());
         let places = places(&folder, &file.storage)?;
         let messages_bytes_max = file.messages_megabytes_max.bytes();
@@ -303,8 +354,8 @@ impl Config {
                 policies: policies_of(options.config.clone()),
                 appliance: file.appliance.told(),
                 answers_bytes_max: file.answers_megabytes_max.bytes(),
-                hosts: file.hosts.into_iter().map(|host| host.0).collect(),
-                ..serve::Config::new(listen)
+                listeners,
+                ..serve::Config::new(LISTEN)
             },
             log_format: options.log_format.unwrap_or(file.log_format.0),
             store: store::Config {
@@ -332,12 +383,21 @@ impl Config {
     }
 }
 
-impl File {
-    /// The file with what its tables of policies and groups say.
-    fn read(path: &Path) -> Result<(File, Policies, Vec<Group>), ConfigError> {
+/// What was read of a file.
+#[derive(Default)]
+struct Read {
+    file: File,
+    policies: Policies,
+    groups: Vec<Group>,
+    listeners: Vec<serve::Listener>,
+}
+
+impl Read {
+    /// The file with what its tables of policies, groups and listeners say.
+    fn from(path: &Path) -> Result<Read, ConfigError> {
         let text =
             fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { file: path.to_owned(), source })?;
-        let file: File = toml::from_str(&text)
+        let mut file: File = toml::from_str(&text)
             .map_err(|source| ConfigError::Broken { file: path.to_owned(), source: Box::new(source) })?;
         let mistake = |Mistake { offset, wrong }| {
             let line = text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1;
@@ -345,14 +405,15 @@ impl File {
         };
         let policies = policies::policies(&file.policy).map_err(mistake)?;
         let groups = policies::groups(&file.group).map_err(mistake)?;
-        Ok((file, policies, groups))
+        let listeners = listeners::all(std::mem::take(&mut file.listener)).map_err(mistake)?;
+        Ok(Read { file, policies, groups, listeners })
     }
 }
 
 /// Reads the policies and groups of the file as they are when they are asked for.
 fn policies_of(path: Option<PathBuf>) -> serve::PolicySource {
     let read = |path: &Path| {
-        let (_, policies, groups) = File::read(path).map_err(|error| error.to_string())?;
+        let Read { policies, groups, .. } = Read::from(path).map_err(|error| error.to_string())?;
         Ok(serve::FileRules { policies, groups })
     };
     path.map_or_else(serve::PolicySource::default, |path| serve::PolicySource::new(move || read(&path)))
@@ -442,24 +503,6 @@ impl Pva {
     }
 }
 
-/// Reads a text and checks it, so that a mistake is reported with the line of its key.
-macro_rules! checked_text {
-    ($name:ident($inner:ty), $expected:literal, $parse:expr) => {
-        #[derive(Clone, Debug)]
-        struct $name($inner);
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                let parse: fn(&str) -> Option<$inner> = $parse;
-                parse(&text)
-                    .map($name)
-                    .ok_or_else(|| D::Error::custom(format!("found {text:?}, expected {}", $expected)))
-            }
-        }
-    };
-}
-
 checked_text!(Listen(SocketAddr), "ADDR:PORT like \"127.0.0.1:17665\"", |text| text.parse().ok());
 checked_text!(
     Host(serve::HostName),
@@ -530,6 +573,8 @@ impl<'de> Deserialize<'de> for Megabytes {
 
 #[cfg(test)]
 mod tests {
+    use archive::Right;
+
     use super::*;
 
     fn load(text: &str) -> Result<Config, ConfigError> {
@@ -539,12 +584,62 @@ mod tests {
         Config::load(&Run { config: Some(path), ..Run::default() }, |_| None)
     }
 
+    fn at(address: &str) -> serve::Listener {
+        serve::Listener::new(serve::At::Address(address.parse().unwrap()))
+    }
+
+    #[test]
+    fn listeners_have_rights_names_sites_and_tls() {
+        let text = "hosts = [\"archiver\"]\n[[listener]]\naddress = \"127.0.0.1:1\"\n\
+                    tls = { certificate = \"/c\", key = \"/k\", client_ca = \"/a\", client_certificate = \"required\", crl = \"/r\" }\n\
+                    [[listener]]\naddress = \"127.0.0.1:2\"\nrights = \"read\"\nhosts = [\"office\"]\norigins = [\"https://viewer\"]\n\
+                    [[listener]]\nsocket = \"/run/pvark.sock\"\n";
+        let name = |name| serve::HostName::new(name).unwrap();
+        let clients = serve::Clients {
+            authorities: "/a".into(),
+            revoked: Some("/r".into()),
+            certificate: serve::ClientCertificate::Required,
+        };
+        let tls = serve::Tls { certificate: "/c".into(), key: "/k".into(), clients: Some(clients) };
+        let (hosts, sites) =
+            (vec![name("office"), name("archiver")], vec![serve::Site::new("https://viewer").unwrap()]);
+        let expected = vec![
+            serve::Listener { hosts: vec![name("archiver")], tls: Some(tls), ..at("127.0.0.1:1") },
+            serve::Listener { rights: Right::Read, hosts, sites, ..at("127.0.0.1:2") },
+            serve::Listener {
+                hosts: vec![name("archiver")],
+                ..serve::Listener::new(serve::At::Socket("/run/pvark.sock".into()))
+            },
+        ];
+        assert_eq!(load(text).unwrap().serve.listeners, expected);
+    }
+
+    #[test]
+    fn nobody_listens_to_the_network_without_a_line_that_says_what_clients_may_do() {
+        for text in [
+            "listen = \"0.0.0.0:17665\"\n",
+            "listen = \"[::]:17665\"\n",
+            "[[listener]]\naddress = \"127.0.0.1:1\"\n[[listener]]\naddress = \"10.0.0.1:1\"\nrights = \"read\"\n",
+        ] {
+            let error = load(text).unwrap_err().to_string();
+            assert!(error.contains("[access]") && error.contains("anonymous = \"read\""), "{error}");
+            let rights = |word: &str| {
+                let config = load(&format!("{text}[access]\nanonymous = {word:?}\n")).unwrap();
+                config.serve.listeners.iter().map(|listener| listener.rights).collect::<Vec<_>>()
+            };
+            assert!(rights("read").iter().all(|right| *right == Right::Read));
+            assert_eq!(rights("administer")[0], Right::Administer);
+        }
+        let options = Run { listen: Some("0.0.0.0:1".to_owned()), ..Run::default() };
+        assert!(matches!(Config::load(&options, |_| None), Err(ConfigError::Open { .. })));
+    }
+
     #[test]
     fn without_a_file_everything_has_a_default() {
         let config = Config::load(&Run::default(), |_| None).unwrap();
         assert_eq!(
-            (config.serve.listen.to_string().as_str(), config.store.folder),
-            ("127.0.0.1:17665", PathBuf::from("pvark-data"))
+            (config.serve.listeners, config.store.folder),
+            (vec![at("127.0.0.1:17665")], PathBuf::from("pvark-data"))
         );
     }
 
@@ -560,7 +655,7 @@ mod tests {
         let options = Run { config: Some(path), data: Some("/b".into()), ..Run::default() };
         let env = |key: &str| (key == "EPICS_CA_ADDR_LIST").then(|| "127.0.0.1:8".to_owned());
         let config = Config::load(&options, env).unwrap();
-        assert_eq!((config.serve.listen.port(), config.store.folder), (1, PathBuf::from("/b")));
+        assert_eq!((config.serve.listeners, config.store.folder), (vec![at("127.0.0.1:1")], PathBuf::from("/b")));
         assert_eq!(config.store.durable, store::Durable::Every(Duration::from_millis(20)));
         assert_eq!(config.acquire.ca.addresses, ["127.0.0.1:9".parse().unwrap()]);
     }
@@ -620,6 +715,19 @@ mod tests {
             ("scrub = \"often\"\n", ["line 1", "scrub", "MB/s"]),
             ("head_megabytes_max = 0\n", ["line 1", "head_megabytes_max", "from 1 to"]),
             ("hosts = [\"archiver:17665\"]\n", ["line 1", "hosts", "without a port"]),
+            ("\n[[listener]]\nrights = \"read\"\n", ["line 2", "[[listener]]", "neither an address nor a socket"]),
+            ("[[listener]]\nsocket = \"/s\"\n", ["line 1", "[[listener]]", "must have an address"]),
+            ("[[listener]]\naddress = \"127.0.0.1:1\"\nrights = \"all\"\n", ["line 3", "rights", "\"operate\""]),
+            ("[[listener]]\naddress = \"127.0.0.1:1\"\norigins = [\"*\"]\n", ["line 3", "origins", "without a path"]),
+            (
+                "[[listener]]\naddress = \"127.0.0.1:1\"\ntls = { certificate = \"c\", key = \"k\", crl = \"r\" }\n",
+                ["line 1", "crl", "client_ca"],
+            ),
+            (
+                "listen = \"127.0.0.1:2\"\n[[listener]]\naddress = \"127.0.0.1:1\"\n",
+                ["`listen`", "[[listener]]", "address"],
+            ),
+            ("[access]\nanonymous = \"write\"\n", ["line 2", "anonymous", "\"operate\""]),
             ("[ca]\nadress_list = []\n", ["line 2", "adress_list", "address_list"]),
             ("[ca]\naddress_list = [\"127.0.0.1\", \"127.0.0.1:c\"]\n", ["line 2", "127.0.0.1:c", "HOST:PORT"]),
         ];

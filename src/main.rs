@@ -28,7 +28,7 @@ mod texts;
 static MEMORY: host::allocator::Memory = host::allocator::Memory;
 
 fn main() -> ExitCode {
-    failure::exit_code(commands::run(&Cli::parse().command, run))
+    failure::exit_code(commands::run(&Cli::parse(), run))
 }
 
 /// Archives until told to stop. `wanted` are PVs to add at the start, besides those that the archive knows.
@@ -57,8 +57,9 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
 
     acquire.control().add(wanted.to_vec(), &By::new("the command line", started))?;
     let listing = old::Listing::start(old, aliases, acquire.control(), store.reader())?; // their PVs → the list
-    tracing::info!("pvark {} listens on http://{}/", env!("CARGO_PKG_VERSION"), serve.address());
+    tracing::info!("pvark {} listens on {}", env!("CARGO_PKG_VERSION"), serve.urls().join(" "));
     while !stop.wait_a_second() {
+        stop.asked_to_reload(|| drop(serve.look_at_certificates())); // those that were replaced
         store.tick_heard(now(), acquire.control().heard_until()); // sign of life, packing of old samples
         aliases::settle(&acquire.control(), &store.reader(), now()); // records that were added by another name
     }

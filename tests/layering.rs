@@ -26,8 +26,8 @@ const EDGES: [(&str, &[&str]); 15] = [
     (
         "pvark",
         &[
-            "aa", "access", "acquire", "archive", "chanarch", "epics", "foreign", "query", "sample", "serve", "service",
-            "store",
+            "aa", "access", "acquire", "archive", "chanarch", "epics", "foreign", "query", "sample", "serve",
+            "service", "store",
         ],
     ),
     ("lab", &["aa", "access", "acquire", "archive", "epics", "pvdata", "query", "sample", "serve", "service", "store"]),

@@ -39,10 +39,12 @@ const SERVICE: Tiers = &[
 ];
 
 const SERVE: Tiers = &[
+    &["stream"],
     &["form", "peer", "process", "refusal"],
     &["bodies", "host", "url"],
-    &["browser", "config"],
-    &["delivery"],
+    &["browser", "listener"],
+    &["config", "delivery", "ear", "tls"],
+    &["door"],
     &["formats", "metrics"],
     &["app"],
     &["call"],

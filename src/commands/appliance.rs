@@ -9,7 +9,7 @@ use sample::{TimeRange, Timestamp};
 use serde_json::Value;
 
 use super::{
-    http::{ANSWER_BYTES_MAX, encoded},
+    http::{ANSWER_BYTES_MAX, encoded, tls},
     table::list,
 };
 use crate::failure::Failure;
@@ -38,6 +38,7 @@ impl Appliance {
         let url = url.trim_end_matches('/').to_owned();
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
+            .tls_config(tls())
             .timeout_connect(Some(Duration::from_secs(10)))
             .timeout_per_read(Some(SILENT_MAX));
         let mut appliance = Appliance { retrieval: format!("{url}/retrieval"), url, agent: config.build().into() };

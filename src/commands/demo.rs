@@ -47,7 +47,7 @@ pub(crate) fn run(
         wanted.len(),
         command.data.display()
     ))?;
-    print_line(&format!("  Open  http://{}/?{}\n", config.serve.listen, first_view()))?;
+    print_line(&format!("  Open  http://{}/?{}\n", command.listen, first_view()))?;
     print_line("  Ctrl-C stops the IOC and the archiver; the data stays for the next demo.\n")?;
     archive(config, &wanted)
 }

@@ -1,8 +1,9 @@
 //! Requests to a running archiver, as the commands send them.
 
-use std::time::Duration;
+use std::{fmt::Display, path::Path, sync::OnceLock, time::Duration};
 
 use serde_json::Value;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::{cli::Server, failure::Failure};
 
@@ -37,9 +38,36 @@ pub(crate) fn ask(server: &Server, method: Method, path: &str) -> Result<Value, 
     Ok(checked(sent, &server.url)?.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?)
 }
 
+/// By which authorities servers with https are known.
+static TRUSTED: OnceLock<RootCerts> = OnceLock::new();
+
+/// Takes the authorities in a file for those that are trusted, from here on.
+pub(crate) fn trust(file: &Path) -> Result<(), Failure> {
+    let cannot = |error: &dyn Display| format!("{} holds no certificates in PEM: {error}", file.display());
+    let text = std::fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    let mut certificates = Vec::new();
+    for item in parse_pem(&text) {
+        if let PemItem::Certificate(certificate) = item.map_err(|error| cannot(&error))? {
+            certificates.push(certificate);
+        }
+    }
+    if certificates.is_empty() {
+        return Err(cannot(&"there is none").into());
+    }
+    TRUSTED.set(RootCerts::from(certificates)).map_err(|_| "authorities were named twice".into())
+}
+
+/// How servers with https are spoken to.
+pub(crate) fn tls() -> TlsConfig {
+    let roots = TRUSTED.get().cloned().unwrap_or(RootCerts::WebPki);
+    TlsConfig::builder().root_certs(roots).build()
+}
+
 pub(crate) fn agent() -> ureq::Agent {
-    let config =
-        ureq::Agent::config_builder().http_status_as_error(false).timeout_connect(Some(Duration::from_secs(5)));
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .tls_config(tls())
+        .timeout_connect(Some(Duration::from_secs(5)));
     config.build().into()
 }
 

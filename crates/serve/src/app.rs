@@ -9,13 +9,13 @@ use std::{
 use service::Service;
 use tokio::sync::watch;
 
-use crate::{config::Config, delivery::Delivery, host::Hosts, metrics::Metrics};
+use crate::{config::Config, delivery::Delivery, door::Doors, metrics::Metrics};
 
 pub(crate) struct App {
     pub(crate) config: Config,
+    /// The first at which it listens.
     pub(crate) address: SocketAddr,
-    /// By which names it may be asked for.
-    pub(crate) hosts: Hosts,
+    pub(crate) doors: Arc<Doors>,
     /// What all answers share: memory, and threads.
     pub(crate) delivery: Delivery,
     pub(crate) service: Arc<Service>,

@@ -2,10 +2,10 @@
 
 use std::{fmt::Display, sync::Arc};
 
-use archive::{ARCHIVER, Principal, PvEntry};
+use archive::{ARCHIVER, How, Principal, PvEntry, Way};
 use axum::{
     body::Bytes,
-    http::{HeaderMap, header},
+    http::{Extensions, HeaderMap, header},
 };
 use query::Series;
 use serde::Serialize;
@@ -17,9 +17,11 @@ use crate::{
         answer::{self, Answer, JSON},
         chunk::Chunk,
     },
+    door::Door,
     form::{Kind, Sent},
     formats::list::{Frame, json_rows, list},
-    peer::Peer,
+    host::Scheme,
+    peer::{Client, Peer, RequestNumber},
     refusal::Refusal,
     url::Params,
 };
@@ -33,6 +35,8 @@ pub(crate) struct Call {
     pub(crate) query: Params,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// By which protocol it came.
+    pub(crate) scheme: Scheme,
     /// What is asked of the service by it.
     pub(crate) ask: Ask,
 }
@@ -99,9 +103,20 @@ impl Call {
     }
 }
 
-/// Who orders what a request does: from where it comes, and beside that what the client calls itself.
-pub(crate) fn principal(query: &Params, peer: Option<&Peer>) -> Principal {
-    let principal = peer.map_or_else(|| Principal::here(ARCHIVER), |peer| Principal::at(peer.address.ip()));
+/// Who orders what a request does: from where it comes and by which way, and beside that what the client calls itself.
+pub(crate) fn principal(query: &Params, request: &Extensions) -> Principal {
+    let principal = request.get::<Peer>().map_or_else(
+        || Principal::here(ARCHIVER),
+        |peer| {
+            let (who, address) = match peer.client {
+                Client::Address(address) => (Principal::at(address.ip()), Some(address.ip())),
+                Client::User(user) => (Principal::shown(How::Socket, &user.to_string()), None),
+            };
+            let listener = request.get::<Arc<Door>>().map(|door| door.name.clone()).unwrap_or_default();
+            let request = request.get::<RequestNumber>().map(|number| number.0.clone()).unwrap_or_default();
+            who.by_way(Way { address, listener, request })
+        },
+    );
     match query.get("by") {
         Some(name) => principal.calling_itself(name),
         None => principal,

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use service::PolicySource;
 
-use crate::host::HostName;
+use crate::listener::{At, Listener};
 
 /// What clients of the Archiver Appliance are told of this archiver.
 #[derive(Clone, Debug)]
@@ -39,19 +39,17 @@ const VERSION: &str = concat!("pvark ", env!("CARGO_PKG_VERSION"));
 /// On how many ports the server listens. Each answers all URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ports {
-    /// On that of the address.
+    /// On that of each address.
     One,
-    /// On the three behind it too, as where the Appliance's parts are servers of their own: management, engine, ETL, retrieval.
+    /// On the three behind the first one too, as where the Appliance's parts are servers of their own: management, engine, ETL, retrieval.
     Four,
 }
 
 /// How the server is set up.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it listens. Port 0 takes any free one; `Serve::address` tells which.
-    pub listen: SocketAddr,
-    /// By which names clients come, besides addresses, `localhost` and the names of the machine. None.
-    pub hosts: Vec<HostName>,
+    /// Where it listens: first at an address.
+    pub listeners: Vec<Listener>,
     /// How long a connection may take to send the head of its next request before it is closed. 30 s.
     pub head_timeout: Duration,
     /// The longest body of a request. 16 MiB: 100,000 PVs with settings.
@@ -77,8 +75,7 @@ impl Config {
     /// The defaults, at this address.
     pub fn new(listen: SocketAddr) -> Config {
         Config {
-            listen,
-            hosts: Vec::new(),
+            listeners: vec![Listener::new(At::Address(listen))],
             head_timeout: Duration::from_secs(30),
             body_bytes_max: 16 << 20,
             url_bytes_max: 16 << 10,

@@ -1,6 +1,12 @@
 //! From a request to the handler of its route: limits, rights, body, and a thread that may block.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use archive::{Right, VALUE_BYTES_MAX};
 use axum::{
@@ -12,7 +18,7 @@ use axum::{
     routing::{MethodFilter, on},
 };
 use futures_util::StreamExt;
-use service::{Ask, Lease};
+use service::{Ask, Lease, now};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::{Instant, timeout},
@@ -28,12 +34,15 @@ use crate::{
         budget::{bytes_when_read, leased},
         compress::{Coding, coded},
     },
+    door::Door,
     form::Kind,
+    host::Scheme,
     metrics::measured,
     parameters,
-    peer::{AnsweredBy, Peer},
+    peer::{AnsweredBy, Peer, RequestNumber},
     refusal::{Code, Refusal, refused},
     routes::{Method, ROUTES, Route, allowed},
+    tls::shown::Shown,
     ui,
     url::{Params, tidy},
 };
@@ -52,6 +61,8 @@ const BODY_ROOM_MIN: usize = 16 << 10;
 const LARGE_BODIES: [&str; 3] = [SAMPLES, "/mgmt/bpl/importConfig", "/mgmt/bpl/importConfigForAppliance"];
 /// Where samples come.
 const SAMPLES: &str = "/api/v1/import";
+/// By which a client can say which of its requests it means.
+const REQUEST_NUMBER: &str = "x-request-id";
 /// Such a sample with every byte escaped, and a header before it.
 const LARGE_BODY_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX + (1 << 20);
 
@@ -60,6 +71,8 @@ const LARGE_BODY_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX + (1 << 20);
 pub(crate) struct Dispatch {
     app: Arc<App>,
     router: Router,
+    /// How many requests came.
+    requests: Arc<AtomicU64>,
 }
 
 /// What answers where no row of the table does.
@@ -86,13 +99,16 @@ impl Dispatch {
         router = router
             .method_not_allowed_fallback(|request: Request| async move { method_not_allowed(&request) })
             .fallback(move |request: Request| elsewhere(Arc::clone(&for_elsewhere), request));
-        Dispatch { app, router }
+        Dispatch { app, router, requests: Arc::default() }
     }
 
     /// Answers one request, and counts it when the answer has been sent.
     pub(crate) async fn answer(self, mut request: Request) -> Response {
         let begun = Instant::now();
         let coding = Coding::asked(request.method(), request.headers());
+        let number = RequestNumber::new(self.app.service.started.nanos(), self.requests.fetch_add(1, Relaxed));
+        let told = HeaderValue::from_str(&number.0);
+        request.extensions_mut().insert(number);
         let admitted = self.for_us(&mut request).and_then(|()| self.tidied(&mut request));
         let mut response = match admitted {
             Ok(()) => {
@@ -102,17 +118,29 @@ impl Dispatch {
             Err(refusal) => refused(refusal),
         };
         browser::tell(response.headers_mut());
+        if let Ok(told) = told {
+            response.headers_mut().insert(REQUEST_NUMBER, told);
+        }
         let response = coded(coding, &self.app.delivery, response);
         measured(Arc::clone(&self.app.metrics), begun, response)
     }
 
     /// Checks that it is this archiver who is asked, and keeps under which name.
     fn for_us(&self, request: &mut Request) -> Result<(), Refusal> {
-        let ours = self.app.hosts.check(request.version(), request.uri(), request.headers())?;
+        let Some(door) = request.extensions().get::<Arc<Door>>() else { return Ok(()) };
+        let ours = door.hosts.check(request.version(), request.uri(), request.headers())?;
+        let ours = ours.map(|ours| ours.by(door.scheme()));
         if let Some(ours) = ours {
             request.extensions_mut().insert(ours);
         }
-        Ok(())
+        // A connection may last longer than what was shown at its beginning.
+        match request.extensions().get::<Arc<Shown>>() {
+            Some(shown) if shown.not_after <= now() => {
+                let message = format!("the certificate of {} has expired at {}", shown.name(), shown.not_after);
+                Err(Refusal::new(Code::Forbidden, message).hint("connect again with a new one"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks the length of the URL and takes needless parts out of its path.
@@ -145,17 +173,51 @@ async fn run(
     path: Result<Vec<(String, String)>, RawPathParamsRejection>,
     request: Request,
 ) -> Response {
-    let is_for_a_page = request.headers().contains_key(header::ORIGIN) && may_be_read_elsewhere(route.path);
+    let readers = Readers::of(&request, route.path, route.right);
     let answer = match path {
         Ok(path) => handle(app, route, path, request).await,
         Err(rejection) => Err(Refusal::new(Code::BadRequest, rejection.to_string())),
     };
     let mut response = answer.unwrap_or_else(refused);
     response.extensions_mut().insert(AnsweredBy(route.path));
-    if is_for_a_page {
-        response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    }
+    readers.tell(response.headers_mut());
     response
+}
+
+/// Which pages of other sites may read an answer.
+struct Readers {
+    /// None: none; `*`: all.
+    site: Option<HeaderValue>,
+    /// Whether others of them would be told otherwise.
+    differ: bool,
+}
+
+impl Readers {
+    /// Viewers of the sites that a listener names may read all that is for reading; those of any site what the Appliance lets them read.
+    fn of(request: &Request, path: &str, right: Right) -> Readers {
+        let door = request.extensions().get::<Arc<Door>>();
+        let origin = request.headers().get(header::ORIGIN);
+        let named = door.filter(|_| right == Right::Read).and_then(|door| door.site(origin));
+        let any = || (origin.is_some() && may_be_read_elsewhere(path)).then(|| HeaderValue::from_static("*"));
+        Readers { site: named.or_else(any), differ: door.is_some_and(|door| door.has_sites()) }
+    }
+
+    fn are_named(&self) -> bool {
+        self.site.as_ref().is_some_and(|site| site != "*")
+    }
+
+    fn tell(self, headers: &mut HeaderMap) {
+        if self.differ {
+            headers.append(header::VARY, HeaderValue::from_static("origin"));
+        }
+        if self.are_named() {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(REQUEST_NUMBER));
+        }
+        if let Some(site) = self.site {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, site);
+        }
+    }
 }
 
 /// Whether viewers that another server gave to the browser may see what is answered, as they may see what the Appliance answers.
@@ -165,6 +227,9 @@ fn may_be_read_elsewhere(path: &str) -> bool {
 
 async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
+    if let Some(door) = parts.extensions.get::<Arc<Door>>() {
+        door.lets(route.right)?;
+    }
     allowed(&parts, route.right)?;
     let lease = Arc::new(app.delivery.budget.lease());
     let (room, _one_at_a_time) = body_room(&app, route, &parts.headers).await?;
@@ -204,10 +269,11 @@ fn call(
     }
     let url_path = parts.uri.path().to_owned();
     let peer = parts.extensions.get::<Peer>().cloned();
-    let principal = principal(&query, peer.as_ref());
+    let principal = principal(&query, &parts.extensions);
+    let scheme = parts.extensions.get::<Arc<Door>>().and_then(|door| door.scheme()).unwrap_or(Scheme::Http);
     let is_gone = move || peer.as_ref().is_some_and(Peer::has_gone);
     let ask = Ask::new(Arc::clone(&app.service), principal, lease, is_gone);
-    Call { app, path, url_path, query, headers: parts.headers, body, ask }
+    Call { app, path, url_path, query, headers: parts.headers, body, scheme, ask }
 }
 
 /// A turn for a request whose body is long, so that many of them leave processors to others.
@@ -292,14 +358,24 @@ fn method_not_allowed(request: &Request) -> Response {
     // A browser asks first where a page of another site reads with headers that not every page may send.
     let asks_first =
         request.method() == "OPTIONS" && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    if asks_first && may_be_read_elsewhere(request.uri().path()) {
+    let path = request.uri().path();
+    let mut readers = Readers::of(request, path, Right::Read);
+    if may_be_read_elsewhere(path) {
+        readers.site.get_or_insert(HeaderValue::from_static("*"));
+    }
+    if asks_first && readers.site.is_some() {
+        let may_send = match readers.are_named() {
+            true => "accept, authorization, content-type, x-api-key, x-requested-with",
+            false => "accept, content-type, x-requested-with",
+        };
         let says = [
-            (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
             (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST"),
-            (header::ACCESS_CONTROL_ALLOW_HEADERS, "accept, content-type, x-requested-with"),
+            (header::ACCESS_CONTROL_ALLOW_HEADERS, may_send),
             (header::ACCESS_CONTROL_MAX_AGE, "1800"),
         ];
-        return (StatusCode::NO_CONTENT, says).into_response();
+        let mut response = (StatusCode::NO_CONTENT, says).into_response();
+        readers.tell(response.headers_mut());
+        return response;
     }
     let message = format!("{} cannot be done with {}", request.method(), request.uri().path());
     refused(Refusal::new(Code::MethodNotAllowed, message))

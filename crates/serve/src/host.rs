@@ -49,11 +49,20 @@ enum Host {
     Name(HostName),
 }
 
+/// By which protocol a URL leads to its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    Http,
+    Https,
+}
+
 /// A host with its port, as `Host`, `Origin` and `Referer` say it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Authority {
     host: Host,
     port: Option<u16>,
+    /// None: by either, as before one that speaks plainly there may be a proxy with TLS.
+    scheme: Option<Scheme>,
 }
 
 impl Authority {
@@ -83,16 +92,24 @@ impl Authority {
             Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => Some(digits.parse().ok()?),
             Some(_) => return None,
         };
-        Some(Authority { host, port })
+        Some(Authority { host, port, scheme: None })
+    }
+
+    /// The same, to which URLs of that scheme alone lead.
+    pub(crate) fn by(self, scheme: Option<Scheme>) -> Authority {
+        Authority { scheme, ..self }
     }
 
     /// Whether a URL, such as `Origin` and `Referer` hold, leads here.
     pub(crate) fn is_that_of(&self, url: &str) -> bool {
-        let (usual, rest) = match url.split_once("://") {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (80, rest),
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (443, rest),
+        let (scheme, usual, rest) = match url.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (Scheme::Http, 80, rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (Scheme::Https, 443, rest),
             _ => return false,
         };
+        if self.scheme.is_some_and(|own| own != scheme) {
+            return false;
+        }
         let authority = rest.split(['/', '?', '#']).next().and_then(Authority::parse);
         authority
             .is_some_and(|other| other.host == self.host && other.port.unwrap_or(usual) == self.port.unwrap_or(usual))
@@ -305,6 +322,8 @@ mod tests {
         let plain = Authority::parse("archiver").unwrap();
         assert!(plain.is_that_of("http://archiver:80/") && plain.is_that_of("https://archiver:443/"));
         assert!(!plain.is_that_of("https://archiver:80/"));
+        let sealed = plain.by(Some(Scheme::Https));
+        assert!(sealed.is_that_of("https://archiver/") && !sealed.is_that_of("http://archiver/"));
         assert!(Authority::parse("[::1]:7").unwrap().is_that_of("http://[0::1]:7/"));
     }
 

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //!   server     connections, their limits and their end
+//!   ear, door  where they come in, and what that lets in      listener       the same as it is configured
+//!   tls/       certificates and handshakes                    stream, peer   a client's bytes, and where it is
 //!   delivery/  threads and memory: how answers are made and sent
 //!   routes     every URL in one table: method, path, right, summary, handler
 //!   host       by which names it may be asked for      browser        what pages of other sites may not
@@ -26,9 +28,12 @@ mod call;
 mod config;
 mod delivery;
 mod dispatch;
+mod door;
+mod ear;
 mod form;
 mod formats;
 mod host;
+mod listener;
 mod metrics;
 mod parameters;
 mod peer;
@@ -36,10 +41,14 @@ mod process;
 mod refusal;
 mod routes;
 mod server;
+mod stream;
+mod tls;
 mod ui;
 mod url;
 
 pub use ::service::{FileRules, PolicySource};
 pub use config::{Appliance, Config, Ports};
+pub use ear::Error;
 pub use host::HostName;
-pub use server::{Error, Serve};
+pub use listener::{At, ClientCertificate, Clients, Listener, Site, Tls};
+pub use server::Serve;

@@ -34,6 +34,7 @@ use service::{Ask, Health, Lease, Watermark};
 use tokio::time::Instant;
 
 use crate::{
+    door::Doors,
     peer::AnsweredBy,
     process,
     refusal::{Code, Refusal},
@@ -82,14 +83,31 @@ impl Metrics {
 }
 
 /// The text of a scrape.
-pub(crate) fn page(metrics: &Metrics, ask: &Ask) -> Result<String, Refusal> {
+pub(crate) fn page(metrics: &Metrics, ask: &Ask, doors: &Doors) -> Result<String, Refusal> {
     let mut text = String::new();
     encode_registry(&mut text, &metrics.registry)
         .and_then(|()| encode_registry(&mut text, &archive(ask)))
+        .and_then(|()| encode_registry(&mut text, &certificates(doors)))
         .and_then(|()| encode_registry(&mut text, &process::registry()))
         .and_then(|()| encode_eof(&mut text))
         .map_err(|error| Refusal::new(Code::Internal, error.to_string()))?;
     Ok(text)
+}
+
+/// When the certificates expire that are used, as seconds since 1970; 0 where none can be used.
+fn certificates(doors: &Doors) -> Registry {
+    let mut registry = Registry::with_prefix("pvark");
+    let expires = Family::<OwnedLabel, Gauge>::default();
+    let certificates = doors.certificates();
+    if certificates.is_empty() {
+        return registry;
+    }
+    for (file, until) in certificates {
+        let seconds = until.map_or(0, |until| until.nanos() / 1_000_000_000);
+        expires.get_or_create(&[("file", file)]).set(seconds);
+    }
+    registry.register("tls_certificate_expires_seconds", "When the certificate that is used expires", expires);
+    registry
 }
 
 /// What the arms of the archive say of themselves now.

@@ -310,7 +310,7 @@ pub(crate) const DESCRIPTION: &str = include_str!("../../../testdata/openapi.jso
 
 /// `GET /api/v1/openapi.json`
 fn metrics(call: &Call) -> Answer {
-    Ok(whole(metrics::CONTENT_TYPE, metrics::page(&call.app.metrics, &call.ask)?))
+    Ok(whole(metrics::CONTENT_TYPE, metrics::page(&call.app.metrics, &call.ask, &call.app.doors)?))
 }
 
 fn openapi(_: &Call) -> Answer {

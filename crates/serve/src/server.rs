@@ -1,9 +1,9 @@
-//! The server: one listener, many connections, an end that lets answers finish.
+//! The server: a few doors, many connections, an end that lets answers finish.
 
 use std::{
     collections::HashMap,
     convert::Infallible,
-    fmt, io,
+    io,
     net::SocketAddr,
     pin::Pin,
     sync::{Arc, Mutex},
@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::{
+    body::{Body, Bytes, HttpBody},
+    response::Response,
+};
 use futures_util::future::select_all;
 use hyper::{
     body::{Frame, Incoming, SizeHint},
@@ -20,16 +23,18 @@ use hyper::{
 };
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
+    server::graceful::{GracefulShutdown, Watcher},
 };
-use service::Service;
-use socket2::SockRef;
+use rustls::server::Acceptor;
+use service::{Service, now};
 use tokio::{
-    net::{TcpListener, TcpStream},
+    io::{AsyncRead, AsyncWrite},
+    runtime::Handle,
     sync::watch,
-    task::{AbortHandle, Id, JoinHandle, JoinSet},
-    time::{sleep, timeout},
+    task::{AbortHandle, Id, JoinHandle, JoinSet, spawn_blocking},
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at},
 };
+use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 
 use crate::{
     app::App,
@@ -39,12 +44,20 @@ use crate::{
         Delivery,
         answer::MadeAsRead,
         crowd::Crowd,
-        socket::{Activity, Socket, linger},
+        socket::{Activity, Socket, Spoken, linger},
     },
     dispatch::Dispatch,
-    host::Hosts,
+    door::{Door, Doors, Lock},
+    ear::{Ear, Error},
+    listener::At,
     metrics::Metrics,
-    peer::Peer,
+    peer::{Client, Peer, Wire},
+    stream::Stream,
+    tls::{
+        handshakes::HANDSHAKE_TIMEOUT,
+        plain::{self, Beginning},
+        shown::Shown,
+    },
 };
 
 /// The most bytes of an answer that wait in a connection besides the chunk that is being sent.
@@ -53,51 +66,21 @@ const WRITE_BUFFER_BYTES: usize = 64 << 10;
 /// so many. To write less at a time costs a single client a quarter more of the processor.
 const UNWRITTEN_BYTES_MAX: usize = 64 << 10;
 const UNWRITTEN_BYTES_IN_CROWD: usize = 16 << 10;
-/// The system takes more of an answer only while it has less than this that cannot be sent yet. Otherwise it takes 4 MB of an answer
-/// that nobody reads.
-const UNSENT_BYTES: u32 = 128 << 10;
 /// After a refused accept (no file handles left) the next is tried so much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// So often the files of certificates are looked at.
+const LOOK_EACH: Duration = Duration::from_secs(60);
 
 /// A connection that is to make room for another has been idle for so long at least.
 const IDLE_MIN: Duration = Duration::from_secs(1);
-
-/// Why the server could not start.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Error {
-    /// The address cannot be listened on.
-    Listen {
-        /// Which.
-        address: SocketAddr,
-        /// What the operating system says.
-        source: io::Error,
-    },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Listen { address, source } if source.kind() == io::ErrorKind::AddrInUse => {
-                write!(f, "cannot listen on {address}: another program listens there; stop it or set another address")
-            }
-            Error::Listen { address, source } => write!(f, "cannot listen on {address}: {source}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Listen { source, .. } => Some(source),
-        }
-    }
-}
 
 /// The server while it runs. Dropping it breaks all connections off.
 #[derive(Debug)]
 pub struct Serve {
     address: SocketAddr,
+    urls: Vec<String>,
+    doors: Arc<Doors>,
+    runtime: Handle,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
@@ -105,30 +88,55 @@ pub struct Serve {
 impl Serve {
     /// Listens, on the current tokio runtime.
     pub fn start(config: Config, service: Arc<Service>) -> Result<Serve, Error> {
-        let first = listen(config.listen)?;
-        let address = first.local_addr().map_err(|source| Error::Listen { address: config.listen, source })?;
-        let mut listeners = vec![first];
-        if config.appliance.ports == Ports::Four {
+        let url = config.appliance.url.as_deref();
+        let mut ears = Vec::new();
+        let mut doors = Vec::new();
+        for listener in &config.listeners {
+            let (ear, name) = Ear::open(&listener.at)?;
+            let door = Arc::new(Door::new(listener.clone(), name, url, now()));
+            ears.push((ear, Arc::clone(&door)));
+            doors.push(door);
+        }
+        let address = ears.iter().find_map(|(ear, _)| ear.address()).ok_or(Error::NoAddress)?;
+        if let (Ports::Four, Some((_, door))) = (config.appliance.ports, ears.first()) {
+            let door = Arc::clone(door);
             for more in 1..=3 {
                 let port = address.port().checked_add(more);
                 let beyond = || io::Error::new(io::ErrorKind::InvalidInput, "there are not three ports behind it");
-                let port = port.ok_or_else(|| Error::Listen { address, source: beyond() })?;
-                listeners.push(listen(SocketAddr::new(address.ip(), port))?);
+                let port = port.ok_or_else(|| Error::Listen { at: At::Address(address), source: beyond() })?;
+                let (ear, _) = Ear::open(&At::Address(SocketAddr::new(address.ip(), port)))?;
+                ears.push((ear, Arc::clone(&door)));
             }
         }
+        let url =
+            |door: &Arc<Door>| if door.lock.is_some() { "https" } else { "http" }.to_owned() + "://" + &door.name + "/";
+        let urls = ears.iter().filter(|(ear, _)| ear.address().is_some()).map(|(_, door)| url(door)).collect();
         let (stop, stopping) = watch::channel(false);
         let metrics = Arc::new(Metrics::new());
-        let (flags, hosts) = (Mutex::default(), Hosts::new(&config.hosts, config.appliance.url.as_deref()));
         let delivery = Delivery::within(config.answers_bytes_max);
-        let app = App { config, delivery, address, hosts, service, metrics, flags, stopping };
+        let doors = Arc::new(Doors(doors));
+        let of_app = Arc::clone(&doors);
+        let app = App { config, delivery, address, doors: of_app, service, metrics, flags: Mutex::default(), stopping };
         let app = Arc::new(app);
-        let task = tokio::spawn(accept(listeners, app));
-        Ok(Serve { address, stop, task })
+        let task = tokio::spawn(accept(ears, app));
+        Ok(Serve { address, urls, doors, runtime: Handle::current(), stop, task })
     }
 
-    /// Where it listens.
+    /// Where it listens: the first address.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where people find it.
+    pub fn urls(&self) -> &[String] {
+        &self.urls
+    }
+
+    /// Looks at the files of certificates, and uses those that are new; the server does so itself each minute. A disk that does not
+    /// answer holds up nobody but who waits for the end of it.
+    pub fn look_at_certificates(&self) -> JoinHandle<()> {
+        let doors = Arc::clone(&self.doors);
+        self.runtime.spawn_blocking(move || doors.look(now()))
     }
 
     /// Takes no more requests, lets answers finish as long as the config allows, then breaks the rest off.
@@ -146,32 +154,36 @@ impl Drop for Serve {
     }
 }
 
-fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
-    let failed = |source| Error::Listen { address, source };
-    let listener = std::net::TcpListener::bind(address).map_err(failed)?;
-    listener.set_nonblocking(true).map_err(failed)?;
-    TcpListener::from_std(listener).map_err(failed)
-}
+type Ears = Vec<(Ear, Arc<Door>)>;
 
 /// The next connection to any of them.
-async fn next_of(listeners: &[TcpListener]) -> io::Result<(TcpStream, SocketAddr)> {
-    select_all(listeners.iter().map(|listener| Box::pin(listener.accept()))).await.0
+async fn next_of(ears: &Ears) -> io::Result<(Stream, Client, Arc<Door>)> {
+    let next = ears.iter().map(|(ear, door)| {
+        Box::pin(async move {
+            let (stream, client) = ear.accept().await?;
+            Ok((stream, client, Arc::clone(door)))
+        })
+    });
+    select_all(next).await.0
 }
 
-async fn accept(listeners: Vec<TcpListener>, app: Arc<App>) {
+async fn accept(ears: Ears, app: Arc<App>) {
     let dispatch = Dispatch::new(Arc::clone(&app));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let mut open: HashMap<Id, (AbortHandle, Arc<Activity>)> = HashMap::new();
+    let mut look = interval(LOOK_EACH);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            accepted = next_of(&listeners) => match accepted {
-                Ok((stream, _)) if open.len() >= app.config.connections_max && !made_room(&mut open) => {
-                    turn_away(&stream);
+            accepted = next_of(&ears) => match accepted {
+                Ok((stream, _, door)) if open.len() >= app.config.connections_max && !made_room(&mut open) => {
+                    turn_away(&stream, &door);
                 }
-                Ok((stream, peer)) => {
+                Ok((stream, client, door)) => {
                     let activity = Arc::new(Activity::new());
-                    let task = connection(stream, peer, &activity, dispatch.clone(), &graceful, &app);
+                    let visit = Visit { stream: Arc::new(stream), client, door, activity: Arc::clone(&activity) };
+                    let task = connection(visit, dispatch.clone(), graceful.watcher(), Arc::clone(&app));
                     let task = connections.spawn(task);
                     open.insert(task.id(), (task, activity));
                 }
@@ -183,10 +195,14 @@ async fn accept(listeners: Vec<TcpListener>, app: Arc<App>) {
             Some(ended) = connections.join_next_with_id(), if !connections.is_empty() => {
                 open.remove(&ended.map_or_else(|error| error.id(), |(id, ())| id));
             }
+            _ = look.tick() => {
+                let app = Arc::clone(&app);
+                drop(spawn_blocking(move || app.doors.look(now()))); // nobody waits for it
+            }
             () = app.stopped() => break,
         }
     }
-    drop(listeners);
+    drop(ears);
     if timeout(app.config.finish_within, graceful.shutdown()).await.is_err() {
         tracing::warn!("{} connections were broken off in the middle of an answer", connections.len());
     }
@@ -247,10 +263,13 @@ impl HttpBody for AtWork {
     }
 }
 
-/// Says why there is no answer, as far as that can be said at once.
-fn turn_away(stream: &TcpStream) {
+/// Says why there is no answer, as far as that can be said at once; under TLS it cannot.
+fn turn_away(stream: &Stream, door: &Door) {
     const BODY: &str =
         r#"{"error":{"code":"busy","message":"too many clients are being answered","hint":"try again in a second"}}"#;
+    if door.lock.is_some() {
+        return;
+    }
     let head =
         "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-type: application/json";
     let answer = format!("{head}\r\n{}content-length: {}\r\n\r\n{BODY}", browser::lines(), BODY.len());
@@ -259,55 +278,134 @@ fn turn_away(stream: &TcpStream) {
     }
 }
 
+/// Somebody who has come in.
+struct Visit {
+    stream: Arc<Stream>,
+    client: Client,
+    door: Arc<Door>,
+    activity: Arc<Activity>,
+}
+
 /// One connection to its end. What goes wrong on it is the client's affair.
-fn connection(
-    stream: TcpStream,
-    address: SocketAddr,
-    activity: &Arc<Activity>,
+async fn connection(visit: Visit, dispatch: Dispatch, watcher: Watcher, app: Arc<App>) {
+    let Visit { stream, client, door, activity } = visit;
+    if let Err(error) = stream.set_up(app.config.write_timeout) {
+        tracing::debug!("answers may be late: {error}");
+    }
+    let socket = Socket::new(Arc::clone(&stream), Arc::clone(&activity), app.config.write_timeout);
+    let peer = |wire| Peer { client, wire, stream: Arc::downgrade(&stream) };
+    let answers = |peer, shown| Answers {
+        dispatch,
+        activity,
+        crowd: app.delivery.crowd.clone(),
+        door: Arc::clone(&door),
+        peer,
+        shown,
+    };
+    let done = match &door.lock {
+        None => converse(Spoken::over(socket), answers(peer(Wire::Plain), None), &app, watcher).await,
+        Some(lock) => {
+            let sealed = tokio::select! {
+                sealed = sealed(socket, &stream, lock) => sealed,
+                () = app.stopped() => return,
+            };
+            match sealed {
+                Ok(Some((sealed, shown))) => {
+                    let answers = answers(peer(Wire::Sealed), shown);
+                    converse(Spoken::over(sealed), answers, &app, watcher).await
+                }
+                // What an answer in plain text was given to, or nobody.
+                Ok(None) => Ok(()),
+                Err(error) => return tracing::debug!("a handshake failed: {error}"),
+            }
+        }
+    };
+    if let Err(error) = done {
+        tracing::debug!("a connection broke off: {error}");
+    }
+    if let Err(error) = linger(&stream).await {
+        tracing::debug!("a client hung up: {error}");
+    }
+}
+
+type Sealed = (TlsStream<Socket>, Option<Arc<Shown>>);
+
+/// A handshake to its end; none if the client does not speak TLS.
+async fn sealed(socket: Socket, stream: &Stream, lock: &Lock) -> io::Result<Option<Sealed>> {
+    let Stream::Tcp(tcp) = stream else { return Ok(None) };
+    let deadline = Instant::now() + HANDSHAKE_TIMEOUT;
+    let late = |_| io::Error::new(io::ErrorKind::TimedOut, "it took too long");
+    let beginning = timeout_at(deadline, plain::beginning(tcp)).await.map_err(late)??;
+    match beginning {
+        Beginning::Handshake => {}
+        Beginning::End => return Ok(None),
+        Beginning::Other => return plain::refuse(tcp, tcp.local_addr()?.port()).await.map(|()| None),
+    }
+    let run = async {
+        let hello = LazyConfigAcceptor::new(Acceptor::default(), socket).await?;
+        let used = lock.certificates.used().ok_or_else(|| io::Error::other("there is no certificate"))?;
+        lock.handshakes.run(hello.into_stream(used)).await
+    };
+    let sealed = timeout_at(deadline, run).await.map_err(late)??;
+    let shown = match sealed.get_ref().1.peer_certificates().and_then(<[_]>::first) {
+        None => None,
+        Some(certificate) => {
+            let shown = Shown::read(certificate);
+            Some(Arc::new(shown.ok_or_else(|| io::Error::other("the client's certificate cannot be read"))?))
+        }
+    };
+    Ok(Some((sealed, shown)))
+}
+
+/// What answers the requests of one connection.
+struct Answers {
     dispatch: Dispatch,
-    graceful: &GracefulShutdown,
-    app: &App,
-) -> impl Future<Output = ()> + Send + 'static {
-    let (at_work, crowd) = (Arc::clone(activity), app.delivery.crowd.clone());
-    let stream = Arc::new(stream);
-    let peer = Peer { address, stream: Arc::downgrade(&stream) };
-    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        let (dispatch, at_work, crowd) = (dispatch.clone(), Arc::clone(&at_work), crowd.clone());
-        request.extensions_mut().insert(peer.clone());
+    activity: Arc<Activity>,
+    crowd: Crowd,
+    door: Arc<Door>,
+    peer: Peer,
+    shown: Option<Arc<Shown>>,
+}
+
+impl Answers {
+    /// What a request is to carry along, and what answers it.
+    fn answer(
+        &self,
+        mut request: hyper::Request<Incoming>,
+    ) -> impl Future<Output = Result<Response, Infallible>> + use<> {
+        let (dispatch, at_work, crowd) = (self.dispatch.clone(), Arc::clone(&self.activity), self.crowd.clone());
+        let extensions = request.extensions_mut();
+        extensions.insert(self.peer.clone());
+        extensions.insert(Arc::clone(&self.door));
+        if let Some(shown) = &self.shown {
+            extensions.insert(Arc::clone(shown));
+        }
         async move {
             at_work.set_answering(true);
             let answer = dispatch.answer(request.map(Body::new)).await;
             at_work.set_answering(false);
             let is_made_as_read = answer.extensions().get::<MadeAsRead>().is_some();
-            Ok::<_, Infallible>(answer.map(|body| match is_made_as_read {
+            Ok(answer.map(|body| match is_made_as_read {
                 true => Body::new(AtWork { body, activity: at_work, crowd }),
                 false => body,
             }))
         }
-    });
-    // A peer that has gone without a word is given up as soon as one that does not read.
-    let (socket, write_timeout) = (SockRef::from(&stream), app.config.write_timeout);
-    let set_up = (stream.set_nodelay(true))
-        .and_then(|()| socket.set_tcp_user_timeout(Some(write_timeout)))
-        .and_then(|()| socket.set_tcp_notsent_lowat(UNSENT_BYTES));
-    let socket = Socket::new(Arc::clone(&stream), Arc::clone(activity), app.config.write_timeout);
+    }
+}
+
+/// Answers one request after the other.
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    answers: Answers,
+    app: &App,
+    watcher: Watcher,
+) -> Result<(), hyper::Error> {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(app.config.head_timeout)
         .max_buf_size(WRITE_BUFFER_BYTES)
-        .serve_connection(TokioIo::new(socket), service);
-    let watched = graceful.watch(connection);
-    async move {
-        if let Err(error) = set_up {
-            tracing::debug!("answers may be late: {error}");
-        }
-        if let Err(error) = watched.await {
-            tracing::debug!("a connection broke off: {error}");
-        }
-        if let Err(error) = linger(&stream).await {
-            tracing::debug!("a client hung up: {error}");
-        }
-    }
+        .serve_connection(TokioIo::new(stream), service_fn(move |request| answers.answer(request)));
+    watcher.watch(connection).await
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use regex::Regex;
 use sample::Timestamp;
 use served::{Answer, Archive, Connection};
 
@@ -60,6 +61,9 @@ fn shown(archive: &Archive, answer: &Answer) -> String {
         _ => answer.body.escape_ascii().to_string().replace("\\n", "\\n\n"),
     };
     shown.push_str(&without_now(&body, archive.started));
+    // Requests are numbered in the order in which connections come, behind the time of the start.
+    let request = Regex::new(r#""request":"[0-9a-f]+-[0-9]+""#).expect("it is one");
+    let shown = request.replace_all(&shown, r#""request":"REQUEST""#);
     shown.replace(&archive.address.to_string(), "ADDRESS").replace(env!("CARGO_PKG_VERSION"), "VERSION")
 }
 

@@ -25,7 +25,7 @@ pub struct Service {
     /// Under which name it stands where archives name their members.
     pub(crate) identity: String,
     /// Since when it is there.
-    pub(crate) started: Timestamp,
+    pub started: Timestamp,
     /// What the audit says of the last change of each PV.
     last_changes: Mutex<LastChanges>,
 }

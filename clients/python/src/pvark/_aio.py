@@ -7,6 +7,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from functools import wraps
+from os import PathLike
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from ._models import ManySamples, Samples, Update
 from ._names import Names, is_pattern
 from ._near import advice, advised
 from ._times import Moment
+from ._transport import trusted
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,8 +58,10 @@ class AsyncArchiver:
     """A pvark archiver at a URL, with the methods of `Archiver` as coroutines. Holds no connection. When nothing comes
     for `timeout` seconds, a question fails with TimedOut; one that is cancelled closes its connection."""
 
-    def __init__(self, url: str = "http://127.0.0.1:17665", timeout: float = 60.0) -> None:
-        self._http = AsyncTransport(url, timeout)
+    def __init__(
+        self, url: str = "http://127.0.0.1:17665", timeout: float = 60.0, ca: str | PathLike[str] | None = None
+    ) -> None:
+        self._http = AsyncTransport(url, timeout, ca)
 
     @overload
     async def get(  # type: ignore[overload-overlap]  # a single name is an iterable of letters, too
@@ -127,9 +131,10 @@ class AsyncArchiver:
 class AsyncTransport:
     """The archiver at one address."""
 
-    def __init__(self, url: str, timeout: float) -> None:
+    def __init__(self, url: str, timeout: float, ca: str | PathLike[str] | None = None) -> None:
         self.url = url.rstrip("/")
         self.timeout = timeout
+        self.trusted = trusted(ca)
 
     async def talk(self, talk: Talk[T]) -> T:
         """Asks until all is said."""
@@ -168,7 +173,7 @@ class AsyncTransport:
     async def _open(self, question: Question[Any]) -> AsyncIterator[_Body]:
         address, data = question.address(self.url), question.data()
         parts = urlsplit(address)
-        secure = ssl.create_default_context() if parts.scheme == "https" else None
+        secure = (self.trusted or ssl.create_default_context()) if parts.scheme == "https" else None
         port = parts.port or (443 if secure else 80)
         try:
             opening = asyncio.open_connection(parts.hostname, port, ssl=secure, limit=BUFFER_BYTES)

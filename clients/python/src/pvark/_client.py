@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+from os import PathLike
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from . import _talks
@@ -45,10 +46,13 @@ class _Asks(Generic[P, T]):
 
 class Archiver:
     """A pvark archiver at a URL. Holds no connection: it can be kept for ever and used from several threads. When
-    nothing comes for `timeout` seconds, a question fails with TimedOut."""
+    nothing comes for `timeout` seconds, a question fails with TimedOut. One with https is known by the authorities in
+    the file `ca`, in PEM, or by those that this machine trusts."""
 
-    def __init__(self, url: str = "http://127.0.0.1:17665", timeout: float = 60.0) -> None:
-        self._http = Transport(url, timeout)
+    def __init__(
+        self, url: str = "http://127.0.0.1:17665", timeout: float = 60.0, ca: str | PathLike[str] | None = None
+    ) -> None:
+        self._http = Transport(url, timeout, ca)
 
     @overload
     def get(  # type: ignore[overload-overlap]  # a single name is an iterable of letters, too

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from http.client import HTTPException, HTTPResponse
+from os import PathLike
 from typing import Any, TypeVar, cast
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
@@ -22,9 +24,10 @@ BROKEN = (OSError, HTTPException)
 class Transport:
     """The archiver at one address."""
 
-    def __init__(self, url: str, timeout: float) -> None:
+    def __init__(self, url: str, timeout: float, ca: str | PathLike[str] | None = None) -> None:
         self.url = url.rstrip("/")
         self.timeout = timeout
+        self.trusted = trusted(ca)
 
     def talk(self, talk: Talk[T]) -> T:
         """Asks until all is said."""
@@ -64,7 +67,7 @@ class Transport:
         address, data = question.address(self.url), question.data()
         request = Request(address, data, headers(data), method=question.method)
         try:
-            return cast(HTTPResponse, urlopen(request, timeout=self.timeout))
+            return cast(HTTPResponse, urlopen(request, timeout=self.timeout, context=self.trusted))
         except HTTPError as error:
             with error:
                 raise error_of(address, error.code, error.read()) from None
@@ -80,6 +83,11 @@ class Transport:
         if what == "does not answer":
             return ConnectionFailed(f"no archiver answers at {self.url}: {error}")
         return ConnectionFailed(f"{self.url} {what}: {error}")
+
+
+def trusted(ca: str | PathLike[str] | None) -> ssl.SSLContext | None:
+    """By what servers with https are known: the authorities of a file in PEM, or those that this machine trusts."""
+    return None if ca is None else ssl.create_default_context(cafile=ca)
 
 
 class _Body:

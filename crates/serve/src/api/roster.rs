@@ -1,6 +1,6 @@
 //! `/api/v1/pvs/{pv}/rename`, `/aliases`, `/audit`: the names of PVs, and who changed what.
 
-use archive::{OldName, PvEntry, PvName};
+use archive::{How, OldName, PvEntry, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use service::{Ask, AuditRecord};
@@ -78,10 +78,17 @@ pub(crate) fn audit(call: &Call) -> Answer {
 }
 
 fn audit_row(record: &AuditRecord) -> Value {
+    let (who, way) = (&record.by.who, record.by.who.way());
     json!({
         "number": record.number,
         "time": record.by.at.to_string(),
-        "by": record.by.who.to_string(),
+        "by": who.to_string(),
+        "principal": who.established(),
+        "how": who.how().map(How::name),
+        "said": who.claimed(),
+        "address": way.and_then(|way| way.address).map(|address| address.to_string()),
+        "listener": way.map(|way| &way.listener),
+        "request": way.map(|way| &way.request),
         "action": record.action.name(),
         "pv": record.pv.map(|pv| pv.0),
         "name": record.name,

@@ -18,10 +18,12 @@ use crate::{
 const WEEKS_SHOWN: usize = 8;
 
 pub(crate) fn show(call: &Call) -> Answer {
-    json(&as_json(&call.ask.status()))
+    let status = call.ask.status();
+    json(&as_json(&status, call.app.doors.problems(status.now)))
 }
 
-fn as_json(status: &Status) -> Value {
+/// `of_doors` are the problems of the ways in, such as certificates that cannot be used.
+fn as_json(status: &Status, of_doors: Vec<String>) -> Value {
     let (totals, watermark) = (&status.totals, status.watermark);
     json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -45,7 +47,7 @@ fn as_json(status: &Status) -> Value {
         "answers": { "bytes": status.answer_bytes, "bytes_max": status.answer_bytes_max },
         "store": store(&status.store, &status.weeks),
         "old_archives": status.old_archives.iter().map(old_archive).collect::<Vec<_>>(),
-        "problems": status.problems,
+        "problems": status.problems.iter().cloned().chain(of_doors).collect::<Vec<_>>(),
     })
 }
 

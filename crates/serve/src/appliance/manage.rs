@@ -26,6 +26,7 @@ use crate::{
     delivery::answer::{Answer, json},
     form::{Kind, Sent},
     formats::list::Frame,
+    host::Scheme,
     refusal::{Code, Refusal, refused_with, shortened},
     url::Params,
 };
@@ -43,18 +44,19 @@ pub(crate) fn versions(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/getApplianceInfo`: where the parts are, which here is one place, under the name by which the client came.
 pub(crate) fn appliance_info(call: &Call) -> Answer {
-    json(&appliance(&call.app, call.host()))
+    json(&appliance(&call.app, call.scheme, call.host()))
 }
 
 /// `GET /mgmt/bpl/getAppliancesInCluster`
 pub(crate) fn appliances(call: &Call) -> Answer {
-    json(&[appliance(&call.app, call.host())])
+    json(&[appliance(&call.app, call.scheme, call.host())])
 }
 
 /// As it is seen by who came to it under a name.
-fn appliance(app: &App, host: &str) -> Value {
+fn appliance(app: &App, scheme: Scheme, host: &str) -> Value {
     let sound = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".:-[]".contains(c));
-    let came = if sound { format!("http://{host}") } else { format!("http://{}", app.address) };
+    let scheme = if scheme == Scheme::Https { "https" } else { "http" };
+    let came = if sound { format!("{scheme}://{host}") } else { format!("{scheme}://{}", app.address) };
     let told = &app.config.appliance;
     let base = told.url.clone().unwrap_or(came);
     let of = |part: u16| match told.ports {

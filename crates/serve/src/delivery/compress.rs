@@ -76,7 +76,10 @@ pub(crate) fn coded(coding: Option<Coding>, delivery: &Delivery, response: Respo
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    parts.headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    let by_coding = HeaderValue::from_static("accept-encoding");
+    if !parts.headers.get_all(header::VARY).iter().any(|by| by == by_coding) {
+        parts.headers.append(header::VARY, by_coding);
+    }
     let Some(coding) = coding else { return Response::from_parts(parts, body) };
     let budget = &delivery.budget;
     // Half of the budget is for what cannot be had otherwise.

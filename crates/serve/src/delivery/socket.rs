@@ -1,7 +1,10 @@
 //! A client's socket: whoever takes nothing for too long loses it, and whoever still sends is told what was wrong.
 //!
-//! `hyper` refuses a head that it cannot read with an empty answer. That goes out as JSON with a reason here, as every other
-//! refusal does.
+//! ```text
+//!   hyper ► Spoken ► Socket ► system            hyper ► Spoken ► TLS ► Socket ► system
+//! ```
+//! What passes a `Socket` may be sealed: it knows bytes and times alone. `Spoken` sees answers as they are written: `hyper` refuses a head
+//! that it cannot read with an empty answer, which goes out as JSON with a reason there, as every other refusal does.
 
 use std::{
     io::{self, IoSlice},
@@ -14,14 +17,12 @@ use std::{
     time::Duration,
 };
 
-use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
     time::{Instant, Sleep, sleep, timeout},
 };
 
-use crate::browser;
+use crate::{browser, stream::Stream};
 
 /// So long, and so many bytes, a client may still send whose connection is over: whoever hangs up with unread bytes takes the
 /// answer back that was sent before.
@@ -93,25 +94,23 @@ impl Activity {
 }
 
 pub(crate) struct Socket {
-    stream: Arc<TcpStream>,
+    stream: Arc<Stream>,
     activity: Arc<Activity>,
     write_timeout: Duration,
     /// Goes off when the client has taken nothing for that long.
     stuck: Option<Pin<Box<Sleep>>>,
-    /// What is said in place of hyper's empty refusal, and how much of it has been.
-    instead: Option<(Vec<u8>, usize)>,
 }
 
 impl Socket {
-    pub(crate) fn new(stream: Arc<TcpStream>, activity: Arc<Activity>, write_timeout: Duration) -> Socket {
-        Socket { stream, activity, write_timeout, stuck: None, instead: None }
+    pub(crate) fn new(stream: Arc<Stream>, activity: Arc<Activity>, write_timeout: Duration) -> Socket {
+        Socket { stream, activity, write_timeout, stuck: None }
     }
 
     /// Writes as soon as some bytes can be.
     fn poll_some(
         &mut self,
         context: &mut Context<'_>,
-        write: impl Fn(&TcpStream) -> io::Result<usize>,
+        write: impl Fn(&Stream) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
         loop {
             if self.stream.poll_write_ready(context)?.is_pending() {
@@ -131,6 +130,19 @@ impl Socket {
             }
         }
     }
+}
+
+/// The stream below a connection, on which hyper's empty refusals become ones with a reason.
+pub(crate) struct Spoken<S> {
+    below: S,
+    /// What is said in place of hyper's empty refusal, and how much of it has been.
+    instead: Option<(Vec<u8>, usize)>,
+}
+
+impl<S: AsyncWrite + Unpin> Spoken<S> {
+    pub(crate) fn over(below: S) -> Spoken<S> {
+        Spoken { below, instead: None }
+    }
 
     /// Writes what is said in place of `bytes` of hyper's, to its end.
     fn poll_instead(&mut self, context: &mut Context<'_>, bytes: usize) -> Poll<io::Result<usize>> {
@@ -138,7 +150,7 @@ impl Socket {
             if said == text.len() {
                 return Poll::Ready(Ok(bytes));
             }
-            let written = self.poll_some(context, |stream| stream.try_write(text.get(said..).unwrap_or_default()));
+            let written = Pin::new(&mut self.below).poll_write(context, text.get(said..).unwrap_or_default());
             let more = if let Poll::Ready(Ok(more)) = written { more } else { 0 };
             self.instead = Some((text, said + more));
             ready!(written)?;
@@ -201,14 +213,7 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        if this.instead.is_none() {
-            this.instead = slices.first().and_then(|head| instead_of(head)).map(|text| (text, 0));
-        }
-        if this.instead.is_some() {
-            return this.poll_instead(context, slices.iter().map(|slice| slice.len()).sum());
-        }
-        this.poll_some(context, |stream| stream.try_write_vectored(slices))
+        self.get_mut().poll_some(context, |stream| stream.try_write_vectored(slices))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -222,20 +227,52 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(hang_up(&self.stream))
+        Poll::Ready(self.stream.hang_up())
     }
 }
 
-fn hang_up(stream: &TcpStream) -> io::Result<()> {
-    match SockRef::from(stream).shutdown(std::net::Shutdown::Write) {
-        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
-        done => done,
+impl<S: AsyncRead + Unpin> AsyncRead for Spoken<S> {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().below).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Spoken<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(context, &[IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        if this.instead.is_none() {
+            this.instead = slices.first().and_then(|head| instead_of(head)).map(|text| (text, 0));
+        }
+        if this.instead.is_some() {
+            return this.poll_instead(context, slices.iter().map(|slice| slice.len()).sum());
+        }
+        Pin::new(&mut this.below).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.below.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().below).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().below).poll_shutdown(context)
     }
 }
 
 /// Says nothing more, and takes for a while what the client still sends.
-pub(crate) async fn linger(stream: &TcpStream) -> io::Result<()> {
-    hang_up(stream)?;
+pub(crate) async fn linger(stream: &Stream) -> io::Result<()> {
+    stream.hang_up()?;
     let mut room = vec![0; LINGER_ROOM];
     let rest = async {
         let mut taken = 0;

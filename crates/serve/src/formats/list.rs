@@ -166,7 +166,10 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::peer::Peer;
+    use crate::{
+        peer::{Client, Peer, Wire},
+        stream::Stream,
+    };
 
     /// Rows of which a client sees none: nothing is written for them, so only a look at the connection tells that it has gone.
     #[tokio::test]
@@ -174,7 +177,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, address) = listener.accept().await.unwrap();
-        let stream = Arc::new(stream);
+        let stream = Arc::new(Stream::Tcp(stream));
         let mut client = Some(client);
         let mut made = 0;
         let none = std::iter::from_fn(|| {
@@ -185,7 +188,7 @@ mod tests {
             }
             (made <= 1_000_000).then_some(Ok(None))
         });
-        let peer = Peer { address, stream: Arc::downgrade(&stream) };
+        let peer = Peer { client: Client::Address(address), wire: Wire::Plain, stream: Arc::downgrade(&stream) };
         let gone = || Refusal::new(Code::BadRequest, "the client has gone");
         let go_on: Box<GoOn> = Box::new(move || if peer.has_gone() { Err(gone()) } else { Ok(()) });
         let frame = Frame::list();

@@ -11,7 +11,7 @@ use acquire::{Acquire, Control};
 use archive::{Protocol, Source};
 use query::Query;
 use sample::Timestamp;
-use serve::{Config, HostName, Serve};
+use serve::{Config, HostName, Listener, Serve};
 use service::Service;
 use store::{Reader, Store, Writer};
 use tempfile::TempDir;
@@ -72,7 +72,11 @@ impl Archive {
         };
         let acquire = Acquire::start(acquire, store.writer(), started).expect("acquisition starts");
         let usual = Config::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-        let config = change(Config { hosts: HostName::new(client::HOST).into_iter().collect(), ..usual });
+        let listeners = usual
+            .listeners
+            .iter()
+            .map(|listener| Listener { hosts: HostName::new(client::HOST).into_iter().collect(), ..listener.clone() });
+        let config = change(Config { listeners: listeners.collect(), ..usual.clone() });
         let query = Query::over(store.reader()).with(old);
         let service = service_of(&config, query, acquire.control(), store.reader());
         let serve = Serve::start(config, Arc::clone(&service)).expect("the server starts");
@@ -89,6 +93,17 @@ impl Archive {
         let config = Config::new(listen);
         let service = service_of(&config, Query::over(reader.clone()), control, reader);
         Serve::start(config, service)
+    }
+
+    /// Where it listens.
+    pub(crate) fn urls(&self) -> &[String] {
+        self.serve.as_ref().map_or(&[], Serve::urls)
+    }
+
+    /// Lets it look at the files of its certificates, and waits until it has.
+    pub(crate) fn look_at_certificates(&self) {
+        let looking = self.serve.as_ref().expect("it serves").look_at_certificates();
+        self.runtime.block_on(looking).expect("it looks");
     }
 
     /// Where the store lies.

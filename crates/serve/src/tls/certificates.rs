@@ -1,0 +1,140 @@
+//! The certificate that a listener uses now: replaced when its files are, if they fit; else the one before stays, and it is said why.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{
+            AtomicBool,
+            Ordering::{Acquire, Release},
+        },
+    },
+    time::Duration,
+};
+
+use arc_swap::ArcSwapOption;
+use rustls::ServerConfig;
+use sample::Timestamp;
+
+use super::pair::{Expired, Files, Usable, usable};
+use crate::listener::Tls;
+
+/// So long before it expires a certificate is a problem.
+const SOON: Duration = Duration::from_secs(14 * 86_400);
+
+/// The certificate of a listener.
+pub(crate) struct Certificates {
+    tls: Tls,
+    /// None while no pair was ever good for anything.
+    used: ArcSwapOption<ServerConfig>,
+    state: Mutex<State>,
+    /// Whether somebody looks at the files, which takes long on a disk that does not answer.
+    looking: AtomicBool,
+}
+
+/// What is known of the files.
+#[derive(Default)]
+struct State {
+    /// As they were when they were looked at last.
+    files: Option<Files>,
+    /// Until when what is used holds.
+    not_after: Option<Timestamp>,
+    lists_until: Option<Timestamp>,
+    /// Why what lies there is not used.
+    refused: Option<String>,
+}
+
+impl Certificates {
+    /// Reads the files for the first time. Whatever is wrong with them is told by `problems`: the archiver records without them.
+    pub(crate) fn new(tls: Tls, now: Timestamp) -> Certificates {
+        let certificates = Certificates {
+            tls,
+            used: ArcSwapOption::empty(),
+            state: Mutex::default(),
+            looking: AtomicBool::new(false),
+        };
+        certificates.look(now);
+        certificates
+    }
+
+    /// What a new connection is answered with; none if nothing can be used.
+    pub(crate) fn used(&self) -> Option<Arc<ServerConfig>> {
+        self.used.load_full()
+    }
+
+    /// Looks at the files, and uses what is new there if it fits. What is wrong is said in the log once.
+    pub(crate) fn look(&self, now: Timestamp) {
+        if self.looking.swap(true, Acquire) {
+            return;
+        }
+        let read = Files::read(&self.tls);
+        self.take(read, now);
+        self.looking.store(false, Release);
+    }
+
+    fn take(&self, read: Result<Files, String>, now: Timestamp) {
+        let mut state = self.state.lock().expect("no holder of this lock panics");
+        let files = match read {
+            Ok(files) if state.files.as_ref() == Some(&files) => return,
+            Ok(files) => files,
+            Err(wrong) => {
+                state.files = None;
+                return self.refuse(&mut state, wrong);
+            }
+        };
+        // One that has expired is better than none: clients say what is wrong with it, and some take it.
+        let expired = if state.not_after.is_none() { Expired::Taken } else { Expired::Refused };
+        let usable = usable(&self.tls, &files, now, expired);
+        state.files = Some(files);
+        match usable {
+            Ok(Usable { config, not_after, lists_until }) => {
+                self.used.store(Some(config));
+                tracing::info!(
+                    "the certificate of {} is used, which holds until {not_after}",
+                    self.tls.certificate.display()
+                );
+                *state = State { not_after: Some(not_after), lists_until, refused: None, files: state.files.take() };
+            }
+            Err(wrong) => self.refuse(&mut state, wrong),
+        }
+    }
+
+    fn refuse(&self, state: &mut State, wrong: String) {
+        if state.refused.as_ref() != Some(&wrong) {
+            tracing::error!("{wrong}; {}", Certificates::instead(state));
+        }
+        state.refused = Some(wrong);
+    }
+
+    fn instead(state: &State) -> String {
+        match state.not_after {
+            Some(until) => format!("the certificate of before is used on, which holds until {until}"),
+            None => "until that is mended nobody is answered there".to_owned(),
+        }
+    }
+
+    /// What is wrong, in sentences for an operator.
+    pub(crate) fn problems(&self, now: Timestamp) -> Vec<String> {
+        let state = self.state.lock().expect("no holder of this lock panics");
+        let path = self.tls.certificate.display();
+        let mut problems = Vec::new();
+        if let Some(wrong) = &state.refused {
+            problems.push(format!("New files for TLS are not used: {wrong}; {}.", Certificates::instead(&state)));
+        }
+        let soon = Timestamp::from_nanos(now.nanos().saturating_add(SOON.as_nanos() as i64));
+        match state.not_after {
+            Some(until) if until <= now => problems.push(format!("The certificate {path} has expired at {until}.")),
+            Some(until) if until <= soon => problems.push(format!("The certificate {path} expires at {until}.")),
+            _ => {}
+        }
+        if let Some(until) = state.lists_until.filter(|until| *until <= now) {
+            problems.push(format!("The list of revoked certificates of {path} should have been replaced at {until}."));
+        }
+        problems
+    }
+
+    /// Of which file it is, and until when what is used holds.
+    pub(crate) fn holds_until(&self) -> (String, Option<Timestamp>) {
+        let state = self.state.lock().expect("no holder of this lock panics");
+        (self.tls.certificate.display().to_string(), state.not_after)
+    }
+}
