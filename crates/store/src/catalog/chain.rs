@@ -16,8 +16,10 @@ use std::{fmt, fmt::Write, str::FromStr};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, TableDefinition, TableError, WriteTransaction};
 use ring::digest;
 
-use super::{pvs::AUDIT, pvs_wire};
+use super::pvs_wire;
 
+/// Number → what was done.
+pub(super) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
 /// Number of a line → its hash. Not there in archives that were made before it.
 const CHAIN: TableDefinition<u64, [u8; 32]> = TableDefinition::new("audit_chain");
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     AuditRecord, Error, ImportedPart,
     catalog::{
-        chain::AUDIT_HEAD,
+        chain::{AUDIT, AUDIT_HEAD},
         imports::Proof,
         registry::{Change, Registry, Rows},
     },
@@ -32,8 +32,6 @@ const IMPORTED_FACTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinitio
 const IMPORTED_UNVERIFIED: TableDefinition<(&str, &str), ()> = TableDefinition::new("imported_unverified");
 /// Name of a group → its switches. Not there in archives that were made before it.
 const GROUPS: TableDefinition<&str, &[u8]> = TableDefinition::new("groups");
-/// Number → what was done
-pub(super) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
 
 impl Catalog {
     /// All PVs, present and removed.
