@@ -160,7 +160,8 @@ def meaning(content_type: str, body: bytes) -> Any:
     return text
 
 
-# What these sum up is summed in other stretches where files are read in place, and so may have other last digits.
+# What these sum up may have other last digits where files are read in place, or blocks hold other samples: it is
+# summed in other stretches.
 SUMS = re.compile(r"mean|std|variance|jitter|stats|errorbar|kurtosis|skewness|rms|optimized")
 NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
 
@@ -215,7 +216,10 @@ def test_an_odd_request_is_answered_alike_in_all_three_ways(ways: Ways, request_
         else:
             assert said["in_place"] == said["live"], request_of["path"]
         imported, live = (without_fields(said[way]) if differs else said[way] for way in ("imported", "live"))
-        assert imported == live, request_of["path"]
+        if SUMS.search(request_of["path"]):
+            assert is_alike(imported, live), (request_of["path"], imported, live)
+        else:
+            assert imported == live, request_of["path"]
 
 
 def test_no_archive_complained(ways: Ways) -> None:

@@ -110,7 +110,7 @@ fn flush(disk: &Arc<Counting>, facts: &[(PvId, Vec<Sample>)], day: i64) {
 }
 
 #[test]
-fn a_query_of_many_blocks_reads_a_segment_three_times() {
+fn a_query_of_many_blocks_reads_a_segment_a_few_times() {
     let folder = tempfile::tempdir().unwrap();
     let disk = Counting::new(folder.path());
     let store = open(&disk);
@@ -120,10 +120,10 @@ fn a_query_of_many_blocks_reads_a_segment_three_times() {
     flush(&disk, &[(pvs[0], samples[0].clone()), (pvs[1], samples[1].clone()), (pvs[2], samples[2].clone())], 1);
     let store = open(&disk);
     let (first, found) = disk.reads_of(|| read(&store, pvs[1], TimeRange::ALL));
-    assert_eq!((first, found.len()), (4, 40_000), "footer, page, index, all blocks at once");
+    assert_eq!((first, found.len()), (5, 40_000), "footer, page, index, the first blocks, all others at once");
     assert_eq!(found, samples[1]);
     let (again, found) = disk.reads_of(|| read(&store, pvs[0], TimeRange { t0: at(9_000_000), t1: at(33_000_000) }));
-    assert_eq!((again, found.len()), (3, 24_000), "the footer is known");
+    assert_eq!((again, found.len()), (3, 24_000), "the footer is known, and all blocks are few bytes");
     let (apart, found) = disk.reads_of(|| read(&store, pvs[2], TimeRange { t0: at(0), t1: at(1_000_000) }));
     assert_eq!((apart, found.len()), (1, 0), "the directory says that it begins later");
 }
@@ -145,18 +145,19 @@ fn those_who_wait_hold_little_that_was_read_in_advance() {
     let store = open(&disk);
     let whole = || disk.reads_of(|| read(&store, pv, TimeRange::ALL));
     whole();
-    assert_eq!(whole().0, 3, "alone: all blocks at once");
+    let alone = whole().0;
+    assert!((9..13).contains(&alone), "alone: {alone} reads, of 2 MB in runs");
     let wait = || {
         let mut waiting = store.reader().samples(pv, TimeRange::ALL);
-        waiting.next().unwrap().unwrap();
+        waiting.by_ref().take(2).for_each(|batch| assert!(batch.is_ok()));
         waiting
     };
-    let waiting: Vec<_> = (0..12).map(|_| wait()).collect();
+    let waiting: Vec<_> = (0..24).map(|_| wait()).collect();
     let (reads, found) = whole();
-    assert!(reads > 20, "{reads} reads of 2 MB in small pieces");
+    assert!(reads > 2 * alone, "{reads} reads of 2 MB in small pieces");
     assert!(found == samples);
     drop(waiting);
-    assert_eq!(whole().0, 3, "alone again");
+    assert_eq!(whole().0, alone, "alone again");
 }
 
 #[test]
