@@ -1,9 +1,11 @@
-//! From what the protocols carry to the nouns of the archive, without copying arrays.
+//! A reading of an IOC becomes a sample, without a copy of its array. Time stamps that cannot be right, never set or too far ahead, are
+//! replaced here by the time of arrival.
 
 use std::{net::SocketAddr, sync::Arc};
 
-use epics::{Array, Description, Reading};
-use sample::{Alarm, Column, Limits, Metadata, Quality, Sample, Severity, Stamp, Timestamp, Value};
+use archive::structure::array_column;
+use epics::{Description, Reading};
+use sample::{Alarm, Limits, Metadata, Quality, Sample, Severity, Stamp, Timestamp, Value};
 
 /// Stamps before this (1990-01-02) were never set: EPICS counts from 1990-01-01, pvAccess from 1970.
 const STAMP_MIN: Timestamp = Timestamp::from_nanos(631_238_400_000_000_000);
@@ -60,25 +62,7 @@ fn value(value: epics::Value) -> Value {
         epics::Value::Enum(v) => Value::Enum(v),
         epics::Value::String(v) => Value::String(v.into()),
         epics::Value::Structure(v) => Value::Structure(v.into()),
-        epics::Value::Array(v) => Value::Array(elements(v)),
-    }
-}
-
-fn elements(array: Array) -> Column {
-    match array {
-        Array::Bool(v) => Column::Bool(v),
-        Array::I8(v) => Column::I8(v),
-        Array::U8(v) => Column::U8(v),
-        Array::I16(v) => Column::I16(v),
-        Array::U16(v) => Column::U16(v),
-        Array::I32(v) => Column::I32(v),
-        Array::U32(v) => Column::U32(v),
-        Array::I64(v) => Column::I64(v),
-        Array::U64(v) => Column::U64(v),
-        Array::F32(v) => Column::F32(v),
-        Array::F64(v) => Column::F64(v),
-        Array::Enum(v) => Column::Enum(v),
-        Array::String(v) => Column::String(v.iter().map(String::as_str).collect()),
+        epics::Value::Array(v) => Value::Array(array_column(v)),
     }
 }
 

@@ -9,7 +9,7 @@ use sample::{Batch, Column, Sample, Value, ValueType};
 
 #[doc(hidden)]
 pub use example::example;
-pub use layout::{Layout, Leaf};
+pub use layout::{Layout, Leaf, array_column};
 
 /// One field of a batch of structures: a batch for each run of structures of one type.
 pub fn project(batch: &Batch, path: &str) -> VecDeque<Batch> {

@@ -177,7 +177,8 @@ fn leaf_value(ty: &Type, tree: Tree) -> Option<Value> {
     })
 }
 
-fn array_column(array: Array) -> Column {
+/// The elements of an array of pvData as a column.
+pub fn array_column(array: Array) -> Column {
     match array {
         Array::Bool(v) => Column::Bool(v),
         Array::I8(v) => Column::I8(v),
