@@ -432,7 +432,7 @@ pub(crate) fn rights(config: &Config, who: &Who, groups: &[Box<str>], own: Optio
     Rights::new(scopes, config.anonymous.0, ceiling)
 }
 
-/// So many tokens of a provider are remembered.
+/// The most tokens of a provider that are remembered.
 const JWTS_MAX: usize = 10_000;
 /// A password that was shown counts so long in what is under way, as it is not shown again.
 const PASSWORD_FOR: Duration = Duration::from_secs(300);

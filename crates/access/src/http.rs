@@ -1,4 +1,5 @@
-//! What is asked of an OpenID provider over HTTP, from threads that may wait: short answers, few seconds, no redirects.
+//! The HTTP client for OpenID providers. It runs on threads that may block, takes short answers only, waits a few seconds and follows no
+//! redirects.
 
 use std::{fs, io::Read, path::Path, sync::Arc, time::Duration};
 
@@ -49,7 +50,7 @@ impl Http {
         Ok(Http(config.build().new_agent()))
     }
 
-    /// What is at a URL, if it is found.
+    /// Fetches a URL. Any status but 200 is an error.
     pub(crate) fn get(&self, url: &str, bearer: Option<&str>) -> Result<Vec<u8>, String> {
         let mut request = self.0.get(url).header("accept", "application/json");
         if let Some(token) = bearer {

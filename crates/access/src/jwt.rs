@@ -125,7 +125,7 @@ impl Claims {
         self.claims.get(name)
     }
 
-    /// The same with what somebody else, who is believed as much, says where this says nothing.
+    /// Fills what is missing here from claims of another source that is trusted as much.
     pub(crate) fn completed(mut self, more: Map<String, Value>) -> Claims {
         for (name, value) in more {
             self.claims.entry(name).or_insert(value);

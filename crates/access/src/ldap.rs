@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const AWAY_FOR: Duration = Duration::from_secs(10);
 /// A good password is not asked for again so long.
 const GOOD_FOR: Duration = Duration::from_secs(300);
-/// So many are remembered.
+/// The most good passwords that are remembered.
 const KEPT_MAX: usize = 10_000;
 /// A user has no more groups.
 const GROUPS_MAX: usize = 1000;

@@ -17,7 +17,7 @@ use crate::{
     who::Who,
 };
 
-/// So many principals are remembered. Of more than that the one that was longest away is forgotten, and begins anew.
+/// The most principals that are remembered. When there are more, the one that has been away longest is forgotten and begins anew.
 const KEPT_MAX: usize = 16_384;
 
 /// Whose requests are counted together.

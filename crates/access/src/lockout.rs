@@ -6,10 +6,10 @@ use sample::Timestamp;
 
 use crate::random;
 
-/// So many may be wrong within a minute.
+/// The most wrong passwords that one name and address may send within a minute.
 const WRONG_MAX: usize = 5;
 const WITHIN: Duration = Duration::from_secs(60);
-/// So many names and addresses are remembered. Of more than that the one that was wrong longest ago is forgotten.
+/// The most names and addresses that are remembered. When there are more, the one whose last mistake is oldest is forgotten.
 const KEPT_MAX: usize = 10_000;
 
 /// A name and an address, as their hash: a name may be anything that somebody typed, a password too.

@@ -11,7 +11,7 @@ const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 /// 43 letters of 62 are 256 bits.
 pub(crate) const SECRET_LETTERS: usize = 43;
 
-/// So many letters, each as likely as the others.
+/// Makes a text of so many letters, each of which is equally likely.
 pub(crate) fn letters(count: usize) -> String {
     let mut text = String::with_capacity(count);
     let mut bytes = [0_u8; 64];

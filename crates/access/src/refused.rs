@@ -7,7 +7,7 @@ use archive::Right;
 /// What kind of answer a refusal is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// What was shown is wrong, or nothing was shown and something must be: 401, with how to show something.
+    /// The credential is wrong, or one is needed and none came: 401, with a header that says which kinds are taken.
     Unproved {
         /// For `WWW-Authenticate`.
         challenge: String,

@@ -55,7 +55,7 @@ impl Access {
         self.tokens.rows()
     }
 
-    /// What is to be done now and then, once a minute or so: keeps the days on which tokens were used.
+    /// Writes down on which days tokens were used. The caller runs it about once a minute.
     pub fn tend(&self) -> Result<(), TokensError> {
         self.tokens.keep_days()
     }

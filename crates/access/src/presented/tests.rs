@@ -16,7 +16,7 @@ fn proxy() -> Proxy {
     toml::from_str("from = [\"127.0.0.1/32\"]\nuser = \"X-Forwarded-User\"\ngroups = \"X-Forwarded-Groups\"\n").unwrap()
 }
 
-/// What is shown, or the reason why it is refused.
+/// The credential of a request, or the reason for which the request is refused.
 fn shown<'a>(from: From, transport: Transport, headers: &'a [(&'a str, &'a [u8])]) -> Result<Credential<'a>, Reason> {
     let presented = Presented { from, transport, ceiling: Right::Administer, headers, certificate: None };
     presented.credential(Some(&proxy())).map_err(|refused| {

@@ -18,7 +18,7 @@ use tokio::{
 
 /// A handshake takes so long at most, from the first byte on.
 pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-/// So many are under way at a time.
+/// The most handshakes that are under way at a time.
 const AT_ONCE: usize = 64;
 /// Whoever has had a place for so long gives way when others wait for one.
 const GIVES_WAY_AFTER: Duration = Duration::from_millis(250);

@@ -8,7 +8,7 @@ use rustls::pki_types::CertificateDer;
 use sample::Timestamp;
 use x509_parser::{extensions::GeneralName, prelude::X509Certificate};
 
-/// So many names of a certificate are kept.
+/// The most names of a certificate that are kept.
 const NAMES_MAX: usize = 100;
 
 /// A certificate that a client has shown, of an authority that is trusted.

@@ -29,7 +29,7 @@ const BEGINNING: [u8; 32] = [0; 32];
 /// The words before a head in the log.
 pub const AUDIT_HEAD: &str = "the audit ends with ";
 
-/// So many faults are told of one by one.
+/// The most faults that are told one by one.
 const FAULTS_MAX: usize = 100;
 
 /// The end of the chain as it was at some time: the number of the last line and its hash, written `17:3af0…`.
