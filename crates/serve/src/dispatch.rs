@@ -41,7 +41,7 @@ use crate::{
     parameters,
     peer::{AnsweredBy, Peer, RequestNumber},
     refusal::{Code, Refusal, refused},
-    routes::{Method, ROUTES, Route, allowed},
+    routes::{Method, ROUTES, Route, refuse_cross_site},
     tls::shown::Shown,
     ui,
     url::{Params, tidy},
@@ -230,7 +230,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     if let Some(door) = parts.extensions.get::<Arc<Door>>() {
         door.lets(route.right)?;
     }
-    allowed(&parts, route.right)?;
+    refuse_cross_site(&parts, route.right)?;
     let lease = Arc::new(app.delivery.budget.lease());
     let (room, _one_at_a_time) = body_room(&app, route, &parts.headers).await?;
     let body = read_body(body, &parts.headers, room, &lease).await?;

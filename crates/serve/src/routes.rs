@@ -1,4 +1,5 @@
-//! Every URL in one table. The router, the check of rights and the test of the API's description are made from it.
+//! Every URL in one table, with the right that it needs. The router and the test of the API's description are made from it; `dispatch` holds
+//! each right against the listener, and the service against the client.
 
 use archive::Right;
 use axum::http::request::Parts;
@@ -321,7 +322,7 @@ fn openapi(_: &Call) -> Answer {
 
 /// Whether a request may do what its route does. Everybody who reaches the port has every right; but what a browser sends must come
 /// from a page of ours if it is to do more than read.
-pub(crate) fn allowed(request: &Parts, right: Right) -> Result<(), Refusal> {
+pub(crate) fn refuse_cross_site(request: &Parts, right: Right) -> Result<(), Refusal> {
     match right {
         Right::Read => Ok(()),
         Right::Operate | Right::Administer => {

@@ -1,6 +1,6 @@
-//! What is remembered: levels, the indexes and summaries of blocks, what pieces of blocks amount to, and outlines of blocks, that were
-//! read, verified and decoded, for who asks for bins again. A page that shows a year does so every few seconds, and most of what it takes to answer is
-//! the same each time.
+//! The cache: levels, the indexes and summaries of blocks, what pieces of blocks amount to, and outlines of blocks, that were read, verified
+//! and decoded, for who asks for bins again. A page that shows a year does so every few seconds, and most of what it takes to answer is the
+//! same each time. How much it may hold of each stands in `read/parts.rs`.
 //!
 //! ```text
 //!   read ──► young ──── once they take half of the memory for it ────► old ──► forgotten

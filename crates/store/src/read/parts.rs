@@ -153,12 +153,23 @@ struct Cut {
     pieces: Box<[Summary]>,
 }
 
+/// Levels of ten minutes of nine PVs that came at 10 Hz for a year.
+const LEVELS_BYTES: usize = 24 << 20;
+/// The indexes of seven such PVs.
+const INDEXES_BYTES: usize = 24 << 20;
+/// A thousand cuts of each of twenty PVs.
+const CUTS_BYTES: usize = 8 << 20;
+/// The outlines of some five thousand blocks that were cut.
+const OUTLINES_BYTES: usize = 32 << 20;
+
 impl Default for Memory {
-    /// In 88 MB: levels of ten minutes of nine PVs, or the indexes of seven, that came at 10 Hz for a year, a thousand cuts of each of
-    /// twenty, and the outlines of some five thousand blocks that were cut.
     fn default() -> Memory {
-        let (levels, indexes) = (Remembered::within(24 << 20), Remembered::within(24 << 20));
-        Memory { levels, indexes, cuts: Remembered::within(8 << 20), outlines: Remembered::within(32 << 20) }
+        Memory {
+            levels: Remembered::within(LEVELS_BYTES),
+            indexes: Remembered::within(INDEXES_BYTES),
+            cuts: Remembered::within(CUTS_BYTES),
+            outlines: Remembered::within(OUTLINES_BYTES),
+        }
     }
 }
 
