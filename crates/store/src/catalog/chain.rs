@@ -238,3 +238,16 @@ fn said(number: u64, line: &[u8]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Other programs can prove the chain: this is what `sha256sum` says of the same bytes.
+    #[test]
+    fn a_hash_is_of_the_one_before_the_number_and_the_line() {
+        let before: [u8; 32] = std::array::from_fn(|index| index as u8);
+        let head = AuditHead { number: 7, hash: hash(&before, 7, b"a line") };
+        assert_eq!(head.to_string(), "7:8446d4aaccd14cc11130b2e23d7651a2680253efbbfa90f58bdc4a0be568ef4b");
+    }
+}
