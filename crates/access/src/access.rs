@@ -145,6 +145,28 @@ impl Access {
         self.changes.fetch_add(1, Relaxed);
     }
 
+    /// Whether nothing that is shown is looked at, as there is no `[access]`.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether people can log in, by the provider or by a password.
+    pub fn has_logins(&self) -> bool {
+        self.config().oidc.is_some() || self.takes_passwords()
+    }
+
+    /// Whether there is a directory that takes passwords.
+    pub fn takes_passwords(&self) -> bool {
+        self.config().ldap.is_some()
+    }
+
+    /// The host of the OpenID provider, by which people know it.
+    pub fn provider_host(&self) -> Option<String> {
+        let config = self.config();
+        let (_, rest) = config.oidc.as_ref()?.issuer.split_once("://")?;
+        rest.split('/').next().map(str::to_owned)
+    }
+
     /// The config that holds now.
     pub fn config(&self) -> Arc<Config> {
         Arc::clone(&self.held().config)
@@ -349,6 +371,11 @@ impl Access {
         }
     }
 
+    /// Somebody who shows nothing, from where the request comes: for what anybody may ask though a session that is shown is over.
+    pub fn anonymous(&self, presented: &Presented) -> Identity {
+        self.identity(&self.config(), presented, Who::anonymous(), Shown::default())
+    }
+
     /// Who asks with a name and a password, where these do not come in a header. What else is shown is not looked at.
     pub fn identify_password(
         &self,
@@ -436,12 +463,8 @@ pub(crate) fn rights(config: &Config, who: &Who, groups: &[Box<str>], own: Optio
 const JWTS_MAX: usize = 10_000;
 /// A password that was shown counts so long in what is under way, as it is not shown again.
 const PASSWORD_FOR: Duration = Duration::from_secs(300);
-/// Who finds an identity server away asks again after this.
-const AWAY_FOR: Duration = Duration::from_secs(10);
-
 fn away(whom: &str) -> Refused {
-    let message = format!("{whom} does not answer, so that nobody can say who this is");
-    Refused { kind: Kind::Unavailable { retry_after: AWAY_FOR }, reason: Reason::Away, message }
+    Refused::away(whom)
 }
 
 const BEARER: &str = "Bearer realm=\"pvark\"";

@@ -88,6 +88,20 @@ pub struct Limits {
     /// Long answers that may be under way at once.
     #[serde(deserialize_with = "at_least_one")]
     pub long_answers: u32,
+    /// Megabytes that the answers of each principal may take together; as much as all answers may, if it is not given.
+    #[serde(default)]
+    pub answers_megabytes: Option<Megabytes>,
+}
+
+/// Megabytes, from 1 to a million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Megabytes(#[serde(deserialize_with = "at_least_one")] pub u32);
+
+impl Megabytes {
+    /// In bytes.
+    pub fn bytes(self) -> usize {
+        (self.0 as usize) << 20
+    }
 }
 
 fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {

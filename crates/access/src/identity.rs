@@ -7,6 +7,7 @@ use sample::Timestamp;
 
 use crate::{
     access::forbidden,
+    limits::Key,
     refused::{Kind, Reason, Refused},
     rights::Rights,
     sessions,
@@ -73,6 +74,16 @@ impl Identity {
         }
     }
 
+    /// Whose requests are counted together with these.
+    pub fn limit_key(&self) -> Key {
+        Key::of(&self.who, self.from)
+    }
+
+    /// Whether it is held by a session, which can be ended.
+    pub fn has_session(&self) -> bool {
+        matches!(self.proof, Proof::Session(_))
+    }
+
     /// Whether a right is there to anything at all: before a request is looked at.
     pub fn need(&self, right: Right) -> Result<(), Refused> {
         if self.rights.most() >= Some(right) { Ok(()) } else { Err(self.missing(right, "anything")) }
@@ -93,6 +104,18 @@ impl Identity {
         }
     }
 
+    /// A refusal for a right that is missing, in the words of whoever has found it so. Whoever has shown nothing is asked to.
+    pub fn refused(&self, message: impl Into<String>) -> Refused {
+        let message = message.into();
+        match self.who.how {
+            How::Anonymous => {
+                let challenge = "Bearer realm=\"pvark\"".to_owned();
+                Refused { kind: Kind::Unproved { challenge }, reason: Reason::Anonymous, message }
+            }
+            _ => forbidden(self.ceiling, Reason::Right, message),
+        }
+    }
+
     /// The refusal that names a right that is missing. Whoever has shown nothing is asked to, unless nobody may do it here.
     pub fn missing(&self, right: Right, to: &str) -> Refused {
         if !self.rights.is_below_ceiling(right) {
@@ -100,9 +123,7 @@ impl Identity {
             return forbidden(right, Reason::Listener, message);
         }
         if self.who.how == How::Anonymous {
-            let challenge = "Bearer realm=\"pvark\"".to_owned();
-            let message = format!("this needs the right {right} to {to}, which anonymous clients do not have");
-            return Refused { kind: Kind::Unproved { challenge }, reason: Reason::Anonymous, message };
+            return self.refused(format!("this needs the right {right} to {to}, which anonymous clients do not have"));
         }
         let message = format!("this needs the right {right} to {to}, which {} does not have", self.who);
         forbidden(right, Reason::Right, message)

@@ -51,7 +51,7 @@ pub use access::{Access, AccessError, LoggedIn};
 pub use config::Config;
 pub use explain::{Explanation, Question};
 pub use identity::{Denied, Identity};
-pub use limits::LongAnswer;
+pub use limits::{Key as LimitKey, LongAnswer};
 pub use login::{Callback, Redirect};
 pub use presented::{Certificate, From, Presented};
 pub use refused::{Kind, Reason, Refused};

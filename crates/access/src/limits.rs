@@ -22,10 +22,12 @@ const KEPT_MAX: usize = 16_384;
 
 /// Whose requests are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
+pub enum Key {
+    /// Somebody who has a name, wherever they are.
     Who(Who),
     /// An address of version 4, or a network of /64, in which one machine may have every address.
     Network([u8; 16]),
+    /// Whoever asks from within this machine without a name.
     Here,
 }
 
@@ -139,7 +141,7 @@ impl Drop for LongAnswer {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { requests_per_second: 10.0, burst: 5, long_answers: 2 };
+    const LIMITS: Limits = Limits { requests_per_second: 10.0, burst: 5, long_answers: 2, answers_megabytes: None };
 
     fn at(millis: i64) -> Timestamp {
         Timestamp::from_nanos(millis * 1_000_000)

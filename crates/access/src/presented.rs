@@ -87,7 +87,7 @@ impl<'a> Presented<'a> {
     }
 
     /// Whether nobody overhears what comes.
-    pub(crate) fn is_safe(&self) -> bool {
+    pub fn is_safe(&self) -> bool {
         self.transport == Transport::Tls || self.address().is_none_or(|address| address.is_loopback())
     }
 

@@ -4,6 +4,9 @@ use std::{fmt, time::Duration};
 
 use archive::Right;
 
+/// Who finds an identity server away asks again after this.
+const AWAY_FOR: Duration = Duration::from_secs(10);
+
 /// What kind of answer a refusal is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -136,6 +139,12 @@ pub struct Refused {
 }
 
 impl Refused {
+    /// Whoever could say who asks does not answer.
+    pub fn away(whom: &str) -> Refused {
+        let message = format!("{whom} does not answer, so that nobody can say who this is");
+        Refused { kind: Kind::Unavailable { retry_after: AWAY_FOR }, reason: Reason::Away, message }
+    }
+
     pub(crate) fn malformed(reason: Reason, message: impl Into<String>) -> Refused {
         Refused { kind: Kind::Malformed, reason, message: message.into() }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use archive::{Fits, Right};
 
 /// A right to the PVs of some patterns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scope {
     /// What may be done.
     pub right: Right,
@@ -29,7 +29,7 @@ impl Scope {
 
 /// What one principal may do at one listener. Cheap to clone. Where the same is allowed for every PV, as when everything is open,
 /// no name is looked at.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rights {
     /// To every PV.
     all: Option<Right>,
@@ -89,6 +89,11 @@ impl Rights {
     /// What may be done to every PV; none if nothing may.
     pub fn to_all(&self) -> Option<Right> {
         self.all
+    }
+
+    /// What more may be done to some.
+    pub fn to_some(&self) -> &[Scope] {
+        &self.some
     }
 
     /// The most that may be done to a PV; none if it may not be seen.

@@ -17,6 +17,12 @@ pub struct Fits {
     regex: Regex,
 }
 
+impl PartialEq for Fits {
+    fn eq(&self, other: &Fits) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
 impl Fits {
     /// A glob with `*` and `?`, or a regular expression if it begins with `~`. Either must fit the whole name, case included.
     pub fn parse(text: &str) -> Result<Fits, FitsError> {

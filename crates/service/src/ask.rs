@@ -32,6 +32,8 @@ pub struct Ask {
     pub lease: Arc<Lease>,
     principal: Principal,
     rights: Rights,
+    /// What it does with the PVs that it names.
+    wants: Right,
     is_gone: Arc<IsGone>,
     /// When its orders are given, if all of them count as one.
     at: Option<Timestamp>,
@@ -56,13 +58,19 @@ impl Ask {
         is_gone: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Ask {
         let rights = Rights::everywhere(Some(Right::Administer));
-        Ask { service, lease, principal, rights, is_gone: Arc::new(is_gone), at: None }
+        Ask { service, lease, principal, rights, wants: Right::Read, is_gone: Arc::new(is_gone), at: None }
     }
 
     /// The same of somebody who may do only that.
     #[must_use]
     pub fn with_rights(self, rights: Rights) -> Ask {
         Ask { rights, ..self }
+    }
+
+    /// The same that needs that right to the PVs that it names, by each of their names.
+    #[must_use]
+    pub fn wanting(self, right: Right) -> Ask {
+        Ask { wants: right, ..self }
     }
 
     /// The same for several orders that count as one: they are given at one time.
@@ -100,6 +108,16 @@ impl Ask {
         self.sees_name(entry.name.as_str())
     }
 
+    /// Whether whoever asks may see a PV by a name, its own or an alias: both must be covered.
+    pub(crate) fn sees_as(&self, entry: &PvEntry, name: &str) -> bool {
+        self.sees(entry) && (entry.name.as_str() == name || self.sees_name(name))
+    }
+
+    /// Refuses what this request does with a PV by an alias that is not covered. That of the PV itself is looked at where it is done.
+    pub(crate) fn needs_alias(&self, entry: &PvEntry, name: &str) -> Result<(), Refusal> {
+        if entry.name.as_str() == name { Ok(()) } else { self.needs_named(self.wants, name) }
+    }
+
     /// Whether whoever asks may see the PV of a name.
     pub(crate) fn sees_name(&self, pv: &str) -> bool {
         self.may(Right::Read, pv)
@@ -126,7 +144,7 @@ impl Ask {
     pub(crate) fn needs_named(&self, right: Right, pv: &str) -> Result<(), Refusal> {
         match self.may(right, pv) {
             true => Ok(()),
-            false => Err(Refusal::new(Code::Forbidden, format!("{} may not {} {pv}", self.principal, right.name()))),
+            false => Err(self.missing(right, pv)),
         }
     }
 
@@ -134,8 +152,13 @@ impl Ask {
     pub(crate) fn needs_all(&self, right: Right) -> Result<(), Refusal> {
         match self.may_with_all(right) {
             true => Ok(()),
-            false => Err(Refusal::new(Code::Forbidden, format!("{} may not {} all PVs", self.principal, right.name()))),
+            false => Err(self.missing(right, "all PVs")),
         }
+    }
+
+    fn missing(&self, right: Right, pvs: &str) -> Refusal {
+        let message = format!("this needs the right {right} to {pvs}, which {} does not have", self.principal);
+        Refusal::new(Code::RightMissing, message)
     }
 
     /// What was recorded of a PV, for who may see it.

@@ -40,13 +40,15 @@ impl Ask {
 
     /// The other names of a PV.
     pub(crate) fn aliases_of(&self, pv: PvId) -> Result<Vec<PvName>, Refusal> {
-        Ok(self.recorded(pv)?.listed.aliases_of(pv))
+        let mut aliases = self.recorded(pv)?.listed.aliases_of(pv);
+        aliases.retain(|alias| self.sees_name(alias.as_str()));
+        Ok(aliases)
     }
 
     /// Every alias with its PV.
     pub fn aliases(&self) -> Vec<(PvName, PvEntry)> {
         let mut aliases = self.listed().reader.aliases();
-        aliases.retain(|(_, entry)| self.sees(entry));
+        aliases.retain(|(alias, entry)| self.sees_as(entry, alias.as_str()));
         aliases
     }
 

@@ -3,6 +3,7 @@
 use archive::{NAME_BYTES_MAX, PvEntry, PvId};
 use query::Series;
 use sample::Timestamp;
+use store::Named;
 
 use crate::{
     ask::Ask,
@@ -10,9 +11,13 @@ use crate::{
 };
 
 impl Ask {
-    /// The PV of that name or alias, if it is to be archived.
+    /// The PV of that name or alias, if it is to be archived, and may be asked for by it.
     pub fn find(&self, name: &str) -> Option<PvEntry> {
-        self.listed().reader.find(name).filter(|entry| self.sees(entry))
+        self.seen(name).filter(|entry| self.needs_alias(entry, name).is_ok())
+    }
+
+    fn seen(&self, name: &str) -> Option<PvEntry> {
+        self.listed().reader.find(name).filter(|entry| self.sees_as(entry, name))
     }
 
     /// The PV with that number, if it is to be archived.
@@ -20,9 +25,16 @@ impl Ask {
         self.listed().reader.entry(pv).filter(|entry| self.sees(entry))
     }
 
+    /// Whether a name of the list may be seen.
+    pub(crate) fn sees_named(&self, named: &Named) -> bool {
+        self.entry(named.pv).is_some_and(|entry| self.sees_as(&entry, named.name.as_str()))
+    }
+
     /// The PV of that name or alias.
     pub fn pv(&self, name: &str) -> Result<PvEntry, Refusal> {
-        self.find(name).ok_or_else(|| unknown(name))
+        let entry = self.seen(name).ok_or_else(|| unknown(name))?;
+        self.needs_alias(&entry, name)?;
+        Ok(entry)
     }
 
     /// The PV of that name, or one field of it if its values are structures: `PV.field.of.field`, or what `field` says.

@@ -61,7 +61,7 @@ pub use reports::{
     StorageRateRow, TimeSpanRow, WaveformRow,
 };
 pub use rights::Rights;
-pub use room::{Budget, Lease};
+pub use room::{Budget, Lease, Share};
 pub use seen::Seen;
 pub use service::Service;
 pub use status::Status;

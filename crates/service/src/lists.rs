@@ -141,7 +141,7 @@ impl Ask {
                 (chunk, row) = (chunk + 1, 0);
             }
         });
-        all.filter(move |named| asked.sees_all() || asked.entry(named.pv).is_some()).map(|named| named.name)
+        all.filter(move |named| asked.sees_all() || asked.sees_named(named)).map(|named| named.name)
     }
 
     /// All PVs in the order of their names, some hundred at a time, each as it is when their turn comes.

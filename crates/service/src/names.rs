@@ -115,7 +115,7 @@ impl Pattern {
         ask.lease.shrink(COMPARING_BYTES);
         let mut found = found?;
         if !ask.sees_all() {
-            found.retain(|named| ask.entry(named.pv).is_some());
+            found.retain(|named| ask.sees_named(named));
         }
         Ok(found)
     }

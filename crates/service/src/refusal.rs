@@ -34,8 +34,10 @@ pub enum Code {
     UrlTooLong,
     /// The request did not come to its end in time; it is told as `bad_request`.
     TooSlow,
-    /// Whoever asks may not.
+    /// It may not be done so, whoever asks.
     Forbidden,
+    /// Whoever asks has no right to it; it is told as `forbidden`, or as `unauthorized` to who has not shown who it is.
+    RightMissing,
     /// Something that is there is in the way.
     Conflict,
     /// The store takes nothing at present.
@@ -60,7 +62,7 @@ impl Code {
             Code::UnknownHost => "unknown_host",
             Code::MethodNotAllowed => "method_not_allowed",
             Code::TooLarge | Code::UrlTooLong => "too_large",
-            Code::Forbidden => "forbidden",
+            Code::Forbidden | Code::RightMissing => "forbidden",
             Code::Conflict => "conflict",
             Code::StoreRefused => "store_refused",
             Code::Busy => "busy",

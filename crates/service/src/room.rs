@@ -48,7 +48,12 @@ impl Budget {
 
     /// A lease of nothing, to be made larger.
     pub fn lease(self: &Arc<Budget>) -> Lease {
-        Lease { budget: Arc::clone(self), held: Mutex::default() }
+        self.lease_of(None)
+    }
+
+    /// The same for somebody whose answers together have a share of their own.
+    pub fn lease_of(self: &Arc<Budget>, share: Option<Arc<Share>>) -> Lease {
+        Lease { budget: Arc::clone(self), share, held: Mutex::default() }
     }
 
     fn take_small(&self, bytes: usize) -> bool {
@@ -66,10 +71,41 @@ impl Budget {
     }
 }
 
+/// What all answers of one principal may take, out of what is there for all.
+#[derive(Debug)]
+pub struct Share {
+    bytes_max: usize,
+    taken: AtomicUsize,
+}
+
+impl Share {
+    /// For answers that may take so much together.
+    pub fn new(bytes_max: usize) -> Arc<Share> {
+        Arc::new(Share { bytes_max, taken: AtomicUsize::new(0) })
+    }
+
+    /// How many bytes they may take.
+    pub fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+
+    fn take(&self, bytes: usize) -> Result<(), Refusal> {
+        let more = |taken: usize| taken.checked_add(bytes).filter(|taken| *taken <= self.bytes_max);
+        self.taken.fetch_update(Relaxed, Relaxed, more).map(|_| ()).map_err(|taken| {
+            let message = format!(
+                "{bytes} more bytes are needed for this, and your other answers have {taken} of {}",
+                self.bytes_max
+            );
+            Refusal::busy(message).hint("wait for one of them to end, or ask for less at a time")
+        })
+    }
+}
+
 /// What one request and its answer take of the budget.
 #[derive(Debug)]
 pub struct Lease {
     budget: Arc<Budget>,
+    share: Option<Arc<Share>>,
     held: Mutex<Held>,
 }
 
@@ -94,17 +130,23 @@ impl Lease {
     /// Takes so many bytes more, or refuses.
     pub fn grow(&self, more: usize) -> Result<(), Refusal> {
         let mut held = self.held();
-        let (bytes, bytes_max) = (held.bytes.saturating_add(more), self.budget.bytes_max);
+        let bytes_max =
+            self.share.as_ref().map_or(self.budget.bytes_max, |share| share.bytes_max.min(self.budget.bytes_max));
+        let bytes = held.bytes.saturating_add(more);
         if bytes > bytes_max {
             let message = format!("this takes {bytes} bytes, and all answers together may take {bytes_max}");
             return Err(
                 Refusal::new(Code::TooLarge, message).hint("ask for less at a time, or raise answers_megabytes_max")
             );
         }
+        if let Some(share) = &self.share {
+            share.take(more)?;
+        }
         if bytes <= SMALL_BYTES && self.budget.take_small(more) {
             held.small += more;
-        } else {
-            self.budget.take(more)?;
+        } else if let Err(refusal) = self.budget.take(more) {
+            self.give_back(more);
+            return Err(refusal);
         }
         held.bytes = bytes;
         Ok(())
@@ -118,6 +160,9 @@ impl Lease {
     /// Counts bytes that are taken already, whether or not there is room for them: other requests wait instead.
     pub fn note(&self, more: usize) {
         self.budget.taken.fetch_add(more, Relaxed);
+        if let Some(share) = &self.share {
+            share.taken.fetch_add(more, Relaxed);
+        }
         self.held().bytes += more;
     }
 
@@ -130,6 +175,14 @@ impl Lease {
         held.small -= small;
         self.budget.taken.fetch_sub(less - small, Relaxed);
         self.budget.small.fetch_sub(small, Relaxed);
+        self.give_back(less);
+    }
+
+    /// Gives so many bytes back to the share.
+    fn give_back(&self, less: usize) {
+        if let Some(share) = &self.share {
+            share.taken.fetch_sub(less, Relaxed);
+        }
     }
 
     /// How many bytes it has.
@@ -165,6 +218,26 @@ mod tests {
         one.grow(1000).unwrap();
         drop(one);
         assert_eq!(budget.taken(), 0);
+    }
+
+    #[test]
+    fn the_answers_of_one_principal_have_a_share_and_others_are_not_held_up() {
+        let budget = Budget::new(1000);
+        let share = Share::new(300);
+        let (one, two) = (budget.lease_of(Some(Arc::clone(&share))), budget.lease_of(Some(Arc::clone(&share))));
+        one.grow(200).unwrap();
+        assert_eq!(two.grow(101).unwrap_err().code(), Code::Busy);
+        two.grow(100).unwrap();
+        let other = budget.lease();
+        other.grow(700).unwrap();
+        one.shrink(100);
+        other.note(1000);
+        assert_eq!(one.grow(50).unwrap_err().code(), Code::Busy, "there is no room at all");
+        drop(other);
+        one.grow(100).unwrap();
+        two.note(50);
+        drop((one, two));
+        assert_eq!((share.taken.load(Relaxed), budget.taken()), (0, 0));
     }
 
     #[test]

@@ -46,6 +46,12 @@ impl Ask {
         let (totals, store, watermark) = (self.totals(), self.store_health(), self.watermark());
         let service = self.listed();
         let trouble = service.control.trouble(now());
+        let mut store = store;
+        if !self.sees_all() && !store.problems.is_empty() {
+            // They may name PVs.
+            store.problems =
+                vec![format!("{} problems of the store are told to who may see all PVs.", store.problems.len())];
+        }
         let problems = problems(&totals, &store, watermark, &trouble);
         let budget = self.lease.budget();
         Status {

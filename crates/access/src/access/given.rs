@@ -1,8 +1,5 @@
 //! Tokens that somebody gives away: nobody gives more than they have.
 
-use archive::{By, How, TokenRow, TokensError};
-use sample::Timestamp;
-
 use super::{Access, forbidden};
 use crate::{
     config::Subject,
@@ -11,10 +8,12 @@ use crate::{
     tokens::{Book, NewToken, TokenError, TokenWish},
     who::Who,
 };
+use archive::{By, How, TokenRow, TokensError};
 
 impl Access {
     /// Makes a token. Nobody gives more than they have, nor for longer than they have it.
-    pub fn add_token(&self, maker: &Identity, wish: TokenWish, now: Timestamp) -> Result<NewToken, TokenError> {
+    pub fn add_token(&self, maker: &Identity, wish: TokenWish, by: By) -> Result<NewToken, TokenError> {
+        let now = by.at;
         let scope = Book::checked(&wish, now)?;
         let config = self.config();
         let who = Who { how: How::Token, name: wish.name.as_str().into() };
@@ -40,12 +39,12 @@ impl Access {
             let message = format!("{} expires at {end}, and gives nothing for longer", maker.who);
             return Err(forbidden(wish.right, Reason::Right, message).into());
         }
-        self.tokens.make(wish, By::new(maker.principal(), now))
+        self.tokens.make(wish, by)
     }
 
     /// Forgets a token for good. Whether there was one of that id.
-    pub fn revoke_token(&self, id: &str, by: &Identity, now: Timestamp) -> Result<bool, TokenError> {
-        let was_there = self.tokens.revoke(id, &By::new(by.principal(), now));
+    pub fn revoke_token(&self, id: &str, by: &By) -> Result<bool, TokenError> {
+        let was_there = self.tokens.revoke(id, by);
         self.changed();
         was_there
     }

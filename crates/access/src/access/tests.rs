@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use Right::{Administer, Operate, Read};
+use archive::By;
 use serde_json::json;
 
 use super::*;
@@ -72,6 +73,11 @@ fn root(access: &Access) -> Identity {
     access.identify(&local(0), at(0)).unwrap()
 }
 
+/// What the audit keeps of somebody who gives an order.
+fn by(identity: &Identity, seconds: i64) -> By {
+    By::new(identity.principal(), at(seconds))
+}
+
 #[test]
 fn each_way_in_has_its_name_and_the_rights_of_its_grants() {
     let access = access();
@@ -103,7 +109,7 @@ fn each_way_in_has_its_name_and_the_rights_of_its_grants() {
 #[test]
 fn a_token_gets_in_until_it_expires_or_is_revoked() {
     let access = access();
-    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 100), at(1)).unwrap();
+    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 100), by(&root(&access), 1)).unwrap();
     let identity = bearer(&access, made.reveal(), 2).unwrap();
     assert_eq!(identity.principal().to_string(), "token:meter");
     assert!(identity.rights.sees("X1") && !identity.rights.may(Operate, "X1") && !identity.rights.sees("SR1"));
@@ -117,8 +123,8 @@ fn a_token_gets_in_until_it_expires_or_is_revoked() {
     assert_eq!(access.again(&identity, at(100)).unwrap_err().reason, Reason::TokenExpired);
 
     let before = access.changes();
-    assert!(access.revoke_token(&made.row.id, &root(&access), at(3)).unwrap());
-    assert!(!access.revoke_token(&made.row.id, &root(&access), at(3)).unwrap());
+    assert!(access.revoke_token(&made.row.id, &by(&root(&access), 3)).unwrap());
+    assert!(!access.revoke_token(&made.row.id, &by(&root(&access), 3)).unwrap());
     assert_ne!(access.changes(), before);
     assert_eq!(access.again(&identity, at(3)).unwrap_err().reason, Reason::Token);
     let refused = bearer(&access, made.reveal(), 3).unwrap_err();
@@ -129,7 +135,7 @@ fn a_token_gets_in_until_it_expires_or_is_revoked() {
 #[test]
 fn what_is_shown_and_wrong_is_never_anonymous() {
     let access = access();
-    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 100), at(1)).unwrap();
+    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 100), by(&root(&access), 1)).unwrap();
     let token = made.reveal();
     let last = if token.ends_with('a') { "b" } else { "a" };
     let other_secret = format!("{}{last}", &token[..token.len() - 1]);
@@ -151,7 +157,7 @@ fn wrong_credentials_are_counted_by_their_address() {
     let access = access();
     let refused: Vec<u16> = (0..7).map(|_| bearer(&access, "x", 0).unwrap_err().status()).collect();
     assert_eq!(refused, [401, 401, 401, 401, 401, 429, 429]);
-    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 100), at(0)).unwrap();
+    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 100), by(&root(&access), 0)).unwrap();
     bearer(&access, made.reveal(), 0).unwrap();
 }
 
@@ -159,20 +165,20 @@ fn wrong_credentials_are_counted_by_their_address() {
 fn nobody_gives_more_than_they_have_nor_for_longer() {
     let access = access();
     let ana = by_proxy(&access, "ana", "");
-    access.add_token(&ana, wish("sr", Operate, &["SR1*"], 100), at(1)).unwrap();
-    access.add_token(&ana, wish("ingest", Read, &["SR1"], 100), at(1)).unwrap();
-    let refused = |maker: &Identity, wish| match access.add_token(maker, wish, at(1)) {
+    access.add_token(&ana, wish("sr", Operate, &["SR1*"], 100), by(&ana, 1)).unwrap();
+    access.add_token(&ana, wish("ingest", Read, &["SR1"], 100), by(&ana, 1)).unwrap();
+    let refused = |maker: &Identity, wish| match access.add_token(maker, wish, by(maker, 1)) {
         Err(TokenError::Refused(refused)) => refused.status(),
         other => panic!("{other:?}"),
     };
     assert_eq!(refused(&ana, wish("all", Operate, &["*"], 100)), 403);
     assert_eq!(refused(&ana, wish("more", Administer, &["SR1"], 100)), 403);
     // By its name alone this one would operate SR*, which this reader does not.
-    let reader = access.add_token(&root(&access), wish("reader", Read, &["*"], 50), at(1)).unwrap();
+    let reader = access.add_token(&root(&access), wish("reader", Read, &["*"], 50), by(&root(&access), 1)).unwrap();
     let reader = bearer(&access, reader.reveal(), 2).unwrap();
     assert_eq!(refused(&reader, wish("ingest", Read, &["X"], 40)), 403);
     assert_eq!(refused(&reader, wish("longer", Read, &["X"], 51)), 403);
-    access.add_token(&reader, wish("shorter", Read, &["X"], 50), at(1)).unwrap();
+    access.add_token(&reader, wish("shorter", Read, &["X"], 50), by(&reader, 1)).unwrap();
     for senseless in
         [wish("", Read, &["X"], 9), wish("a b", Read, &["X"], 9), wish("a", Read, &[], 9), wish("a", Read, &["X"], 1)]
     {
@@ -183,7 +189,8 @@ fn nobody_gives_more_than_they_have_nor_for_longer() {
 #[test]
 fn the_day_of_the_last_use_is_kept_once_a_day_and_nothing_secret_is() {
     let access = access();
-    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 10_000_000), at(1)).unwrap();
+    let made =
+        access.add_token(&root(&access), wish("meter", Read, &["X*"], 10_000_000), by(&root(&access), 1)).unwrap();
     assert_eq!(access.tokens()[0].used, None);
     bearer(&access, made.reveal(), 86_400 * 3 + 5).unwrap();
     access.tend().unwrap();
@@ -267,7 +274,7 @@ fn who_logs_in_is_known_by_a_cookie_until_they_log_out() {
 #[test]
 fn a_token_does_for_a_password_and_another_one_must_not_be_overheard() {
     let access = access();
-    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 100), at(1)).unwrap();
+    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 100), by(&root(&access), 1)).unwrap();
     let ask = |transport, password: &str| {
         access.identify_password(&Presented { transport, ..request(&[]) }, "anybody", password, at(2))
     };
@@ -311,7 +318,7 @@ fn a_token_of_the_provider_gets_in_while_it_holds_also_when_the_provider_is_away
     idp.set_away(true);
     let refused = bearer(&access, &token, 0).unwrap_err();
     assert_eq!((refused.status(), refused.reason, refused.retry_after_seconds()), (503, Reason::Away, Some(10)));
-    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 100), at(1)).unwrap();
+    let made = access.add_token(&root(&access), wish("meter", Read, &["X*"], 100), by(&root(&access), 1)).unwrap();
     bearer(&access, made.reveal(), 2).unwrap();
 }
 

@@ -132,6 +132,8 @@ pub struct Oidc {
     pub algorithms: Vec<Algorithm>,
     /// A file with the certificate of who signed the provider's, if the machine does not know it.
     pub ca: Option<PathBuf>,
+    /// Where the provider sends people back to, if that is not the name under which they came: behind a proxy with TLS it is not.
+    pub callback: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -146,6 +148,7 @@ struct OidcFile {
     scopes: Option<Vec<String>>,
     algorithms: Option<Vec<Algorithm>>,
     ca: Option<PathBuf>,
+    callback: Option<String>,
 }
 
 impl TryFrom<OidcFile> for Oidc {
@@ -155,6 +158,14 @@ impl TryFrom<OidcFile> for Oidc {
         is_safe("issuer", &file.issuer, "https", "http")?;
         if file.issuer.contains(['?', '#']) {
             return Err(format!("issuer = {:?} has a query, expected a URL without one", file.issuer));
+        }
+        if let Some(callback) = &file.callback {
+            is_safe("callback", callback, "https", "http")?;
+            if !callback.ends_with("/api/v1/login/callback") {
+                return Err(format!(
+                    "callback = {callback:?} leads elsewhere, expected a URL that ends with /api/v1/login/callback"
+                ));
+            }
         }
         let audience = file.audience.into_list();
         if audience.is_empty() || audience.iter().any(String::is_empty) {
@@ -190,6 +201,7 @@ impl TryFrom<OidcFile> for Oidc {
             scopes,
             algorithms,
             ca: file.ca,
+            callback: file.callback,
         })
     }
 }

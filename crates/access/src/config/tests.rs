@@ -41,7 +41,10 @@ groups = { base = "ou=groups,dc=lab,dc=example", filter = "(member={dn})", name 
 fn everything_can_be_said_and_nothing_need_be() {
     let config = load(WHOLE).unwrap();
     assert_eq!(config.anonymous, Anonymous(Some(Right::Read)));
-    assert_eq!(config.limits.unwrap(), Limits { requests_per_second: 50.0, burst: 200, long_answers: 16 });
+    assert_eq!(
+        config.limits.unwrap(),
+        Limits { requests_per_second: 50.0, burst: 200, long_answers: 16, answers_megabytes: None }
+    );
     assert_eq!(config.grants[0].to[1], Subject::User("operator1".into()));
     assert_eq!(config.grants[0].to[3], Subject::Who(Who::parse("certificate:tools").unwrap()));
     assert_eq!(
