@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pvark
@@ -212,3 +213,40 @@ def test_a_search_turns_pages_until_all_is_there() -> None:
     with answering(200, json.dumps(page).encode()) as (archive, asked):
         assert [found.name for found in archive.search("A*")] == ["A", "B"], "nobody is there twice"
     assert [parse_qs(urlsplit(line).query)["offset"] for line in asked] == [["0"], ["2"]]
+
+
+def test_a_token_is_shown_from_a_file_that_nobody_else_may_read(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("pvk_abcdefgh_secret\n")
+    file.chmod(0o640)
+    with pytest.raises(PermissionError, match="others may read"):
+        pvark.Archiver("http://127.0.0.1:1", token_file=file)
+    file.chmod(0o600)
+    shown: list[str | None] = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            shown.append(self.headers.get("Authorization"))
+            body = b'{"error":{"code":"unauthorized","message":"the token has expired"}}'
+            self.send_response(401)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Not on the terminal of the tests."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        with pytest.raises(pvark.Unauthorized, match="expired"):
+            pvark.Archiver(url, token_file=file).status()
+        with pytest.raises(pvark.Unauthorized, match="expired"):
+            asyncio.run(pvark.AsyncArchiver(url, token_file=file).status())
+        with pytest.raises(pvark.Unauthorized):
+            pvark.Archiver(url).status()
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert shown == ["Bearer pvk_abcdefgh_secret"] * 2 + [None]

@@ -20,6 +20,8 @@ from ._errors import (
     StoreRefused,
     TimedOut,
     TooLarge,
+    TooManyRequests,
+    Unauthorized,
     UnexpectedAnswer,
     UnknownPv,
 )
@@ -69,6 +71,8 @@ __all__ = [
     "StoreRefused",
     "TimedOut",
     "TooLarge",
+    "TooManyRequests",
+    "Unauthorized",
     "UnexpectedAnswer",
     "UnknownPv",
     "Update",

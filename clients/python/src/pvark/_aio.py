@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from . import _talks
 from ._arrow import Bytes, Want
-from ._asking import Question, Talk, broken_off, drive, error_of, headers
+from ._asking import Question, Talk, broken_off, drive, error_of, headers, token_of
 from ._errors import ConnectionFailed, PvarkError, TimedOut, UnexpectedAnswer, UnknownPv
 from ._models import ManySamples, Samples, Update
 from ._names import Names, is_pattern
@@ -59,9 +59,13 @@ class AsyncArchiver:
     for `timeout` seconds, a question fails with TimedOut; one that is cancelled closes its connection."""
 
     def __init__(
-        self, url: str = "http://127.0.0.1:17665", timeout: float = 60.0, ca: str | PathLike[str] | None = None
+        self,
+        url: str = "http://127.0.0.1:17665",
+        timeout: float = 60.0,
+        ca: str | PathLike[str] | None = None,
+        token_file: str | PathLike[str] | None = None,
     ) -> None:
-        self._http = AsyncTransport(url, timeout, ca)
+        self._http = AsyncTransport(url, timeout, ca, token_file)
 
     @overload
     async def get(  # type: ignore[overload-overlap]  # a single name is an iterable of letters, too
@@ -131,10 +135,17 @@ class AsyncArchiver:
 class AsyncTransport:
     """The archiver at one address."""
 
-    def __init__(self, url: str, timeout: float, ca: str | PathLike[str] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        timeout: float,
+        ca: str | PathLike[str] | None = None,
+        token_file: str | PathLike[str] | None = None,
+    ) -> None:
         self.url = url.rstrip("/")
         self.timeout = timeout
         self.trusted = trusted(ca)
+        self.token = token_of(token_file)
 
     async def talk(self, talk: Talk[T]) -> T:
         """Asks until all is said."""
@@ -186,6 +197,7 @@ class AsyncTransport:
         try:
             target = parts.path + (f"?{parts.query}" if parts.query else "")
             said = {"Host": parts.netloc.rpartition("@")[2], "Connection": "close"} | headers(data)
+            said |= {"Authorization": f"Bearer {self.token}"} if self.token is not None else {}
             said |= {"Content-Length": str(len(data))} if data is not None else {}
             lines = [f"{question.method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in said.items())]
             writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + (data or b""))

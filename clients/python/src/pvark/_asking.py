@@ -7,8 +7,10 @@ written once and works with and without `await`.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -58,6 +60,17 @@ def drive(reading: Reading[T], data: Bytes | None) -> tuple[Want | None, T | Non
 def headers(data: bytes | None) -> dict[str, str]:
     """What every request says of itself."""
     return {"Accept": "*/*"} | ({"Content-Type": "application/json"} if data is not None else {})
+
+
+def token_of(file: str | PathLike[str] | None) -> str | None:
+    """The token in a file, or in the one that PVARK_TOKEN_FILE names. One that others may read is refused."""
+    named = file or os.environ.get("PVARK_TOKEN_FILE")
+    if not named:
+        return None
+    with open(named, encoding="ascii") as opened:
+        if os.fstat(opened.fileno()).st_mode & 0o077:
+            raise PermissionError(f"others may read the token in {os.fspath(named)}; chmod 600 it")
+        return opened.read().strip()
 
 
 def as_json() -> Reading[Any]:

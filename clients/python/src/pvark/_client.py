@@ -47,12 +47,17 @@ class _Asks(Generic[P, T]):
 class Archiver:
     """A pvark archiver at a URL. Holds no connection: it can be kept for ever and used from several threads. When
     nothing comes for `timeout` seconds, a question fails with TimedOut. One with https is known by the authorities in
-    the file `ca`, in PEM, or by those that this machine trusts."""
+    the file `ca`, in PEM, or by those that this machine trusts. Where one must show who one is, `token_file` (or the
+    variable PVARK_TOKEN_FILE) names a file with a token, which nobody else may read."""
 
     def __init__(
-        self, url: str = "http://127.0.0.1:17665", timeout: float = 60.0, ca: str | PathLike[str] | None = None
+        self,
+        url: str = "http://127.0.0.1:17665",
+        timeout: float = 60.0,
+        ca: str | PathLike[str] | None = None,
+        token_file: str | PathLike[str] | None = None,
     ) -> None:
-        self._http = Transport(url, timeout, ca)
+        self._http = Transport(url, timeout, ca, token_file)
 
     @overload
     def get(  # type: ignore[overload-overlap]  # a single name is an iterable of letters, too

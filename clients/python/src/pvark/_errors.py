@@ -50,6 +50,14 @@ class Forbidden(Refused):
     """Whoever asked has no right to it."""
 
 
+class Unauthorized(Refused):
+    """Whoever asked has shown nothing that says who it is, or something that does not hold."""
+
+
+class TooManyRequests(Refused):
+    """Whoever asked asks too often: it may be asked again later."""
+
+
 class Conflict(Refused):
     """The archive is not in a state in which this can be done."""
 
@@ -77,7 +85,9 @@ BY_CODE: dict[str, type[Refused]] = {
     "method_not_allowed": BadRequest,
     "unknown_pv": UnknownPv,
     "too_large": TooLarge,
+    "unauthorized": Unauthorized,
     "forbidden": Forbidden,
+    "too_many_requests": TooManyRequests,
     "conflict": Conflict,
     "store_refused": StoreRefused,
     "busy": Busy,

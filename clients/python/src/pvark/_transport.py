@@ -12,7 +12,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from ._arrow import Bytes, Want
-from ._asking import Question, Talk, broken_off, drive, error_of, headers
+from ._asking import Question, Talk, broken_off, drive, error_of, headers, token_of
 from ._errors import ConnectionFailed, PvarkError, TimedOut
 from ._near import advised
 
@@ -24,10 +24,17 @@ BROKEN = (OSError, HTTPException)
 class Transport:
     """The archiver at one address."""
 
-    def __init__(self, url: str, timeout: float, ca: str | PathLike[str] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        timeout: float,
+        ca: str | PathLike[str] | None = None,
+        token_file: str | PathLike[str] | None = None,
+    ) -> None:
         self.url = url.rstrip("/")
         self.timeout = timeout
         self.trusted = trusted(ca)
+        self.token = token_of(token_file)
 
     def talk(self, talk: Talk[T]) -> T:
         """Asks until all is said."""
@@ -66,6 +73,9 @@ class Transport:
     def _open(self, question: Question[Any]) -> HTTPResponse:
         address, data = question.address(self.url), question.data()
         request = Request(address, data, headers(data), method=question.method)
+        if self.token is not None:
+            # Wherever an answer leads to, the token does not go there.
+            request.add_unredirected_header("Authorization", f"Bearer {self.token}")
         try:
             return cast(HTTPResponse, urlopen(request, timeout=self.timeout, context=self.trusted))
         except HTTPError as error:
