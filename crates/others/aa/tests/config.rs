@@ -133,11 +133,15 @@ fn properties_and_appliances_are_read() {
     let text = "<appliances>\n<appliance><identity>a0</identity><cluster_inetport>h0:16670</cluster_inetport>\n\
                 <data_retrieval_url>http://h0:17668/retrieval</data_retrieval_url></appliance>\n\
                 <appliance><identity>a1</identity><data_retrieval_url>http://h1:17669/retrieval</data_retrieval_url></appliance></appliances>";
-    assert_eq!(read_appliances("a.xml", text, None).toml(), "listen = \"0.0.0.0:17668\"\n");
+    assert_eq!(
+        read_appliances("a.xml", text, None).toml(),
+        "access = { anonymous = \"read\" }\nlisten = \"0.0.0.0:17668\"\n"
+    );
     let second = read_appliances("a.xml", text, Some("a1"));
-    assert_eq!(second.toml(), "listen = \"0.0.0.0:17669\"\n");
+    assert_eq!(second.toml(), "access = { anonymous = \"read\" }\nlisten = \"0.0.0.0:17669\"\n");
     let expected = [
         "a.xml:2 cluster_inetport of a0: archivers share nothing, each is one process",
+        "a.xml:4 data_retrieval_url of a1: anybody may do everything there, and may read here: docs/access.md says who may do more",
         "a.xml:0 2 appliances (a0, a1): start an archiver for each, with its own PVs",
     ];
     assert_eq!(notes(&second), expected);

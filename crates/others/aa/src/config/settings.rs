@@ -69,7 +69,12 @@ pub fn read_appliances(file: &str, text: &str, identity: Option<&str>) -> Carrie
                 name = text;
             }
             "data_retrieval_url" if ours => match port(&text) {
-                Some(port) => _ = carried.keys.insert("listen".to_owned(), format!("\"0.0.0.0:{port}\"")),
+                Some(port) => {
+                    carried.keys.insert("listen".to_owned(), format!("\"0.0.0.0:{port}\""));
+                    carried.keys.insert("access".to_owned(), "{ anonymous = \"read\" }".to_owned());
+                    let who = "anybody may do everything there, and may read here: docs/access.md says who may do more";
+                    carried.note(file, line, format!("data_retrieval_url of {name}: {who}"));
+                }
                 None => carried.note(file, line, format!("the data_retrieval_url of {name} has no port: {text:?}")),
             },
             "mgmt_url" | "engine_url" | "etl_url" | "retrieval_url" | "data_retrieval_url" | "appliance"
