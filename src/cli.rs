@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub(crate) use crate::commands::{capacity::HeadSettings, setting_options::SettingOptions};
 
@@ -15,6 +15,30 @@ pub(crate) struct Cli {
     /// By which authorities servers with https:// are known, in PEM [default: those that all the world knows]
     #[arg(long, value_name = "FILE", env = "PVARK_CA", global = true)]
     pub(crate) ca: Option<PathBuf>,
+    /// A file with the token by which the archiver is asked; nobody else may read it
+    #[arg(long, value_name = "FILE", env = "PVARK_TOKEN_FILE", global = true)]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Ask by this socket of the archiver's machine ([access] socket) instead of by network
+    #[arg(long, value_name = "FILE", env = "PVARK_SOCKET", global = true)]
+    pub(crate) socket: Option<PathBuf>,
+    /// The archiver that is asked, whichever the command is
+    #[arg(skip)]
+    pub(crate) server: Option<String>,
+}
+
+impl Cli {
+    /// What was typed.
+    pub(crate) fn typed() -> Cli {
+        let typed = Cli::command().get_matches();
+        let cli = Cli::from_arg_matches(&typed).unwrap_or_else(|error| error.exit());
+        Cli { server: server_of(&typed), ..cli }
+    }
+}
+
+/// What a command, or one below it, has as `--server`.
+fn server_of(typed: &ArgMatches) -> Option<String> {
+    let own = typed.try_get_one::<String>("url").ok().flatten();
+    own.cloned().or_else(|| server_of(typed.subcommand()?.1))
 }
 
 #[derive(Debug, Subcommand)]
@@ -57,6 +81,10 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Print who changed what is in the archive, the newest first
     Audit(Audit),
+    /// Make tokens by which programs are known, list and revoke them
+    Token(Token),
+    /// Say who may do what
+    Access(AccessCommand),
     /// Say what the policies of the config file would change of the PVs that there are, or change it
     Policy(Policy),
     /// List the groups and what switches them, or set the switches of one
@@ -106,6 +134,84 @@ pub(crate) struct Server {
     /// The archiver's URL
     #[arg(long = "server", value_name = "URL", env = "PVARK_URL", default_value = "http://127.0.0.1:17665")]
     pub(crate) url: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Token {
+    #[command(subcommand)]
+    pub(crate) what: TokenCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token; it is printed once, and only its hash is kept
+    Add(TokenAdd),
+    /// List the tokens: who made them, what they may do, until when, and when they were last used
+    List(TokenList),
+    /// End a token at once
+    Revoke(TokenRevoke),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TokenAdd {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// What it is called, as `token:NAME` in the audit and in grants
+    pub(crate) name: String,
+    /// What it may do: read, operate, administer
+    #[arg(long, default_value = "read")]
+    pub(crate) right: String,
+    /// To which PVs: globs, or regular expressions behind ~
+    #[arg(long, value_name = "PATTERN", default_value = "*")]
+    pub(crate) pvs: Vec<String>,
+    /// For how long, as 90d, or until when
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TokenList {
+    #[command(flatten)]
+    pub(crate) server: Server,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TokenRevoke {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The id of the token, which is the part of it between the first and the second _
+    pub(crate) id: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AccessCommand {
+    #[command(subcommand)]
+    pub(crate) what: AccessQuestion,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AccessQuestion {
+    /// Say why somebody may do something, or why not, and which line of the config decides
+    Explain(AccessExplain),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AccessExplain {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Who: oidc:NAME, ldap:NAME, proxy:NAME, token:NAME, certificate:NAME, local:UID, anonymous, or a name alone
+    pub(crate) user: String,
+    /// A method of HTTP, or a right: read, operate, administer
+    pub(crate) method: String,
+    /// A URL of the archiver, or the name of a PV
+    #[arg(value_name = "URL|PV")]
+    pub(crate) what: String,
+    /// A group in which they are
+    #[arg(long = "group", value_name = "NAME")]
+    pub(crate) groups: Vec<String>,
+    /// Ask this config file, and no running archiver
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -1,7 +1,7 @@
 //! What the command line can do, a file for each command or family of them.
 //!
 //! ```text
-//!   over HTTP, to a running archiver     add, get, explain, look, admin, policy, import, capacity --live
+//!   over HTTP, to a running archiver     add, get, explain, look, admin, access, policy, import, capacity --live
 //!   on the files of an archive           check, repair, backup, audit --verify
 //!   both                                 compare
 //!   an archiver of its own               demo
@@ -9,6 +9,7 @@
 //! They share `http` (requests), `typed` (what people type), `print`, `table`, `progress` and `lines` (what they say and write
 //! down), and `appliance`, the client of another archiver.
 
+pub(crate) mod access;
 mod add;
 mod admin;
 mod appliance;
@@ -29,13 +30,14 @@ mod print;
 mod progress;
 mod repair;
 pub(crate) mod setting_options;
+mod socket;
 mod table;
 mod typed;
 
 use acquire::AddRequest;
 
 use crate::{
-    cli::{Cli, Command},
+    cli::{AccessQuestion, Cli, Command},
     config::Config,
     failure::Failure,
     host::process,
@@ -48,6 +50,9 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     if let Some(authorities) = &cli.ca {
         http::trust(authorities)?;
+    }
+    if let Some(server) = &cli.server {
+        http::show(server, cli.token_file.as_deref(), cli.socket.as_deref())?;
     }
     match &cli.command {
         Command::Run(options) => archive(Config::load(options, process::env)?, &[]),
@@ -70,6 +75,10 @@ pub(crate) fn run(
         Command::Compare(command) => compare::run(command),
         Command::Audit(command) if command.verify => audit::verify(command),
         Command::Audit(command) => admin::audit(command),
+        Command::Token(command) => access::token(command),
+        Command::Access(command) => match &command.what {
+            AccessQuestion::Explain(command) => access::explain(command),
+        },
         Command::Policy(command) => policy::policy(command),
         Command::Group(command) => policy::group(command),
         Command::Check(command) => check::run(command),

@@ -14,7 +14,7 @@ use sample::parse_span;
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use self::{
-    listeners::{AccessFile, ListenerTables, Wrong},
+    listeners::{ListenerTables, Wrong},
     policies::{GroupTables, Mistake, PolicyTables},
 };
 use crate::cli::{LogFormat, Run};
@@ -51,6 +51,10 @@ pub(crate) struct Config {
     pub(crate) store: store::Config,
     pub(crate) acquire: acquire::Config,
     pub(crate) old_archives: Vec<OldArchive>,
+    /// Who may do what; without it everybody may do everything.
+    pub(crate) access: Option<access::Config>,
+    /// Where that was read, to be read anew.
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// Why there is no config.
@@ -114,7 +118,7 @@ struct File {
     /// Where to listen, at several places or by TLS, and who may do what there at most.
     listener: ListenerTables,
     /// What may be done by whom.
-    access: Option<AccessFile>,
+    access: Option<access::Config>,
     /// By which names clients come, besides addresses, `localhost` and the names of this machine; others are refused.
     hosts: Vec<Host>,
     /// Folder of the archive.
@@ -327,6 +331,11 @@ struct Pva {
 
 impl Config {
     /// Reads the file, if there is one, and lets the command line have the last word. `env` looks up a variable.
+    /// What a file says of who may do what.
+    pub(crate) fn access_of(path: &Path) -> Result<Option<access::Config>, ConfigError> {
+        Ok(Read::from(path)?.file.access)
+    }
+
     pub(crate) fn load(options: &Run, env: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigError> {
         let Read { file, policies, groups, listeners } = match &options.config {
             None => Read::default(),
@@ -379,6 +388,8 @@ impl Config {
                 pva: epics::pva::Config { messages_bytes_max, ..file.pva.over(epics::pva::Config::from_env(&env)?)? },
             },
             old_archives: file.old_archive,
+            access: file.access,
+            file: options.config.clone(),
         })
     }
 }
@@ -591,14 +602,15 @@ mod tests {
     #[test]
     fn listeners_have_rights_names_sites_and_tls() {
         let text = "hosts = [\"archiver\"]\n[[listener]]\naddress = \"127.0.0.1:1\"\n\
-                    tls = { certificate = \"/c\", key = \"/k\", client_ca = \"/a\", client_certificate = \"required\", crl = \"/r\" }\n\
+                    tls = { certificate = \"/c\", key = \"/k\", client_ca = \"/a\", client_certificate = \"required\", client_name = \"SAN\", crl = \"/r\" }\n\
                     [[listener]]\naddress = \"127.0.0.1:2\"\nrights = \"read\"\nhosts = [\"office\"]\norigins = [\"https://viewer\"]\n\
-                    [[listener]]\nsocket = \"/run/pvark.sock\"\n";
+                    [access]\nanonymous = \"read\"\nsocket = \"/run/pvark.sock\"\n";
         let name = |name| serve::HostName::new(name).unwrap();
         let clients = serve::Clients {
             authorities: "/a".into(),
             revoked: Some("/r".into()),
             certificate: serve::ClientCertificate::Required,
+            name: serve::ClientName::Alternative,
         };
         let tls = serve::Tls { certificate: "/c".into(), key: "/k".into(), clients: Some(clients) };
         let (hosts, sites) =
@@ -606,10 +618,7 @@ mod tests {
         let expected = vec![
             serve::Listener { hosts: vec![name("archiver")], tls: Some(tls), ..at("127.0.0.1:1") },
             serve::Listener { rights: Right::Read, hosts, sites, ..at("127.0.0.1:2") },
-            serve::Listener {
-                hosts: vec![name("archiver")],
-                ..serve::Listener::new(serve::At::Socket("/run/pvark.sock".into()))
-            },
+            serve::Listener::new(serve::At::Socket("/run/pvark.sock".into())),
         ];
         assert_eq!(load(text).unwrap().serve.listeners, expected);
     }
@@ -623,12 +632,8 @@ mod tests {
         ] {
             let error = load(text).unwrap_err().to_string();
             assert!(error.contains("[access]") && error.contains("anonymous = \"read\""), "{error}");
-            let rights = |word: &str| {
-                let config = load(&format!("{text}[access]\nanonymous = {word:?}\n")).unwrap();
-                config.serve.listeners.iter().map(|listener| listener.rights).collect::<Vec<_>>()
-            };
-            assert!(rights("read").iter().all(|right| *right == Right::Read));
-            assert_eq!(rights("administer")[0], Right::Administer);
+            let config = load(&format!("{text}[access]\nanonymous = \"read\"\n")).unwrap();
+            assert_eq!(config.access.unwrap().anonymous.0, Some(Right::Read));
         }
         let options = Run { listen: Some("0.0.0.0:1".to_owned()), ..Run::default() };
         assert!(matches!(Config::load(&options, |_| None), Err(ConfigError::Open { .. })));
@@ -715,8 +720,7 @@ mod tests {
             ("scrub = \"often\"\n", ["line 1", "scrub", "MB/s"]),
             ("head_megabytes_max = 0\n", ["line 1", "head_megabytes_max", "from 1 to"]),
             ("hosts = [\"archiver:17665\"]\n", ["line 1", "hosts", "without a port"]),
-            ("\n[[listener]]\nrights = \"read\"\n", ["line 2", "[[listener]]", "neither an address nor a socket"]),
-            ("[[listener]]\nsocket = \"/s\"\n", ["line 1", "[[listener]]", "must have an address"]),
+            ("\n[[listener]]\nrights = \"read\"\n", ["line 2", "[[listener]]", "missing field `address`"]),
             ("[[listener]]\naddress = \"127.0.0.1:1\"\nrights = \"all\"\n", ["line 3", "rights", "\"operate\""]),
             ("[[listener]]\naddress = \"127.0.0.1:1\"\norigins = [\"*\"]\n", ["line 3", "origins", "without a path"]),
             (

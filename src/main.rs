@@ -1,10 +1,9 @@
 //! pvark: an archiver for EPICS process variables. `run` below is the way of a sample, and the way to stop without losing one.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
 use acquire::Acquire;
 use archive::By;
-use clap::Parser;
 use cli::Cli;
 use config::Config;
 use failure::Failure;
@@ -28,7 +27,7 @@ mod texts;
 static MEMORY: host::allocator::Memory = host::allocator::Memory;
 
 fn main() -> ExitCode {
-    failure::exit_code(commands::run(&Cli::parse(), run))
+    failure::exit_code(commands::run(&Cli::typed(), run))
 }
 
 /// Archives until told to stop. `wanted` are PVs to add at the start, besides those that the archive knows.
@@ -50,16 +49,20 @@ fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure
     let query = Query::over(store.reader()).with(old.clone()); // store, files of other archivers → samples and bins
     let (policies, identity) = (config.serve.policies.clone(), config.serve.appliance.identity.clone());
     let service = Service::new(query, acquire.control(), store.reader(), policies, identity); // what can be asked and ordered
+    let access = Arc::new(commands::access::begin(config.access, store.writer())?); // who asks, and what they may do
     let serve = {
         let _tasks_run_here = answers.enter();
-        Serve::start(config.serve, service)? // service → HTTP, browser
+        Serve::start(config.serve, service, Arc::clone(&access))? // service → HTTP, browser
     };
 
     acquire.control().add(wanted.to_vec(), &By::new("the command line", started))?;
     let listing = old::Listing::start(old, aliases, acquire.control(), store.reader())?; // their PVs → the list
     tracing::info!("pvark {} listens on {}", env!("CARGO_PKG_VERSION"), serve.urls().join(" "));
     while !stop.wait_a_second() {
-        stop.asked_to_reload(|| drop(serve.look_at_certificates())); // those that were replaced
+        stop.asked_to_reload(|| {
+            drop(serve.look_at_certificates()); // those that were replaced
+            commands::access::reload(&access, config.file.as_deref());
+        });
         store.tick_heard(now(), acquire.control().heard_until()); // sign of life, packing of old samples
         aliases::settle(&acquire.control(), &store.reader(), now()); // records that were added by another name
     }

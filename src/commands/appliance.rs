@@ -9,7 +9,7 @@ use sample::{TimeRange, Timestamp};
 use serde_json::Value;
 
 use super::{
-    http::{ANSWER_BYTES_MAX, encoded, tls},
+    http::{ANSWER_BYTES_MAX, agent_of, encoded},
     table::list,
 };
 use crate::failure::Failure;
@@ -37,11 +37,9 @@ impl Appliance {
     pub(crate) fn at(url: &str, retrieval: Option<&str>) -> Result<Appliance, Failure> {
         let url = url.trim_end_matches('/').to_owned();
         let config = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .tls_config(tls())
             .timeout_connect(Some(Duration::from_secs(10)))
             .timeout_per_read(Some(SILENT_MAX));
-        let mut appliance = Appliance { retrieval: format!("{url}/retrieval"), url, agent: config.build().into() };
+        let mut appliance = Appliance { retrieval: format!("{url}/retrieval"), url, agent: agent_of(config) };
         if let Some(retrieval) = retrieval {
             retrieval.trim_end_matches('/').clone_into(&mut appliance.retrieval);
             return Ok(appliance);

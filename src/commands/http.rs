@@ -1,10 +1,31 @@
 //! Requests to a running archiver, as the commands send them.
 
-use std::{fmt::Display, path::Path, sync::OnceLock, time::Duration};
+use std::{
+    fmt::Display,
+    fs::File,
+    io::Read,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+    time::Duration,
+};
 
 use serde_json::Value;
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{
+    SendBody,
+    config::ConfigBuilder,
+    http::{
+        HeaderValue, Request, Uri,
+        header::AUTHORIZATION,
+        uri::{Authority, Scheme},
+    },
+    middleware::MiddlewareNext,
+    tls::{PemItem, RootCerts, TlsConfig, parse_pem},
+    typestate::AgentScope,
+    unversioned::resolver::DefaultResolver,
+};
 
+use super::socket::Way;
 use crate::{cli::Server, failure::Failure};
 
 /// The largest JSON answer that a table is made from.
@@ -58,17 +79,81 @@ pub(crate) fn trust(file: &Path) -> Result<(), Failure> {
 }
 
 /// How servers with https are spoken to.
-pub(crate) fn tls() -> TlsConfig {
+fn tls() -> TlsConfig {
     let roots = TRUSTED.get().cloned().unwrap_or(RootCerts::WebPki);
     TlsConfig::builder().root_certs(roots).build()
 }
 
 pub(crate) fn agent() -> ureq::Agent {
-    let config = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .tls_config(tls())
-        .timeout_connect(Some(Duration::from_secs(5)));
-    config.build().into()
+    let config = ureq::Agent::config_builder().timeout_connect(Some(Duration::from_secs(5)));
+    agent_of(config)
+}
+
+/// The same that waits otherwise.
+pub(crate) fn agent_of(config: ConfigBuilder<AgentScope>) -> ureq::Agent {
+    let config = config.http_status_as_error(false).tls_config(tls()).middleware(with_token).build();
+    let by_socket = |uri: &Uri| ours(uri)?.socket.as_deref();
+    ureq::Agent::with_parts(config, Way::new(by_socket), DefaultResolver::default())
+}
+
+/// The archiver that a command asks, by what it is asked, and by which way.
+struct Ours {
+    scheme: Scheme,
+    authority: Authority,
+    token: Option<HeaderValue>,
+    socket: Option<PathBuf>,
+}
+
+static OURS: OnceLock<Ours> = OnceLock::new();
+
+/// Nobody but its owner may read a file with a token.
+const OTHERS: u32 = 0o077;
+
+/// Shows the token in a file to an archiver, and to no other server, and asks it by a socket if there is one, from here on.
+pub(crate) fn show(server: &str, token: Option<&Path>, socket: Option<&Path>) -> Result<(), Failure> {
+    if token.is_none() && socket.is_none() {
+        return Ok(());
+    }
+    let uri: Uri = server.parse().map_err(|error| format!("--server {server:?} is no URL: {error}"))?;
+    let (Some(scheme), Some(authority)) = (uri.scheme().cloned(), uri.authority().cloned()) else {
+        return Err(format!("--server {server:?} is no URL like http://127.0.0.1:17665").into());
+    };
+    if socket.is_some() && scheme != Scheme::HTTP {
+        return Err("a socket has no TLS: leave --socket out, or give --server a URL with http://".into());
+    }
+    let (token, socket) = (token.map(read_token).transpose()?, socket.map(Path::to_owned));
+    OURS.set(Ours { scheme, authority, token, socket }).map_err(|_| "the archiver was named twice".into())
+}
+
+/// The token in a file, as a header.
+fn read_token(file: &Path) -> Result<HeaderValue, Failure> {
+    let cannot = |why: &dyn Display| format!("the token in {} cannot be used: {why}", file.display());
+    let mut opened = File::open(file).map_err(|error| cannot(&error))?;
+    let mode = opened.metadata().map_err(|error| cannot(&error))?.permissions().mode();
+    if mode & OTHERS != 0 {
+        return Err(format!("{}; chmod 600 it", cannot(&"others may read it")).into());
+    }
+    let mut text = String::new();
+    opened.read_to_string(&mut text).map_err(|error| cannot(&error))?;
+    let mut header = HeaderValue::from_str(&format!("Bearer {}", text.trim()))
+        .map_err(|_| cannot(&"it has characters that no token has"))?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+/// Whether a URL is one of the archiver that is asked.
+fn ours(uri: &Uri) -> Option<&'static Ours> {
+    OURS.get().filter(|ours| uri.scheme() == Some(&ours.scheme) && uri.authority() == Some(&ours.authority))
+}
+
+fn with_token(
+    mut request: Request<SendBody>,
+    next: MiddlewareNext,
+) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
+    if let Some(token) = ours(request.uri()).and_then(|ours| ours.token.clone()) {
+        request.headers_mut().entry(AUTHORIZATION).or_insert(token);
+    }
+    next.handle(request)
 }
 
 /// An answer that is a success; otherwise the archiver's own words.

@@ -1,4 +1,4 @@
-//! `listen`, `[[listener]]` and what `[access]` says of anonymous clients: where the archiver listens, and who may do what there at most.
+//! `listen`, `[[listener]]` and the socket of `[access]`: where the archiver listens, and what anybody may do there at most.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -19,10 +19,8 @@ checked_text!(SiteName(serve::Site), "a site like \"https://viewer.lab.example\"
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListenerFile {
-    /// Where it listens; this or `socket`.
-    address: Option<Address>,
-    /// A file that is to be a socket, which only the archiver's user may open; this or `address`.
-    socket: Option<PathBuf>,
+    /// Where it listens.
+    address: Address,
     /// The most that anybody may do there.
     #[serde(default = "everything")]
     rights: RightName,
@@ -52,8 +50,18 @@ struct TlsFile {
     client_ca: Option<PathBuf>,
     /// Whether clients must show one.
     client_certificate: Option<ClientCertificate>,
+    /// Which of the names in them counts.
+    client_name: Option<ClientName>,
     /// Lists of certificates that were revoked, one of each of those authorities.
     crl: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+enum ClientName {
+    #[serde(rename = "CN")]
+    Common,
+    #[serde(rename = "SAN")]
+    Alternative,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -61,14 +69,6 @@ struct TlsFile {
 enum ClientCertificate {
     Optional,
     Required,
-}
-
-/// What may be done by whom.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AccessFile {
-    /// What clients may do who have not shown who they are.
-    anonymous: RightName,
 }
 
 /// Why the archiver does not listen as it is told.
@@ -79,12 +79,13 @@ pub(super) enum Wrong {
     Both,
 }
 
-/// Where to listen: at the address of the command line or of `listen`, or where the listeners say.
+/// Where to listen: at the address of the command line or of `listen`, or where the listeners say; and at the socket of who administers
+/// the machine.
 pub(super) fn listeners(
     listen: Option<SocketAddr>,
     hosts: Vec<Host>,
     listeners: Vec<serve::Listener>,
-    access: Option<&AccessFile>,
+    access: Option<&access::Config>,
 ) -> Result<Vec<serve::Listener>, Wrong> {
     let mut listeners = match listen {
         Some(_) if !listeners.is_empty() => return Err(Wrong::Both),
@@ -95,40 +96,25 @@ pub(super) fn listeners(
     for listener in &mut listeners {
         listener.hosts.extend(hosts.iter().cloned());
         let serve::At::Address(address) = listener.at else { continue };
-        match access {
-            None if !address.ip().is_loopback() => return Err(Wrong::Open(address)),
-            None => {}
-            // Nobody can show who he is yet, so this is what all may do.
-            Some(AccessFile { anonymous }) => listener.rights = listener.rights.min(anonymous.0),
+        if access.is_none() && !address.ip().is_loopback() {
+            return Err(Wrong::Open(address));
         }
     }
+    let socket = access.and_then(|access| access.socket.clone());
+    listeners.extend(socket.map(|socket| serve::Listener::new(serve::At::Socket(socket))));
     Ok(listeners)
 }
 
 /// The listeners of the file.
 pub(super) fn all(tables: ListenerTables) -> Result<Vec<serve::Listener>, Mistake> {
-    let first = tables.first().map(|table| table.span().start);
-    let listeners = tables.into_iter().map(listener).collect::<Result<Vec<_>, _>>()?;
-    let has_address = listeners.iter().any(|listener| matches!(listener.at, serve::At::Address(_)));
-    match first {
-        Some(offset) if !has_address => {
-            Err(Mistake { offset, wrong: "one [[listener]] must have an address".to_owned() })
-        }
-        _ => Ok(listeners),
-    }
+    tables.into_iter().map(listener).collect()
 }
 
 fn listener(table: Spanned<ListenerFile>) -> Result<serve::Listener, Mistake> {
     let offset = table.span().start;
     let wrong = |wrong: &str| Mistake { offset, wrong: format!("this [[listener]] is not right: {wrong}") };
-    let ListenerFile { address, socket, rights, hosts, origins, tls } = table.into_inner();
-    let at = match (address, socket) {
-        (Some(address), None) => serve::At::Address(address.0),
-        (None, Some(_)) if tls.is_some() => return Err(wrong("a socket of this machine has no TLS")),
-        (None, Some(socket)) => serve::At::Socket(socket),
-        (Some(_), Some(_)) => return Err(wrong("it has an address and a socket; make two of it")),
-        (None, None) => return Err(wrong("it has neither an address nor a socket")),
-    };
+    let ListenerFile { address, rights, hosts, origins, tls } = table.into_inner();
+    let at = serve::At::Address(address.0);
     let tls = tls.map(|tls| tls.checked()).transpose().map_err(wrong)?;
     let hosts = hosts.into_iter().map(|host| host.0).collect();
     Ok(serve::Listener { at, rights: rights.0, hosts, sites: origins.into_iter().map(|site| site.0).collect(), tls })
@@ -136,17 +122,23 @@ fn listener(table: Spanned<ListenerFile>) -> Result<serve::Listener, Mistake> {
 
 impl TlsFile {
     fn checked(self) -> Result<serve::Tls, &'static str> {
-        let TlsFile { certificate, key, client_ca, client_certificate, crl } = self;
+        let TlsFile { certificate, key, client_ca, client_certificate, client_name, crl } = self;
         let clients = match client_ca {
             Some(authorities) => {
                 let certificate = match client_certificate {
                     Some(ClientCertificate::Required) => serve::ClientCertificate::Required,
                     Some(ClientCertificate::Optional) | None => serve::ClientCertificate::Optional,
                 };
-                Some(serve::Clients { authorities, revoked: crl, certificate })
+                let name = match client_name {
+                    Some(ClientName::Alternative) => serve::ClientName::Alternative,
+                    Some(ClientName::Common) | None => serve::ClientName::Common,
+                };
+                Some(serve::Clients { authorities, revoked: crl, certificate, name })
             }
-            None if client_certificate.is_some() || crl.is_some() => {
-                return Err("client_certificate and crl need client_ca, which says whose certificates are meant");
+            None if client_certificate.is_some() || client_name.is_some() || crl.is_some() => {
+                return Err(
+                    "client_certificate, client_name and crl need client_ca, which says whose certificates are meant",
+                );
             }
             None => None,
         };

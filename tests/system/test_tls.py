@@ -48,7 +48,7 @@ def configured(server: Pvark, port: int, more: str = "") -> Pvark:
     server.config_path.write_text(
         f'{kept}[[listener]]\naddress = "127.0.0.1:{server.port}"\n'
         f'[[listener]]\naddress = "127.0.0.1:{port}"\ntls = {{ {tls} }}\n'
-        f'[[listener]]\nsocket = "{folder}/admin.sock"\n'
+        f'[access]\nanonymous = "administer"\nsocket = "{folder}/admin.sock"\n'
     )
     return server
 

@@ -6,10 +6,18 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
+use access::{Access, Refused};
+use axum::response::Response;
 use service::Service;
 use tokio::sync::watch;
 
-use crate::{config::Config, delivery::Delivery, door::Doors, metrics::Metrics};
+use crate::{
+    auth::{self, Asked, Shares},
+    config::Config,
+    delivery::Delivery,
+    door::Doors,
+    metrics::Metrics,
+};
 
 pub(crate) struct App {
     pub(crate) config: Config,
@@ -19,6 +27,10 @@ pub(crate) struct App {
     /// What all answers share: memory, and threads.
     pub(crate) delivery: Delivery,
     pub(crate) service: Arc<Service>,
+    /// Who asks, and what they may do.
+    pub(crate) access: Arc<Access>,
+    /// What all answers of one principal take together.
+    pub(crate) shares: Shares,
     pub(crate) metrics: Arc<Metrics>,
     /// What the Appliance's scripts have set.
     pub(crate) flags: Mutex<BTreeMap<String, bool>>,
@@ -27,6 +39,11 @@ pub(crate) struct App {
 }
 
 impl App {
+    /// The answer that a refusal of who asks is.
+    pub(crate) fn refused(&self, asked: &Asked, why: &Refused) -> Response {
+        auth::refused(&self.metrics.refusals, &self.access, asked, why)
+    }
+
     pub(crate) fn flags(&self) -> MutexGuard<'_, BTreeMap<String, bool>> {
         self.flags.lock().expect("no holder of this lock panics")
     }

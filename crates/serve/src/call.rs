@@ -2,17 +2,19 @@
 
 use std::{fmt::Display, sync::Arc};
 
-use archive::{ARCHIVER, How, Principal, PvEntry, Way};
+use access::{Identity, Refused};
+use archive::{ARCHIVER, By, Principal, PvEntry, Way};
 use axum::{
     body::Bytes,
     http::{Extensions, HeaderMap, header},
 };
 use query::Series;
 use serde::Serialize;
-use service::Ask;
+use service::{Ask, now};
 
 use crate::{
     app::App,
+    auth::{Asked, Origin},
     delivery::{
         answer::{self, Answer, JSON},
         chunk::Chunk,
@@ -37,6 +39,14 @@ pub(crate) struct Call {
     pub(crate) body: Bytes,
     /// By which protocol it came.
     pub(crate) scheme: Scheme,
+    /// Who sends it.
+    pub(crate) asker: Identity,
+    /// The same for the audit.
+    pub(crate) principal: Principal,
+    /// From where it came.
+    pub(crate) origin: Origin,
+    /// What is told of it if it is refused.
+    pub(crate) asked: Arc<Asked>,
     /// What is asked of the service by it.
     pub(crate) ask: Ask,
 }
@@ -45,6 +55,16 @@ impl Call {
     /// The part of the path that stands for `{name}` in the table of routes.
     pub(crate) fn path_part(&self, name: &str) -> &str {
         self.path.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value)
+    }
+
+    /// The answer that a refusal of who asks is.
+    pub(crate) fn refused(&self, why: &Refused) -> Answer {
+        Ok(self.app.refused(&self.asked, why))
+    }
+
+    /// Who gives an order by it, and when.
+    pub(crate) fn by(&self) -> By {
+        By::new(self.principal.clone(), now())
     }
 
     /// Under which name the client came, empty if it did not say.
@@ -103,20 +123,20 @@ impl Call {
     }
 }
 
-/// Who orders what a request does: from where it comes and by which way, and beside that what the client calls itself.
-pub(crate) fn principal(query: &Params, request: &Extensions) -> Principal {
-    let principal = request.get::<Peer>().map_or_else(
-        || Principal::here(ARCHIVER),
-        |peer| {
-            let (who, address) = match peer.client {
-                Client::Address(address) => (Principal::at(address.ip()), Some(address.ip())),
-                Client::User(user) => (Principal::shown(How::Socket, &user.to_string()), None),
+/// Who orders what a request does: who that was found to be, by which way it comes, and beside that what the client calls itself.
+pub(crate) fn principal(identity: &Identity, query: &Params, request: &Extensions) -> Principal {
+    let principal = match request.get::<Peer>() {
+        None => Principal::here(ARCHIVER),
+        Some(peer) => {
+            let address = match peer.client {
+                Client::Address(address) => Some(address.ip()),
+                Client::User(_) => None,
             };
             let listener = request.get::<Arc<Door>>().map(|door| door.name.clone()).unwrap_or_default();
             let request = request.get::<RequestNumber>().map(|number| number.0.clone()).unwrap_or_default();
-            who.by_way(Way { address, listener, request })
-        },
-    );
+            identity.principal().by_way(Way { address, listener, request })
+        }
+    };
     match query.get("by") {
         Some(name) => principal.calling_itself(name),
         None => principal,

@@ -8,7 +8,8 @@ use std::{
     time::Duration,
 };
 
-use archive::{Right, VALUE_BYTES_MAX};
+use access::{Certificate, Identity};
+use archive::{How, Right, VALUE_BYTES_MAX};
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -27,10 +28,11 @@ use tower_service::Service;
 
 use crate::{
     app::App,
+    auth::{self, Asked, Origin, Watch, watched},
     browser,
     call::{Call, principal},
     delivery::{
-        answer::Answer,
+        answer::{Answer, MadeAsRead},
         budget::{bytes_when_read, leased},
         compress::{Coding, coded},
     },
@@ -42,7 +44,6 @@ use crate::{
     peer::{AnsweredBy, Peer, RequestNumber},
     refusal::{Code, Refusal, refused},
     routes::{Method, ROUTES, Route, refuse_cross_site},
-    tls::shown::Shown,
     ui,
     url::{Params, tidy},
 };
@@ -77,7 +78,7 @@ pub(crate) struct Dispatch {
 
 /// What answers where no row of the table does.
 static ELSEWHERE: Route =
-    Route { method: Method::Get, path: "(other)", right: Right::Read, summary: "The web page", handler: ui::show };
+    Route { method: Method::Get, path: "(other)", right: None, summary: "The web page", handler: ui::show };
 
 impl Dispatch {
     pub(crate) fn new(app: Arc<App>) -> Dispatch {
@@ -95,9 +96,12 @@ impl Dispatch {
             };
             router = router.route(route.path, on(filter, run));
         }
-        let for_elsewhere = Arc::clone(&app);
+        let (for_elsewhere, for_methods) = (Arc::clone(&app), Arc::clone(&app));
         router = router
-            .method_not_allowed_fallback(|request: Request| async move { method_not_allowed(&request) })
+            .method_not_allowed_fallback(move |request: Request| {
+                let app = Arc::clone(&for_methods);
+                async move { method_not_allowed(&app, &request) }
+            })
             .fallback(move |request: Request| elsewhere(Arc::clone(&for_elsewhere), request));
         Dispatch { app, router, requests: Arc::default() }
     }
@@ -134,9 +138,9 @@ impl Dispatch {
             request.extensions_mut().insert(ours);
         }
         // A connection may last longer than what was shown at its beginning.
-        match request.extensions().get::<Arc<Shown>>() {
+        match request.extensions().get::<Arc<Certificate>>() {
             Some(shown) if shown.not_after <= now() => {
-                let message = format!("the certificate of {} has expired at {}", shown.name(), shown.not_after);
+                let message = format!("the certificate of {:?} has expired at {}", shown.name, shown.not_after);
                 Err(Refusal::new(Code::Forbidden, message).hint("connect again with a new one"))
             }
             _ => Ok(()),
@@ -173,7 +177,7 @@ async fn run(
     path: Result<Vec<(String, String)>, RawPathParamsRejection>,
     request: Request,
 ) -> Response {
-    let readers = Readers::of(&request, route.path, route.right);
+    let readers = Readers::of(&app, &request, route.path, route.right);
     let answer = match path {
         Ok(path) => handle(app, route, path, request).await,
         Err(rejection) => Err(Refusal::new(Code::BadRequest, rejection.to_string())),
@@ -194,11 +198,11 @@ struct Readers {
 
 impl Readers {
     /// Viewers of the sites that a listener names may read all that is for reading; those of any site what the Appliance lets them read.
-    fn of(request: &Request, path: &str, right: Right) -> Readers {
+    fn of(app: &App, request: &Request, path: &str, right: Option<Right>) -> Readers {
         let door = request.extensions().get::<Arc<Door>>();
         let origin = request.headers().get(header::ORIGIN);
-        let named = door.filter(|_| right == Right::Read).and_then(|door| door.site(origin));
-        let any = || (origin.is_some() && may_be_read_elsewhere(path)).then(|| HeaderValue::from_static("*"));
+        let named = door.filter(|_| right == Some(Right::Read)).and_then(|door| door.site(origin));
+        let any = || (origin.is_some() && may_be_read_elsewhere(app, path)).then(|| HeaderValue::from_static("*"));
         Readers { site: named.or_else(any), differ: door.is_some_and(|door| door.has_sites()) }
     }
 
@@ -220,18 +224,27 @@ impl Readers {
     }
 }
 
-/// Whether viewers that another server gave to the browser may see what is answered, as they may see what the Appliance answers.
-fn may_be_read_elsewhere(path: &str) -> bool {
-    path.starts_with("/retrieval/")
+/// Whether viewers that another server gave to the browser may see what is answered, as they may see what the Appliance answers: where
+/// it is open to everybody anyhow.
+fn may_be_read_elsewhere(app: &App, path: &str) -> bool {
+    path.starts_with("/retrieval/") && app.access.config().anonymous.0 >= Some(Right::Read)
 }
 
 async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
-    if let Some(door) = parts.extensions.get::<Arc<Door>>() {
-        door.lets(route.right)?;
-    }
-    refuse_cross_site(&parts, route.right)?;
-    let lease = Arc::new(app.delivery.budget.lease());
+    let asked = Arc::new(Asked::of(&parts.method, &parts.uri, &parts.headers, parts.extensions.get::<Peer>()));
+    let may = |identity: &Identity| route.right.map_or(Ok(()), |right| identity.need(right));
+    let identity = match auth::identify(&app.access, &parts, route.right)
+        .await
+        .and_then(|identity| may(&identity).map(|()| identity))
+    {
+        Ok(identity) => identity,
+        Err(why) => return Ok(app.refused(&asked, &why)),
+    };
+    refuse_cross_site(&parts, route)?;
+    let share = app.access.config().limits.and_then(|limits| limits.answers_megabytes);
+    let share = share.map(|share| app.shares.of(&identity, share.bytes()));
+    let lease = Arc::new(app.delivery.budget.lease_of(share));
     let (room, _one_at_a_time) = body_room(&app, route, &parts.headers).await?;
     let body = read_body(body, &parts.headers, room, &lease).await?;
     lease.grow(bytes_when_read(parts.uri.query().unwrap_or("").as_bytes()))?;
@@ -241,7 +254,8 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
         lease.grow(bytes_when_read(&body).saturating_sub(body.len()))?;
     }
     let pool = app.delivery.pool.clone();
-    let call = call(app, path, parts, (body, is_form), Arc::clone(&lease));
+    let from = Asker { identity: identity.clone(), right: route.right, asked: Arc::clone(&asked) };
+    let call = call(Arc::clone(&app), path, parts, (body, is_form), from, Arc::clone(&lease));
     parameters::check(route, &call.query)?;
     let work = move || {
         if !LARGE_BODIES.contains(&route.path) {
@@ -251,8 +265,35 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     };
     let answer = pool.done(work).await;
     let answer =
-        answer.unwrap_or_else(|panicked| Err(Refusal::new(Code::Internal, format!("{} {panicked}", route.path))))?;
+        answer.unwrap_or_else(|panicked| Err(Refusal::new(Code::Internal, format!("{} {panicked}", route.path))));
+    let mut answer = match answer {
+        Ok(answer) => answer,
+        Err(refusal) => match auth::missing(&identity, &refusal) {
+            Some(why) => return Ok(app.refused(&asked, &why)),
+            None => return Err(refusal),
+        },
+    };
+    if app.access.is_open() {
+        return Ok(leased(lease, answer));
+    }
+    if identity.who.how != How::Anonymous {
+        // Nobody in between may keep what is for one.
+        answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("private"));
+    }
+    if answer.extensions().get::<MadeAsRead>().is_some() {
+        answer = match Watch::begin(&app.access, &identity) {
+            Ok(watch) => watched(watch, answer),
+            Err(why) => return Ok(app.refused(&asked, &why)),
+        };
+    }
     Ok(leased(lease, answer))
+}
+
+/// Who sends a request, and which right that needs.
+struct Asker {
+    identity: Identity,
+    right: Option<Right>,
+    asked: Arc<Asked>,
 }
 
 fn call(
@@ -260,6 +301,7 @@ fn call(
     path: Vec<(String, String)>,
     parts: Parts,
     (mut body, is_form): (Bytes, bool),
+    from: Asker,
     lease: Arc<Lease>,
 ) -> Call {
     let mut query = Params::parse(parts.uri.query().unwrap_or(""));
@@ -269,11 +311,15 @@ fn call(
     }
     let url_path = parts.uri.path().to_owned();
     let peer = parts.extensions.get::<Peer>().cloned();
-    let principal = principal(&query, &parts.extensions);
+    let Asker { identity: asker, right, asked } = from;
+    let (principal, origin) = (principal(&asker, &query, &parts.extensions), Origin::of(&parts.extensions));
     let scheme = parts.extensions.get::<Arc<Door>>().and_then(|door| door.scheme()).unwrap_or(Scheme::Http);
     let is_gone = move || peer.as_ref().is_some_and(Peer::has_gone);
-    let ask = Ask::new(Arc::clone(&app.service), principal, lease, is_gone);
-    Call { app, path, url_path, query, headers: parts.headers, body, scheme, ask }
+    let ask = Ask::new(Arc::clone(&app.service), principal.clone(), lease, is_gone)
+        .with_rights(auth::rights(&asker))
+        .wanting(right.unwrap_or(Right::Read));
+    let headers = parts.headers;
+    Call { app, path, url_path, query, headers, body, scheme, asker, principal, origin, asked, ask }
 }
 
 /// A turn for a request whose body is long, so that many of them leave processors to others.
@@ -354,13 +400,13 @@ async fn read_body(body: Body, headers: &HeaderMap, room: Room, lease: &Lease) -
     Ok(whole.into())
 }
 
-fn method_not_allowed(request: &Request) -> Response {
+fn method_not_allowed(app: &App, request: &Request) -> Response {
     // A browser asks first where a page of another site reads with headers that not every page may send.
     let asks_first =
         request.method() == "OPTIONS" && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     let path = request.uri().path();
-    let mut readers = Readers::of(request, path, Right::Read);
-    if may_be_read_elsewhere(path) {
+    let mut readers = Readers::of(app, request, path, Some(Right::Read));
+    if may_be_read_elsewhere(app, path) {
         readers.site.get_or_insert(HeaderValue::from_static("*"));
     }
     if asks_first && readers.site.is_some() {

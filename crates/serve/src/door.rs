@@ -8,8 +8,7 @@ use sample::Timestamp;
 
 use crate::{
     host::{Hosts, Scheme},
-    listener::{Listener, Site},
-    refusal::{Code, Refusal},
+    listener::{ClientName, Listener, Site, Tls},
     tls::{certificates::Certificates, handshakes::Handshakes},
 };
 
@@ -17,6 +16,8 @@ use crate::{
 pub(crate) struct Lock {
     pub(crate) certificates: Certificates,
     pub(crate) handshakes: Handshakes,
+    /// By which of the names in their certificates clients are known.
+    pub(crate) counts: ClientName,
 }
 
 /// A listener while the server runs.
@@ -34,7 +35,11 @@ pub(crate) struct Door {
 impl Door {
     /// `name` is where it listens indeed, `url` that by which clients of the Appliance are told to come.
     pub(crate) fn new(listener: Listener, name: String, url: Option<&str>, now: Timestamp) -> Door {
-        let lock = |tls| Lock { certificates: Certificates::new(tls, now), handshakes: Handshakes::new() };
+        let lock = |tls: Tls| Lock {
+            counts: tls.clients.as_ref().map(|clients| clients.name).unwrap_or_default(),
+            certificates: Certificates::new(tls, now),
+            handshakes: Handshakes::new(),
+        };
         Door {
             name: name.into(),
             rights: listener.rights,
@@ -47,15 +52,6 @@ impl Door {
     /// By which scheme the URLs of its own pages begin, as far as that is known: before one without TLS there may be a proxy with it.
     pub(crate) fn scheme(&self) -> Option<Scheme> {
         self.lock.as_ref().map(|_| Scheme::Https)
-    }
-
-    /// Refuses what is not done here, whoever asks.
-    pub(crate) fn lets(&self, right: Right) -> Result<(), Refusal> {
-        if right <= self.rights {
-            return Ok(());
-        }
-        let message = format!("at {} nobody may do more than {}, and this is to {right}", self.name, self.rights);
-        Err(Refusal::new(Code::Forbidden, message).hint("ask at another of the archiver's addresses"))
     }
 
     /// The site of a page that asks, if it may read here.

@@ -6,6 +6,7 @@
 //!   tls/       certificates and handshakes                    stream, peer   a client's bytes, and where it is
 //!   delivery/  threads and memory: how answers are made and sent
 //!   routes     every URL in one table: method, path, right, summary, handler
+//!   auth/      who asks, and what is refused
 //!   host       by which names it may be asked for      browser        what pages of other sites may not
 //!   call       a request as handlers see it          refusal, delivery/answer   what they return
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
@@ -22,6 +23,7 @@
 mod api;
 mod app;
 mod appliance;
+mod auth;
 mod bodies;
 mod browser;
 mod call;
@@ -50,5 +52,6 @@ pub use ::service::{FileRules, PolicySource};
 pub use config::{Appliance, Config, Ports};
 pub use ear::Error;
 pub use host::HostName;
-pub use listener::{At, ClientCertificate, Clients, Listener, Site, Tls};
+pub use listener::{At, ClientCertificate, ClientName, Clients, Listener, Site, Tls};
+pub use routes::needed::{Needed, explained, somebody};
 pub use server::Serve;

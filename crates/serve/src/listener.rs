@@ -58,6 +58,16 @@ pub enum ClientCertificate {
     Required,
 }
 
+/// Which name of a client's certificate counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClientName {
+    /// The common name of its subject.
+    #[default]
+    Common,
+    /// The first of its alternative names.
+    Alternative,
+}
+
 /// The certificates that clients are to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clients {
@@ -67,6 +77,8 @@ pub struct Clients {
     pub revoked: Option<PathBuf>,
     /// Whether they must have one.
     pub certificate: ClientCertificate,
+    /// By which of its names they are known.
+    pub name: ClientName,
 }
 
 /// TLS, with files in PEM that may be replaced while the server runs.

@@ -34,6 +34,7 @@ use service::{Ask, Health, Lease, Watermark};
 use tokio::time::Instant;
 
 use crate::{
+    auth::Refusals,
     door::Doors,
     peer::AnsweredBy,
     process,
@@ -65,6 +66,8 @@ pub(crate) struct Metrics {
     requests: Family<ByStatus, Counter>,
     seconds: Family<ByRoute, Histogram>,
     bytes: Family<ByRoute, Counter>,
+    /// What is counted of requests that were refused for who sent them.
+    pub(crate) refusals: Refusals,
 }
 
 impl Metrics {
@@ -78,7 +81,7 @@ impl Metrics {
         registry.register("requests", "Requests answered", requests.clone());
         registry.register("answer_seconds", "From the request to the last byte of the answer", seconds.clone());
         registry.register("answer_bytes", "Bytes of answers, without heads", bytes.clone());
-        Metrics { registry, requests, seconds, bytes }
+        Metrics { registry, requests, seconds, bytes, refusals: Refusals::new() }
     }
 }
 
@@ -86,6 +89,7 @@ impl Metrics {
 pub(crate) fn page(metrics: &Metrics, ask: &Ask, doors: &Doors) -> Result<String, Refusal> {
     let mut text = String::new();
     encode_registry(&mut text, &metrics.registry)
+        .and_then(|()| encode_registry(&mut text, &metrics.refusals.registry()))
         .and_then(|()| encode_registry(&mut text, &archive(ask)))
         .and_then(|()| encode_registry(&mut text, &certificates(doors)))
         .and_then(|()| encode_registry(&mut text, &process::registry()))

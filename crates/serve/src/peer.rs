@@ -1,6 +1,12 @@
 //! From where a request came, and which row of the table answered it.
 
-use std::{fmt::Write as _, io, mem::MaybeUninit, net::SocketAddr, sync::Weak};
+use std::{
+    fmt::{self, Write as _},
+    io,
+    mem::MaybeUninit,
+    net::SocketAddr,
+    sync::Weak,
+};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::SockRef;
@@ -14,6 +20,15 @@ pub(crate) enum Client {
     Address(SocketAddr),
     /// On this machine, as the system knows the user of its process.
     User(u32),
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Client::Address(address) => address.ip().fmt(f),
+            Client::User(uid) => write!(f, "the user {uid} of this machine"),
+        }
+    }
 }
 
 /// What can be seen of the bytes that a client has sent.

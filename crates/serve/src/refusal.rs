@@ -21,7 +21,7 @@ fn status(code: Code) -> StatusCode {
         Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Code::UrlTooLong => StatusCode::URI_TOO_LONG,
         Code::TooSlow => StatusCode::REQUEST_TIMEOUT,
-        Code::Forbidden => StatusCode::FORBIDDEN,
+        Code::Forbidden | Code::RightMissing => StatusCode::FORBIDDEN,
         Code::Conflict => StatusCode::CONFLICT,
         Code::StoreRefused | Code::Busy => StatusCode::SERVICE_UNAVAILABLE,
         Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,

@@ -6,8 +6,8 @@ use axum::http::request::Parts;
 
 use crate::{
     api::{
-        aligned, at, bins, deletions, gaps, groups, import, import_lines, ledger, live, many, policies, pvs, removals,
-        roster, samples, status,
+        aligned, at, bins, deletions, gaps, groups, import, import_lines, ledger, live, login, many, policies, pvs,
+        removals, roster, samples, status, tokens,
     },
     appliance::{
         aliases, configuration, details, engine, flags, losses, manage, measures, parameters, rates, reports,
@@ -25,6 +25,8 @@ use crate::{
     ui,
 };
 
+pub(crate) mod needed;
+
 /// The methods that occur. `Get` answers HEAD too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
@@ -38,32 +40,38 @@ pub(crate) enum Method {
 pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    pub(crate) right: Right,
+    /// Which right it needs; none if whoever comes may do it.
+    pub(crate) right: Option<Right>,
     #[cfg_attr(not(test), expect(dead_code, reason = "only the comparison with the description reads it"))]
     pub(crate) summary: &'static str,
     pub(crate) handler: fn(&Call) -> Answer,
 }
 
 const fn get(path: &'static str, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
-    Route { method: Method::Get, path, right: Right::Read, summary, handler }
+    Route { method: Method::Get, path, right: Some(Right::Read), summary, handler }
+}
+
+/// What anybody may ask or do, as it tells nothing of the archive: who one is, and logging in and out.
+const fn open(method: Method, path: &'static str, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
+    Route { method, path, right: None, summary, handler }
 }
 
 const fn post(path: &'static str, right: Right, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
-    Route { method: Method::Post, path, right, summary, handler }
+    Route { method: Method::Post, path, right: Some(right), summary, handler }
 }
 
 const fn put(path: &'static str, right: Right, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
-    Route { method: Method::Put, path, right, summary, handler }
+    Route { method: Method::Put, path, right: Some(right), summary, handler }
 }
 
 /// What takes something away, for which one must be an administrator.
 const fn delete(path: &'static str, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
-    Route { method: Method::Delete, path, right: Right::Administer, summary, handler }
+    Route { method: Method::Delete, path, right: Some(Right::Administer), summary, handler }
 }
 
 /// A command that the Archiver Appliance takes by GET.
 const fn command(path: &'static str, right: Right, summary: &'static str, handler: fn(&Call) -> Answer) -> Route {
-    Route { method: Method::Get, path, right, summary, handler }
+    Route { method: Method::Get, path, right: Some(right), summary, handler }
 }
 
 use Right::{Administer, Operate, Read};
@@ -108,7 +116,10 @@ pub(crate) static ROUTES: &[Route] = &[
     ),
     get("/api/v1/groups", "Groups of PVs, and what switches them", groups::list),
     put("/api/v1/groups/{group}", Operate, "Say which PVs switch a group", groups::set),
-    Route { right: Operate, ..delete("/api/v1/groups/{group}", "Take its switches from a group", groups::remove) },
+    Route {
+        right: Some(Operate),
+        ..delete("/api/v1/groups/{group}", "Take its switches from a group", groups::remove)
+    },
     get("/api/v1/aliases", "All aliases with their PVs", roster::aliases),
     post("/api/v1/remove", Administer, "Take PVs out of the archive, all in one change", removals::remove_many),
     post("/api/v1/restore", Administer, "Bring back PVs that were removed, all in one change", removals::restore_many),
@@ -119,6 +130,18 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/purge", Administer, "Give up for good what was deleted, and free its space", deletions::purge),
     get("/api/v1/audit", "Who changed what is in the archive, the newest first", roster::audit),
     get("/api/v1/live", "New samples and changes of state as Server-Sent Events", live::show),
+    // Who asks, and what they may do.
+    open(Method::Get, "/api/v1/me", "Who one is, and what one may do", login::me),
+    open(Method::Post, "/api/v1/login", "Log in by a name and a password", login::by_password),
+    open(Method::Get, "/api/v1/login/oidc", "To the OpenID provider, to log in", login::to_provider),
+    open(Method::Get, "/api/v1/login/callback", "Back from the OpenID provider", login::from_provider),
+    open(Method::Post, "/api/v1/login/backchannel", "The OpenID provider ends sessions", login::out_by_provider),
+    open(Method::Post, "/api/v1/logout", "End one's session", login::out),
+    get("/api/v1/access/explain", "Why somebody may do something, or not", needed::show),
+    Route { right: Some(Administer), ..get("/api/v1/tokens", "Tokens of programs", tokens::list) },
+    post("/api/v1/tokens", Administer, "Make a token", tokens::add),
+    delete("/api/v1/tokens/{id}", "Revoke a token", tokens::revoke),
+    open(Method::Get, "/login", "The web page, to log in", ui::index),
     get("/api/v1/openapi.json", "The description of all of this", openapi),
     // The URLs of the Archiver Appliance.
     get("/retrieval/data/{*call}", "Samples as the Archiver Appliance gives them", retrieval::get_data),
@@ -303,7 +326,7 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/retrieval/ui/{*page}", "To the web page", ui::instead),
     // For monitoring, and for people.
     get("/metrics", "Counters in the OpenMetrics text format", metrics),
-    get("/", "The web page", ui::show),
+    open(Method::Get, "/", "The web page", ui::show),
 ];
 
 /// What every URL takes and gives.
@@ -320,15 +343,13 @@ fn openapi(_: &Call) -> Answer {
     Ok(answer)
 }
 
-/// Whether a request may do what its route does. Everybody who reaches the port has every right; but what a browser sends must come
-/// from a page of ours if it is to do more than read.
-pub(crate) fn refuse_cross_site(request: &Parts, right: Right) -> Result<(), Refusal> {
-    match right {
-        Right::Read => Ok(()),
-        Right::Operate | Right::Administer => {
-            browser::may_change(&request.headers, request.extensions.get::<Authority>())
-        }
-    }
+/// What a browser sends must come from a page of ours if it is to do more than read; logging in and out is more.
+pub(crate) fn refuse_cross_site(request: &Parts, route: &Route) -> Result<(), Refusal> {
+    let reads = match route.right {
+        Some(right) => right == Read,
+        None => route.method == Method::Get,
+    };
+    if reads { Ok(()) } else { browser::may_change(&request.headers, request.extensions.get::<Authority>()) }
 }
 
 #[cfg(test)]
@@ -355,7 +376,8 @@ mod tests {
         for route in ROUTES {
             let operation = &description["paths"][path(route)][lower_case(route.method)];
             assert_eq!(operation["summary"], route.summary, "{}", route.path);
-            assert_eq!(operation["x-right"], format!("{:?}", route.right), "{}", route.path);
+            let right = route.right.map_or("None".to_owned(), |right| format!("{right:?}"));
+            assert_eq!(operation["x-right"], right, "{}", route.path);
             for name in path(route).split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
                 assert!(operation["parameters"].to_string().contains(name), "{}: {name}", route.path);
             }

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use access::{Access, Certificate};
 use axum::{
     body::{Body, Bytes, HttpBody},
     response::Response,
@@ -38,6 +39,7 @@ use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 
 use crate::{
     app::App,
+    auth::Shares,
     browser,
     config::{Config, Ports},
     delivery::{
@@ -56,7 +58,7 @@ use crate::{
     tls::{
         handshakes::HANDSHAKE_TIMEOUT,
         plain::{self, Beginning},
-        shown::Shown,
+        shown,
     },
 };
 
@@ -87,7 +89,7 @@ pub struct Serve {
 
 impl Serve {
     /// Listens, on the current tokio runtime.
-    pub fn start(config: Config, service: Arc<Service>) -> Result<Serve, Error> {
+    pub fn start(config: Config, service: Arc<Service>, access: Arc<Access>) -> Result<Serve, Error> {
         let url = config.appliance.url.as_deref();
         let mut ears = Vec::new();
         let mut doors = Vec::new();
@@ -116,7 +118,8 @@ impl Serve {
         let delivery = Delivery::within(config.answers_bytes_max);
         let doors = Arc::new(Doors(doors));
         let of_app = Arc::clone(&doors);
-        let app = App { config, delivery, address, doors: of_app, service, metrics, flags: Mutex::default(), stopping };
+        let (shares, flags) = (Shares::default(), Mutex::default());
+        let app = App { config, delivery, address, doors: of_app, service, access, shares, metrics, flags, stopping };
         let app = Arc::new(app);
         let task = tokio::spawn(accept(ears, app));
         Ok(Serve { address, urls, doors, runtime: Handle::current(), stop, task })
@@ -197,14 +200,30 @@ async fn accept(ears: Ears, app: Arc<App>) {
             }
             _ = look.tick() => {
                 let app = Arc::clone(&app);
-                drop(spawn_blocking(move || app.doors.look(now()))); // nobody waits for it
+                drop(spawn_blocking(move || tend(&app))); // nobody waits for it
             }
             () = app.stopped() => break,
         }
     }
     drop(ears);
+    let used = Arc::clone(&app);
+    let kept = spawn_blocking(move || keep_days(&used));
     if timeout(app.config.finish_within, graceful.shutdown()).await.is_err() {
         tracing::warn!("{} connections were broken off in the middle of an answer", connections.len());
+    }
+    drop(timeout(app.config.finish_within, kept).await);
+}
+
+/// What is looked at each minute.
+fn tend(app: &App) {
+    app.doors.look(now());
+    keep_days(app);
+}
+
+/// Writes down on which days tokens were used.
+fn keep_days(app: &App) {
+    if let Err(error) = app.access.tend() {
+        tracing::warn!("the days on which tokens were used are not kept: {error}");
     }
 }
 
@@ -328,7 +347,7 @@ async fn connection(visit: Visit, dispatch: Dispatch, watcher: Watcher, app: Arc
     }
 }
 
-type Sealed = (TlsStream<Socket>, Option<Arc<Shown>>);
+type Sealed = (TlsStream<Socket>, Option<Arc<Certificate>>);
 
 /// A handshake to its end; none if the client does not speak TLS.
 async fn sealed(socket: Socket, stream: &Stream, lock: &Lock) -> io::Result<Option<Sealed>> {
@@ -350,7 +369,7 @@ async fn sealed(socket: Socket, stream: &Stream, lock: &Lock) -> io::Result<Opti
     let shown = match sealed.get_ref().1.peer_certificates().and_then(<[_]>::first) {
         None => None,
         Some(certificate) => {
-            let shown = Shown::read(certificate);
+            let shown = shown::read(certificate, lock.counts);
             Some(Arc::new(shown.ok_or_else(|| io::Error::other("the client's certificate cannot be read"))?))
         }
     };
@@ -364,7 +383,7 @@ struct Answers {
     crowd: Crowd,
     door: Arc<Door>,
     peer: Peer,
-    shown: Option<Arc<Shown>>,
+    shown: Option<Arc<Certificate>>,
 }
 
 impl Answers {

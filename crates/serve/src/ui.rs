@@ -47,12 +47,22 @@ pub(crate) fn instead(call: &Call) -> Answer {
 
 /// `GET /`, and the page's other files.
 pub(crate) fn show(call: &Call) -> Answer {
-    let path = call.url_path.trim_start_matches('/');
-    let wanted = if path.is_empty() { "index.html" } else { path };
+    match call.url_path.trim_start_matches('/') {
+        "" => index(call),
+        path => file(call, path),
+    }
+}
+
+/// The page itself, at whichever of its links.
+pub(crate) fn index(call: &Call) -> Answer {
+    file(call, "index.html")
+}
+
+fn file(call: &Call, wanted: &str) -> Answer {
     let file = FILES
         .iter()
         .find(|file| file.path == wanted)
-        .ok_or_else(|| Refusal::new(Code::UnknownUrl, format!("the web page has no file {path:?}")))?;
+        .ok_or_else(|| Refusal::new(Code::UnknownUrl, format!("the web page has no file {wanted:?}")))?;
     let sent = |name: HeaderName| call.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
     if sent(header::IF_NONE_MATCH).split(',').any(|tag| tag.trim().trim_start_matches("W/") == file.etag) {
         return Ok(with_headers(file, StatusCode::NOT_MODIFIED.into_response()));

@@ -531,7 +531,12 @@ fn clients_in(folder: &Path, authority: &Authority, certificate: ClientCertifica
         key_identifier_method: KeyIdMethod::Sha256,
     };
     put(&folder.join("clients.crl"), &list.signed_by(authority).unwrap().pem().unwrap());
-    Clients { authorities: folder.join("clients.pem"), revoked: Some(folder.join("clients.crl")), certificate }
+    Clients {
+        authorities: folder.join("clients.pem"),
+        revoked: Some(folder.join("clients.crl")),
+        certificate,
+        name: serve::ClientName::Common,
+    }
 }
 
 #[test]

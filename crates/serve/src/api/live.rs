@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::{
     app::App,
+    auth::Watch,
     call::Call,
     delivery::answer::{Answer, whole},
     formats::{json::put_columns, value::put_json},
@@ -35,8 +36,13 @@ pub(crate) fn show(call: &Call) -> Answer {
         return Err(Refusal::new(Code::BadRequest, message));
     }
     let from = call.query.time("from")?;
+    let watch = match Watch::begin(&call.app.access, &call.asker) {
+        Ok(watch) => watch,
+        Err(why) => return call.refused(&why),
+    };
     let feed = Feed {
         app: Arc::clone(&call.app),
+        watch,
         live: Some(call.ask.live(names, from)?),
         waiting: VecDeque::new(),
         lease: call.app.delivery.budget.lease(),
@@ -54,6 +60,8 @@ pub(crate) fn show(call: &Call) -> Answer {
 /// The stream's side: waits, without a thread.
 struct Feed {
     app: Arc<App>,
+    /// Whether who gets it still may.
+    watch: Watch,
     /// None once it has failed.
     live: Option<Live>,
     waiting: VecDeque<Bytes>,
@@ -71,6 +79,11 @@ impl Feed {
             }
             self.lease.shrink(usize::MAX);
             let mut live = self.live.take()?;
+            if let Err(why) = self.watch.look() {
+                // The end: there is nothing more to look at.
+                let data = serde_json::json!({ "code": "unauthorized", "message": why.message });
+                return Some(format!("event: error\ndata: {data}\n\n").into());
+            }
             // What cannot be held now is told at one of the next looks.
             if self.lease.grow(LOOK_BYTES_MAX).is_err() {
                 self.live = Some(live);

@@ -1,45 +1,36 @@
-//! What a client's certificate says: for whom it is, and until when.
+//! What a client's certificate says: for whom it is, and from when until when.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use access::Certificate;
 use rustls::pki_types::CertificateDer;
 use sample::Timestamp;
 use x509_parser::{extensions::GeneralName, prelude::X509Certificate};
 
-/// The most names of a certificate that are kept.
+use crate::listener::ClientName;
+
+/// The most names of a certificate that are looked at.
 const NAMES_MAX: usize = 100;
 
-/// A certificate that a client has shown, of an authority that is trusted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shown {
-    /// For whom it is; none if it has names alone.
-    pub(crate) common_name: Option<Box<str>>,
-    /// Its other names: of hosts, mail and URIs as they stand there, and addresses.
-    pub(crate) names: Vec<Box<str>>,
-    /// From then on it does not hold.
-    pub(crate) not_after: Timestamp,
-}
-
-impl Shown {
-    /// None if it cannot be read.
-    pub(crate) fn read(certificate: &CertificateDer<'_>) -> Option<Shown> {
-        let certificate = parsed(certificate)?;
-        let common_name = certificate.subject().iter_common_name().next().and_then(|name| name.as_str().ok());
-        let alternatives = certificate.subject_alternative_name().ok()?;
-        let names = alternatives.map_or(&[][..], |names| &names.value.general_names);
-        Some(Shown {
-            common_name: common_name.map(Box::from),
-            names: names.iter().filter_map(name).take(NAMES_MAX).collect(),
-            not_after: not_after(&certificate),
-        })
-    }
-
-    /// What it is called in the log.
-    pub(crate) fn name(&self) -> &str {
-        self.common_name.as_deref().or(self.names.first().map(|name| &**name)).unwrap_or("a certificate without a name")
-    }
+/// The certificate that a client has shown, of an authority that is trusted; none if it cannot be read. One without the name that
+/// counts is nobody's.
+pub(crate) fn read(certificate: &CertificateDer<'_>, counts: ClientName) -> Option<Certificate> {
+    let certificate = parsed(certificate)?;
+    let common_name = certificate.subject().iter_common_name().next().and_then(|name| name.as_str().ok());
+    let alternatives = certificate.subject_alternative_name().ok()?;
+    let names = alternatives.map_or(&[][..], |names| &names.value.general_names);
+    let alternative = || names.iter().take(NAMES_MAX).find_map(name);
+    let counting = match counts {
+        ClientName::Common => common_name.map(Box::from),
+        ClientName::Alternative => alternative(),
+    };
+    Some(Certificate {
+        name: counting.unwrap_or_default(),
+        not_before: not_before(&certificate),
+        not_after: not_after(&certificate),
+    })
 }
 
 fn name(name: &GeneralName<'_>) -> Option<Box<str>> {

@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use access::Access;
 use acquire::{Acquire, Control};
 use archive::{Protocol, Source};
 use query::Query;
@@ -29,6 +30,8 @@ pub(crate) struct Archive {
     pub(crate) store: Store,
     /// What the server answers from.
     pub(crate) service: Arc<Service>,
+    /// Who asks it.
+    pub(crate) access: Arc<Access>,
     serve: Option<Serve>,
     acquire: Option<Acquire<Writer>>,
     runtime: Runtime,
@@ -52,6 +55,16 @@ impl Archive {
         fill: impl FnOnce(&Store),
         change: impl FnOnce(Config) -> Config,
         old: Vec<Arc<dyn Source>>,
+    ) -> Archive {
+        Archive::start_with(fill, change, old, |_| Access::open())
+    }
+
+    /// The same with what looks at who asks.
+    pub(crate) fn start_with(
+        fill: impl FnOnce(&Store),
+        change: impl FnOnce(Config) -> Config,
+        old: Vec<Arc<dyn Source>>,
+        access: impl FnOnce(Writer) -> Access,
     ) -> Archive {
         let folder = tempfile::tempdir().expect("there is room for a folder");
         let started = clock();
@@ -79,10 +92,21 @@ impl Archive {
         let config = change(Config { listeners: listeners.collect(), ..usual.clone() });
         let query = Query::over(store.reader()).with(old);
         let service = service_of(&config, query, acquire.control(), store.reader());
-        let serve = Serve::start(config, Arc::clone(&service)).expect("the server starts");
+        let access = Arc::new(access(store.writer()));
+        let serve = Serve::start(config, Arc::clone(&service), Arc::clone(&access)).expect("the server starts");
         drop(entered);
         let address = serve.address();
-        Archive { address, started, store, service, serve: Some(serve), acquire: Some(acquire), runtime, folder }
+        Archive {
+            address,
+            started,
+            store,
+            service,
+            access,
+            serve: Some(serve),
+            acquire: Some(acquire),
+            runtime,
+            folder,
+        }
     }
 
     /// A second server for the same archive.
@@ -92,7 +116,7 @@ impl Archive {
         let reader = self.store.reader();
         let config = Config::new(listen);
         let service = service_of(&config, Query::over(reader.clone()), control, reader);
-        Serve::start(config, service)
+        Serve::start(config, service, Arc::clone(&self.access))
     }
 
     /// Where it listens.

@@ -1,0 +1,118 @@
+//! What a request shows of who sends it, and who that is.
+
+use std::{sync::Arc, time::Duration};
+
+use access::{Access, Certificate, From, Identity, Presented, Reason, Refused, Transport};
+use archive::Right;
+use axum::http::{Extensions, HeaderMap, request::Parts};
+use service::{Rights, now};
+use tokio::{
+    sync::Semaphore,
+    task::spawn_blocking,
+    time::{Instant, timeout_at},
+};
+
+use crate::{
+    door::Door,
+    peer::{Client, Peer},
+};
+
+/// So many requests wait for an identity server at a time, on threads of their own; recording and other answers need none of these.
+const ASKED_AT_ONCE: usize = 16;
+/// And no longer than this.
+const ASKED_MAX: Duration = Duration::from_secs(15);
+
+/// From where a request comes, as far as it is held against the rights of who sends it.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    from: From,
+    transport: Transport,
+    ceiling: Right,
+    certificate: Option<Arc<Certificate>>,
+}
+
+impl Origin {
+    /// Requests that came by no door are the program's own.
+    pub(crate) fn of(extensions: &Extensions) -> Origin {
+        let door = extensions.get::<Arc<Door>>();
+        let from = match extensions.get::<Peer>().map(|peer| peer.client) {
+            Some(Client::Address(address)) => From::Network(address.ip()),
+            Some(Client::User(uid)) => From::Local { uid },
+            None => From::Local { uid: rustix::process::geteuid().as_raw() },
+        };
+        let is_sealed = door.is_some_and(|door| door.lock.is_some());
+        Origin {
+            from,
+            transport: if is_sealed { Transport::Tls } else { Transport::Plain },
+            ceiling: door.map_or(Right::Administer, |door| door.rights),
+            certificate: extensions.get::<Arc<Certificate>>().cloned(),
+        }
+    }
+
+    /// The most that anybody may do where it came.
+    pub(crate) fn ceiling(&self) -> Right {
+        self.ceiling
+    }
+
+    /// What is shown by headers that came from there.
+    pub(crate) fn shown<T>(&self, headers: &HeaderMap, look: impl FnOnce(&Presented) -> T) -> T {
+        let headers: Vec<(&str, &[u8])> =
+            headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        look(&Presented {
+            from: self.from,
+            transport: self.transport,
+            ceiling: self.ceiling,
+            headers: &headers,
+            certificate: self.certificate.as_deref(),
+        })
+    }
+}
+
+/// Who sends a request that needs a right, or none, and that they may send one more now. A session that is over keeps nobody from what
+/// anybody may ask: the page is to say so, and to let them log in.
+pub(crate) async fn identify(access: &Arc<Access>, request: &Parts, right: Option<Right>) -> Result<Identity, Refused> {
+    let origin = Origin::of(&request.extensions);
+    let identified = match origin.shown(&request.headers, |presented| access.may_block(presented)) {
+        false => origin.shown(&request.headers, |presented| access.identify(presented, now())),
+        true => {
+            let (origin, headers) = (origin.clone(), request.headers.clone());
+            asked(access, move |access| origin.shown(&headers, |presented| access.identify(presented, now()))).await
+        }
+    };
+    let identity = match identified {
+        Err(refused) if refused.reason == Reason::Session && right.is_none() => {
+            origin.shown(&request.headers, |presented| access.anonymous(presented))
+        }
+        identified => identified?,
+    };
+    access.admit(&identity, now())?;
+    Ok(identity)
+}
+
+/// What an identity server is asked for, on a thread that may wait for it.
+async fn asked<T: Send + 'static>(
+    access: &Arc<Access>,
+    ask: impl FnOnce(&Access) -> Result<T, Refused> + Send + 'static,
+) -> Result<T, Refused> {
+    static TURNS: Semaphore = Semaphore::const_new(ASKED_AT_ONCE);
+    let deadline = Instant::now() + ASKED_MAX;
+    let away = || Refused::away("the identity server");
+    let turn = timeout_at(deadline, TURNS.acquire()).await.map_err(|_| away())?;
+    let access = Arc::clone(access);
+    // The turn goes along: what nobody waits for any more still takes a thread until the server answers.
+    let asking = spawn_blocking(move || {
+        let _turn = turn;
+        ask(&access)
+    });
+    timeout_at(deadline, asking).await.map_err(|_| away())?.map_err(|_| away())?
+}
+
+/// What somebody may do, as the service holds it against PVs.
+pub(crate) fn rights(identity: &Identity) -> Rights {
+    let to_all = Rights::everywhere(identity.rights.to_all());
+    if identity.rights.most() == identity.rights.to_all() {
+        return to_all;
+    }
+    let rights = identity.rights.clone();
+    to_all.or_by_name(move |pv| rights.most_to(pv))
+}

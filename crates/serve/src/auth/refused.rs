@@ -1,0 +1,151 @@
+//! A refusal of who asks as an answer over HTTP, and how many there were.
+
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
+
+use access::{Access, Identity, Kind, Reason, Refused};
+use axum::{
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use prometheus_client::{
+    metrics::{counter::Counter, family::Family},
+    registry::Registry,
+};
+use serde_json::json;
+use service::now;
+
+use crate::{
+    peer::Peer,
+    refusal::{Code, Refusal},
+};
+
+/// So many refusals a second stand in the log; all of them are counted.
+const TOLD_EACH_SECOND: u32 = 10;
+
+/// What is counted of refusals, and told of them.
+pub(crate) struct Refusals {
+    counted: Family<[(&'static str, &'static str); 1], Counter>,
+    second: AtomicI64,
+    told: AtomicU32,
+}
+
+impl Refusals {
+    /// Each reason has its counter from the beginning.
+    pub(crate) fn new() -> Refusals {
+        let counted = Family::default();
+        for reason in Reason::ALL {
+            drop(counted.get_or_create(&[("reason", reason.name())]));
+        }
+        Refusals { counted, second: AtomicI64::new(0), told: AtomicU32::new(0) }
+    }
+
+    /// As a scrape shows them.
+    pub(crate) fn registry(&self) -> Registry {
+        let mut registry = Registry::with_prefix("pvark_access");
+        registry.register("refused", "Requests refused for who sent them", self.counted.clone());
+        registry
+    }
+
+    fn count(&self, reason: Reason) {
+        self.counted.get_or_create(&[("reason", reason.name())]).inc();
+    }
+
+    /// Whether one more is to be told of in this second.
+    fn is_told(&self) -> bool {
+        let second = now().nanos() / 1_000_000_000;
+        if self.second.swap(second, Relaxed) != second {
+            self.told.store(0, Relaxed);
+        }
+        self.told.fetch_add(1, Relaxed) < TOLD_EACH_SECOND
+    }
+}
+
+/// What of a request a refusal is told with.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    method: Method,
+    uri: Uri,
+    from: String,
+    /// Whether a person looks at the answer who could log in instead.
+    is_page: bool,
+}
+
+impl Asked {
+    pub(crate) fn of(method: &Method, uri: &Uri, headers: &HeaderMap, peer: Option<&Peer>) -> Asked {
+        let from = peer.map_or_else(|| "the program".to_owned(), |peer| peer.client.to_string());
+        Asked { method: method.clone(), uri: uri.clone(), from, is_page: is_page(method, headers) }
+    }
+}
+
+/// Whether a browser asks for something that is to be shown by itself.
+fn is_page(method: &Method, headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or("");
+    let is_navigation = matches!(text("sec-fetch-mode"), "navigate" | "");
+    method == Method::GET
+        && is_navigation
+        && text("accept").contains("text/html")
+        && text("user-agent").starts_with("Mozilla/")
+        && !headers.contains_key(header::AUTHORIZATION)
+}
+
+/// The answer that a refusal is. People who have shown nothing are sent to where they can log in.
+pub(crate) fn refused(refusals: &Refusals, access: &Access, asked: &Asked, refused: &Refused) -> Response {
+    refusals.count(refused.reason);
+    if refusals.is_told() {
+        let path = asked.uri.path();
+        tracing::info!("{} {path} of {} was refused ({}): {refused}", asked.method, asked.from, refused.reason.name());
+    }
+    let may_log_in = matches!(refused.reason, Reason::Anonymous | Reason::Session) && access.has_logins();
+    if asked.is_page && may_log_in {
+        return to_login(&asked.uri);
+    }
+    let code = match refused.kind {
+        Kind::Unproved { .. } => "unauthorized",
+        Kind::Malformed => "bad_request",
+        Kind::Forbidden { .. } => "forbidden",
+        Kind::TooMany { .. } => "too_many_requests",
+        Kind::Unavailable { .. } => "busy",
+    };
+    let mut error = json!({ "code": code, "message": refused.message });
+    if let Some(hint) = hint(access, refused) {
+        error["hint"] = hint.into();
+    }
+    let status = StatusCode::from_u16(refused.status()).expect("each kind has a status of HTTP");
+    let body = json!({ "error": error }).to_string();
+    let mut response = (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Kind::Unproved { challenge } = &refused.kind
+        && let Ok(challenge) = HeaderValue::from_str(challenge)
+    {
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    if let Some(seconds) = refused.retry_after_seconds() {
+        headers.insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+fn hint(access: &Access, refused: &Refused) -> Option<&'static str> {
+    match refused.reason {
+        Reason::Anonymous if access.has_logins() => Some("log in at /login, or send a token: Authorization: Bearer …"),
+        Reason::Anonymous => {
+            Some("send a token: Authorization: Bearer …; an administrator makes one with `pvark token add`")
+        }
+        Reason::Listener => Some("ask at another of the archiver's addresses"),
+        Reason::Right => Some("`pvark access explain` says which grant is missing; an administrator can add it"),
+        _ => None,
+    }
+}
+
+fn to_login(uri: &Uri) -> Response {
+    let wanted = uri.path_and_query().map_or("/", |path| path.as_str());
+    let to = format!("/login?return={}", utf8_percent_encode(wanted, NON_ALPHANUMERIC));
+    (StatusCode::FOUND, [(header::LOCATION, to), (header::CACHE_CONTROL, "no-store".to_owned())]).into_response()
+}
+
+/// A right that the service found missing, as who asks is told: whoever has shown nothing may show something.
+pub(crate) fn missing(identity: &Identity, refusal: &Refusal) -> Option<Refused> {
+    (refusal.code() == Code::RightMissing).then(|| identity.refused(refusal.message()))
+}

@@ -1,0 +1,92 @@
+//! Answers that take long: who gets them is looked at again every half minute, and as soon as anybody's rights change.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use access::{Access, Identity, LongAnswer, Refused};
+use axum::{
+    body::{Body, Bytes, HttpBody},
+    response::Response,
+};
+use hyper::body::{Frame, SizeHint};
+use service::now;
+use tokio::time::Instant;
+
+/// So often it is looked at whether somebody still may have what they get.
+const LOOK_EACH: Duration = Duration::from_secs(30);
+
+/// Whether somebody still may have an answer that is under way.
+pub(crate) struct Watch {
+    access: Arc<Access>,
+    identity: Identity,
+    changes: u64,
+    next: Instant,
+    _one_of_many: LongAnswer,
+}
+
+impl Watch {
+    /// From now on. Refused if too many answers of theirs are under way.
+    pub(crate) fn begin(access: &Arc<Access>, identity: &Identity) -> Result<Watch, Refused> {
+        let one_of_many = access.long_answer(identity)?;
+        let (access, changes) = (Arc::clone(access), access.changes());
+        Ok(Watch {
+            access,
+            identity: identity.clone(),
+            changes,
+            next: Instant::now() + LOOK_EACH,
+            _one_of_many: one_of_many,
+        })
+    }
+
+    /// Why they may not have it any more, if it is so. Cheap while nothing is to be looked at.
+    pub(crate) fn look(&mut self) -> Result<(), Refused> {
+        let changes = self.access.changes();
+        if changes == self.changes && Instant::now() < self.next {
+            return Ok(());
+        }
+        (self.changes, self.next) = (changes, Instant::now() + LOOK_EACH);
+        let again = self.access.again(&self.identity, now())?;
+        if again.rights != self.identity.rights {
+            return Err(self.identity.refused("what you may do here has changed; ask again"));
+        }
+        Ok(())
+    }
+}
+
+/// An answer that breaks off when who gets it may not have it any more.
+pub(crate) fn watched(watch: Watch, answer: Response) -> Response {
+    answer.map(|body| Body::new(Watched { watch, body }))
+}
+
+struct Watched {
+    watch: Watch,
+    body: Body,
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if let Err(refused) = self.watch.look() {
+            tracing::info!("an answer was broken off: {refused}");
+            return Poll::Ready(Some(Err(axum::Error::new(refused))));
+        }
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,167 @@
+//! What a request needs, by the table; and `GET /api/v1/access/explain`: why somebody may do something or not, and which line of the config decides.
+
+use access::{Access, Explanation, Question, Who};
+use archive::{How, Right};
+use serde_json::json;
+
+use super::{Method, ROUTES, Route};
+use crate::{
+    call::Call,
+    delivery::answer::{Answer, json},
+    refusal::{Code, Refusal},
+    url::{Params, tidy},
+};
+
+/// What a request needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needed {
+    /// The right; none if anybody may.
+    pub right: Option<Right>,
+    /// The PVs that its URL names.
+    pub pvs: Vec<String>,
+}
+
+impl Needed {
+    /// By a method, or the name of a right, and a URL or the name of a PV.
+    pub fn by(method: &str, what: &str) -> Result<Needed, String> {
+        let path = match what.split_once("://") {
+            Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
+            None => what,
+        };
+        if path.starts_with('/') {
+            return by_url(method, path);
+        }
+        let right = Right::from_name(&method.to_ascii_lowercase()).or(match method.to_ascii_uppercase().as_str() {
+            "GET" | "HEAD" => Some(Right::Read),
+            "POST" | "PUT" => Some(Right::Operate),
+            "DELETE" => Some(Right::Administer),
+            _ => None,
+        });
+        let right = right.ok_or_else(|| {
+            format!("{method:?} is neither a method like GET or POST nor a right: read, operate, administer")
+        })?;
+        Ok(Needed { right: Some(right), pvs: vec![what.to_owned()] })
+    }
+}
+
+fn by_url(method: &str, url: &str) -> Result<Needed, String> {
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
+    let path = tidy(path).unwrap_or_else(|| path.to_owned());
+    let wanted = match method.to_ascii_uppercase().as_str() {
+        "GET" | "HEAD" => Method::Get,
+        "POST" => Method::Post,
+        "PUT" => Method::Put,
+        "DELETE" => Method::Delete,
+        _ => return Err(format!("{method:?} is no method that the archiver knows: GET, POST, PUT, DELETE")),
+    };
+    let fits = |route: &&Route| route.method == wanted && parts(route.path, &path).is_some();
+    // A path without wildcards is meant before one with them.
+    let route = ROUTES.iter().filter(fits).min_by_key(|route| route.path.matches('{').count());
+    let Some(route) = route else { return Err(format!("there is no {method} {path}")) };
+    let of_path = parts(route.path, &path).unwrap_or_default().into_iter();
+    let of_path = of_path.filter(|(name, _)| *name == "pv" || *name == "alias").map(|(_, value)| value);
+    let given = Params::parse(query);
+    let of_query = given.all("pv").flat_map(|pvs| pvs.split(',').map(str::to_owned).collect::<Vec<_>>());
+    let mut pvs: Vec<String> = of_path.chain(of_query).collect();
+    pvs.dedup();
+    Ok(Needed { right: route.right, pvs })
+}
+
+/// What stands in a path where a row of the table has names; none if it does not fit.
+fn parts<'r>(row: &'r str, path: &str) -> Option<Vec<(&'r str, String)>> {
+    let (mut found, mut wanted, mut given) = (Vec::new(), row.split('/'), path.split('/'));
+    loop {
+        match (wanted.next(), given.next()) {
+            (None, None) => return Some(found),
+            (Some(part), Some(_)) if part.starts_with("{*") => return Some(found),
+            (Some(part), Some(value)) => match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+                Some(name) if !value.is_empty() => {
+                    let value = percent_encoding::percent_decode_str(value).decode_utf8_lossy().into_owned();
+                    found.push((name, value));
+                }
+                None if part == value => {}
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+}
+
+/// Who is meant: `oidc:ana`, or a name alone, which is that of whoever logs in by the first way that the config has.
+pub fn somebody(access: &Access, text: &str) -> Result<Who, String> {
+    let config = access.config();
+    let usual = match (&config.oidc, &config.ldap) {
+        (Some(_), _) => How::Oidc,
+        (None, Some(_)) => How::Ldap,
+        (None, None) => How::Proxy,
+    };
+    let bare = text.strip_prefix("user:").unwrap_or(text);
+    let who = Who::parse(text).or_else(|| Who::new(usual, bare).filter(|_| !bare.contains(':')));
+    who.ok_or_else(|| {
+        format!(
+            "{text:?} is nobody, expected anonymous, or a name behind one of token: certificate: oidc: ldap: proxy: local:"
+        )
+    })
+}
+
+/// Why somebody may do what is needed, or why not, for each PV.
+pub fn explained(access: &Access, who: &Who, groups: &[Box<str>], needed: &Needed, ceiling: Right) -> Explanation {
+    let Some(right) = needed.right else {
+        return Explanation { is_allowed: true, text: format!("{who} may, as anybody may\n") };
+    };
+    let of =
+        |pv: Option<&str>| access.explain(&Question { who: who.clone(), groups: groups.to_vec(), right, pv, ceiling });
+    if needed.pvs.is_empty() {
+        return of(None);
+    }
+    let each: Vec<Explanation> = needed.pvs.iter().map(|pv| of(Some(pv))).collect();
+    Explanation {
+        is_allowed: each.iter().all(|explanation| explanation.is_allowed),
+        text: each.into_iter().map(|explanation| explanation.text).collect(),
+    }
+}
+
+/// `GET /access/explain`
+pub(crate) fn show(call: &Call) -> Answer {
+    let bad = |message| Refusal::new(Code::BadRequest, message);
+    let (access, query) = (&call.app.access, &call.query);
+    let who = somebody(access, query.needed("user")?).map_err(bad)?;
+    let groups: Vec<Box<str>> = query.all("group").map(Box::from).collect();
+    // Everybody may ask about themselves; what others may is for administrators.
+    let is_oneself = who == call.asker.who && groups.iter().all(|group| call.asker.groups.contains(group));
+    if !is_oneself && let Err(why) = call.asker.need_all(Right::Administer) {
+        return call.refused(&why);
+    }
+    let needed = Needed::by(query.needed("method")?, query.needed("what")?).map_err(bad)?;
+    let groups = if groups.is_empty() && is_oneself { call.asker.groups.to_vec() } else { groups };
+    let Explanation { is_allowed, text } = explained(access, &who, &groups, &needed, call.origin.ceiling());
+    json(&json!({ "who": who.to_string(), "allowed": is_allowed, "why": text.lines().collect::<Vec<_>>() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_request_needs_stands_in_the_table() {
+        let needed = |right, pvs: &[&str]| Ok(Needed { right, pvs: pvs.iter().map(|&pv| pv.to_owned()).collect() });
+        let (read, operate, administer) = (Some(Right::Read), Some(Right::Operate), Some(Right::Administer));
+        for (method, what, expected) in [
+            ("GET", "/api/v1/pvs/SR%3AA/samples?from=-1h", needed(read, &["SR:A"])),
+            ("HEAD", "/api/v1/pvs", needed(read, &[])),
+            ("POST", "http://archiver:17665/api/v1/pvs/A/pause", needed(operate, &["A"])),
+            ("DELETE", "/api/v1/pvs/A/aliases/B", needed(administer, &["A", "B"])),
+            ("get", "/mgmt/bpl/pauseArchivingPV?pv=A,B", needed(operate, &["A", "B"])),
+            ("GET", "/retrieval/data/getData.json?pv=A", needed(read, &["A"])),
+            ("GET", "//api/v1/../v1/status", needed(read, &[])),
+            ("GET", "/api/v1/me", needed(None, &[])),
+            ("operate", "SR:A", needed(operate, &["SR:A"])),
+            ("GET", "SR:A", needed(read, &["SR:A"])),
+        ] {
+            assert_eq!(Needed::by(method, what), expected, "{method} {what}");
+        }
+        for (method, what) in [("PATCH", "/api/v1/pvs"), ("GET", "/nothing"), ("DELETE", "/api/v1/pvs"), ("eat", "A")] {
+            assert!(Needed::by(method, what).is_err(), "{method} {what}");
+        }
+    }
+}
