@@ -88,6 +88,8 @@ class Pvark:
                 return bool(self.archive.status())
             except pvark.ConnectionFailed:
                 return False
+            except pvark.Unauthorized:
+                return True
 
         wait_for("pvark to answer", answering, seconds)
         return self

@@ -1,6 +1,7 @@
 //! Named flags: the Archiver Appliance's scripts set them and read them. They last until the program ends, as there, and nothing
 //! here looks at them, because what they steer there (stores that are skipped, and when data moves) is not here.
 
+use archive::Right;
 use serde_json::json;
 
 use crate::{
@@ -28,6 +29,10 @@ pub(crate) fn all(call: &Call) -> Answer {
 
 /// `GET /mgmt/bpl/setNamedFlag`
 pub(crate) fn set(call: &Call) -> Answer {
+    // A flag is for no PV, and so for all.
+    if let Err(why) = call.asker.need_all(Right::Operate) {
+        return call.refused(&why);
+    }
     let (name, value) = (call.query.needed("name")?, call.query.needed("value")?);
     let mut flags = call.app.flags();
     if name.len() > NAME_BYTES_MAX || (flags.len() >= FLAGS_MAX && !flags.contains_key(name)) {
