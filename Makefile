@@ -4,7 +4,7 @@ export PVARK := $(CARGO_TARGET_DIR)/release/pvark
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -rs
 
-.PHONY: help setup demo run build check test ui golden fuzz crash numbers figures ess retrieval clean
+.PHONY: help setup demo run build check test ui golden fuzz crash numbers figures ess retrieval keycloak clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -57,6 +57,9 @@ ess: setup build ## measure acquisition beside the storage study of ESS and writ
 
 retrieval: build ## measure answers over HTTP beside the retrieval study of ESS and write docs/retrieval.md (AGAINST=URL: another server too)
 	ulimit -n "$$(ulimit -Hn)"; cargo run --release -p lab -- retrieval --page docs/retrieval.md $(if $(AGAINST),--against $(AGAINST))
+
+keycloak: setup build ## log in by a real Keycloak, which Maven brings (180 MB, Java 17, a few minutes); `make test` has an OpenID provider of its own
+	tools/setup-keycloak.sh && $(PYTEST) tests/keycloak
 
 clean: ## remove what was built and installed here
 	rm -rf .make .venv ui/node_modules ui/dist target

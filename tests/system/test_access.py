@@ -1,5 +1,5 @@
-"""Who may do what, with the real program: tokens by commands, the socket of the machine, a proxy, rates, a config that is
-read anew; and what is secret is written down nowhere."""
+"""Who may do what, with the real program: tokens, the socket of the machine, a proxy, rates, a config read anew;
+and what is secret is written down nowhere."""
 
 from __future__ import annotations
 

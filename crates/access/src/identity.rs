@@ -79,6 +79,14 @@ impl Identity {
         Key::of(&self.who, self.from)
     }
 
+    /// Until when it is established at most, if that is known beforehand.
+    pub fn until(&self) -> Option<Timestamp> {
+        match self.proof {
+            Proof::Until(end) => Some(end),
+            _ => None,
+        }
+    }
+
     /// Whether it is held by a session, which can be ended.
     pub fn has_session(&self) -> bool {
         matches!(self.proof, Proof::Session(_))

@@ -42,5 +42,6 @@ fn each_recipe_can_be_read_and_has_what_it_is_about() {
     assert!(of("Scripts").access.limits.is_some());
     assert_eq!(of("A listener for the office").listener[1]["rights"].as_str(), Some("read"));
     assert_eq!(of("Programs").listener.len(), 1);
-    assert_eq!(recipes.len(), 7);
+    assert!(of("The idea").access.socket.is_some());
+    assert_eq!(recipes.len(), 8);
 }

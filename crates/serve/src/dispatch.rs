@@ -140,7 +140,7 @@ impl Dispatch {
         // A connection may last longer than what was shown at its beginning.
         match request.extensions().get::<Arc<Certificate>>() {
             Some(shown) if shown.not_after <= now() => {
-                let message = format!("the certificate of {:?} has expired at {}", shown.name, shown.not_after);
+                let message = format!("the certificate of {} has expired at {}", shown.name, shown.not_after);
                 Err(Refusal::new(Code::Forbidden, message).hint("connect again with a new one"))
             }
             _ => Ok(()),

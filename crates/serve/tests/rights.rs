@@ -205,7 +205,7 @@ fn no_order_is_taken_without_its_right() {
         ("apply", &|ask| ask.apply_rules(Manual::Leave).map(drop)),
     ];
     for (what, order) in operates {
-        assert_eq!(order(&few).unwrap_err().code(), Code::Forbidden, "{what}");
+        assert_eq!(order(&few).unwrap_err().code(), Code::RightMissing, "{what}");
         assert!(order(&all).is_ok(), "{what} can be ordered");
     }
     few.pause(&[operate.id]).unwrap();
@@ -226,7 +226,7 @@ fn no_order_is_taken_without_its_right() {
         ("purge", &|ask| ask.purge(purge).map(drop)),
     ];
     for (what, order) in administers {
-        assert_eq!(order(&few).unwrap_err().code(), Code::Forbidden, "{what}");
+        assert_eq!(order(&few).unwrap_err().code(), Code::RightMissing, "{what}");
         order(&all).unwrap_or_else(|refusal| panic!("{what} can be ordered: {refusal}"));
     }
     assert_eq!(few.restore_range(0).unwrap_err().code(), Code::UnknownPv, "of a PV that is not seen");
@@ -242,6 +242,6 @@ fn another_name_of_a_pv_gives_no_right_to_it() {
             .or_by_name(|name| (!is_hidden(name) || name == "T:OTHER").then_some(Right::Administer)),
     );
     let refusal = few.add(vec![AddRequest::new(PvName::new("T:OTHER").unwrap())]).unwrap_err();
-    assert_eq!(refusal.code(), Code::Forbidden);
+    assert_eq!(refusal.code(), Code::RightMissing);
     assert!(few.pv("T:OTHER").is_err());
 }

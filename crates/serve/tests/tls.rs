@@ -18,6 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use access::Access;
 use archive::{By, Method, Protocol, PvName, PvSettings, PvState, Record, Sink};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
@@ -33,7 +34,7 @@ use rustls::{
 use sample::{Batch, Timestamp};
 use serve::{At, ClientCertificate, Clients, Listener, Tls};
 use served::{Archive, Connection, clock, time};
-use store::Store;
+use store::{Store, Writer};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const STATUS: &str = "/api/v1/status";
@@ -101,16 +102,26 @@ struct Sealed {
 
 impl Sealed {
     fn start(pair: impl FnOnce(&Authority) -> Pair, clients: impl FnOnce(&Path) -> Option<Clients>) -> Sealed {
+        Sealed::start_with(pair, clients, |_| Access::open())
+    }
+
+    /// The same with what looks at who asks.
+    fn start_with(
+        pair: impl FnOnce(&Authority) -> Pair,
+        clients: impl FnOnce(&Path) -> Option<Clients>,
+        access: impl FnOnce(Writer) -> Access,
+    ) -> Sealed {
         let kept = tempfile::tempdir().unwrap();
         let (folder, authority) = (kept.path().to_owned(), authority("lab"));
         pair(&authority).write(&folder);
         let clients = clients(&folder);
         let tls = Tls { certificate: folder.join("tls.pem"), key: folder.join("tls.key"), clients };
-        let archive = Archive::start(fill_much, |config| {
+        let listen = |config: serve::Config| {
             let more = Listener { tls: Some(tls), ..Listener::new(At::Address("127.0.0.1:0".parse().unwrap())) };
             let listeners = config.listeners.iter().cloned().chain([more]).collect();
             serve::Config { listeners, ..config }
-        });
+        };
+        let archive = Archive::start_with(fill_much, listen, Vec::new(), access);
         let url = archive.urls()[1].clone();
         let sealed = url.strip_prefix("https://").unwrap().trim_end_matches('/').parse().unwrap();
         Sealed { archive, folder, authority, sealed, _kept: kept }
@@ -584,6 +595,40 @@ fn what_a_client_has_shown_does_not_outlast_its_time() {
     let (status, body) = asked(&mut stream, STATUS).unwrap();
     assert_eq!(status, 403, "{}", String::from_utf8_lossy(&body));
     assert!(String::from_utf8_lossy(&body).contains("the certificate of tools has expired"));
+}
+
+#[test]
+fn a_certificate_says_who_it_is_and_a_stream_ends_with_it() {
+    let own = authority("clients");
+    let config = "anonymous = \"none\"\n[[grant]]\nto = \"certificate:tools\"\nright = \"read\"\n";
+    let sealed = Sealed::start_with(
+        Pair::server,
+        |folder| Some(clients_in(folder, &own, ClientCertificate::Optional, &[])),
+        |tokens| Access::new(toml::from_str(config).unwrap(), Box::new(tokens)).unwrap(),
+    );
+    let until = clock().nanos() / 1_000_000_000 + 6;
+    let short = Pair::client(&own, |params| {
+        params.not_after = date_time_ymd(1970, 1, 1) + Duration::from_secs(until as u64);
+    });
+    let tools = client(&sealed.authority, &[&TLS13], Some(&short));
+    let (status, body) = ask(&tools, sealed.sealed, "/api/v1/me").unwrap();
+    assert_eq!(status, 200);
+    assert!(String::from_utf8_lossy(&body).contains("\"who\":\"certificate:tools\""));
+    assert_eq!(ask(&tools, sealed.sealed, STATUS).unwrap().0, 200);
+    assert_eq!(ask(&sealed.trust(), sealed.sealed, STATUS).unwrap().0, 401, "without a certificate");
+    assert_eq!(sealed.archive.get(STATUS).status, 401, "where there is no TLS");
+    let pause = "POST /api/v1/pvs/T:MUCH/pause HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
+    let mut stream = connected(&tools, sealed.sealed).unwrap();
+    stream.get_mut().write_all(pause.as_bytes()).unwrap();
+    assert_eq!(answered(&mut stream).unwrap().0, 403);
+
+    let mut stream = connected(&tools, sealed.sealed).unwrap();
+    let (status, body) = asked(&mut stream, "/api/v1/live?pv=T:MUCH").unwrap();
+    let body = String::from_utf8_lossy(&body);
+    assert_eq!(status, 200);
+    assert!(body.contains("event: error") && body.contains("does not hold any more"), "{body}");
+    let late = clock().nanos() / 1_000_000_000 - until;
+    assert!((0..5).contains(&late), "it ended {late} s after the certificate");
 }
 
 /// The types of keys that facilities have.

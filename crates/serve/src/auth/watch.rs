@@ -13,6 +13,7 @@ use axum::{
     response::Response,
 };
 use hyper::body::{Frame, SizeHint};
+use sample::Timestamp;
 use service::now;
 use tokio::time::Instant;
 
@@ -32,14 +33,9 @@ impl Watch {
     /// From now on. Refused if too many answers of theirs are under way.
     pub(crate) fn begin(access: &Arc<Access>, identity: &Identity) -> Result<Watch, Refused> {
         let one_of_many = access.long_answer(identity)?;
-        let (access, changes) = (Arc::clone(access), access.changes());
-        Ok(Watch {
-            access,
-            identity: identity.clone(),
-            changes,
-            next: Instant::now() + LOOK_EACH,
-            _one_of_many: one_of_many,
-        })
+        let (changes, next) = (access.changes(), next_look(identity));
+        let (access, identity) = (Arc::clone(access), identity.clone());
+        Ok(Watch { access, identity, changes, next, _one_of_many: one_of_many })
     }
 
     /// Why they may not have it any more, if it is so. Cheap while nothing is to be looked at.
@@ -48,13 +44,20 @@ impl Watch {
         if changes == self.changes && Instant::now() < self.next {
             return Ok(());
         }
-        (self.changes, self.next) = (changes, Instant::now() + LOOK_EACH);
+        (self.changes, self.next) = (changes, next_look(&self.identity));
         let again = self.access.again(&self.identity, now())?;
         if again.rights != self.identity.rights {
             return Err(self.identity.refused("what you may do here has changed; ask again"));
         }
         Ok(())
     }
+}
+
+/// After a while, or as soon as what was shown expires.
+fn next_look(identity: &Identity) -> Instant {
+    let left = |end: Timestamp| u64::try_from(end.nanos().saturating_sub(now().nanos())).unwrap_or(0);
+    let left = identity.until().map_or(LOOK_EACH, |end| Duration::from_nanos(left(end)));
+    Instant::now() + left.min(LOOK_EACH)
 }
 
 /// An answer that breaks off when who gets it may not have it any more.
