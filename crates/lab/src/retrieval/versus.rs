@@ -40,6 +40,9 @@ pub(crate) struct Options {
     /// Only the questions whose names begin so, as csv-360k or raw.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Lines for the configuration of the new program alone, before its sections.
+    #[arg(long = "new-config", value_name = "LINE")]
+    new_config: Vec<String>,
     #[command(flatten)]
     setup: Setup,
 }
@@ -69,8 +72,8 @@ struct Rounds {
 }
 
 pub(crate) fn run(options: &Options) -> Outcome<()> {
-    let mut old = Side::start(&options.old, "versus-old", &options.setup)?;
-    let mut new = Side::start(&options.new, "versus-new", &options.setup)?;
+    let mut old = Side::start(&options.old, "versus-old", &options.setup, &[])?;
+    let mut new = Side::start(&options.new, "versus-new", &options.setup, &options.new_config)?;
     let mut faults = Vec::new();
     for case in cases() {
         if !options.only.is_empty() && !options.only.iter().any(|only| case.name.starts_with(only)) {
@@ -105,7 +108,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
 }
 
 impl Side {
-    fn start(program: &Path, name: &str, setup: &Setup) -> Outcome<Side> {
+    fn start(program: &Path, name: &str, setup: &Setup, more: &[String]) -> Outcome<Side> {
         let scratch = if setup.folder.is_none() { Some(setup.scratch()?) } else { None };
         let folder = match (&setup.folder, &scratch) {
             (Some(folder), _) => folder.join(name),
@@ -120,7 +123,8 @@ impl Side {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
-        let config: Vec<String> = setup.config.iter().cloned().chain([place::config(&old_archive)]).collect();
+        let config = setup.config.iter().chain(more).cloned().chain([place::config(&old_archive)]);
+        let config: Vec<String> = config.collect();
         let archiver = Archiver::start(program, setup.archiver_cores.as_deref(), &folder, &[], &config)?;
         let server = Server::at(BENCH, address(archiver.url())?, Some((archiver.id(), None)))?;
         Ok(Side { archiver, server, _scratch: scratch })
@@ -141,6 +145,8 @@ fn cases() -> Vec<Case> {
         case("json-360k", 1, appliance("json", FEW.name, &few)),
         case("csv-7d", 1, appliance("csv", WEEK.name, &week)),
         case("csv-360k x10", 10, appliance("csv", FEW.name, &few)),
+        case("csv-10s", 1, appliance("csv", FEW.name, &time(START + 10_000_000_000))),
+        case("csv-10s x10", 10, appliance("csv", FEW.name, &time(START + 10_000_000_000))),
         case("txt-360k", 1, appliance("txt", FEW.name, &few)),
         case("qw-360k", 1, appliance("qw", FEW.name, &few)),
         case("jplot-360k", 1, appliance("jplot", FEW.name, &few)),
