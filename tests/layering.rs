@@ -9,8 +9,9 @@ use std::{
 };
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 15] = [
+const EDGES: [(&str, &[&str]); 16] = [
     ("sample", &[]),
+    ("shared", &[]),
     ("archive", &["pvdata", "sample"]),
     ("access", &["archive", "sample"]),
     ("pvdata", &[]),
@@ -120,6 +121,20 @@ fn the_state_machines_of_the_protocols_know_no_socket() {
             let socket = ["crate::net", "tokio", "mio::", "socket2", "UdpSocket", "TcpStream", "TcpListener"];
             let found = socket.iter().find(|word| line.contains(**word));
             assert_eq!(found, None, "{} knows the network: {line}", file.display());
+        }
+    }
+}
+
+#[test]
+fn what_nodes_share_knows_no_network_and_no_clock() {
+    let sources = sources_below(&root().join("crates/shared/src"));
+    assert!(sources.len() > 15, "the files of shared were not found: {sources:?}");
+    for file in sources {
+        let text = fs::read_to_string(&file).expect("sources are UTF-8");
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let outside = ["tokio", "std::net", "Instant", "SystemTime"];
+            let found = outside.iter().find(|word| line.contains(**word));
+            assert_eq!(found, None, "{}: {line}", file.display());
         }
     }
 }
