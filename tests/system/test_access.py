@@ -12,10 +12,17 @@ import statistics
 import threading
 import time
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pvark
 import pytest
+import requests
+from aa.js import JsonFetcher
+from aa.pb import PbFetcher
+from aa.rest import AaRestClient
+from archappl.admin.client import ArchiverMgmtClient
+from archappl.data.client import ArchiverDataClient
 from archiver import Pvark, program, run_program
 from waiting import wait_for
 
@@ -281,3 +288,48 @@ def test_who_asks_too_often_waits_and_holds_up_nobody(tmp_path: Path) -> None:
         assert f'pvark_access_refused_total{{reason="rate"}} {of_busy[429]}' in metrics
     finally:
         server.kill()
+
+
+def test_old_clients_read_where_reading_is_open_and_elsewhere_with_a_token(
+    server: Pvark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_socket(server, "add", "SR:A")
+    administer = token(server, "all", "administer")
+    samples = b"time,value\n2026-01-01T00:00:01Z,1.5\n2026-01-01T00:00:02Z,2.5\n2026-01-01T00:00:03Z,3.5\n"
+    path = "/api/v1/pvs/SR:A/import?import=a&part=1&type=f64"
+    status, _, text = ask(server, "POST", path, bearer(administer) | {"Content-Type": "text/csv"}, samples)
+    assert status == 200, text
+    begin, end = (datetime(2026, 1, 1, 0, 0, second, tzinfo=timezone.utc) for second in (0, 10))
+
+    def read() -> None:
+        client = ArchiverDataClient(server.url, format="json")
+        times = [moment.isoformat(timespec="milliseconds").replace("+00:00", "Z") for moment in (begin, end)]
+        assert client.get_data("SR:A", from_time=times[0], to_time=times[1], tz="UTC")["val"].tolist() == [
+            1.5,
+            2.5,
+            3.5,
+        ]
+        for fetcher in (JsonFetcher, PbFetcher):
+            assert fetcher("127.0.0.1", server.port).get_values("SR:A", begin, end).values.flatten().tolist()[-1] == 3.5
+        assert ArchiverMgmtClient(url=server.url).get_all_pvs("SR:*") == ["SR:A"]
+
+    # What the Grafana plug-in asks, by a proxy that adds a header.
+    def grafana(headers: dict[str, str]) -> int:
+        asked = "/retrieval/data/getData.qw?pv=mean_1(SR:A)&from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:10Z"
+        return ask(server, "GET", asked, headers)[0]
+
+    assert (grafana({}), grafana(bearer(administer))) == (401, 200)
+    # Programs that know names and passwords alone send a token as the password: requests takes it from a file.
+    netrc = kept(tmp_path, "netrc", f"machine 127.0.0.1 login any password {token(server, 'viewer', 'read')}")
+    monkeypatch.setenv("NETRC", str(netrc))
+    read()
+    with pytest.raises(requests.HTTPError, match="403"):
+        AaRestClient("127.0.0.1", server.port).pause_archiving_pv("SR:A")
+    monkeypatch.delenv("NETRC")
+    text = server.config_path.read_text().replace('anonymous = "none"', 'anonymous = "read"')
+    server.config_path.write_text(text)
+    server.process.send_signal(signal.SIGHUP)  # type: ignore[union-attr]
+    wait_for("reading to be open", lambda: grafana({}) == 200, 10)
+    read()
+    with pytest.raises(requests.HTTPError, match="401"):
+        AaRestClient("127.0.0.1", server.port).pause_archiving_pv("SR:A")
