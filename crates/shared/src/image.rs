@@ -125,7 +125,8 @@ impl Image {
             || runs.any(|run| run.object.key == key)
     }
 
-    /// Reads the journal of a shard up to its last row.
+    /// Reads the journal of a shard up to its last row. The owner goes on meanwhile: what an image names may be gone when it is asked for,
+    /// as [`Error::Damaged`] says, and then a newer image names something else.
     pub fn read(shared: &dyn Shared, shard: &Shard, catalogue: &mut dyn Catalogue) -> Result<Image> {
         let last = settle::read(|| shared.last(shard.journal(), None))?;
         let Some((seq, bytes)) = last else {

@@ -18,11 +18,16 @@ use std::{
 };
 
 use crate::{
+    bytes::Malformed,
     error::{Error, Result},
     handover::Part,
     ids::{Epoch, Frames, Seq},
     image::{Catalogue, Image},
-    journal::{Body, Change, Checkpoint, Commit, Entry, Row, Run, format::INLINE_LEN, name},
+    journal::{
+        Body, Change, Checkpoint, Commit, Entry, Row, Run,
+        format::{INLINE_LEN, MAX_BODY_LEN},
+        name,
+    },
     keys::{self, Shard},
     pieces::{self, Object, PIECE_LEN, Progress},
     seam::{Created, Shared},
@@ -122,6 +127,8 @@ struct Doubt {
     row: Row,
     bytes: Vec<u8>,
     entry: Entry,
+    /// What the journal amounts to with it, if that had to be tried out.
+    after: Option<Image>,
 }
 
 /// The owner of a shard in one epoch.
@@ -345,15 +352,29 @@ impl Owner {
         self.append(Entry::Checkpoint(Box::new(Checkpoint { image, catalogue })))
     }
 
-    /// Appends a row behind all others.
+    /// Appends a row behind all others; never one that no taker could read.
     fn append(&mut self, entry: Entry) -> Result<()> {
         assert!(self.doubt.is_none(), "one row at a time is under way");
         let (body, kind, id) = (entry.encode(), entry.kind(), self.ids);
-        self.ids += 1;
+        let refused = |reason: &str| {
+            let doing = format!("append to the journal of shard {}", self.shard);
+            Error::Refused { doing, reason: reason.to_owned() }
+        };
+        if body.len() as u64 > MAX_BODY_LEN {
+            return Err(refused("it is longer than any row may be"));
+        }
+        Entry::decode(kind, &body).map_err(|Malformed(reason)| refused(reason))?;
         let body =
             if body.len() <= self.settings.inline { Body::Inline(body) } else { Body::Apart(self.apart(id, &body)) };
         let row = Row { epoch: self.epoch, id, checkpoint: self.checkpoint, kind, body };
-        self.doubt = Some(Doubt { bytes: row.encode(), row, entry });
+        let mut after = None;
+        if let (Entry::Change(_), Some(image)) = (&entry, &self.image) {
+            let mut image = image.clone();
+            image.apply(&self.shard, &row, &entry).map_err(|error| refused(&error.to_string()))?;
+            after = Some(image);
+        }
+        self.ids += 1;
+        self.doubt = Some(Doubt { bytes: row.encode(), row, entry, after });
         self.settle()
     }
 
@@ -388,7 +409,7 @@ impl Owner {
 
     /// Takes note of the own row that stands in the journal now.
     fn learn(&mut self) -> Result<()> {
-        let Doubt { row, entry, .. } = self.doubt.take().expect("it was on its way");
+        let Doubt { row, entry, after, .. } = self.doubt.take().expect("it was on its way");
         let seq = self.next;
         self.next = seq.next();
         self.checkpoint = row.newest_checkpoint(seq);
@@ -402,10 +423,12 @@ impl Owner {
             }
             Entry::Checkpoint(_) | Entry::Seal(_) => {}
         }
-        match &mut self.image {
-            Some(image) => image.apply(&self.shard, &row, &entry),
-            None => Ok(()),
+        match (after, &mut self.image) {
+            (Some(after), image) => *image = Some(after),
+            (None, Some(image)) => image.apply(&self.shard, &row, &entry)?,
+            (None, None) => {}
         }
+        Ok(())
     }
 
     /// Remembers what nobody needs behind a change: log that is in segments, and segments that it removed.

@@ -21,6 +21,9 @@ pub const PIECE_LEN: u32 = 256 << 10;
 /// No piece is longer, whatever a row says.
 const MAX_PIECE_LEN: u32 = 4 << 20;
 
+/// No object has more, so that the keys of its pieces are in order.
+const MAX_PIECES: u64 = 1_000_000;
+
 /// An object in pieces, as a row of the journal names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
@@ -45,7 +48,7 @@ impl Object {
     pub(crate) fn is_sound(&self) -> bool {
         keys::is_key(&self.key)
             && (1..=MAX_PIECE_LEN).contains(&self.piece)
-            && self.len.div_ceil(self.piece.into()) < 1_000_000
+            && self.len.div_ceil(self.piece.into()) <= MAX_PIECES
     }
 }
 
@@ -77,6 +80,10 @@ pub(crate) fn put(
         let read = read.map_err(|source| Error::Local { doing: format!("read {key}"), source })?;
         if read == 0 {
             break;
+        }
+        if index == MAX_PIECES {
+            let reason = format!("it has more than {MAX_PIECES} pieces of {piece} bytes");
+            return Err(Error::Refused { doing: format!("put {full}"), reason });
         }
         hash.update(&bytes);
         len += read as u64;

@@ -243,3 +243,25 @@ fn a_lease_that_was_lost_does_not_let_an_epoch_begin_twice() {
     let owner = Owner::take(emptied, cluster.shard.clone(), "node", 1, 0, Settings::default()).unwrap();
     assert_eq!(owner.epoch(), Epoch(4));
 }
+
+#[test]
+fn a_change_that_no_taker_could_take_is_refused_before_it_is_in_the_journal() {
+    let cluster = Cluster::new();
+    let (mut owner, _) = cluster.owner(Settings::default());
+    owner.read_image(&mut ()).unwrap();
+    let wrong = [
+        Plan { removed: vec!["seg/not-there.seg".into()], ..Plan::default() },
+        Plan { removed: vec!["../elsewhere".into()], ..Plan::default() },
+        Plan { flushed: vec![(Epoch(7), 1)], ..Plan::default() },
+    ];
+    for plan in wrong {
+        let words = format!("{plan:?}");
+        owner.change(plan);
+        let error = owner.advance(SECOND, &Disk { frames: 0 }).unwrap_err();
+        assert!(matches!(error, Error::Refused { .. }), "{words}: {error}");
+    }
+    owner.change(Plan { segments: vec!["a.seg".into()], ..Plan::default() });
+    owner.advance(SECOND, &Disk { frames: 0 }).unwrap();
+    let image = Image::read(&*cluster.memory, &cluster.shard, &mut ()).unwrap();
+    assert_eq!((image.next(), image.segments().len()), (shared::Seq(2), 1), "the seal and the one good change");
+}
