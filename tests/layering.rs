@@ -9,9 +9,10 @@ use std::{
 };
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 16] = [
+const EDGES: [(&str, &[&str]); 17] = [
     ("sample", &[]),
     ("shared", &[]),
+    ("s3", &["shared"]),
     ("archive", &["pvdata", "sample"]),
     ("access", &["archive", "sample"]),
     ("pvdata", &[]),
