@@ -130,14 +130,19 @@ impl Lease {
     /// Takes so many bytes more, or refuses.
     pub fn grow(&self, more: usize) -> Result<(), Refusal> {
         let mut held = self.held();
-        let bytes_max =
-            self.share.as_ref().map_or(self.budget.bytes_max, |share| share.bytes_max.min(self.budget.bytes_max));
         let bytes = held.bytes.saturating_add(more);
-        if bytes > bytes_max {
-            let message = format!("this takes {bytes} bytes, and all answers together may take {bytes_max}");
-            return Err(
-                Refusal::new(Code::TooLarge, message).hint("ask for less at a time, or raise answers_megabytes_max")
-            );
+        let too_large = |whose: &str, bytes_max: usize, setting: &str| {
+            let message = format!("this takes {bytes} bytes, and {whose} together may take {bytes_max}");
+            Err(Refusal::new(Code::TooLarge, message).hint(format!("ask for less at a time, or raise {setting}")))
+        };
+        match &self.share {
+            Some(share) if bytes > share.bytes_max => {
+                return too_large("your answers", share.bytes_max, "answers_megabytes in the limits of [access]");
+            }
+            _ if bytes > self.budget.bytes_max => {
+                return too_large("all answers", self.budget.bytes_max, "answers_megabytes_max");
+            }
+            _ => {}
         }
         if let Some(share) = &self.share {
             share.take(more)?;
@@ -227,6 +232,7 @@ mod tests {
         let (one, two) = (budget.lease_of(Some(Arc::clone(&share))), budget.lease_of(Some(Arc::clone(&share))));
         one.grow(200).unwrap();
         assert_eq!(two.grow(101).unwrap_err().code(), Code::Busy);
+        assert_eq!(one.grow(101).unwrap_err().code(), Code::TooLarge, "it will never find room");
         two.grow(100).unwrap();
         let other = budget.lease();
         other.grow(700).unwrap();
