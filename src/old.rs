@@ -8,7 +8,7 @@ use crate::{
 };
 use aa::{Digests, PlainPb, TypeInfo};
 use acquire::Control;
-use archive::{ARCHIVER, By, PvId, PvName, Source};
+use archive::{ARCHIVER, Action, By, PvId, PvName, Source};
 use serde_json::Value;
 use std::{
     collections::HashSet,
@@ -23,7 +23,7 @@ use std::{
     thread::{self, Thread},
     time::Duration,
 };
-use store::{Action, Reader, Writer};
+use store::{Reader, Writer};
 
 /// Where what the files of old archives amount to is kept, below the data folder.
 pub(crate) const DIGESTS: &str = "digests";

@@ -8,6 +8,10 @@
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   Record, Sink                 the facts that acquisition hands to the store
 //!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
+//!   Action, AuditRecord          what was changed: the lines of the audit
+//!   Names                        all names at one moment, in order
+//!   Deletion, RemovedPv, Purge   what was deleted, and what gives it up
+//!   Health, Partition, PvSize    how whatever holds the samples is doing, and how much lies where
 //!   Right, TokenRow, Tokens      what somebody may do, and how programs show who they are
 //!   ledger                       what became of every update: what is counted, and where that is written down
 //!   Source                       whatever holds samples: the store, files of another archiver
@@ -18,23 +22,36 @@
 
 #![deny(missing_docs)]
 
+mod action;
 mod audit;
+mod deletion;
 mod fits;
 mod groups;
+mod health;
+mod import;
 pub mod ledger;
+mod names;
+mod part_hash;
 mod pv;
 mod right;
 mod roster;
 pub mod settings;
 mod sink;
 mod source;
+mod storage;
 pub mod structure;
 mod tokens;
 
+pub use action::{Action, AuditRecord};
 pub use audit::{ARCHIVER, By, How, Principal, Way};
+pub use deletion::{Deletion, Purge, Purged, RemovedPv};
 pub use fits::{Fits, FitsError, glob_as_regex};
 pub use groups::{Group, Sense, Switch};
+pub use health::{Health, LevelHealth, PlaceHealth, Room, ScrubHealth, Watermark, Work};
+pub use import::ImportedPart;
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
+pub use names::{NameChunk, Named, Names};
+pub use part_hash::{old_part_hash, old_text_hash, part_hash};
 pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
 pub use right::Right;
 pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
@@ -47,4 +64,5 @@ pub use source::{
     Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, SampleStream,
     Source, SourceError, SourceHealth, StretchStream, Stretches,
 };
+pub use storage::{Partition, PvSize, WeekState};
 pub use tokens::{TokenRow, Tokens, TokensError};

@@ -11,7 +11,10 @@ use std::{
 };
 
 use acquire::Totals;
-use archive::ledger::{Column, Kind};
+use archive::{
+    Health, Watermark,
+    ledger::{Column, Kind},
+};
 use axum::{
     body::{Body, HttpBody},
     response::Response,
@@ -30,7 +33,7 @@ use prometheus_client::{
     },
     registry::Registry,
 };
-use service::{Ask, Health, Lease, Watermark};
+use service::{Ask, Lease};
 use tokio::time::Instant;
 
 use crate::{

@@ -2,8 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
+use archive::Action;
 use serde_json::Value;
-use store::Action;
 
 fn testdata() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata")

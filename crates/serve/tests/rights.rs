@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use acquire::{AddRequest, Manual};
-use archive::{DataFate, Group, OldName, Principal, PvEntry, PvName, Right, RuleName, Sense, Switch};
+use archive::{DataFate, Group, OldName, Principal, Purge, PvEntry, PvName, Right, RuleName, Sense, Switch};
 use query::{AlignRequest, Alignment, Before, Cut, Operator, Request, Rows, Series, Span};
 use sample::{TimeRange, Timestamp};
 use served::{Archive, time};
-use service::{Ask, Budget, Code, Pattern, Purge, PvsWanted, Refusal, Rights};
+use service::{Ask, Budget, Code, Pattern, PvsWanted, Refusal, Rights};
 
 mod served;
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use archive::{PvEntry, PvId};
+use archive::{Action, PvEntry, PvId};
 use sample::Timestamp;
-use store::{Action, Error, Reader};
+use store::{Error, Reader};
 
 /// So far back the audit is looked at.
 const LINES_MAX: u64 = 100_000;

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use acquire::Status;
 use archive::{
-    GapScope, PvEntry,
+    Action, AuditRecord, GapScope, PvEntry,
     ledger::{Column, Kind},
 };
 use query::{Before, Request, Series};
 use sample::{Gap, GapCause, Metadata, TimeRange, Timestamp};
-use store::{Action, AuditRecord};
 
 use crate::{
     clock::now,

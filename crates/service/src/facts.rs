@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use acquire::{Brief, Status};
-use archive::{PvEntry, PvId, PvName, RuleName, Sense};
+use archive::{AuditRecord, Deletion, PvEntry, PvId, PvName, PvSize, RemovedPv, RuleName, Sense};
 use sample::Timestamp;
-use store::{AuditRecord, Deletion, PvSize, RemovedPv};
 
 use crate::{ask::Ask, clock::now, refusal::Refusal};
 

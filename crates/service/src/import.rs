@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use acquire::AddRequest;
-use archive::{DataFate, FieldName, GapScope, PvEntry, PvId, PvName, PvState, Record, Right};
+use archive::{DataFate, FieldName, GapScope, ImportedPart, PvEntry, PvId, PvName, PvState, Record, Right};
 use query::{Before, Request};
 use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
-use store::ImportedPart;
 
 use crate::{
     ask::Ask,

@@ -65,8 +65,3 @@ pub use room::{Budget, Lease, Share};
 pub use seen::Seen;
 pub use service::Service;
 pub use status::Status;
-/// The nouns of answers that the store gives.
-pub use store::{
-    Action, AuditRecord, Deletion, Health, ImportedPart, LevelHealth, Partition, PlaceHealth, Purge, Purged, PvSize,
-    RemovedPv, ScrubHealth, Watermark, WeekState, Work, old_text_hash, part_hash,
-};

@@ -7,8 +7,7 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-use archive::{PvEntry, PvId, PvName};
-use store::Named;
+use archive::{Named, PvEntry, PvId, PvName};
 
 use crate::{
     ask::Ask,

@@ -8,9 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::glob_as_regex;
+use archive::{NameChunk, Named, Names, glob_as_regex};
 use regex::{Regex, RegexBuilder};
-use store::{NameChunk, Named, Names};
 
 use crate::{
     ask::Ask,

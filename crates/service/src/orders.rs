@@ -1,9 +1,9 @@
 //! Orders: what changes the archive. Each needs its right, and stands in the audit under the name of who asks.
 
 use acquire::{AddRequest, Added, Change, Control};
-use archive::{DataFate, Group, OldName, PvEntry, PvId, PvName, Right, RuleName};
+use archive::{DataFate, Deletion, Group, OldName, Purge, Purged, PvEntry, PvId, PvName, Right, RuleName};
 use sample::TimeRange;
-use store::{Deletion, Purge, Purged, Writer};
+use store::Writer;
 
 use crate::{ask::Ask, refusal::Refusal};
 

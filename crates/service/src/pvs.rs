@@ -3,9 +3,8 @@
 use std::vec::IntoIter;
 
 use acquire::{Brief, Connection, Status};
-use archive::{Extent, PvEntry, PvId, PvName, PvSettings, PvState, ledger::Account};
+use archive::{Extent, Named, PvEntry, PvId, PvName, PvSettings, PvState, ledger::Account};
 use sample::{Element, Metadata, Sample, TimeRange, Timestamp, ValueType};
-use store::Named;
 
 use crate::{ask::Ask, clock::now, names::Pattern, refusal::Refusal, seen::PVS_AT_ONCE};
 

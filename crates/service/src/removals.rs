@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use acquire::Change;
-use archive::{DataFate, PvEntry, PvId, PvName};
-use store::{Deletion, Purge, Purged, RemovedPv};
+use archive::{DataFate, Deletion, Purge, Purged, PvEntry, PvId, PvName, RemovedPv};
 
 use crate::{
     ask::Ask,

@@ -2,11 +2,10 @@
 
 use acquire::{Policies, Totals};
 use archive::{
-    SourceHealth,
+    Health, Partition, SourceHealth, Watermark,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
-use store::{Health, Partition, Watermark};
 
 use crate::{ask::Ask, clock::now, losses::sentence};
 

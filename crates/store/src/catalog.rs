@@ -3,7 +3,6 @@
 //!
 //! A flush ends with one transaction: until it the samples are in the log, from it on they are in the segment.
 
-pub(crate) mod audit;
 mod balance;
 pub(crate) mod chain;
 pub(crate) mod copy;
@@ -16,7 +15,6 @@ pub(crate) mod last_names;
 mod lost;
 mod mend;
 mod metadata_rows;
-pub(crate) mod names;
 mod pvs;
 mod pvs_wire;
 pub(crate) mod registry;
@@ -34,7 +32,7 @@ use std::{
     },
 };
 
-use archive::PvId;
+use archive::{AuditRecord, PvId};
 use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
 use sample::{Gap, GapCause, Metadata, Timestamp};
 
@@ -52,7 +50,7 @@ use tables::{
 };
 
 use crate::{
-    AuditRecord, Error,
+    Error,
     catalog::unfinished::Untold,
     disk::Disk,
     facts::{self, Facts},

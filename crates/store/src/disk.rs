@@ -12,6 +12,7 @@ pub(crate) mod watched;
 
 use std::{fmt, io, sync::Arc};
 
+use archive::Room;
 use rustix::io::Errno;
 
 pub use crate::disk::real::RealDisk;
@@ -44,15 +45,6 @@ pub trait Objects: fmt::Debug + Send + Sync + 'static {
     }
     /// Removes a file.
     fn remove(&self, key: &str) -> io::Result<()>;
-}
-
-/// The room on a disk, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
-    /// What can still be written.
-    pub free: u64,
-    /// All, of which others may have a part.
-    pub total: u64,
 }
 
 /// Which file or folder something is, whatever its name.

@@ -42,17 +42,9 @@ mod tokens;
 mod upkeep;
 mod writer;
 
-pub use catalog::{
-    audit::{Action, AuditRecord},
-    chain::{AUDIT_HEAD, AuditHead, AuditProof},
-    deletion::Deletion,
-    imports::ImportedPart,
-    names::{NameChunk, Named, Names},
-    registry::RemovedPv,
-};
+pub use catalog::chain::{AUDIT_HEAD, AuditHead, AuditProof};
 pub use config::{Config, Durable, Place, Purpose, Retention, Rule, Scrub};
 pub use error::Error;
-pub use health::{Health, LevelHealth, PlaceHealth, ScrubHealth, Watermark, Work};
 pub use read::merge::{Samples, Stretches};
 pub use reader::Reader;
 pub use rescue::{
@@ -63,11 +55,5 @@ pub use rescue::{
 };
 pub use sample::{Stretch, Summary};
 pub use store::Store;
-pub use upkeep::{
-    import::Import,
-    part_hash::{old_part_hash, old_text_hash, part_hash},
-    partitions::{Partition, WeekState},
-    purge::{Purge, Purged},
-    sizes::PvSize,
-};
+pub use upkeep::import::Import;
 pub use writer::Writer;

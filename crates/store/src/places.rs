@@ -21,11 +21,12 @@ use std::{
     time::Duration,
 };
 
+use archive::Room;
 use rustix::io::Errno;
 
 use crate::{
     config,
-    disk::{Disk, Objects, Room, patient::Patient},
+    disk::{Disk, Objects, patient::Patient},
     segment::manifest::Manifest,
 };
 

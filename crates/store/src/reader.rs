@@ -6,11 +6,14 @@ use std::{
     time::Duration,
 };
 
-use archive::{GapScope, PvEntry, PvId, PvName, structure::paths};
+use archive::{
+    AuditRecord, Deletion, GapScope, Health, Names, Partition, PvEntry, PvId, PvName, PvSize, RemovedPv, Watermark,
+    structure::paths,
+};
 use sample::{Gap, GapCause, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
-    AuditRecord, Deletion, Error, Health, Names, RemovedPv, Samples, Stretches, Watermark,
+    Error, Samples, Stretches,
     block::rows::overlap,
     catalog::deletion::Deletions,
     engine::{Engine, Snapshot},
@@ -19,8 +22,7 @@ use crate::{
     upkeep::{
         compact::views,
         merge_policy,
-        partitions::{self, Partition},
-        sizes::PvSize,
+        partitions::{self},
     },
 };
 
@@ -113,7 +115,7 @@ impl Reader {
 
     /// The ranges that were deleted: those that can come back, and those that are being purged.
     pub fn deletions(&self) -> Vec<Deletion> {
-        self.engine.registry().deletions().cloned().collect()
+        self.engine.registry().deletions().map(|hiding| hiding.of.clone()).collect()
     }
 
     /// Lines of the audit with lower numbers than `before`, the newest first, at most so many.

@@ -7,17 +7,14 @@ use std::{
 };
 
 use archive::{
-    By, DataFate, EntriesOr, Group, LedgerScale, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, PvState,
-    Renaming, Roster, RuleName, Unfinished,
+    Action, AuditRecord, By, DataFate, EntriesOr, Group, LedgerScale, Method, OldName, Protocol, PvEntry, PvId, PvName,
+    PvSettings, PvState, RemovedPv, Renaming, Roster, RuleName, Unfinished,
 };
 use sample::{Gap, GapCause, Sample, Timestamp};
 
 use crate::{
-    AuditRecord, Error, Reader, Writer,
-    catalog::{
-        audit::Action,
-        registry::{Change, Registry, RemovedPv},
-    },
+    Error, Reader, Writer,
+    catalog::registry::{Change, Registry},
     engine::Engine,
 };
 

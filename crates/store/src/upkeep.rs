@@ -12,7 +12,6 @@ pub(crate) mod import;
 pub(crate) mod merge_policy;
 pub(crate) mod moving;
 pub(crate) mod names;
-pub(crate) mod part_hash;
 pub(crate) mod partitions;
 pub(crate) mod purge;
 pub(crate) mod retention;

@@ -13,10 +13,10 @@ use std::{
     time::Duration,
 };
 
-use archive::PvId;
+use archive::{Action, PvId};
 use common::{append, at, by, read, register, sample, wait_until};
 use sample::{Sample, TimeRange, Value};
-use store::{Action, Backup, Config, Durable, Error, Kept, Purpose, Store};
+use store::{Backup, Config, Durable, Error, Kept, Purpose, Store};
 
 fn config(folder: &Path) -> Config {
     Config { durable: Durable::Every(Duration::from_millis(1)), head_bytes_max: 64 << 10, ..Config::new(folder) }

@@ -10,10 +10,10 @@ use std::{
     time::Duration,
 };
 
-use archive::PvId;
+use archive::{PvId, WeekState};
 use common::{append, at, read, register, sample, wait_until};
 use sample::{Sample, TimeRange, Value};
-use store::{Config, Durable, Place, Repairing, Store, WeekState};
+use store::{Config, Durable, Place, Repairing, Store};
 use tempfile::TempDir;
 
 const DAY: i64 = 86_400_000_000_000;

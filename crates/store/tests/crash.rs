@@ -6,11 +6,11 @@ mod sim;
 
 use std::{sync::Arc, time::Duration};
 
-use archive::{GapScope, Record, Sink};
+use archive::{GapScope, Record, Sink, Watermark};
 use common::{append, at, read, register, sample, wait_until};
 use sample::{Gap, GapCause, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk};
-use store::{Config, Durable, Error, Store, Watermark};
+use store::{Config, Durable, Error, Store};
 
 const PVS: [&str; 2] = ["A", "B"];
 

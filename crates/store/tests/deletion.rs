@@ -5,11 +5,11 @@ mod sim;
 
 use std::{sync::Arc, time::Duration};
 
-use archive::{DataFate, OldName, PvId, Record, Sink};
+use archive::{Action, DataFate, OldName, Purge, PvId, Record, Sink};
 use common::{append, at, by, name, read, register, sample, wait_until};
 use sample::{Gap, GapCause, Sample, TimeRange, Timestamp, Value};
 use sim::{Call, Crash, SimDisk, gate::Gate};
-use store::{Action, Config, Purge, Store, Stretch, Summary, disk::Objects};
+use store::{Config, Store, Stretch, Summary, disk::Objects};
 
 /// Samples every nanosecond, many blocks of them.
 const COUNT: i64 = 20_000;

@@ -6,11 +6,11 @@ mod sim;
 
 use std::sync::Arc;
 
-use archive::{DataFate, OldName, PvEntry, PvId, PvName};
+use archive::{Action, DataFate, Deletion, OldName, Purge, PvEntry, PvId, PvName, RemovedPv};
 use common::{append, at, by, name, register, sample, wait_until};
 use sample::{TimeRange, Value};
 use sim::{Call, Crash, Failure, Fault, SimDisk};
-use store::{Action, Config, Deletion, Error, Purge, RemovedPv, Store};
+use store::{Config, Error, Store};
 
 const A: PvId = PvId(0);
 const B: PvId = PvId(1);

@@ -5,11 +5,12 @@ mod common;
 use std::time::Duration;
 
 use archive::{
-    By, GapScope, LedgerScale, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Roster, Sink, ledger_share,
+    Action, By, GapScope, LedgerScale, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Roster, Sink,
+    ledger_share,
 };
 use common::{append, at, register, sample, settings, wait_until};
 use sample::{Gap, GapCause, Limits, Metadata, TimeRange, Value};
-use store::{Action, Config, Store};
+use store::{Config, Store};
 
 fn open(folder: &tempfile::TempDir, now: i64) -> Store {
     Store::open(Config::new(folder.path()), at(now)).unwrap()

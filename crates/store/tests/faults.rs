@@ -9,14 +9,14 @@ mod sim;
 
 use std::{cell::RefCell, sync::Arc, time::Duration};
 
-use archive::{By, DataFate, PvId};
+use archive::{By, DataFate, PvId, WeekState};
 use common::{append, at, read, register, sample, wait_until};
 use sample::{Sample, TimeRange, Timestamp, Value};
 use sim::{
     Call, Crash, Failure, Fault, SimDisk,
     matrix::{matrix, run_all},
 };
-use store::{Config, Durable, Error, Store, WeekState};
+use store::{Config, Durable, Error, Store};
 
 const PVS: [&str; 3] = ["A", "B", "C"];
 const PARTS: i64 = 9;

@@ -7,7 +7,7 @@ mod sim;
 
 use std::{cell::RefCell, sync::Arc, time::Duration};
 
-use archive::{DataFate, OldName, PvId, Record};
+use archive::{DataFate, OldName, Purge, PvId, Record};
 use common::{append, at, by, name, read, register, sample, wait_until};
 use sample::{Batch, Sample, TimeRange, Timestamp, Value};
 use sim::{
@@ -15,7 +15,7 @@ use sim::{
     folder::Folder,
     matrix::{matrix, run_all},
 };
-use store::{Config, Durable, Error, Place, Purge, Retention, Rule, Store, disk::Disk};
+use store::{Config, Durable, Error, Place, Retention, Rule, Store, disk::Disk};
 
 const DAY: i64 = 86_400_000_000_000;
 const A: PvId = PvId(0);

@@ -6,7 +6,7 @@ mod sim;
 
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
-use archive::{By, Keep, PvId, PvSettings, Rules};
+use archive::{By, Keep, Purge, PvId, PvSettings, Rules};
 use common::{append, at, by, name, read, register, sample, settings, wait_until};
 use pvdata::{
     Array, Data, Extent, Scalar, Tree, Type,
@@ -14,7 +14,7 @@ use pvdata::{
 };
 use sample::{Alarm, GapCause, Sample, Severity, TimeRange, Value};
 use sim::{Crash, SimDisk};
-use store::{Config, Durable, Purge, Retention, Rule, Store, check, disk::Disk};
+use store::{Config, Durable, Retention, Rule, Store, check, disk::Disk};
 
 const DAY: i64 = 86_400_000_000_000;
 const SECOND: i64 = 1_000_000_000;

@@ -17,13 +17,13 @@ use std::{
     time::Duration,
 };
 
-use archive::{PvId, Record};
+use archive::{PvId, Record, Room};
 use common::{append, at, by, only, read, register, sample, wait_until};
 use sample::{Batch, Sample, TimeRange, Value};
 use sim::{Crash, SimDisk};
 use store::{
     Config, Durable, Error, Repairing, Store,
-    disk::{Disk, Found, Identity, Objects, Room},
+    disk::{Disk, Found, Identity, Objects},
 };
 
 const SECOND: i64 = 1_000_000_000;

@@ -5,11 +5,11 @@ mod sim;
 
 use std::sync::Arc;
 
-use archive::{PvId, Record};
+use archive::{Action, Purge, PvId, Record};
 use common::{append, at, by, read, register, sample, wait_until};
 use sample::{Batch, Gap, GapCause, Metadata, Sample, TimeRange, Value};
 use sim::{Call, Crash, Failure, Fault, SimDisk};
-use store::{Action, Config, Import, Purge, Store};
+use store::{Config, Import, Store};
 
 const WEEK: i64 = 7 * 86_400_000_000_000;
 /// A Monday in 2020.

@@ -6,8 +6,8 @@ mod sim;
 
 use std::{sync::Arc, time::Duration};
 
-use archive::structure::field_of;
 use archive::{DataFate, OldName, PvId, Record, Sink};
+use archive::{Purge, structure::field_of};
 use common::{by, name, read, register, wait_until};
 use proptest::prelude::*;
 use pvdata::{
@@ -16,7 +16,7 @@ use pvdata::{
 };
 use sample::{Alarm, Batch, Column, Element, Quality, Sample, Severity, Stamp, TimeRange, Timestamp, Value, ValueType};
 use sim::{SimDisk, folder::Folder};
-use store::{Config, Error, Place, Purge, Store, Stretch, Summary, disk::Disk};
+use store::{Config, Error, Place, Store, Stretch, Summary, disk::Disk};
 
 const PVS: [&str; 2] = ["A", "B"];
 /// Of samples, so that levels have rows for many of them.

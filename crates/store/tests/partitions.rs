@@ -4,10 +4,10 @@ mod common;
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
-use archive::PvId;
+use archive::{PvId, WeekState};
 use common::{append, at, read, register, sample, wait_until};
 use sample::{Sample, TimeRange, Value};
-use store::{Config, Durable, Place, Store, WeekState};
+use store::{Config, Durable, Place, Store};
 
 const HOUR: i64 = 3_600_000_000_000;
 const DAY: i64 = 24 * HOUR;

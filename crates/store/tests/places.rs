@@ -8,11 +8,11 @@ use std::{
     time::Duration,
 };
 
-use archive::{By, DataFate, Keep, LedgerScale, PvId, PvName, PvSettings, Rules};
+use archive::{By, DataFate, Keep, LedgerScale, PvId, PvName, PvSettings, Rules, WeekState};
 use common::{append, at, by, name, read, register, sample, settings, wait_until};
 use sample::{Sample, TimeRange, Value};
 use sim::{Crash, SimDisk, folder::Folder};
-use store::{Config, Durable, Place, Retention, Rule, Store, Stretch, WeekState, disk::Disk};
+use store::{Config, Durable, Place, Retention, Rule, Store, Stretch, disk::Disk};
 
 const DAY: i64 = 86_400_000_000_000;
 

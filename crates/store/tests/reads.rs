@@ -4,9 +4,9 @@ mod common;
 
 use std::time::Duration;
 
-use archive::{By, GapScope, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink};
+use archive::{By, GapScope, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink, Watermark};
 use sample::{Alarm, Batch, Column, Gap, GapCause, Sample, TimeRange, Timestamp, Value};
-use store::{Config, Store, Stretch, Watermark};
+use store::{Config, Store, Stretch};
 
 use common::only;
 

@@ -3,10 +3,10 @@
 
 mod common;
 
-use archive::{By, DataFate, GapScope, OldName, PvId, Record, Renaming, Sink};
+use archive::{Action, By, DataFate, GapScope, OldName, PvId, Record, Renaming, Sink};
 use common::{append, at, by, name, read, register, sample, settings};
 use sample::{Gap, GapCause, TimeRange, Value};
-use store::{Action, Config, Error, Store};
+use store::{Config, Error, Store};
 
 fn open(folder: &tempfile::TempDir, now: i64) -> Store {
     Store::open(Config::new(folder.path()), at(now)).unwrap()
@@ -30,8 +30,8 @@ fn names(store: &Store) -> Vec<String> {
 }
 
 fn audit(store: &Store) -> Vec<String> {
-    let line = |line: store::AuditRecord| {
-        let store::AuditRecord { number, by, action, name, detail, .. } = line;
+    let line = |line: archive::AuditRecord| {
+        let archive::AuditRecord { number, by, action, name, detail, .. } = line;
         format!("{number} {} {} {name} {detail}", by.who, action.name()).trim_end().to_owned()
     };
     store.reader().audit(u64::MAX, 100).unwrap().into_iter().map(line).collect()

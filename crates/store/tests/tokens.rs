@@ -2,10 +2,10 @@
 
 mod common;
 
-use archive::{Right, TokenRow, Tokens};
+use archive::{Action, Right, TokenRow, Tokens};
 use common::{at, by, register};
 use redb::ReadableDatabase;
-use store::{Action, Config, Store};
+use store::{Config, Store};
 
 fn token(id: &str) -> TokenRow {
     TokenRow {

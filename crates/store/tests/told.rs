@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-use archive::{LedgerScale, PvId, PvName, Record, Sink};
+use archive::{LedgerScale, Purge, PvId, PvName, Record, Sink};
 use common::{append, at, by, read, register, sample, wait_until};
 use sample::{Column, GapCause, Sample, TimeRange, Value};
-use store::{Config, Durable, Purge, Repairing, Store};
+use store::{Config, Durable, Repairing, Store};
 
 const SECOND: i64 = 1_000_000_000;
 

@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use archive::{old_text_hash, part_hash};
 use serde_json::Value;
-use store::{old_text_hash, part_hash};
 
 use crate::{
     cli::Csv,

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use archive::{old_part_hash, part_hash};
 use serde_json::Value;
-use store::{old_part_hash, part_hash};
 
 use crate::{
     commands::http::{ANSWER_BYTES_MAX, agent, by, checked, encoded},

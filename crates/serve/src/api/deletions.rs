@@ -1,8 +1,8 @@
 //! `/api/v1/pvs/{pv}/samples` (DELETE), `/deletions`, `/purge`: what was recorded is hidden, comes back, or goes for good.
 
-use archive::PvName;
+use archive::{Purge, Purged, PvName};
 use serde_json::{Map, Value, json};
-use service::{Ask, DeletedRange, Purge, Purged, now};
+use service::{Ask, DeletedRange, now};
 
 use crate::{
     call::Call,

@@ -1,8 +1,9 @@
 //! `POST /api/v1/pvs/{pv}/import`: a part of an import, as lines of CSV.
 
+use archive::ImportedPart;
 use sample::{Alarm, Sample, Severity, Timestamp, Value};
 use serde_json::json;
-use service::{ImportedPart, RefusedRow};
+use service::RefusedRow;
 
 use crate::{
     call::Call,

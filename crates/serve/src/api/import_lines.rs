@@ -2,10 +2,10 @@
 
 use aa::{Answer as Lines, Chunk, Damage, Heard, TypeInfo, loss, metadata_of};
 use acquire::AddRequest;
-use archive::{FieldName, Record, Wishes};
+use archive::{FieldName, Record, Wishes, old_text_hash, part_hash};
 use sample::{Batch, Metadata, Timestamp};
 use serde_json::{Value, json};
-use service::{Ask, Brought, TakenOver, old_text_hash, part_hash};
+use service::{Ask, Brought, TakenOver};
 
 use super::import::already;
 use crate::{

@@ -1,10 +1,10 @@
 //! `/api/v1/pvs/{pv}` and `/restore`, `/api/v1/remove`, `/restore`, `/removed`: PVs taken out of the archive and brought back, one or
 //! many at a time. Many are one change of the catalogue.
 
-use archive::{DataFate, PvName};
+use archive::{DataFate, PvName, RemovedPv};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use service::{Ask, Removal, RemovedPv, Restoration, check_len};
+use service::{Ask, Removal, Restoration, check_len};
 
 use super::pvs::{ADD_MAX, AllTold, Told};
 use crate::{

@@ -1,9 +1,9 @@
 //! `/api/v1/pvs/{pv}/rename`, `/aliases`, `/audit`: the names of PVs, and who changed what.
 
-use archive::{How, OldName, PvEntry, PvName};
+use archive::{AuditRecord, How, OldName, PvEntry, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use service::{Ask, AuditRecord};
+use service::Ask;
 
 use crate::{
     call::Call,

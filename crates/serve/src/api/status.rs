@@ -2,11 +2,11 @@
 
 use acquire::RECENT;
 use archive::{
-    SourceHealth,
+    Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, SourceHealth, WeekState, Work,
     ledger::{Column, Kind, Trouble},
 };
 use serde_json::{Map, Value, json};
-use service::{Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, Status, WeekState, Work};
+use service::Status;
 
 use crate::{
     call::Call,

@@ -113,7 +113,7 @@ pub(crate) fn storage_of_instance(call: &Call) -> Answer {
     json(&places.iter().map(|place| storage_of_place(&call.ask, place)).collect::<Vec<Value>>())
 }
 
-fn storage_of_place(ask: &Ask, place: &service::PlaceHealth) -> Value {
+fn storage_of_place(ask: &Ask, place: &archive::PlaceHealth) -> Value {
     let mut row = json!({
         "name": place_name(ask, &place.name),
         "consumed_space": gigabytes(place.bytes),

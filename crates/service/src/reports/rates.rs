@@ -3,9 +3,8 @@
 use std::{cmp::Ordering, collections::HashMap};
 
 use acquire::Brief;
-use archive::{PvEntry, PvId, PvName, PvState};
+use archive::{PvEntry, PvId, PvName, PvSize, PvState};
 use sample::Timestamp;
-use store::PvSize;
 
 use super::{Looks, ranked};
 use crate::{

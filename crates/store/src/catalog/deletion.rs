@@ -5,50 +5,38 @@
 
 use std::sync::Arc;
 
-use archive::{By, PvId};
+use archive::{Action, AuditRecord, By, Deletion};
 use sample::{Batch, TimeRange, Timestamp};
 
-use crate::{
-    block::rows::overlap,
-    catalog::audit::{Action, AuditRecord},
-    segment::manifest::Manifest,
-};
+use crate::{block::rows::overlap, segment::manifest::Manifest};
 
-/// A range of a PV's samples that was deleted.
+/// A deletion, and up to where it reaches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deletion {
-    /// By which it is named when it is undone.
-    pub number: u64,
-    /// Whose samples.
-    pub pv: PvId,
-    /// Which.
-    pub range: TimeRange,
-    /// Who deleted it, and when.
-    pub by: By,
-    /// Whether a purge was ordered: it cannot be undone any more.
-    pub is_final: bool,
+pub(crate) struct Hiding {
+    pub(crate) of: Deletion,
     /// It is for segments with lower numbers.
     pub(crate) below: u64,
 }
 
-impl Deletion {
+impl Hiding {
     /// Whether it is for what a segment holds at all.
     pub(crate) fn is_for(&self, segment: &Manifest) -> bool {
-        segment.sequence < self.below && overlap(segment.t0, segment.t1, self.range)
+        segment.sequence < self.below && overlap(segment.t0, segment.t1, self.of.range)
     }
 
+    /// What the audit says of it.
     pub(crate) fn line(&self, action: Action, name: String, by: &By) -> AuditRecord {
-        let (pv, range) = (Some(self.pv), Some(self.range));
-        AuditRecord { pv, name, range, detail: format!("deletion {}", self.number), ..AuditRecord::new(action, by) }
+        let (pv, range) = (Some(self.of.pv), Some(self.of.range));
+        AuditRecord { pv, name, range, detail: format!("deletion {}", self.of.number), ..AuditRecord::new(action, by) }
     }
 }
 
 /// The deletions of one PV at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Deletions(Vec<Deletion>);
+pub(crate) struct Deletions(Vec<Hiding>);
 
 impl Deletions {
-    pub(crate) fn of(deletions: &[Deletion]) -> Deletions {
+    pub(crate) fn of(deletions: &[Hiding]) -> Deletions {
         Deletions(deletions.to_vec())
     }
 
@@ -58,7 +46,7 @@ impl Deletions {
 
     /// Which ranges nobody may see in a segment.
     pub(crate) fn hidden_in(&self, segment: &Manifest) -> Hidden {
-        Hidden::of(self.0.iter().filter(|deletion| deletion.is_for(segment)).map(|deletion| deletion.range).collect())
+        Hidden::of(self.0.iter().filter(|hiding| hiding.is_for(segment)).map(|hiding| hiding.of.range).collect())
     }
 }
 

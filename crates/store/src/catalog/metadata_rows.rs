@@ -5,7 +5,7 @@
 
 use std::ops::Bound::{Excluded, Included};
 
-use archive::{By, PvId};
+use archive::{Action, AuditRecord, By, PvId};
 use redb::{ReadableTable, Table, WriteTransaction};
 use sample::{Metadata, Timestamp};
 
@@ -15,8 +15,7 @@ use super::{
     tables::{META, METADATA},
 };
 use crate::{
-    AuditRecord, Error,
-    catalog::audit::Action,
+    Error,
     facts::{self, Facts},
 };
 

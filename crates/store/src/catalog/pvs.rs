@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::atomic::Ordering::Relaxed};
 
-use archive::{PvId, PvName};
+use archive::{AuditRecord, ImportedPart, PvId, PvName};
 use redb::{ReadableTable, TableDefinition, WriteTransaction};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     tables::{GAPS, META, METADATA, OPEN_GAPS, PVS, unreadable},
 };
 use crate::{
-    AuditRecord, Error, ImportedPart,
+    Error,
     catalog::{
         chain::{AUDIT, AUDIT_HEAD},
         imports::Proof,
@@ -243,9 +243,9 @@ fn put_deletions(transaction: &WriteTransaction, change: &Change) -> Result<(), 
     let mut deletions = transaction.open_table(DELETIONS)?;
     let mut meta = transaction.open_table(META)?;
     for deletion in &change.deleted {
-        deletions.insert(deletion.number, wire::deletion_bytes(deletion).as_slice())?;
+        deletions.insert(deletion.of.number, wire::deletion_bytes(deletion).as_slice())?;
         // A number that was undone is not used again, or a late command would undo another deletion.
-        let next = meta.get("next_deletion")?.map_or(1, |next| next.value()).max(deletion.number + 1);
+        let next = meta.get("next_deletion")?.map_or(1, |next| next.value()).max(deletion.of.number + 1);
         meta.insert("next_deletion", next)?;
         // The numbers of segments below it are used up, though an import that was given up may have used the last of them.
         let next = meta.get("next_segment")?.map_or(0, |next| next.value()).max(deletion.below);
@@ -256,7 +256,7 @@ fn put_deletions(transaction: &WriteTransaction, change: &Change) -> Result<(), 
     }
     let purged: BTreeSet<PvId> = change.purged.iter().map(|entry| entry.id).collect();
     if !purged.is_empty() {
-        let is_left = |bytes: &[u8]| wire::deletion(0, bytes).is_none_or(|deletion| !purged.contains(&deletion.pv));
+        let is_left = |bytes: &[u8]| wire::deletion(0, bytes).is_none_or(|deletion| !purged.contains(&deletion.of.pv));
         deletions.retain(|_, bytes| is_left(bytes))?;
     }
     Ok(())

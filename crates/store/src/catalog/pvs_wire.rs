@@ -1,15 +1,15 @@
 //! What stands in the catalogue's values about PVs: CBOR maps with numbered keys, converted by hand, so that the public types
 //! can change without the files.
 
-use archive::{By, DataFate, How, Method, Principal, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Way};
+use archive::{
+    Action, AuditRecord, By, DataFate, Deletion, How, Method, Principal, Protocol, PvEntry, PvId, PvName, PvSettings,
+    PvState, RemovedPv, Way,
+};
 use minicbor::{Decode, Encode};
 use sample::{TimeRange, Timestamp};
 
 use super::rules_wire::{RulesRow, rules, rules_row};
-use crate::{
-    AuditRecord, RemovedPv,
-    catalog::{audit::Action, deletion::Deletion},
-};
+use crate::catalog::deletion::Hiding;
 
 /// Whether a PV is archived, or was removed, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
@@ -260,21 +260,22 @@ pub(super) fn pv(id: PvId, bytes: &[u8]) -> Option<Pv> {
     Some(Pv::Removed(RemovedPv { entry, aliases, data, since, by: by(row.removed?) }))
 }
 
-pub(super) fn deletion_bytes(deletion: &Deletion) -> Vec<u8> {
+pub(super) fn deletion_bytes(Hiding { of: deletion, below }: &Hiding) -> Vec<u8> {
     bytes_of(&DeletionRow {
         pv: deletion.pv.0,
         t0: deletion.range.t0.nanos(),
         t1: deletion.range.t1.nanos(),
-        below: deletion.below,
+        below: *below,
         by: by_row(&deletion.by),
         is_final: deletion.is_final,
     })
 }
 
-pub(super) fn deletion(number: u64, bytes: &[u8]) -> Option<Deletion> {
+pub(super) fn deletion(number: u64, bytes: &[u8]) -> Option<Hiding> {
     let row: DeletionRow = minicbor::decode(bytes).ok()?;
     let range = TimeRange::new(Timestamp::from_nanos(row.t0), Timestamp::from_nanos(row.t1)).ok()?;
-    Some(Deletion { number, pv: PvId(row.pv), range, by: by(row.by), is_final: row.is_final, below: row.below })
+    let of = Deletion { number, pv: PvId(row.pv), range, by: by(row.by), is_final: row.is_final };
+    Some(Hiding { of, below: row.below })
 }
 
 pub(super) fn audit_bytes(record: &AuditRecord) -> Vec<u8> {
@@ -336,7 +337,8 @@ mod tests {
         assert_eq!(pv(PvId(7), &removed_bytes(&removed)), Some(Pv::Removed(removed)));
 
         let range = TimeRange::new(at(3), at(4)).unwrap();
-        let of = Deletion { number: 4, pv: PvId(7), range, by: by.clone(), is_final: true, below: 12 };
+        let of = Deletion { number: 4, pv: PvId(7), range, by: by.clone(), is_final: true };
+        let of = Hiding { of, below: 12 };
         assert_eq!(deletion(4, &deletion_bytes(&of)), Some(of));
         for action in Action::ALL {
             let record = AuditRecord {

@@ -5,32 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use archive::{By, DataFate, Group, Keep, PvEntry, PvId, PvName, RuleName};
-use sample::{Gap, Timestamp};
+use archive::{AuditRecord, DataFate, Deletion, Group, Keep, Named, Names, PvEntry, PvId, PvName, RemovedPv, RuleName};
+use sample::Gap;
 
 use crate::{
-    AuditRecord,
-    catalog::{
-        deletion::{Deletion, Deletions, Hidden},
-        names::{Named, Names},
-    },
+    catalog::deletion::{Deletions, Hidden, Hiding},
     segment::manifest::Manifest,
 };
-
-/// A PV that was taken out of the archive and can come back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemovedPv {
-    /// What it was.
-    pub entry: PvEntry,
-    /// Its other names.
-    pub aliases: Vec<PvName>,
-    /// What is to become of its data.
-    pub data: DataFate,
-    /// Since when nothing was recorded.
-    pub since: Timestamp,
-    /// Who decided upon its data, and when: a purge counts from here.
-    pub by: By,
-}
 
 /// What the catalogue has of PVs.
 #[derive(Debug, Default)]
@@ -40,7 +21,7 @@ pub(crate) struct Rows {
     pub(crate) removed: Vec<RemovedPv>,
     pub(crate) purging: BTreeSet<PvId>,
     pub(crate) purged: HashSet<PvId>,
-    pub(crate) deletions: Vec<Deletion>,
+    pub(crate) deletions: Vec<Hiding>,
     pub(crate) own: Vec<PvEntry>,
     pub(crate) groups: Vec<Group>,
 }
@@ -61,7 +42,7 @@ pub(crate) struct Change {
     /// Those of which no segment holds anything any more.
     pub(crate) purge_done: Vec<PvId>,
     /// New deletions, and those that become final.
-    pub(crate) deleted: Vec<Deletion>,
+    pub(crate) deleted: Vec<Hiding>,
     /// Deletions that are undone, or purged.
     pub(crate) undeleted: Vec<Deletion>,
     pub(crate) gaps: Vec<(PvId, Gap)>,
@@ -114,7 +95,7 @@ pub(crate) struct Registry {
     /// Of those the ones whose samples may still be in segments.
     purging: BTreeSet<PvId>,
     /// Ranges that were deleted, by PV.
-    deletions: BTreeMap<PvId, Vec<Deletion>>,
+    deletions: BTreeMap<PvId, Vec<Hiding>>,
     /// Those that the archive keeps for itself: no name leads to them.
     own: BTreeMap<PvId, PvEntry>,
     /// The groups that have switches.
@@ -363,19 +344,19 @@ impl Registry {
     }
 
     /// Every range that is deleted and can come back, or is being purged.
-    pub(crate) fn deletions(&self) -> impl Iterator<Item = &Deletion> {
+    pub(crate) fn deletions(&self) -> impl Iterator<Item = &Hiding> {
         self.deletions.values().flatten()
     }
 
-    fn put_deletion(&mut self, deletion: Deletion) {
-        let own = self.deletions.entry(deletion.pv).or_default();
-        own.retain(|other| other.number != deletion.number);
+    fn put_deletion(&mut self, deletion: Hiding) {
+        let own = self.deletions.entry(deletion.of.pv).or_default();
+        own.retain(|other| other.of.number != deletion.of.number);
         own.push(deletion);
     }
 
     fn remove_deletion(&mut self, deletion: &Deletion) {
         let Some(own) = self.deletions.get_mut(&deletion.pv) else { return };
-        own.retain(|other| other.number != deletion.number);
+        own.retain(|other| other.of.number != deletion.number);
         if own.is_empty() {
             self.deletions.remove(&deletion.pv);
         }
@@ -384,8 +365,8 @@ impl Registry {
     /// Which ranges of a PV are left out when a segment is written anew.
     pub(crate) fn purged_in(&self, pv: PvId, segment: &Manifest) -> Hidden {
         let own = self.deletions.get(&pv).map_or(&[][..], Vec::as_slice);
-        let meant = own.iter().filter(|deletion| deletion.is_final && deletion.is_for(segment));
-        Hidden::of(meant.map(|deletion| deletion.range).collect())
+        let meant = own.iter().filter(|hiding| hiding.of.is_final && hiding.is_for(segment));
+        Hidden::of(meant.map(|hiding| hiding.of.range).collect())
     }
 
     pub(crate) fn has_deletions(&self, pv: PvId) -> bool {

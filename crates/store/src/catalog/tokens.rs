@@ -1,6 +1,6 @@
 //! Tokens in the catalogue: what is kept of each, in a table that is made with the first.
 
-use archive::{By, Right, TokenRow};
+use archive::{Action, AuditRecord, By, Right, TokenRow};
 use minicbor::{Decode, Encode};
 use redb::{ReadableTable, TableDefinition};
 use sample::Timestamp;
@@ -11,7 +11,7 @@ use super::{
     pvs_wire::{ByRow, by, by_row},
     tables::unreadable,
 };
-use crate::{AuditRecord, Error, catalog::audit::Action};
+use crate::Error;
 
 /// Id → what is kept of a token. Not there in archives in which none was made.
 const TOKENS: TableDefinition<&str, &[u8]> = TableDefinition::new("tokens");

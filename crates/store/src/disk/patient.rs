@@ -12,7 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::disk::{Disk, Objects, Room};
+use crate::disk::{Disk, Objects};
+use archive::Room;
 
 /// So many calls run at the same time at most.
 const THREADS_MAX: usize = 16;

@@ -10,12 +10,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
+use archive::Room;
 use rustix::{
     fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, Stat},
     io::Errno,
 };
 
-use crate::disk::{Disk, Found, Identity, Objects, Room};
+use crate::disk::{Disk, Found, Identity, Objects};
 
 /// So many files stay open. A year of segments is more than a process may have.
 const OPEN_FILES_MAX: usize = 256;

@@ -10,9 +10,10 @@ use std::{
     time::Duration,
 };
 
+use archive::Room;
 use sample::Timestamp;
 
-use crate::disk::{Disk, Found, Identity, Objects, Room};
+use crate::disk::{Disk, Found, Identity, Objects};
 
 /// The file whose only use is its size.
 pub(crate) const KEY: &str = "reserve";

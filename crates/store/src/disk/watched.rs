@@ -8,7 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::disk::{Disk, Found, Identity, Objects, Room};
+use crate::disk::{Disk, Found, Identity, Objects};
+use archive::Room;
 
 /// A sync of a busy disk may take so long; an operator is told of what takes longer.
 const TOLD_FROM: Duration = Duration::from_secs(3);

@@ -22,11 +22,12 @@ use crate::{
         copy::{Copy, read_copy},
         tables::CATALOGUE,
     },
-    disk::{Disk, Found, Identity, Objects, Room},
+    disk::{Disk, Found, Identity, Objects},
     error::Away,
     log::format,
     places::{locks, mark},
 };
+use archive::Room;
 
 /// A catalogue that is not in the right state is read again after so long, unless it is replaced before.
 const READ_AGAIN: Duration = Duration::from_secs(10);

@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use archive::PvId;
+use archive::{PvId, Work};
 use sample::{Batch, Shape, TimeRange, Timestamp, ValueType};
 
 use crate::{
@@ -22,7 +22,6 @@ use crate::{
     },
     disk::read_ahead::ReadAhead,
     engine::Engine,
-    health::Work,
     places::{Places, tables_key},
     read::parts::{Lookup, Part, Summaries},
     segment::{
@@ -109,11 +108,11 @@ impl Engine {
     fn is_behind_a_deletion(&self, segment: &Segment) -> bool {
         let manifest = &segment.manifest;
         let registry = self.registry();
-        let mut behind = registry.deletions().filter(|deletion| {
-            let meets = overlap(manifest.t0, manifest.t1, deletion.range);
-            manifest.sequence >= deletion.below && manifest.may_hold(deletion.pv) && meets
+        let behind = registry.deletions().filter(|hiding| {
+            let meets = overlap(manifest.t0, manifest.t1, hiding.of.range);
+            manifest.sequence >= hiding.below && manifest.may_hold(hiding.of.pv) && meets
         });
-        behind.any(|deletion| match segment.record(deletion.pv) {
+        behind.map(|hiding| &hiding.of).any(|deletion| match segment.record(deletion.pv) {
             Ok(record) => record.is_some_and(|record| overlap(record.t0, record.t1, deletion.range)),
             Err(_) => true, // whoever reads it tells
         })

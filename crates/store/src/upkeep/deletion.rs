@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use archive::{By, PvId};
+use archive::{Action, AuditRecord, By, Deletion, PvId};
 use sample::{TimeRange, Timestamp};
 
 use crate::{
-    AuditRecord, Deletion, Error, Writer,
+    Error, Writer,
     block::rows::overlap,
-    catalog::{audit::Action, deletion::Deletions},
+    catalog::deletion::{Deletions, Hiding},
     engine::Engine,
     upkeep::purge::Size,
 };
@@ -22,7 +22,7 @@ impl Writer {
         let alive = engine.alive();
         engine.flush(alive.max(by.at))?; // a deletion is for segments
         let below = engine.flushing.lock().expect("no holder of this lock panics").next_segment;
-        let mut deletion = Deletion { number: 0, pv, range, by: by.clone(), is_final: false, below };
+        let mut deletion = Deletion { number: 0, pv, range, by: by.clone(), is_final: false };
         // Up to the last sample: what comes is not meant, and segments that hold none of it need not be told apart.
         let Held { extent, unreadable } = engine.held_in_segments(pv);
         if let Some((first, last)) = extent {
@@ -31,32 +31,33 @@ impl Writer {
         }
         let is_some = deletion.range.t0 < deletion.range.t1;
         let others = engine.registry().deletions_of(pv);
-        let size = if is_some { engine.size_of_range(&deletion, &others)? } else { Size::default() };
+        let mut hiding = Hiding { of: deletion, below };
+        let size = if is_some { engine.size_of_range(&hiding, &others)? } else { Size::default() };
         let Size { samples, bytes } = size;
-        let may_have = unreadable.iter().any(|(t0, t1)| overlap(*t0, *t1, deletion.range));
+        let may_have = unreadable.iter().any(|(t0, t1)| overlap(*t0, *t1, hiding.of.range));
         if samples == 0 && !(is_some && may_have) {
             return Err(Error::NothingThere { what: format!("sample of {name} from {} to {}", range.t0, range.t1) });
         }
         engine.change(|_, change| {
-            deletion.number = engine.catalog.next_deletion()?;
-            let record = deletion.line(Action::RangeDeleted, name.to_string(), by);
+            hiding.of.number = engine.catalog.next_deletion()?;
+            let record = hiding.line(Action::RangeDeleted, name.to_string(), by);
             change.audit.push(AuditRecord { samples, bytes, ..record });
-            change.deleted.push(deletion.clone());
+            change.deleted.push(hiding.clone());
             Ok(())
         })?;
-        Ok(deletion)
+        Ok(hiding.of)
     }
 
     /// Undoes the deletion of a range.
     pub fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, Error> {
         self.engine.change(|registry, change| {
-            let found = registry.deletions().find(|deletion| deletion.number == number && !deletion.is_final);
-            let deletion = found.ok_or_else(|| Error::NothingThere {
+            let found = registry.deletions().find(|hiding| hiding.of.number == number && !hiding.of.is_final);
+            let hiding = found.ok_or_else(|| Error::NothingThere {
                 what: format!("deletion with the number {number} that could be undone"),
             })?;
-            change.audit.push(deletion.line(Action::RangeRestored, registry.name_of(deletion.pv), by));
-            change.undeleted.push(deletion.clone());
-            Ok(deletion.clone())
+            change.audit.push(hiding.line(Action::RangeRestored, registry.name_of(hiding.of.pv), by));
+            change.undeleted.push(hiding.of.clone());
+            Ok(hiding.of.clone())
         })
     }
 }

@@ -14,16 +14,13 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use archive::{By, PvId, Record};
+use archive::{Action, AuditRecord, By, ImportedPart, PvId, Record};
 use sample::Batch;
 
 use crate::{
-    AuditRecord, Error, Writer,
+    Error, Writer,
     block::repeats::without_repeats,
-    catalog::{
-        audit::Action,
-        imports::{ImportedPart, Proof},
-    },
+    catalog::imports::Proof,
     codec::Effort,
     engine::{Engine, too_large},
     facts::Facts,

@@ -8,6 +8,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
 
+use archive::WeekState;
 use sample::Timestamp;
 
 use crate::segment::{
@@ -44,17 +45,6 @@ pub(crate) enum Task {
     Merge(Vec<usize>, Level),
     /// These are sealed as they are.
     Seal(Vec<usize>),
-}
-
-/// How far a week has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WeekState {
-    /// It is not over.
-    Open,
-    /// It is over, but not all of its segments are sealed yet.
-    Sealing,
-    /// Its files do not change any more.
-    Sealed,
 }
 
 /// The next thing to do, if there is any. The segments are in the order of their writing.

@@ -12,6 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use archive::Work;
 use sample::Timestamp;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -20,7 +21,6 @@ use crate::{
     catalog::Told,
     disk::{Disk, fault_of_file, quarantine},
     engine::Engine,
-    health::Work,
     places::{Place, tables_key},
     rescue::{check, recover::LeftOver},
     segment::{

@@ -2,32 +2,14 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use archive::{LevelHealth, Partition, PlaceHealth};
 use sample::Timestamp;
 
 use crate::{
-    LevelHealth, PlaceHealth,
     engine::Engine,
     segment::{Segment, manifest::Level},
     upkeep::{compact::views, merge_policy},
 };
-
-pub use crate::upkeep::merge_policy::WeekState;
-
-/// A week of the archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Partition {
-    /// As in `2026-W47`.
-    pub week: String,
-    /// How far it has come.
-    pub state: WeekState,
-    /// Its segments.
-    pub segments: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Their samples.
-    pub samples: u64,
-}
 
 impl Engine {
     /// The partitions, by week.

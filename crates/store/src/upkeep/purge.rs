@@ -10,43 +10,18 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use archive::{By, DataFate, PvId};
+use archive::{Action, AuditRecord, By, DataFate, Deletion, Purge, Purged, PvId, RemovedPv};
 use sample::Timestamp;
 
 use crate::{
-    AuditRecord, Deletion, Error, RemovedPv, Writer,
+    Error, Writer,
     block::rows::rows_within,
-    catalog::{
-        audit::Action,
-        deletion::{Deletions, Hidden},
-    },
+    catalog::deletion::{Deletions, Hidden, Hiding},
     engine::Engine,
     read::parts::{Lookup, Summaries},
     segment::{Entry, Record, Segment},
     upkeep::compact::Compaction,
 };
-
-/// What a purge is about: all that was deleted until a time, of one PV or of all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Purge {
-    /// Of this PV alone.
-    pub pv: Option<PvId>,
-    /// What was deleted later stays.
-    pub before: Timestamp,
-}
-
-/// What a purge takes, or would take.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Purged {
-    /// Removed PVs, all of whose samples go.
-    pub pvs: Vec<RemovedPv>,
-    /// Deleted ranges of PVs that stay.
-    pub ranges: Vec<Deletion>,
-    /// How many samples in segments they have.
-    pub samples: u64,
-    /// How many bytes of blocks hold nothing else.
-    pub bytes: u64,
-}
 
 /// First time, last time and number of samples.
 pub(crate) type Extent = (Timestamp, Timestamp, u64);
@@ -61,7 +36,7 @@ pub(crate) struct Size {
 impl Writer {
     /// What a purge would take.
     pub fn purgeable(&self, purge: Purge) -> Result<Purged, Error> {
-        self.engine.purgeable(purge)
+        Ok(self.engine.due(purge)?.0)
     }
 
     /// Gives up what was deleted: it cannot come back, and its space is freed in the background.
@@ -71,31 +46,33 @@ impl Writer {
 }
 
 impl Engine {
-    fn purgeable(&self, purge: Purge) -> Result<Purged, Error> {
+    /// What a purge would take, and its ranges as segments are asked for them.
+    fn due(&self, purge: Purge) -> Result<(Purged, Vec<Hiding>), Error> {
         let is_meant = |pv: PvId, by: &By| by.at <= purge.before && purge.pv.is_none_or(|only| only == pv);
-        let mut purged = Purged::default();
+        let (mut purged, mut hidings) = (Purged::default(), Vec::new());
         {
             let registry = self.registry();
             let removed = registry.removed().values().filter(|removed| removed.data == DataFate::Delete);
             purged.pvs = removed.filter(|removed| is_meant(removed.entry.id, &removed.by)).cloned().collect();
-            let ranges = registry.deletions().filter(|range| !range.is_final && is_meant(range.pv, &range.by));
+            let ranges = registry.deletions().filter(|range| !range.of.is_final && is_meant(range.of.pv, &range.of.by));
             let goes_anyway = |pv: PvId| purged.pvs.iter().any(|removed| removed.entry.id == pv);
-            purged.ranges = ranges.filter(|range| !goes_anyway(range.pv)).cloned().collect();
+            hidings.extend(ranges.filter(|range| !goes_anyway(range.of.pv)).cloned());
         }
+        purged.ranges = hidings.iter().map(|range| range.of.clone()).collect();
         let sizes = purged.pvs.iter().map(|removed| self.size_of_pv(removed.entry.id));
-        let ranges = purged.ranges.iter().map(|range| self.size_of_range(range, &Deletions::default()));
+        let ranges = hidings.iter().map(|range| self.size_of_range(range, &Deletions::default()));
         for size in sizes.chain(ranges).collect::<Vec<_>>() {
             let size = size?;
             purged.samples += size.samples;
             purged.bytes += size.bytes;
         }
-        Ok(purged)
+        Ok((purged, hidings))
     }
 
     pub(crate) fn purge(&self, purge: Purge, by: &By) -> Result<Purged, Error> {
         let alive = self.alive();
         self.flush(alive.max(by.at))?; // what is to go is in segments then
-        let purged = self.purgeable(purge)?;
+        let (purged, hidings) = self.due(purge)?;
         // A flush that had begun would write gaps of a PV that is gone.
         let _flushing = self.flushing.lock().expect("no holder of this lock panics");
         self.change(|registry, change| {
@@ -106,12 +83,12 @@ impl Engine {
                 change.audit.push(AuditRecord { samples, bytes, ..record });
                 change.purged.push(removed.entry.clone());
             }
-            let all: Vec<&Deletion> = registry.deletions().collect();
-            for range in purged.ranges.iter().filter(|range| all.contains(range)) {
+            let all: Vec<&Hiding> = registry.deletions().collect();
+            for range in hidings.iter().filter(|range| all.contains(range)) {
                 let Size { samples, bytes } = self.size_of_range(range, &Deletions::default())?;
-                let record = range.line(Action::PurgeOrdered, registry.name_of(range.pv), by);
+                let record = range.line(Action::PurgeOrdered, registry.name_of(range.of.pv), by);
                 change.audit.push(AuditRecord { samples, bytes, ..record });
-                change.deleted.push(Deletion { is_final: true, ..range.clone() });
+                change.deleted.push(Hiding { of: Deletion { is_final: true, ..range.of.clone() }, ..*range });
             }
             Ok(())
         })?;
@@ -126,7 +103,8 @@ impl Engine {
             let registry = self.registry();
             let removed = registry.removed().values().filter(|removed| removed.data == DataFate::Delete);
             let mut times = removed.map(|removed| removed.by.at);
-            times.any(|at| at <= before) || registry.deletions().any(|range| !range.is_final && range.by.at <= before)
+            times.any(|at| at <= before)
+                || registry.deletions().any(|range| !range.of.is_final && range.of.by.at <= before)
         };
         if is_due {
             self.purge(Purge { pv: None, before }, &By::new("purge_after in the config", now))?;
@@ -138,7 +116,7 @@ impl Engine {
     pub(crate) fn go_on_purging(&self, now: Timestamp, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
         let (pvs, ranges) = {
             let registry = self.registry();
-            let ranges: Vec<Deletion> = registry.deletions().filter(|range| range.is_final).cloned().collect();
+            let ranges: Vec<Hiding> = registry.deletions().filter(|range| range.of.is_final).cloned().collect();
             (registry.purging().clone(), ranges)
         };
         if pvs.is_empty() && ranges.is_empty() {
@@ -147,8 +125,8 @@ impl Engine {
         // An import may enter what it wrote before a deletion: to be asked before the segments are.
         let unentered = self.unentered.lock().expect("no holder of this lock panics").first().copied();
         let segments = self.snapshot().segments.clone();
-        let waits = |range: &&Deletion| unentered.is_some_and(|first| first < range.below);
-        let mut left_ranges: BTreeSet<u64> = ranges.iter().filter(waits).map(|range| range.number).collect();
+        let waits = |range: &&Hiding| unentered.is_some_and(|first| first < range.below);
+        let mut left_ranges: BTreeSet<u64> = ranges.iter().filter(waits).map(|range| range.of.number).collect();
         let mut left_pvs = BTreeSet::new();
         for segment in &*segments {
             let (held_pvs, held_ranges) = self.held(segment, &pvs, &ranges)?;
@@ -164,7 +142,8 @@ impl Engine {
         let is_done = self.change(|_, change| {
             let done = pvs.iter().filter(|pv| !left_pvs.contains(pv));
             change.purge_done.extend(done);
-            change.undeleted.extend(ranges.iter().filter(|range| !left_ranges.contains(&range.number)).cloned());
+            let done = ranges.iter().map(|range| &range.of).filter(|range| !left_ranges.contains(&range.number));
+            change.undeleted.extend(done.cloned());
             if change.is_empty() {
                 return Ok(false);
             }
@@ -194,7 +173,7 @@ impl Engine {
     /// How much is ordered and not done.
     pub(crate) fn purges_pending(&self) -> u64 {
         let registry = self.registry();
-        registry.purging().len() as u64 + registry.deletions().filter(|deletion| deletion.is_final).count() as u64
+        registry.purging().len() as u64 + registry.deletions().filter(|hiding| hiding.of.is_final).count() as u64
     }
 
     /// First time, last time and number of what may be seen of a PV in a segment.
@@ -230,13 +209,13 @@ impl Engine {
         &self,
         segment: &Arc<Segment>,
         pvs: &BTreeSet<PvId>,
-        ranges: &[Deletion],
+        ranges: &[Hiding],
     ) -> Result<(Vec<PvId>, Vec<u64>), Error> {
         let manifest = &segment.manifest;
         let known = || -> Result<_, Error> {
             let mut held_ranges = Vec::new();
             for range in ranges {
-                held_ranges.extend(self.holds(segment, range)?.then_some(range.number));
+                held_ranges.extend(self.holds(segment, range)?.then_some(range.of.number));
             }
             Ok((held_pvs(segment, pvs)?, held_ranges))
         };
@@ -246,13 +225,13 @@ impl Engine {
                 known => return known,
             }
         }
-        let meant = ranges.iter().filter(|range| range.is_for(manifest) && manifest.may_hold(range.pv));
+        let meant = ranges.iter().filter(|range| range.is_for(manifest) && manifest.may_hold(range.of.pv));
         let pvs = pvs.range(manifest.first_pv..=manifest.last_pv).copied();
-        Ok((pvs.collect(), meant.map(|range| range.number).collect()))
+        Ok((pvs.collect(), meant.map(|range| range.of.number).collect()))
     }
 
     /// Whether a segment has samples that a deletion is about.
-    fn holds(&self, segment: &Arc<Segment>, deletion: &Deletion) -> Result<bool, Error> {
+    fn holds(&self, segment: &Arc<Segment>, deletion: &Hiding) -> Result<bool, Error> {
         Ok(self.size_in(segment, deletion, &Deletions::default())?.samples > 0)
     }
 
@@ -267,7 +246,7 @@ impl Engine {
     }
 
     /// What a deletion hides besides what others hide.
-    pub(crate) fn size_of_range(&self, deletion: &Deletion, others: &Deletions) -> Result<Size, Error> {
+    pub(crate) fn size_of_range(&self, deletion: &Hiding, others: &Deletions) -> Result<Size, Error> {
         let mut size = Size::default();
         for segment in &*self.snapshot().segments {
             let more = match self.size_in(segment, deletion, others) {
@@ -282,9 +261,9 @@ impl Engine {
 
     /// What a deletion hides in a segment. Blocks that it covers in part only are read, and their bytes are not counted. Damaged
     /// ones count as having nothing: nobody sees what they hold.
-    fn size_in(&self, segment: &Arc<Segment>, deletion: &Deletion, others: &Deletions) -> Result<Size, Error> {
-        let hidden = Hidden::of(vec![deletion.range]);
-        let (manifest, pv) = (&segment.manifest, deletion.pv);
+    fn size_in(&self, segment: &Arc<Segment>, deletion: &Hiding, others: &Deletions) -> Result<Size, Error> {
+        let hidden = Hidden::of(vec![deletion.of.range]);
+        let (manifest, pv) = (&segment.manifest, deletion.of.pv);
         let may = deletion.is_for(manifest) && manifest.may_hold(pv);
         let Some(record) = (if may { segment.record(pv)? } else { None }) else { return Ok(Size::default()) };
         let counters = self.counters.clone();
@@ -302,7 +281,7 @@ impl Engine {
                 continue;
             }
             match lookup.read(entry) {
-                Ok(batch) => size.samples += rows_within(&batch, deletion.range).len() as u64,
+                Ok(batch) => size.samples += rows_within(&batch, deletion.of.range).len() as u64,
                 Err(Error::CorruptBlock { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -14,13 +14,13 @@ use std::{
     time::Duration,
 };
 
-use archive::{By, Keep, LEDGER_PREFIX, PvId};
+use archive::{Action, AuditRecord, By, Keep, LEDGER_PREFIX, PvId};
 use sample::{Element, TimeRange, Timestamp, ValueType};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
-    AuditRecord, Error,
-    catalog::{FieldGap, Told, audit::Action},
+    Error,
+    catalog::{FieldGap, Told},
     config::{Retention, Rule},
     engine::Engine,
     read::parts::Summaries,

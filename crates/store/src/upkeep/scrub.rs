@@ -6,10 +6,11 @@ use std::{
     time::Duration,
 };
 
+use archive::ScrubHealth;
 use sample::Timestamp;
 
 use crate::{
-    Error, Scrub, ScrubHealth,
+    Error, Scrub,
     catalog::copy::read_file,
     engine::Engine,
     segment::{LevelsCheck, Record, Segment, Table},

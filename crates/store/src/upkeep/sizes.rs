@@ -2,23 +2,9 @@
 
 use std::collections::HashMap;
 
-use archive::PvId;
-use sample::Timestamp;
+use archive::{PvId, PvSize};
 
 use crate::{Error, engine::Engine, segment::Segment};
-
-/// What the segments hold of a PV. Recent samples, which are not packed yet, are not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PvSize {
-    /// Samples, repeats included.
-    pub samples: u64,
-    /// Bytes of their blocks and of the tables that belong to them.
-    pub bytes: u64,
-    /// When the first of them was.
-    pub first: Timestamp,
-    /// When the last of them was.
-    pub last: Timestamp,
-}
 
 impl Engine {
     /// The size of every PV that has samples in segments. A segment that cannot be read is left out, and told in `health`.

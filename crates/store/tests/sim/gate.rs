@@ -6,7 +6,8 @@ use std::{
     sync::{Arc, Condvar, Mutex},
 };
 
-use store::disk::{Disk, Objects, Room};
+use archive::Room;
+use store::disk::{Disk, Objects};
 
 use super::Call;
 

@@ -12,7 +12,8 @@ use std::{
     sync::{Mutex, MutexGuard},
 };
 
-use store::disk::{Disk, Objects, Room};
+use archive::Room;
+use store::disk::{Disk, Objects};
 
 /// What a crash leaves of what was not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,14 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use archive::By;
+use archive::{Action, AuditRecord, By};
 
 use super::state::{PART, STATE};
 use crate::{
     Error,
     catalog::{
         Catalog, Told,
-        audit::{Action, AuditRecord},
         copy::{self, Copy},
         tables::CATALOGUE,
     },

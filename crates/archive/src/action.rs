@@ -1,11 +1,11 @@
-//! The audit: who changed what is in the archive, when, and how much went. It stands in the catalogue and is never shortened.
+//! The lines of the audit: what somebody changed in the archive, when, and how much went. It is never shortened.
 
-use archive::{By, PvEntry, PvId};
 use sample::TimeRange;
+
+use crate::{By, PvEntry, PvId};
 
 /// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Action {
     /// A PV got another name, which stands in `detail`.
     Renamed,
@@ -134,13 +134,13 @@ pub struct AuditRecord {
 
 impl AuditRecord {
     /// Something that somebody does now to one PV.
-    pub(crate) fn of_pv(action: Action, by: &By, entry: &PvEntry, detail: &str) -> AuditRecord {
+    pub fn of_pv(action: Action, by: &By, entry: &PvEntry, detail: &str) -> AuditRecord {
         let (name, detail) = (entry.name.to_string(), detail.to_owned());
         AuditRecord { pv: Some(entry.id), name, detail, ..AuditRecord::new(action, by) }
     }
 
-    /// Something that somebody does now. The catalogue gives it its number.
-    pub(crate) fn new(action: Action, by: &By) -> AuditRecord {
+    /// Something that somebody does now. Where the audit is kept it gets its number.
+    pub fn new(action: Action, by: &By) -> AuditRecord {
         AuditRecord {
             number: 0,
             by: by.clone(),

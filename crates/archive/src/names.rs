@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use archive::{PvId, PvName};
+use crate::{PvId, PvName};
 
 /// A chunk with more names is halved: small enough to be copied for one name, large enough that a search runs over long texts.
 const CHUNK_NAMES_MAX: usize = 512;
@@ -116,7 +116,8 @@ impl Names {
         &self.chunks
     }
 
-    pub(crate) fn insert(&mut self, name: PvName, pv: PvId) {
+    /// Enters a name, or gives it to another PV; snapshots that were taken before do not change.
+    pub fn insert(&mut self, name: PvName, pv: PvId) {
         let chunks = Arc::make_mut(&mut self.chunks);
         let place = chunks.partition_point(|chunk| chunk.rows.first().is_some_and(|first| first.name <= name));
         let place = place.saturating_sub(1);
@@ -138,7 +139,8 @@ impl Names {
         }
     }
 
-    pub(crate) fn remove(&mut self, name: &PvName) {
+    /// Takes a name out; snapshots that were taken before do not change.
+    pub fn remove(&mut self, name: &PvName) {
         let chunks = Arc::make_mut(&mut self.chunks);
         let after = chunks.partition_point(|chunk| chunk.rows.first().is_some_and(|first| first.name <= *name));
         let Some(place) = after.checked_sub(1) else { return };

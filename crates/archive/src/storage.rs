@@ -1,0 +1,42 @@
+//! How much of an archive lies where: by week and by PV.
+
+use sample::Timestamp;
+
+/// How far a week has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WeekState {
+    /// It is not over.
+    Open,
+    /// It is over, but not all of its segments are sealed yet.
+    Sealing,
+    /// Its files do not change any more.
+    Sealed,
+}
+
+/// A week of the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// As in `2026-W47`.
+    pub week: String,
+    /// How far it has come.
+    pub state: WeekState,
+    /// Its segments.
+    pub segments: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Their samples.
+    pub samples: u64,
+}
+
+/// What the segments hold of a PV. Recent samples, which are not packed yet, are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PvSize {
+    /// Samples, repeats included.
+    pub samples: u64,
+    /// Bytes of their blocks and of the tables that belong to them.
+    pub bytes: u64,
+    /// When the first of them was.
+    pub first: Timestamp,
+    /// When the last of them was.
+    pub last: Timestamp,
+}
