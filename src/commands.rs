@@ -34,7 +34,7 @@ mod socket;
 mod table;
 mod typed;
 
-use acquire::AddRequest;
+use archive::AddRequest;
 
 use crate::{
     cli::{AccessQuestion, Cli, Command},

@@ -7,8 +7,7 @@ use std::{
     time::Duration,
 };
 
-use acquire::Policies;
-use archive::{Group, Protocol};
+use archive::{Group, Policies, Protocol};
 use epics::addr::{self, AddrError};
 use sample::parse_span;
 use serde::{Deserialize, Deserializer, de::Error as _};

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
 }
 
 /// Archives until told to stop. `wanted` are PVs to add at the start, besides those that the archive knows.
-fn run(mut config: Config, wanted: &[acquire::AddRequest]) -> Result<(), Failure> {
+fn run(mut config: Config, wanted: &[archive::AddRequest]) -> Result<(), Failure> {
     log::start(config.log_format);
     process::without_huge_pages();
     // Clients never take the files that the store and the circuits need.

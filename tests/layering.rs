@@ -24,7 +24,7 @@ const EDGES: [(&str, &[&str]); 17] = [
     ("query", &["archive", "sample"]),
     ("acquire", &["archive", "epics", "sample"]),
     ("service", &["access", "acquire", "archive", "query", "sample", "store"]),
-    ("serve", &["aa", "access", "acquire", "archive", "pvdata", "query", "sample", "service"]),
+    ("serve", &["aa", "access", "archive", "pvdata", "query", "sample", "service"]),
     (
         "pvark",
         &[

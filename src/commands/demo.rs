@@ -8,8 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use acquire::AddRequest;
-use archive::{PvName, Wishes};
+use archive::{AddRequest, PvName, Wishes};
 
 use super::{http::encoded, print::print_line};
 use crate::{

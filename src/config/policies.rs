@@ -2,9 +2,8 @@
 
 use std::{collections::HashSet, fmt, sync::LazyLock};
 
-use acquire::{Policies, Policy, PolicyError};
 use archive::{
-    Fits, Group, PvName, RuleName, Sense, Switch, Wishes,
+    Fits, Group, Policies, Policy, PolicyError, PvName, RuleName, Sense, Switch, Wishes,
     settings::{Given, Givens, Key, Shape, Written},
 };
 use serde::{

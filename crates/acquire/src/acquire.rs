@@ -11,8 +11,8 @@ use std::{
 };
 
 use archive::{
-    Changes, Deadband, Group, LEDGER_SHARES, Method, Pipeline, Protocol, PvEntry, PvId, PvSettings, PvState, Record,
-    Roster, RuleName, Sink, ledger_share,
+    Changes, Connection, Deadband, Group, Keeper, LEDGER_SHARES, Method, Pipeline, Policies, Protocol, PvEntry, PvId,
+    PvSettings, PvState, Record, Roster, RuleName, Sink, Totals, ledger_share,
 };
 use epics::{Event, Key};
 use sample::{GapCause, Timestamp};
@@ -23,12 +23,11 @@ use crate::{
     control::Control,
     convert,
     descriptions::{Begun, Descriptions},
-    groups::{Groups, Keeper},
+    groups::Groups,
     ledger::{Ledger, Occasion, Recent},
     names::{Alias, Asking, Names},
-    policy::Policies,
     slots::Slots,
-    status::{Connection, Counters, Tally, Totals},
+    status::{Counters, Tally, ca_traffic, pva_traffic},
     writer,
 };
 
@@ -376,8 +375,10 @@ impl<S: Sink> Shared<S> {
         (totals.queue_bytes, totals.queue_bytes_max) = self.buffer.fill();
         totals.queue_merged = self.buffer.merged();
         if let Some(clients) = self.clients.get() {
-            totals.ca = clients.ca.counters();
-            totals.pva = clients.pva.counters();
+            let (ca, pva) = (clients.ca.counters(), clients.pva.counters());
+            (totals.beacons_of_note, totals.overruns) = (ca.beacon_anomalies, pva.overruns);
+            totals.duplicates = pva.duplicates;
+            (totals.ca, totals.pva) = (ca_traffic(&ca), pva_traffic(&pva));
         }
         totals
     }

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use archive::{PvEntry, PvState};
+use archive::{Brief, Connection, PvEntry, PvState, Status};
 use epics::{Event, Reading};
 use sample::{Gap, GapCause, Metadata, Quality, Sample, Stamp, Timestamp, ValueType};
 
@@ -11,7 +11,6 @@ use crate::{
     only::Only,
     sampling::{Decision, Passed, Sampler},
     served::Served,
-    status::{Brief, Connection, Status},
 };
 
 /// Something to be recorded.

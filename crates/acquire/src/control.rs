@@ -7,8 +7,9 @@ use std::{
 };
 
 use archive::{
-    By, DataFate, FieldName, Group, Method, OldName, Origin, PvEntry, PvId, PvName, PvSettings, PvState, Renaming,
-    Roster, RuleName, Rules, Wishes,
+    AddRequest, Added, Brief, By, Change, DataFate, FieldName, Group, GroupStatus, Keeper, Manual, Method, OldName,
+    Origin, Plan, Policies, PvEntry, PvId, PvName, PvSettings, PvState, Renaming, Roster, RuleName, Rules, Status,
+    Totals,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
@@ -17,58 +18,13 @@ use crate::{
     acquire::{Shared, lock},
     channel::Channel,
     fields::{fields_of, missing_fields, name_of, settings_of, with_fields},
-    groups::{GroupStatus, Groups, Keeper},
+    groups::Groups,
     names::Alias,
-    plan::{Manual, Plan},
-    policy::Policies,
-    status::{Brief, Status, Totals},
 };
 
 /// Rows of the ledger that wait for the writer are waited for so long, and looked for so often.
 const ROWS_WAIT: Duration = Duration::from_millis(500);
 const ROWS_LOOK: Duration = Duration::from_millis(1);
-
-/// A PV that somebody wants archived. What is left open is taken from a policy, the config (protocol) or is the usual (monitor).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AddRequest {
-    /// Its name, without prefix.
-    pub name: PvName,
-    /// By which policy, whatever its name fits.
-    pub policy: Option<RuleName>,
-    /// What is said of it.
-    pub wishes: Wishes,
-    /// Whether it is archived at once, if it is not there yet. One that is there stays as it is.
-    pub state: PvState,
-}
-
-impl AddRequest {
-    /// A PV of which nothing is said but its name.
-    pub fn new(name: PvName) -> AddRequest {
-        AddRequest { name, policy: None, wishes: Wishes::default(), state: PvState::Active }
-    }
-}
-
-/// What adding did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Added {
-    /// It is archived from now on.
-    New,
-    /// It was archived already, just so.
-    Already,
-    /// It was archived already, and now is so by the new settings.
-    Changed,
-}
-
-/// What a command did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// It is done.
-    Done,
-    /// It was so already.
-    Already,
-    /// There is no such PV.
-    Unknown,
-}
 
 /// A handle on acquisition, one for each who commands.
 #[derive(Debug)]

@@ -5,30 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use archive::{Group, Protocol, PvEntry, PvName, RuleName, Sense, Switch};
+use archive::{Group, GroupStatus, Keeper, Protocol, PvEntry, PvName, RuleName, Sense, Switch};
 use sample::Value;
-
-/// Who says that there is such a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeper {
-    /// The config file: it cannot be changed by command.
-    Config,
-    /// The archive, by command.
-    Archive,
-}
-
-/// How a group stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupStatus {
-    /// Its name and its switches.
-    pub group: Group,
-    /// Who says that there is such a group.
-    pub keeper: Keeper,
-    /// The switches that disable it now; none while it is enabled.
-    pub disabled_by: Vec<PvName>,
-    /// The switches that have not been heard yet.
-    pub unheard: Vec<PvName>,
-}
 
 /// A switch to be subscribed to.
 #[derive(Clone, Debug, PartialEq, Eq)]

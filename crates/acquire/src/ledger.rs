@@ -22,7 +22,6 @@ use archive::{
 };
 use sample::{Alarm, Column, Sample, Timestamp, Value};
 
-pub use recent::RECENT;
 pub(crate) use recent::Recent;
 
 use crate::{

@@ -10,14 +10,14 @@ use std::{
 };
 
 use archive::{
-    By, DataFate, EntriesOr, Group, Method, OldName, Protocol, PvEntry, PvId, PvName, PvSettings, Record, Renaming,
-    Roster, RuleName, Sink, Unfinished, Wishes,
+    AddRequest, Added, By, Change, Connection, DataFate, EntriesOr, Group, Method, OldName, Policies, Protocol,
+    PvEntry, PvId, PvName, PvSettings, Record, Renaming, Roster, RuleName, Sink, Unfinished, Wishes,
 };
 use epics::{Event, Key, Reading};
 use sample::{GapCause, Timestamp};
 
 use crate::{
-    Acquire, AddRequest, Added, Change, Config, Connection, Control, Policies,
+    Acquire, Config, Control,
     acquire::{lock, now},
 };
 

@@ -45,3 +45,25 @@ pub struct Group {
     /// What disables it.
     pub switches: Vec<Switch>,
 }
+
+/// Who says that there is such a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeper {
+    /// The config file: it cannot be changed by command.
+    Config,
+    /// The archive, by command.
+    Archive,
+}
+
+/// How a group stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupStatus {
+    /// Its name and its switches.
+    pub group: Group,
+    /// Who says that there is such a group.
+    pub keeper: Keeper,
+    /// The switches that disable it now; none while it is enabled.
+    pub disabled_by: Vec<PvName>,
+    /// The switches that have not been heard yet.
+    pub unheard: Vec<PvName>,
+}

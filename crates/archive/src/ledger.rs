@@ -18,7 +18,7 @@ use sample::{Sample, Timestamp};
 
 pub use columns::{Account, COLUMNS, COUNT, Column, Kind};
 pub use row::{BrokenRow, Origin, RowHead, account_in, encode as encode_row, stored_in, trouble_in};
-pub use trouble::Trouble;
+pub use trouble::{RECENT, Trouble};
 
 use crate::PvId;
 

@@ -4,7 +4,9 @@
 //!   PvName, PvId, PvEntry        which PV
 //!   Fits                         patterns of their names
 //!   PvSettings, Rules, Wishes    how it is archived, and what somebody asks of that
+//!   Policies, Plan               by which rules PVs are archived, and what applying them anew would change
 //!   Group                        PVs that are sampled only while others say so
+//!   AddRequest, Status           what is ordered of acquisition, and where PVs stand there
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   Record, Sink                 the facts that acquisition hands to the store
 //!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
@@ -31,13 +33,17 @@ mod health;
 mod import;
 pub mod ledger;
 mod names;
+mod orders;
 mod part_hash;
+mod plan;
+mod policy;
 mod pv;
 mod right;
 mod roster;
 pub mod settings;
 mod sink;
 mod source;
+mod standing;
 mod storage;
 pub mod structure;
 mod tokens;
@@ -46,12 +52,15 @@ pub use action::{Action, AuditRecord};
 pub use audit::{ARCHIVER, By, How, Principal, Way};
 pub use deletion::{Deletion, Purge, Purged, RemovedPv};
 pub use fits::{Fits, FitsError, glob_as_regex};
-pub use groups::{Group, Sense, Switch};
+pub use groups::{Group, GroupStatus, Keeper, Sense, Switch};
 pub use health::{Health, LevelHealth, PlaceHealth, Room, ScrubHealth, Watermark, Work};
 pub use import::ImportedPart;
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use names::{NameChunk, Named, Names};
+pub use orders::{AddRequest, Added, Change};
 pub use part_hash::{old_part_hash, old_text_hash, part_hash};
+pub use plan::{Manual, Plan, Planned, Reach};
+pub use policy::{Policies, Policy, PolicyError};
 pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
 pub use right::Right;
 pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
@@ -64,5 +73,6 @@ pub use source::{
     Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, SampleStream,
     Source, SourceError, SourceHealth, StretchStream, Stretches,
 };
+pub use standing::{Brief, Connection, Status, Totals, Traffic};
 pub use storage::{Partition, PvSize, WeekState};
 pub use tokens::{TokenRow, Tokens, TokensError};

@@ -10,9 +10,8 @@ use std::{
     task::{Context, Poll},
 };
 
-use acquire::Totals;
 use archive::{
-    Health, Watermark,
+    Health, Totals, Watermark,
     ledger::{Column, Kind},
 };
 use axum::{
@@ -180,8 +179,8 @@ fn register_clients(registry: &mut Registry, totals: &Totals) {
         ("searches", "Search requests sent to IOCs", ca.searches, pva.searches),
         ("search_replies", "Answers to searches", ca.search_replies, pva.search_replies),
         ("circuits_opened", "Connections made to IOCs", ca.circuits_opened, pva.circuits_opened),
-        ("circuits_lost", "Connections to IOCs that were lost or given up", ca.circuits_lost, pva.circuits_closed),
-        ("received_bytes", "Bytes received from IOCs", ca.bytes, pva.bytes_received),
+        ("circuits_lost", "Connections to IOCs that were lost or given up", ca.circuits_lost, pva.circuits_lost),
+        ("received_bytes", "Bytes received from IOCs", ca.bytes, pva.bytes),
         ("messages", "Messages received from IOCs", ca.messages, pva.messages),
         ("updates", "Updates of monitors among these", ca.updates, pva.updates),
         ("protocol_errors", "Messages of IOCs that could not be understood", ca.protocol_errors, pva.protocol_errors),
@@ -195,10 +194,10 @@ fn register_clients(registry: &mut Registry, totals: &Totals) {
             (
                 "client_beacons_of_note",
                 "Beacons of servers that are new or were restarted, by Channel Access",
-                ca.beacon_anomalies,
+                totals.beacons_of_note,
             ),
-            ("client_overruns", "Updates before which a pvAccess server threw others away", pva.overruns),
-            ("client_duplicates", "Answers of a second pvAccess server to the search for one PV", pva.duplicates),
+            ("client_overruns", "Updates before which a pvAccess server threw others away", totals.overruns),
+            ("client_duplicates", "Answers of a second pvAccess server to the search for one PV", totals.duplicates),
         ],
     );
 }

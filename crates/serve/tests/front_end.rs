@@ -5,8 +5,7 @@ mod served;
 
 use std::sync::Arc;
 
-use acquire::AddRequest;
-use archive::{Principal, PvName};
+use archive::{AddRequest, Principal, PvName};
 use query::{Before, Request};
 use sample::{TimeRange, Value};
 use served::{Archive, time};

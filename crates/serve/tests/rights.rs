@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
-use acquire::{AddRequest, Manual};
-use archive::{DataFate, Group, OldName, Principal, Purge, PvEntry, PvName, Right, RuleName, Sense, Switch};
+use archive::{
+    AddRequest, DataFate, Group, Manual, OldName, Principal, Purge, PvEntry, PvName, Right, RuleName, Sense, Switch,
+};
 use query::{AlignRequest, Alignment, Before, Cut, Operator, Request, Rows, Series, Span};
 use sample::{TimeRange, Timestamp};
 use served::{Archive, time};

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use acquire::Status;
 use archive::{
-    Action, AuditRecord, GapScope, PvEntry,
+    Action, AuditRecord, GapScope, PvEntry, Status,
     ledger::{Column, Kind},
 };
 use query::{Before, Request, Series};

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use acquire::{Brief, Status};
-use archive::{AuditRecord, Deletion, PvEntry, PvId, PvName, PvSize, RemovedPv, RuleName, Sense};
+use archive::{AuditRecord, Brief, Deletion, PvEntry, PvId, PvName, PvSize, RemovedPv, RuleName, Sense, Status};
 use sample::Timestamp;
 
 use crate::{ask::Ask, clock::now, refusal::Refusal};

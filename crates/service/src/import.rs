@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use acquire::AddRequest;
-use archive::{DataFate, FieldName, GapScope, ImportedPart, PvEntry, PvId, PvName, PvState, Record, Right};
+use archive::{AddRequest, DataFate, FieldName, GapScope, ImportedPart, PvEntry, PvId, PvName, PvState, Record, Right};
 use query::{Before, Request};
 use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
 

@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use acquire::Connection;
-use archive::{PvEntry, PvName};
+use archive::{Connection, PvEntry, PvName};
 use sample::{Batch, TimeRange, Timestamp};
 
 use crate::{ask::Ask, clock::now, refusal::Refusal};

@@ -1,9 +1,9 @@
 //! What was lost or is suspected to be in the last hours, as one sentence for an operator.
 
-use acquire::{Control, RECENT};
+use acquire::Control;
 use archive::{
     LedgerScale,
-    ledger::{Column, Kind, Trouble, trouble_in},
+    ledger::{Column, Kind, RECENT, Trouble, trouble_in},
 };
 use query::Query;
 use sample::{TimeRange, Timestamp};

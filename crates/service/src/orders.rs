@@ -1,7 +1,10 @@
 //! Orders: what changes the archive. Each needs its right, and stands in the audit under the name of who asks.
 
-use acquire::{AddRequest, Added, Change, Control};
-use archive::{DataFate, Deletion, Group, OldName, Purge, Purged, PvEntry, PvId, PvName, Right, RuleName};
+use acquire::Control;
+use archive::{
+    AddRequest, Added, Change, DataFate, Deletion, Group, OldName, Purge, Purged, PvEntry, PvId, PvName, Right,
+    RuleName,
+};
 use sample::TimeRange;
 use store::Writer;
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use acquire::{GroupStatus, Manual, Plan, Policy};
-use archive::{Right, RuleName};
+use archive::{GroupStatus, Manual, Plan, Policy, Right, RuleName};
 
 use crate::{
     ask::Ask,

@@ -2,8 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use acquire::Policies;
-use archive::Group;
+use archive::{Group, Policies};
 
 type Read = dyn Fn() -> Result<FileRules, String> + Send + Sync;
 

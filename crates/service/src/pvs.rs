@@ -2,8 +2,7 @@
 
 use std::vec::IntoIter;
 
-use acquire::{Brief, Connection, Status};
-use archive::{Extent, Named, PvEntry, PvId, PvName, PvSettings, PvState, ledger::Account};
+use archive::{Brief, Connection, Extent, Named, PvEntry, PvId, PvName, PvSettings, PvState, Status, ledger::Account};
 use sample::{Element, Metadata, Sample, TimeRange, Timestamp, ValueType};
 
 use crate::{ask::Ask, clock::now, names::Pattern, refusal::Refusal, seen::PVS_AT_ONCE};

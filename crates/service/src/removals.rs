@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use acquire::Change;
-use archive::{DataFate, Deletion, Purge, Purged, PvEntry, PvId, PvName, RemovedPv};
+use archive::{Change, DataFate, Deletion, Purge, Purged, PvEntry, PvId, PvName, RemovedPv};
 
 use crate::{
     ask::Ask,

@@ -3,8 +3,7 @@
 
 use std::vec::IntoIter;
 
-use acquire::Brief;
-use archive::{PvEntry, PvId};
+use archive::{Brief, PvEntry, PvId};
 use sample::Timestamp;
 
 use crate::{ask::Ask, refusal::Refusal, service::Service};

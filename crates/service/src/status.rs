@@ -1,8 +1,7 @@
 //! Status: how the archiver fares, with sentences for an operator where something is wrong.
 
-use acquire::{Policies, Totals};
 use archive::{
-    Health, Partition, SourceHealth, Watermark,
+    Health, Partition, Policies, SourceHealth, Totals, Watermark,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;

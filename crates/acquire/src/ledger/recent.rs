@@ -1,12 +1,9 @@
 //! What the ledger of the last hours has lost or suspects, of all PVs together: for whoever looks at the archiver as a whole.
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
 
-use archive::ledger::Trouble;
+use archive::ledger::{RECENT, Trouble};
 use sample::Timestamp;
-
-/// What lies further back is told by the ledger of each PV.
-pub const RECENT: Duration = Duration::from_secs(6 * 3600);
 
 /// Minutes that are held apart at most; more than the stretch has, whatever the clock did.
 const MINUTES_MAX: usize = 400;

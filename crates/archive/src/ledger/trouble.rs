@@ -1,8 +1,13 @@
 //! What the ledger tells of losses and doubts of all PVs together: for whoever looks at the archiver as a whole.
 
+use std::time::Duration;
+
 use sample::Timestamp;
 
 use super::columns::{Account, COLUMNS, Kind};
+
+/// So far back the trouble of all PVs is told together; what lies further back is told by the ledger of each PV.
+pub const RECENT: Duration = Duration::from_secs(6 * 3600);
 
 /// What went wrong in some stretch of time, of all PVs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

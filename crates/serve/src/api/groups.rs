@@ -1,7 +1,6 @@
 //! `/api/v1/groups`: PVs that are recorded only while others say so.
 
-use acquire::{Change, Keeper};
-use archive::{Group, PvName, RuleName, Sense, Switch};
+use archive::{Change, Group, Keeper, PvName, RuleName, Sense, Switch};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use service::{GroupRow, check_len};

@@ -1,8 +1,7 @@
 //! `POST /api/v1/import`: a part of an import of many PVs, as the Archiver Appliance's own lines; and what it knows of PVs besides.
 
 use aa::{Answer as Lines, Chunk, Damage, Heard, TypeInfo, loss, metadata_of};
-use acquire::AddRequest;
-use archive::{FieldName, Record, Wishes, old_text_hash, part_hash};
+use archive::{AddRequest, FieldName, Record, Wishes, old_text_hash, part_hash};
 use sample::{Batch, Metadata, Timestamp};
 use serde_json::{Value, json};
 use service::{Ask, Brought, TakenOver};

@@ -1,7 +1,6 @@
 //! `/api/v1/policies`: how PVs are archived by their names, and what applying the file's policies anew would change.
 
-use acquire::{Manual, Planned};
-use archive::RuleName;
+use archive::{Manual, Planned, RuleName};
 use serde_json::{Value, json};
 use service::{PolicyReach, RulesPlan};
 

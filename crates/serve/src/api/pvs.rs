@@ -2,9 +2,8 @@
 
 use std::{panic::resume_unwind, thread};
 
-use acquire::{AddRequest, Added, Change, Connection};
 use archive::{
-    Extent, FieldPath, Method, PvEntry, PvName, RuleError, RuleName, Wishes,
+    AddRequest, Added, Change, Connection, Extent, FieldPath, Method, PvEntry, PvName, RuleError, RuleName, Wishes,
     settings::{Givens, Written},
 };
 use sample::Value;

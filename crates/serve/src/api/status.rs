@@ -1,9 +1,8 @@
 //! `GET /api/v1/status`: how the archiver fares, as JSON.
 
-use acquire::RECENT;
 use archive::{
     Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, SourceHealth, WeekState, Work,
-    ledger::{Column, Kind, Trouble},
+    ledger::{Column, Kind, RECENT, Trouble},
 };
 use serde_json::{Map, Value, json};
 use service::Status;

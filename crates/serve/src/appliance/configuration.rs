@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use acquire::AddRequest;
-use archive::{FieldName, PvId, PvState};
+use archive::{AddRequest, FieldName, PvId, PvState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use service::{Ask, NAMES_MAX, check_len};

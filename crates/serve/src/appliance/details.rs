@@ -1,8 +1,7 @@
 //! What the Archiver Appliance's clients ask about one PV: its type, its settings, how it fares. What is not known here is left
 //! out, rather than filled with a number that means nothing.
 
-use acquire::{Connection, Status};
-use archive::{FieldName, Protocol, PvEntry, PvState};
+use archive::{Connection, FieldName, Protocol, PvEntry, PvState, Status};
 use sample::{Limits, Shape};
 use serde_json::{Map, Value, json};
 use service::{Ask, Configured};

@@ -1,6 +1,6 @@
 //! The Archiver Appliance's reports on what is missing: samples it dropped, connections that were lost, PVs that are silent.
 
-use acquire::Connection;
+use archive::Connection;
 use serde_json::Value;
 
 use super::{dates::Dates, names::limit};

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use acquire::{AddRequest, Added, Change};
 use archive::{
-    DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch,
+    AddRequest, Added, Change, DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch,
     settings::{Given, Givens, PERIOD_MIN},
 };
 use axum::http::StatusCode;

@@ -1,7 +1,7 @@
 //! The Archiver Appliance's measures of itself: how many PVs, how much comes, how much room there is. Numbers are texts, as there;
 //! what the Appliance measures of parts that are not here is left out.
 
-use acquire::Totals;
+use archive::Totals;
 use sample::Timestamp;
 use serde_json::{Map, Value, json};
 use service::{Ask, now};

@@ -1,7 +1,6 @@
 //! `/mgmt/bpl`: what else can be changed of a PV, and what stages of storage and members of a cluster would do, which are not here.
 
-use acquire::AddRequest;
-use archive::{FieldName, PvState, Wishes};
+use archive::{AddRequest, FieldName, PvState, Wishes};
 use serde_json::{Value, json};
 
 use super::names::{find, named, names_in};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use acquire::Policy;
+use archive::Policy;
 use serde_json::{Map, Value};
 
 use crate::{

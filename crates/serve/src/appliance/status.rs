@@ -1,7 +1,6 @@
 //! `/mgmt/bpl/getPVStatus`: how PVs fare, in the Archiver Appliance's words.
 
-use acquire::{Connection, Status};
-use archive::{Method, PvEntry, PvState};
+use archive::{Connection, Method, PvEntry, PvState, Status};
 use sample::Timestamp;
 use service::{Ask, Item, NamedRow, Seen};
 

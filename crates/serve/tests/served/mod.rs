@@ -78,7 +78,7 @@ impl Archive {
             default_protocol: Protocol::Ca,
             resolve_aliases: false,
             queue_bytes_max: 1 << 20,
-            policies: acquire::Policies::default(),
+            policies: archive::Policies::default(),
             groups: Vec::new(),
             ca: epics::ca::Config { auto_addresses: false, ..epics::ca::Config::default() },
             pva: epics::pva::Config { auto_addresses: false, ..epics::pva::Config::default() },

@@ -2,8 +2,7 @@
 
 use std::cmp::Reverse;
 
-use acquire::{Brief, Connection};
-use archive::{PvName, PvState};
+use archive::{Brief, Connection, PvName, PvState};
 use sample::Timestamp;
 
 use super::{Looks, ranked};

@@ -2,8 +2,7 @@
 
 use std::{cmp::Ordering, collections::HashMap};
 
-use acquire::Brief;
-use archive::{PvEntry, PvId, PvName, PvSize, PvState};
+use archive::{Brief, PvEntry, PvId, PvName, PvSize, PvState};
 use sample::Timestamp;
 
 use super::{Looks, ranked};

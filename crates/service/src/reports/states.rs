@@ -2,8 +2,7 @@
 
 use std::net::SocketAddr;
 
-use acquire::Connection;
-use archive::{Method, PvEntry, PvName, PvState};
+use archive::{Connection, Method, PvEntry, PvName, PvState};
 use sample::{Shape, TimeRange, Timestamp, ValueType};
 
 use super::{Looks, ranked};

@@ -2,11 +2,11 @@
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
-use archive::{Fits, Method, Origin, Protocol, PvSettings, PvState, RuleName, Rules, Wishes};
+use crate::{Fits, Method, Origin, Protocol, PvSettings, PvState, RuleName, Rules, Wishes};
 
 /// Why a policy, or a list of them, cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyError(pub(crate) String);
+pub struct PolicyError(String);
 
 impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,7 +65,7 @@ impl Policies {
 
     /// The settings of a PV of that name as a policy has them: the one that somebody chose, if it is still there, or the first
     /// that fits, or none. `origin` says what was given by hand.
-    pub(crate) fn settings(&self, name: &str, default_protocol: Protocol, origin: &Origin) -> PvSettings {
+    pub fn settings(&self, name: &str, default_protocol: Protocol, origin: &Origin) -> PvSettings {
         let chosen = origin.policy.as_ref().filter(|_| origin.policy_by_hand);
         let chosen = chosen.and_then(|policy| self.named(policy.as_str()));
         let usual = PvSettings::plain(default_protocol, Method::Monitor, PvState::Active);

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use archive::{Method, Origin, Protocol, PvEntry, PvSettings, Rules};
-
-use crate::policy::Policies;
+use crate::{Method, Origin, Policies, Protocol, PvEntry, PvSettings, Rules};
 
 /// Whether PVs whose settings somebody gave by hand are meant too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +43,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn of(entries: &[PvEntry], policies: &Policies, default_protocol: Protocol, manual: Manual) -> Plan {
+    /// What policies would change of these PVs. One that is new is read by `default_protocol` unless a policy says otherwise.
+    pub fn of(entries: &[PvEntry], policies: &Policies, default_protocol: Protocol, manual: Manual) -> Plan {
         let mut plan = Plan::default();
         for policy in policies.iter() {
             plan.policies.insert(policy.name.to_string(), Reach::default());
@@ -74,7 +73,7 @@ impl Plan {
     }
 
     /// What the audit says: how many PVs of each policy change.
-    pub(crate) fn summary(&self) -> String {
+    pub fn summary(&self) -> String {
         let of = |(name, reach): (&String, &Reach)| {
             let name = if name.is_empty() { "no policy" } else { name };
             (reach.changes > 0).then(|| format!("{name}: {}", reach.changes))
@@ -108,11 +107,10 @@ fn settings(entry: &PvEntry, policies: &Policies, default_protocol: Protocol, ma
 mod tests {
     use std::time::Duration;
 
-    use archive::{Fits, PvId, PvName, PvState, RuleName, Wishes};
     use sample::Timestamp;
 
     use super::*;
-    use crate::policy::Policy;
+    use crate::{Fits, Policy, PvId, PvName, PvState, RuleName, Wishes};
 
     fn scan(seconds: u64) -> Method {
         Method::Scan { period: Duration::from_secs(seconds) }

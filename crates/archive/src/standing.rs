@@ -1,0 +1,143 @@
+//! Where PVs stand while they are acquired: what can be asked of one, of some hundred, and of all together.
+
+use std::net::SocketAddr;
+
+use sample::Timestamp;
+
+use crate::{FieldPath, ledger::Account};
+
+/// Where a PV stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Connection {
+    /// No IOC has answered for it since the archiver started or the PV was added.
+    Searching,
+    /// An IOC serves it.
+    Connected,
+    /// The IOC is gone; the search goes on.
+    Disconnected,
+    /// Somebody paused it.
+    Paused,
+}
+
+impl Connection {
+    /// The name used in answers and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Connection::Searching => "searching",
+            Connection::Connected => "connected",
+            Connection::Disconnected => "disconnected",
+            Connection::Paused => "paused",
+        }
+    }
+}
+
+/// How one PV fares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status {
+    /// Where it stands.
+    pub connection: Connection,
+    /// Since when.
+    pub since: Timestamp,
+    /// When an IOC first served it in this run.
+    pub first_connected: Option<Timestamp>,
+    /// When an IOC last began to serve it.
+    pub last_connected: Option<Timestamp>,
+    /// How often it came back.
+    pub reconnects: u64,
+    /// What became of its updates since the archiver started.
+    pub counters: Account,
+    /// The time stamp of the newest sample taken in this run.
+    pub last_sample: Option<Timestamp>,
+    /// The IOC that serves it.
+    pub server: Option<SocketAddr>,
+    /// What the IOC answered instead of values, while it does.
+    pub refusal: Option<String>,
+    /// Its groups are disabled.
+    pub disabled: bool,
+    /// If it has a dead band: whether the server applies it, or else the archiver.
+    pub deadband_at_server: Option<bool>,
+    /// Fields that alone are to be recorded, and that its newest value does not have.
+    pub lacking: Vec<FieldPath>,
+}
+
+/// What lists say of how a PV fares: the part of its status for which nothing has to be copied but numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// See `Status`, as of all that follow.
+    pub connection: Connection,
+    /// Since when it stands there.
+    pub since: Timestamp,
+    /// When an IOC first served it in this run.
+    pub first_connected: Option<Timestamp>,
+    /// When an IOC last began to serve it.
+    pub last_connected: Option<Timestamp>,
+    /// How often it came back.
+    pub reconnects: u64,
+    /// Updates that arrived.
+    pub received: u64,
+    /// Samples lost because the queue was full, for whatever reason.
+    pub dropped: u64,
+    /// The time stamp of the newest sample taken in this run.
+    pub last_sample: Option<Timestamp>,
+    /// The IOC that serves it.
+    pub server: Option<SocketAddr>,
+}
+
+/// What a client of one protocol has exchanged with IOCs since the archiver started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Search requests sent.
+    pub searches: u64,
+    /// Answers to them.
+    pub search_replies: u64,
+    /// Circuits that were connected, ever.
+    pub circuits_opened: u64,
+    /// Circuits that were lost or given up.
+    pub circuits_lost: u64,
+    /// Bytes received on circuits.
+    pub bytes: u64,
+    /// Messages received on circuits.
+    pub messages: u64,
+    /// Updates of monitors among these.
+    pub updates: u64,
+    /// Messages that could not be understood.
+    pub protocol_errors: u64,
+}
+
+/// How all PVs fare.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// PVs by where they stand, in the order searching, connected, disconnected, paused.
+    pub searching: u64,
+    /// See `searching`.
+    pub connected: u64,
+    /// See `searching`.
+    pub disconnected: u64,
+    /// See `searching`.
+    pub paused: u64,
+    /// What became of all updates, those of removed PVs included.
+    pub counters: Account,
+    /// Bytes waiting for the writer.
+    pub queue_bytes: usize,
+    /// The most that may wait.
+    pub queue_bytes_max: usize,
+    /// Gaps and metadata that found no room, and were put together with others of their PV.
+    pub queue_merged: u64,
+    /// What passes between the archiver and IOCs by Channel Access.
+    pub ca: Traffic,
+    /// The same by pvAccess.
+    pub pva: Traffic,
+    /// Beacons of Channel Access servers that are new or were restarted.
+    pub beacons_of_note: u64,
+    /// Updates before which a pvAccess server had to throw others away.
+    pub overruns: u64,
+    /// Answers of a second pvAccess server to the search for one PV; the first is taken.
+    pub duplicates: u64,
+}
+
+impl Totals {
+    /// All PVs.
+    pub fn pvs(&self) -> u64 {
+        self.searching + self.connected + self.disconnected + self.paused
+    }
+}
