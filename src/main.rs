@@ -10,7 +10,7 @@ use failure::Failure;
 use host::{clock::now, log, process, runtime, signals::Stop};
 use query::Query;
 use serve::Serve;
-use service::Service;
+use service::{Behind, Service};
 use store::Store;
 
 mod aliases;
@@ -48,7 +48,8 @@ fn run(mut config: Config, wanted: &[archive::AddRequest]) -> Result<(), Failure
     let (old, aliases) = (old::open(&config.old_archives, &data)?, old::aliases(&config.old_archives)?);
     let query = Query::over(store.reader()).with(old.clone()); // store, files of other archivers → samples and bins
     let (policies, identity) = (config.serve.policies.clone(), config.serve.appliance.identity.clone());
-    let service = Service::new(query, acquire.control(), store.reader(), policies, identity); // what can be asked and ordered
+    let behind = Behind::new(query, store.reader(), store.writer(), acquire.control()); // the only place that knows who they are
+    let service = Service::new(behind, policies, identity); // what can be asked and ordered
     let access = Arc::new(commands::access::begin(config.access, store.writer())?); // who asks, and what they may do
     let serve = {
         let _tasks_run_here = answers.enter();

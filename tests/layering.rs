@@ -23,7 +23,7 @@ const EDGES: [(&str, &[&str]); 17] = [
     ("chanarch", &["archive", "foreign"]),
     ("query", &["archive", "sample"]),
     ("acquire", &["archive", "epics", "sample"]),
-    ("service", &["access", "acquire", "archive", "query", "sample", "store"]),
+    ("service", &["access", "archive", "query", "sample"]),
     ("serve", &["aa", "access", "archive", "pvdata", "query", "sample", "service"]),
     (
         "pvark",

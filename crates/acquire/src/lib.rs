@@ -25,6 +25,7 @@ mod lag;
 mod ledger;
 mod names;
 mod only;
+mod orders;
 mod sampling;
 mod served;
 mod slots;

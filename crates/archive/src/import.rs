@@ -1,4 +1,6 @@
-//! Imports: samples of the past, part by part.
+//! Imports: samples of the past come in part by part, beside those that are recorded.
+
+use crate::{DirectoryError, PvId, Record};
 
 /// What a part brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,4 +13,25 @@ pub struct ImportedPart {
     pub gaps: u64,
     /// Changes of metadata.
     pub metadata: u64,
+}
+
+/// An import under way. What a part brings is gathered and then entered, all of it or nothing; dropped before the end of a part it leaves
+/// nothing of it. Each call may wait for a disk.
+pub trait Intake: Send {
+    /// What a part brought that was entered before; none: it is to be imported.
+    fn part(&self, part: &str) -> Result<Option<ImportedPart>, DirectoryError>;
+
+    /// Takes samples, in any order, gaps and metadata into the part that is being gathered.
+    fn append(&mut self, records: &[(PvId, Record)]) -> Result<(), DirectoryError>;
+
+    /// Enters what was appended since the last part, which is known by its name from now on: all of it is there and durable when this
+    /// returns, or nothing. One that is known already is not entered again.
+    fn finish_part(&mut self, part: &str) -> Result<ImportedPart, DirectoryError>;
+
+    /// The same, but the part is not known by its name until `verified` is called. If it comes again before, it is entered again: what is
+    /// there already is a repeat.
+    fn finish_part_unverified(&mut self, part: &str) -> Result<ImportedPart, DirectoryError>;
+
+    /// All of a part that was finished unverified has been found: it is known from now on.
+    fn verified(&self, part: &str) -> Result<(), DirectoryError>;
 }

@@ -6,16 +6,17 @@
 //!   PvSettings, Rules, Wishes    how it is archived, and what somebody asks of that
 //!   Policies, Plan               by which rules PVs are archived, and what applying them anew would change
 //!   Group                        PVs that are sampled only while others say so
-//!   AddRequest, Status           what is ordered of acquisition, and where PVs stand there
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   Record, Sink                 the facts that acquisition hands to the store
 //!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
 //!   Action, AuditRecord          what was changed: the lines of the audit
 //!   Names                        all names at one moment, in order
 //!   Deletion, RemovedPv, Purge   what was deleted, and what gives it up
-//!   Health, Partition, PvSize    how whatever holds the samples is doing, and how much lies where
 //!   Right, TokenRow, Tokens      what somebody may do, and how programs show who they are
 //!   ledger                       what became of every update: what is counted, and where that is written down
+//!   Directory, Curator, Intake   the list of PVs: as it is read, what is changed of it, and imports
+//!   Storage, Health              how whatever holds the samples is doing, and how much lies where
+//!   Orders, Rulebook, Standing   acquisition: what is recorded, by which rules, and where PVs stand
 //!   Source                       whatever holds samples: the store, files of another archiver
 //!   structure                    values that are structures, and their fields as samples
 //! ```
@@ -27,6 +28,7 @@
 mod action;
 mod audit;
 mod deletion;
+mod directory;
 mod fits;
 mod groups;
 mod health;
@@ -51,13 +53,14 @@ mod tokens;
 pub use action::{Action, AuditRecord};
 pub use audit::{ARCHIVER, By, How, Principal, Way};
 pub use deletion::{Deletion, Purge, Purged, RemovedPv};
+pub use directory::{Curator, Directory, DirectoryError, Fault};
 pub use fits::{Fits, FitsError, glob_as_regex};
 pub use groups::{Group, GroupStatus, Keeper, Sense, Switch};
 pub use health::{Health, LevelHealth, PlaceHealth, Room, ScrubHealth, Watermark, Work};
-pub use import::ImportedPart;
+pub use import::{ImportedPart, Intake};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use names::{NameChunk, Named, Names};
-pub use orders::{AddRequest, Added, Change};
+pub use orders::{AddRequest, Added, Change, Orders, Rulebook};
 pub use part_hash::{old_part_hash, old_text_hash, part_hash};
 pub use plan::{Manual, Plan, Planned, Reach};
 pub use policy::{Policies, Policy, PolicyError};
@@ -73,6 +76,6 @@ pub use source::{
     Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, SampleStream,
     Source, SourceError, SourceHealth, StretchStream, Stretches,
 };
-pub use standing::{Brief, Connection, Status, Totals, Traffic};
-pub use storage::{Partition, PvSize, WeekState};
+pub use standing::{Brief, Connection, Standing, Status, Totals, Traffic};
+pub use storage::{Partition, PvSize, Storage, WeekState};
 pub use tokens::{TokenRow, Tokens, TokensError};

@@ -1,6 +1,75 @@
-//! Orders to acquisition: which PVs are recorded from now on, and what became of an order.
+//! The seam for orders to acquisition: which PVs are recorded from now on, and by which rules.
 
-use crate::{PvName, PvState, RuleName, Wishes};
+use crate::{
+    By, DataFate, DirectoryError, FieldName, Group, GroupStatus, Manual, OldName, Plan, Policies, PvEntry, PvId,
+    PvName, PvState, RuleName, Wishes,
+};
+
+/// Orders about PVs. Each is one change of the list, durable when it returns, and stands in the audit. Each may wait for a disk.
+pub trait Orders: Send + Sync {
+    /// Archives PVs, and the fields that belong to them. The answers come in the order of the requests.
+    fn add(&self, requests: Vec<AddRequest>, by: &By) -> Result<Vec<(PvEntry, Added)>, DirectoryError>;
+
+    /// Enters PVs that were archived elsewhere into the list, paused, and says how many are new. Those that are there stay as they are.
+    fn enter_paused(&self, names: Vec<PvName>, by: &By) -> Result<usize, DirectoryError>;
+
+    /// Enters fields of PVs that were archived with them elsewhere, each with its PV, as fields that are paused or not as their PV is.
+    /// Those that are there stay as they are.
+    fn enter_fields(&self, fields: &[(PvEntry, FieldName)], by: &By) -> Result<(), DirectoryError>;
+
+    /// Stops taking samples; the PVs keep their places and their data.
+    fn pause(&self, pvs: &[PvId], by: &By) -> Result<Vec<Change>, DirectoryError>;
+
+    /// Takes samples again.
+    fn resume(&self, pvs: &[PvId], by: &By) -> Result<Vec<Change>, DirectoryError>;
+
+    /// Takes PVs out of the archive.
+    fn remove(&self, pvs: &[PvId], data: DataFate, by: &By) -> Result<Vec<Change>, DirectoryError>;
+
+    /// Gives a PV another name, under which it is acquired from now on.
+    fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, DirectoryError>;
+
+    /// Brings back PVs that were removed, under another name where one is given, and says for each what became of it.
+    fn restore_all(
+        &self,
+        wanted: &[(PvId, Option<PvName>)],
+        by: &By,
+    ) -> Result<Vec<Result<PvEntry, DirectoryError>>, DirectoryError>;
+}
+
+/// The rules by which PVs are archived: policies, and the groups that have switches. Orders are durable when they return and stand in the
+/// audit, but for what the config file says, which it says again at the next start.
+pub trait Rulebook: Send + Sync {
+    /// The policies by which PVs are added.
+    fn policies(&self) -> Policies;
+
+    /// What these policies would change of the PVs that there are.
+    fn plan(&self, policies: &Policies, manual: Manual) -> Plan;
+
+    /// Changes it, all in one change, and adds PVs by these policies from now on. May wait for a disk, as the other orders.
+    fn apply(&self, policies: &Policies, manual: Manual, by: &By) -> Result<Plan, DirectoryError>;
+
+    /// The groups that have switches, and how they stand.
+    fn groups(&self) -> Vec<GroupStatus>;
+
+    /// A group that has switches, and how it stands.
+    fn group(&self, name: &RuleName) -> Option<GroupStatus>;
+
+    /// The groups of the config file whose switches would be others by these: those that are new, changed or gone.
+    fn groups_that_differ(&self, of_file: &[Group]) -> Vec<RuleName>;
+
+    /// Puts these groups in place of those that the config file named before, and gives those that differ.
+    fn apply_groups(&self, of_file: &[Group]) -> Vec<RuleName>;
+
+    /// Gives a group its switches. None if the config file says what they are.
+    fn set_group(&self, group: &Group, by: &By) -> Result<Option<()>, DirectoryError>;
+
+    /// Gives their switches to those of the groups that there are not yet, all in one change.
+    fn make_groups(&self, groups: Vec<Group>, by: &By) -> Result<(), DirectoryError>;
+
+    /// Takes its switches from a group, which is enabled from then on. None if the config file says what they are.
+    fn remove_group(&self, name: &RuleName, by: &By) -> Result<Option<Change>, DirectoryError>;
+}
 
 /// A PV that somebody wants archived. What is left open is taken from a policy, the config (protocol) or is the usual (monitor).
 #[derive(Clone, Debug, PartialEq, Eq)]

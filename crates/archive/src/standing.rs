@@ -1,10 +1,40 @@
-//! Where PVs stand while they are acquired: what can be asked of one, of some hundred, and of all together.
+//! The seam to where PVs stand while they are acquired: what can be asked of one, of some hundred, and of all together.
 
 use std::net::SocketAddr;
 
 use sample::Timestamp;
 
-use crate::{FieldPath, ledger::Account};
+use crate::{
+    FieldPath, PvId,
+    ledger::{Account, Trouble},
+};
+
+/// Where PVs stand. Of what is not acquired here nothing is known.
+pub trait Standing: Send + Sync {
+    /// How a PV fares; none if it is not known (yet, or any more).
+    fn status(&self, pv: PvId) -> Option<Status>;
+
+    /// How these PVs fare, as lists tell it, each in its place; none where there is none. Asked of some hundred at a time, so that for
+    /// each of a million nothing is locked or copied that its row does not need.
+    fn briefs(&self, pvs: &[PvId]) -> Vec<Option<Brief>>;
+
+    /// How all of them fare.
+    fn totals(&self) -> Totals;
+
+    /// What describes the record of a PV, where its protocol does not bring that with values: asked of its server when it was not asked in
+    /// the last minutes, for which this waits half a second at most.
+    fn description(&self, pv: PvId, now: Timestamp) -> Option<String>;
+
+    /// What a PV has counted since the last row of the ledger, and since when. To be asked before the rows are read that begin before
+    /// then, and without those that begin later. Waits half a second at most for rows that are on their way.
+    fn open_account(&self, pv: PvId) -> Option<(Timestamp, Account)>;
+
+    /// What the ledger lost or suspects in the last hours (`ledger::RECENT`), up to its last row of minutes.
+    fn trouble(&self, now: Timestamp) -> Trouble;
+
+    /// Adds what a row of the ledger says, which ends at `until` and was written before this start.
+    fn recall(&self, until: Timestamp, trouble: Trouble);
+}
 
 /// Where a PV stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

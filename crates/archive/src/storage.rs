@@ -1,6 +1,25 @@
-//! How much of an archive lies where: by week and by PV.
+//! The seam to whatever holds the samples, as an operator sees it: how it is doing, and how much lies where, by week and by PV.
+
+use std::collections::HashMap;
 
 use sample::Timestamp;
+
+use crate::{Health, PvId, Watermark};
+
+/// Whatever holds the samples, as an operator sees it.
+pub trait Storage: Send + Sync {
+    /// How it is doing: counters, and what an operator should know. It waits for no disk.
+    fn health(&self) -> Health;
+
+    /// How many samples were ever appended, and how many of them are safe. It waits for nothing.
+    fn watermark(&self) -> Watermark;
+
+    /// The weeks that it has, in order. It waits for no disk.
+    fn partitions(&self) -> Vec<Partition>;
+
+    /// The size of every PV of which it holds something. It may read from the disk where things lie, for as long as that takes.
+    fn sizes(&self) -> HashMap<PvId, PvSize>;
+}
 
 /// How far a week has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

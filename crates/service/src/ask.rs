@@ -6,11 +6,9 @@
 
 use std::sync::Arc;
 
-use acquire::Control;
-use archive::{By, Principal, PvEntry, PvId, Right};
+use archive::{By, Curator, Directory, Orders, Principal, PvEntry, PvId, Right, Rulebook, Standing};
 use query::Query;
 use sample::Timestamp;
-use store::{Reader, Writer};
 
 use crate::{
     clock::now,
@@ -46,7 +44,17 @@ pub(crate) struct Recorded<'s> {
     /// In the archive itself.
     pub(crate) own: &'s Query,
     /// What its list of PVs says.
-    pub(crate) listed: &'s Reader,
+    pub(crate) listed: &'s dyn Directory,
+}
+
+/// Whom whoever may give orders can give them.
+pub(crate) struct Ordered<'s> {
+    /// What is recorded.
+    pub(crate) orders: &'s dyn Orders,
+    /// By which rules.
+    pub(crate) rulebook: &'s dyn Rulebook,
+    /// And what is done to the list of PVs otherwise.
+    pub(crate) curator: &'s dyn Curator,
 }
 
 impl Ask {
@@ -133,8 +141,9 @@ impl Ask {
         if self.may_with_all(right) {
             return Ok(());
         }
-        let removed = || self.service.reader.removed().into_iter().map(|of| of.entry).find(|entry| entry.id == pv);
-        match self.service.reader.entry(pv).or_else(removed).filter(|entry| self.sees(entry)) {
+        let directory = &self.service.behind.directory;
+        let removed = || directory.removed().into_iter().map(|of| of.entry).find(|entry| entry.id == pv);
+        match directory.entry(pv).or_else(removed).filter(|entry| self.sees(entry)) {
             Some(entry) => self.needs_named(right, entry.name.as_str()),
             None => Err(Refusal::new(Code::UnknownPv, format!("no PV of this archive has the number {}", pv.0))),
         }
@@ -164,12 +173,13 @@ impl Ask {
     /// What was recorded of a PV, for who may see it.
     pub(crate) fn recorded(&self, pv: PvId) -> Result<Recorded<'_>, Refusal> {
         self.needs(Right::Read, pv)?;
-        Ok(Recorded { query: &self.service.query, own: &self.service.own, listed: &self.service.reader })
+        let Service { behind, own, .. } = &*self.service;
+        Ok(Recorded { query: &behind.query, own, listed: &*behind.directory })
     }
 
     /// What acquisition knows of a PV, for who may see it.
-    pub(crate) fn acquired(&self, pv: PvId) -> Option<&Control<Writer>> {
-        self.needs(Right::Read, pv).is_ok().then_some(&self.service.control)
+    pub(crate) fn acquired(&self, pv: PvId) -> Option<&dyn Standing> {
+        self.needs(Right::Read, pv).is_ok().then_some(&*self.service.behind.standing)
     }
 
     /// The archive as a whole. Who lists PVs out of it leaves out those that are not seen.
@@ -177,10 +187,16 @@ impl Ask {
         &self.service
     }
 
+    /// Those who take orders.
+    fn takers(&self) -> Ordered<'_> {
+        let behind = &self.service.behind;
+        Ordered { orders: &*behind.orders, rulebook: &*behind.rulebook, curator: &*behind.curator }
+    }
+
     /// Orders about PVs, for who may give them.
-    pub(crate) fn ordered(&self, right: Right, pvs: &[PvId]) -> Result<&Control<Writer>, Refusal> {
+    pub(crate) fn ordered(&self, right: Right, pvs: &[PvId]) -> Result<Ordered<'_>, Refusal> {
         pvs.iter().try_for_each(|pv| self.needs(right, *pv))?;
-        Ok(&self.service.control)
+        Ok(self.takers())
     }
 
     /// Orders about PVs by their names, which they may be about to get, for who may give them.
@@ -188,18 +204,22 @@ impl Ask {
         &self,
         right: Right,
         pvs: impl IntoIterator<Item = &'n str>,
-    ) -> Result<&Control<Writer>, Refusal> {
+    ) -> Result<Ordered<'_>, Refusal> {
         for pv in pvs.into_iter().filter(|_| !self.may_with_all(right)) {
             self.needs_named(right, pv)?;
             // It may be another name of a PV that is called otherwise.
-            self.service.reader.find(pv).map_or(Ok(()), |entry| self.needs_named(right, entry.name.as_str()))?;
+            self.service
+                .behind
+                .directory
+                .find(pv)
+                .map_or(Ok(()), |entry| self.needs_named(right, entry.name.as_str()))?;
         }
-        Ok(&self.service.control)
+        Ok(self.takers())
     }
 
     /// Orders about all PVs, for who may give them.
-    pub(crate) fn ordered_of_all(&self, right: Right) -> Result<&Control<Writer>, Refusal> {
+    pub(crate) fn ordered_of_all(&self, right: Right) -> Result<Ordered<'_>, Refusal> {
         self.needs_all(right)?;
-        Ok(&self.service.control)
+        Ok(self.takers())
     }
 }

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use archive::{Action, PvEntry, PvId};
+use archive::{Action, Directory, DirectoryError, PvEntry, PvId};
 use sample::Timestamp;
-use store::{Error, Reader};
 
 /// So far back the audit is looked at.
 const LINES_MAX: u64 = 100_000;
@@ -37,12 +36,12 @@ impl LastChanges {
     }
 
     /// Takes over what is new in the audit.
-    pub(crate) fn catch_up(&mut self, reader: &Reader) -> Result<(), Error> {
-        let end = reader.audit(u64::MAX, 1)?.first().map_or(0, |last| last.number + 1);
+    pub(crate) fn catch_up(&mut self, directory: &dyn Directory) -> Result<(), DirectoryError> {
+        let end = directory.audit(u64::MAX, 1)?.first().map_or(0, |last| last.number + 1);
         self.next = self.next.max(end.saturating_sub(LINES_MAX));
         while self.next < end {
             let until = end.min(self.next + LINES_AT_ONCE);
-            let lines = reader.audit(until, (until - self.next) as usize)?.into_iter().rev();
+            let lines = directory.audit(until, (until - self.next) as usize)?.into_iter().rev();
             let changes = lines.filter(|line| line.number >= self.next && SETTINGS.contains(&line.action));
             self.changed.extend(changes.filter_map(|line| Some((line.pv?, line.by.at))));
             self.next = until;

@@ -92,9 +92,10 @@ pub(crate) fn explain(
 ) -> Result<Explanation, Refusal> {
     let series = Series { pv: entry.id, field: field.map(Arc::from) };
     let gaps = service.own.gaps(&series, range)?;
-    let open = service.control.open_account(entry.id);
+    let open = service.behind.standing.open_account(entry.id);
     let until = open.map_or(Timestamp::MAX, |(since, _)| since);
-    let mut told = Ledger { archive: &service.own, own: &service.reader, pv: entry.id, until }.account(range)?;
+    let mut told =
+        Ledger { archive: &service.own, own: &*service.behind.directory, pv: entry.id, until }.account(range)?;
     if let Some((since, open)) = open.filter(|(since, _)| *since < range.t1) {
         told.account += open;
         told.covered += (range.t1.nanos() - since.max(range.t0).nanos()).max(0);
@@ -112,7 +113,7 @@ pub(crate) fn explain(
     reasons.extend(silence(service, entry, range, (samples, gaps.is_empty()), &told)?);
     reasons.sort_by_key(|reason| reason.from);
     let verdict = verdict(&gaps, &told, proof.as_ref());
-    let status = service.control.status(entry.id);
+    let status = service.behind.standing.status(entry.id);
     let text = sentence(verdict, samples, proof.as_ref());
     Ok(Explanation { samples, verdict, text, reasons, told, proof, status })
 }
@@ -162,7 +163,7 @@ fn gap_reasons(
     gaps: &[(GapScope, Gap)],
 ) -> Result<Vec<Reason>, Refusal> {
     let has_pause = gaps.iter().any(|(_, gap)| gap.cause == GapCause::Paused);
-    let audit = if has_pause { service.reader.audit(u64::MAX, AUDIT_LINES)? } else { Vec::new() };
+    let audit = if has_pause { service.behind.directory.audit(u64::MAX, AUDIT_LINES)? } else { Vec::new() };
     let reason = |(scope, gap): &(GapScope, Gap)| {
         // The audit has the newest first, and the same time as the gap.
         let is_pause = |line: &&AuditRecord| line.pv == Some(entry.id) && line.action == Action::Paused;
@@ -201,7 +202,7 @@ fn roster_reasons(service: &Service, entry: &PvEntry, range: TimeRange) -> Vec<R
         reasons.push(Reason { kind: "not_added_yet", from: range.t0, to, lost: 0, text });
     }
     let overlaps = |other: TimeRange| other.t0 < range.t1 && other.t1 > range.t0;
-    for deletion in service.reader.deletions() {
+    for deletion in service.behind.directory.deletions() {
         if deletion.pv == entry.id && overlaps(deletion.range) {
             let text = format!("The samples were deleted by {} at {}.", deletion.by.who, deletion.by.at);
             let (from, to) = (deletion.range.t0.max(range.t0), deletion.range.t1.min(range.t1));
@@ -219,7 +220,7 @@ fn expired_fields(
     range: TimeRange,
 ) -> Result<Vec<Reason>, Refusal> {
     let mut reasons = Vec::new();
-    for path in if field.is_some() { Vec::new() } else { service.reader.expired_fields(entry.id)? } {
+    for path in if field.is_some() { Vec::new() } else { service.behind.directory.expired_fields(entry.id)? } {
         let series = Series { pv: entry.id, field: Some(path.as_str().into()) };
         for (_, gap) in service.own.gaps(&series, range)? {
             if gap.cause == GapCause::Expired {

@@ -23,7 +23,7 @@ impl Ask {
 
     /// Whether there are other sources than the archive itself.
     pub fn has_others(&self) -> bool {
-        self.listed().query.has_others()
+        self.listed().behind.query.has_others()
     }
 
     /// Room for so many bytes for each name that there is.
@@ -33,7 +33,7 @@ impl Ask {
 
     /// How many names and aliases there are, seen or not.
     pub(crate) fn names_len(&self) -> usize {
-        self.listed().reader.names().len()
+        self.listed().behind.directory.names().len()
     }
 
     /// The other names of a PV.
@@ -45,21 +45,21 @@ impl Ask {
 
     /// Every alias with its PV.
     pub fn aliases(&self) -> Vec<(PvName, PvEntry)> {
-        let mut aliases = self.listed().reader.aliases();
+        let mut aliases = self.listed().behind.directory.aliases();
         aliases.retain(|(alias, entry)| self.sees_as(entry, alias.as_str()));
         aliases
     }
 
     /// The PVs that were removed and can come back.
     pub fn removed(&self) -> Vec<RemovedPv> {
-        let mut removed = self.listed().reader.removed();
+        let mut removed = self.listed().behind.directory.removed();
         removed.retain(|removed| self.sees(&removed.entry));
         removed
     }
 
     /// The ranges that were deleted.
     pub fn deletions(&self) -> Vec<Deletion> {
-        self.seen_of(self.listed().reader.deletions())
+        self.seen_of(self.listed().behind.directory.deletions())
     }
 
     /// Those deletions of PVs that are seen.
@@ -71,13 +71,13 @@ impl Ask {
     /// Lines of the audit with lower numbers than `before`, the newest first. What was done to no single PV may name any, and
     /// is told only to who sees all.
     pub fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, Refusal> {
-        let reader = &self.listed().reader;
+        let directory = &self.listed().behind.directory;
         if self.sees_all() {
-            return Ok(reader.audit(before, limit)?);
+            return Ok(directory.audit(before, limit)?);
         }
         let (mut seen, mut before) = (Vec::new(), before);
         while seen.len() < limit {
-            let lines = reader.audit(before, AUDIT_LINES)?;
+            let lines = directory.audit(before, AUDIT_LINES)?;
             let Some(last) = lines.last() else { break };
             before = last.number;
             seen.extend(lines.into_iter().filter(|line| self.sees_line(line)));
@@ -93,12 +93,13 @@ impl Ask {
 
     /// What a PV has in segments; none if that is nothing.
     pub fn size(&self, pv: PvId) -> Result<Option<PvSize>, Refusal> {
-        Ok(self.recorded(pv)?.listed.sizes().remove(&pv))
+        self.recorded(pv)?;
+        Ok(self.sizes().remove(&pv))
     }
 
     /// The same of every PV that has something there, for lists of those that are seen.
     pub(crate) fn sizes(&self) -> HashMap<PvId, PvSize> {
-        self.listed().reader.sizes()
+        self.listed().behind.storage.sizes()
     }
 
     /// How another archiver was told to archive a PV, in its own words.
@@ -124,7 +125,7 @@ impl Ask {
     /// The PV that switches the PVs of a group that has its name.
     pub(crate) fn controlling_pv(&self, groups: &[RuleName]) -> Option<PvName> {
         let [name] = groups else { return None };
-        let group = self.listed().control.group(name)?.group;
+        let group = self.listed().behind.rulebook.group(name)?.group;
         let [switch] = group.switches.as_slice() else { return None };
         let is_told = self.sees_name(switch.pv.as_str());
         (is_told && switch.sense == Sense::Enables && switch.pv.as_str() == name.as_str()).then(|| switch.pv.clone())

@@ -1,9 +1,7 @@
 //! Find: which PV, or which field of one, a name means. PVs that whoever asks does not see are as if they were not there.
 
-use archive::{NAME_BYTES_MAX, PvEntry, PvId};
+use archive::{NAME_BYTES_MAX, Named, PvEntry, PvId};
 use query::Series;
-use sample::Timestamp;
-use store::Named;
 
 use crate::{
     ask::Ask,
@@ -17,12 +15,12 @@ impl Ask {
     }
 
     fn seen(&self, name: &str) -> Option<PvEntry> {
-        self.listed().reader.find(name).filter(|entry| self.sees_as(entry, name))
+        self.listed().behind.directory.find(name).filter(|entry| self.sees_as(entry, name))
     }
 
     /// The PV with that number, if it is to be archived.
     pub fn entry(&self, pv: PvId) -> Option<PvEntry> {
-        self.listed().reader.entry(pv).filter(|entry| self.sees(entry))
+        self.listed().behind.directory.entry(pv).filter(|entry| self.sees(entry))
     }
 
     /// Whether a name of the list may be seen.
@@ -49,11 +47,11 @@ impl Ask {
             }
         };
         let Some(path) = field.or(path) else { return Ok((entry.clone(), entry.id.into())) };
-        let reader = self.recorded(entry.id)?.listed;
-        let fields = reader.fields(entry.id, Timestamp::MAX)?;
+        let fields = self.fields(entry.id)?;
         let is_there = fields.iter().any(|(known, _)| known == path);
         // Of one that retention has taken from all structures there are the gaps.
-        let is_expired = !is_there && reader.expired_fields(entry.id)?.iter().any(|known| known == path);
+        let is_expired =
+            !is_there && self.recorded(entry.id)?.listed.expired_fields(entry.id)?.iter().any(|known| known == path);
         if fields.is_empty() && field.is_none() && !is_expired {
             return Err(unknown(name));
         }

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use archive::{AddRequest, DataFate, FieldName, GapScope, ImportedPart, PvEntry, PvId, PvName, PvState, Record, Right};
+use archive::{
+    AddRequest, DataFate, FieldName, GapScope, ImportedPart, Intake, PvEntry, PvId, PvName, PvState, Record, Right,
+};
 use query::{Before, Request};
 use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
 
@@ -19,7 +21,7 @@ const SAMPLE_BYTES: usize = 128;
 /// A part of an import that is about to be taken.
 pub struct Import {
     ask: Ask,
-    import: store::Import,
+    import: Box<dyn Intake>,
     part: String,
     known: Option<ImportedPart>,
 }
@@ -83,7 +85,7 @@ impl Ask {
     /// A part of an import of many PVs, known by its name, or by another one that an older program gave it.
     pub fn import(&self, name: &str, part: &str, known_as: Option<&str>) -> Result<Import, Refusal> {
         let ask = self.at_once();
-        let import = ask.listed().control.roster().import(name, &ask.by());
+        let import = ask.listed().behind.curator.import(name, &ask.by());
         let known = match (import.part(part)?, known_as) {
             (None, Some(other)) => import.part(other)?,
             (found, _) => found,
@@ -228,7 +230,7 @@ impl Import {
             }
         }
         let of_fields: Vec<PvId> = owners.iter().map(|(owner, _)| owner.id).collect();
-        self.ask.ordered(Right::Operate, &of_fields)?.enter_fields(&owners, &self.ask.by())?;
+        self.ask.ordered(Right::Operate, &of_fields)?.orders.enter_fields(&owners, &self.ask.by())?;
         let names = found.iter().map(|of| of.name().to_owned());
         pvs.extend(names.filter_map(|name| Some((name.clone(), self.ask.find(&name)?.id))));
         Ok(found)

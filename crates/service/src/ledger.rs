@@ -4,13 +4,12 @@
 //! neither lies in a gap of the archiver, or was before there was a ledger.
 
 use archive::{
-    LedgerScale, PvId,
+    Directory, LedgerScale, PvId,
     ledger::{Account, Origin, account_in},
     ledger_share,
 };
 use query::{Before, Error, Query, Request};
 use sample::{Column, TimeRange, Timestamp, Value};
-use store::Reader;
 
 /// One row, as far as it is about the PV.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +44,7 @@ pub(crate) struct Ledger<'a> {
     /// Where they are read.
     pub archive: &'a Query,
     /// Which PVs the archive keeps for itself.
-    pub own: &'a Reader,
+    pub own: &'a dyn Directory,
     /// Which.
     pub pv: PvId,
     /// What has come since is counted elsewhere.
@@ -56,7 +55,7 @@ pub(crate) struct Ledger<'a> {
 /// store tells of it.
 pub(crate) fn each_row(
     archive: &Query,
-    own: &Reader,
+    own: &dyn Directory,
     name: &str,
     range: TimeRange,
     mut act: impl FnMut(Timestamp, &[u8]),

@@ -63,5 +63,5 @@ pub use reports::{
 pub use rights::Rights;
 pub use room::{Budget, Lease, Share};
 pub use seen::Seen;
-pub use service::Service;
+pub use service::{Behind, Service};
 pub use status::Status;

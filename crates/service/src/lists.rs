@@ -99,7 +99,7 @@ impl Ask {
         check_len(asked.iter().filter(|name| is_glob(name)).count(), GLOBS_MAX, "globs")?;
         drop(asked);
         self.lease.grow_by(given.len(), ITEM_BYTES)?;
-        let names = self.listed().reader.names();
+        let names = self.listed().behind.directory.names();
         let mut list = List::default();
         for (name, _) in given.into_iter().zip(is_news).filter(|(_, is_news)| *is_news) {
             if is_glob(&name) {
@@ -119,7 +119,7 @@ impl Ask {
 
     /// All names and aliases that a pattern fits, with whose they are.
     pub fn fitting(&self, pattern: &Pattern) -> Result<Vec<Item>, Refusal> {
-        let names = self.listed().reader.names();
+        let names = self.listed().behind.directory.names();
         let found = pattern.among(&names, self)?;
         self.lease.grow_by(found.len(), ITEM_BYTES)?;
         let item = |named: &Named| Item { name: ItemName::Own(named.name.clone()), pv: Some(named.pv) };
@@ -128,7 +128,7 @@ impl Ask {
 
     /// All names and aliases as they are now, in order, one after the other.
     pub fn all_names(&self) -> impl Iterator<Item = PvName> + Send + use<> {
-        let (names, asked) = (self.listed().reader.names(), self.clone());
+        let (names, asked) = (self.listed().behind.directory.names(), self.clone());
         let (mut chunk, mut row) = (0, 0);
         let all = std::iter::from_fn(move || {
             loop {
@@ -145,12 +145,13 @@ impl Ask {
 
     /// All PVs in the order of their names, some hundred at a time, each as it is when their turn comes.
     pub(crate) fn pvs_in_turn(&self) -> impl Iterator<Item = Vec<PvEntry>> + Send + use<> {
-        let reader = self.listed().reader.clone();
-        let (names, asked, mut chunk) = (reader.names(), self.clone(), 0);
+        let directory = self.listed().behind.directory.clone();
+        let (names, asked, mut chunk) = (directory.names(), self.clone(), 0);
         std::iter::from_fn(move || {
             let rows = names.chunks().get(chunk)?.rows();
             chunk += 1;
-            let entries = reader.entries_of(rows.iter().map(|named| Some(named.pv))).into_iter().zip(rows);
+            let pvs: Vec<Option<PvId>> = rows.iter().map(|named| Some(named.pv)).collect();
+            let entries = directory.entries_of(&pvs).into_iter().zip(rows);
             let own = entries.filter_map(|(entry, named)| entry.filter(|entry| entry.name == named.name));
             Some(own.filter(|entry| asked.sees(entry)).collect())
         })

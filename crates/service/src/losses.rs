@@ -1,20 +1,20 @@
 //! What was lost or is suspected to be in the last hours, as one sentence for an operator.
 
-use acquire::Control;
+use std::sync::Arc;
+
 use archive::{
-    LedgerScale,
+    Directory, LedgerScale, Standing,
     ledger::{Column, Kind, RECENT, Trouble, trouble_in},
 };
 use query::Query;
 use sample::{TimeRange, Timestamp};
-use store::{Reader, Writer};
 
 use crate::ledger::each_row;
 
 /// Reads what the ledger says of the hours before this start, of which nothing is in memory.
-pub(crate) fn recall(archive: Query, reader: Reader, control: Control<Writer>, started: Timestamp) {
+pub(crate) fn recall(archive: Query, directory: Arc<dyn Directory>, standing: Arc<dyn Standing>, started: Timestamp) {
     let recall = move || {
-        if let Err(error) = recall_until(&archive, &reader, &control, started) {
+        if let Err(error) = recall_until(&archive, &*directory, &*standing, started) {
             tracing::warn!("what was lost before the start is not known: {error}");
         }
     };
@@ -26,18 +26,18 @@ pub(crate) fn recall(archive: Query, reader: Reader, control: Control<Writer>, s
 
 fn recall_until(
     archive: &Query,
-    reader: &Reader,
-    control: &Control<Writer>,
+    directory: &dyn Directory,
+    standing: &dyn Standing,
     started: Timestamp,
 ) -> Result<(), query::Error> {
     let range = TimeRange { t0: started.saturating_sub(RECENT), t1: started };
     LedgerScale::Minute.names().try_for_each(|name| {
-        each_row(archive, reader, &name, range, |from, bytes| {
+        each_row(archive, directory, &name, range, |from, bytes| {
             // What was written since the start is known.
             if let Ok((head, trouble)) = trouble_in(bytes, from)
                 && head.until <= started
             {
-                control.recall(head.until, trouble);
+                standing.recall(head.until, trouble);
             }
         })
     })

@@ -1,114 +1,116 @@
 //! Orders: what changes the archive. Each needs its right, and stands in the audit under the name of who asks.
 
-use acquire::Control;
 use archive::{
-    AddRequest, Added, Change, DataFate, Deletion, Group, OldName, Purge, Purged, PvEntry, PvId, PvName, Right,
-    RuleName,
+    AddRequest, Added, Change, DataFate, Deletion, DirectoryError, Group, OldName, Purge, Purged, PvEntry, PvId,
+    PvName, Right, RuleName,
 };
 use sample::TimeRange;
-use store::Writer;
 
-use crate::{ask::Ask, refusal::Refusal};
+use crate::{
+    ask::{Ask, Ordered},
+    refusal::{Code, Refusal},
+};
 
 impl Ask {
     /// Adds PVs, or archives those that are there in another way.
     pub fn add(&self, requests: Vec<AddRequest>) -> Result<Vec<(PvEntry, Added)>, Refusal> {
         let orders = self.ordered_named(Right::Operate, requests.iter().map(|request| request.name.as_str()))?;
-        Ok(orders.add(requests, &self.by())?)
+        Ok(orders.orders.add(requests, &self.by())?)
     }
 
     /// Adds PVs that are paused from the beginning, such as those of an import; gives how many are new.
     pub(crate) fn enter_paused(&self, names: Vec<PvName>) -> Result<usize, Refusal> {
         let orders = self.ordered_named(Right::Operate, names.iter().map(PvName::as_str))?;
-        Ok(orders.enter_paused(names, &self.by())?)
+        Ok(orders.orders.enter_paused(names, &self.by())?)
     }
 
     /// Records nothing more of these PVs until they are resumed.
     pub fn pause(&self, pvs: &[PvId]) -> Result<Vec<Change>, Refusal> {
-        Ok(self.ordered(Right::Operate, pvs)?.pause(pvs, &self.by())?)
+        Ok(self.ordered(Right::Operate, pvs)?.orders.pause(pvs, &self.by())?)
     }
 
     /// Records paused PVs again.
     pub fn resume(&self, pvs: &[PvId]) -> Result<Vec<Change>, Refusal> {
-        Ok(self.ordered(Right::Operate, pvs)?.resume(pvs, &self.by())?)
+        Ok(self.ordered(Right::Operate, pvs)?.orders.resume(pvs, &self.by())?)
     }
 
     /// Takes PVs out of the archive; their data is kept, or hidden until it is purged.
     pub fn remove(&self, pvs: &[PvId], data: DataFate) -> Result<Vec<Change>, Refusal> {
-        Ok(self.ordered(Right::Administer, pvs)?.remove(pvs, data, &self.by())?)
+        Ok(self.ordered(Right::Administer, pvs)?.orders.remove(pvs, data, &self.by())?)
     }
 
     /// Decides anew upon the data of PVs that were removed already.
     pub(crate) fn decide_upon_removed(&self, pvs: &[PvId], data: DataFate) -> Result<(), Refusal> {
-        self.ordered(Right::Administer, pvs)?.roster().remove(pvs, data, &self.by())?;
+        self.ordered(Right::Administer, pvs)?.curator.decide_upon(pvs, data, &self.by())?;
         Ok(())
     }
 
     /// Brings a removed PV back, under another name if one is given.
     pub fn restore(&self, pv: PvId, name: Option<&PvName>) -> Result<PvEntry, Refusal> {
         self.ordered_named(Right::Administer, name.map(PvName::as_str))?;
-        Ok(self.ordered(Right::Administer, &[pv])?.restore(pv, name, &self.by())?)
+        let orders = self.ordered(Right::Administer, &[pv])?.orders;
+        only(orders.restore_all(&[(pv, name.cloned())], &self.by())?)
     }
 
     /// Brings removed PVs back in one change; each has an outcome of its own.
     pub(crate) fn restore_all(&self, pvs: &[PvId]) -> Result<Vec<Result<PvEntry, Refusal>>, Refusal> {
         let wanted: Vec<(PvId, Option<PvName>)> = pvs.iter().map(|pv| (*pv, None)).collect();
-        let restored = self.ordered(Right::Administer, pvs)?.restore_all(&wanted, &self.by())?;
+        let restored = self.ordered(Right::Administer, pvs)?.orders.restore_all(&wanted, &self.by())?;
         Ok(restored.into_iter().map(|one| one.map_err(Refusal::from)).collect())
     }
 
     /// Gives a PV another name.
     pub fn rename(&self, pv: PvId, to: &PvName, old: OldName) -> Result<PvEntry, Refusal> {
         self.ordered_named(Right::Administer, [to.as_str()])?;
-        Ok(self.ordered(Right::Administer, &[pv])?.rename(pv, to, old, &self.by())?)
+        Ok(self.ordered(Right::Administer, &[pv])?.orders.rename(pv, to, old, &self.by())?)
     }
 
     /// Gives a PV one more name.
     pub fn add_alias(&self, pv: PvId, alias: &PvName) -> Result<(), Refusal> {
         self.ordered_named(Right::Administer, [alias.as_str()])?;
-        self.ordered(Right::Administer, &[pv])?.roster().add_alias(pv, alias, &self.by())?;
-        Ok(())
+        let curator = self.ordered(Right::Administer, &[pv])?.curator;
+        only(curator.add_aliases(&[(pv, alias.clone())], &self.by())?)
     }
 
     /// Gives PVs that were just added one more name each, those that are free in one change, and says of each what became of it.
     pub fn add_aliases(&self, wanted: &[(PvId, PvName)]) -> Result<Vec<Result<(), Refusal>>, Refusal> {
         self.ordered_named(Right::Operate, wanted.iter().map(|(_, alias)| alias.as_str()))?;
         let pvs: Vec<PvId> = wanted.iter().map(|(pv, _)| *pv).collect();
-        let added = self.ordered(Right::Operate, &pvs)?.roster().add_aliases(wanted, &self.by())?;
+        let added = self.ordered(Right::Operate, &pvs)?.curator.add_aliases(wanted, &self.by())?;
         Ok(added.into_iter().map(|one| one.map_err(Refusal::from)).collect())
     }
 
     /// Takes one of its names from a PV.
     pub fn remove_alias(&self, pv: PvId, alias: &PvName) -> Result<(), Refusal> {
-        self.ordered(Right::Administer, &[pv])?.roster().remove_alias(pv, alias, &self.by())?;
+        self.ordered(Right::Administer, &[pv])?.curator.remove_alias(pv, alias, &self.by())?;
         Ok(())
     }
 
     /// Hides what was recorded of a PV in a range until now; it can be undone until it is purged.
     pub fn delete_range(&self, pv: PvId, range: TimeRange) -> Result<Deletion, Refusal> {
-        Ok(self.ordered(Right::Administer, &[pv])?.roster().delete_range(pv, range, &self.by())?)
+        Ok(self.ordered(Right::Administer, &[pv])?.curator.delete_range(pv, range, &self.by())?)
     }
 
     /// Undoes the deletion of a range.
     pub fn restore_range(&self, number: u64) -> Result<Deletion, Refusal> {
-        let all = self.listed().reader.deletions().into_iter();
+        let all = self.listed().behind.directory.deletions().into_iter();
         // Of one that is not there the store says so.
         let of = all.filter(|deletion| deletion.number == number).map(|deletion| deletion.pv).next();
         let orders = self.ordered(Right::Administer, of.as_slice())?;
-        Ok(orders.roster().restore_range(number, &self.by())?)
+        Ok(orders.curator.restore_range(number, &self.by())?)
     }
 
     /// What a purge would take.
     pub fn purgeable(&self, purge: Purge) -> Result<Purged, Refusal> {
-        Ok(self.ordered_purge(Right::Read, purge)?.roster().purgeable(purge)?)
+        Ok(self.ordered_purge(Right::Read, purge)?.curator.purgeable(purge)?)
     }
 
     /// Gives up what was deleted: it cannot come back.
     pub fn purge(&self, purge: Purge) -> Result<Purged, Refusal> {
-        Ok(self.ordered_purge(Right::Administer, purge)?.roster().purge(purge, &self.by())?)
+        Ok(self.ordered_purge(Right::Administer, purge)?.curator.purge(purge, &self.by())?)
     }
 
-    fn ordered_purge(&self, right: Right, purge: Purge) -> Result<&Control<Writer>, Refusal> {
+    fn ordered_purge(&self, right: Right, purge: Purge) -> Result<Ordered<'_>, Refusal> {
         match purge.pv {
             Some(pv) => self.ordered(right, &[pv]),
             None => self.ordered_of_all(right),
@@ -117,17 +119,23 @@ impl Ask {
 
     /// Makes a group or gives it other switches; none if it stands in the config file.
     pub fn set_group(&self, group: &Group) -> Result<Option<()>, Refusal> {
-        Ok(self.ordered_of_all(Right::Operate)?.set_group(group, &self.by())?)
+        Ok(self.ordered_of_all(Right::Operate)?.rulebook.set_group(group, &self.by())?)
     }
 
     /// Makes those of some groups that are not there, which as yet have no PVs.
     pub fn make_groups(&self, groups: Vec<Group>) -> Result<(), Refusal> {
         let switches = groups.iter().flat_map(|group| &group.switches).map(|switch| switch.pv.as_str());
-        Ok(self.ordered_named(Right::Operate, switches)?.make_groups(groups, &self.by())?)
+        Ok(self.ordered_named(Right::Operate, switches)?.rulebook.make_groups(groups, &self.by())?)
     }
 
     /// Takes the switches of a group away; none if it stands in the config file.
     pub fn remove_group(&self, name: &RuleName) -> Result<Option<Change>, Refusal> {
-        Ok(self.ordered_of_all(Right::Operate)?.remove_group(name, &self.by())?)
+        Ok(self.ordered_of_all(Right::Operate)?.rulebook.remove_group(name, &self.by())?)
     }
+}
+
+/// What became of an order about one PV.
+fn only<T>(mut each: Vec<Result<T, DirectoryError>>) -> Result<T, Refusal> {
+    let untold = || Refusal::new(Code::Internal, "nobody says what became of the order");
+    Ok(each.pop().ok_or_else(untold)??)
 }

@@ -49,7 +49,7 @@ impl Ask {
     pub fn policy_reaches(&self) -> Result<Vec<PolicyReach>, Refusal> {
         let policies = self.policies_in_force();
         self.room_for_each_name(PLANNED_BYTES)?;
-        let plan = self.listed().control.plan(&policies, Manual::Include);
+        let plan = self.listed().behind.rulebook.plan(&policies, Manual::Include);
         let reach = |policy: &Policy| {
             let pvs = plan.policies.get(policy.name.as_str()).map_or(0, |reach| reach.pvs);
             PolicyReach { policy: policy.clone(), pvs }
@@ -61,19 +61,19 @@ impl Ask {
     pub fn plan_rules(&self, manual: Manual) -> Result<RulesPlan, Refusal> {
         let file = self.file_rules()?;
         self.room_for_each_name(PLANNED_BYTES)?;
-        let control = &self.listed().control;
-        let mut plan = control.plan(&file.policies, manual);
+        let rulebook = &self.listed().behind.rulebook;
+        let mut plan = rulebook.plan(&file.policies, manual);
         plan.changes.retain(|change| self.sees(&change.entry));
-        Ok(RulesPlan { plan, groups: control.groups_that_differ(&file.groups) })
+        Ok(RulesPlan { plan, groups: rulebook.groups_that_differ(&file.groups) })
     }
 
     /// Applies them.
     pub fn apply_rules(&self, manual: Manual) -> Result<RulesPlan, Refusal> {
         let file = self.file_rules()?;
         self.room_for_each_name(PLANNED_BYTES)?;
-        let orders = self.ordered_of_all(Right::Operate)?;
-        let plan = orders.apply(&file.policies, manual, &self.by())?;
-        Ok(RulesPlan { plan, groups: orders.apply_groups(&file.groups) })
+        let rulebook = self.ordered_of_all(Right::Operate)?.rulebook;
+        let plan = rulebook.apply(&file.policies, manual, &self.by())?;
+        Ok(RulesPlan { plan, groups: rulebook.apply_groups(&file.groups) })
     }
 
     /// The policies and groups of the config file as it is now.
@@ -90,7 +90,7 @@ impl Ask {
             }
             entry.settings.rules().groups.iter().for_each(|name| *pvs.entry(name.clone()).or_default() += 1);
         }
-        let mut known = self.listed().control.groups();
+        let mut known = self.listed().behind.rulebook.groups();
         self.lease.grow_by(known.iter().map(|of| of.group.switches.len() + 1).sum(), SWITCH_BYTES)?;
         let hidden: Vec<GroupStatus> = known
             .extract_if(.., |of| !of.group.switches.iter().all(|switch| self.sees_name(switch.pv.as_str())))

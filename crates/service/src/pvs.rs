@@ -85,7 +85,7 @@ pub struct Details {
 impl Ask {
     /// A page of the PVs that match.
     pub fn pvs(&self, wanted: &PvsWanted) -> Result<PvPage, Refusal> {
-        let names = self.listed().reader.names();
+        let names = self.listed().behind.directory.names();
         let mut found = wanted.pattern.among(&names, self)?;
         if let Some(state) = wanted.state {
             found = in_state(self, &found, state);
@@ -113,7 +113,7 @@ fn in_state<'n>(ask: &Ask, found: &[&'n Named], state: Connection) -> Vec<&'n Na
     let mut in_it = Vec::new();
     for some in found.chunks(PVS_AT_ONCE) {
         let pvs: Vec<PvId> = some.iter().map(|named| named.pv).collect();
-        let briefs = ask.listed().control.briefs(&pvs);
+        let briefs = ask.listed().behind.standing.briefs(&pvs);
         let is_in_it = |(named, brief): (&Named, Option<Brief>)| match brief {
             Some(brief) => brief.connection == state,
             None => ask.entry(named.pv).is_some_and(|entry| standing(&entry) == state),

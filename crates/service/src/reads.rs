@@ -1,11 +1,11 @@
 //! Reads: what was recorded, raw, reduced, at a time or together; all as lazy as the query underneath. What is not seen is refused.
 
-use archive::{Extent, GapScope, PvEntry, PvId};
+use archive::{Extent, GapScope, PvEntry, PvId, structure::paths};
 use query::{
     AlignRequest, AlignedTable, AllCarried, Before, Bins, Cut, FieldSamples, Operator, Reduced, Request, Rows, Samples,
     Series, Span,
 };
-use sample::{Gap, Metadata, Sample, TimeRange, Timestamp, ValueType};
+use sample::{Gap, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
     account::{self, LedgerAnswer},
@@ -40,7 +40,7 @@ impl Ask {
         for series in request.series.iter().chain(of_times) {
             self.recorded(series.pv)?;
         }
-        Ok(self.listed().query.aligned(request)?)
+        Ok(self.listed().behind.query.aligned(request)?)
     }
 
     /// The samples of a span, both ends included, reduced by an operator.
@@ -116,7 +116,9 @@ impl Ask {
 
     /// The fields that the structure last recorded has, and the types of their samples.
     pub(crate) fn fields(&self, pv: PvId) -> Result<Vec<(String, ValueType)>, Refusal> {
-        Ok(self.recorded(pv)?.listed.fields(pv, Timestamp::MAX)?)
+        let last = self.recorded(pv)?.own.last_before(&pv.into(), Timestamp::MAX)?.map(|sample| sample.value);
+        let structure = last.and_then(|value| if let Value::Structure(bytes) = value { Some(bytes) } else { None });
+        Ok(structure.map(|bytes| paths(&bytes)).unwrap_or_default())
     }
 
     /// Why there is no data, or not all, in a range.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use archive::{Cost, NameError, SourceError};
+use archive::{Cost, DirectoryError, Fault, NameError, SourceError};
 use sample::TimeError;
 
 /// What kind of refusal; the names are part of the API.
@@ -148,16 +148,15 @@ impl From<NameError> for Refusal {
     }
 }
 
-impl From<store::Error> for Refusal {
-    fn from(error: store::Error) -> Refusal {
-        let code = match error {
-            store::Error::Refused { .. } | store::Error::Busy => Code::StoreRefused,
-            ref away if away.is_away() => Code::StoreRefused,
-            store::Error::NameTaken { .. } => Code::Conflict,
-            store::Error::NothingThere { .. } | store::Error::UnknownPv { .. } => Code::UnknownPv,
-            _ => Code::Internal,
+impl From<DirectoryError> for Refusal {
+    fn from(DirectoryError { fault, message }: DirectoryError) -> Refusal {
+        let code = match fault {
+            Fault::NotNow => Code::StoreRefused,
+            Fault::NameTaken => Code::Conflict,
+            Fault::NothingThere => Code::UnknownPv,
+            Fault::Failed => Code::Internal,
         };
-        Refusal::new(code, error.to_string())
+        Refusal::new(code, message)
     }
 }
 

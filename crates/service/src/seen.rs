@@ -59,7 +59,8 @@ where
     let (asked, mut items) = (ask.clone(), items.fuse());
     let chunk = move || {
         let some: Vec<T> = items.by_ref().take(PVS_AT_ONCE).collect();
-        let mut entries = asked.listed().reader.entries_of(some.iter().map(&pv));
+        let pvs: Vec<Option<PvId>> = some.iter().map(&pv).collect();
+        let mut entries = asked.listed().behind.directory.entries_of(&pvs);
         if !asked.sees_all() {
             entries.iter_mut().for_each(|entry| *entry = entry.take().filter(|entry| asked.sees(entry)));
         }
@@ -134,9 +135,9 @@ impl<T> Ready<T> {
             Look::Entry => Vec::new(),
             Look::Fares | Look::Samples | Look::Metadata => entries.iter().flatten().map(|entry| entry.id).collect(),
         };
-        let briefs = if look >= Look::Fares { service.control.briefs(&pvs) } else { Vec::new() };
-        let samples = if look >= Look::Samples { service.query.may_have_samples(&pvs) } else { Vec::new() };
-        let metadata = if look >= Look::Metadata { service.query.may_have_metadata(&pvs)? } else { Vec::new() };
+        let briefs = if look >= Look::Fares { service.behind.standing.briefs(&pvs) } else { Vec::new() };
+        let samples = if look >= Look::Samples { service.behind.query.may_have_samples(&pvs) } else { Vec::new() };
+        let metadata = if look >= Look::Metadata { service.behind.query.may_have_metadata(&pvs)? } else { Vec::new() };
         Ok(Ready {
             items: items.into_iter(),
             entries: entries.into_iter(),

@@ -2,24 +2,57 @@
 
 use std::sync::{Arc, Mutex};
 
-use acquire::Control;
-use archive::PvEntry;
+use archive::{Curator, Directory, DirectoryError, Orders, PvEntry, Rulebook, Standing, Storage};
 use query::Query;
 use sample::Timestamp;
-use store::{Error, Reader, Writer};
 
 use crate::{changes::LastChanges, clock::now, losses, policy_source::PolicySource};
 
+/// What stands behind a service: the store and acquisition of this archiver, or whatever else answers the same questions.
+pub struct Behind {
+    /// What was recorded.
+    pub query: Query,
+    /// The list of PVs.
+    pub directory: Arc<dyn Directory>,
+    /// How whatever holds the samples is doing.
+    pub storage: Arc<dyn Storage>,
+    /// Changes of the list that acquisition need not know of.
+    pub curator: Arc<dyn Curator>,
+    /// Orders to acquisition.
+    pub orders: Arc<dyn Orders>,
+    /// By which rules PVs are archived.
+    pub rulebook: Arc<dyn Rulebook>,
+    /// How PVs fare.
+    pub standing: Arc<dyn Standing>,
+}
+
+impl Behind {
+    /// Three that do all of it: `list` has the PVs and their samples, `curator` changes them, and `acquisition` records.
+    pub fn new(
+        query: Query,
+        list: impl Directory + Storage + 'static,
+        curator: impl Curator + 'static,
+        acquisition: impl Orders + Rulebook + Standing + 'static,
+    ) -> Behind {
+        let (list, acquisition) = (Arc::new(list), Arc::new(acquisition));
+        Behind {
+            query,
+            directory: list.clone(),
+            storage: list,
+            curator: Arc::new(curator),
+            orders: acquisition.clone(),
+            rulebook: acquisition.clone(),
+            standing: acquisition,
+        }
+    }
+}
+
 /// The archive as those see it who ask and order.
 pub struct Service {
-    /// What was recorded.
-    pub(crate) query: Query,
-    /// What of it the archive itself recorded.
+    /// What it asks and orders in turn.
+    pub(crate) behind: Behind,
+    /// What of all that was recorded the archive itself has.
     pub(crate) own: Query,
-    /// The list of PVs, and how the store is doing.
-    pub(crate) reader: Reader,
-    /// Orders to acquisition.
-    pub(crate) control: Control<Writer>,
     /// Where policies are read that are to be applied anew.
     pub(crate) policies: PolicySource,
     /// Under which name it stands where archives name their members.
@@ -32,16 +65,10 @@ pub struct Service {
 
 impl Service {
     /// Over an open archive. What was lost before this start is looked for meanwhile.
-    pub fn new(
-        query: Query,
-        control: Control<Writer>,
-        reader: Reader,
-        policies: PolicySource,
-        identity: String,
-    ) -> Arc<Service> {
-        let (started, last_changes) = (now(), Mutex::default());
-        losses::recall(query.alone(), reader.clone(), control.clone(), started);
-        Arc::new(Service { own: query.alone(), query, reader, control, policies, identity, started, last_changes })
+    pub fn new(behind: Behind, policies: PolicySource, identity: String) -> Arc<Service> {
+        let (started, last_changes, own) = (now(), Mutex::default(), behind.query.alone());
+        losses::recall(own.clone(), behind.directory.clone(), behind.standing.clone(), started);
+        Arc::new(Service { behind, own, policies, identity, started, last_changes })
     }
 
     /// When a PV was changed last, or added, as far as the audit was looked at.
@@ -50,13 +77,13 @@ impl Service {
     }
 
     /// When a PV was changed last, or added.
-    pub(crate) fn last_change(&self, entry: &PvEntry) -> Result<Timestamp, Error> {
+    pub(crate) fn last_change(&self, entry: &PvEntry) -> Result<Timestamp, DirectoryError> {
         self.look_at_changes()?;
         Ok(self.known_change(entry))
     }
 
     /// Takes over what was changed since it was asked for last.
-    pub(crate) fn look_at_changes(&self) -> Result<(), Error> {
-        self.last_changes.lock().expect("no holder of this lock panics").catch_up(&self.reader)
+    pub(crate) fn look_at_changes(&self) -> Result<(), DirectoryError> {
+        self.last_changes.lock().expect("no holder of this lock panics").catch_up(&*self.behind.directory)
     }
 }

@@ -43,7 +43,7 @@ impl Ask {
     pub fn status(&self) -> Status {
         let (totals, store, watermark) = (self.totals(), self.store_health(), self.watermark());
         let service = self.listed();
-        let trouble = service.control.trouble(now());
+        let trouble = service.behind.standing.trouble(now());
         let mut store = store;
         if !self.sees_all() && !store.problems.is_empty() {
             // They may name PVs.
@@ -62,34 +62,34 @@ impl Ask {
             answer_bytes_max: budget.bytes_max(),
             store,
             weeks: self.weeks(),
-            old_archives: service.query.health(),
+            old_archives: service.behind.query.health(),
             problems,
         }
     }
 
     /// What all PVs together come to.
     pub fn totals(&self) -> Totals {
-        self.listed().control.totals()
+        self.listed().behind.standing.totals()
     }
 
     /// How the store is doing.
     pub fn store_health(&self) -> Health {
-        self.listed().reader.health()
+        self.listed().behind.storage.health()
     }
 
     /// How many samples were ever appended, and how many of them are safe.
     pub fn watermark(&self) -> Watermark {
-        self.listed().reader.watermark()
+        self.listed().behind.storage.watermark()
     }
 
     /// The weeks of the archive.
     pub fn weeks(&self) -> Vec<Partition> {
-        self.listed().reader.partitions()
+        self.listed().behind.storage.partitions()
     }
 
     /// The policies in force.
     pub fn policies_in_force(&self) -> Policies {
-        self.listed().control.policies()
+        self.listed().behind.rulebook.policies()
     }
 }
 

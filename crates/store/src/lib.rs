@@ -20,6 +20,7 @@ mod cache;
 mod catalog;
 mod codec;
 mod config;
+mod directory;
 pub mod disk;
 mod engine;
 mod error;

@@ -54,9 +54,9 @@ impl Reader {
     }
 
     /// The PVs with these numbers, each in its place; none where there is none, or no number. For some hundred of them this is asked once.
-    pub fn entries_of(&self, pvs: impl Iterator<Item = Option<PvId>>) -> Vec<Option<PvEntry>> {
+    pub fn entries_of(&self, pvs: &[Option<PvId>]) -> Vec<Option<PvEntry>> {
         let registry = self.engine.registry();
-        pvs.map(|pv| registry.entry(pv?).cloned()).collect()
+        pvs.iter().map(|pv| registry.entry((*pv)?).cloned()).collect()
     }
 
     /// Of which of these PVs there may be samples; of the others there are none. That of a million PVs hardly any has some is told

@@ -13,8 +13,8 @@ use archive::{Protocol, Source};
 use query::Query;
 use sample::Timestamp;
 use serve::{Config, HostName, Listener, Serve};
-use service::Service;
-use store::{Reader, Store, Writer};
+use service::{Behind, Service};
+use store::{Store, Writer};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -91,7 +91,7 @@ impl Archive {
             .map(|listener| Listener { hosts: HostName::new(client::HOST).into_iter().collect(), ..listener.clone() });
         let config = change(Config { listeners: listeners.collect(), ..usual.clone() });
         let query = Query::over(store.reader()).with(old);
-        let service = service_of(&config, query, acquire.control(), store.reader());
+        let service = service_of(&config, query, acquire.control(), &store);
         let access = Arc::new(access(store.writer()));
         let serve = Serve::start(config, Arc::clone(&service), Arc::clone(&access)).expect("the server starts");
         drop(entered);
@@ -113,9 +113,8 @@ impl Archive {
     pub(crate) fn start_another(&self, listen: SocketAddr) -> Result<Serve, serve::Error> {
         let _entered = self.runtime.enter();
         let control = self.acquire.as_ref().expect("acquisition runs until the archive is dropped").control();
-        let reader = self.store.reader();
         let config = Config::new(listen);
-        let service = service_of(&config, Query::over(reader.clone()), control, reader);
+        let service = service_of(&config, Query::over(self.store.reader()), control, &self.store);
         Serve::start(config, service, Arc::clone(&self.access))
     }
 
@@ -171,6 +170,7 @@ pub(crate) fn clock() -> Timestamp {
     Timestamp::from_nanos(i64::try_from(since.as_nanos()).expect("it is before 2262"))
 }
 
-fn service_of(config: &Config, query: Query, control: Control<Writer>, reader: Reader) -> Arc<Service> {
-    Service::new(query, control, reader, config.policies.clone(), config.appliance.identity.clone())
+fn service_of(config: &Config, query: Query, control: Control<Writer>, store: &Store) -> Arc<Service> {
+    let behind = Behind::new(query, store.reader(), store.writer(), control);
+    Service::new(behind, config.policies.clone(), config.appliance.identity.clone())
 }

@@ -1,0 +1,137 @@
+//! The seams to the list of PVs: those who ask read it, and those who may change what acquisition need not know of. This archive's own
+//! store keeps one; another node, or a cluster, may stand in its place.
+//!
+//! ```text
+//!   store, another node ──Directory──► which PVs there are, what was removed, who changed what
+//!                       ◄──Curator──── aliases, deletions, purges, imports
+//! ```
+//! What goes through here goes a PV, a list or a page at a time, never a sample at a time, and is a copy of one moment.
+
+use std::fmt;
+
+use sample::TimeRange;
+
+use crate::{AuditRecord, By, DataFate, Deletion, Intake, Names, Purge, Purged, PvEntry, PvId, PvName, RemovedPv};
+
+/// The list of PVs as those see it who ask. Only the PVs and their names are owed; one that knows nothing of aliases, deletions or an
+/// audit has none.
+///
+/// Everything but `audit` and `expired_fields` is answered from memory. It waits for no disk, and for no network.
+pub trait Directory: Send + Sync {
+    /// The PV of that name or alias, if it is to be archived.
+    fn find(&self, name: &str) -> Option<PvEntry>;
+
+    /// The PV with that number, if it is to be archived.
+    fn entry(&self, pv: PvId) -> Option<PvEntry>;
+
+    /// The PVs with these numbers, each in its place; none where there is none, or no number. Asked for some hundred at a time, so that
+    /// for each of a million nothing is locked.
+    fn entries_of(&self, pvs: &[Option<PvId>]) -> Vec<Option<PvEntry>> {
+        pvs.iter().map(|pv| self.entry((*pv)?)).collect()
+    }
+
+    /// The names and aliases of all PVs that are to be archived: a snapshot, which is as cheap for a million of them as for one.
+    fn names(&self) -> Names;
+
+    /// The other names of a PV; none if there is no such PV.
+    fn aliases_of(&self, pv: PvId) -> Vec<PvName> {
+        let _ = pv;
+        Vec::new()
+    }
+
+    /// Every alias with its PV, in no particular order.
+    fn aliases(&self) -> Vec<(PvName, PvEntry)> {
+        Vec::new()
+    }
+
+    /// The PVs that were removed and can come back.
+    fn removed(&self) -> Vec<RemovedPv> {
+        Vec::new()
+    }
+
+    /// The ranges that were deleted: those that can come back, and those that are being purged.
+    fn deletions(&self) -> Vec<Deletion> {
+        Vec::new()
+    }
+
+    /// Lines of the audit with lower numbers than `before`, the newest first, at most so many. May read a disk.
+    fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, DirectoryError> {
+        let _ = (before, limit);
+        Ok(Vec::new())
+    }
+
+    /// The PV that the archive keeps for itself under that name, such as a share of the ledger, if it has been made.
+    fn own(&self, name: &str) -> Option<PvId> {
+        let _ = name;
+        None
+    }
+
+    /// The paths of the fields that retention took out of structures of a PV. May read a disk.
+    fn expired_fields(&self, pv: PvId) -> Result<Vec<String>, DirectoryError> {
+        let _ = pv;
+        Ok(Vec::new())
+    }
+}
+
+/// What can be changed of PVs without acquisition: other names, what was deleted, the past. Every change is durable when it returns, and
+/// stands in the audit. Each may wait for a disk.
+pub trait Curator: Send + Sync {
+    /// Decides anew what becomes of the data of PVs that were removed already, all in one change.
+    fn decide_upon(&self, removed: &[PvId], data: DataFate, by: &By) -> Result<(), DirectoryError>;
+
+    /// Gives PVs one more name each, those that are free in one change, and says of each what became of it.
+    fn add_aliases(
+        &self,
+        wanted: &[(PvId, PvName)],
+        by: &By,
+    ) -> Result<Vec<Result<(), DirectoryError>>, DirectoryError>;
+
+    /// Takes one of its other names from a PV.
+    fn remove_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), DirectoryError>;
+
+    /// Hides what was recorded of a PV in a range until now; what comes later stays visible. Gives what it hides, which ends with the
+    /// last sample. It can be undone until it is purged.
+    fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError>;
+
+    /// Undoes the deletion of that number.
+    fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, DirectoryError>;
+
+    /// What a purge would take. It may read as much as there was deleted.
+    fn purgeable(&self, purge: Purge) -> Result<Purged, DirectoryError>;
+
+    /// Gives up what was deleted: it cannot come back, and its space is freed in the background.
+    fn purge(&self, purge: Purge, by: &By) -> Result<Purged, DirectoryError>;
+
+    /// Begins an import, or goes on with the one of that name. Nothing is written before it is given a part.
+    fn import(&self, name: &str, by: &By) -> Box<dyn Intake>;
+}
+
+/// Why the list of PVs could not be read or changed, or an order not be carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirectoryError {
+    /// What whoever asked can make of it.
+    pub fault: Fault,
+    /// What went wrong, as a sentence for an operator.
+    pub message: String,
+}
+
+/// What whoever asked can make of an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is right, and nothing is taken at present: it may come again.
+    NotNow,
+    /// A name is wanted that belongs to another PV.
+    NameTaken,
+    /// What it names is not there.
+    NothingThere,
+    /// Something failed.
+    Failed,
+}
+
+impl fmt::Display for DirectoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for DirectoryError {}

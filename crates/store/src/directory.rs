@@ -1,0 +1,149 @@
+//! The store as the list of PVs, and as what holds the samples, for those who ask the archive.
+
+use std::collections::HashMap;
+
+use archive::{
+    AuditRecord, By, Curator, DataFate, Deletion, Directory, DirectoryError, Fault, Health, ImportedPart, Intake,
+    Names, Partition, Purge, Purged, PvEntry, PvId, PvName, PvSize, Record, RemovedPv, Storage, Watermark,
+};
+use sample::TimeRange;
+
+use crate::{Error, Import, Reader, Writer};
+
+impl From<Error> for DirectoryError {
+    fn from(error: Error) -> DirectoryError {
+        let fault = match &error {
+            Error::Refused { .. } | Error::Busy => Fault::NotNow,
+            away if away.is_away() => Fault::NotNow,
+            Error::NameTaken { .. } => Fault::NameTaken,
+            Error::NothingThere { .. } | Error::UnknownPv { .. } => Fault::NothingThere,
+            _ => Fault::Failed,
+        };
+        DirectoryError { fault, message: error.to_string() }
+    }
+}
+
+impl Directory for Reader {
+    fn find(&self, name: &str) -> Option<PvEntry> {
+        Reader::find(self, name)
+    }
+
+    fn entry(&self, pv: PvId) -> Option<PvEntry> {
+        Reader::entry(self, pv)
+    }
+
+    fn entries_of(&self, pvs: &[Option<PvId>]) -> Vec<Option<PvEntry>> {
+        Reader::entries_of(self, pvs)
+    }
+
+    fn names(&self) -> Names {
+        Reader::names(self)
+    }
+
+    fn aliases_of(&self, pv: PvId) -> Vec<PvName> {
+        Reader::aliases_of(self, pv)
+    }
+
+    fn aliases(&self) -> Vec<(PvName, PvEntry)> {
+        Reader::aliases(self)
+    }
+
+    fn removed(&self) -> Vec<RemovedPv> {
+        Reader::removed(self)
+    }
+
+    fn deletions(&self) -> Vec<Deletion> {
+        Reader::deletions(self)
+    }
+
+    fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, DirectoryError> {
+        Ok(Reader::audit(self, before, limit)?)
+    }
+
+    fn own(&self, name: &str) -> Option<PvId> {
+        Reader::own(self, name)
+    }
+
+    fn expired_fields(&self, pv: PvId) -> Result<Vec<String>, DirectoryError> {
+        Ok(Reader::expired_fields(self, pv)?)
+    }
+}
+
+impl Storage for Reader {
+    fn health(&self) -> Health {
+        Reader::health(self)
+    }
+
+    fn watermark(&self) -> Watermark {
+        Reader::watermark(self)
+    }
+
+    fn partitions(&self) -> Vec<Partition> {
+        Reader::partitions(self)
+    }
+
+    fn sizes(&self) -> HashMap<PvId, PvSize> {
+        Reader::sizes(self)
+    }
+}
+
+impl Curator for Writer {
+    fn decide_upon(&self, removed: &[PvId], data: DataFate, by: &By) -> Result<(), DirectoryError> {
+        Ok(self.remove(removed, data, by)?)
+    }
+
+    fn add_aliases(
+        &self,
+        wanted: &[(PvId, PvName)],
+        by: &By,
+    ) -> Result<Vec<Result<(), DirectoryError>>, DirectoryError> {
+        let each = Writer::add_aliases(self, wanted, by)?;
+        Ok(each.into_iter().map(|one| one.map_err(DirectoryError::from)).collect())
+    }
+
+    fn remove_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), DirectoryError> {
+        Ok(Writer::remove_alias(self, pv, alias, by)?)
+    }
+
+    fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError> {
+        Ok(Writer::delete_range(self, pv, range, by)?)
+    }
+
+    fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, DirectoryError> {
+        Ok(Writer::restore_range(self, number, by)?)
+    }
+
+    fn purgeable(&self, purge: Purge) -> Result<Purged, DirectoryError> {
+        Ok(Writer::purgeable(self, purge)?)
+    }
+
+    fn purge(&self, purge: Purge, by: &By) -> Result<Purged, DirectoryError> {
+        Ok(Writer::purge(self, purge, by)?)
+    }
+
+    fn import(&self, name: &str, by: &By) -> Box<dyn Intake> {
+        Box::new(Writer::import(self, name, by))
+    }
+}
+
+impl Intake for Import {
+    fn part(&self, part: &str) -> Result<Option<ImportedPart>, DirectoryError> {
+        Ok(Import::part(self, part)?)
+    }
+
+    fn append(&mut self, records: &[(PvId, Record)]) -> Result<(), DirectoryError> {
+        Ok(Import::append(self, records)?)
+    }
+
+    fn finish_part(&mut self, part: &str) -> Result<ImportedPart, DirectoryError> {
+        Ok(Import::finish_part(self, part)?)
+    }
+
+    fn finish_part_unverified(&mut self, part: &str) -> Result<ImportedPart, DirectoryError> {
+        Ok(Import::finish_part_unverified(self, part)?)
+    }
+
+    fn verified(&self, part: &str) -> Result<(), DirectoryError> {
+        Ok(Import::verified(self, part)?)
+    }
+}
