@@ -22,7 +22,7 @@ const STORE: Tiers = &[
     &["writer"],
     &["upkeep"],
     &["reader"],
-    &["source"],
+    &["directory", "source"],
     &["roster", "store", "tokens"],
 ];
 

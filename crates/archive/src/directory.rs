@@ -1,17 +1,14 @@
-//! The seams to the list of PVs: those who ask read it, and those who may change what acquisition need not know of. This archive's own
-//! store keeps one; another node, or a cluster, may stand in its place.
+//! The seam to the list of PVs, as those read it who ask. This archive's own store keeps one; another node, or a cluster, may stand in its
+//! place.
 //!
 //! ```text
 //!   store, another node ──Directory──► which PVs there are, what was removed, who changed what
-//!                       ◄──Curator──── aliases, deletions, purges, imports
 //! ```
 //! What goes through here goes a PV, a list or a page at a time, never a sample at a time, and is a copy of one moment.
 
 use std::fmt;
 
-use sample::TimeRange;
-
-use crate::{AuditRecord, By, DataFate, Deletion, Intake, Names, Purge, Purged, PvEntry, PvId, PvName, RemovedPv};
+use crate::{AuditRecord, Deletion, Names, PvEntry, PvId, PvName, RemovedPv};
 
 /// The list of PVs as those see it who ask. Only the PVs and their names are owed; one that knows nothing of aliases, deletions or an
 /// audit has none.
@@ -71,39 +68,6 @@ pub trait Directory: Send + Sync {
         let _ = pv;
         Ok(Vec::new())
     }
-}
-
-/// What can be changed of PVs without acquisition: other names, what was deleted, the past. Every change is durable when it returns, and
-/// stands in the audit. Each may wait for a disk.
-pub trait Curator: Send + Sync {
-    /// Decides anew what becomes of the data of PVs that were removed already, all in one change.
-    fn decide_upon(&self, removed: &[PvId], data: DataFate, by: &By) -> Result<(), DirectoryError>;
-
-    /// Gives PVs one more name each, those that are free in one change, and says of each what became of it.
-    fn add_aliases(
-        &self,
-        wanted: &[(PvId, PvName)],
-        by: &By,
-    ) -> Result<Vec<Result<(), DirectoryError>>, DirectoryError>;
-
-    /// Takes one of its other names from a PV.
-    fn remove_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), DirectoryError>;
-
-    /// Hides what was recorded of a PV in a range until now; what comes later stays visible. Gives what it hides, which ends with the
-    /// last sample. It can be undone until it is purged.
-    fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError>;
-
-    /// Undoes the deletion of that number.
-    fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, DirectoryError>;
-
-    /// What a purge would take. It may read as much as there was deleted.
-    fn purgeable(&self, purge: Purge) -> Result<Purged, DirectoryError>;
-
-    /// Gives up what was deleted: it cannot come back, and its space is freed in the background.
-    fn purge(&self, purge: Purge, by: &By) -> Result<Purged, DirectoryError>;
-
-    /// Begins an import, or goes on with the one of that name. Nothing is written before it is given a part.
-    fn import(&self, name: &str, by: &By) -> Box<dyn Intake>;
 }
 
 /// Why the list of PVs could not be read or changed, or an order not be carried out.

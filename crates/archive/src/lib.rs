@@ -27,6 +27,7 @@
 
 mod action;
 mod audit;
+mod curator;
 mod deletion;
 mod directory;
 mod fits;
@@ -52,8 +53,9 @@ mod tokens;
 
 pub use action::{Action, AuditRecord};
 pub use audit::{ARCHIVER, By, How, Principal, Way};
+pub use curator::Curator;
 pub use deletion::{Deletion, Purge, Purged, RemovedPv};
-pub use directory::{Curator, Directory, DirectoryError, Fault};
+pub use directory::{Directory, DirectoryError, Fault};
 pub use fits::{Fits, FitsError, glob_as_regex};
 pub use groups::{Group, GroupStatus, Keeper, Sense, Switch};
 pub use health::{Health, LevelHealth, PlaceHealth, Room, ScrubHealth, Watermark, Work};

@@ -85,7 +85,7 @@ impl Ask {
     /// A part of an import of many PVs, known by its name, or by another one that an older program gave it.
     pub fn import(&self, name: &str, part: &str, known_as: Option<&str>) -> Result<Import, Refusal> {
         let ask = self.at_once();
-        let import = ask.listed().behind.curator.import(name, &ask.by());
+        let import = ask.listed().behind.curator.import(name, &ask.by())?;
         let known = match (import.part(part)?, known_as) {
             (None, Some(other)) => import.part(other)?,
             (found, _) => found,

@@ -121,8 +121,8 @@ impl Curator for Writer {
         Ok(Writer::purge(self, purge, by)?)
     }
 
-    fn import(&self, name: &str, by: &By) -> Box<dyn Intake> {
-        Box::new(Writer::import(self, name, by))
+    fn import(&self, name: &str, by: &By) -> Result<Box<dyn Intake>, DirectoryError> {
+        Ok(Box::new(Writer::import(self, name, by)))
     }
 }
 

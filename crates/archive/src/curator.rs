@@ -1,0 +1,37 @@
+//! The seam for changes of the list of PVs of which acquisition need not know: other names, what was deleted, the past.
+
+use sample::TimeRange;
+
+use crate::{By, DataFate, Deletion, DirectoryError, Intake, Purge, Purged, PvId, PvName};
+
+/// Changes of the list of PVs without acquisition. Each is durable when it returns, and stands in the audit. Each may wait for a disk.
+pub trait Curator: Send + Sync {
+    /// Decides anew what becomes of the data of PVs that were removed already, all in one change.
+    fn decide_upon(&self, removed: &[PvId], data: DataFate, by: &By) -> Result<(), DirectoryError>;
+
+    /// Gives PVs one more name each, those that are free in one change, and says of each what became of it.
+    fn add_aliases(
+        &self,
+        wanted: &[(PvId, PvName)],
+        by: &By,
+    ) -> Result<Vec<Result<(), DirectoryError>>, DirectoryError>;
+
+    /// Takes one of its other names from a PV.
+    fn remove_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), DirectoryError>;
+
+    /// Hides what was recorded of a PV in a range until now; what comes later stays visible. Gives what it hides, which ends with the
+    /// last sample. It can be undone until it is purged.
+    fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError>;
+
+    /// Undoes the deletion of that number.
+    fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, DirectoryError>;
+
+    /// What a purge would take. It may read as much as there was deleted.
+    fn purgeable(&self, purge: Purge) -> Result<Purged, DirectoryError>;
+
+    /// Gives up what was deleted: it cannot come back, and its space is freed in the background.
+    fn purge(&self, purge: Purge, by: &By) -> Result<Purged, DirectoryError>;
+
+    /// Begins an import, or goes on with the one of that name. Nothing is written before it is given a part.
+    fn import(&self, name: &str, by: &By) -> Result<Box<dyn Intake>, DirectoryError>;
+}
