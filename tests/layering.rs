@@ -57,6 +57,26 @@ fn crates_know_each_other_only_as_drawn() {
     }
 }
 
+/// All crates of ours that one knows, by whatever way.
+fn known_to<'a>(name: &'a str, edges: &BTreeMap<&'a str, &'a [&'a str]>, known: &mut BTreeSet<&'a str>) {
+    for other in edges[name] {
+        if known.insert(other) {
+            known_to(other, edges, known);
+        }
+    }
+}
+
+#[test]
+fn those_who_ask_and_order_know_neither_the_store_nor_the_network() {
+    let edges: BTreeMap<&str, &[&str]> = EDGES.into();
+    for name in ["query", "service", "serve"] {
+        let mut known = BTreeSet::new();
+        known_to(name, &edges, &mut known);
+        let behind: Vec<&str> = ["store", "acquire", "epics"].into_iter().filter(|back| known.contains(back)).collect();
+        assert_eq!(behind, Vec::<&str>::new(), "{name} knows what stands behind it by name");
+    }
+}
+
 #[test]
 fn the_files_that_the_architecture_follows_a_sample_through_exist() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");

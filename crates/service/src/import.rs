@@ -15,6 +15,9 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
+/// So many rows of one PV are given on together. One with more bytes is given on alone.
+const GATHERED_ROWS: usize = 1024;
+const GATHERED_BYTES: usize = 1024;
 /// What a sample takes besides its value while it is compared.
 const SAMPLE_BYTES: usize = 128;
 
@@ -150,8 +153,25 @@ impl Import {
         entry: &PvEntry,
         rows: impl Iterator<Item = Result<Sample, RefusedRow>>,
     ) -> Result<ImportedPart, Refusal> {
+        let mut gathered: Option<Batch> = None;
         for row in rows {
-            self.enter(entry.id, Record::Samples(Batch::of(&row?)))?;
+            let one = Batch::of(&row?);
+            let is_large = one.byte_size() > GATHERED_BYTES;
+            let fits = |batch: &mut Batch| !is_large && batch.len() < GATHERED_ROWS && batch.extend_from(&one, 0..1);
+            if gathered.as_mut().is_some_and(fits) {
+                continue;
+            }
+            if let Some(batch) = gathered.take() {
+                self.enter(entry.id, Record::Samples(batch))?;
+            }
+            if is_large {
+                self.enter(entry.id, Record::Samples(one))?;
+            } else {
+                gathered = Some(one);
+            }
+        }
+        if let Some(batch) = gathered {
+            self.enter(entry.id, Record::Samples(batch))?;
         }
         Ok(self.import.finish_part(&self.part)?)
     }
