@@ -25,10 +25,15 @@ pub(crate) fn reload(access: &Access, file: Option<&Path>) {
     let Some(file) = file else { return };
     match (Config::access_of(file), access.is_open()) {
         (Ok(None), true) => {}
-        (Ok(Some(config)), false) => match access.reload(config) {
-            Ok(()) => tracing::info!("[access] of {} was read anew and is in force", file.display()),
-            Err(error) => tracing::error!("[access] stays as it was: {error}"),
-        },
+        (Ok(Some(config)), false) => {
+            if config.socket != access.config().socket {
+                tracing::warn!("the socket of [access] stays where it is until a restart");
+            }
+            match access.reload(config) {
+                Ok(()) => tracing::info!("[access] of {} was read anew and is in force", file.display()),
+                Err(error) => tracing::error!("[access] stays as it was: {error}"),
+            }
+        }
         (Ok(_), _) => {
             tracing::error!("[access] has come into {} or gone from it; that needs a restart", file.display())
         }
@@ -57,7 +62,7 @@ fn by_file(command: &cli::AccessExplain, file: &Path) -> Result<(bool, Vec<Strin
     let who = serve::somebody(&access, &command.user)?;
     let needed = serve::Needed::by(&command.method, &command.what)?;
     let groups: Vec<Box<str>> = command.groups.iter().map(|group| group.as_str().into()).collect();
-    let Explanation { is_allowed, text } = serve::explained(&access, &who, &groups, &needed, Right::Administer);
+    let Explanation { is_allowed, text } = serve::explained(&access, &who, &groups, &needed, (Right::Administer, true));
     Ok((is_allowed, text.lines().map(str::to_owned).collect()))
 }
 

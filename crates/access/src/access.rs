@@ -207,14 +207,28 @@ impl Access {
                     from: None,
                     ceiling: presented.ceiling,
                     proof: Proof::Held,
+                    expires: None,
                 })
             }
             From::Network(_) if self.is_open => {
                 Ok(self.identity(&config, presented, Who::anonymous(), Shown::default()))
             }
-            From::Network(_) => self.shown(&config, presented, now),
+            From::Network(_) => {
+                self.may_ask_further(&config, presented, now)?;
+                self.shown(&config, presented, now)
+            }
         };
         self.counting_failures(&config, presented, now, identified)
+    }
+
+    /// Refuses to ask an identity server for an address that has shown too much that was wrong.
+    fn may_ask_further(&self, config: &Config, presented: &Presented, now: Timestamp) -> Result<(), Refused> {
+        match (&config.limits, presented.address()) {
+            (Some(limits), Some(address)) if self.may_block(presented) => {
+                self.counted.has_room(limits, &Key::at(address), now)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Counts what was shown and wrong as a request of its address, so that nobody tries words without end.
@@ -355,7 +369,8 @@ impl Access {
         now: Timestamp,
     ) -> Result<Identity, Refused> {
         let token = self.tokens.find(text, now).map_err(|reason| token_refused(config, presented, reason))?;
-        Ok(self.identity(config, presented, token.who(), Shown::of(&token)))
+        let expires = Some(token.row.expires);
+        Ok(Identity { expires, ..self.identity(config, presented, token.who(), Shown::of(&token)) })
     }
 
     /// An identity with what it may do.
@@ -368,6 +383,7 @@ impl Access {
             from: presented.address(),
             ceiling: presented.ceiling,
             proof: shown.proof,
+            expires: None,
         }
     }
 

@@ -23,6 +23,8 @@ pub struct Question<'a> {
     pub pv: Option<&'a str>,
     /// At a listener that allows so much.
     pub ceiling: Right,
+    /// Whether whoever asks may know what is granted to others.
+    pub tells_others: bool,
 }
 
 /// The answer.
@@ -89,6 +91,9 @@ fn tell_config(text: &mut String, config: &Config, question: &Question) {
             subject.is(&question.who, &question.groups) || *subject == Subject::Who(Who::anonymous())
         };
         let (theirs, fits) = (grant.to.iter().any(is_theirs), fits(&grant.scope, question.pv));
+        if !theirs && !question.tells_others {
+            continue;
+        }
         let said = match (theirs, grant.scope.right >= question.right, fits) {
             (true, true, true) => "this decides".to_owned(),
             (true, false, _) => format!("gives {} and not {}", grant.scope.right, question.right),

@@ -27,6 +27,8 @@ pub struct Identity {
     pub from: Option<IpAddr>,
     pub(crate) ceiling: Right,
     pub(crate) proof: Proof,
+    /// When what was shown expires, if it says so itself.
+    pub(crate) expires: Option<Timestamp>,
 }
 
 /// How long an identity is established.
@@ -62,6 +64,7 @@ impl Identity {
             from: None,
             ceiling: Right::Administer,
             proof: Proof::Held,
+            expires: None,
         }
     }
 
@@ -83,7 +86,7 @@ impl Identity {
     pub fn until(&self) -> Option<Timestamp> {
         match self.proof {
             Proof::Until(end) => Some(end),
-            _ => None,
+            _ => self.expires,
         }
     }
 

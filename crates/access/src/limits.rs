@@ -70,7 +70,7 @@ pub(crate) struct Counted {
 impl Counted {
     /// Counts a request, or says when to come again.
     pub(crate) fn request(&self, limits: &Limits, key: &Key, now: Timestamp) -> Result<(), Refused> {
-        let (rate, burst) = (limits.requests_per_second, f64::from(limits.burst));
+        let burst = f64::from(limits.burst);
         let mut buckets = self.buckets.lock().expect("no holder of this lock panics");
         if buckets.len() >= KEPT_MAX && !buckets.contains_key(key) {
             make_room(&mut buckets, limits, now);
@@ -82,9 +82,16 @@ impl Counted {
             bucket.level -= 1.0;
             return Ok(());
         }
-        let wait = Duration::from_secs_f64((1.0 - bucket.level) / rate);
-        let message = format!("more than {rate} requests a second, and {burst} at once");
-        Err(Refused::too_many(Reason::Rate, wait, message))
+        Err(too_often(limits, bucket.level))
+    }
+
+    /// Whether one more request could come, without counting it.
+    pub(crate) fn has_room(&self, limits: &Limits, key: &Key, now: Timestamp) -> Result<(), Refused> {
+        let buckets = self.buckets.lock().expect("no holder of this lock panics");
+        match buckets.get(key).map(|bucket| filled(*bucket, limits, now)) {
+            Some(level) if level < 1.0 => Err(too_often(limits, level)),
+            _ => Ok(()),
+        }
     }
 
     /// Counts a long answer until what is returned is dropped.
@@ -98,6 +105,12 @@ impl Counted {
         *count += 1;
         Ok(LongAnswer { of: Some((Arc::clone(&self.long), key.clone())) })
     }
+}
+
+fn too_often(limits: &Limits, level: f64) -> Refused {
+    let (rate, burst) = (limits.requests_per_second, limits.burst);
+    let wait = Duration::from_secs_f64((1.0 - level) / rate);
+    Refused::too_many(Reason::Rate, wait, format!("more than {rate} requests a second, and {burst} at once"))
 }
 
 /// What a bucket holds by now. A clock that was set back fills nothing and takes nothing.

@@ -100,9 +100,7 @@ impl<'a> Presented<'a> {
 
     /// The values of a header. What some servers and proxies take for the same name is the same.
     fn all(&self, wanted: &str) -> impl Iterator<Item = &'a [u8]> {
-        let plain = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
-        let is_wanted = move |name: &str| name.bytes().map(plain).eq(wanted.bytes().map(plain));
-        self.headers.iter().filter(move |(name, _)| is_wanted(name)).map(|(_, value)| *value)
+        self.headers.iter().filter(move |(name, _)| is_same(wanted, name)).map(|(_, value)| *value)
     }
 
     /// The value of a header that may come once.
@@ -147,6 +145,14 @@ impl<'a> Presented<'a> {
         let is_proxy = self.address().is_some_and(|address| proxy.from.iter().any(|network| network.contains(address)));
         if let Some(name) = names().find(|name| !is_proxy && self.all(name).next().is_some()) {
             let message = format!("{name} is for the proxy to say, and this is not its address");
+            return Err(Refused::malformed(Reason::ProxyForeign, message));
+        }
+        // Some servers take `_` for `-`, and a proxy that sets or drops the header itself passes the other spelling on.
+        let is_other = |(sent, _): &&(&str, &[u8])| {
+            sent.contains('_') && names().any(|name| is_same(name, sent) && !name.eq_ignore_ascii_case(sent))
+        };
+        if let Some((sent, _)) = self.headers.iter().find(is_other) {
+            let message = format!("{sent:?} is another spelling of a header that is for the proxy to say");
             return Err(Refused::malformed(Reason::ProxyForeign, message));
         }
         let one = |name: &str| {
@@ -197,6 +203,12 @@ impl<'a> Presented<'a> {
         let is_here = self.address().is_some_and(|address| address.is_loopback());
         Ok(found.filter(|_| self.transport == Transport::Tls || is_here))
     }
+}
+
+/// Whether some servers and proxies take one name of a header for the other.
+fn is_same(name: &str, other: &str) -> bool {
+    let plain = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
+    name.bytes().map(plain).eq(other.bytes().map(plain))
 }
 
 fn doubled(message: impl Into<String>) -> Refused {

@@ -7,6 +7,7 @@ use std::{
         Arc, RwLock,
         atomic::{AtomicI64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use archive::{By, How, Right, TokenRow, Tokens, TokensError};
@@ -28,6 +29,8 @@ const ID_LETTERS: usize = 8;
 const TOKENS_MAX: usize = 10_000;
 const NAME_BYTES_MAX: usize = 64;
 const PVS_MAX: usize = 1000;
+/// No token holds for longer: ten years.
+const TOKEN_MAX: Duration = Duration::from_secs(3660 * 86_400);
 
 const NANOS_A_DAY: i64 = 86_400_000_000_000;
 
@@ -184,6 +187,9 @@ impl Book {
         }
         if wish.expires <= now {
             return Err(wrong(format!("the token would have expired at {}, expected a later time", wish.expires)));
+        }
+        if wish.expires > now.saturating_add(TOKEN_MAX) {
+            return Err(wrong(format!("the token would hold until {}, expected ten years at most", wish.expires)));
         }
         if wish.pvs.len() > PVS_MAX {
             return Err(wrong(format!("{} patterns are too many, expected at most {PVS_MAX}", wish.pvs.len())));

@@ -26,11 +26,12 @@ impl PartialEq for Fits {
 impl Fits {
     /// A glob with `*` and `?`, or a regular expression if it begins with `~`. Either must fit the whole name, case included.
     pub fn parse(text: &str) -> Result<Fits, FitsError> {
-        let pattern = match text.strip_prefix('~') {
-            Some(regex) => format!("^(?:{regex})$"),
-            None => glob_as_regex(text),
+        let built = |pattern: &str| RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build();
+        let regex = match text.strip_prefix('~') {
+            // By itself first: one that is right only with what is put around it would not have to fit the whole name.
+            Some(regex) => built(regex).and_then(|_| built(&format!("^(?:{regex})$"))),
+            None => built(&glob_as_regex(text)),
         };
-        let regex = RegexBuilder::new(&pattern).size_limit(REGEX_BYTES_MAX).build();
         let regex = regex.map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
@@ -104,6 +105,7 @@ mod tests {
         assert!(fits("A:?").is_for("A:1") && !fits("A:?").is_for("A:12") && !fits("a:?").is_for("A:1"));
         assert!(fits("~A:.*|B").is_for("B") && !fits("~A:.*|B").is_for("BB"));
         assert_eq!(Fits::parse("~(").unwrap_err().to_string(), "the pattern \"~(\" cannot be used: unclosed group");
+        assert!(Fits::parse("~T:.*)|(?:.*").is_err(), "it must fit the whole name, whatever is written");
     }
 
     #[test]

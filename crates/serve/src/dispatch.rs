@@ -270,14 +270,14 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
         Ok(answer) => answer,
         Err(refusal) => match auth::missing(&identity, &refusal) {
             Some(why) => return Ok(app.refused(&asked, &why)),
-            None => return Err(refusal),
+            None => refused(refusal),
         },
     };
     if app.access.is_open() {
         return Ok(leased(lease, answer));
     }
     if identity.who.how != How::Anonymous {
-        // Nobody in between may keep what is for one.
+        // Nobody in between may keep what is for one, and what there is not for one.
         answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("private"));
     }
     if answer.extensions().get::<MadeAsRead>().is_some() {

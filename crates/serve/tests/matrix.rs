@@ -329,3 +329,142 @@ fn timeless(text: &str, name: &str) -> String {
     }
     out
 }
+
+/// One PV of somebody's own and one that is hidden, and who asks: `few` may operate `T:*` but for what is called `SECRET:`.
+struct Apart {
+    archive: Archive,
+    few: String,
+    all: String,
+}
+
+impl Apart {
+    fn start() -> Apart {
+        let (archive, _) =
+            start("anonymous = \"none\"\n[[grant]]\nto = \"token:other\"\nright = \"read\"\npvs = \"SECRET:*\"\n");
+        let hour = Duration::from_secs(3600);
+        let (few, _) = token(&archive.access, "few", Right::Administer, &["T:*"], hour);
+        let (all, _) = token(&archive.access, "all", Right::Administer, &["*"], hour);
+        let apart = Apart { archive, few, all };
+        apart.done(
+            "POST",
+            "/api/v1/pvs",
+            r#"{"pvs":[{"name":"SECRET:X"},{"name":"SECRET:SW"},{"name":"T:A"},{"name":"T:C"}]}"#,
+        );
+        apart.done("PUT", "/api/v1/pvs/SECRET:X/aliases/T:ALIASX", "");
+        apart.done("PUT", "/api/v1/pvs/T:A/aliases/SECRET:ALIASA", "");
+        apart.done("PUT", "/api/v1/groups/SECRET:SW", r#"{"enabled_by":["SECRET:SW"]}"#);
+        apart
+    }
+
+    fn ask(&self, token: &str, method: &str, target: &str, body: &str) -> Answer {
+        let token = format!("Bearer {token}");
+        let length = body.len().to_string();
+        let mut headers = vec![("authorization", token.as_str()), ("content-type", "application/json")];
+        if body.is_empty() {
+            headers.push(("content-length", &length));
+        }
+        Connection::to(self.archive.address).ask(method, target, &headers, body.as_bytes())
+    }
+
+    /// By who may do everything.
+    fn done(&self, method: &str, target: &str, body: &str) -> Answer {
+        let answer = self.ask(&self.all, method, target, body);
+        assert!(answer.status < 300, "{method} {target}: {}", answer.text());
+        answer
+    }
+
+    /// By who may do little.
+    fn tried(&self, method: &str, target: &str, body: &str) -> Answer {
+        let answer = self.ask(&self.few, method, target, body);
+        assert!(!answer.text().contains("SECRET:X"), "{method} {target}: {}", answer.text());
+        answer
+    }
+}
+
+#[test]
+fn nobody_learns_whose_a_hidden_name_is() {
+    let apart = Apart::start();
+    for (method, target, body) in [
+        ("GET", "/mgmt/bpl/archivePV?pv=T:ALIASX", ""),
+        ("POST", "/api/v1/pvs/T:A/rename", r#"{"to":"T:ALIASX"}"#),
+        ("PUT", "/api/v1/pvs/T:A/aliases/T:ALIASX", ""),
+        ("POST", "/api/v1/pvs", r#"{"pvs":[{"name":"T:ALIASX"}]}"#),
+    ] {
+        let status = apart.tried(method, target, body).status;
+        assert!(matches!(status, 400 | 403 | 409), "{method} {target}: {status}");
+    }
+    // A name that another PV has taken meanwhile.
+    apart.done("DELETE", "/api/v1/pvs/T:C", "");
+    apart.done("PUT", "/api/v1/pvs/SECRET:X/aliases/T:C", "");
+    assert_eq!(apart.tried("POST", "/api/v1/pvs/T:C/restore", "").status, 409);
+    apart.tried("POST", "/api/v1/restore", r#"{"pvs":["T:C"]}"#);
+    // Aliases that are hidden are as if they were not there, and stay.
+    let hidden = apart.tried("DELETE", "/api/v1/pvs/T:A/aliases/SECRET:ALIASA", "");
+    let never = apart.tried("DELETE", "/api/v1/pvs/T:A/aliases/SECRET:ALIASB", "");
+    assert_eq!((hidden.status, hidden.text().replace("ALIASA", "ALIASB")), (never.status, never.text()));
+    assert_eq!(apart.done("GET", "/api/v1/pvs/SECRET:ALIASA", "").json()["name"], "T:A");
+}
+
+#[test]
+fn the_audit_tells_no_hidden_name() {
+    let apart = Apart::start();
+    apart.done("POST", "/api/v1/pvs/T:C/rename", r#"{"to":"SECRET:WASC"}"#);
+    apart.done("POST", "/api/v1/pvs/SECRET:WASC/rename", r#"{"to":"T:C"}"#);
+    let audit = apart.tried("GET", "/api/v1/audit?limit=1000", "").text();
+    assert!(audit.contains("T:A") && !audit.contains("SECRET"), "{audit}");
+    assert!(apart.done("GET", "/api/v1/audit?limit=1000", "").text().contains("SECRET:WASC"));
+}
+
+#[test]
+fn nobody_learns_from_a_group_what_its_switches_say() {
+    let apart = Apart::start();
+    let joins = r#"{"pvs":[{"name":"T:SPY","groups":["SECRET:SW"]}]}"#;
+    assert_eq!(apart.tried("POST", "/api/v1/pvs", joins).status, 403);
+    assert_eq!(apart.done("GET", "/api/v1/pvs?match=T:SPY", "").json()["total"], 0);
+    apart.done("POST", "/api/v1/pvs", r#"{"pvs":[{"name":"T:A","groups":["SECRET:SW"]}]}"#);
+    for target in ["/api/v1/pvs/T:A", "/api/v1/groups", "/mgmt/bpl/exportConfig", "/mgmt/bpl/getPVTypeInfo?pv=T:A"] {
+        let text = apart.tried("GET", target, "").text();
+        assert!(!text.contains("SECRET"), "{target}: {text}");
+    }
+    assert!(apart.done("GET", "/api/v1/pvs/T:A", "").text().contains("SECRET:SW"));
+    let plan = apart.tried("POST", "/api/v1/policies/plan?include_manual=true", "").text();
+    assert!(!plan.contains("SECRET"), "{plan}");
+    // What is refused leaves nothing behind.
+    let import = r#"[{"pvName":"T:I1","controllingPV":"T:CTRL"},{"pvName":"SECRET:I2"}]"#;
+    assert_eq!(apart.tried("POST", "/mgmt/bpl/importConfig", import).status, 403);
+    assert!(!apart.done("GET", "/api/v1/groups", "").text().contains("T:CTRL"));
+}
+
+#[test]
+fn nobody_keeps_out_what_others_import_and_aliases_are_given_by_administrators() {
+    let apart = Apart::start();
+    let pv = |name: &str| apart.done("GET", &format!("/api/v1/pvs/{name}"), "").json();
+    let number =
+        apart.archive.store.reader().find(&archive::PvName::new("SECRET:X").unwrap().to_string()).unwrap().id.0;
+    let (operate, _) = token(&apart.archive.access, "operate", Right::Operate, &["T:*"], Duration::from_secs(3600));
+    let part = format!("/api/v1/import?import=future&part=1%20of%20PV%20{number}");
+    let poisoned = apart.ask(&operate, "POST", &part, "\n");
+    assert!(poisoned.status < 500, "{}", poisoned.text());
+    let csv = "time,value\n2026-01-01T00:00:01Z,1.5\n";
+    let target = "/api/v1/pvs/SECRET:X/import?import=future&part=1&type=f64";
+    let token = format!("Bearer {}", apart.all);
+    let headers = [("authorization", token.as_str()), ("content-type", "text/csv")];
+    let taken = Connection::to(apart.archive.address).ask("POST", target, &headers, csv.as_bytes());
+    assert_eq!(taken.json()["samples"], 1, "{}", taken.text());
+    assert_ne!(taken.json()["status"], "already_imported");
+    let alias = r#"[{"pv":"T:A","alias":"T:OPALIAS"},{"pv":"T:BRANDNEW"}]"#;
+    assert_eq!(apart.ask(&operate, "POST", "/mgmt/bpl/archivePV", alias).status, 403);
+    assert_eq!(apart.done("GET", "/api/v1/pvs?match=T:BRANDNEW", "").json()["total"], 0, "nothing of it is done");
+    let new = r#"[{"pv":"T:NEW","alias":"T:NEWALIAS"}]"#;
+    assert_eq!(apart.ask(&operate, "POST", "/mgmt/bpl/archivePV", new).status, 200);
+    assert_eq!(pv("T:NEWALIAS")["name"], "T:NEW");
+}
+
+#[test]
+fn what_is_granted_to_others_is_told_to_administrators() {
+    let apart = Apart::start();
+    let asked = "/api/v1/access/explain?user=token:few&method=read&what=SECRET:Y";
+    let own = apart.tried("GET", asked, "").text();
+    assert!(own.contains("may not") && !own.contains("token:other"), "{own}");
+    assert!(apart.done("GET", asked, "").text().contains("token:other"));
+}

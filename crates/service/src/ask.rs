@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use archive::{By, Curator, Directory, Orders, Principal, PvEntry, PvId, Right, Rulebook, Standing};
+use archive::{
+    By, Curator, Directory, DirectoryError, Fault, Orders, Principal, PvEntry, PvId, Right, Rulebook, Standing,
+};
 use query::Query;
 use sample::Timestamp;
 
@@ -205,16 +207,37 @@ impl Ask {
         right: Right,
         pvs: impl IntoIterator<Item = &'n str>,
     ) -> Result<Ordered<'_>, Refusal> {
-        for pv in pvs.into_iter().filter(|_| !self.may_with_all(right)) {
-            self.needs_named(right, pv)?;
-            // It may be another name of a PV that is called otherwise.
-            self.service
-                .behind
-                .directory
-                .find(pv)
-                .map_or(Ok(()), |entry| self.needs_named(right, entry.name.as_str()))?;
-        }
+        pvs.into_iter().try_for_each(|pv| self.may_order(right, pv))?;
         Ok(self.takers())
+    }
+
+    /// Refuses an order about a name that whoever asks may not give. It may be another name of a PV that is called otherwise, which is
+    /// not told to who does not see it.
+    pub fn may_order(&self, right: Right, name: &str) -> Result<(), Refusal> {
+        if self.may_with_all(right) {
+            return Ok(());
+        }
+        self.needs_named(right, name)?;
+        match self.service.behind.directory.find(name) {
+            Some(entry) if !self.sees(&entry) => Err(self.missing(right, name)),
+            Some(entry) => self.needs_named(right, entry.name.as_str()),
+            None => Ok(()),
+        }
+    }
+
+    /// Why an order was not carried out. Whose a name is that is taken is told to who sees all.
+    pub(crate) fn failed(&self, error: DirectoryError) -> Refusal {
+        match error.fault {
+            Fault::NameTaken if !self.sees_all() => {
+                Refusal::new(Code::Conflict, "the name belongs to another PV already")
+            }
+            _ => error.into(),
+        }
+    }
+
+    /// Who asks, as the audit names them.
+    pub(crate) fn established(&self) -> &str {
+        self.principal.established()
     }
 
     /// Orders about all PVs, for who may give them.

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use archive::{AuditRecord, Brief, Deletion, PvEntry, PvId, PvName, PvSize, RemovedPv, RuleName, Sense, Status};
+use archive::{
+    Action, AuditRecord, Brief, Deletion, GroupStatus, PvEntry, PvId, PvName, PvSettings, PvSize, RemovedPv, RuleName,
+    Sense, Status,
+};
 use sample::Timestamp;
 
 use crate::{ask::Ask, clock::now, refusal::Refusal};
@@ -80,15 +83,47 @@ impl Ask {
             let lines = directory.audit(before, AUDIT_LINES)?;
             let Some(last) = lines.last() else { break };
             before = last.number;
-            seen.extend(lines.into_iter().filter(|line| self.sees_line(line)));
+            seen.extend(lines.into_iter().filter_map(|line| self.seen_line(line)));
         }
         seen.truncate(limit);
         Ok(seen)
     }
 
-    /// A PV may have been called otherwise when the line was written.
-    fn sees_line(&self, line: &AuditRecord) -> bool {
-        line.pv.is_some_and(|pv| self.recorded(pv).is_ok() || self.sees_name(&line.name))
+    /// A line that may be seen, without what may not. A PV may have been called otherwise when it was written.
+    fn seen_line(&self, mut line: AuditRecord) -> Option<AuditRecord> {
+        let pv = line.pv?;
+        if self.recorded(pv).is_err() && !self.is_gone(pv) || !self.sees_name(&line.name) {
+            return None;
+        }
+        let is_name = matches!(line.action, Action::Renamed | Action::AliasAdded | Action::AliasRemoved);
+        if is_name && !self.sees_name(&line.detail) {
+            line.detail.clear();
+        }
+        Some(line)
+    }
+
+    /// Whether nothing is known of a PV any more but what the audit says.
+    fn is_gone(&self, pv: PvId) -> bool {
+        let directory = &self.listed().behind.directory;
+        directory.entry(pv).is_none() && !directory.removed().iter().any(|removed| removed.entry.id == pv)
+    }
+
+    /// Whether all PVs that switch a group may be seen.
+    pub(crate) fn sees_group(&self, group: &RuleName) -> bool {
+        let switches = |status: GroupStatus| status.group.switches;
+        let switches = self.listed().behind.rulebook.group(group).map(switches).unwrap_or_default();
+        self.sees_all() || switches.iter().all(|switch| self.sees_name(switch.pv.as_str()))
+    }
+
+    /// Settings without groups whose switches are not seen.
+    pub(crate) fn as_seen(&self, settings: &PvSettings) -> PvSettings {
+        let mut settings = settings.clone();
+        if !self.sees_all() && settings.rules().groups.iter().any(|group| !self.sees_group(group)) {
+            let mut rules = settings.rules().clone();
+            rules.groups.retain(|group| self.sees_group(group));
+            settings.rules = rules.shared();
+        }
+        settings
     }
 
     /// What a PV has in segments; none if that is nothing.

@@ -86,7 +86,17 @@ pub struct TakenOver {
 
 impl Ask {
     /// A part of an import of many PVs, known by its name, or by another one that an older program gave it.
+    ///
+    /// Whoever may not operate all PVs has names of parts for themselves: nobody makes others believe that what they bring was taken before.
     pub fn import(&self, name: &str, part: &str, known_as: Option<&str>) -> Result<Import, Refusal> {
+        if self.may_with_all(Right::Operate) {
+            return self.import_known(name, part, known_as);
+        }
+        let own = |part: &str| format!("{part} by {}", self.established());
+        self.import_known(name, &own(part), known_as.map(own).as_deref())
+    }
+
+    fn import_known(&self, name: &str, part: &str, known_as: Option<&str>) -> Result<Import, Refusal> {
         let ask = self.at_once();
         let import = ask.listed().behind.curator.import(name, &ask.by())?;
         let known = match (import.part(part)?, known_as) {
@@ -106,7 +116,7 @@ impl Ask {
     ) -> Result<Import, Refusal> {
         self.needs(Right::Operate, entry.id)?;
         let of_this_pv = |part: &str| format!("{part} of PV {}", entry.id.0);
-        self.import(name, &of_this_pv(part), known_as.map(of_this_pv).as_deref())
+        self.import_known(name, &of_this_pv(part), known_as.map(of_this_pv).as_deref())
     }
 
     /// Puts the samples of one PV to those of another, whose alias it becomes; gives how many they were. What was recorded of the first

@@ -15,7 +15,20 @@ impl Ask {
     /// Adds PVs, or archives those that are there in another way.
     pub fn add(&self, requests: Vec<AddRequest>) -> Result<Vec<(PvEntry, Added)>, Refusal> {
         let orders = self.ordered_named(Right::Operate, requests.iter().map(|request| request.name.as_str()))?;
+        let groups = requests.iter().filter_map(|request| request.wishes.groups.as_ref()).flatten();
+        groups.into_iter().try_for_each(|group| self.may_join(group))?;
         Ok(orders.orders.add(requests, &self.by())?)
+    }
+
+    /// Refuses to put PVs into a group whose switches are not all seen: when they are recorded would tell of these.
+    fn may_join(&self, group: &RuleName) -> Result<(), Refusal> {
+        if self.sees_group(group) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::RightMissing,
+            format!("this needs the right read to all PVs that switch the group {group}"),
+        ))
     }
 
     /// Adds PVs that are paused from the beginning, such as those of an import; gives how many are new.
@@ -49,40 +62,57 @@ impl Ask {
     pub fn restore(&self, pv: PvId, name: Option<&PvName>) -> Result<PvEntry, Refusal> {
         self.ordered_named(Right::Administer, name.map(PvName::as_str))?;
         let orders = self.ordered(Right::Administer, &[pv])?.orders;
-        only(orders.restore_all(&[(pv, name.cloned())], &self.by())?)
+        self.only(orders.restore_all(&[(pv, name.cloned())], &self.by())?)
     }
 
     /// Brings removed PVs back in one change; each has an outcome of its own.
     pub(crate) fn restore_all(&self, pvs: &[PvId]) -> Result<Vec<Result<PvEntry, Refusal>>, Refusal> {
         let wanted: Vec<(PvId, Option<PvName>)> = pvs.iter().map(|pv| (*pv, None)).collect();
         let restored = self.ordered(Right::Administer, pvs)?.orders.restore_all(&wanted, &self.by())?;
-        Ok(restored.into_iter().map(|one| one.map_err(Refusal::from)).collect())
+        Ok(restored.into_iter().map(|one| one.map_err(|error| self.failed(error))).collect())
     }
 
     /// Gives a PV another name.
     pub fn rename(&self, pv: PvId, to: &PvName, old: OldName) -> Result<PvEntry, Refusal> {
         self.ordered_named(Right::Administer, [to.as_str()])?;
-        Ok(self.ordered(Right::Administer, &[pv])?.orders.rename(pv, to, old, &self.by())?)
+        let orders = self.ordered(Right::Administer, &[pv])?.orders;
+        orders.rename(pv, to, old, &self.by()).map_err(|error| self.failed(error))
     }
 
     /// Gives a PV one more name.
     pub fn add_alias(&self, pv: PvId, alias: &PvName) -> Result<(), Refusal> {
         self.ordered_named(Right::Administer, [alias.as_str()])?;
         let curator = self.ordered(Right::Administer, &[pv])?.curator;
-        only(curator.add_aliases(&[(pv, alias.clone())], &self.by())?)
+        self.only(curator.add_aliases(&[(pv, alias.clone())], &self.by())?)
     }
 
-    /// Gives PVs that were just added one more name each, those that are free in one change, and says of each what became of it.
+    /// Refuses an alias that whoever asks may not give to the PV of a name. One that is new may get one from who adds it; one that is there
+    /// already is given another name by administrators alone.
+    pub fn may_give_alias(&self, pv: &str, alias: &str) -> Result<(), Refusal> {
+        let is_new = self.listed().behind.directory.find(pv).is_none();
+        let right = if is_new { Right::Operate } else { Right::Administer };
+        self.may_order(right, pv)?;
+        self.may_order(right, alias)
+    }
+
+    /// Gives PVs one more name each, as was allowed before they were added: those that are free in one change. Says of each what became
+    /// of it.
     pub fn add_aliases(&self, wanted: &[(PvId, PvName)]) -> Result<Vec<Result<(), Refusal>>, Refusal> {
         self.ordered_named(Right::Operate, wanted.iter().map(|(_, alias)| alias.as_str()))?;
         let pvs: Vec<PvId> = wanted.iter().map(|(pv, _)| *pv).collect();
         let added = self.ordered(Right::Operate, &pvs)?.curator.add_aliases(wanted, &self.by())?;
-        Ok(added.into_iter().map(|one| one.map_err(Refusal::from)).collect())
+        Ok(added.into_iter().map(|one| one.map_err(|error| self.failed(error))).collect())
     }
 
     /// Takes one of its names from a PV.
     pub fn remove_alias(&self, pv: PvId, alias: &PvName) -> Result<(), Refusal> {
-        self.ordered(Right::Administer, &[pv])?.curator.remove_alias(pv, alias, &self.by())?;
+        let curator = self.ordered(Right::Administer, &[pv])?.curator;
+        if !self.sees_name(alias.as_str()) {
+            let of = self.entry(pv).map(|entry| entry.name.to_string()).unwrap_or_default();
+            return Err(Refusal::new(Code::UnknownPv, format!("there is no alias {alias} of the PV {of}")));
+        }
+        self.needs_named(Right::Administer, alias.as_str())?;
+        curator.remove_alias(pv, alias, &self.by())?;
         Ok(())
     }
 
@@ -96,6 +126,9 @@ impl Ask {
         let all = self.listed().behind.directory.deletions().into_iter();
         // Of one that is not there the store says so.
         let of = all.filter(|deletion| deletion.number == number).map(|deletion| deletion.pv).next();
+        if of.is_some_and(|pv| self.needs(Right::Read, pv).is_err()) {
+            return Err(Refusal::new(Code::UnknownPv, format!("there is no deletion {number}")));
+        }
         let orders = self.ordered(Right::Administer, of.as_slice())?;
         Ok(orders.curator.restore_range(number, &self.by())?)
     }
@@ -132,10 +165,10 @@ impl Ask {
     pub fn remove_group(&self, name: &RuleName) -> Result<Option<Change>, Refusal> {
         Ok(self.ordered_of_all(Right::Operate)?.rulebook.remove_group(name, &self.by())?)
     }
-}
 
-/// What became of an order about one PV.
-fn only<T>(mut each: Vec<Result<T, DirectoryError>>) -> Result<T, Refusal> {
-    let untold = || Refusal::new(Code::Internal, "nobody says what became of the order");
-    Ok(each.pop().ok_or_else(untold)??)
+    /// What became of an order about one PV.
+    fn only<T>(&self, mut each: Vec<Result<T, DirectoryError>>) -> Result<T, Refusal> {
+        let untold = || Refusal::new(Code::Internal, "nobody says what became of the order");
+        each.pop().ok_or_else(untold)?.map_err(|error| self.failed(error))
+    }
 }

@@ -64,7 +64,13 @@ impl Ask {
         let rulebook = &self.listed().behind.rulebook;
         let mut plan = rulebook.plan(&file.policies, manual);
         plan.changes.retain(|change| self.sees(&change.entry));
-        Ok(RulesPlan { plan, groups: rulebook.groups_that_differ(&file.groups) })
+        for change in plan.changes.iter_mut().filter(|_| !self.sees_all()) {
+            change.entry.settings = self.as_seen(&change.entry.settings);
+            change.to = self.as_seen(&change.to);
+        }
+        let mut groups = rulebook.groups_that_differ(&file.groups);
+        groups.retain(|group| self.sees_group(group));
+        Ok(RulesPlan { plan, groups })
     }
 
     /// Applies them.

@@ -142,7 +142,7 @@ fn row(ask: &Ask, entry: &PvEntry) -> Result<PvRow, Refusal> {
     Ok(PvRow {
         name: entry.name.clone(),
         alias_of: None,
-        settings: entry.settings.clone(),
+        settings: ask.as_seen(&entry.settings),
         connection: status.connection,
         since: status.since,
         value_type: last.as_ref().map(|sample| sample.value.value_type()).or(known_type),

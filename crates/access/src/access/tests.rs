@@ -389,7 +389,14 @@ fn an_explanation_names_the_line_that_decides() {
     let access = access();
     let ask = |who: &str, groups: &[&str], right, pv| {
         let groups = groups.iter().map(|&group| group.into()).collect();
-        access.explain(&Question { who: Who::parse(who).unwrap(), groups, right, pv, ceiling: Administer })
+        access.explain(&Question {
+            who: Who::parse(who).unwrap(),
+            groups,
+            right,
+            pv,
+            ceiling: Administer,
+            tells_others: true,
+        })
     };
     let yes = ask("oidc:bob", &["operators"], Operate, Some("SR1"));
     assert!(yes.is_allowed);
@@ -415,6 +422,7 @@ fn an_explanation_names_the_line_that_decides() {
         right: Operate,
         pv: Some("SR1"),
         ceiling: Read,
+        tells_others: false,
     };
     assert!(access.explain(&capped).text.contains("the listener allows read"));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use archive::{AddRequest, FieldName, PvId, PvState};
+use archive::{AddRequest, FieldName, PvId, PvState, Right};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use service::{Ask, NAMES_MAX, check_len};
@@ -120,6 +120,7 @@ fn imported(ask: &Ask, body: &[u8]) -> Result<Value, Refusal> {
         are_paused.push(is_paused);
         Ok(())
     })?;
+    requests.iter().try_for_each(|request| ask.may_order(Right::Operate, request.name.as_str()))?;
     make_groups(ask, controlling.iter().map(String::as_str))?;
     let added = ask.add(requests)?;
     let paused: Vec<PvId> =
@@ -147,6 +148,7 @@ pub(crate) fn put_type_info(call: &Call) -> Answer {
         let refusal = Refusal::new(Code::Conflict, format!("PV {name} {objection}"));
         return Err(refusal.hint(format!("{permission}=true allows it all the same")));
     }
+    call.ask.may_order(Right::Operate, name)?;
     make_groups(&call.ask, info.controlling_pv())?;
     let (_, is_paused, request) = info.request(&call.ask);
     // A new one is paused at first.

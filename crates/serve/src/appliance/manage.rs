@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use archive::{
-    AddRequest, Added, Change, DataFate, Group, Method, PvId, PvName, PvState, RuleName, Sense, Switch,
+    AddRequest, Added, Change, DataFate, Group, Method, PvId, PvName, PvState, Right, RuleName, Sense, Switch,
     settings::{Given, Givens, PERIOD_MIN},
 };
 use axum::http::StatusCode;
@@ -133,6 +133,15 @@ pub(crate) fn archive(call: &Call) -> Answer {
     let wanted: Vec<Wanted> = wanted(&call.query, call.sent())?.into_iter().map(Wanted::taken).collect();
     check_len(wanted.len(), ADD_MAX, "PVs")?;
     call.ask.lease.grow_by(wanted.len(), ADDED_BYTES)?;
+    // Before anything is done: all that is ordered may be.
+    for wanted in &wanted {
+        let Ok((_, name)) = PvName::parse(&wanted.pv) else { continue }; // its row says what is wrong with it
+        let name = name.as_str();
+        match wanted.alias.as_deref().filter(|alias| !alias.is_empty()) {
+            Some(alias) => call.ask.may_give_alias(name, alias)?,
+            None => call.ask.may_order(Right::Operate, name)?,
+        }
+    }
     let controlling: BTreeSet<&str> = wanted.iter().filter_map(Wanted::controlling_pv).collect();
     make_groups(&call.ask, controlling)?;
     let (mut told, mut granted) = (Vec::with_capacity(wanted.len()), Vec::with_capacity(wanted.len()));

@@ -1,6 +1,6 @@
 //! A refusal of who asks as an answer over HTTP, and how many there were.
 
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use access::{Access, Identity, Kind, Reason, Refused};
 use axum::{
@@ -28,6 +28,7 @@ pub(crate) struct Refusals {
     counted: Family<[(&'static str, &'static str); 1], Counter>,
     second: AtomicI64,
     told: AtomicU32,
+    untold: AtomicU64,
 }
 
 impl Refusals {
@@ -37,7 +38,7 @@ impl Refusals {
         for reason in Reason::ALL {
             drop(counted.get_or_create(&[("reason", reason.name())]));
         }
-        Refusals { counted, second: AtomicI64::new(0), told: AtomicU32::new(0) }
+        Refusals { counted, second: AtomicI64::new(0), told: AtomicU32::new(0), untold: AtomicU64::new(0) }
     }
 
     /// As a scrape shows them.
@@ -56,8 +57,16 @@ impl Refusals {
         let second = now().nanos() / 1_000_000_000;
         if self.second.swap(second, Relaxed) != second {
             self.told.store(0, Relaxed);
+            let untold = self.untold.swap(0, Relaxed);
+            if untold > 0 {
+                tracing::info!("{untold} more requests were refused for who sent them");
+            }
         }
-        self.told.fetch_add(1, Relaxed) < TOLD_EACH_SECOND
+        let is_told = self.told.fetch_add(1, Relaxed) < TOLD_EACH_SECOND;
+        if !is_told {
+            self.untold.fetch_add(1, Relaxed);
+        }
+        is_told
     }
 }
 
@@ -93,7 +102,7 @@ fn is_page(method: &Method, headers: &HeaderMap) -> bool {
 pub(crate) fn refused(refusals: &Refusals, access: &Access, asked: &Asked, refused: &Refused) -> Response {
     refusals.count(refused.reason);
     if refusals.is_told() {
-        let path = asked.uri.path();
+        let path = in_log(asked.uri.path());
         tracing::info!("{} {path} of {} was refused ({}): {refused}", asked.method, asked.from, refused.reason.name());
     }
     let may_log_in = matches!(refused.reason, Reason::Anonymous | Reason::Session) && access.has_logins();
@@ -125,6 +134,22 @@ pub(crate) fn refused(refusals: &Refusals, access: &Access, asked: &Asked, refus
         headers.insert(header::RETRY_AFTER, seconds.into());
     }
     response
+}
+
+/// So much of a path stands in the log.
+const PATH_LETTERS_MAX: usize = 200;
+
+/// A path as the log tells it: not all of a long one, no characters that a terminal obeys, and no token that somebody put there.
+fn in_log(path: &str) -> String {
+    if path.contains("pvk_") {
+        return "(a path with a token)".to_owned();
+    }
+    let letter = |letter: char| match letter.is_ascii_graphic() {
+        true => letter.to_string(),
+        false => letter.escape_unicode().to_string(),
+    };
+    let more = if path.chars().nth(PATH_LETTERS_MAX).is_some() { "…" } else { "" };
+    path.chars().take(PATH_LETTERS_MAX).map(letter).collect::<String>() + more
 }
 
 fn hint(access: &Access, refused: &Refused) -> Option<&'static str> {

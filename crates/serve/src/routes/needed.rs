@@ -104,13 +104,21 @@ pub fn somebody(access: &Access, text: &str) -> Result<Who, String> {
     })
 }
 
-/// Why somebody may do what is needed, or why not, for each PV.
-pub fn explained(access: &Access, who: &Who, groups: &[Box<str>], needed: &Needed, ceiling: Right) -> Explanation {
+/// Why somebody may do what is needed, or why not, for each PV, at a listener that allows so much; and whether what is granted to others
+/// is told.
+pub fn explained(
+    access: &Access,
+    who: &Who,
+    groups: &[Box<str>],
+    needed: &Needed,
+    (ceiling, tells_others): (Right, bool),
+) -> Explanation {
     let Some(right) = needed.right else {
         return Explanation { is_allowed: true, text: format!("{who} may, as anybody may\n") };
     };
-    let of =
-        |pv: Option<&str>| access.explain(&Question { who: who.clone(), groups: groups.to_vec(), right, pv, ceiling });
+    let of = |pv: Option<&str>| {
+        access.explain(&Question { who: who.clone(), groups: groups.to_vec(), right, pv, ceiling, tells_others })
+    };
     if needed.pvs.is_empty() {
         return of(None);
     }
@@ -133,8 +141,10 @@ pub(crate) fn show(call: &Call) -> Answer {
         return call.refused(&why);
     }
     let needed = Needed::by(query.needed("method")?, query.needed("what")?).map_err(bad)?;
+    let tells_others = call.asker.need_all(Right::Administer).is_ok();
     let groups = if groups.is_empty() && is_oneself { call.asker.groups.to_vec() } else { groups };
-    let Explanation { is_allowed, text } = explained(access, &who, &groups, &needed, call.origin.ceiling());
+    let Explanation { is_allowed, text } =
+        explained(access, &who, &groups, &needed, (call.origin.ceiling(), tells_others));
     json(&json!({ "who": who.to_string(), "allowed": is_allowed, "why": text.lines().collect::<Vec<_>>() }))
 }
 
