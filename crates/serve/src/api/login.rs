@@ -141,7 +141,12 @@ pub(crate) fn from_provider(call: &Call) -> Answer {
             tracing::info!("{who} has logged in");
             Ok(found(&return_to, &set_cookies))
         }
-        Err(why) => call.refused(&why),
+        Err(why) => {
+            let refused = call.refused(&why)?;
+            // The page says it by the word for the reason, and there people can begin anew.
+            let to_page = || found(&format!("/login?refused={}", why.reason.name()), &[]);
+            Ok(if call.asked.is_page { to_page() } else { refused })
+        }
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) struct Asked {
     uri: Uri,
     from: String,
     /// Whether a person looks at the answer who could log in instead.
-    is_page: bool,
+    pub(crate) is_page: bool,
 }
 
 impl Asked {
