@@ -161,12 +161,39 @@ export interface AddResult {
   message?: string;
 }
 
+/** What may be done; each contains those before it. */
+export type Right = "read" | "operate" | "administer";
+
+/** Who asks, as far as the archiver knows, and what they may do. */
+export interface Me {
+  /** `oidc:ana`, `anonymous`. */
+  who: string;
+  how: string;
+  groups: string[];
+  /** To every PV. */
+  all: Right | null;
+  /** The most to any. */
+  most: Right | null;
+  /** What more to some. */
+  some: { right: Right; pvs: string[] }[];
+  /** The most that anybody may at this address. */
+  here: Right;
+  /** Nobody is asked who they are. */
+  open: boolean;
+  /** There is a session, which can be ended. */
+  session: boolean;
+  /** How one can log in: at the OpenID provider of this host, by a name and a password. */
+  login: { oidc: string | null; password: boolean };
+}
+
 /** A refusal by the server, or no answer at all (code `unreachable`). The message is for an operator. */
 export class ApiError extends Error {
   constructor(
     readonly code: string,
     message: string,
     readonly hint: string | null,
+    /** In how many seconds to try again, where the server says it. */
+    readonly retryAfter: number | null = null,
   ) {
     super(message);
   }
@@ -182,6 +209,18 @@ const ROOT = "api/v1";
 /** What no page of another site can send: by it the archiver knows its own page, through any proxy. */
 const OURS = { "X-Pvark": "1" };
 
+let doubt = (): void => undefined;
+
+/** Calls back when an answer says that who asks may not, or is not known any more. Refused logins say nothing of that. */
+export function onDoubt(listener: () => void): void {
+  doubt = listener;
+}
+
+/** Whether a refusal is about who asks. */
+export function isBarred(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === "unauthorized" || error.code === "forbidden");
+}
+
 async function request<T>(path: string, init: RequestInit = {}): Promise<T> {
   let response: Response;
   try {
@@ -190,6 +229,8 @@ async function request<T>(path: string, init: RequestInit = {}): Promise<T> {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError("unreachable", "the archiver does not answer", null);
   }
+  // Where it leads is not told, and need not be known.
+  if (response.type === "opaqueredirect") return undefined as T;
   const text = await response.text();
   let body: unknown;
   try {
@@ -197,13 +238,43 @@ async function request<T>(path: string, init: RequestInit = {}): Promise<T> {
   } catch {
     throw new ApiError("not_json", `the archiver's answer (HTTP ${response.status}) is not JSON`, null);
   }
-  if (!response.ok) throw refusalOf(response.status, body);
-  return body as T;
+  if (response.ok) return body as T;
+  const refusal = refusalOf(response, body);
+  if (isBarred(refusal) && !path.startsWith("/login")) doubt();
+  throw refusal;
 }
 
-function refusalOf(status: number, body: unknown): ApiError {
+function refusalOf(response: Response, body: unknown): ApiError {
   const error = (body as { error?: { code?: string; message?: string; hint?: string } } | null)?.error;
-  return new ApiError(error?.code ?? "internal", error?.message ?? `HTTP ${status}`, error?.hint ?? null);
+  const message = error?.message ?? `HTTP ${response.status}`;
+  const seconds = Number(response.headers.get("Retry-After") ?? "");
+  return new ApiError(error?.code ?? "internal", message, error?.hint ?? null, seconds > 0 ? seconds : null);
+}
+
+export function getMe(): Promise<Me> {
+  return request("/me");
+}
+
+export function logIn(user: string, password: string): Promise<{ who: string }> {
+  return request("/login", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ user, password }),
+  });
+}
+
+export function logOut(): Promise<void> {
+  return request("/logout", { method: "POST" });
+}
+
+/** Where a login by the OpenID provider begins, which ends at a path of ours. */
+export function oidcUrl(path: string): string {
+  return `${ROOT}/login/oidc?return=${encodeURIComponent(path)}`;
+}
+
+/** Asks whether the archiver would lead there, so that its refusal can be told in the page. */
+export function tryOidc(path: string): Promise<void> {
+  return request(oidcUrl(path).slice(ROOT.length), { redirect: "manual" });
 }
 
 function pvPath(name: string): string {

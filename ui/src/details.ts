@@ -67,7 +67,7 @@ export class Details {
     };
     const pause = h(
       "button",
-      { type: "button", click: () => void change() },
+      { type: "button", class: "operates", click: () => void change() },
       isPaused ? "Resume archiving" : "Pause archiving",
     );
     const csv = h(

@@ -102,7 +102,7 @@ export class Legend {
     );
     const archive = h(
       "button",
-      { class: "archive", type: "button", hidden: true, click: () => actions.archive(name) },
+      { class: "archive operates", type: "button", hidden: true, click: () => actions.archive(name) },
       "archive it …",
     );
     const cells = Object.fromEntries(CELLS.map((cell) => [cell, h("td", { class: cell })])) as Row["cells"];

@@ -12,6 +12,8 @@ export interface LiveActions {
   resumed(): void;
   /** The stream was lost. */
   lost(): void;
+  /** The archiver has ended the stream: who gets it may not, or not as before. It is not opened again by itself. */
+  barred(): void;
 }
 
 /** Waits before the next attempt, in milliseconds: short at first, the last one from then on. */
@@ -72,10 +74,12 @@ export class Live {
       this.actions.state(pv, state, since);
     });
     // The browser's own reconnection would ask again from the first moment, so it is done here.
-    source.addEventListener("error", () => {
+    source.addEventListener("error", (event) => {
       source.close();
       if (this.source !== source) return;
       this.source = null;
+      // One that the archiver has sent.
+      if (event instanceof MessageEvent) return this.actions.barred();
       this.actions.lost();
       const wait = RETRY_MILLIS[Math.min(this.failures, RETRY_MILLIS.length - 1)]!;
       this.failures += 1;

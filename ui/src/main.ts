@@ -3,14 +3,18 @@
 //   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, lanes.ts, legend.ts, waveform.ts, nothing.ts
 //            ▲  typed.ts, understood.ts, names.ts, pressed.ts    │ api.ts, decode.ts, side.ts     │ scales.ts, line.ts, draw.ts, axis.ts, cut.ts
 //            └── search.ts, controls.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ mouse
+//
+// What of this is there for whom, and how they log in: login.ts, who.ts.
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { AddDialog } from "./add.ts";
+import { onDoubt } from "./api.ts";
 import { Controls } from "./controls.ts";
 import { Details } from "./details.ts";
 import { byId } from "./dom.ts";
 import { listenToKeys } from "./keys.ts";
+import { Login } from "./login.ts";
 import { Overview } from "./overview.ts";
 import { Page } from "./page.ts";
 import { watchPresses } from "./pressed.ts";
@@ -30,6 +34,9 @@ const status: StatusLine = new StatusLine(
   () => page.loadAfresh(),
 );
 const now = (): number => status.now();
+
+const login: Login = new Login(() => rightsChanged());
+onDoubt(() => void login.doubt());
 
 const store = new ViewStore(now);
 
@@ -82,9 +89,20 @@ const page = new Page(
     pan: (range) => look(range, false),
     pin: (at) => store.update({ pinned: at }),
   },
-  { toggle: toggleHidden, remove, details: openDetails, archive: (name) => add.open(name) },
-  () => void status.poll(),
+  { toggle: toggleHidden, remove, details: openDetails, archive },
+  { doubt: () => void status.poll(), barred: () => void login.doubt() },
 );
+
+/** Whoever may read nothing is not asked for anything; whoever may again has missed something. */
+function rightsChanged(): void {
+  page.setBarred(!login.mayRead);
+  if (login.mayRead) void status.poll().then(() => page.reload());
+  else status.rest();
+}
+
+function archive(name: string): void {
+  if (login.may("operate")) add.open(name);
+}
 
 const controls = new Controls(store, now, () => page.everything());
 
@@ -105,9 +123,9 @@ const overview = new Overview(
 const search = new Search(byId("search"), byId("found"), {
   toggle: (name) => (store.view.pvs.some((pv) => pv.name === name) ? remove(name) : plot([name])),
   isShown: (name) => store.view.pvs.some((pv) => pv.name === name),
-  archive: (name) => add.open(name),
+  archive,
 });
-for (const id of ["archive", "archive-first"]) byId(id).addEventListener("click", () => add.open(""));
+for (const id of ["archive", "archive-first"]) byId(id).addEventListener("click", () => archive(""));
 byId("find").addEventListener("click", () => search.focus());
 
 listenToKeys(store, { search, controls, page, look, now, why: openDetails, overview: () => overview.open() });
@@ -121,7 +139,8 @@ onSystemTheme(() => page.retheme());
 
 async function start(): Promise<void> {
   // The server's clock first: a live view ends at its now.
-  await status.poll();
+  await Promise.all([login.ask(), status.poll()]);
+  if (!login.mayRead) rightsChanged();
   store.reread();
   page.take(store.view, null);
   controls.show();

@@ -33,6 +33,14 @@ const RELOAD_SECONDS_MAX = 300;
 /** The server sends no more PVs than this by one stream; the others are only reloaded. */
 const LIVE_PVS_MAX = 50;
 
+/** What the page tells of when answers do not come as they should. */
+export interface Trouble {
+  /** The archiver seems to have gone. */
+  doubt(): void;
+  /** Who looks on may not any more. */
+  barred(): void;
+}
+
 /** The archiver's clock, and how far it is to be trusted. */
 export interface Clock {
   now(): number;
@@ -62,20 +70,21 @@ export class Page {
   private loadedFor = new Map<Trace, { view: string; pixels: number }>();
   private generation = 0;
   private loadedAt = 0;
+  /** Nothing may be read: what is there stays, and nothing is asked for. */
+  private isBarred = false;
 
-  /** `doubt` is called when the archiver seems to have gone. */
   constructor(
     private store: ViewStore,
     private clock: Clock,
     mouse: Omit<PlotActions, "cursor" | "drawn">,
     legend: Omit<LegendActions, "point">,
-    doubt: () => void,
+    trouble: Trouble,
   ) {
     this.palette = applyTheme(store.view.theme);
     this.loader = new Loader((trace) => {
       if (trace.unknown) this.follow();
       this.draw();
-    }, doubt);
+    }, trouble.doubt);
     this.plot = new Plot(byId("plot"), {
       ...mouse,
       cursor: () => this.cursorMoved(true),
@@ -96,7 +105,8 @@ export class Page {
         samples: (pv, chunk) => this.withTrace(pv, (trace) => this.takeSamples(trace, chunk)),
         state: (pv, state, since) => this.withTrace(pv, (trace) => this.takeState(trace, { state, since })),
         resumed: () => this.reload(),
-        lost: doubt,
+        lost: trouble.doubt,
+        barred: trouble.barred,
       },
       () => clock.now(),
     );
@@ -136,6 +146,12 @@ export class Page {
     for (const trace of this.traces) trace.tail = noSamples();
     this.live.stop();
     this.reload();
+  }
+
+  /** Asks for nothing any more, or for everything again. */
+  setBarred(isBarred: boolean): void {
+    this.isBarred = isBarred;
+    if (isBarred) this.live.stop();
   }
 
   trace(name: string): Trace | undefined {
@@ -265,6 +281,7 @@ export class Page {
     window.clearTimeout(this.loadTimer);
     this.loadTimer = window.setTimeout(() => {
       this.isChanging = false;
+      if (this.isBarred) return;
       const live = this.isLive();
       const pixels = this.plot.pixels;
       const range = live ? liveRange(this.range(), pixels) : this.range();
@@ -285,7 +302,8 @@ export class Page {
   /** Lets live samples come, or not. One name that the archive does not know would spoil the stream for all. */
   private follow(): void {
     const known = this.traces.filter((trace) => !trace.unknown && !trace.hidden).slice(0, LIVE_PVS_MAX);
-    if (this.isLive() && !document.hidden) this.live.follow(known.map((trace) => trace.name));
+    if (this.isLive() && !document.hidden && !this.isBarred)
+      this.live.follow(known.map((trace) => trace.name));
     else this.live.stop();
   }
 

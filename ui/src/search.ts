@@ -96,8 +96,17 @@ export class Search {
 
   private nothingFound(match: string): HTMLElement {
     if (match === "") {
-      const text = "Nothing is archived yet. Name the first PVs and the archiver finds them on the network.";
-      return h("div", { class: "hint" }, h("p", {}, text), this.archiveButton(""));
+      const how = h(
+        "span",
+        { class: "operates" },
+        "Name the first PVs and the archiver finds them on the network.",
+      );
+      return h(
+        "div",
+        { class: "hint" },
+        h("p", {}, "Nothing is archived yet. ", how),
+        this.archiveButton(""),
+      );
     }
     const text = `No archived PV matches “${match}”. A fragment matches anywhere in a name; use * and ? as wildcards, or begin with ~ for a regular expression.`;
     const canBeName = !/[*?~\s]/.test(match);
@@ -110,7 +119,7 @@ export class Search {
       this.input.blur();
       this.actions.archive(name);
     };
-    return h("button", { type: "button", class: "archive", tabindex: "-1", click }, text);
+    return h("button", { type: "button", class: "archive operates", tabindex: "-1", click }, text);
   }
 
   private option(pv: Pv, index: number): HTMLElement {

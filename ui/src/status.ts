@@ -1,6 +1,6 @@
 // The status line: is the archiver there, is it well, and how far its clock is from the browser's.
 
-import { ApiError, getStatus, type Status } from "./api.ts";
+import { ApiError, getStatus, isBarred, type Status } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
 import { formatTime, type Zone } from "./time.ts";
 
@@ -21,6 +21,7 @@ export class StatusLine {
   private heardAt = Date.now() / 1000;
   private lostAt: number | null = null;
   private polling = 0;
+  private isResting = false;
   /** The archiver's clock at its last answer, and the browser's that nobody sets. */
   private told = { clock: -Infinity, heard: 0 };
 
@@ -54,9 +55,19 @@ export class StatusLine {
     this.heardAt = this.now();
   }
 
+  /** Asks no more, as nothing is told to who looks on. */
+  rest(): void {
+    this.isResting = true;
+    window.clearTimeout(this.polling);
+    this.showUnknown();
+    setText(this.connection, `Nothing is known since ${this.since()}`);
+    this.connection.dataset.level = "bad";
+  }
+
   /** Asks now and from then on. */
   async poll(): Promise<void> {
     window.clearTimeout(this.polling);
+    this.isResting = false;
     const controller = new AbortController();
     const limit = window.setTimeout(() => controller.abort(), ANSWER_MILLIS);
     const [asked, steady] = [Date.now(), performance.now()];
@@ -67,6 +78,7 @@ export class StatusLine {
     }
     window.clearTimeout(limit);
     window.clearTimeout(this.polling);
+    if (this.isResting) return;
     const wait = this.lostAt === null ? POLL_MILLIS : POLL_LOST_MILLIS;
     this.polling = window.setTimeout(() => void this.poll(), wait);
   }
@@ -99,23 +111,33 @@ export class StatusLine {
   }
 
   private showLost(error: unknown): void {
+    if (this.isResting) return;
+    this.showUnknown();
+    this.connection.dataset.level = "bad";
+    // Who is not let in hears of it where they can log in.
+    if (isBarred(error)) return setText(this.connection, `Nothing is known since ${this.since()}`);
+    document.body.classList.add("is-lost");
+    const isRefusal = error instanceof ApiError && error.code !== "unreachable";
+    const reason = isRefusal ? error.sentence : "it does not answer";
+    setText(
+      this.connection,
+      `No archiver since ${this.since()}: ${reason}. Trying again; what is shown may be out of date.`,
+    );
+  }
+
+  /** What it last said of its PVs and its disk need not be so any more. */
+  private showUnknown(): void {
     if (this.lostAt === null) {
       this.lostAt = this.heardAt;
       this.lost();
     }
-    document.body.classList.add("is-lost");
-    this.connection.dataset.level = "bad";
-    // What it last said of its PVs and its disk need not be so any more.
     setText(this.counts, "PVs: not known");
     this.counts.dataset.level = "";
     setText(this.durable, "");
-    const isRefusal = error instanceof ApiError && error.code !== "unreachable";
-    const reason = isRefusal ? error.sentence : "it does not answer";
-    const since = formatTime(this.lostAt, this.zone(), 0).slice(11);
-    setText(
-      this.connection,
-      `No archiver since ${since}: ${reason}. Trying again; what is shown may be out of date.`,
-    );
+  }
+
+  private since(): string {
+    return formatTime(this.lostAt!, this.zone(), 0).slice(11);
   }
 }
 

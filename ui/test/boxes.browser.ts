@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { startChromium } from "./chromium.ts";
 import { mixedPvs } from "./pvs.ts";
-import { TestServer } from "./server.ts";
+import { somebody, TestServer } from "./server.ts";
 
 const DIST = new URL("../dist", import.meta.url).pathname;
 const SPAN = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
@@ -113,8 +113,21 @@ async function settled(page: Page): Promise<void> {
   });
 }
 
-for (const count of COUNTS) {
-  test(`with ${count} PVs nothing lies over anything else`, async () => {
+const NOBODY_ASKED = new TestServer(DIST).me;
+const WAYS = { oidc: "idp.lab.example", password: true };
+/** As whom the page is looked at: as it is without rights, and with names short and long. */
+const LOOKERS = [
+  NOBODY_ASKED,
+  somebody("anonymous", "", "read", WAYS),
+  somebody("oidc", "anastasia.papadopoulou@lab.example", "operate", WAYS),
+];
+
+for (const [count, me] of [
+  ...COUNTS.map((count) => [count, NOBODY_ASKED] as const),
+  [5, LOOKERS[2]!] as const,
+]) {
+  test(`with ${count} PVs nothing lies over anything else, as ${me.who}`, async () => {
+    server.me = me;
     const page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
     page.setDefaultTimeout(60_000);
     const faults: string[] = [];
@@ -139,30 +152,32 @@ for (const count of COUNTS) {
   });
 }
 
-test("the header is one line where it has room, else the time fields begin the second", async () => {
-  const page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
-  await open(page, 2);
-  for (const width of [3840, 1500, 1499, 1450, 1400, 1399, 1300, 1200, 1100, 1024, 900, 768]) {
-    await page.setViewportSize({ width, height: 800 });
-    const lines = await page.evaluate(() => {
-      const tops = new Map<number, string[]>();
-      for (const part of document.querySelectorAll("header.bar > :not(.break), #range > *")) {
-        const { top, height } = part.getBoundingClientRect();
-        const middle = Math.round((top + height / 2) / 20);
-        if (height > 0)
-          tops.set(middle, [...(tops.get(middle) ?? []), part.id || part.className || part.tagName]);
-      }
-      return [...tops.values()];
-    });
-    assert.equal(
-      lines.length,
-      width >= 1400 ? 1 : 2,
-      `lines of the header at ${width}: ${JSON.stringify(lines)}`,
-    );
-    if (width < 1400) assert.equal(lines[1]![0], "range", `at ${width}`);
-  }
-  await page.close();
-});
+for (const me of LOOKERS)
+  test(`the header is one line where it has room, else the times begin the second, as ${me.who}`, async () => {
+    server.me = me;
+    const page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
+    await open(page, 2);
+    for (const width of [3840, 1500, 1499, 1450, 1400, 1399, 1300, 1200, 1100, 1024, 900, 768]) {
+      await page.setViewportSize({ width, height: 800 });
+      const lines = await page.evaluate(() => {
+        const tops = new Map<number, string[]>();
+        for (const part of document.querySelectorAll("header.bar > :not(.break), #range > *")) {
+          const { top, height } = part.getBoundingClientRect();
+          const middle = Math.round((top + height / 2) / 20);
+          if (height > 0)
+            tops.set(middle, [...(tops.get(middle) ?? []), part.id || part.className || part.tagName]);
+        }
+        return [...tops.values()];
+      });
+      assert.equal(
+        lines.length,
+        width >= 1400 ? 1 : 2,
+        `lines of the header at ${width}: ${JSON.stringify(lines)}`,
+      );
+      if (width < 1400) assert.equal(lines[1]![0], "range", `at ${width}`);
+    }
+    await page.close();
+  });
 
 test("what opens below a field stays within the window", async () => {
   const page = await browser.newPage();

@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import type { AddressInfo } from "node:net";
 import { floatOf, isoOf, instantOf, type Instant } from "../src/time.ts";
-import type { Json, PvState, WireChunk } from "../src/api.ts";
+import type { Json, Me, PvState, Right, WireChunk } from "../src/api.ts";
 import { exactOf } from "../src/decode.ts";
 import { FIRST, fixturePvs, type FixtureGap, type FixturePv } from "./pvs.ts";
 
@@ -25,12 +25,21 @@ const SENTENCES: Record<string, string> = {
   archiver_stopped: "The archiver was not running.",
 };
 
+/** Somebody, as the archiver tells it, who may so much with all PVs. */
+export function somebody(how: string, name: string, may: Right | null, login: Me["login"]): Me {
+  const who = how === "anonymous" ? how : `${how}:${name}`;
+  const groups = how === "anonymous" ? [] : ["operators", "rf"];
+  const session = how === "oidc" || how === "ldap";
+  return { who, how, groups, all: may, most: may, some: [], here: "administer", open: false, session, login };
+}
+
 class Refusal extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
     message: string,
     readonly hint?: string,
+    readonly retryAfter?: number,
   ) {
     super(message);
   }
@@ -49,6 +58,19 @@ export class TestServer {
   /** Where PVs stand that are added. */
   addedState: PvState = "connected";
   groups = [{ name: "beam", enabled: false, pvs: 2, disabled_now_by: ["SR:MAINT"] }];
+  /** Who asks: nobody is asked for that, unless a test says otherwise. */
+  me: Me = {
+    ...somebody("anonymous", "", "administer", { oidc: null, password: false }),
+    open: true,
+  };
+  /** Who that becomes by logging out, and by logging in: at the provider, with a name and a password. */
+  nobody: Me | null = null;
+  byProvider: Me | null = null;
+  passwords = new Map<string, Me>();
+  /** So many seconds nobody can log in by a password. */
+  lockedOut = 0;
+  /** The browser shows a session that is over. */
+  isOver = false;
   /** Every request path with its query, in order. */
   requests: string[] = [];
 
@@ -81,6 +103,22 @@ export class TestServer {
     return Date.now() / 1000 + this.ahead;
   }
 
+  /** Ends the session, and the streams with what the archiver says then. */
+  endSession(): void {
+    this.me = this.nobody!;
+    this.isOver = true;
+    this.endStreams();
+  }
+
+  endStreams(): void {
+    const error = { code: "unauthorized", message: "what you may do here has changed; ask again" };
+    for (const stream of this.streams) {
+      write(stream, "error", error);
+      stream.end();
+    }
+    this.streams.clear();
+  }
+
   /** Ends all live streams, as a restart of the archiver would. */
   dropStreams(): void {
     for (const stream of this.streams) stream.destroy();
@@ -98,13 +136,15 @@ export class TestServer {
       else await this.api(request, url, response);
     } catch (error) {
       const refusal = error instanceof Refusal ? error : new Refusal(500, "internal", String(error));
-      const { code, message, hint } = refusal;
+      const { code, message, hint, retryAfter } = refusal;
+      if (retryAfter !== undefined) response.setHeader("Retry-After", retryAfter);
       send(response, refusal.status, { error: { code, message, ...(hint ? { hint } : {}) } });
     }
   }
 
   private async file(path: string, response: ServerResponse): Promise<void> {
-    const name = path === "/" ? "index.html" : normalize(path).replace(/^(\.\.[/\\])+/, "");
+    const name =
+      path === "/" || path === "/login" ? "index.html" : normalize(path).replace(/^(\.\.[/\\])+/, "");
     const bytes = await readFile(join(this.dist, name)).catch(() => null);
     if (!bytes) throw new Refusal(404, "unknown_url", `there is no ${path}`);
     response.writeHead(200, {
@@ -118,6 +158,12 @@ export class TestServer {
 
   private async api(request: IncomingMessage, url: URL, response: ServerResponse): Promise<void> {
     const [, , , noun, name, verb] = url.pathname.split("/").map(decodeURIComponent);
+    if (noun === "me") return send(response, 200, this.me);
+    if (noun === "login" && name === "oidc") return this.toProvider(request, url, response);
+    if (noun === "login") return send(response, 200, this.logIn(await bodyOf(request)));
+    if (noun === "logout") return send(response, 200, this.logOut());
+    const isOrder = request.method === "POST" && noun === "pvs";
+    this.need(isOrder ? ["operate", "administer"] : ["read", "operate", "administer"]);
     if (noun === "status") return send(response, 200, this.status());
     if (noun === "groups") return send(response, 200, { groups: this.groups });
     if (noun === "live") return this.live(url, response);
@@ -140,6 +186,39 @@ export class TestServer {
     if (verb === "bins") return send(response, 200, this.bins(pv, url));
     if (verb === "samples") return send(response, 200, this.samples(pv, url));
     throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
+  }
+
+  private need(rights: Right[]): void {
+    if (this.isOver) throw new Refusal(401, "unauthorized", "the session is over; log in again");
+    if (rights.includes(this.me.most!)) return;
+    if (this.me.how === "anonymous") throw new Refusal(401, "unauthorized", `this needs ${rights[0]}`);
+    throw new Refusal(403, "forbidden", `${this.me.who} may not ${rights[0]}`, "ask an administrator");
+  }
+
+  private logIn(body: Json): object {
+    const { user, password } = body as { user: string; password: string };
+    const message = "there were too many wrong passwords; wait a minute";
+    if (this.lockedOut > 0) throw new Refusal(429, "too_many_requests", message, undefined, this.lockedOut);
+    const me = this.passwords.get(`${user}:${password}`);
+    if (!me) throw new Refusal(401, "unauthorized", "the name or the password is wrong");
+    this.me = me;
+    this.isOver = false;
+    return { who: me.who };
+  }
+
+  private logOut(): object {
+    this.me = this.nobody!;
+    this.isOver = false;
+    return { who: "anonymous" };
+  }
+
+  /** The provider lets everybody in at once. */
+  private toProvider(request: IncomingMessage, url: URL, response: ServerResponse): void {
+    const message = "the OpenID provider does not answer, so that nobody can say who this is";
+    if (!this.byProvider) throw new Refusal(503, "busy", message, undefined, 10);
+    // The page only looks whether it would lead there; then the browser goes.
+    if (!request.headers["x-pvark"]) [this.me, this.isOver] = [this.byProvider, false];
+    response.writeHead(302, { Location: url.searchParams.get("return") ?? "/" }).end();
   }
 
   private status(): object {

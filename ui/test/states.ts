@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { mixedPvs } from "./pvs.ts";
-import type { TestServer } from "./server.ts";
+import { somebody, type TestServer } from "./server.ts";
 
 const HOUR = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
 
@@ -43,6 +43,10 @@ export const STATES: State[] = [
   { name: "find", ...DESK, theme: "light", show: (page, _, base) => find(page, base) },
   { name: "empty", ...DESK, theme: "light", show: (page, _, base) => empty(page, base) },
   { name: "waveform", ...DESK, theme: "light", show: (page, _, base) => waveform(page, base) },
+  { name: "login", ...DESK, theme: "light", show: (page, server, base) => login(page, server, base) },
+  { name: "login-wrong", ...DESK, theme: "dark", show: (page, server, base) => wrong(page, server, base) },
+  { name: "who", ...DESK, theme: "light", show: (page, server, base) => who(page, server, base) },
+  { name: "session-over", ...DESK, theme: "dark", show: (page, server, base) => over(page, server, base) },
   {
     ...{ name: "phone", width: 360, height: 740, theme: "light" },
     show: (page, _, base) => open(page, `${base}?pv=SR:CURRENT&pv=LAB:TEMP1&pv=SR:MODE&${HOUR}`),
@@ -131,6 +135,42 @@ async function find(page: Page, base: string): Promise<void> {
 async function empty(page: Page, base: string): Promise<void> {
   await page.goto(base);
   await page.getByText("Nothing is plotted yet").waitFor();
+}
+
+const WAYS = { oidc: "idp.lab.example", password: true };
+
+/** Only who has logged in may see anything. */
+async function login(page: Page, server: TestServer, base: string): Promise<void> {
+  server.me = server.nobody = somebody("anonymous", "", null, WAYS);
+  await page.goto(`${base}?${FEW}&${HOUR}`);
+  await page.getByText("Whoever has not logged in may see nothing").waitFor();
+}
+
+async function wrong(page: Page, server: TestServer, base: string): Promise<void> {
+  server.me = server.nobody = somebody("anonymous", "", "read", { ...WAYS, oidc: null });
+  await open(page, `${base}?${FEW}&${HOUR}`);
+  await page.locator("#who").click();
+  await page.fill("#me [name=username]", "ana");
+  await page.fill("#me [name=password]", "wrong");
+  await page.keyboard.press("Enter");
+  await page.getByText("The name or the password is wrong.").waitFor();
+}
+
+async function who(page: Page, server: TestServer, base: string): Promise<void> {
+  server.nobody = somebody("anonymous", "", "read", WAYS);
+  const some = [{ right: "operate" as const, pvs: ["SR*", "LAB:*"] }];
+  server.me = { ...somebody("oidc", "ana", "read", WAYS), most: "operate", some, here: "operate" };
+  await open(page, `${base}?${FEW}&${HOUR}`);
+  await page.locator("#who").click();
+}
+
+async function over(page: Page, server: TestServer, base: string): Promise<void> {
+  server.nobody = somebody("anonymous", "", null, WAYS);
+  server.me = somebody("oidc", "ana", "operate", WAYS);
+  await open(page, `${base}?pv=SR:CURRENT&pv=LAB:TEMP1&live=60&zone=utc`);
+  server.endSession();
+  await page.getByText("The session of ana is over.").waitFor();
+  await page.waitForTimeout(9000);
 }
 
 async function waveform(page: Page, base: string): Promise<void> {
