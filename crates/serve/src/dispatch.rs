@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use access::{Certificate, Identity};
+use access::{Certificate, Identity, Reason};
 use archive::{How, Right, VALUE_BYTES_MAX};
 use axum::{
     Router,
@@ -239,7 +239,14 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
         .and_then(|identity| may(&identity).map(|()| identity))
     {
         Ok(identity) => identity,
-        Err(why) => return Ok(app.refused(&asked, &why)),
+        Err(why) => {
+            let mut answer = app.refused(&asked, &why);
+            if why.reason == Reason::Session {
+                // The browser would show it for ever, also where nothing need be shown.
+                auth::forget_session(&app.access, &parts, answer.headers_mut());
+            }
+            return Ok(answer);
+        }
     };
     refuse_cross_site(&parts, route)?;
     let share = app.access.config().limits.and_then(|limits| limits.answers_megabytes);

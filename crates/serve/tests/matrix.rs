@@ -202,6 +202,8 @@ fn every_url_refuses_who_may_not_and_nothing_happens_then() {
                 let what = || format!("{method} {} of {}: {}", row.path, comer.name, answer.text());
                 assert_eq!(answer.status, status, "{}", what());
                 assert_eq!(answer.header("www-authenticate").is_some(), status == 401, "{}", what());
+                let is_session = comer.headers.iter().any(|(name, _)| *name == "cookie");
+                assert_eq!(answer.header("set-cookie").is_some(), is_session && status == 401, "{}", what());
                 if *method != "HEAD" {
                     let error = &answer.json()["error"];
                     assert!(error["message"].as_str().is_some_and(|text| !text.is_empty()), "{}", what());
@@ -439,8 +441,7 @@ fn nobody_learns_from_a_group_what_its_switches_say() {
 fn nobody_keeps_out_what_others_import_and_aliases_are_given_by_administrators() {
     let apart = Apart::start();
     let pv = |name: &str| apart.done("GET", &format!("/api/v1/pvs/{name}"), "").json();
-    let number =
-        apart.archive.store.reader().find(&archive::PvName::new("SECRET:X").unwrap().to_string()).unwrap().id.0;
+    let number = apart.archive.store.reader().find("SECRET:X").unwrap().id.0;
     let (operate, _) = token(&apart.archive.access, "operate", Right::Operate, &["T:*"], Duration::from_secs(3600));
     let part = format!("/api/v1/import?import=future&part=1%20of%20PV%20{number}");
     let poisoned = apart.ask(&operate, "POST", &part, "\n");

@@ -128,8 +128,7 @@ mod tests {
         let watermark = Watermark { appended: 5, durable: 5 };
         assert!(problems(&Totals::default(), &Health::default(), watermark, &Trouble::default()).is_empty());
         let totals = Totals { disconnected: 2, ..Totals::default() };
-        let mut health = Health::default();
-        health.refusal = Some("the disk is full".to_owned());
+        let health = Health { refusal: Some("the disk is full".to_owned()), ..Health::default() };
         let behind = Watermark { appended: 3_000_000, durable: 0 };
         let expected = [
             "The store takes no samples: the disk is full.",

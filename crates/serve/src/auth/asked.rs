@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use access::{Access, Certificate, From, Identity, Presented, Reason, Refused, Transport};
 use archive::Right;
-use axum::http::{Extensions, HeaderMap, request::Parts};
+use axum::http::{Extensions, HeaderMap, HeaderValue, header, request::Parts};
 use service::{Rights, now};
 use tokio::{
     sync::Semaphore,
@@ -87,6 +87,15 @@ pub(crate) async fn identify(access: &Arc<Access>, request: &Parts, right: Optio
     };
     access.admit(&identity, now())?;
     Ok(identity)
+}
+
+/// Takes the cookie of a session from a browser.
+pub(crate) fn forget_session(access: &Access, request: &Parts, headers: &mut HeaderMap) {
+    let origin = Origin::of(&request.extensions);
+    let cookie = origin.shown(&request.headers, |presented| access.log_out(presented));
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        headers.append(header::SET_COOKIE, cookie);
+    }
 }
 
 /// What an identity server is asked for, on a thread that may wait for it.
