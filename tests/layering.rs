@@ -9,10 +9,11 @@ use std::{
 };
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 17] = [
+const EDGES: [(&str, &[&str]); 18] = [
     ("sample", &[]),
     ("shared", &[]),
     ("s3", &["shared"]),
+    ("cql", &["shared"]),
     ("archive", &["pvdata", "sample"]),
     ("access", &["archive", "sample"]),
     ("pvdata", &[]),

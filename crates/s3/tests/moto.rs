@@ -6,9 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use s3::{Config, S3};
 use server::{Fault, Moto, Relay};
-use shared::{
-    Created, Epoch, Error, Image, Local, LogRun, Owner, Plan, Seq, Settings, Shard, Shared, conformance, settle,
-};
+use shared::{Created, Error, Seq, Shard, Shared, conformance, settle};
 
 fn config(endpoint: String) -> Config {
     Config {
@@ -80,47 +78,9 @@ fn a_server_that_is_not_there_leaves_the_outcome_unknown_and_one_without_the_buc
     assert!(matches!(error, Error::Refused { .. }), "{error:?}");
 }
 
-/// A node whose log has some frames of one byte, and one segment.
-struct Disk;
-
-impl Local for Disk {
-    fn log(&self, from: u64, _max: usize) -> std::io::Result<Option<LogRun>> {
-        let frames = shared::Frames { first: from, end: 10 };
-        let bytes = (from..10).map(|frame| frame as u8).collect();
-        Ok((from < 10).then_some(LogRun { frames, file: 1, at: from, bytes }))
-    }
-
-    fn segment(&self, key: &str) -> std::io::Result<Box<dyn std::io::Read + '_>> {
-        assert_eq!(key, "2026-W47/000000000001.seg");
-        Ok(Box::new(std::io::Read::take(std::io::repeat(7), 600_000)))
-    }
-}
-
 #[test]
-fn a_shard_is_taken_written_and_taken_over() {
+fn a_shard_on_s3_is_taken_written_and_taken_over() {
     let Some(moto) = Moto::start() else { return };
-    let open = || -> Arc<dyn Shared> { S3::open(config(moto.url())).expect("moto keeps to conditions") };
-    let shard = Shard::new(4, 'a').expect("a shard");
-    let take = |node| Owner::take(open(), shard.clone(), node, 1, 0, Settings::default()).expect("a takeover");
-    let mut first = take("node-1");
-    first.advance(Duration::ZERO, &Disk).expect("a commit");
-    assert_eq!(first.durable(), 10);
-    let segments = vec!["2026-W47/000000000001.seg".to_owned()];
-    first.change(Plan { segments, flushed: vec![(Epoch(1), 6)], catalogue: vec![1; 100_000], ..Plan::default() });
-    first.advance(Duration::from_secs(1), &Disk).expect("a flush");
-
-    let mut second = take("node-2");
-    assert_eq!(second.epoch(), Epoch(2));
-    let image = second.read_image(&mut ()).expect("the journal").clone();
-    let position = &image.positions()[&Epoch(1)];
-    assert_eq!(position.tail(), Some(shared::Frames { first: 6, end: 10 }));
-    let run = shared::read_whole(&*open(), &shard, &position.runs[0].object).expect("the log");
-    assert_eq!(run, (0..10).collect::<Vec<u8>>());
-    let segment = image.segments().values().next().expect("a segment");
-    assert_eq!(shared::read_whole(&*open(), &shard, segment).expect("the segment"), vec![7; 600_000]);
-
-    first.change(Plan::default());
-    let error = first.advance(Duration::from_secs(2), &Disk).expect_err("it has a successor");
-    assert!(matches!(error, Error::Taken { epoch: Epoch(2), .. }), "{error}");
-    assert_eq!(Image::read(&*open(), &shard, &mut ()).expect("the journal"), image);
+    let shared: Arc<dyn Shared> = S3::open(config(moto.url())).expect("moto keeps to conditions");
+    conformance::ownership(&shared, &Shard::new(4, 'a').expect("a shard"));
 }

@@ -3,15 +3,22 @@
 //! `folder` is a key under which nothing lies yet; two runs against one server have two of them.
 
 use std::{
+    io::{self, Read},
     sync::{
         Arc, Barrier,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use crate::{
-    ids::Seq,
+    error::Error,
+    ids::{Epoch, Frames, Seq},
+    image::Image,
+    keys::Shard,
+    owner::{Local, LogRun, Owner, Plan, Settings},
+    pieces::{read_at, read_whole},
     seam::{Created, MAX_ROW_LEN, MAX_VALUE_LEN, Shared, Swapped},
     settle,
     twin::{Faults, Net, Seed},
@@ -23,7 +30,7 @@ const WRITERS: usize = 8;
 /// So often do they.
 const RACES: u64 = 10;
 
-/// All of it.
+/// All of it but [`ownership`].
 pub fn all(shared: &Arc<dyn Shared>, folder: &str) {
     objects(&**shared, folder);
     lists(&**shared, folder);
@@ -232,6 +239,51 @@ pub fn unknown(shared: &Arc<dyn Shared>, folder: &str) {
     assert!(unknowns.into_inner() > 0, "no outcome was unknown for longer than all attempts of one call");
 }
 
+/// A node whose log has ten frames of one byte, and one segment.
+struct Disk;
+
+impl Local for Disk {
+    fn log(&self, from: u64, _max: usize) -> io::Result<Option<LogRun>> {
+        let bytes = (from..10).map(|frame| frame as u8).collect();
+        let frames = Frames { first: from, end: 10 };
+        Ok((from < 10).then_some(LogRun { frames, file: 1, at: from, bytes }))
+    }
+
+    fn segment(&self, key: &str) -> io::Result<Box<dyn Read + '_>> {
+        assert_eq!(key, "2026-W47/000000000001.seg");
+        Ok(Box::new(io::repeat(7).take(600_000)))
+    }
+}
+
+/// A shard that nobody ever had is taken, written, and taken from its owner, which learns of it.
+pub fn ownership(shared: &Arc<dyn Shared>, shard: &Shard) {
+    let take = |node| Owner::take(shared.clone(), shard.clone(), node, 1, 0, Settings::default()).expect("a takeover");
+    let mut first = take("node-1");
+    first.advance(Duration::ZERO, &Disk).expect("a commit");
+    assert_eq!(first.durable(), 10);
+    let segments = vec!["2026-W47/000000000001.seg".to_owned()];
+    first.change(Plan { segments, flushed: vec![(Epoch(1), 6)], catalogue: vec![1; 100_000], ..Plan::default() });
+    first.advance(Duration::from_secs(1), &Disk).expect("a flush");
+
+    let mut second = take("node-2");
+    assert_eq!(second.epoch(), Epoch(2));
+    let image = second.read_image(&mut ()).expect("the journal").clone();
+    let position = &image.positions()[&Epoch(1)];
+    assert_eq!(position.tail(), Some(Frames { first: 6, end: 10 }));
+    let run = read_whole(&**shared, shard, &position.runs[0].object).expect("the log");
+    assert_eq!(run, (0..10).collect::<Vec<u8>>());
+    let segment = image.segments().values().next().expect("a segment");
+    assert_eq!(read_whole(&**shared, shard, segment).expect("the segment"), vec![7; 600_000]);
+    let mut part = [0; 2];
+    read_at(&**shared, shard, segment, 262_143, &mut part).expect("bytes of two pieces");
+    assert_eq!(part, [7, 7]);
+
+    first.change(Plan::default());
+    let error = first.advance(Duration::from_secs(2), &Disk).expect_err("it has a successor");
+    assert!(matches!(error, Error::Taken { epoch: Epoch(2), .. }), "{error}");
+    assert_eq!(Image::read(&**shared, shard, &mut ()).expect("the journal"), image);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,6 +294,7 @@ mod tests {
         let shared: Arc<dyn Shared> = Arc::new(Memory::default());
         all(&shared, "conformance/0");
         all(&shared, "conformance/1");
+        ownership(&shared, &Shard::new(4, 'a').expect("a shard"));
     }
 
     /// A store whose creation looks and then writes, as one without conditions would.
@@ -251,7 +304,7 @@ mod tests {
     impl Shared for Careless {
         fn create(&self, _journal: &str, seq: Seq, row: &[u8]) -> crate::Result<Created> {
             let found = self.1.lock().expect("a lock").get(&seq.0).cloned();
-            thread::sleep(std::time::Duration::from_millis(2));
+            thread::sleep(Duration::from_millis(2));
             if let Some(found) = found {
                 return Ok(Created::Taken(found));
             }

@@ -1,0 +1,52 @@
+//! Where the cluster is, and how it is reached.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use scylla::{
+    client::{execution_profile::ExecutionProfile, session_builder::SessionBuilder},
+    policies::retry::FallthroughRetryPolicy,
+    statement::{Consistency, SerialConsistency},
+};
+
+/// Where the cluster is, and how it is reached.
+#[derive(Clone)]
+pub struct Config {
+    /// Some of its nodes, as `host:9042`; they tell of the others.
+    pub nodes: Vec<String>,
+    /// The keyspace, which is made if it is not there.
+    pub keyspace: String,
+    /// On how many nodes of each data centre everything lies, if the keyspace is to be made.
+    pub replication: u32,
+    /// Who asks, and a password; none where everybody may.
+    pub user: Option<(String, String)>,
+    /// How long an answer is waited for. Then the outcome of the call is unknown.
+    pub timeout: Duration,
+}
+
+/// Without the password.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "keyspace {} at {}", self.keyspace, self.nodes.join(", "))
+    }
+}
+
+impl Config {
+    pub(crate) fn session(&self) -> SessionBuilder {
+        // One try: what is done about one that failed is said in one place for all back ends, `shared::settle`. The next try goes to
+        // another node, as the driver takes them in turn.
+        let profile = ExecutionProfile::builder()
+            .consistency(Consistency::Quorum)
+            .serial_consistency(Some(SerialConsistency::Serial))
+            .request_timeout(Some(self.timeout))
+            .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
+            .build();
+        let builder = SessionBuilder::new()
+            .known_nodes(&self.nodes)
+            .connection_timeout(self.timeout)
+            .default_execution_profile_handle(profile.into_handle());
+        match &self.user {
+            Some((user, password)) => builder.user(user, password),
+            None => builder,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+#!/bin/bash
+# A Cassandra cluster of a few nodes on loopback, for tests: `tools/cassandra.sh up 3`, then `tools/cassandra.sh down`. Needs mvn and Java 17.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=${PVARK_CASSANDRA:-${CARGO_TARGET_DIR:-$PWD/target}/cassandra}
+version=5.0.9
+
+# Cassandra looks into these parts of Java, which Java 17 shows only to those that are named.
+base="jdk.internal.misc java.io java.lang java.lang.module java.lang.reflect java.math java.net java.nio java.nio.charset java.nio.file.spi
+ java.util java.util.concurrent java.util.concurrent.atomic jdk.internal.loader jdk.internal.ref jdk.internal.reflect jdk.internal.math
+ jdk.internal.module jdk.internal.util jdk.internal.util.jar sun.nio.ch"
+others="java.management.rmi/com.sun.jmx.remote.internal.rmi java.rmi/sun.rmi.registry java.rmi/sun.rmi.server java.rmi/sun.rmi.transport.tcp
+ java.sql/java.sql jdk.management.agent/jdk.internal.agent jdk.management/com.sun.management.internal
+ java.management/com.sun.jmx.remote.security jdk.management/com.sun.management"
+
+install() {
+    [ -e "$root/lib/done" ] && return
+    mkdir -p "$root/lib"
+    cat > "$root/pom.xml" <<XML
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion><groupId>pvark</groupId><artifactId>cassandra</artifactId><version>1</version>
+  <dependencies><dependency>
+    <groupId>org.apache.cassandra</groupId><artifactId>cassandra-all</artifactId><version>$version</version>
+  </dependency></dependencies>
+</project>
+XML
+    (cd "$root" && mvn -q -B dependency:copy-dependencies -DoutputDirectory=lib)
+    # It answers to the same names as the one that Cassandra logs with.
+    rm -f "$root"/lib/log4j-over-slf4j*
+    touch "$root/lib/done"
+}
+
+configure() { # node
+    local folder=$root/node$1
+    mkdir -p "$folder/conf"
+    cat > "$folder/conf/cassandra.yaml" <<YAML
+cluster_name: pvark tests
+num_tokens: 16
+allocate_tokens_for_local_replication_factor: $nodes
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+data_file_directories: [$folder/data]
+commitlog_directory: $folder/commitlog
+saved_caches_directory: $folder/saved_caches
+hints_directory: $folder/hints
+cdc_raw_directory: $folder/cdc_raw
+commitlog_sync: periodic
+commitlog_sync_period: 10000ms
+commitlog_segment_size: 32MiB
+seed_provider:
+  - class_name: org.apache.cassandra.locator.SimpleSeedProvider
+    parameters: [{seeds: "127.0.0.1:7000"}]
+listen_address: 127.0.0.$1
+rpc_address: 127.0.0.$1
+storage_port: 7000
+native_transport_port: 9042
+start_native_transport: true
+endpoint_snitch: SimpleSnitch
+authenticator: AllowAllAuthenticator
+authorizer: AllowAllAuthorizer
+disk_failure_policy: stop
+commit_failure_policy: stop
+storage_compatibility_mode: NONE
+memtable_allocation_type: offheap_objects
+memtable:
+  configurations:
+    skiplist: {class_name: SkipListMemtable}
+    trie: {class_name: TrieMemtable}
+    default: {inherits: trie}
+auto_snapshot: false
+YAML
+    printf 'dc=datacenter1\nrack=rack1\n' > "$folder/conf/cassandra-rackdc.properties"
+    cat > "$folder/conf/logback.xml" <<'XML'
+<configuration>
+  <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%d %-5level %msg%n</pattern></encoder></appender>
+  <root level="INFO"><appender-ref ref="OUT"/></root>
+</configuration>
+XML
+}
+
+start() { # node
+    local folder=$root/node$1 options=() part
+    if [ -e "$folder/pid" ] && kill -0 "$(cat "$folder/pid")" 2>/dev/null; then
+        echo "cassandra: node $1 runs already" >&2
+        return
+    fi
+    configure "$1"
+    for part in $(printf 'java.base/%s ' $base) $others; do
+        options+=(--add-exports "$part=ALL-UNNAMED" --add-opens "$part=ALL-UNNAMED")
+    done
+    : > "$folder/log"
+    setsid java "${options[@]}" -javaagent:"$(ls "$root"/lib/jamm-*.jar)" -Xms512M -Xmx512M -XX:MaxDirectMemorySize=512M \
+        -XX:+UseG1GC -Xss512k -Djdk.attach.allowAttachSelf=true "-Dcassandra.config=file://$folder/conf/cassandra.yaml" \
+        -Dlogback.configurationFile=logback.xml "-Dcassandra.storagedir=$folder" "-Dcassandra.logdir=$folder" \
+        "-Dcassandra.jmx.local.port=7${1}99" -Dcassandra-foreground=yes "-Djava.library.path=$root/lib" \
+        -Dio.netty.tryReflectionSetAccessible=true -Dcassandra.ring_delay_ms=2000 -Dcassandra.consistent.rangemovement=false \
+        -Dcassandra.skip_wait_for_gossip_to_settle=0 -cp "$folder/conf:$root/lib/*" \
+        org.apache.cassandra.service.CassandraDaemon >> "$folder/log" 2>&1 < /dev/null &
+    echo $! > "$folder/pid"
+    local waited=0
+    until grep -q "Starting listening for CQL" "$folder/log"; do
+        if ! kill -0 "$(cat "$folder/pid")" 2>/dev/null || [ $((waited += 1)) -gt 300 ]; then
+            echo "cassandra: node $1 does not start; $folder/log says why" >&2
+            exit 1
+        fi
+        sleep 1
+    done
+    echo "cassandra: node $1 listens on 127.0.0.$1:9042 after $waited s" >&2
+}
+
+case ${1:-} in
+up)
+    nodes=${2:-3}
+    install
+    for node in $(seq "$nodes"); do start "$node"; done
+    ;;
+down)
+    # Only what was started here, and only if its number is still that of a Cassandra from this folder.
+    for pid in "$root"/node*/pid; do
+        [ -e "$pid" ] || continue
+        process=$(cat "$pid")
+        if grep -qs "$root" "/proc/$process/cmdline"; then
+            kill "$process"
+            while kill -0 "$process" 2>/dev/null; do sleep 0.2; done
+        fi
+        rm -r "$(dirname "$pid")"
+    done
+    ;;
+*)
+    sed -n '2s/^# //p' "$0"
+    exit 2
+    ;;
+esac
