@@ -5,9 +5,9 @@
 //!   1 import 400 ► 2 rename X to Y ► 3 delete 100..200 ► 4 import 50 more ► 5 purge ► 6 remove
 //! ```
 
-use archive::{By, DataFate, Method, OldName, Protocol, PvName, PvSettings, PvState, Record};
+use archive::{By, DataFate, Method, OldName, Protocol, Purge, PvName, PvSettings, PvState, Record};
 use sample::{Batch, Sample, TimeRange, Timestamp};
-use store::{Error, Purge, Store};
+use store::{Error, Store};
 
 use crate::{Failure, workload};
 
