@@ -370,6 +370,12 @@ impl<S: Sink> Shared<S> {
         self.slot(pv).map(|slot| look(&slot.lock()))
     }
 
+    /// Looks at several PVs in turn, with the list of channels locked once: nobody waits for that list who has a channel locked.
+    pub(crate) fn with_channels<T>(&self, pvs: &[PvId], look: impl Fn(&Channel) -> T) -> Vec<Option<T>> {
+        let channels = self.channels.read().unwrap_or_else(PoisonError::into_inner);
+        pvs.iter().map(|pv| channels.get(*pv).map(|slot| look(&slot.lock()))).collect()
+    }
+
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = self.tally.totals();
         (totals.queue_bytes, totals.queue_bytes_max) = self.buffer.fill();

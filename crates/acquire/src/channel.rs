@@ -10,7 +10,7 @@ use crate::{
     convert::{self, Run},
     only::Only,
     sampling::{Decision, Passed, Sampler},
-    served::Served,
+    served::{Known, Served},
 };
 
 /// Something to be recorded.
@@ -214,16 +214,17 @@ impl Channel {
 
     /// How it fares, in brief, for lists.
     pub(crate) fn brief(&self) -> Brief {
+        let served: &Known = &self.served;
         Brief {
             connection: self.connection,
             since: self.since,
-            first_connected: self.served.first_connected,
-            last_connected: self.served.last_connected,
-            reconnects: self.served.reconnects,
-            received: self.served.counters.account.received,
-            dropped: self.served.counters.account.queue_full + self.served.counters.account.store_refused,
-            last_sample: self.served.last_sample,
-            server: self.served.server,
+            first_connected: served.first_connected,
+            last_connected: served.last_connected,
+            reconnects: served.reconnects,
+            received: served.counters.account.received,
+            dropped: served.counters.account.queue_full + served.counters.account.store_refused,
+            last_sample: served.last_sample,
+            server: served.server,
         }
     }
 

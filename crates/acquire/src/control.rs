@@ -305,8 +305,7 @@ impl<S: Roster> Control<S> {
 
     /// How these PVs fare, as lists tell it, each in its place; none where there is none. Asked of some hundred at a time.
     pub fn briefs(&self, pvs: &[PvId]) -> Vec<Option<Brief>> {
-        let slots = self.shared.slots_of(pvs.iter().copied());
-        slots.into_iter().map(|slot| Some(slot?.lock().brief())).collect()
+        self.shared.with_channels(pvs, Channel::brief)
     }
 
     /// What a PV has counted since the last row of the ledger, and since when. Rows that begin before then are in the store, where it

@@ -143,23 +143,26 @@ impl Ask {
         all.filter(move |named| asked.sees_all() || asked.sees_named(named)).map(|named| named.name)
     }
 
-    /// All PVs in the order of their names, some hundred at a time, each as it is when their turn comes.
-    pub(crate) fn pvs_in_turn(&self) -> impl Iterator<Item = Vec<PvEntry>> + Send + use<> {
+    /// All PVs in the order of their names, some hundred at a time, each as it is when their turn comes. Places of aliases, and of PVs
+    /// that are not seen, are empty.
+    pub(crate) fn pvs_in_turn(&self) -> impl Iterator<Item = Vec<Option<PvEntry>>> + Send + use<> {
         let directory = self.listed().behind.directory.clone();
         let (names, asked, mut chunk) = (directory.names(), self.clone(), 0);
         std::iter::from_fn(move || {
             let rows = names.chunks().get(chunk)?.rows();
             chunk += 1;
             let pvs: Vec<Option<PvId>> = rows.iter().map(|named| Some(named.pv)).collect();
-            let entries = directory.entries_of(&pvs).into_iter().zip(rows);
-            let own = entries.filter_map(|(entry, named)| entry.filter(|entry| entry.name == named.name));
-            Some(own.filter(|entry| asked.sees(entry)).collect())
+            let (mut entries, sees_all) = (directory.entries_of(&pvs), asked.sees_all());
+            for (entry, named) in entries.iter_mut().zip(rows) {
+                entry.take_if(|entry| entry.name != named.name || !(sees_all || asked.sees(entry)));
+            }
+            Some(entries)
         })
     }
 
     /// The same one after the other.
     pub fn all_pvs(&self) -> impl Iterator<Item = PvEntry> + Send + use<> {
-        self.pvs_in_turn().flatten()
+        self.pvs_in_turn().flatten().flatten()
     }
 }
 

@@ -74,13 +74,13 @@ pub(crate) fn all_seen(ask: &Ask, look: Look) -> impl Iterator<Item = Result<See
     let mut turns = ask.pvs_in_turn();
     let chunk = move || {
         let entries = turns.next()?;
-        Some((vec![(); entries.len()], entries.into_iter().map(Some).collect()))
+        Some((vec![(); entries.len()], entries))
     };
     looked_at(ask, look, chunk, |((), seen)| seen)
 }
 
 /// Looks at the PVs of one chunk of things after the other, each when the rows of the chunk before are taken, and gives what `make` makes
-/// of each thing and its PV.
+/// of each thing and its PV, where it makes something of them.
 fn looked_at<T, N, M, O>(
     ask: &Ask,
     look: Look,
@@ -94,8 +94,10 @@ where
     let (asked, mut ready) = (ask.clone(), Ready::default());
     std::iter::from_fn(move || {
         loop {
-            if let Some(one) = ready.next() {
-                return make(one).map(Ok);
+            while let Some(one) = ready.next() {
+                if let Some(made) = make(one) {
+                    return Some(Ok(made));
+                }
             }
             let (items, entries) = chunk()?;
             // Who leaves most of them out makes no rows by which it would be noticed that nobody waits any more.

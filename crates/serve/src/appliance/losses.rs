@@ -14,7 +14,7 @@ use crate::{
 pub(crate) fn dropped_for_room(call: &Call) -> Answer {
     let rows = call.ask.dropped_for_room(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, row| {
-        Object::begin(out).text("eventsDropped", &row.samples.to_string()).text("pvName", row.name.as_str()).end();
+        Object::begin(out).word("eventsDropped", &row.samples.to_string()).text("pvName", row.name.as_str()).end();
         Ok(())
     })
 }
@@ -31,7 +31,7 @@ pub(crate) fn lost_connections(call: &Call) -> Answer {
     let rows = call.ask.lost_connections(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
         let is_connected = of.connection == Some(Connection::Connected);
-        let row = Object::begin(out).text("currentlyConnected", if is_connected { "Yes" } else { "No" });
+        let row = Object::begin(out).word("currentlyConnected", if is_connected { "Yes" } else { "No" });
         let row = row.text("instance", &identity);
         let row = row.digits("lostConnections", i64::try_from(of.lost).unwrap_or(i64::MAX));
         row.text("pvName", of.name.as_str()).end();
@@ -44,7 +44,7 @@ pub(crate) fn silent(call: &Call) -> Answer {
     let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
     let rows = call.ask.silent(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
-        let row = Object::begin(out).text("instance", &identity).text("lastKnownEvent", dates.of(of.last_sample));
+        let row = Object::begin(out).text("instance", &identity).word("lastKnownEvent", dates.of(of.last_sample));
         row.text("pvName", of.name.as_str()).end();
         Ok(())
     })

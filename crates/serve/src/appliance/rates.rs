@@ -17,7 +17,7 @@ pub(crate) fn event_rates(call: &Call) -> Answer {
     let rows = call.ask.event_rates(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, row| {
         let rate = format!("{:?}", row.samples_per_second);
-        Object::begin(out).text("eventRate", &rate).text("pvName", row.name.as_str()).end();
+        Object::begin(out).word("eventRate", &rate).text("pvName", row.name.as_str()).end();
         Ok(())
     })
 }
@@ -27,8 +27,8 @@ pub(crate) fn storage_rates(call: &Call) -> Answer {
     let rows = call.ask.storage_rates(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, of| {
         let [hour, day, year] = storage_rates_of(of.bytes_per_second).map(|(_, amount)| format!("{amount:?}"));
-        let row = Object::begin(out).text("pvName", of.name.as_str()).text("storageRate_GBperyear", &year);
-        row.text("storageRate_KBperhour", &hour).text("storageRate_MBperday", &day).end();
+        let row = Object::begin(out).text("pvName", of.name.as_str()).word("storageRate_GBperyear", &year);
+        row.word("storageRate_KBperhour", &hour).word("storageRate_MBperday", &day).end();
         Ok(())
     })
 }
@@ -48,8 +48,8 @@ pub(crate) fn storage_consumed(call: &Call) -> Answer {
     let rows = call.ask.storage_consumed(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
         let row = Object::begin(out).text("instance", &identity).text("pvName", of.name.as_str());
-        let row = row.text("storageConsumed", &of.bytes.to_string());
-        row.text("storageConsumedInMB", &format!("{:.2}", of.bytes as f64 / KILO.powi(2))).end();
+        let row = row.word("storageConsumed", &of.bytes.to_string());
+        row.word("storageConsumedInMB", &format!("{:.2}", of.bytes as f64 / KILO.powi(2))).end();
         Ok(())
     })
 }

@@ -58,7 +58,7 @@ fn put_changed(identity: &str) -> impl FnMut(&mut Vec<u8>, ChangedRow) -> Result
     let (identity, mut dates) = (identity.to_owned(), Dates::default());
     move |out, of| {
         let row = Object::begin(out).text("instance", &identity);
-        row.text("modificationTime", dates.of(Some(of.at))).text("pvName", of.name.as_str()).end();
+        row.word("modificationTime", dates.of(Some(of.at))).text("pvName", of.name.as_str()).end();
         Ok(())
     }
 }
@@ -79,7 +79,7 @@ pub(crate) fn recently_added(call: &Call) -> Answer {
     let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
     let rows = call.ask.recently_added(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
-        let row = Object::begin(out).text("creationTime", dates.of(Some(of.at)));
+        let row = Object::begin(out).word("creationTime", dates.of(Some(of.at)));
         row.text("instance", &identity).text("pvName", of.name.as_str()).end();
         Ok(())
     })
@@ -91,9 +91,9 @@ pub(crate) fn never_connected(call: &Call) -> Answer {
     let rows = limited(limit(&call.query)?, call.ask.never_connected().map(|row| row.map(Some)));
     call.list(JSON, Frame::list(), rows, move |out, of| {
         let added = dates.of(Some(of.at));
-        let row = Object::begin(out).text("appliance", &identity).text("currentState", "METAINFO_REQUESTED");
+        let row = Object::begin(out).text("appliance", &identity).word("currentState", "METAINFO_REQUESTED");
         let row = row.text("pvName", of.name.as_str());
-        row.text("requestTime", added).text("startOfWorkflow", added).end();
+        row.word("requestTime", added).word("startOfWorkflow", added).end();
         Ok(())
     })
 }
@@ -105,9 +105,9 @@ pub(crate) fn disconnected(call: &Call) -> Answer {
     let rows = limited(limit(&call.query)?, call.ask.disconnected().map(|row| row.map(Some)));
     call.list(JSON, Frame::list(), rows, move |out, of| {
         let host = of.server.map_or_else(|| "N/A".to_owned(), |server| server.ip().to_string());
-        let row = Object::begin(out).text("commandThreadID", "0"); // a client takes its absence for a fault
-        let row = row.text("connectionLostAt", lost_at.of(Some(of.since))).text("hostName", &host);
-        let row = row.text("instance", &identity).text("lastKnownEvent", dates.of(of.last_sample));
+        let row = Object::begin(out).word("commandThreadID", "0"); // a client takes its absence for a fault
+        let row = row.word("connectionLostAt", lost_at.of(Some(of.since))).word("hostName", &host);
+        let row = row.text("instance", &identity).word("lastKnownEvent", dates.of(of.last_sample));
         let row = row.digits("noConnectionAsOfEpochSecs", seconds(of.since));
         row.text("pvName", of.name.as_str()).end();
         Ok(())
@@ -118,10 +118,10 @@ pub(crate) fn disconnected(call: &Call) -> Answer {
 pub(crate) fn waveforms(call: &Call) -> Answer {
     let rows = limited(limit(&call.query)?, call.ask.waveforms().map(|row| row.map(Some)));
     call.list(JSON, Frame::list(), rows, |out, of| {
-        let row = Object::begin(out).text("dbrtype", &dbr_type(of.value_type));
-        let row = row.text("elementCount", &of.element_count.to_string());
-        let row = row.text("pvName", of.name.as_str()).text("samplingmethod", method_name(of.method));
-        row.text("samplingperiod", &format!("{:?}", period_seconds(of.method))).end();
+        let row = Object::begin(out).word("dbrtype", &dbr_type(of.value_type));
+        let row = row.word("elementCount", &of.element_count.to_string());
+        let row = row.text("pvName", of.name.as_str()).word("samplingmethod", method_name(of.method));
+        row.word("samplingperiod", &format!("{:?}", period_seconds(of.method))).end();
         Ok(())
     })
 }
@@ -134,7 +134,7 @@ pub(crate) fn time_spans(call: &Call) -> Answer {
         out.push(b':');
         let last = of.last_sample.map_or(0, seconds);
         let row = Object::begin(out).digits("creationTS", seconds(of.added)).digits("lastEvent", last);
-        row.text("paused", is_paused(&of)).text("pvName", of.name.as_str()).end();
+        row.word("paused", is_paused(&of)).text("pvName", of.name.as_str()).end();
         Ok(())
     })
 }
@@ -144,7 +144,7 @@ pub(crate) fn creations(call: &Call) -> Answer {
     let rows = call.ask.creations(&pattern(&call.ask, &call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, of| {
         let row = Object::begin(out).digits("creationTS", seconds(of.added));
-        row.text("paused", is_paused(&of)).text("pvName", of.name.as_str()).end();
+        row.word("paused", is_paused(&of)).text("pvName", of.name.as_str()).end();
         Ok(())
     })
 }

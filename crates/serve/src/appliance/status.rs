@@ -31,7 +31,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     call.list(JSON, Frame::list(), rows, move |out, NamedRow { asked: item, seen }| {
         match seen {
             Some(seen) => put_row(out, &asked, item.name.as_str(), &seen, &mut dates),
-            None => Object::begin(out).text("pvName", item.name.as_str()).text("status", "Not being archived").end(),
+            None => Object::begin(out).text("pvName", item.name.as_str()).word("status", "Not being archived").end(),
         }
         Ok(())
     })
@@ -47,24 +47,24 @@ fn put_row(out: &mut Vec<u8>, ask: &Ask, name: &str, seen: &Seen, dates: &mut Da
     let (entry, brief) = (&seen.entry, seen.brief.as_ref());
     let row = Object::begin(out).text("appliance", ask.identity());
     if entry.settings.state == PvState::Paused {
-        return row.text("pvName", name).text("pvNameOnly", entry.name.as_str()).text("status", "Paused").end();
+        return row.text("pvName", name).text("pvNameOnly", entry.name.as_str()).word("status", "Paused").end();
     }
     let connected = brief.is_some_and(|brief| brief.connection == Connection::Connected);
     let regained = brief.filter(|brief| brief.reconnects > 0).and_then(|brief| brief.last_connected);
     let yes_or_no = |yes: bool| if yes { "true" } else { "false" };
     let first = dates.of(brief.and_then(|brief| brief.first_connected));
-    let row = row.text("connectionFirstEstablished", first);
-    let row = row.text("connectionLastRestablished", dates.of(regained));
+    let row = row.word("connectionFirstEstablished", first);
+    let row = row.word("connectionLastRestablished", dates.of(regained));
     let reconnects = brief.map_or(0, |brief| brief.reconnects);
     let row = row.digits("connectionLossRegainCount", i64::try_from(reconnects).unwrap_or(i64::MAX));
-    let row = row.text("connectionState", yes_or_no(connected));
-    let row = row.text("isMonitored", yes_or_no(entry.settings.method == Method::Monitor));
-    let row = row.text("lastEvent", dates.of(seen.last_sample(ask))).text("lastRotateLogs", "Never");
+    let row = row.word("connectionState", yes_or_no(connected));
+    let row = row.word("isMonitored", yes_or_no(entry.settings.method == Method::Monitor));
+    let row = row.word("lastEvent", dates.of(seen.last_sample(ask))).word("lastRotateLogs", "Never");
     let row = row.text("pvName", name).text("pvNameOnly", entry.name.as_str());
     match entry.settings.method {
-        Method::Monitor => row.text("samplingPeriod", "1.0"),
-        method @ Method::Scan { .. } => row.text("samplingPeriod", &format!("{:?}", period_seconds(method))),
+        Method::Monitor => row.word("samplingPeriod", "1.0"),
+        method @ Method::Scan { .. } => row.word("samplingPeriod", &format!("{:?}", period_seconds(method))),
     }
-    .text("status", "Being archived")
+    .word("status", "Being archived")
     .end();
 }

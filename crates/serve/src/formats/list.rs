@@ -7,9 +7,9 @@ use service::Ask;
 use crate::refusal::{Code, Refusal};
 
 /// Rows are put together until they are so many bytes.
-const CHUNK_BYTES: usize = 16 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 /// The last of them seldom has more.
-const ROW_BYTES: usize = 512;
+const ROW_BYTES: usize = 1024;
 /// After so many rows, sent or left out, it is looked whether the client is still there.
 const LOOK_ROWS: usize = 256;
 

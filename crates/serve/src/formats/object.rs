@@ -1,38 +1,57 @@
 //! Objects of JSON whose members are texts, written straight into an answer: to make a map of values for the row of each of a million
 //! PVs takes ten times as long as the row. Members come in the order of their names, in which maps have them.
 
-/// An object that is being written.
+use super::room::Short;
+
+/// The members of most objects take no more than this: the vector is asked for room once.
+const ROOM_BYTES: usize = 512;
+
+/// An object that is being written. All of it is inlined, so that names and quotes are copied as words, not as texts of some length: a row
+/// takes less than half as long as with calls.
 pub(crate) struct Object<'o> {
     out: &'o mut Vec<u8>,
     last: &'static str,
 }
 
 impl<'o> Object<'o> {
+    #[inline(always)]
     pub(crate) fn begin(out: &'o mut Vec<u8>) -> Object<'o> {
+        out.reserve(ROOM_BYTES);
         out.push(b'{');
         Object { out, last: "" }
     }
 
     /// A text that may hold anything.
+    #[inline(always)]
     pub(crate) fn text(mut self, name: &'static str, text: &str) -> Self {
         self.name(name);
         put_text(self.out, text);
         self
     }
 
-    /// A text of digits.
-    pub(crate) fn digits(mut self, name: &'static str, number: i64) -> Self {
+    /// A text that is known to need no escapes.
+    #[inline(always)]
+    pub(crate) fn word(mut self, name: &'static str, word: &str) -> Self {
+        debug_assert!(is_plain(word.as_bytes()), "{word:?} needs escapes");
         self.name(name);
-        self.out.push(b'"');
-        put_digits(self.out, number);
-        self.out.push(b'"');
+        put_plain(self.out, word.as_bytes());
         self
     }
 
+    /// A text of digits.
+    #[inline(always)]
+    pub(crate) fn digits(mut self, name: &'static str, number: i64) -> Self {
+        self.name(name);
+        put_plain(self.out, Short::of(|line| line.signed(number)).bytes());
+        self
+    }
+
+    #[inline(always)]
     pub(crate) fn end(self) {
         self.out.push(b'}');
     }
 
+    #[inline(always)]
     fn name(&mut self, name: &'static str) {
         debug_assert!(self.last < name, "{name} comes before {}", self.last);
         self.out.extend_from_slice(if self.last.is_empty() { b"\"" } else { b",\"" });
@@ -43,30 +62,48 @@ impl<'o> Object<'o> {
 }
 
 /// A text in quotes.
+#[inline(always)]
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
-    let is_plain =
-        text.bytes().fold(true, |is_plain, byte| is_plain & (byte >= 0x20) & (byte != b'"') & (byte != b'\\'));
-    if is_plain {
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
+    if is_plain(text.as_bytes()) {
+        put_plain(out, text.as_bytes());
     } else {
-        serde_json::to_writer(out, text).expect("a text can be written as JSON into memory");
+        put_escaped(out, text);
     }
 }
 
-fn put_digits(out: &mut Vec<u8>, number: i64) {
-    let mut digits = [0; 20];
-    let (mut rest, mut place) = (number.unsigned_abs(), digits.len());
-    while rest > 0 || place == digits.len() {
-        place -= 1;
-        digits[place] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    if number < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[place..]);
+#[inline(always)]
+fn put_plain(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    out.extend_from_slice(text);
+    out.push(b'"');
+}
+
+#[cold]
+fn put_escaped(out: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(out, text).expect("a text can be written as JSON into memory");
+}
+
+/// Whether a text needs no escapes. Eight bytes are looked at together, the last of which overlap: names have twenty to sixty.
+#[inline(always)]
+fn is_plain(text: &[u8]) -> bool {
+    let (eights, rest) = text.as_chunks::<8>();
+    let is_end_plain = match text.last_chunk::<8>() {
+        Some(end) => are_plain(*end),
+        None => rest.iter().all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\'),
+    };
+    is_end_plain && eights.iter().all(|eight| are_plain(*eight))
+}
+
+/// The same of a word: where a bound is taken from each byte, those below it get a highest bit that they did not have. Control characters
+/// are below a blank, and what equals a byte is below one once that is taken out of it.
+#[inline(always)]
+fn are_plain(eight: [u8; 8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let word = u64::from_le_bytes(eight);
+    let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word;
+    let without = |byte: u8| word ^ (ONES * u64::from(byte));
+    let found = below(word, 0x20) | below(without(b'"'), 1) | below(without(b'\\'), 1);
+    found & (ONES << 7) == 0
 }
 
 #[cfg(test)]
@@ -88,5 +125,20 @@ mod tests {
         let mut out = Vec::new();
         Object::begin(&mut out).end();
         assert_eq!(out, b"{}");
+    }
+
+    /// Sixteen bytes are looked at together, and what is left at the end with some of those before it.
+    #[test]
+    fn what_needs_an_escape_is_found_wherever_it_stands() {
+        for len in 0..50 {
+            let plain = "x".repeat(len);
+            assert!(is_plain(plain.as_bytes()), "{len}");
+            for (place, special) in (0..len).flat_map(|place| [(place, "\""), (place, "\\"), (place, "\u{1f}")]) {
+                let text = format!("{}{special}{}", &plain[..place], &plain[place + 1..]);
+                let mut out = Vec::new();
+                put_text(&mut out, &text);
+                assert_eq!(String::from_utf8(out).unwrap(), json!(text).to_string());
+            }
+        }
     }
 }

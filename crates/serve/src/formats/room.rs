@@ -211,6 +211,11 @@ impl Short {
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
+
+    /// The text.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.room[..self.len]
+    }
 }
 
 /// Numbers as lines have them.
