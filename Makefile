@@ -47,7 +47,7 @@ crash: setup build ## each call to the disk fails; the store is killed KILLS=100
 	PVARK_KILL_CYCLES=20 $(PYTEST) -s tests/system/test_survives_kill.py
 
 numbers: ## print COUNT=100000000 doubles of every kind and read each back; `make test` tries a million
-	PVARK_NUMBERS=$(or $(COUNT),100000000) cargo test --release -p serve --lib printed
+	PVARK_NUMBERS=$(or $(COUNT),100000000) cargo test --release -p web --lib printed
 
 figures: .make/rivals ## measure the store and its rivals and write docs/figures.md (SCALE=1 takes a quarter of an hour and 15 GB)
 	cargo run --release -p lab -- figures --python $(PYTHON) --scale $(or $(SCALE),1)

@@ -45,7 +45,7 @@ const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1766
 /// All that the program needs to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    pub(crate) serve: serve::Config,
+    pub(crate) web: web::Config,
     pub(crate) log_format: LogFormat,
     pub(crate) store: store::Config,
     pub(crate) acquire: acquire::Config,
@@ -262,16 +262,16 @@ enum Ports {
 }
 
 impl Appliance {
-    fn told(self) -> serve::Appliance {
-        let usual = serve::Appliance::default();
-        serve::Appliance {
+    fn told(self) -> web::Appliance {
+        let usual = web::Appliance::default();
+        web::Appliance {
             identity: self.identity.unwrap_or(usual.identity),
             url: self.url.map(|url| url.trim_end_matches('/').to_owned()),
             cluster_inetport: self.cluster_inetport,
             version: self.version.unwrap_or(usual.version),
             ports: match self.ports {
-                Ports::One => serve::Ports::One,
-                Ports::Four => serve::Ports::Four,
+                Ports::One => web::Ports::One,
+                Ports::Four => web::Ports::Four,
             },
         }
     }
@@ -358,12 +358,12 @@ impl Config {
         let places = places(&folder, &file.storage)?;
         let messages_bytes_max = file.messages_megabytes_max.bytes();
         Ok(Config {
-            serve: serve::Config {
+            web: web::Config {
                 policies: policies_of(options.config.clone()),
                 appliance: file.appliance.told(),
                 answers_bytes_max: file.answers_megabytes_max.bytes(),
                 listeners,
-                ..serve::Config::new(LISTEN)
+                ..web::Config::new(LISTEN)
             },
             log_format: options.log_format.unwrap_or(file.log_format.0),
             store: store::Config {
@@ -399,7 +399,7 @@ struct Read {
     file: File,
     policies: Policies,
     groups: Vec<Group>,
-    listeners: Vec<serve::Listener>,
+    listeners: Vec<web::Listener>,
 }
 
 impl Read {
@@ -421,12 +421,12 @@ impl Read {
 }
 
 /// Reads the policies and groups of the file as they are when they are asked for.
-fn policies_of(path: Option<PathBuf>) -> serve::PolicySource {
+fn policies_of(path: Option<PathBuf>) -> web::PolicySource {
     let read = |path: &Path| {
         let Read { policies, groups, .. } = Read::from(path).map_err(|error| error.to_string())?;
-        Ok(serve::FileRules { policies, groups })
+        Ok(web::FileRules { policies, groups })
     };
-    path.map_or_else(serve::PolicySource::default, |path| serve::PolicySource::new(move || read(&path)))
+    path.map_or_else(web::PolicySource::default, |path| web::PolicySource::new(move || read(&path)))
 }
 
 /// The places, if segments can go through them in that order.
@@ -515,9 +515,9 @@ impl Pva {
 
 checked_text!(Listen(SocketAddr), "ADDR:PORT like \"127.0.0.1:17665\"", |text| text.parse().ok());
 checked_text!(
-    Host(serve::HostName),
+    Host(web::HostName),
     "a name like \"archiver.lab.example\", without http:// and without a port",
-    serve::HostName::new
+    web::HostName::new
 );
 checked_text!(Span(Duration), "a time like \"10min\", \"90s\" or \"1h\"", parse_span);
 checked_text!(Keep(Option<Duration>), "a time like \"90d\" or \"10y\", or \"forever\"", |text| match text {
@@ -594,8 +594,8 @@ mod tests {
         Config::load(&Run { config: Some(path), ..Run::default() }, |_| None)
     }
 
-    fn at(address: &str) -> serve::Listener {
-        serve::Listener::new(serve::At::Address(address.parse().unwrap()))
+    fn at(address: &str) -> web::Listener {
+        web::Listener::new(web::At::Address(address.parse().unwrap()))
     }
 
     #[test]
@@ -604,22 +604,21 @@ mod tests {
                     tls = { certificate = \"/c\", key = \"/k\", client_ca = \"/a\", client_certificate = \"required\", client_name = \"SAN\", crl = \"/r\" }\n\
                     [[listener]]\naddress = \"127.0.0.1:2\"\nrights = \"read\"\nhosts = [\"office\"]\norigins = [\"https://viewer\"]\n\
                     [access]\nanonymous = \"read\"\nsocket = \"/run/pvark.sock\"\n";
-        let name = |name| serve::HostName::new(name).unwrap();
-        let clients = serve::Clients {
+        let name = |name| web::HostName::new(name).unwrap();
+        let clients = web::Clients {
             authorities: "/a".into(),
             revoked: Some("/r".into()),
-            certificate: serve::ClientCertificate::Required,
-            name: serve::ClientName::Alternative,
+            certificate: web::ClientCertificate::Required,
+            name: web::ClientName::Alternative,
         };
-        let tls = serve::Tls { certificate: "/c".into(), key: "/k".into(), clients: Some(clients) };
-        let (hosts, sites) =
-            (vec![name("office"), name("archiver")], vec![serve::Site::new("https://viewer").unwrap()]);
+        let tls = web::Tls { certificate: "/c".into(), key: "/k".into(), clients: Some(clients) };
+        let (hosts, sites) = (vec![name("office"), name("archiver")], vec![web::Site::new("https://viewer").unwrap()]);
         let expected = vec![
-            serve::Listener { hosts: vec![name("archiver")], tls: Some(tls), ..at("127.0.0.1:1") },
-            serve::Listener { rights: Right::Read, hosts, sites, ..at("127.0.0.1:2") },
-            serve::Listener::new(serve::At::Socket("/run/pvark.sock".into())),
+            web::Listener { hosts: vec![name("archiver")], tls: Some(tls), ..at("127.0.0.1:1") },
+            web::Listener { rights: Right::Read, hosts, sites, ..at("127.0.0.1:2") },
+            web::Listener::new(web::At::Socket("/run/pvark.sock".into())),
         ];
-        assert_eq!(load(text).unwrap().serve.listeners, expected);
+        assert_eq!(load(text).unwrap().web.listeners, expected);
     }
 
     #[test]
@@ -642,7 +641,7 @@ mod tests {
     fn without_a_file_everything_has_a_default() {
         let config = Config::load(&Run::default(), |_| None).unwrap();
         assert_eq!(
-            (config.serve.listeners, config.store.folder),
+            (config.web.listeners, config.store.folder),
             (vec![at("127.0.0.1:17665")], PathBuf::from("pvark-data"))
         );
     }
@@ -659,7 +658,7 @@ mod tests {
         let options = Run { config: Some(path), data: Some("/b".into()), ..Run::default() };
         let env = |key: &str| (key == "EPICS_CA_ADDR_LIST").then(|| "127.0.0.1:8".to_owned());
         let config = Config::load(&options, env).unwrap();
-        assert_eq!((config.serve.listeners, config.store.folder), (vec![at("127.0.0.1:1")], PathBuf::from("/b")));
+        assert_eq!((config.web.listeners, config.store.folder), (vec![at("127.0.0.1:1")], PathBuf::from("/b")));
         assert_eq!(config.store.durable, store::Durable::Every(Duration::from_millis(20)));
         assert_eq!(config.acquire.ca.addresses, ["127.0.0.1:9".parse().unwrap()]);
     }

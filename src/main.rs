@@ -9,9 +9,9 @@ use config::Config;
 use failure::Failure;
 use host::{clock::now, log, process, runtime, signals::Stop};
 use query::Query;
-use serve::Serve;
 use service::{Behind, Service};
 use store::Store;
+use web::Serve;
 
 mod aliases;
 mod cli;
@@ -35,7 +35,7 @@ fn run(mut config: Config, wanted: &[archive::AddRequest]) -> Result<(), Failure
     log::start(config.log_format);
     process::without_huge_pages();
     // Clients never take the files that the store and the circuits need.
-    config.serve.connections_max = config.serve.connections_max.min(process::open_files_max() / 2);
+    config.web.connections_max = config.web.connections_max.min(process::open_files_max() / 2);
     // Threads of their own for clients: those of the network may be busy all the time, and a question waits behind none of them.
     let (network, answers) = (runtime::start("network", |_| {})?, runtime::start("answers", runtime::for_answers)?);
     let _tasks_run_here = network.enter();
@@ -47,21 +47,21 @@ fn run(mut config: Config, wanted: &[archive::AddRequest]) -> Result<(), Failure
     let acquire = Acquire::start(config.acquire, store.writer(), started)?; // network → buffer → store
     let (old, aliases) = (old::open(&config.old_archives, &data)?, old::aliases(&config.old_archives)?);
     let query = Query::over(store.reader()).with(old.clone()); // store, files of other archivers → samples and bins
-    let (policies, identity) = (config.serve.policies.clone(), config.serve.appliance.identity.clone());
+    let (policies, identity) = (config.web.policies.clone(), config.web.appliance.identity.clone());
     let behind = Behind::new(query, store.reader(), store.writer(), acquire.control()); // the only place that knows who they are
     let service = Service::new(behind, policies, identity); // what can be asked and ordered
     let access = Arc::new(commands::access::begin(config.access, store.writer())?); // who asks, and what they may do
-    let serve = {
+    let web = {
         let _tasks_run_here = answers.enter();
-        Serve::start(config.serve, service, Arc::clone(&access))? // service → HTTP, browser
+        Serve::start(config.web, service, Arc::clone(&access))? // service → HTTP, browser
     };
 
     acquire.control().add(wanted.to_vec(), &By::new("the command line", started))?;
     let listing = old::Listing::start(old, aliases, acquire.control(), store.reader())?; // their PVs → the list
-    tracing::info!("pvark {} listens on {}", env!("CARGO_PKG_VERSION"), serve.urls().join(" "));
+    tracing::info!("pvark {} listens on {}", env!("CARGO_PKG_VERSION"), web.urls().join(" "));
     while !stop.wait_a_second() {
         stop.asked_to_reload(|| {
-            drop(serve.look_at_certificates()); // those that were replaced
+            drop(web.look_at_certificates()); // those that were replaced
             commands::access::reload(&access, config.file.as_deref());
         });
         store.tick_heard(now(), acquire.control().heard_until()); // sign of life, packing of old samples
@@ -69,7 +69,7 @@ fn run(mut config: Config, wanted: &[archive::AddRequest]) -> Result<(), Failure
     }
 
     drop(listing);
-    answers.block_on(serve.finish()); // stop answering,
+    answers.block_on(web.finish()); // stop answering,
     answers.shutdown_timeout(old::ENDS_WITHIN); // but do not wait for disks that do not answer,
     let control = acquire.control();
     let before = control.totals().counters.store_refused;

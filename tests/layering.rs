@@ -25,15 +25,15 @@ const EDGES: [(&str, &[&str]); 18] = [
     ("query", &["archive", "sample"]),
     ("acquire", &["archive", "epics", "sample"]),
     ("service", &["access", "archive", "query", "sample"]),
-    ("serve", &["aa", "access", "archive", "pvdata", "query", "sample", "service"]),
+    ("web", &["aa", "access", "archive", "pvdata", "query", "sample", "service"]),
     (
         "pvark",
         &[
-            "aa", "access", "acquire", "archive", "chanarch", "epics", "foreign", "query", "sample", "serve",
-            "service", "store",
+            "aa", "access", "acquire", "archive", "chanarch", "epics", "foreign", "query", "sample", "web", "service",
+            "store",
         ],
     ),
-    ("lab", &["aa", "access", "acquire", "archive", "epics", "pvdata", "query", "sample", "serve", "service", "store"]),
+    ("lab", &["aa", "access", "acquire", "archive", "epics", "pvdata", "query", "sample", "web", "service", "store"]),
 ];
 
 fn root() -> &'static Path {
@@ -70,7 +70,7 @@ fn known_to<'a>(name: &'a str, edges: &BTreeMap<&'a str, &'a [&'a str]>, known: 
 #[test]
 fn those_who_ask_and_order_know_neither_the_store_nor_the_network() {
     let edges: BTreeMap<&str, &[&str]> = EDGES.into();
-    for name in ["query", "service", "serve"] {
+    for name in ["query", "service", "web"] {
         let mut known = BTreeSet::new();
         known_to(name, &edges, &mut known);
         let behind: Vec<&str> = ["store", "acquire", "epics"].into_iter().filter(|back| known.contains(back)).collect();

@@ -38,7 +38,7 @@ const SERVICE: Tiers = &[
     &["pvs", "reports"],
 ];
 
-const SERVE: Tiers = &[
+const WEB: Tiers = &[
     &["stream"],
     &["form", "peer", "process", "refusal"],
     &["bodies", "host", "url"],
@@ -59,7 +59,7 @@ const SERVE: Tiers = &[
 
 #[test]
 fn rooms_know_only_the_rooms_below() {
-    for (name, tiers) in [("store", STORE), ("serve", SERVE), ("service", SERVICE)] {
+    for (name, tiers) in [("store", STORE), ("web", WEB), ("service", SERVICE)] {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates").join(name).join("src");
         let found = Rooms::of(&source);
         let tier: BTreeMap<&str, usize> =

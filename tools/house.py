@@ -265,7 +265,7 @@ def show_whole(houses: dict[str, dict[tuple[str, ...], Module]]) -> None:
     twice = sum(1 for count in types.values() if count > 1)
     lengths = [module.text.count("\n") for module in files]
     functions = [length for module in files for length in function_lengths(module.text)]
-    above = [name for name in houses if name in {"query", "service", "serve", "web"}]
+    above = [name for name in houses if name in {"query", "service", "web"}]
     http = {name: http_functions(houses[name].values()) for name in above}
     handlers = sum(1 for name in above for words in http[name] if HANDLER.search(words))
     others = {name: sum(1 for words in http[name] if not HANDLER.search(words)) for name in above}

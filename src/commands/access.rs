@@ -59,10 +59,10 @@ fn by_file(command: &cli::AccessExplain, file: &Path) -> Result<(bool, Vec<Strin
         None => Access::open(),
         Some(config) => Access::new(config, Box::new(InMemory::default())).map_err(|error| error as Failure)?,
     };
-    let who = serve::somebody(&access, &command.user)?;
-    let needed = serve::Needed::by(&command.method, &command.what)?;
+    let who = web::somebody(&access, &command.user)?;
+    let needed = web::Needed::by(&command.method, &command.what)?;
     let groups: Vec<Box<str>> = command.groups.iter().map(|group| group.as_str().into()).collect();
-    let Explanation { is_allowed, text } = serve::explained(&access, &who, &groups, &needed, (Right::Administer, true));
+    let Explanation { is_allowed, text } = web::explained(&access, &who, &groups, &needed, (Right::Administer, true));
     Ok((is_allowed, text.lines().map(str::to_owned).collect()))
 }
 

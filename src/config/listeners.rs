@@ -13,7 +13,7 @@ pub(crate) type ListenerTables = Vec<Spanned<ListenerFile>>;
 
 checked_text!(Address(SocketAddr), "ADDR:PORT like \"0.0.0.0:17665\"", |text| text.parse().ok());
 checked_text!(RightName(Right), "\"read\", \"operate\" or \"administer\"", Right::from_name);
-checked_text!(SiteName(serve::Site), "a site like \"https://viewer.lab.example\", without a path", serve::Site::new);
+checked_text!(SiteName(web::Site), "a site like \"https://viewer.lab.example\", without a path", web::Site::new);
 
 /// A listener as it is written.
 #[derive(Clone, Debug, Deserialize)]
@@ -84,56 +84,56 @@ pub(super) enum Wrong {
 pub(super) fn listeners(
     listen: Option<SocketAddr>,
     hosts: Vec<Host>,
-    listeners: Vec<serve::Listener>,
+    listeners: Vec<web::Listener>,
     access: Option<&access::Config>,
-) -> Result<Vec<serve::Listener>, Wrong> {
+) -> Result<Vec<web::Listener>, Wrong> {
     let mut listeners = match listen {
         Some(_) if !listeners.is_empty() => return Err(Wrong::Both),
         None if !listeners.is_empty() => listeners,
-        address => vec![serve::Listener::new(serve::At::Address(address.unwrap_or(super::LISTEN)))],
+        address => vec![web::Listener::new(web::At::Address(address.unwrap_or(super::LISTEN)))],
     };
     let hosts: Vec<_> = hosts.into_iter().map(|host| host.0).collect();
     for listener in &mut listeners {
         listener.hosts.extend(hosts.iter().cloned());
-        let serve::At::Address(address) = listener.at else { continue };
+        let web::At::Address(address) = listener.at else { continue };
         if access.is_none() && !address.ip().is_loopback() {
             return Err(Wrong::Open(address));
         }
     }
     let socket = access.and_then(|access| access.socket.clone());
-    listeners.extend(socket.map(|socket| serve::Listener::new(serve::At::Socket(socket))));
+    listeners.extend(socket.map(|socket| web::Listener::new(web::At::Socket(socket))));
     Ok(listeners)
 }
 
 /// The listeners of the file.
-pub(super) fn all(tables: ListenerTables) -> Result<Vec<serve::Listener>, Mistake> {
+pub(super) fn all(tables: ListenerTables) -> Result<Vec<web::Listener>, Mistake> {
     tables.into_iter().map(listener).collect()
 }
 
-fn listener(table: Spanned<ListenerFile>) -> Result<serve::Listener, Mistake> {
+fn listener(table: Spanned<ListenerFile>) -> Result<web::Listener, Mistake> {
     let offset = table.span().start;
     let wrong = |wrong: &str| Mistake { offset, wrong: format!("this [[listener]] is not right: {wrong}") };
     let ListenerFile { address, rights, hosts, origins, tls } = table.into_inner();
-    let at = serve::At::Address(address.0);
+    let at = web::At::Address(address.0);
     let tls = tls.map(|tls| tls.checked()).transpose().map_err(wrong)?;
     let hosts = hosts.into_iter().map(|host| host.0).collect();
-    Ok(serve::Listener { at, rights: rights.0, hosts, sites: origins.into_iter().map(|site| site.0).collect(), tls })
+    Ok(web::Listener { at, rights: rights.0, hosts, sites: origins.into_iter().map(|site| site.0).collect(), tls })
 }
 
 impl TlsFile {
-    fn checked(self) -> Result<serve::Tls, &'static str> {
+    fn checked(self) -> Result<web::Tls, &'static str> {
         let TlsFile { certificate, key, client_ca, client_certificate, client_name, crl } = self;
         let clients = match client_ca {
             Some(authorities) => {
                 let certificate = match client_certificate {
-                    Some(ClientCertificate::Required) => serve::ClientCertificate::Required,
-                    Some(ClientCertificate::Optional) | None => serve::ClientCertificate::Optional,
+                    Some(ClientCertificate::Required) => web::ClientCertificate::Required,
+                    Some(ClientCertificate::Optional) | None => web::ClientCertificate::Optional,
                 };
                 let name = match client_name {
-                    Some(ClientName::Alternative) => serve::ClientName::Alternative,
-                    Some(ClientName::Common) | None => serve::ClientName::Common,
+                    Some(ClientName::Alternative) => web::ClientName::Alternative,
+                    Some(ClientName::Common) | None => web::ClientName::Common,
                 };
-                Some(serve::Clients { authorities, revoked: crl, certificate, name })
+                Some(web::Clients { authorities, revoked: crl, certificate, name })
             }
             None if client_certificate.is_some() || client_name.is_some() || crl.is_some() => {
                 return Err(
@@ -142,6 +142,6 @@ impl TlsFile {
             }
             None => None,
         };
-        Ok(serve::Tls { certificate, key, clients })
+        Ok(web::Tls { certificate, key, clients })
     }
 }

@@ -24,7 +24,7 @@ const REGEX_BYTES_MAX: usize = 1 << 20;
 /// The longest pattern: what a URL can hold.
 const PATTERN_BYTES_MAX: usize = 16 << 10;
 /// What compiling takes at most for each byte of a pattern: 6.6 kB of `\W`, a table of 800 ranges twice over
-/// (`cargo test -p serve what_compiling_takes -- --ignored --nocapture`).
+/// (`cargo test -p web what_compiling_takes -- --ignored --nocapture`).
 const COMPILED_BYTES: usize = 8 << 10;
 
 /// What comparing takes: the pattern, and what is remembered of it while names are compared.
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(long.load(Relaxed), 0);
     }
 
-    /// Prints what compiling takes: `cargo test -p serve what_compiling_takes -- --ignored --nocapture`.
+    /// Prints what compiling takes: `cargo test -p web what_compiling_takes -- --ignored --nocapture`.
     #[test]
     #[ignore = "a measurement"]
     #[expect(clippy::print_stdout, reason = "it is there to be read")]
@@ -435,7 +435,7 @@ mod tests {
         }
     }
 
-    /// Prints what a search takes: `cargo test --release -p serve a_search_in_a_million -- --ignored --nocapture`.
+    /// Prints what a search takes: `cargo test --release -p web a_search_in_a_million -- --ignored --nocapture`.
     #[test]
     #[ignore = "a measurement"]
     #[expect(clippy::print_stdout, reason = "it is there to be read")]

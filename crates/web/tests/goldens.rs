@@ -1,5 +1,5 @@
 //! Every answer as a text: `testdata/http/*.txt` hold requests and, below a line of dashes, what the server says to them.
-//! `UPDATE_GOLDEN=1 cargo test -p serve` writes the answers anew; `git diff` then shows what changed.
+//! `UPDATE_GOLDEN=1 cargo test -p web` writes the answers anew; `git diff` then shows what changed.
 
 mod served;
 

@@ -8,8 +8,8 @@ use std::{collections::BTreeSet, net::SocketAddr, thread::sleep, time::Duration}
 use access::{Access, Identity, TokenWish};
 use archive::{By, Principal, Right};
 use serde_json::Value;
-use serve::{At, HostName, Listener};
 use served::{Answer, Archive, Connection, PVS, fill};
+use web::{At, HostName, Listener};
 
 mod served;
 
@@ -81,7 +81,7 @@ fn start(config: &str) -> (Archive, SocketAddr) {
     let config = toml::from_str(config).unwrap();
     let archive = Archive::start_with(
         |store| fill(store, PVS),
-        |config| serve::Config { listeners: config.listeners.iter().cloned().chain([reading]).collect(), ..config },
+        |config| web::Config { listeners: config.listeners.iter().cloned().chain([reading]).collect(), ..config },
         Vec::new(),
         |tokens| Access::new(config, Box::new(tokens)).unwrap(),
     );

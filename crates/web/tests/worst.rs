@@ -45,7 +45,7 @@ fn archive(pvs: usize) -> Archive {
             .collect();
         store.writer().add_aliases(&aliases, &By::new("test", clock())).unwrap();
     };
-    Archive::start(fill, |config| serve::Config { answers_bytes_max: BUDGET, ..config })
+    Archive::start(fill, |config| web::Config { answers_bytes_max: BUDGET, ..config })
 }
 
 /// What is allocated now, and was at most since `forget_peak`.

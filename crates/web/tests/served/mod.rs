@@ -12,11 +12,11 @@ use acquire::{Acquire, Control};
 use archive::{Protocol, Source};
 use query::Query;
 use sample::Timestamp;
-use serve::{Config, HostName, Listener, Serve};
 use service::{Behind, Service};
 use store::{Store, Writer};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+use web::{Config, HostName, Listener, Serve};
 
 mod client;
 mod history;
@@ -110,7 +110,7 @@ impl Archive {
     }
 
     /// A second server for the same archive.
-    pub(crate) fn start_another(&self, listen: SocketAddr) -> Result<Serve, serve::Error> {
+    pub(crate) fn start_another(&self, listen: SocketAddr) -> Result<Serve, web::Error> {
         let _entered = self.runtime.enter();
         let control = self.acquire.as_ref().expect("acquisition runs until the archive is dropped").control();
         let config = Config::new(listen);

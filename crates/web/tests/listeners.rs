@@ -10,8 +10,8 @@ use std::{
 
 use archive::Right;
 use serde_json::Value;
-use serve::{At, HostName, Listener, Site};
 use served::{Archive, Connection, PVS, fill};
+use web::{At, HostName, Listener, Site};
 
 /// Method, target and right of every URL, with a PV of the history where one is named.
 fn routes() -> Vec<(String, String, String)> {
@@ -32,7 +32,7 @@ fn routes() -> Vec<(String, String, String)> {
 fn with(more: Listener) -> (Archive, SocketAddr) {
     let archive = Archive::start(
         |store| fill(store, PVS),
-        |config| serve::Config { listeners: config.listeners.iter().cloned().chain([more]).collect(), ..config },
+        |config| web::Config { listeners: config.listeners.iter().cloned().chain([more]).collect(), ..config },
     );
     let address =
         archive.urls().last().unwrap().strip_prefix("http://").unwrap().trim_end_matches('/').parse().unwrap();
@@ -135,7 +135,7 @@ fn orders_by_a_socket_of_the_machine_are_those_of_its_user() {
         |store| fill(store, PVS),
         |config| {
             let socket = Listener { hosts: Vec::new(), ..Listener::new(At::Socket(path.clone())) };
-            serve::Config { listeners: config.listeners.iter().cloned().chain([socket]).collect(), ..config }
+            web::Config { listeners: config.listeners.iter().cloned().chain([socket]).collect(), ..config }
         },
     );
     let mut stream = UnixStream::connect(&path).unwrap();

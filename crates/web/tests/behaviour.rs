@@ -96,7 +96,7 @@ fn one_connection_serves_many_requests() {
 
 #[test]
 fn what_is_too_large_is_refused() {
-    let archive = Archive::start(|_| {}, |config| serve::Config { body_bytes_max: 1000, url_bytes_max: 500, ..config });
+    let archive = Archive::start(|_| {}, |config| web::Config { body_bytes_max: 1000, url_bytes_max: 500, ..config });
     let code = |answer: served::Answer| answer.json()["error"]["code"].as_str().unwrap().to_owned();
 
     let long_body = archive.post("/api/v1/pvs", "application/json", &vec![b' '; 1001]);
@@ -113,7 +113,7 @@ fn what_is_too_large_is_refused() {
 
 #[test]
 fn a_client_that_never_finishes_its_request_is_cut_off() {
-    let archive = Archive::start(|_| {}, |config| serve::Config { head_timeout: Duration::from_millis(100), ..config });
+    let archive = Archive::start(|_| {}, |config| web::Config { head_timeout: Duration::from_millis(100), ..config });
     let mut connection = Connection::to(archive.address);
     connection.stream.get_mut().write_all(b"GET /retrieval/ping HTTP/1.1\r\nhost:").unwrap();
     let mut rest = Vec::new();
@@ -467,10 +467,10 @@ fn groups_of_the_config_file_are_applied_with_its_policies() {
         let name = if READS.fetch_add(1, Relaxed) < 2 { "beam" } else { "rf" };
         let switches = vec![Switch { pv: PvName::new("C:1").unwrap(), protocol: None, sense: Sense::Enables }];
         let groups = vec![Group { name: RuleName::new(name).unwrap(), switches }];
-        Ok(serve::FileRules { groups, ..serve::FileRules::default() })
+        Ok(web::FileRules { groups, ..web::FileRules::default() })
     };
-    let policies = serve::PolicySource::new(read);
-    let archive = Archive::start(|store| fill(store, PVS), |config| serve::Config { policies, ..config });
+    let policies = web::PolicySource::new(read);
+    let archive = Archive::start(|store| fill(store, PVS), |config| web::Config { policies, ..config });
     let groups_in = |text: &str, of: &str| {
         let answer: serde_json::Value = serde_json::from_str(text).unwrap();
         answer[of].clone()
@@ -489,7 +489,7 @@ fn groups_of_the_config_file_are_applied_with_its_policies() {
 #[test]
 fn a_client_that_takes_nothing_loses_its_connection() {
     let archive =
-        Archive::start(fill_much, |config| serve::Config { write_timeout: Duration::from_millis(300), ..config });
+        Archive::start(fill_much, |config| web::Config { write_timeout: Duration::from_millis(300), ..config });
     let mut deaf = Connection::to(archive.address);
     deaf.send("GET", "/api/v1/pvs/T:MUCH/samples?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z", &[], b"");
     let begun = Instant::now();
@@ -504,7 +504,7 @@ fn a_client_that_takes_nothing_loses_its_connection() {
 
 #[test]
 fn silent_connections_make_room_and_busy_ones_do_not() {
-    let archive = Archive::start(|_| {}, |config| serve::Config { connections_max: 8, ..config });
+    let archive = Archive::start(|_| {}, |config| web::Config { connections_max: 8, ..config });
     let mut silent: Vec<Connection> = (0..8).map(|_| Connection::to(archive.address)).collect();
     let turned_away = archive.get("/retrieval/ping");
     assert_eq!((turned_away.status, &turned_away.json()["error"]["code"]), (503, &"busy".into()));

@@ -193,7 +193,7 @@ type Asked<'a> = (String, &'a str, Vec<(&'a str, &'a str)>, u16);
 fn every_answer_tells_browsers_what_it_is_and_where_it_may_stand() {
     let archive = Archive::start(
         |store| served::fill(store, served::PVS),
-        |config| serve::Config { body_bytes_max: 1000, ..config },
+        |config| web::Config { body_bytes_max: 1000, ..config },
     );
     let page = archive.get("/");
     let (tag, host) = (page.header("etag").unwrap().to_owned(), "host: archive.test\r\n");
@@ -239,7 +239,7 @@ fn every_answer_tells_browsers_what_it_is_and_where_it_may_stand() {
 
 #[test]
 fn who_is_turned_away_is_told_the_same() {
-    let archive = Archive::start(|_| {}, |config| serve::Config { connections_max: 0, ..config });
+    let archive = Archive::start(|_| {}, |config| web::Config { connections_max: 0, ..config });
     let (status, headers) = Connection::to(archive.address).read_head();
     assert_eq!(status, 503);
     expect_rules(&headers, "a crowd");

@@ -236,7 +236,7 @@ fn changed_fields_are_listed_in_the_answer() {
 /// What an archive of many PVs exports is longer than other bodies may be.
 #[test]
 fn a_long_configuration_comes_in() {
-    let archive = Archive::start(|_| (), |config| serve::Config { body_bytes_max: 1000, ..config });
+    let archive = Archive::start(|_| (), |config| web::Config { body_bytes_max: 1000, ..config });
     let list: Vec<Value> = (0..100).map(|index| json!({ "pvName": format!("N:{index}"), "paused": "true" })).collect();
     let imported = post(&archive, "/mgmt/bpl/importConfig", &json!(list));
     assert!(imported[0]["desc"].as_str().unwrap().contains("Imported 100 PVs"), "{imported}");

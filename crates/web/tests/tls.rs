@@ -32,9 +32,9 @@ use rustls::{
     version::{TLS12, TLS13},
 };
 use sample::{Batch, Timestamp};
-use serve::{At, ClientCertificate, Clients, Listener, Tls};
 use served::{Archive, Connection, clock, time};
 use store::{Store, Writer};
+use web::{At, ClientCertificate, Clients, Listener, Tls};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const STATUS: &str = "/api/v1/status";
@@ -116,10 +116,10 @@ impl Sealed {
         pair(&authority).write(&folder);
         let clients = clients(&folder);
         let tls = Tls { certificate: folder.join("tls.pem"), key: folder.join("tls.key"), clients };
-        let listen = |config: serve::Config| {
+        let listen = |config: web::Config| {
             let more = Listener { tls: Some(tls), ..Listener::new(At::Address("127.0.0.1:0".parse().unwrap())) };
             let listeners = config.listeners.iter().cloned().chain([more]).collect();
-            serve::Config { listeners, ..config }
+            web::Config { listeners, ..config }
         };
         let archive = Archive::start_with(fill_much, listen, Vec::new(), access);
         let url = archive.urls()[1].clone();
@@ -546,7 +546,7 @@ fn clients_in(folder: &Path, authority: &Authority, certificate: ClientCertifica
         authorities: folder.join("clients.pem"),
         revoked: Some(folder.join("clients.crl")),
         certificate,
-        name: serve::ClientName::Common,
+        name: web::ClientName::Common,
     }
 }
 
