@@ -513,9 +513,5 @@ fn token_refused(config: &Config, presented: &Presented, reason: Reason) -> Refu
     unproved(config, presented, reason, token_message(reason))
 }
 
-pub(crate) fn forbidden(right: Right, reason: Reason, message: String) -> Refused {
-    Refused { kind: Kind::Forbidden { right }, reason, message }
-}
-
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,6 @@ use archive::{ARCHIVER, How, Principal, Right};
 use sample::Timestamp;
 
 use crate::{
-    access::forbidden,
     limits::Key,
     refused::{Kind, Reason, Refused},
     rights::Rights,
@@ -123,7 +122,7 @@ impl Identity {
                 let challenge = "Bearer realm=\"pvark\"".to_owned();
                 Refused { kind: Kind::Unproved { challenge }, reason: Reason::Anonymous, message }
             }
-            _ => forbidden(self.ceiling, Reason::Right, message),
+            _ => Refused::forbidden(self.ceiling, Reason::Right, message),
         }
     }
 
@@ -131,12 +130,12 @@ impl Identity {
     pub fn missing(&self, right: Right, to: &str) -> Refused {
         if !self.rights.is_below_ceiling(right) {
             let message = format!("nobody has the right {right} at this listener, which allows {}", self.ceiling);
-            return forbidden(right, Reason::Listener, message);
+            return Refused::forbidden(right, Reason::Listener, message);
         }
         if self.who.how == How::Anonymous {
             return self.refused(format!("this needs the right {right} to {to}, which anonymous clients do not have"));
         }
         let message = format!("this needs the right {right} to {to}, which {} does not have", self.who);
-        forbidden(right, Reason::Right, message)
+        Refused::forbidden(right, Reason::Right, message)
     }
 }

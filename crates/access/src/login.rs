@@ -24,18 +24,13 @@ use crate::{
     jwt::{Claims, Wrong},
     provider::{Discovery, NoKey, Provider},
     random::{self, SECRET_LETTERS},
-    sessions::{Logged, Transport},
+    sessions::{LOGIN_COOKIE, Logged, PLAIN_LOGIN_COOKIE, Transport},
 };
 
 /// How long somebody may take to log in.
 const LOGIN_MAX: Duration = Duration::from_secs(600);
 /// The longest path to come back to.
 const RETURN_BYTES_MAX: usize = 2000;
-
-/// How the cookie of a login is called.
-pub(crate) const LOGIN_COOKIE: &str = "__Host-pvark-login";
-/// How it is called on a plain connection to this machine.
-pub(crate) const PLAIN_LOGIN_COOKIE: &str = "pvark-login";
 
 /// What RFC 3986 leaves as it is.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

@@ -10,9 +10,8 @@ use sample::Timestamp;
 
 use crate::{
     config::Proxy,
-    login::{LOGIN_COOKIE, PLAIN_LOGIN_COOKIE},
     refused::{Reason, Refused},
-    sessions::{COOKIE, PLAIN_COOKIE, Transport},
+    sessions::{COOKIE, LOGIN_COOKIE, PLAIN_COOKIE, PLAIN_LOGIN_COOKIE, Transport},
 };
 
 /// No credential is longer.

@@ -139,6 +139,11 @@ pub struct Refused {
 }
 
 impl Refused {
+    /// A right is missing.
+    pub(crate) fn forbidden(right: Right, reason: Reason, message: String) -> Refused {
+        Refused { kind: Kind::Forbidden { right }, reason, message }
+    }
+
     /// Whoever could say who asks does not answer.
     pub fn away(whom: &str) -> Refused {
         let message = format!("{whom} does not answer, so that nobody can say who this is");

@@ -27,6 +27,11 @@ pub const COOKIE: &str = "__Host-pvark";
 /// How it is called on a plain connection to this machine.
 pub const PLAIN_COOKIE: &str = "pvark";
 
+/// How the cookie of a login is called.
+pub(crate) const LOGIN_COOKIE: &str = "__Host-pvark-login";
+/// How it is called on a plain connection to this machine.
+pub(crate) const PLAIN_LOGIN_COOKIE: &str = "pvark-login";
+
 /// Where a cookie goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {

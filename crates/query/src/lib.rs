@@ -17,6 +17,7 @@
 
 mod ahead;
 mod aligned;
+mod bin;
 mod bins;
 mod carried;
 mod edges;
@@ -37,7 +38,8 @@ pub use aligned::{
     ALIGNED_PVS_MAX, ALIGNED_ROWS_MAX, AlignError, AlignRequest, AlignedColumn, AlignedRows, AlignedTable, Alignment,
     Rows,
 };
-pub use bins::{Bin, Bins};
+pub use bin::Bin;
+pub use bins::Bins;
 pub use carried::AllCarried;
 pub use error::Error;
 pub use fields::{FieldSamples, number_in};

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use sample::{Batch, Severity, Summary, Timestamp};
 
-use crate::Bin;
+use crate::bin::Bin;
 
 /// A number in force, and since when.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! Tokens that somebody gives away: nobody gives more than they have.
 
-use super::{Access, forbidden};
+use super::Access;
 use crate::{
     config::Subject,
     identity::{Identity, Proof},
-    refused::Reason,
+    refused::{Reason, Refused},
     tokens::{Book, NewToken, TokenError, TokenWish},
     who::Who,
 };
@@ -29,7 +29,7 @@ impl Access {
                 pvs.join(", "),
                 maker.who
             );
-            return Err(forbidden(more.right, Reason::Right, message).into());
+            return Err(Refused::forbidden(more.right, Reason::Right, message).into());
         }
         let ends = match &maker.proof {
             Proof::Token(id) => self.tokens.with_id(id).map(|token| token.row.expires),
@@ -37,7 +37,7 @@ impl Access {
         };
         if let Some(end) = ends.filter(|end| *end < wish.expires) {
             let message = format!("{} expires at {end}, and gives nothing for longer", maker.who);
-            return Err(forbidden(wish.right, Reason::Right, message).into());
+            return Err(Refused::forbidden(wish.right, Reason::Right, message).into());
         }
         self.tokens.make(wish, by)
     }
