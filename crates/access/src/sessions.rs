@@ -113,9 +113,9 @@ impl Sessions {
         sessions.get(key).filter(|session| session.holds(now)).cloned()
     }
 
-    /// Ends one.
-    pub(crate) fn end(&self, word: &str) {
-        self.0.lock().expect("no holder of this lock panics").remove(&random::hash(word));
+    /// Ends one. Whether there was one of that word.
+    pub(crate) fn end(&self, word: &str) -> bool {
+        self.0.lock().expect("no holder of this lock panics").remove(&random::hash(word)).is_some()
     }
 
     /// Ends all that are meant. How many.

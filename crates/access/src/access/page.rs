@@ -112,8 +112,10 @@ impl Access {
 
     /// Ends the session of a request, if it has one. Gives the header that takes the cookie from the browser.
     pub fn log_out(&self, presented: &Presented) -> String {
-        if let Ok(Some(word)) = presented.cookie() {
-            self.sessions.end(word);
+        // Whoever has none may say so as often as they like: nobody else is looked at anew for it.
+        if let Ok(Some(word)) = presented.cookie()
+            && self.sessions.end(word)
+        {
             self.changed();
         }
         clear_cookie(presented.transport)

@@ -267,6 +267,9 @@ fn who_logs_in_is_known_by_a_cookie_until_they_log_out() {
     assert_eq!(gone, "__Host-pvark=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0");
     assert_eq!(access.again(&identity, at(1)).unwrap_err().reason, Reason::Session);
     assert_eq!(access.identify(&request(&shown), at(100)).unwrap_err().reason, Reason::Session);
+    let changes = access.changes();
+    assert_eq!(access.log_out(&request(&shown)), gone, "its cookie goes all the same");
+    assert_eq!(access.changes(), changes, "and nobody is looked at anew for it");
     log_in();
     assert_eq!(access.end_sessions(&ana), 1);
 }
