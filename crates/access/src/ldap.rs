@@ -76,6 +76,7 @@ impl fmt::Debug for Directory {
 impl Directory {
     /// Reads the files that the config names. Nothing is asked yet.
     pub(crate) fn new(config: Ldap) -> Result<Directory, String> {
+        crate::tls::choose_provider();
         let mut settings = LdapConnSettings::new().set_conn_timeout(PATIENCE).set_starttls(config.starttls);
         if let Some(path) = &config.ca {
             let tls = crate::tls::trusting(path)

@@ -1,4 +1,4 @@
-//! TLS of an LDAP server: whom to trust, if the machine does not know it.
+//! TLS of an LDAP server: by which cryptography, and whom to trust if the machine does not know it.
 
 use std::{path::Path, sync::Arc};
 
@@ -7,6 +7,12 @@ use rustls::{
     crypto::ring::default_provider,
     pki_types::{CertificateDer, pem::PemObject},
 };
+
+/// Lets TLS be spoken by ring where a library asks for no provider in particular: where another crate brings a second one, it could not
+/// choose, and would panic. Whoever has chosen before is left alone.
+pub(crate) fn choose_provider() {
+    drop(default_provider().install_default());
+}
 
 /// Trusts who is signed by the certificates of a file, and nobody else.
 pub(crate) fn trusting(path: &Path) -> Result<Arc<ClientConfig>, String> {
