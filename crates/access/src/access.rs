@@ -21,7 +21,7 @@ use crate::{
     presented::{Credential, From, Presented},
     provider::Provider,
     random,
-    refused::{Kind, Reason, Refused},
+    refused::{BEARER, Kind, Reason, Refused},
     rights::{Rights, Scope},
     sessions::{Logged, Sessions},
     tokens::{Book, InMemory, Token},
@@ -293,7 +293,7 @@ impl Access {
             None => {
                 let said = provider.access_token(text, now).map_err(|wrong| match wrong {
                     Wrong::Token(message) => unproved(config, presented, Reason::Jwt, message),
-                    Wrong::Away => away("the OpenID provider"),
+                    Wrong::Away => Refused::away("the OpenID provider"),
                 })?;
                 self.remember(key, said.clone(), now);
                 said
@@ -352,7 +352,7 @@ impl Access {
                 self.lockout.wrong(user, from, now);
                 Err(wrong("the name or the password is wrong"))
             }
-            Err(ldap::Failed::Away) => Err(away("the LDAP server")),
+            Err(ldap::Failed::Away) => Err(Refused::away("the LDAP server")),
         }
     }
 
@@ -479,12 +479,6 @@ pub(crate) fn rights(config: &Config, who: &Who, groups: &[Box<str>], own: Optio
 const JWTS_MAX: usize = 10_000;
 /// A password that was shown counts so long in what is under way, as it is not shown again.
 const PASSWORD_FOR: Duration = Duration::from_secs(300);
-fn away(whom: &str) -> Refused {
-    Refused::away(whom)
-}
-
-const BEARER: &str = "Bearer realm=\"pvark\"";
-
 /// A refusal of what was shown, with how to show something better.
 pub(crate) fn unproved(config: &Config, presented: &Presented, reason: Reason, message: &str) -> Refused {
     let error = match reason {

@@ -7,7 +7,7 @@ use sample::Timestamp;
 
 use crate::{
     limits::Key,
-    refused::{Kind, Reason, Refused},
+    refused::{BEARER, Kind, Reason, Refused},
     rights::Rights,
     sessions,
     who::Who,
@@ -119,8 +119,7 @@ impl Identity {
         let message = message.into();
         match self.who.how {
             How::Anonymous => {
-                let challenge = "Bearer realm=\"pvark\"".to_owned();
-                Refused { kind: Kind::Unproved { challenge }, reason: Reason::Anonymous, message }
+                Refused { kind: Kind::Unproved { challenge: BEARER.to_owned() }, reason: Reason::Anonymous, message }
             }
             _ => Refused::forbidden(self.ceiling, Reason::Right, message),
         }

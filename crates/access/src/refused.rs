@@ -4,6 +4,9 @@ use std::{fmt, time::Duration};
 
 use archive::Right;
 
+/// How to show who one is, for `WWW-Authenticate`.
+pub(crate) const BEARER: &str = "Bearer realm=\"pvark\"";
+
 /// Who finds an identity server away asks again after this.
 const AWAY_FOR: Duration = Duration::from_secs(10);
 

@@ -160,7 +160,7 @@ impl Ask {
     }
 
     /// Refuses what whoever asks may not do with the archive as a whole.
-    pub(crate) fn needs_all(&self, right: Right) -> Result<(), Refusal> {
+    pub fn needs_all(&self, right: Right) -> Result<(), Refusal> {
         match self.may_with_all(right) {
             true => Ok(()),
             false => Err(self.missing(right, "all PVs")),

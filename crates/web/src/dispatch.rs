@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use access::{Certificate, Identity, Reason};
+use access::{Certificate, Identity, Reason, Refused};
 use archive::{How, Right, VALUE_BYTES_MAX};
 use axum::{
     Router,
@@ -233,17 +233,14 @@ fn may_be_read_elsewhere(app: &App, path: &str) -> bool {
 async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
     let asked = Arc::new(Asked::of(&parts.method, &parts.uri, &parts.headers, parts.extensions.get::<Peer>()));
-    let may = |identity: &Identity| route.right.map_or(Ok(()), |right| identity.need(right));
-    let identity = match auth::identify(&app.access, &parts, route.right)
-        .await
-        .and_then(|identity| may(&identity).map(|()| identity))
-    {
+    let origin = Origin::of(&parts.extensions);
+    let identity = match admitted(&app, route, &origin, &parts).await {
         Ok(identity) => identity,
         Err(why) => {
             let mut answer = app.refused(&asked, &why);
             if why.reason == Reason::Session {
                 // The browser would show it for ever, also where nothing need be shown.
-                auth::forget_session(&app.access, &parts, answer.headers_mut());
+                auth::forget_session(&app.access, &origin, &parts.headers, answer.headers_mut());
             }
             return Ok(answer);
         }
@@ -261,7 +258,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
         lease.grow(bytes_when_read(&body).saturating_sub(body.len()))?;
     }
     let pool = app.delivery.pool.clone();
-    let from = Asker { identity: identity.clone(), right: route.right, asked: Arc::clone(&asked) };
+    let from = Asker { identity: identity.clone(), right: route.right, asked: Arc::clone(&asked), origin };
     let call = call(Arc::clone(&app), path, parts, (body, is_form), from, Arc::clone(&lease));
     parameters::check(route, &call.query)?;
     let work = move || {
@@ -273,27 +270,38 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     let answer = pool.done(work).await;
     let answer =
         answer.unwrap_or_else(|panicked| Err(Refusal::new(Code::Internal, format!("{} {panicked}", route.path))));
-    let mut answer = match answer {
+    let answer = match answer {
         Ok(answer) => answer,
         Err(refusal) => match auth::missing(&identity, &refusal) {
             Some(why) => return Ok(app.refused(&asked, &why)),
             None => refused(refusal),
         },
     };
+    match for_one(&app, &identity, answer) {
+        Ok(answer) => Ok(leased(lease, answer)),
+        Err(why) => Ok(app.refused(&asked, &why)),
+    }
+}
+
+/// Who sends a request, if they may do what its route does, to anything at all.
+async fn admitted(app: &App, route: &Route, origin: &Origin, request: &Parts) -> Result<Identity, Refused> {
+    let identity = auth::identify(&app.access, origin, &request.headers, route.right).await?;
+    route.right.map_or(Ok(()), |right| identity.need(right))?;
+    Ok(identity)
+}
+
+/// An answer for somebody: nobody in between may keep it, and if it is long it ends when they may not have it any more.
+fn for_one(app: &App, identity: &Identity, mut answer: Response) -> Result<Response, Refused> {
     if app.access.is_open() {
-        return Ok(leased(lease, answer));
+        return Ok(answer);
     }
     if identity.who.how != How::Anonymous {
-        // Nobody in between may keep what is for one, and what there is not for one.
         answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("private"));
     }
-    if answer.extensions().get::<MadeAsRead>().is_some() {
-        answer = match Watch::begin(&app.access, &identity) {
-            Ok(watch) => watched(watch, answer),
-            Err(why) => return Ok(app.refused(&asked, &why)),
-        };
+    match answer.extensions().get::<MadeAsRead>() {
+        Some(_) => Ok(watched(Watch::begin(&app.access, identity)?, answer)),
+        None => Ok(answer),
     }
-    Ok(leased(lease, answer))
 }
 
 /// Who sends a request, and which right that needs.
@@ -301,6 +309,7 @@ struct Asker {
     identity: Identity,
     right: Option<Right>,
     asked: Arc<Asked>,
+    origin: Origin,
 }
 
 fn call(
@@ -318,8 +327,8 @@ fn call(
     }
     let url_path = parts.uri.path().to_owned();
     let peer = parts.extensions.get::<Peer>().cloned();
-    let Asker { identity: asker, right, asked } = from;
-    let (principal, origin) = (principal(&asker, &query, &parts.extensions), Origin::of(&parts.extensions));
+    let Asker { identity: asker, right, asked, origin } = from;
+    let principal = principal(&asker, &query, &parts.extensions);
     let scheme = parts.extensions.get::<Arc<Door>>().and_then(|door| door.scheme()).unwrap_or(Scheme::Http);
     let is_gone = move || peer.as_ref().is_some_and(Peer::has_gone);
     let ask = Ask::new(Arc::clone(&app.service), principal.clone(), lease, is_gone)

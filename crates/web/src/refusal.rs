@@ -38,14 +38,19 @@ pub(crate) fn refused_with(status: StatusCode, refusal: Refusal) -> Response {
     if refusal.code() == Code::Internal {
         tracing::error!("a request failed: {}", refusal.message());
     }
-    let mut error = json!({ "code": refusal.code().name(), "message": refusal.message() });
-    if let Some(hint) = refusal.what_to_do() {
-        error["hint"] = hint.into();
-    }
-    let body = json!({ "error": error }).to_string();
-    let mut response = (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+    let mut response = told(status, refusal.code().name(), refusal.message(), refusal.what_to_do());
     if refusal.code() == Code::Busy {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
+}
+
+/// What every refusal says: by which name programs know it, what was wrong, and what to do instead.
+pub(crate) fn told(status: StatusCode, code: &str, message: &str, hint: Option<&str>) -> Response {
+    let mut error = json!({ "code": code, "message": message });
+    if let Some(hint) = hint {
+        error["hint"] = hint.into();
+    }
+    let body = json!({ "error": error }).to_string();
+    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }

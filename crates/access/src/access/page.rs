@@ -3,7 +3,7 @@
 use archive::How;
 use sample::Timestamp;
 
-use super::{Access, Held, away, unproved};
+use super::{Access, Held, unproved};
 use crate::{
     config::Config,
     jwt::Wrong,
@@ -95,7 +95,7 @@ impl Access {
         let meant = meant.map_err(|wrong| match wrong {
             // As OpenID Connect Back-Channel Logout has it: 400.
             Wrong::Token(message) => Refused::malformed(Reason::Login, message),
-            Wrong::Away => away("the OpenID provider"),
+            Wrong::Away => Refused::away("the OpenID provider"),
         })?;
         let is = |meant: &Option<Box<str>>, has: &Option<Box<str>>| meant.is_none() || meant == has;
         let ended = self.sessions.end_all(|logged| {
@@ -132,6 +132,6 @@ impl Access {
 fn login_failed(config: &Config, presented: &Presented, failed: login::Failed) -> Refused {
     match failed {
         login::Failed::Wrong(message) => unproved(config, presented, Reason::Login, &message),
-        login::Failed::Away => away("the OpenID provider"),
+        login::Failed::Away => Refused::away("the OpenID provider"),
     }
 }

@@ -1,7 +1,5 @@
 //! `/api/v1/me`, `/login…`, `/logout`: who one is, and how a page lets people in and out.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
 use access::{Callback, LoggedIn, Presented, Scope};
 use archive::Right;
 use axum::{
@@ -14,6 +12,7 @@ use serde_json::json;
 use service::now;
 
 use crate::{
+    auth::turn,
     call::Call,
     delivery::answer::{Answer, json},
     host::Scheme,
@@ -22,9 +21,6 @@ use crate::{
 
 /// Where the provider sends people back to.
 const CALLBACK: &str = "/api/v1/login/callback";
-
-/// So many people log in at a time: each may wait for an identity server, on a thread that answers need too.
-const LOGINS_AT_ONCE: usize = 8;
 
 #[derive(Serialize)]
 struct Me<'a> {
@@ -38,7 +34,7 @@ struct Me<'a> {
     /// The most that may be done to any.
     most: Option<&'static str>,
     /// What more may be done to some.
-    some: Vec<Some_<'a>>,
+    some: Vec<More<'a>>,
     /// The most that anybody may do at this address.
     here: &'static str,
     /// Whether it is known who asks at all.
@@ -50,7 +46,7 @@ struct Me<'a> {
 }
 
 #[derive(Serialize)]
-struct Some_<'a> {
+struct More<'a> {
     right: &'static str,
     pvs: Vec<&'a str>,
 }
@@ -66,18 +62,13 @@ struct Ways {
 /// `GET /me`
 pub(crate) fn me(call: &Call) -> Answer {
     let (identity, access) = (&call.asker, &call.app.access);
-    let some = |scope: &'_ Scope| (scope.right, scope.pvs.clone());
-    let some: Vec<_> = identity.rights.to_some().iter().map(some).collect();
     let mut answer = json(&Me {
         who: identity.who.to_string(),
         how: identity.who.how.name(),
         groups: identity.groups.iter().map(|group| &**group).collect(),
         all: identity.rights.to_all().map(Right::name),
         most: identity.rights.most().map(Right::name),
-        some: some
-            .iter()
-            .map(|(right, pvs)| Some_ { right: right.name(), pvs: pvs.iter().map(|fits| fits.as_str()).collect() })
-            .collect(),
+        some: identity.rights.to_some().iter().map(more).collect(),
         here: call.origin.ceiling().name(),
         open: access.is_open(),
         session: identity.has_session(),
@@ -88,6 +79,10 @@ pub(crate) fn me(call: &Call) -> Answer {
     })?;
     answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(answer)
+}
+
+fn more(scope: &Scope) -> More<'_> {
+    More { right: scope.right.name(), pvs: scope.pvs.iter().map(|fits| fits.as_str()).collect() }
 }
 
 #[derive(Deserialize)]
@@ -198,24 +193,5 @@ fn give_cookies(response: &mut Response, cookies: &[String]) {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     for cookie in cookies.iter().filter_map(|cookie| HeaderValue::from_str(cookie).ok()) {
         headers.append(header::SET_COOKIE, cookie);
-    }
-}
-
-/// A login that is under way.
-struct Turn;
-
-static LOGINS: AtomicUsize = AtomicUsize::new(0);
-
-fn turn() -> Result<Turn, Refusal> {
-    let one_more = |logins: usize| (logins < LOGINS_AT_ONCE).then_some(logins + 1);
-    match LOGINS.fetch_update(Relaxed, Relaxed, one_more) {
-        Ok(_) => Ok(Turn),
-        Err(_) => Err(Refusal::busy("many people are logging in, and the identity server is slow")),
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        LOGINS.fetch_sub(1, Relaxed);
     }
 }

@@ -68,18 +68,14 @@ const DAY_BYTES: usize = "2026-01-01".len();
 
 /// `GET /tokens`
 pub(crate) fn list(call: &Call) -> Answer {
-    if let Err(why) = call.asker.need_all(Right::Administer) {
-        return call.refused(&why);
-    }
+    call.ask.needs_all(Right::Administer)?;
     let tokens = call.app.access.tokens();
     json(&tokens.iter().map(|token| row(token, None)).collect::<Vec<_>>())
 }
 
 /// `POST /tokens`
 pub(crate) fn add(call: &Call) -> Answer {
-    if let Err(why) = call.asker.need_all(Right::Administer) {
-        return call.refused(&why);
-    }
+    call.ask.needs_all(Right::Administer)?;
     let wanted: Wanted = serde_json::from_slice(&call.body).map_err(|error| {
         Refusal::new(Code::BadRequest, format!("the body is not a token that is wanted: {error}"))
             .hint(r#"send {"name":"ingest","right":"operate","pvs":["SR*"],"expires":"90d"}"#)
@@ -100,9 +96,7 @@ pub(crate) fn add(call: &Call) -> Answer {
 
 /// `DELETE /tokens/{id}`
 pub(crate) fn revoke(call: &Call) -> Answer {
-    if let Err(why) = call.asker.need_all(Right::Administer) {
-        return call.refused(&why);
-    }
+    call.ask.needs_all(Right::Administer)?;
     let id = call.path_part("id");
     match call.app.access.revoke_token(id, &call.by()) {
         Ok(true) => json(&serde_json::json!({ "id": id, "revoked": true })),

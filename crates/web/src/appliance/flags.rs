@@ -30,9 +30,7 @@ pub(crate) fn all(call: &Call) -> Answer {
 /// `GET /mgmt/bpl/setNamedFlag`
 pub(crate) fn set(call: &Call) -> Answer {
     // A flag is for no PV, and so for all.
-    if let Err(why) = call.asker.need_all(Right::Operate) {
-        return call.refused(&why);
-    }
+    call.ask.needs_all(Right::Operate)?;
     let (name, value) = (call.query.needed("name")?, call.query.needed("value")?);
     let mut flags = call.app.flags();
     if name.len() > NAME_BYTES_MAX || (flags.len() >= FLAGS_MAX && !flags.contains_key(name)) {

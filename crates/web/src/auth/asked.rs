@@ -4,10 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use access::{Access, Certificate, From, Identity, Presented, Reason, Refused, Transport};
 use archive::Right;
-use axum::http::{Extensions, HeaderMap, HeaderValue, header, request::Parts};
+use axum::http::{Extensions, HeaderMap, HeaderValue, header};
 use service::{Rights, now};
 use tokio::{
-    sync::Semaphore,
+    sync::{Semaphore, SemaphorePermit},
     task::spawn_blocking,
     time::{Instant, timeout_at},
 };
@@ -15,11 +15,12 @@ use tokio::{
 use crate::{
     door::Door,
     peer::{Client, Peer},
+    refusal::Refusal,
 };
 
-/// So many requests wait for an identity server at a time, on threads of their own; recording and other answers need none of these.
+/// At most this many requests and logins wait for an identity server at a time. Recording needs none of their threads.
 const ASKED_AT_ONCE: usize = 16;
-/// And no longer than this.
+/// A request waits for an identity server no longer than this.
 const ASKED_MAX: Duration = Duration::from_secs(15);
 
 /// From where a request comes, as far as it is held against the rights of who sends it.
@@ -70,18 +71,23 @@ impl Origin {
 
 /// Who sends a request that needs a right, or none, and that they may send one more now. A session that is over keeps nobody from what
 /// anybody may ask: the page is to say so, and to let them log in.
-pub(crate) async fn identify(access: &Arc<Access>, request: &Parts, right: Option<Right>) -> Result<Identity, Refused> {
-    let origin = Origin::of(&request.extensions);
-    let identified = match origin.shown(&request.headers, |presented| access.may_block(presented)) {
-        false => origin.shown(&request.headers, |presented| access.identify(presented, now())),
-        true => {
-            let (origin, headers) = (origin.clone(), request.headers.clone());
+pub(crate) async fn identify(
+    access: &Arc<Access>,
+    origin: &Origin,
+    headers: &HeaderMap,
+    right: Option<Right>,
+) -> Result<Identity, Refused> {
+    let at_once = |presented: &Presented| (!access.may_block(presented)).then(|| access.identify(presented, now()));
+    let identified = match origin.shown(headers, at_once) {
+        Some(identified) => identified,
+        None => {
+            let (origin, headers) = (origin.clone(), headers.clone());
             asked(access, move |access| origin.shown(&headers, |presented| access.identify(presented, now()))).await
         }
     };
     let identity = match identified {
         Err(refused) if refused.reason == Reason::Session && right.is_none() => {
-            origin.shown(&request.headers, |presented| access.anonymous(presented))
+            origin.shown(headers, |presented| access.anonymous(presented))
         }
         identified => identified?,
     };
@@ -90,12 +96,20 @@ pub(crate) async fn identify(access: &Arc<Access>, request: &Parts, right: Optio
 }
 
 /// Takes the cookie of a session from a browser.
-pub(crate) fn forget_session(access: &Access, request: &Parts, headers: &mut HeaderMap) {
-    let origin = Origin::of(&request.extensions);
-    let cookie = origin.shown(&request.headers, |presented| access.log_out(presented));
+pub(crate) fn forget_session(access: &Access, origin: &Origin, headers: &HeaderMap, answer: &mut HeaderMap) {
+    let cookie = origin.shown(headers, |presented| access.log_out(presented));
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
-        headers.append(header::SET_COOKIE, cookie);
+        answer.append(header::SET_COOKIE, cookie);
     }
+}
+
+/// A turn to ask an identity server: of those who ask at once there are few.
+static TURNS: Semaphore = Semaphore::const_new(ASKED_AT_ONCE);
+
+/// A turn for somebody who logs in, on a thread that answers need too; refused if there is none now.
+pub(crate) fn turn() -> Result<SemaphorePermit<'static>, Refusal> {
+    let none = |_| Refusal::busy("many people are logging in, and the identity server is slow");
+    TURNS.try_acquire().map_err(none)
 }
 
 /// What an identity server is asked for, on a thread that may wait for it.
@@ -103,7 +117,6 @@ async fn asked<T: Send + 'static>(
     access: &Arc<Access>,
     ask: impl FnOnce(&Access) -> Result<T, Refused> + Send + 'static,
 ) -> Result<T, Refused> {
-    static TURNS: Semaphore = Semaphore::const_new(ASKED_AT_ONCE);
     let deadline = Instant::now() + ASKED_MAX;
     let away = || Refused::away("the identity server");
     let turn = timeout_at(deadline, TURNS.acquire()).await.map_err(|_| away())?;

@@ -10,7 +10,7 @@ mod refused;
 mod shares;
 mod watch;
 
-pub(crate) use asked::{Origin, forget_session, identify, rights};
+pub(crate) use asked::{Origin, forget_session, identify, rights, turn};
 pub(crate) use refused::{Asked, Refusals, missing, refused};
 pub(crate) use shares::Shares;
 pub(crate) use watch::{Watch, watched};

@@ -12,15 +12,14 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family},
     registry::Registry,
 };
-use serde_json::json;
 use service::now;
 
 use crate::{
-    peer::Peer,
-    refusal::{Code, Refusal},
+    peer::{Client, Peer},
+    refusal::{Code, Refusal, told},
 };
 
-/// So many refusals a second stand in the log; all of them are counted.
+/// The log tells of at most this many refusals a second; the metric counts all of them.
 const TOLD_EACH_SECOND: u32 = 10;
 
 /// What is counted of refusals, and told of them.
@@ -75,14 +74,15 @@ impl Refusals {
 pub(crate) struct Asked {
     method: Method,
     uri: Uri,
-    from: String,
+    /// None if the program itself asks.
+    from: Option<Client>,
     /// Whether a person looks at the answer who could log in instead.
     pub(crate) is_page: bool,
 }
 
 impl Asked {
     pub(crate) fn of(method: &Method, uri: &Uri, headers: &HeaderMap, peer: Option<&Peer>) -> Asked {
-        let from = peer.map_or_else(|| "the program".to_owned(), |peer| peer.client.to_string());
+        let from = peer.map(|peer| peer.client);
         Asked { method: method.clone(), uri: uri.clone(), from, is_page: is_page(method, headers) }
     }
 }
@@ -102,8 +102,9 @@ fn is_page(method: &Method, headers: &HeaderMap) -> bool {
 pub(crate) fn refused(refusals: &Refusals, access: &Access, asked: &Asked, refused: &Refused) -> Response {
     refusals.count(refused.reason);
     if refusals.is_told() {
-        let path = in_log(asked.uri.path());
-        tracing::info!("{} {path} of {} was refused ({}): {refused}", asked.method, asked.from, refused.reason.name());
+        let (path, reason) = (in_log(asked.uri.path()), refused.reason.name());
+        let from = asked.from.map_or_else(|| "the program".to_owned(), |client| client.to_string());
+        tracing::info!("{} {path} of {from} was refused ({reason}): {refused}", asked.method);
     }
     let may_log_in = matches!(refused.reason, Reason::Anonymous | Reason::Session) && access.has_logins();
     if asked.is_page && may_log_in {
@@ -116,13 +117,8 @@ pub(crate) fn refused(refusals: &Refusals, access: &Access, asked: &Asked, refus
         Kind::TooMany { .. } => "too_many_requests",
         Kind::Unavailable { .. } => "busy",
     };
-    let mut error = json!({ "code": code, "message": refused.message });
-    if let Some(hint) = hint(access, refused) {
-        error["hint"] = hint.into();
-    }
     let status = StatusCode::from_u16(refused.status()).expect("each kind has a status of HTTP");
-    let body = json!({ "error": error }).to_string();
-    let mut response = (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+    let mut response = told(status, code, &refused.message, hint(access, refused));
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Kind::Unproved { challenge } = &refused.kind
@@ -136,7 +132,7 @@ pub(crate) fn refused(refusals: &Refusals, access: &Access, asked: &Asked, refus
     response
 }
 
-/// So much of a path stands in the log.
+/// The log shows at most this many letters of a path.
 const PATH_LETTERS_MAX: usize = 200;
 
 /// A path as the log tells it: not all of a long one, no characters that a terminal obeys, and no token that somebody put there.

@@ -17,7 +17,7 @@ use sample::Timestamp;
 use service::now;
 use tokio::time::Instant;
 
-/// So often it is looked at whether somebody still may have what they get.
+/// How often the server checks whether somebody may still have what they get.
 const LOOK_EACH: Duration = Duration::from_secs(30);
 
 /// Whether somebody still may have an answer that is under way.

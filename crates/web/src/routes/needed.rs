@@ -137,11 +137,11 @@ pub(crate) fn show(call: &Call) -> Answer {
     let groups: Vec<Box<str>> = query.all("group").map(Box::from).collect();
     // Everybody may ask about themselves; what others may is for administrators.
     let is_oneself = who == call.asker.who && groups.iter().all(|group| call.asker.groups.contains(group));
-    if !is_oneself && let Err(why) = call.asker.need_all(Right::Administer) {
-        return call.refused(&why);
+    if !is_oneself {
+        call.ask.needs_all(Right::Administer)?;
     }
     let needed = Needed::by(query.needed("method")?, query.needed("what")?).map_err(bad)?;
-    let tells_others = call.asker.need_all(Right::Administer).is_ok();
+    let tells_others = call.ask.may_with_all(Right::Administer);
     let groups = if groups.is_empty() && is_oneself { call.asker.groups.to_vec() } else { groups };
     let Explanation { is_allowed, text } =
         explained(access, &who, &groups, &needed, (call.origin.ceiling(), tells_others));
