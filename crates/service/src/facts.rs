@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use archive::{
-    Action, AuditRecord, Brief, Deletion, GroupStatus, PvEntry, PvId, PvName, PvSettings, PvSize, RemovedPv, RuleName,
-    Sense, Status,
+    Action, AuditRecord, Brief, Deletion, Group, PvEntry, PvId, PvName, PvSettings, PvSize, RemovedPv, RuleName, Sense,
+    Status,
 };
 use sample::Timestamp;
 
@@ -78,21 +78,25 @@ impl Ask {
         if self.sees_all() {
             return Ok(directory.audit(before, limit)?);
         }
+        // One that is gone altogether has no name but that in the audit.
+        let removed: HashMap<PvId, PvName> =
+            directory.removed().into_iter().map(|removed| (removed.entry.id, removed.entry.name)).collect();
+        let name_now = |pv| directory.entry(pv).map(|entry| entry.name).or_else(|| removed.get(&pv).cloned());
+        let is_seen = |pv| name_now(pv).is_none_or(|name| self.sees_name(name.as_str()));
         let (mut seen, mut before) = (Vec::new(), before);
         while seen.len() < limit {
             let lines = directory.audit(before, AUDIT_LINES)?;
             let Some(last) = lines.last() else { break };
             before = last.number;
-            seen.extend(lines.into_iter().filter_map(|line| self.seen_line(line)));
+            seen.extend(lines.into_iter().filter_map(|line| self.seen_line(line, is_seen)));
         }
         seen.truncate(limit);
         Ok(seen)
     }
 
     /// A line that may be seen, without what may not. A PV may have been called otherwise when it was written.
-    fn seen_line(&self, mut line: AuditRecord) -> Option<AuditRecord> {
-        let pv = line.pv?;
-        if self.recorded(pv).is_err() && !self.is_gone(pv) || !self.sees_name(&line.name) {
+    fn seen_line(&self, mut line: AuditRecord, is_seen: impl Fn(PvId) -> bool) -> Option<AuditRecord> {
+        if !is_seen(line.pv?) || !self.sees_name(&line.name) {
             return None;
         }
         let is_name = matches!(line.action, Action::Renamed | Action::AliasAdded | Action::AliasRemoved);
@@ -102,17 +106,15 @@ impl Ask {
         Some(line)
     }
 
-    /// Whether nothing is known of a PV any more but what the audit says.
-    fn is_gone(&self, pv: PvId) -> bool {
-        let directory = &self.listed().behind.directory;
-        directory.entry(pv).is_none() && !directory.removed().iter().any(|removed| removed.entry.id == pv)
+    /// Whether all PVs that switch a group may be seen; one without switches may.
+    pub(crate) fn sees_group(&self, name: &RuleName) -> bool {
+        let status = || self.listed().behind.rulebook.group(name);
+        self.sees_all() || status().is_none_or(|status| self.sees_switches(&status.group))
     }
 
-    /// Whether all PVs that switch a group may be seen.
-    pub(crate) fn sees_group(&self, group: &RuleName) -> bool {
-        let switches = |status: GroupStatus| status.group.switches;
-        let switches = self.listed().behind.rulebook.group(group).map(switches).unwrap_or_default();
-        self.sees_all() || switches.iter().all(|switch| self.sees_name(switch.pv.as_str()))
+    /// The same of a group that is known.
+    pub(crate) fn sees_switches(&self, group: &Group) -> bool {
+        group.switches.iter().all(|switch| self.sees_name(switch.pv.as_str()))
     }
 
     /// Settings without groups whose switches are not seen.

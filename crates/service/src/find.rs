@@ -25,7 +25,8 @@ impl Ask {
 
     /// Whether a name of the list may be seen.
     pub(crate) fn sees_named(&self, named: &Named) -> bool {
-        self.entry(named.pv).is_some_and(|entry| self.sees_as(&entry, named.name.as_str()))
+        let entry = self.listed().behind.directory.entry(named.pv);
+        entry.is_some_and(|entry| self.sees_as(&entry, named.name.as_str()))
     }
 
     /// The PV of that name or alias.

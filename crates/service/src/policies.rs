@@ -98,9 +98,7 @@ impl Ask {
         }
         let mut known = self.listed().behind.rulebook.groups();
         self.lease.grow_by(known.iter().map(|of| of.group.switches.len() + 1).sum(), SWITCH_BYTES)?;
-        let hidden: Vec<GroupStatus> = known
-            .extract_if(.., |of| !of.group.switches.iter().all(|switch| self.sees_name(switch.pv.as_str())))
-            .collect();
+        let hidden: Vec<GroupStatus> = known.extract_if(.., |of| !self.sees_switches(&of.group)).collect();
         hidden.iter().for_each(|of| _ = pvs.remove(&of.group.name));
         let mut rows: Vec<GroupRow> = Vec::with_capacity(known.len() + pvs.len());
         for status in known {
