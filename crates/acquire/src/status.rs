@@ -1,4 +1,4 @@
-//! What is counted of a PV that is being acquired, and of all of them together.
+//! The counters of a PV that is being acquired, and those of all PVs together.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 

@@ -1,4 +1,4 @@
-//! What was deleted: PVs that were taken out, ranges that are hidden, and the purge that gives them up.
+//! Deletions: PVs that were removed, ranges that are hidden, and the purge that frees their space.
 
 use sample::{TimeRange, Timestamp};
 
@@ -11,7 +11,7 @@ pub struct RemovedPv {
     pub entry: PvEntry,
     /// Its other names.
     pub aliases: Vec<PvName>,
-    /// What is to become of its data.
+    /// Whether its data is kept.
     pub data: DataFate,
     /// Since when nothing was recorded.
     pub since: Timestamp,

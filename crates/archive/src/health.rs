@@ -25,7 +25,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// So many bytes of so many, done to a segment.
+    /// How many bytes of a segment are done, and how many it has.
     pub fn new(doing: &'static str, key: &str, bytes: u64, bytes_total: u64) -> Work {
         Work { doing, key: key.to_owned(), bytes, bytes_total }
     }

@@ -78,7 +78,7 @@ pub struct AddRequest {
     pub name: PvName,
     /// By which policy, whatever its name fits.
     pub policy: Option<RuleName>,
-    /// What is said of it.
+    /// How it is to be archived, as far as somebody says.
     pub wishes: Wishes,
     /// Whether it is archived at once, if it is not there yet. One that is there stays as it is.
     pub state: PvState,

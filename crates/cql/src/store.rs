@@ -24,7 +24,7 @@ use crate::{
 /// Rows of a journal that share a partition.
 const PART: u64 = 10_000;
 
-/// So many rows are asked for in one statement.
+/// One statement asks for at most this many rows.
 const ROWS: usize = 500;
 
 /// A keyspace, as a shared store. Its calls block, and must not be made by a task of tokio.

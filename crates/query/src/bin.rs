@@ -2,7 +2,7 @@
 
 use sample::{Severity, Timestamp};
 
-/// What was recorded from `t0` up to, not including, `t1`.
+/// The samples from `t0` up to, not including, `t1`, in a few numbers.
 ///
 /// Numbers come from numeric scalars (booleans and enum indices too); texts, arrays and structures only count.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{config::Config, failure::failed, probe};
 
-/// So many rows or beats are fetched at a time.
+/// The store fetches at most this many rows or beats at a time.
 const IN_FLIGHT: usize = 32;
 
 /// A folder of a bucket, as a shared store. Its calls block, and must not be made by a task of tokio.

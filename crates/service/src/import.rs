@@ -15,8 +15,9 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
-/// So many rows of one PV are given on together. One with more bytes is given on alone.
+/// An import hands over up to this many rows of one PV together,
 const GATHERED_ROWS: usize = 1024;
+/// and a row with more bytes than this alone.
 const GATHERED_BYTES: usize = 1024;
 /// What a sample takes besides its value while it is compared.
 const SAMPLE_BYTES: usize = 128;

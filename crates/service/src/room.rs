@@ -51,7 +51,7 @@ impl Budget {
         self.lease_of(None)
     }
 
-    /// The same for somebody whose answers together have a share of their own.
+    /// A lease of nothing for a principal whose answers share a budget of their own.
     pub fn lease_of(self: &Arc<Budget>, share: Option<Arc<Share>>) -> Lease {
         Lease { budget: Arc::clone(self), share, held: Mutex::default() }
     }

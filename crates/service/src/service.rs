@@ -8,7 +8,7 @@ use sample::Timestamp;
 
 use crate::{changes::LastChanges, clock::now, losses, policy_source::PolicySource};
 
-/// What stands behind a service: the store and acquisition of this archiver, or whatever else answers the same questions.
+/// The store and acquisition behind a service, or whatever else answers the same questions.
 pub struct Behind {
     /// What was recorded.
     pub query: Query,

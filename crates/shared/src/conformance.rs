@@ -24,7 +24,7 @@ use crate::{
     twin::{Faults, Net, Seed},
 };
 
-/// So many writers want the same.
+/// This many writers race for one row.
 const WRITERS: usize = 8;
 
 /// So often do they.

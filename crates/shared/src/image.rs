@@ -24,7 +24,7 @@ use crate::{
     settle,
 };
 
-/// So many rows are asked for at a time.
+/// A reader asks for at most this many rows at a time.
 const ROWS: usize = 1000;
 
 /// What keeps the transactions of a shard: the catalogue that a taker brings up to date.
