@@ -41,7 +41,7 @@ fuzz: ## arbitrary bytes to each parser of foreign bytes, SECONDS=60 each (TARGE
 	tools/fuzz.sh $(or $(SECONDS),60) $(TARGET)
 
 crash: setup build ## each call to the disk fails; the store is killed KILLS=1000 times (goes on after an interruption), the program 20 times
-	PVARK_CRASH=all cargo test --release -p store --test faults
+	PVARK_CRASH=all cargo test --release -p store --test suite faults::
 	cargo build --release -p store --example victim
 	$(PYTHON) tests/system/kill_loop.py --folder $(CARGO_TARGET_DIR)/kills --cycles $(or $(KILLS),1000)
 	PVARK_KILL_CYCLES=20 $(PYTEST) -s tests/system/test_survives_kill.py

@@ -1,7 +1,7 @@
 //! Another source in fifty lines: a folder of CSV files beside the store. Every URL and `pvark get` give the same bytes as for an archive
 //! that recorded the samples itself.
 
-#[path = "../crates/web/tests/served/mod.rs"]
+#[path = "../crates/web/tests/suite/served/mod.rs"]
 mod served;
 
 use std::{collections::BTreeMap, fs, ops::ControlFlow, path::PathBuf, process::Command, sync::Arc};

@@ -4,7 +4,7 @@
 
 #![no_main]
 
-#[path = "../../crates/epics/tests/pva_conversation/mod.rs"]
+#[path = "../../crates/epics/tests/suite/pva_conversation/mod.rs"]
 mod conversation;
 
 use std::time::{Duration, Instant};

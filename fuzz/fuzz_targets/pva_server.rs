@@ -4,7 +4,7 @@
 
 #![no_main]
 
-#[path = "../../crates/epics/tests/pva_hub_begin/mod.rs"]
+#[path = "../../crates/epics/tests/suite/pva_hub_begin/mod.rs"]
 mod begin;
 
 use std::time::Instant;

@@ -72,7 +72,7 @@ fn a_row_whose_answer_is_lost_is_known_again() {
 #[test]
 fn a_server_that_is_not_there_leaves_the_outcome_unknown_and_one_without_the_bucket_refuses() {
     let Some(moto) = Moto::start() else { return };
-    let nowhere = Config { timeout: Duration::from_secs(1), ..config(server::closed_port()) };
+    let nowhere = Config { timeout: Duration::from_secs(1), ..config(server::NOBODY.into()) };
     assert!(S3::open(nowhere).expect_err("nobody answers").is_unknown());
     let error = S3::open(Config { bucket: "absent".into(), ..config(moto.url()) }).expect_err("no such bucket");
     assert!(matches!(error, Error::Refused { .. }), "{error:?}");

@@ -4,6 +4,7 @@
 
 #![expect(unsafe_code, reason = "an allocator that counts is nothing else")]
 
+#[path = "suite/served/mod.rs"]
 mod served;
 
 use std::{

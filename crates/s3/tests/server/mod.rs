@@ -72,10 +72,8 @@ fn free_port() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("its number")
 }
 
-/// Where nobody listens.
-pub(crate) fn closed_port() -> String {
-    format!("http://{}", free_port())
-}
+/// Where nobody listens: no server under test and no client's own end of a connection ever gets the first port.
+pub(crate) const NOBODY: &str = "http://127.0.0.1:1";
 
 /// What the relay does to requests.
 #[derive(Clone, Copy)]

@@ -1,0 +1,37 @@
+//! The engine from outside: what it keeps, what it refuses, and what is left after each kind of failure. One program for all files, which link once.
+
+mod arrays;
+mod audit_chain;
+mod backup;
+mod busy;
+mod care_of_places;
+mod common;
+mod compaction;
+mod copies_of_archives;
+mod corruption;
+mod crash;
+mod deletion;
+mod doubt;
+mod facts;
+mod faults;
+mod faults_changes;
+mod field_retention;
+mod frames;
+mod home;
+mod import;
+mod large;
+mod levels;
+mod lookups;
+mod model;
+mod partitions;
+mod places;
+mod reads;
+mod refusals;
+mod repair;
+mod roster;
+mod scrub;
+mod silence;
+mod sim;
+mod tokens;
+mod told;
+mod wrong_segments;
