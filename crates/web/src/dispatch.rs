@@ -22,7 +22,7 @@ use futures_util::StreamExt;
 use service::{Ask, Lease, now};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
-    time::{Instant, timeout},
+    time::{Instant, timeout, timeout_at},
 };
 use tower_service::Service;
 
@@ -249,8 +249,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     let share = app.access.config().limits.and_then(|limits| limits.answers_megabytes);
     let share = share.map(|share| app.shares.of(&identity, share.bytes()));
     let lease = Arc::new(app.delivery.budget.lease_of(share));
-    let (room, _one_at_a_time) = body_room(&app, route, &parts.headers).await?;
-    let body = read_body(body, &parts.headers, room, &lease).await?;
+    let Read { body, _leave } = read_body(body, &parts.headers, Room::of(&app, route, &parts.headers), &lease).await?;
     lease.grow(bytes_when_read(parts.uri.query().unwrap_or("").as_bytes()))?;
     let _turn = turn(&body).await?;
     let is_form = !route.path.starts_with(parameters::OWN) && Kind::of(&parts.headers, &body) == Kind::Form;
@@ -350,38 +349,49 @@ async fn turn(body: &Bytes) -> Result<Option<SemaphorePermit<'static>>, Refusal>
     }
 }
 
-/// How long a body may be, and whether the budget has room for it.
+/// How long the body of a request may be.
 #[derive(Clone, Copy)]
 struct Room {
+    /// As long as others', charged to the budget as it comes.
+    usual: usize,
     bytes_max: usize,
+    /// Whether the budget has room for what is beyond the usual. The largest sample finds none, and is the one thing that need not.
     is_charged: bool,
 }
 
-/// An import may bring a sample as large as the store takes, with every byte of it escaped, but only one such
-/// body is in memory at a time, and nobody waits for another's for ever; who announces no length is held to the usual.
-async fn body_room(
-    app: &App,
-    route: &Route,
-    headers: &HeaderMap,
-) -> Result<(Room, Option<SemaphorePermit<'static>>), Refusal> {
-    static LARGE: Semaphore = Semaphore::const_new(1);
-    let usual = app.config.body_bytes_max;
-    if !LARGE_BODIES.contains(&route.path) || announced(headers).is_none_or(|length| length <= usual as u64) {
-        return Ok((Room { bytes_max: usual, is_charged: true }, None));
+impl Room {
+    /// An import may bring a sample as large as the store takes, with every byte of it escaped. Who announces no length is held to
+    /// the usual.
+    fn of(app: &App, route: &Route, headers: &HeaderMap) -> Room {
+        let usual = app.config.body_bytes_max;
+        match LARGE_BODIES.contains(&route.path) && announced(headers).is_some_and(|length| length > usual as u64) {
+            true => Room { usual, bytes_max: usual.max(LARGE_BODY_BYTES_MAX), is_charged: route.path != SAMPLES },
+            false => Room { usual, bytes_max: usual, is_charged: true },
+        }
     }
-    let permit = timeout(2 * BODY_TIMEOUT, LARGE.acquire())
-        .await
-        .map_err(|_| Refusal::busy("another large import is under way").hint("send it again later"))?;
-    // The largest sample finds no room in the budget, and is the one thing that need not.
-    Ok((Room { bytes_max: usual.max(LARGE_BODY_BYTES_MAX), is_charged: route.path != SAMPLES }, permit.ok()))
+}
+
+/// Leave to have more than the usual in memory: one body at a time has it, and nobody waits for another's for ever.
+async fn leave_to_be_large() -> Result<SemaphorePermit<'static>, Refusal> {
+    static LARGE: Semaphore = Semaphore::const_new(1);
+    match timeout(2 * BODY_TIMEOUT, LARGE.acquire()).await {
+        Ok(Ok(leave)) => Ok(leave),
+        _ => Err(Refusal::busy("another large import is under way").hint("send it again later")),
+    }
 }
 
 fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
+/// A body, and the leave that one beyond the usual length has until it has been worked on.
+struct Read {
+    body: Bytes,
+    _leave: Option<SemaphorePermit<'static>>,
+}
+
 /// The whole body, unless it is too long or too slow.
-async fn read_body(body: Body, headers: &HeaderMap, room: Room, lease: &Lease) -> Result<Bytes, Refusal> {
+async fn read_body(body: Body, headers: &HeaderMap, room: Room, lease: &Lease) -> Result<Read, Refusal> {
     let bytes_max = room.bytes_max;
     let too_large = || {
         let message = format!("the body is too long, at most {bytes_max} bytes are possible");
@@ -392,28 +402,31 @@ async fn read_body(body: Body, headers: &HeaderMap, room: Room, lease: &Lease) -
     }
     let mut pieces = body.into_data_stream();
     let mut whole = Vec::new();
-    let read = async {
-        while let Some(piece) = pieces.next().await {
-            let piece =
-                piece.map_err(|error| Refusal::new(Code::BadRequest, format!("the body broke off: {error}")))?;
-            if whole.len() + piece.len() > bytes_max {
-                return Err(too_large());
-            }
-            // Room is made as it comes, whatever was announced: who announces much and sends nothing takes nothing.
-            if whole.capacity() - whole.len() < piece.len() {
-                let more = piece.len().max(whole.capacity()).max(BODY_ROOM_MIN).min(bytes_max - whole.len());
-                if room.is_charged {
-                    lease.grow(more)?;
-                }
-                whole.reserve_exact(more);
-            }
-            whole.extend_from_slice(&piece);
-        }
-        Ok(())
-    };
+    let mut leave = None;
+    let mut deadline = Instant::now() + BODY_TIMEOUT;
     let slow = |_| Refusal::new(Code::TooSlow, "the body came too slowly");
-    timeout(BODY_TIMEOUT, read).await.map_err(slow)??;
-    Ok(whole.into())
+    while let Some(piece) = timeout_at(deadline, pieces.next()).await.map_err(slow)? {
+        let piece = piece.map_err(|error| Refusal::new(Code::BadRequest, format!("the body broke off: {error}")))?;
+        if whole.len() + piece.len() > bytes_max {
+            return Err(too_large());
+        }
+        if leave.is_none() && whole.len() + piece.len() > room.usual {
+            // Only now: who announces much and sends little holds up nobody else.
+            leave = Some(leave_to_be_large().await?);
+            deadline = Instant::now() + BODY_TIMEOUT;
+        }
+        // Room is made as it comes, whatever was announced: who announces much and sends nothing takes nothing.
+        if whole.capacity() - whole.len() < piece.len() {
+            let most = if leave.is_some() { bytes_max } else { room.usual };
+            let more = piece.len().max(whole.capacity()).max(BODY_ROOM_MIN).min(most - whole.len());
+            if room.is_charged || leave.is_none() {
+                lease.grow(more)?;
+            }
+            whole.reserve_exact(more);
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(Read { body: whole.into(), _leave: leave })
 }
 
 fn method_not_allowed(app: &App, request: &Request) -> Response {
