@@ -136,6 +136,14 @@ impl Principal {
         Principal { established: established.into(), claimed, how: None, way: None }
     }
 
+    /// The one text of `recorded` and `recorded_alone`.
+    pub fn in_records(&self) -> String {
+        match &self.claimed {
+            Some(name) => format!("{name} at {}", self.established),
+            None => self.established.to_string(),
+        }
+    }
+
     /// How the archive knows it; none in what an older program has written down.
     pub fn how(&self) -> Option<How> {
         self.how
@@ -160,11 +168,11 @@ impl Principal {
 /// The archiver, when nobody told it to.
 pub const ARCHIVER: &str = "the archiver";
 
-/// As the audit shows it: what it calls itself, and where it is.
+/// As people read it: what is known comes first, so that no claim looks like it.
 impl fmt::Display for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.claimed {
-            Some(name) => write!(f, "{name} at {}", self.established),
+            Some(name) => write!(f, "{} (calls itself {name})", self.established),
             None => f.write_str(&self.established),
         }
     }
@@ -216,7 +224,7 @@ mod tests {
             assert_eq!((principal.established(), principal.claimed()), (established, claimed));
             let way = Way { address: Some(address), listener: "127.0.0.1:17665".into(), request: "7".into() };
             let principal = principal.by_way(way.clone());
-            let text = principal.to_string();
+            let text = principal.in_records();
             assert_eq!(
                 Principal::recorded(&text, principal.how().unwrap(), principal.claimed(), Some(way)),
                 principal,

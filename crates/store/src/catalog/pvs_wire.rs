@@ -161,7 +161,7 @@ pub(super) fn by_row(by: &By) -> ByRow {
     });
     ByRow {
         at: by.at.nanos(),
-        who: by.who.to_string(),
+        who: by.who.in_records(),
         how: by.who.how().map(|how| how.name().to_owned()),
         claimed: by.who.how().and(by.who.claimed()).map(str::to_owned),
         way,

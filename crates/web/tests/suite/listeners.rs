@@ -148,7 +148,7 @@ fn orders_by_a_socket_of_the_machine_are_those_of_its_user() {
 
     let line = &archive.get("/api/v1/audit?limit=1").json()["audit"][0];
     let user = format!("local:{}", rustix::process::getuid().as_raw());
-    let expected = serde_json::json!({ "by": format!("ana at {user}"), "principal": user, "how": "local", "said": "ana", "address": null,
+    let expected = serde_json::json!({ "by": format!("{user} (calls itself ana)"), "principal": user, "how": "local", "said": "ana", "address": null,
         "listener": path.display().to_string(), "request": number });
     for (name, value) in expected.as_object().unwrap() {
         assert_eq!(&line[name], value, "{name}");
