@@ -28,7 +28,7 @@ const STORE: Tiers = &[
 
 const SERVICE: Tiers = &[
     &["changes", "clock", "glob", "ledger", "policy_source", "proof", "refusal", "rights"],
-    &["losses", "room"],
+    &["losses", "budget"],
     &["service"],
     &["ask", "explain"],
     &["account", "find"],

@@ -285,7 +285,7 @@ impl<S: Sink> Shared<S> {
             self.run(&mut channel, |channel, record| channel.adjust(entry.clone(), record), pv, now);
             former
         };
-        if Asked::of(&former.settings) != Asked::of(&entry.settings) {
+        if Monitors::of(&former.settings) != Monitors::of(&entry.settings) {
             let generation = self.next_generation.fetch_add(1, Relaxed);
             let given_up = slot.next.swap(generation, Relaxed);
             if given_up != NO_GENERATION {
@@ -405,7 +405,7 @@ impl<S: Sink> Shared<S> {
         lock(&self.timed).append(&mut left);
     }
 
-    pub(crate) fn count_stored(&self, records: &[(PvId, Record)]) {
+    pub(crate) fn count_written(&self, records: &[(PvId, Record)]) {
         self.count(records, |counters, samples| counters.written += samples);
     }
 
@@ -538,7 +538,7 @@ impl<S: Sink> Shared<S> {
 
     fn subscribe(&self, pv: PvId, generation: u32, settings: &PvSettings, name: Arc<str>) {
         let Some(clients) = self.clients.get() else { return };
-        let Asked { ca, pva } = Asked::of(settings);
+        let Monitors { ca, pva } = Monitors::of(settings);
         match settings.protocol {
             Protocol::Ca => clients.ca.subscribe_shared(key(pv, generation), name, ca),
             Protocol::Pva => clients.pva.subscribe_shared(key(pv, generation), name, pva),
@@ -611,13 +611,13 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// What a server is asked for, by either protocol.
 #[derive(PartialEq)]
-struct Asked {
+struct Monitors {
     ca: epics::ca::Monitor,
     pva: epics::pva::Monitor,
 }
 
-impl Asked {
-    fn of(settings: &PvSettings) -> Asked {
+impl Monitors {
+    fn of(settings: &PvSettings) -> Monitors {
         use epics::ca::{Mask, filter};
         let rules = settings.rules();
         let mask = match rules.changes {
@@ -633,7 +633,7 @@ impl Asked {
         let ca = epics::ca::Monitor { mask, deadband, ..Default::default() };
         let pipeline = rules.pipeline == Pipeline::On;
         let pva = epics::pva::Monitor { pipeline, changes: Some(mask), ..Default::default() };
-        Asked { ca, pva }
+        Monitors { ca, pva }
     }
 }
 

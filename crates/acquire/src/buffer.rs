@@ -308,7 +308,7 @@ impl Late {
                 before.is_some()
             }
             Fact::Metadata(since, metadata) => self.metadata.insert(pv, (since, metadata)).is_some(),
-            Fact::Sample(_) | Fact::Own(_) => {
+            Fact::Sample(_) | Fact::LedgerRow(_) => {
                 unreachable!("samples are counted, and rows are taken whatever there is room for")
             }
         }
@@ -324,7 +324,7 @@ impl Late {
 
 fn payload_bytes(fact: &Fact) -> usize {
     match fact {
-        Fact::Sample(sample) | Fact::Own(sample) => {
+        Fact::Sample(sample) | Fact::LedgerRow(sample) => {
             sample.value.byte_size() + sample.alarm.message.as_ref().map_or(0, |message| message.len())
         }
         Fact::Gap(_) => 0,

@@ -18,7 +18,7 @@ use crate::{
 pub(crate) enum Fact {
     Sample(Sample),
     /// A row of the ledger.
-    Own(Sample),
+    LedgerRow(Sample),
     Gap(Gap),
     Metadata(Timestamp, Arc<Metadata>),
 }
@@ -454,7 +454,7 @@ mod tests {
     fn line(fact: Fact) -> String {
         let second = |time: Timestamp| time.seconds_and_nanos().0 - 1_800_000_000;
         match fact {
-            Fact::Sample(sample) | Fact::Own(sample) => {
+            Fact::Sample(sample) | Fact::LedgerRow(sample) => {
                 format!("sample {} {:?}", second(sample.time), sample.value.as_f64().unwrap())
             }
             Fact::Gap(gap) => format!("gap {} {:?} {}", second(gap.from), gap.to.map(second), gap.cause.name()),

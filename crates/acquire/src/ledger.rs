@@ -105,7 +105,7 @@ fn bytes(row: &Sample) -> Option<&[u8]> {
 
 fn row(head: RowHead, from: Timestamp, accounts: &[(PvId, Account)]) -> Fact {
     let value = Value::Array(Column::U8(encode_row(head, from, accounts)));
-    Fact::Own(Sample { time: from, value, alarm: Alarm::default(), pulse: 0, stamp: None })
+    Fact::LedgerRow(Sample { time: from, value, alarm: Alarm::default(), pulse: 0, stamp: None })
 }
 
 impl Page {

@@ -102,7 +102,7 @@ fn write<S: Sink>(
     loop {
         let error = match shared.sink.append(&records, shared.alive(before)) {
             Ok(()) => {
-                shared.count_stored(&records);
+                shared.count_written(&records);
                 shared.buffer.release(bytes);
                 return hope;
             }
@@ -161,10 +161,10 @@ impl Groups {
                         _ => Record::Sample(sample),
                     }
                 }
-                Fact::Own(row) => {
+                Fact::LedgerRow(row) => {
                     // What a row does not count must not get into a batch before it.
                     self.made += 1;
-                    records.push((pv, Record::Own(row)));
+                    records.push((pv, Record::LedgerRow(row)));
                     continue;
                 }
                 Fact::Gap(gap) => Record::Gap(gap),
@@ -191,7 +191,7 @@ fn add(record: &mut Record, sample: &Sample) -> bool {
             }
             fits
         }
-        Record::Array(_) | Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => false,
+        Record::Array(_) | Record::LedgerRow(_) | Record::Gap(_) | Record::Metadata(..) => false,
     }
 }
 

@@ -18,8 +18,8 @@ pub enum Record {
     Sample(Sample),
     /// One array, in a batch of its own, that is so large that the store keeps it as it is rather than copy it.
     Array(Arc<Batch>),
-    /// A sample of a PV that the archive keeps for itself. It is kept like any other, and counted nowhere.
-    Own(Sample),
+    /// A row of the ledger: a sample of a PV that the archive keeps for itself, and counts nowhere.
+    LedgerRow(Sample),
     /// A time without samples; replaces the gap with the same beginning and cause.
     Gap(Gap),
     /// What the IOC says about the PV from this time on.
@@ -33,7 +33,7 @@ impl Record {
         match self {
             Record::Sample(sample) => sample.bare(),
             Record::Samples(batch) => batch.bare(),
-            Record::Array(_) | Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => None,
+            Record::Array(_) | Record::LedgerRow(_) | Record::Gap(_) | Record::Metadata(..) => None,
         }
     }
 
@@ -43,7 +43,7 @@ impl Record {
             Record::Samples(batch) => batch.len(),
             Record::Array(batch) => batch.len(),
             Record::Sample(_) => 1,
-            Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => 0,
+            Record::LedgerRow(_) | Record::Gap(_) | Record::Metadata(..) => 0,
         }
     }
 }

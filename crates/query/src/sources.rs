@@ -18,14 +18,14 @@ pub(crate) struct Sources {
 }
 
 /// What is asked for one PV: each source under each key by which it may know it.
-pub(crate) struct Asked<'a> {
+pub(crate) struct KeysOf<'a> {
     sources: &'a Sources,
     pv: PvId,
     /// Its names, if a source is there that goes by them.
     names: Vec<PvName>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> KeysOf<'a> {
     /// Each source with each key, in the order of belief.
     pub(crate) fn each(&self) -> impl Iterator<Item = (&'a Arc<dyn Source>, Key<'_>)> {
         self.own().chain(self.others())
@@ -69,10 +69,10 @@ impl Sources {
         !self.others.is_empty()
     }
 
-    pub(crate) fn asked(&self, pv: PvId) -> Asked<'_> {
+    pub(crate) fn asked(&self, pv: PvId) -> KeysOf<'_> {
         let by_name = |source: &Arc<dyn Source>| source.keyed_by() == KeyedBy::Name;
         let is_wanted = self.others.iter().any(by_name) || by_name(&self.own);
-        Asked { sources: self, pv, names: if is_wanted { self.names.names_of(pv) } else { Vec::new() } }
+        KeysOf { sources: self, pv, names: if is_wanted { self.names.names_of(pv) } else { Vec::new() } }
     }
 
     /// The samples of all in order of time, each once. What the archive's own source has alone is passed on as it comes.

@@ -15,7 +15,7 @@ use sample::{Stretch, TimeRange, Timestamp};
 use crate::{
     Error, Series,
     merge::Merged,
-    sources::{Asked, Sources, samples_of},
+    sources::{KeysOf, Sources, samples_of},
 };
 
 /// Summaries and samples of a range, in order of time.
@@ -81,7 +81,7 @@ impl Stretches {
 }
 
 /// The range in parts, each with those that may have samples there. Where only the first source may have any, it is not asked for more.
-fn spans(asked: &Asked<'_>, range: TimeRange) -> Result<VecDeque<Span>, Error> {
+fn spans(asked: &KeysOf<'_>, range: TimeRange) -> Result<VecDeque<Span>, Error> {
     let own = asked.own().count();
     let mut there = Vec::new();
     for (index, (source, key)) in asked.others().enumerate() {

@@ -43,8 +43,9 @@ pub(crate) fn answer(ask: &Ask, entry: &PvEntry, range: TimeRange, seconds: u64)
     ask.lease.grow_by(usize::try_from(count).unwrap_or(0), STEP_BYTES)?;
     let open = ask.listed().behind.standing.open_account(entry.id);
     let until = open.map_or(Timestamp::MAX, |(since, _)| since);
-    let mut steps = Ledger { archive: &ask.listed().own, own: &*ask.listed().behind.directory, pv: entry.id, until }
-        .steps(range, step)?;
+    let mut steps =
+        Ledger { archive: &ask.listed().archive_alone, own: &*ask.listed().behind.directory, pv: entry.id, until }
+            .steps(range, step)?;
     if let Some(open) = open {
         add_open_minute(open, &mut steps, step);
     }

@@ -13,10 +13,10 @@ use query::Query;
 use sample::Timestamp;
 
 use crate::{
+    budget::Lease,
     clock::now,
     refusal::{Code, Refusal},
     rights::Rights,
-    room::Lease,
     service::Service,
 };
 
@@ -44,7 +44,7 @@ pub(crate) struct Recorded<'s> {
     /// By any source.
     pub(crate) query: &'s Query,
     /// In the archive itself.
-    pub(crate) own: &'s Query,
+    pub(crate) archive_alone: &'s Query,
     /// What its list of PVs says.
     pub(crate) listed: &'s dyn Directory,
 }
@@ -175,8 +175,8 @@ impl Ask {
     /// What was recorded of a PV, for who may see it.
     pub(crate) fn recorded(&self, pv: PvId) -> Result<Recorded<'_>, Refusal> {
         self.needs(Right::Read, pv)?;
-        let Service { behind, own, .. } = &*self.service;
-        Ok(Recorded { query: &behind.query, own, listed: &*behind.directory })
+        let Service { behind, archive_alone, .. } = &*self.service;
+        Ok(Recorded { query: &behind.query, archive_alone, listed: &*behind.directory })
     }
 
     /// What acquisition knows of a PV, for who may see it.

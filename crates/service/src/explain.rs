@@ -91,23 +91,23 @@ pub(crate) fn explain(
     counter: Option<Counter>,
 ) -> Result<Explanation, Refusal> {
     let series = Series { pv: entry.id, field: field.map(Arc::from) };
-    let gaps = service.own.gaps(&series, range)?;
+    let gaps = service.archive_alone.gaps(&series, range)?;
     let open = service.behind.standing.open_account(entry.id);
     let until = open.map_or(Timestamp::MAX, |(since, _)| since);
-    let mut told =
-        Ledger { archive: &service.own, own: &*service.behind.directory, pv: entry.id, until }.account(range)?;
+    let mut told = Ledger { archive: &service.archive_alone, own: &*service.behind.directory, pv: entry.id, until }
+        .account(range)?;
     if let Some((since, open)) = open.filter(|(since, _)| *since < range.t1) {
         told.account += open;
         told.covered += (range.t1.nanos() - since.max(range.t0).nanos()).max(0);
     }
     let samples = count(service, entry, field, range)?;
-    let proof = prove(&service.own, entry.id, range, counter.unwrap_or(Counter::Pulse))?;
+    let proof = prove(&service.archive_alone, entry.id, range, counter.unwrap_or(Counter::Pulse))?;
     // Pulse ids that nobody has asked for say something only where they have no break.
     let proof = proof.filter(|proof| counter.is_some() || proof.is_complete());
     let mut reasons = gap_reasons(service, entry, range, &gaps)?;
     reasons.extend(roster_reasons(service, entry, range));
     reasons.extend(expired_fields(service, entry, field, range)?);
-    reasons.extend(server_reasons(&service.own.metadata(entry.id, range)?, &gaps, range));
+    reasons.extend(server_reasons(&service.archive_alone.metadata(entry.id, range)?, &gaps, range));
     reasons.extend(ledger_reasons(range, &told));
     reasons.extend(proof.iter().flat_map(proof_reasons));
     reasons.extend(silence(service, entry, range, (samples, gaps.is_empty()), &told)?);
@@ -121,7 +121,7 @@ pub(crate) fn explain(
 fn count(service: &Service, entry: &PvEntry, field: Option<&str>, range: TimeRange) -> Result<u64, Refusal> {
     let mut count = 0;
     let series = Series { pv: entry.id, field: field.map(Arc::from) };
-    for batch in service.own.samples(&Request { series, range, before: Before::None }) {
+    for batch in service.archive_alone.samples(&Request { series, range, before: Before::None }) {
         count += match batch {
             Err(error) if error.is_damage() => continue, // a gap tells of it, and the status
             batch => batch?.len() as u64,
@@ -222,7 +222,7 @@ fn expired_fields(
     let mut reasons = Vec::new();
     for path in if field.is_some() { Vec::new() } else { service.behind.directory.expired_fields(entry.id)? } {
         let series = Series { pv: entry.id, field: Some(path.as_str().into()) };
-        for (_, gap) in service.own.gaps(&series, range)? {
+        for (_, gap) in service.archive_alone.gaps(&series, range)? {
             if gap.cause == GapCause::Expired {
                 let (from, to) = (gap.from.max(range.t0), gap.to.unwrap_or(range.t1).min(range.t1));
                 let text =
@@ -352,7 +352,7 @@ fn silence(
     if samples > 0 || !no_gaps || entry.added >= range.t1 {
         return Ok(None);
     }
-    let last = service.own.last_before(&entry.id.into(), range.t0)?;
+    let last = service.archive_alone.last_before(&entry.id.into(), range.t0)?;
     let held = last.map(|sample| format!(" The value of {} still held.", sample.time)).unwrap_or_default();
     let text = match (told.covered > 0, told.account.received) {
         (true, 0) => format!("The PV was connected and its IOC sent nothing: the value did not change.{held}"),

@@ -2,7 +2,7 @@
 //! answers.
 //!
 //! ```text
-//!   front end ──► Ask { who, room, patience } ──► find, samples, bins, at a time, aligned, gaps, explain, ledger
+//!   front end ──► Ask { principal, rights, lease, is_gone } ──► find, samples, bins, at a time, aligned, gaps, explain, ledger
 //!                                              └► add, change, pause, remove, restore, delete, purge, groups, policies, import
 //! ```
 //! A front end takes a request apart into types, asks, and writes the answer in its own form. Nothing here knows HTTP, JSON or
@@ -12,6 +12,7 @@
 
 mod account;
 mod ask;
+mod budget;
 mod changes;
 mod clock;
 mod configured;
@@ -35,13 +36,13 @@ mod refusal;
 mod removals;
 mod reports;
 mod rights;
-mod room;
 mod seen;
 mod service;
 mod status;
 
 pub use account::LedgerAnswer;
 pub use ask::Ask;
+pub use budget::{Budget, Lease, Share};
 pub use clock::now;
 pub use configured::Configured;
 pub use explain::{Explanation, Reason, Verdict};
@@ -61,7 +62,6 @@ pub use reports::{
     StorageRateRow, TimeSpanRow, WaveformRow,
 };
 pub use rights::Rights;
-pub use room::{Budget, Lease, Share};
 pub use seen::Seen;
 pub use service::{Behind, Service};
 pub use status::Status;

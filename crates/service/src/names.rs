@@ -13,9 +13,9 @@ use regex::{Regex, RegexBuilder};
 
 use crate::{
     ask::Ask,
+    budget::Lease,
     glob::Glob,
     refusal::{Code, Refusal, shortened},
-    room::Lease,
 };
 
 /// The most memory that a compiled pattern may take; a pattern of a thousand alternatives still fits.
@@ -331,7 +331,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::room::Budget;
+    use crate::budget::Budget;
 
     fn room() -> Lease {
         Budget::new(1 << 30).lease()

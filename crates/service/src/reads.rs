@@ -66,22 +66,22 @@ impl Ask {
 
     /// Those of them that the archive itself knows of.
     pub fn own_gaps(&self, pv: PvId, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Refusal> {
-        Ok(self.recorded(pv)?.own.gaps(&pv.into(), range)?)
+        Ok(self.recorded(pv)?.archive_alone.gaps(&pv.into(), range)?)
     }
 
     /// The samples of a PV in the archive itself, whatever other sources have.
     pub(crate) fn own_samples(&self, pv: PvId, range: TimeRange) -> Result<Samples, Refusal> {
-        Ok(self.recorded(pv)?.own.samples(&Request { series: pv.into(), range, before: Before::None }))
+        Ok(self.recorded(pv)?.archive_alone.samples(&Request { series: pv.into(), range, before: Before::None }))
     }
 
     /// The newest of them at or before `time`.
     pub(crate) fn own_last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Refusal> {
-        Ok(self.recorded(pv)?.own.last_before(&pv.into(), time)?)
+        Ok(self.recorded(pv)?.archive_alone.last_before(&pv.into(), time)?)
     }
 
     /// The metadata in the archive itself.
     pub(crate) fn own_metadata(&self, pv: PvId, range: TimeRange) -> Result<Vec<(Timestamp, Metadata)>, Refusal> {
-        Ok(self.recorded(pv)?.own.metadata(pv, range)?)
+        Ok(self.recorded(pv)?.archive_alone.metadata(pv, range)?)
     }
 
     /// The metadata in force at the beginning of a range, then each change within it.
@@ -116,7 +116,7 @@ impl Ask {
 
     /// The fields that the structure last recorded has, and the types of their samples.
     pub(crate) fn fields(&self, pv: PvId) -> Result<Vec<(String, ValueType)>, Refusal> {
-        let last = self.recorded(pv)?.own.last_before(&pv.into(), Timestamp::MAX)?.map(|sample| sample.value);
+        let last = self.recorded(pv)?.archive_alone.last_before(&pv.into(), Timestamp::MAX)?.map(|sample| sample.value);
         let structure = last.and_then(|value| if let Value::Structure(bytes) = value { Some(bytes) } else { None });
         Ok(structure.map(|bytes| paths(&bytes)).unwrap_or_default())
     }

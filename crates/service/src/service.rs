@@ -52,7 +52,7 @@ pub struct Service {
     /// What it asks and orders in turn.
     pub(crate) behind: Behind,
     /// What of all that was recorded the archive itself has.
-    pub(crate) own: Query,
+    pub(crate) archive_alone: Query,
     /// Where policies are read that are to be applied anew.
     pub(crate) policies: PolicySource,
     /// Under which name it stands where archives name their members.
@@ -66,9 +66,9 @@ pub struct Service {
 impl Service {
     /// Over an open archive. What was lost before this start is looked for meanwhile.
     pub fn new(behind: Behind, policies: PolicySource, identity: String) -> Arc<Service> {
-        let (started, last_changes, own) = (now(), Mutex::default(), behind.query.alone());
-        losses::recall(own.clone(), behind.directory.clone(), behind.standing.clone(), started);
-        Arc::new(Service { behind, own, policies, identity, started, last_changes })
+        let (started, last_changes, archive_alone) = (now(), Mutex::default(), behind.query.alone());
+        losses::recall(archive_alone.clone(), behind.directory.clone(), behind.standing.clone(), started);
+        Arc::new(Service { behind, archive_alone, policies, identity, started, last_changes })
     }
 
     /// When a PV was changed last, or added, as far as the audit was looked at.

@@ -410,7 +410,7 @@ struct Survey {
 #[inline]
 pub(crate) fn too_large(record: &Record) -> Option<usize> {
     let largest = match record {
-        Record::Sample(sample) | Record::Own(sample) => sample.value.byte_size(),
+        Record::Sample(sample) | Record::LedgerRow(sample) => sample.value.byte_size(),
         Record::Samples(batch) if batch.values().byte_size() > VALUE_BYTES_MAX => {
             (0..batch.len()).map(|row| batch.values().byte_size_at(row)).max().unwrap_or(0)
         }

@@ -1,11 +1,11 @@
 //! The log: what is appended is here before anyone is told that it is safe.
 //!
 //! ```text
-//!   append ► frames in the spool (memory) ► written at latest after 10 ms (log_files.rs) ► synced each `durable`
+//!   append ► frames in the spool (memory) ► written at latest after 10 ms (log/files.rs) ► synced each `durable`
 //! ```
 //! Whoever appends touches the spool alone and never waits for the disk, until the spool is full. After a failed write or sync
 //! the file is given up for good: the system may have forgotten what it could not write, and a second sync would lie. The heads
-//! still hold everything that only that file had, so the way back is to flush them to blocks and to begin a new file (flush.rs).
+//! still hold everything that only that file had, so the way back is to flush them to blocks and to begin a new file (upkeep/flush.rs).
 
 pub(crate) mod arrays;
 pub(crate) mod files;
@@ -116,7 +116,7 @@ impl Log {
                         samples
                     }
                     None => {
-                        if matches!(record, Record::Own(sample) if frames::may_be(sample.value.value_type())) {
+                        if matches!(record, Record::LedgerRow(sample) if frames::may_be(sample.value.value_type())) {
                             // Differences may follow it as they may any other array of the PV.
                             self.arrays.whole(*pv, self.next_frame);
                         }
@@ -288,7 +288,7 @@ impl Frame {
 /// Writes a record, of samples only those from `start` that fit into a frame, and tells how many.
 fn put_record(out: &mut Vec<u8>, pv: PvId, record: &Record, start: usize) -> usize {
     match record {
-        Record::Sample(sample) | Record::Own(sample) => put_sample(out, pv, sample),
+        Record::Sample(sample) | Record::LedgerRow(sample) => put_sample(out, pv, sample),
         Record::Samples(batch) => return put_samples(out, pv, batch, start),
         Record::Array(batch) => return put_samples(out, pv, batch, start),
         Record::Gap(gap) => {

@@ -7,7 +7,8 @@ use sample::Timestamp;
 
 use crate::{Error, engine::Engine};
 
-/// Appends records and keeps the list of PVs. Cheap to clone; all clones write to the same log.
+/// The store as a `Sink` and as who keeps the list of PVs: the work is in engine.rs and in roster.rs. Cheap to clone; all clones write to
+/// the same log.
 #[derive(Clone, Debug)]
 pub struct Writer {
     pub(crate) engine: Arc<Engine>,

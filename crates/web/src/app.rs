@@ -12,7 +12,7 @@ use service::Service;
 use tokio::sync::watch;
 
 use crate::{
-    auth::{self, Asked, Shares},
+    auth::{self, RequestLine, Shares},
     config::Config,
     delivery::Delivery,
     door::Doors,
@@ -40,7 +40,7 @@ pub(crate) struct App {
 
 impl App {
     /// The answer that a refusal of who asks is.
-    pub(crate) fn refused(&self, asked: &Asked, why: &Refused) -> Response {
+    pub(crate) fn refused(&self, asked: &RequestLine, why: &Refused) -> Response {
         auth::refused(&self.metrics.refusals, &self.access, asked, why)
     }
 

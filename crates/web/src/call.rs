@@ -14,7 +14,7 @@ use service::{Ask, now};
 
 use crate::{
     app::App,
-    auth::{Asked, Origin},
+    auth::{Origin, RequestLine},
     delivery::{
         answer::{self, Answer, JSON},
         chunk::Chunk,
@@ -46,7 +46,7 @@ pub(crate) struct Call {
     /// From where it came.
     pub(crate) origin: Origin,
     /// What is told of it if it is refused.
-    pub(crate) asked: Arc<Asked>,
+    pub(crate) asked: Arc<RequestLine>,
     /// What is asked of the service by it.
     pub(crate) ask: Ask,
 }

@@ -28,13 +28,13 @@ use tower_service::Service;
 
 use crate::{
     app::App,
-    auth::{self, Asked, Origin, Watch, watched},
+    auth::{self, Origin, RequestLine, Watch, watched},
     browser,
     call::{Call, principal},
     delivery::{
         answer::{Answer, MadeAsRead},
-        budget::{bytes_when_read, leased},
         compress::{Coding, coded},
+        leased::{bytes_when_read, leased},
     },
     door::Door,
     form::Kind,
@@ -232,7 +232,7 @@ fn may_be_read_elsewhere(app: &App, path: &str) -> bool {
 
 async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
-    let asked = Arc::new(Asked::of(&parts.method, &parts.uri, &parts.headers, parts.extensions.get::<Peer>()));
+    let asked = Arc::new(RequestLine::of(&parts.method, &parts.uri, &parts.headers, parts.extensions.get::<Peer>()));
     let origin = Origin::of(&parts.extensions);
     let identity = match admitted(&app, route, &origin, &parts).await {
         Ok(identity) => identity,
@@ -249,7 +249,8 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     let share = app.access.config().limits.and_then(|limits| limits.answers_megabytes);
     let share = share.map(|share| app.shares.of(&identity, share.bytes()));
     let lease = Arc::new(app.delivery.budget.lease_of(share));
-    let Read { body, _leave } = read_body(body, &parts.headers, Room::of(&app, route, &parts.headers), &lease).await?;
+    let Read { body, _leave } =
+        read_body(body, &parts.headers, BodyLimit::of(&app, route, &parts.headers), &lease).await?;
     lease.grow(bytes_when_read(parts.uri.query().unwrap_or("").as_bytes()))?;
     let _turn = turn(&body).await?;
     let is_form = !route.path.starts_with(parameters::OWN) && Kind::of(&parts.headers, &body) == Kind::Form;
@@ -307,7 +308,7 @@ fn for_one(app: &App, identity: &Identity, mut answer: Response) -> Result<Respo
 struct Asker {
     identity: Identity,
     right: Option<Right>,
-    asked: Arc<Asked>,
+    asked: Arc<RequestLine>,
     origin: Origin,
 }
 
@@ -351,7 +352,7 @@ async fn turn(body: &Bytes) -> Result<Option<SemaphorePermit<'static>>, Refusal>
 
 /// How long the body of a request may be.
 #[derive(Clone, Copy)]
-struct Room {
+struct BodyLimit {
     /// As long as others', charged to the budget as it comes.
     usual: usize,
     bytes_max: usize,
@@ -359,14 +360,14 @@ struct Room {
     is_charged: bool,
 }
 
-impl Room {
+impl BodyLimit {
     /// An import may bring a sample as large as the store takes, with every byte of it escaped. Who announces no length is held to
     /// the usual.
-    fn of(app: &App, route: &Route, headers: &HeaderMap) -> Room {
+    fn of(app: &App, route: &Route, headers: &HeaderMap) -> BodyLimit {
         let usual = app.config.body_bytes_max;
         match LARGE_BODIES.contains(&route.path) && announced(headers).is_some_and(|length| length > usual as u64) {
-            true => Room { usual, bytes_max: usual.max(LARGE_BODY_BYTES_MAX), is_charged: route.path != SAMPLES },
-            false => Room { usual, bytes_max: usual, is_charged: true },
+            true => BodyLimit { usual, bytes_max: usual.max(LARGE_BODY_BYTES_MAX), is_charged: route.path != SAMPLES },
+            false => BodyLimit { usual, bytes_max: usual, is_charged: true },
         }
     }
 }
@@ -391,7 +392,7 @@ struct Read {
 }
 
 /// The whole body, unless it is too long or too slow.
-async fn read_body(body: Body, headers: &HeaderMap, room: Room, lease: &Lease) -> Result<Read, Refusal> {
+async fn read_body(body: Body, headers: &HeaderMap, room: BodyLimit, lease: &Lease) -> Result<Read, Refusal> {
     let bytes_max = room.bytes_max;
     let too_large = || {
         let message = format!("the body is too long, at most {bytes_max} bytes are possible");
@@ -415,7 +416,7 @@ async fn read_body(body: Body, headers: &HeaderMap, room: Room, lease: &Lease) -
             leave = Some(leave_to_be_large().await?);
             deadline = Instant::now() + BODY_TIMEOUT;
         }
-        // Room is made as it comes, whatever was announced: who announces much and sends nothing takes nothing.
+        // BodyLimit is made as it comes, whatever was announced: who announces much and sends nothing takes nothing.
         if whole.capacity() - whole.len() < piece.len() {
             let most = if leave.is_some() { bytes_max } else { room.usual };
             let more = piece.len().max(whole.capacity()).max(BODY_ROOM_MIN).min(most - whole.len());

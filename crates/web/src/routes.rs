@@ -17,7 +17,7 @@ use crate::{
     call::Call,
     delivery::{
         answer::{Answer, JSON, whole},
-        budget::OfProgram,
+        leased::OfProgram,
     },
     host::Authority,
     metrics,

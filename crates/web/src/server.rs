@@ -246,13 +246,13 @@ fn made_room(open: &mut HashMap<Id, (AbortHandle, Arc<Activity>)>) -> bool {
 
 /// A body that is made as it is read: while a piece of it is being made, its connection is busy. As long as some of what was made is
 /// not on its way, no more is.
-struct AtWork {
+struct PacedBody {
     body: Body,
     activity: Arc<Activity>,
     crowd: Crowd,
 }
 
-impl HttpBody for AtWork {
+impl HttpBody for PacedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -405,7 +405,7 @@ impl Answers {
             at_work.set_answering(false);
             let is_made_as_read = answer.extensions().get::<MadeAsRead>().is_some();
             Ok(answer.map(|body| match is_made_as_read {
-                true => Body::new(AtWork { body, activity: at_work, crowd }),
+                true => Body::new(PacedBody { body, activity: at_work, crowd }),
                 false => body,
             }))
         }
@@ -444,7 +444,7 @@ mod tests {
         let activity = Arc::new(Activity::new());
         let piece = stream::iter(is_there.then(|| Ok::<_, Infallible>(Bytes::from_static(b"piece"))));
         let body = Body::from_stream(piece.chain(stream::pending()));
-        let mut body = AtWork { body, activity: Arc::clone(&activity), crowd: Crowd::new() };
+        let mut body = PacedBody { body, activity: Arc::clone(&activity), crowd: Crowd::new() };
         let mut context = Context::from_waker(std::task::Waker::noop());
         assert_eq!(Pin::new(&mut body).poll_frame(&mut context).is_ready(), is_there);
         sleep(Duration::from_millis(20));
@@ -456,7 +456,7 @@ mod tests {
         let activity = Arc::new(Activity::new());
         let piece = || Ok::<_, Infallible>(Bytes::from(vec![0; UNWRITTEN_BYTES_MAX + 1]));
         let body = Body::from_stream(stream::iter([piece(), piece()]));
-        let mut body = AtWork { body, activity: Arc::clone(&activity), crowd: Crowd::new() };
+        let mut body = PacedBody { body, activity: Arc::clone(&activity), crowd: Crowd::new() };
         let woken = Arc::new(Woken::default());
         let waker = std::task::Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);

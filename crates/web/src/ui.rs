@@ -9,7 +9,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{
     call::Call,
-    delivery::{answer::Answer, budget::OfProgram},
+    delivery::{answer::Answer, leased::OfProgram},
     refusal::{Code, Refusal},
 };
 

@@ -52,7 +52,7 @@ fn rows(sink: &ListSink, scale: usize, pv: PvId) -> Vec<(Timestamp, RowHead, Opt
     let own = PvId(OWN + (scale * LEDGER_SHARES + ledger_share(pv)) as u32);
     let records = lock(&sink.records);
     let rows = records.iter().filter_map(|(id, record)| match record {
-        Record::Own(row) if *id == own => {
+        Record::LedgerRow(row) if *id == own => {
             let (head, account) = account_in(bytes(row).unwrap(), row.time, pv).unwrap();
             Some((row.time, head, account))
         }
@@ -230,7 +230,7 @@ async fn rows_follow_each_other_without_a_break() {
         let records = lock(&sink.records);
         records
             .iter()
-            .filter(|(id, record)| *id == pv || matches!(record, Record::Own(_)))
+            .filter(|(id, record)| *id == pv || matches!(record, Record::LedgerRow(_)))
             .map(|(id, _)| *id == pv)
             .collect()
     };
@@ -261,7 +261,7 @@ async fn a_row_counts_what_lies_before_it_also_while_samples_come_from_all_sides
     let mut behind: BTreeMap<PvId, u64> = BTreeMap::new();
     let mut compared = 0;
     for (id, record) in lock(&sink.records).iter() {
-        let Record::Own(row) = record else {
+        let Record::LedgerRow(row) = record else {
             *behind.entry(*id).or_default() += record.samples() as u64;
             continue;
         };
@@ -281,14 +281,14 @@ fn what_the_log_had_behind_the_last_row_becomes_a_row() {
     let (pv, other) = (PvId(5), PvId(5 + LEDGER_SHARES as u32));
     let samples = BTreeMap::from([(pv, 7), (other, 9)]);
     let row = |fact: super::Fact| match fact {
-        super::Fact::Own(row) => {
+        super::Fact::LedgerRow(row) => {
             let (head, account) = account_in(bytes(&row).unwrap(), row.time, other).unwrap();
             (row.time, head.until, head.origin, account)
         }
         other => panic!("{other:?}"),
     };
     let last = super::row(RowHead { until: at(1000), origin: Origin::Counted }, at(500), &[]);
-    let super::Fact::Own(last) = last else { panic!("a row is what it is") };
+    let super::Fact::LedgerRow(last) = last else { panic!("a row is what it is") };
     assert!(matches!(last.value, Value::Array(_)));
     let share = |last: Option<&sample::Sample>, is_whole| archive::UnfinishedShare {
         last_row: last.cloned(),

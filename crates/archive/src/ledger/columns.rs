@@ -8,7 +8,7 @@
 pub enum Kind {
     /// Updates that arrived: the sum of all that is stored, skipped, waiting and lost.
     Received,
-    /// Samples that are in the store.
+    /// Samples that the queue took: they are in the store once the row is that counts them.
     Stored,
     /// Updates that were not to be sampled.
     Skipped,
@@ -111,7 +111,7 @@ columns! {
         in_short: Some("received {}"),
         ..Column::new(Kind::Received, "received")
     };
-    /// Samples that are in the store.
+    /// Samples that the queue took: they are in the store once the row is that counts them.
     stored: u64 => Column {
         since_start: Some(("stored", "Samples that the store took.")),
         metric: Some(("samples_stored", "Samples that the store took")),

@@ -82,7 +82,7 @@ fn put(
         let accounts: Vec<_> = pvs.iter().map(|pv| (*pv, Account::usual(received()))).collect();
         let row = encode_row(RowHead { until, origin: Origin::Counted }, from, &accounts);
         let value = Value::Array(Column::U8(row));
-        (*own, Record::Own(Sample { time: from, value, alarm: Alarm::default(), pulse: 0, stamp: None }))
+        (*own, Record::LedgerRow(Sample { time: from, value, alarm: Alarm::default(), pulse: 0, stamp: None }))
     };
     append(store, &own.iter().zip(shares).map(row).collect::<Vec<_>>())?;
     Ok(())

@@ -94,7 +94,7 @@ impl Tail {
         for (pv, record) in records {
             match record {
                 Record::Gap(_) | Record::Metadata(..) => {}
-                Record::Own(_) => self.note_own(*pv),
+                Record::LedgerRow(_) => self.note_own(*pv),
                 Record::Sample(_) | Record::Samples(_) | Record::Array(_) => {
                     self.untold.count(*pv, record.samples() as u64);
                 }

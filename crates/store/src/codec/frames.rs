@@ -33,7 +33,7 @@ pub(crate) fn are(record: &Record) -> bool {
         Record::Samples(batch) => may_be(batch.value_type()),
         Record::Array(batch) => may_be(batch.value_type()),
         Record::Sample(sample) => may_be(sample.value.value_type()),
-        Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => false,
+        Record::LedgerRow(_) | Record::Gap(_) | Record::Metadata(..) => false,
     }
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn without_arrays(record: &Record, rows: Range<usize>) -> Batch {
             push(&mut batch, Facts::of(sample));
             batch
         }
-        Record::Own(_) | Record::Gap(_) | Record::Metadata(..) => unreachable!("only samples have arrays"),
+        Record::LedgerRow(_) | Record::Gap(_) | Record::Metadata(..) => unreachable!("only samples have arrays"),
     }
 }
 

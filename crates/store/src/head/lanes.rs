@@ -118,7 +118,7 @@ impl Lanes {
             Record::Sample(sample) => self.push(pv, sample, taken, differences),
             Record::Array(batch) => self.push_shared(pv, batch, taken, differences),
             // Nobody counts it among the samples, and the log has it whole.
-            Record::Own(sample) => self.push(pv, sample, taken, &mut Differences::default()),
+            Record::LedgerRow(sample) => self.push(pv, sample, taken, &mut Differences::default()),
             Record::Gap(_) | Record::Metadata(..) => unreachable!("they lie beside the lanes"),
         }
     }

@@ -296,7 +296,7 @@ mod tests {
         let (mut log, head) = (Log::new(1, 10, u64::MAX), Head::new(&std::sync::Arc::new(Pool::new(0))));
         let (mut differences, mut all) = (Differences::default(), Vec::new());
         for row in 0..100 {
-            let record = if row % 7 == 3 { Record::Own } else { Record::Sample };
+            let record = if row % 7 == 3 { Record::LedgerRow } else { Record::Sample };
             let records = [(PvId(1), record(sample(row)))];
             head.append(&records, &mut differences);
             log.append(&records, &differences, 0, Timestamp::from_nanos(0));

@@ -93,7 +93,7 @@ impl Import {
             match record {
                 Record::Samples(batch) => self.gather(*pv, batch)?,
                 Record::Array(batch) => self.gather(*pv, batch)?,
-                Record::Sample(sample) | Record::Own(sample) => self.gather(*pv, &Batch::of(sample))?,
+                Record::Sample(sample) | Record::LedgerRow(sample) => self.gather(*pv, &Batch::of(sample))?,
                 Record::Gap(gap) => _ = self.facts.gaps.insert((*pv, gap.from, gap.cause), *gap),
                 Record::Metadata(since, metadata) => {
                     self.facts.metadata.insert((*pv, *since), metadata.clone());

@@ -93,7 +93,7 @@ fn what_came_behind_the_last_row_of_the_ledger_is_counted_wherever_flushes_fall(
         flush(0, 1);
         samples(pvs[0], 11..16);
         let row = sample(0, Value::Array(sample::Column::U8(vec![1])));
-        store.writer().append(&[(own[ledger_share(pvs[0])], Record::Own(row.clone()))], at(16)).unwrap();
+        store.writer().append(&[(own[ledger_share(pvs[0])], Record::LedgerRow(row.clone()))], at(16)).unwrap();
         flush(1, 2);
         samples(pvs[0], 20..23);
         flush(2, 3);

@@ -30,7 +30,7 @@ fn tell(store: &Store, stored: u64, time: i64) {
     let names: Vec<PvName> = LedgerScale::Minute.names().map(|name| PvName::recorded(&name).unwrap()).collect();
     let own = store.writer().own(&names, at(0)).unwrap();
     let row = sample(time, Value::Array(Column::U8(stored.to_le_bytes().to_vec())));
-    store.writer().append(&[(own[0], Record::Own(row))], at(time)).unwrap();
+    store.writer().append(&[(own[0], Record::LedgerRow(row))], at(time)).unwrap();
 }
 
 /// What a check says when each row tells of so many samples more than it says.

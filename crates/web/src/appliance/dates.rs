@@ -3,7 +3,7 @@
 
 use sample::Timestamp;
 
-use crate::formats::appliance::date;
+use crate::formats::appliance_values::date;
 
 /// How many seconds are remembered, each at the place of its number modulo this.
 const REMEMBERED: usize = 64;

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     call::Call,
     delivery::answer::{Answer, json},
-    formats::appliance::{date, dbr_type, instant, java_double},
+    formats::appliance_values::{date, dbr_type, instant, java_double},
     refusal::Refusal,
     url::Params,
 };

@@ -2,7 +2,7 @@
 
 use sample::Metadata;
 
-use crate::formats::appliance::java_double;
+use crate::formats::appliance_values::java_double;
 
 /// What headers and meta objects say of the metadata: units and precision always, the rest when it is asked for.
 pub(crate) fn facts(metadata: &Metadata, all: bool) -> Vec<(String, String)> {

@@ -13,7 +13,7 @@ use crate::{
     call::Call,
     delivery::answer::{Answer, JSON},
     formats::{
-        appliance::dbr_type,
+        appliance_values::dbr_type,
         list::{Frame, limited},
         object::{Object, put_text},
     },

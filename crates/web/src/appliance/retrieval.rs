@@ -20,16 +20,16 @@ use crate::{
     call::Call,
     delivery::answer::{Answer, CSV, JSON, TEXT, whole},
     formats::{
+        appliance_json::{Form, LinesJson},
+        appliance_lines::{Columns, LinesPlain},
         at_time::{AtAppliance, Values, WANTED_BYTES, Wanted},
         gathered::Gathered,
         joined::{CHUNKED, Joined, LISTED, alone},
-        lines::{Form, LinesJson},
         matlab,
         pb::{Heading, SamplesPb},
         pb_messages::FieldValue,
-        plain_lines::{Columns, LinesPlain},
         reconnects::Reconnects,
-        source::{InSpans, Source},
+        span_samples::{InSpans, SpanSamples},
         svg,
     },
     refusal::{Code, Refusal, shortened},
@@ -61,7 +61,7 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     if name == PING_PV {
         return call.chunks(PROTOBUF, SamplesPb::ping(PING_PV, now()));
     }
-    let asked = Asked::of(name)?;
+    let asked = NamedPv::of(name)?;
     let format = format_of(extension, &FORMATS)?;
     let whose = match Whose::of(&call.ask, asked.pv) {
         // With a template the Appliance looks into its stores for PVs that it has forgotten; there are none here.
@@ -126,7 +126,7 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
         if index % 64 == 0 {
             call.ask.go_on()?;
         }
-        let asked = Asked::of(&name)?;
+        let asked = NamedPv::of(&name)?;
         operator(&call.query, &asked)?;
         match Whose::of(&call.ask, asked.pv) {
             Ok(_) => known.push(name),
@@ -137,7 +137,7 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
     let first = known.pop().ok_or_else(|| unknown.unwrap_or_else(|| Refusal::unknown_pv("")))?;
     let (ask, query) = (call.ask.clone(), call.query.clone());
     let open = move |name: String| {
-        let asked = Asked::of(&name)?;
+        let asked = NamedPv::of(&name)?;
         Found::of(&ask, &query, Whose::of(&ask, asked.pv)?, &asked)
     };
     match format {
@@ -166,7 +166,7 @@ struct Found {
 }
 
 impl Found {
-    fn of(ask: &Ask, query: &Params, whose: Whose, asked: &Asked) -> Result<Found, Refusal> {
+    fn of(ask: &Ask, query: &Params, whose: Whose, asked: &NamedPv) -> Result<Found, Refusal> {
         let Whose { entry, name, field } = whose;
         // What a field said is never reduced.
         let operator = if field.is_some() { None } else { operator(query, asked)? };
@@ -276,16 +276,16 @@ fn format_of(extension: &str, formats: &[&'static str]) -> Result<&'static str, 
 
 /// What stands in `pv=`: a name, or an operator with a name and perhaps arguments in parentheses.
 #[derive(Debug, PartialEq)]
-struct Asked<'a> {
+struct NamedPv<'a> {
     operator: Option<&'a str>,
     pv: &'a str,
     arguments: Vec<&'a str>,
 }
 
-impl Asked<'_> {
-    fn of(text: &str) -> Result<Asked<'_>, Refusal> {
+impl NamedPv<'_> {
+    fn of(text: &str) -> Result<NamedPv<'_>, Refusal> {
         if !text.contains('(') {
-            return Ok(Asked { operator: None, pv: text, arguments: Vec::new() });
+            return Ok(NamedPv { operator: None, pv: text, arguments: Vec::new() });
         }
         if !text.contains(')') {
             let message = format!("{text:?} opens a parenthesis and closes none, expected OPERATOR(PV)");
@@ -294,13 +294,13 @@ impl Asked<'_> {
         let mut parts = text.split(['(', ',', ')']).map(str::trim);
         let operator = parts.next().filter(|operator| !operator.is_empty());
         let pv = parts.next().unwrap_or("");
-        Ok(Asked { operator, pv, arguments: parts.filter(|argument| !argument.is_empty()).collect() })
+        Ok(NamedPv { operator, pv, arguments: parts.filter(|argument| !argument.is_empty()).collect() })
     }
 }
 
 /// The operator by which samples are to be reduced, wherever it stands. One that does not exist is refused: to answer with
 /// samples that are not reduced would mislead.
-fn operator(query: &Params, asked: &Asked) -> Result<Option<Operator>, Refusal> {
+fn operator(query: &Params, asked: &NamedPv) -> Result<Option<Operator>, Refusal> {
     let usual = query.switch("usereduced").then_some(USUAL_REDUCTION);
     // Clients that want samples as they are say so by either of these names.
     let named = asked.operator.or(query.get("pp")).filter(|name| !["pb", "raw"].contains(name)).or(usual);
@@ -329,7 +329,7 @@ fn carried(
 }
 
 /// What a field said in each span.
-fn of_field(ask: &Ask, entry: &PvEntry, spans: &[Span], field: &str) -> Result<Vec<Source>, Refusal> {
+fn of_field(ask: &Ask, entry: &PvEntry, spans: &[Span], field: &str) -> Result<Vec<SpanSamples>, Refusal> {
     let within = |span: &Span| {
         // As of the PV itself the last sample at or before the range counts, if it carries the field.
         let range = TimeRange { t0: span.from, t1: span.from };
@@ -337,18 +337,23 @@ fn of_field(ask: &Ask, entry: &PvEntry, spans: &[Span], field: &str) -> Result<V
         let before = ask.samples(&request)?.next().transpose()?;
         let t0 = before.and_then(|batch| batch.times().first().copied()).unwrap_or(span.from);
         let range = TimeRange { t0, t1: after(span.to) };
-        Ok(Source::OfField(Box::new(ask.field_samples(entry.id, range, field)?)))
+        Ok(SpanSamples::OfField(Box::new(ask.field_samples(entry.id, range, field)?)))
     };
     spans.iter().map(within).collect()
 }
 
 /// Where the samples come from: of each span by itself, or, with an operator, of all of them together.
-fn sources(ask: &Ask, entry: &PvEntry, spans: &[Span], operator: Option<&Operator>) -> Result<Vec<Source>, Refusal> {
+fn sources(
+    ask: &Ask,
+    entry: &PvEntry,
+    spans: &[Span],
+    operator: Option<&Operator>,
+) -> Result<Vec<SpanSamples>, Refusal> {
     let Some(operator) = operator else {
         let recorded = spans.iter().map(|span| {
             let range = TimeRange { t0: span.from, t1: after(span.to) };
             let request = Request { series: entry.id.into(), range, before: Before::Include };
-            Ok(Source::Recorded(Box::new(ask.samples(&request)?)))
+            Ok(SpanSamples::Recorded(Box::new(ask.samples(&request)?)))
         });
         return recorded.collect();
     };
@@ -359,7 +364,7 @@ fn sources(ask: &Ask, entry: &PvEntry, spans: &[Span], operator: Option<&Operato
         [span] => ask.reduced(entry.id, *span, operator)?,
         several => ask.reduced_together(entry.id, several, whole, operator)?,
     };
-    Ok(vec![Source::Reduced(Box::new(reduced))])
+    Ok(vec![SpanSamples::Reduced(Box::new(reduced))])
 }
 
 /// The moment after, because the Appliance's ranges include their end.
@@ -400,13 +405,13 @@ mod tests {
 
     #[test]
     fn operators_and_their_arguments_are_found_in_every_spelling() {
-        let asked = |text| Asked::of(text).unwrap();
+        let asked = |text| NamedPv::of(text).unwrap();
         let none = Vec::<&str>::new();
-        assert_eq!(asked("A:B"), Asked { operator: None, pv: "A:B", arguments: none.clone() });
-        assert_eq!(asked("mean_60( A:B )"), Asked { operator: Some("mean_60"), pv: "A:B", arguments: none.clone() });
-        assert_eq!(asked("mean(A:B,60)"), Asked { operator: Some("mean"), pv: "A:B", arguments: vec!["60"] });
-        assert_eq!(asked("mean_60)A:B("), Asked { operator: Some("mean_60"), pv: "A:B", arguments: none.clone() });
-        assert_eq!(asked("(A:B)"), Asked { operator: None, pv: "A:B", arguments: none });
-        assert!(Asked::of("mean_60(A:B").is_err());
+        assert_eq!(asked("A:B"), NamedPv { operator: None, pv: "A:B", arguments: none.clone() });
+        assert_eq!(asked("mean_60( A:B )"), NamedPv { operator: Some("mean_60"), pv: "A:B", arguments: none.clone() });
+        assert_eq!(asked("mean(A:B,60)"), NamedPv { operator: Some("mean"), pv: "A:B", arguments: vec!["60"] });
+        assert_eq!(asked("mean_60)A:B("), NamedPv { operator: Some("mean_60"), pv: "A:B", arguments: none.clone() });
+        assert_eq!(asked("(A:B)"), NamedPv { operator: None, pv: "A:B", arguments: none });
+        assert!(NamedPv::of("mean_60(A:B").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Which stretches of time a request asks for, and the samples of one after the other.
+//! Which stretches of time a request asks for.
 
 use std::time::Duration;
 

@@ -5,12 +5,12 @@
 //!                refused    401, 403, 429, or to the page's login         Shares    what all answers of one principal take
 //! ```
 
-mod asked;
+mod identify;
 mod refused;
 mod shares;
 mod watch;
 
-pub(crate) use asked::{Origin, forget_session, identify, rights, turn};
-pub(crate) use refused::{Asked, Refusals, missing, refused};
+pub(crate) use identify::{Origin, forget_session, identify, rights, turn};
+pub(crate) use refused::{Refusals, RequestLine, missing, refused};
 pub(crate) use shares::Shares;
 pub(crate) use watch::{Watch, watched};

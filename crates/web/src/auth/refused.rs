@@ -71,7 +71,7 @@ impl Refusals {
 
 /// What of a request a refusal is told with.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RequestLine {
     method: Method,
     uri: Uri,
     /// None if the program itself asks.
@@ -80,10 +80,10 @@ pub(crate) struct Asked {
     pub(crate) is_page: bool,
 }
 
-impl Asked {
-    pub(crate) fn of(method: &Method, uri: &Uri, headers: &HeaderMap, peer: Option<&Peer>) -> Asked {
+impl RequestLine {
+    pub(crate) fn of(method: &Method, uri: &Uri, headers: &HeaderMap, peer: Option<&Peer>) -> RequestLine {
         let from = peer.map(|peer| peer.client);
-        Asked { method: method.clone(), uri: uri.clone(), from, is_page: is_page(method, headers) }
+        RequestLine { method: method.clone(), uri: uri.clone(), from, is_page: is_page(method, headers) }
     }
 }
 
@@ -99,7 +99,7 @@ fn is_page(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 /// The answer that a refusal is. People who have shown nothing are sent to where they can log in.
-pub(crate) fn refused(refusals: &Refusals, access: &Access, asked: &Asked, refused: &Refused) -> Response {
+pub(crate) fn refused(refusals: &Refusals, access: &Access, asked: &RequestLine, refused: &Refused) -> Response {
     refusals.count(refused.reason);
     if refusals.is_told() {
         let (path, reason) = (in_log(asked.uri.path()), refused.reason.name());

@@ -13,7 +13,7 @@ use flate2::{Compression, write::GzEncoder};
 use futures_util::{StreamExt, stream};
 use service::Lease;
 
-use super::{Delivery, work::Pool};
+use super::{Delivery, pool::Pool};
 
 /// Shorter answers fit into one packet anyway.
 const BYTES_MIN: u64 = 1400;

@@ -12,20 +12,20 @@ use std::sync::Arc;
 
 pub(crate) mod answer;
 mod backlog;
-pub(crate) mod budget;
 pub(crate) mod chunk;
 pub(crate) mod compress;
 pub(crate) mod crowd;
+pub(crate) mod leased;
 pub(crate) mod pieces;
+mod pool;
 mod sending;
 pub(crate) mod socket;
 #[cfg(test)]
 mod tests;
-mod work;
 
 use crowd::Crowd;
+use pool::Pool;
 use service::Budget;
-use work::Pool;
 
 /// What all answers of a server share.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use super::{
     backlog::{Backlog, Next, Reach, Step},
     chunk::{Chunk, Size},
     crowd::UnderWay,
-    work::{Begun, caught},
+    pool::{Begun, caught},
 };
 
 /// So much is read ahead of what is sent while few answers are under way, and more is read when half of it is sent.

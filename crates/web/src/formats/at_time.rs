@@ -23,7 +23,7 @@ use super::{
     ended::next_chunk,
     value::{Dialect, put, put_json},
 };
-use crate::{formats::appliance::dbr_type, refusal::Refusal};
+use crate::{formats::appliance_values::dbr_type, refusal::Refusal};
 
 /// How many PVs are looked up for the first chunk of the answer, and for each later one at most.
 const PVS_AT_FIRST: usize = 256;

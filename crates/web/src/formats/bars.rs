@@ -3,7 +3,7 @@
 use query::CONNECTION_CHANGE;
 use sample::{Alarm, Batch, Column};
 
-use crate::formats::appliance::java_double;
+use crate::formats::appliance_values::java_double;
 
 /// The field in which the deviation stands.
 const FIELD: &str = "stdz";

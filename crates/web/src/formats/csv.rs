@@ -7,7 +7,7 @@ use sample::{Alarm, Column};
 
 use super::{
     elements,
-    room::{Numbers, Others, Room, Values, of_numbers},
+    line_buffer::{LineBuffer, Numbers, Others, Values, of_numbers},
     seconds::{Day, InSecond, put_clock},
     value::{Dialect, put},
 };
@@ -69,7 +69,7 @@ pub(super) fn put_rows(out: &mut Vec<u8>, lead: &[u8], piece: &Piece) {
 }
 
 fn put_lines(out: &mut Vec<u8>, lead: &[u8], piece: &Piece, values: &impl Values) {
-    let (mut room, mut begun, times) = (Room::new(), InSecond::default(), piece.batch().times());
+    let (mut room, mut begun, times) = (LineBuffer::new(), InSecond::default(), piece.batch().times());
     let (mut line, mut day) = (room.lines(), Day::iso());
     for (rows, alarm) in piece.alarms() {
         let (state, pulses) = (state(alarm), piece.batch().pulses().within(rows));

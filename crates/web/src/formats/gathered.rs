@@ -5,7 +5,7 @@ use service::Lease;
 
 use super::bars::Bars;
 use crate::{
-    formats::source::InSpans,
+    formats::span_samples::InSpans,
     refusal::{Code, Refusal},
 };
 

@@ -5,7 +5,7 @@ use sample::{Batch, Stamp, Timestamp};
 use serde_json::{Map, Value};
 
 use super::{
-    room::{self, Number, of_numbers},
+    line_buffer::{self, Number, of_numbers},
     value::{Dialect, put, put_json, put_list},
 };
 use crate::delivery::{
@@ -111,26 +111,26 @@ pub(crate) fn put_chunk(out: &mut Vec<u8>, batch: &Batch) {
 /// The columns without the braces around them, for objects that have more to say.
 pub(crate) fn put_columns(out: &mut Vec<u8>, batch: &Batch) {
     out.extend_from_slice(b"\"seconds\":");
-    room::put_list(out, batch.times().iter(), |line, time| line.signed(time.seconds_and_nanos().0));
+    line_buffer::put_list(out, batch.times().iter(), |line, time| line.signed(time.seconds_and_nanos().0));
     out.extend_from_slice(b",\"nanos\":");
-    room::put_list(out, batch.times().iter(), |line, time| line.unsigned(time.seconds_and_nanos().1.into()));
+    line_buffer::put_list(out, batch.times().iter(), |line, time| line.unsigned(time.seconds_and_nanos().1.into()));
     out.extend_from_slice(b",\"values\":");
     of_numbers!(batch.values(), values => {
-        room::put_list(out, values.iter(), |line, value| value.put(line, Dialect::Exact));
+        line_buffer::put_list(out, values.iter(), |line, value| value.put(line, Dialect::Exact));
     }, else {
         put_list(out, 0..batch.len(), |out, row| put(out, batch.values(), row, Dialect::Exact));
     });
     out.extend_from_slice(b",\"severity\":");
-    room::put_list(out, batch.alarms().rows(), |line, alarm| line.unsigned(alarm.severity as u64));
+    line_buffer::put_list(out, batch.alarms().rows(), |line, alarm| line.unsigned(alarm.severity as u64));
     out.extend_from_slice(b",\"status\":");
-    room::put_list(out, batch.alarms().rows(), |line, alarm| line.unsigned(alarm.status.into()));
+    line_buffer::put_list(out, batch.alarms().rows(), |line, alarm| line.unsigned(alarm.status.into()));
     if has_messages(batch) {
         out.extend_from_slice(b",\"message\":");
         put_list(out, batch.alarms().rows(), |out, alarm| put_json(out, &alarm.message.as_deref()));
     }
     if has_pulses(batch) {
         out.extend_from_slice(b",\"pulse\":");
-        room::put_list(out, batch.pulses().rows(), |line, pulse| pulse.put(line, Dialect::Exact));
+        line_buffer::put_list(out, batch.pulses().rows(), |line, pulse| pulse.put(line, Dialect::Exact));
     }
     if !batch.stamps().is_ordinary() {
         put_stamps(out, batch);

@@ -6,7 +6,7 @@
 use sample::Timestamp;
 
 use super::gathered::Gathered;
-use crate::formats::appliance::instant;
+use crate::formats::appliance_values::instant;
 
 /// Types of data.
 const INT8: u32 = 1;

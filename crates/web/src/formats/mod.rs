@@ -1,6 +1,8 @@
 //! From batches to bytes: each format is an iterator that turns batches into chunks of an answer.
 
-pub(crate) mod appliance;
+pub(crate) mod appliance_json;
+pub(crate) mod appliance_lines;
+pub(crate) mod appliance_values;
 pub(crate) mod arrow;
 pub(crate) mod at_time;
 pub(crate) mod bars;
@@ -13,7 +15,7 @@ pub(crate) mod gathered;
 pub(crate) mod in_turn;
 pub(crate) mod joined;
 pub(crate) mod json;
-pub(crate) mod lines;
+pub(crate) mod line_buffer;
 pub(crate) mod list;
 pub(crate) mod matlab;
 pub(crate) mod metadata;
@@ -24,15 +26,13 @@ pub(crate) mod pb;
 mod pb_arrays;
 pub(crate) mod pb_messages;
 pub(crate) mod pb_numbers;
-pub(crate) mod plain_lines;
 #[cfg(test)]
 mod printed;
 pub(crate) mod reconnects;
-pub(crate) mod room;
 pub(crate) mod rows;
 pub(crate) mod seconds;
 pub(crate) mod sizes;
-pub(crate) mod source;
+pub(crate) mod span_samples;
 pub(crate) mod streams;
 pub(crate) mod structure;
 pub(crate) mod svg;

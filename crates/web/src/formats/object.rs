@@ -1,7 +1,7 @@
 //! Objects of JSON whose members are texts, written straight into an answer: to make a map of values for the row of each of a million
 //! PVs takes ten times as long as the row. Members come in the order of their names, in which maps have them.
 
-use super::room::Short;
+use super::line_buffer::Short;
 
 /// The members of most objects take no more than this: the vector is asked for room once.
 const ROOM_BYTES: usize = 512;

@@ -24,7 +24,7 @@ use crate::{
     },
     formats::{
         reconnects::Reconnects,
-        source::{DAMAGED, InSpans},
+        span_samples::{DAMAGED, InSpans},
     },
 };
 

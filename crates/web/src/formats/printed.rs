@@ -5,10 +5,10 @@
 use sample::{Alarm, Batch, Column, Runs, Timestamp};
 
 use super::{
+    appliance_json::{self, Form},
+    appliance_lines::{self, Columns},
     csv, json,
-    lines::{self, Form},
-    plain_lines::{self, Columns},
-    room::{Number, Room},
+    line_buffer::{LineBuffer, Number},
     value::Dialect,
 };
 
@@ -41,8 +41,8 @@ impl Noise {
     }
 }
 
-fn put(line_of: impl FnOnce(&mut super::room::Line<'_>), out: &mut Vec<u8>) {
-    let mut room = Room::new();
+fn put(line_of: impl FnOnce(&mut super::line_buffer::Line<'_>), out: &mut Vec<u8>) {
+    let mut room = LineBuffer::new();
     let mut line = room.lines();
     line_of(&mut line);
     line.flush(out);
@@ -132,8 +132,8 @@ fn values_in_every_format(column: Column) -> Vec<(&'static str, Vec<String>)> {
         write(&mut out);
         out
     };
-    let appliance = |form| written(&|out| lines::put_plain(out, &piece, form, true));
-    let plain = |columns| written(&|out| plain_lines::put_plain(out, &piece, columns));
+    let appliance = |form| written(&|out| appliance_json::put_plain(out, &piece, form, true));
+    let plain = |columns| written(&|out| appliance_lines::put_plain(out, &piece, columns));
     let columns = String::from_utf8(written(&|out| json::put_columns(out, &batch))).unwrap();
     let list = columns.split("\"values\":[").nth(1).unwrap().split(']').next().unwrap();
     vec![

@@ -2,7 +2,7 @@
 
 use sample::Timestamp;
 
-use super::room::{Line, Short};
+use super::line_buffer::{Line, Short};
 
 /// The text that all samples of a second begin with.
 #[derive(Default)]
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     fn written(put: impl FnOnce(&mut Line<'_>)) -> String {
-        let (mut room, mut out) = (super::super::room::Room::new(), Vec::new());
+        let (mut room, mut out) = (super::super::line_buffer::LineBuffer::new(), Vec::new());
         let mut line = room.lines();
         put(&mut line);
         line.flush(&mut out);

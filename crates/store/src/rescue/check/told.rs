@@ -56,7 +56,7 @@ impl<'a> Told<'a> {
     /// A record of the log that has rows.
     pub(super) fn record(&mut self, pv: PvId, record: &Record) {
         match record {
-            Record::Sample(row) | Record::Own(row) => self.row(pv, row),
+            Record::Sample(row) | Record::LedgerRow(row) => self.row(pv, row),
             Record::Samples(rows) => (0..rows.len()).for_each(|row| self.row(pv, &rows.get(row))),
             Record::Array(rows) => (0..rows.len()).for_each(|row| self.row(pv, &rows.get(row))),
             Record::Gap(_) | Record::Metadata(..) => {}

@@ -6,7 +6,7 @@ use sample::{Column, Timestamp};
 
 use super::{
     bars::Bars,
-    room::{Line, Numbers, Others, Room, Short, Values, of_numbers},
+    line_buffer::{Line, LineBuffer, Numbers, Others, Short, Values, of_numbers},
     seconds::{Day, InSecond, put_clock},
     svg::escaped,
     value::{Dialect, put, put_list},
@@ -16,7 +16,7 @@ use crate::{
         chunk::{Chunk, Rows},
         pieces::Piece,
     },
-    formats::{appliance::date, source::InSpans},
+    formats::{appliance_values::date, span_samples::InSpans},
 };
 
 /// What stands between the columns, and how their time is written.
@@ -114,7 +114,7 @@ fn put_lines(
     mut begin: impl FnMut(&mut Line<'_>, i64),
     values: &impl Values,
 ) {
-    let (mut room, mut begun, times) = (Room::new(), InSecond::default(), piece.batch().times());
+    let (mut room, mut begun, times) = (LineBuffer::new(), InSecond::default(), piece.batch().times());
     let mut line = room.lines();
     for (rows, alarm) in piece.alarms() {
         let state = Short::of(|line| {

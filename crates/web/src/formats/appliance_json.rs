@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     bars::{Bars, connection_change},
-    room::{Numbers, Others, Room, Short, Values, of_numbers},
+    line_buffer::{LineBuffer, Numbers, Others, Short, Values, of_numbers},
     seconds::{Day, InSecond, put_clock},
     sizes::LineBytes,
     value::{Dialect, put, put_json},
@@ -17,7 +17,7 @@ use crate::{
     },
     formats::{
         reconnects::Reconnects,
-        source::{DAMAGED, InSpans},
+        span_samples::{DAMAGED, InSpans},
     },
 };
 
@@ -193,7 +193,7 @@ fn put_form(out: &mut Vec<u8>, piece: &Piece, form: Form, values: &impl Values) 
 
 /// Each line with what stands between it and the one before.
 fn put_full(out: &mut Vec<u8>, piece: &Piece, values: &impl Values) {
-    let (mut room, mut begun, times) = (Room::new(), InSecond::default(), piece.batch().times());
+    let (mut room, mut begun, times) = (LineBuffer::new(), InSecond::default(), piece.batch().times());
     let mut line = room.lines();
     for (rows, alarm) in piece.alarms() {
         let state = Short::of(|line| {
@@ -221,7 +221,7 @@ fn put_full(out: &mut Vec<u8>, piece: &Piece, values: &impl Values) {
 }
 
 fn put_quick(out: &mut Vec<u8>, piece: &Piece, values: &impl Values) {
-    let (mut room, times) = (Room::new(), piece.batch().times());
+    let (mut room, times) = (LineBuffer::new(), piece.batch().times());
     let mut line = room.lines();
     for row in piece.rows() {
         line.pass_on(out);
@@ -236,7 +236,7 @@ fn put_quick(out: &mut Vec<u8>, piece: &Piece, values: &impl Values) {
 
 /// Times to the millisecond.
 fn put_pairs(out: &mut Vec<u8>, piece: &Piece, values: &impl Values) {
-    let (mut room, mut begun, times) = (Room::new(), InSecond::default(), piece.batch().times());
+    let (mut room, mut begun, times) = (LineBuffer::new(), InSecond::default(), piece.batch().times());
     let (mut line, mut day) = (room.lines(), Day::iso());
     for row in piece.rows() {
         line.pass_on(out);

@@ -10,11 +10,11 @@ const ROOM_BYTES: usize = 4096;
 const LINE_BYTES_MAX: usize = 512;
 
 /// A room for lines; all of it is made ready once for each batch.
-pub(crate) struct Room([u8; ROOM_BYTES]);
+pub(crate) struct LineBuffer([u8; ROOM_BYTES]);
 
-impl Room {
-    pub(crate) fn new() -> Room {
-        Room([0; ROOM_BYTES])
+impl LineBuffer {
+    pub(crate) fn new() -> LineBuffer {
+        LineBuffer([0; ROOM_BYTES])
     }
 
     pub(crate) fn lines(&mut self) -> Line<'_> {
@@ -376,7 +376,7 @@ pub(crate) use of_numbers;
 /// A list in brackets of what is short.
 #[inline(always)]
 pub(crate) fn put_list<I: Iterator>(out: &mut Vec<u8>, items: I, mut put: impl FnMut(&mut Line<'_>, I::Item)) {
-    let mut room = Room::new();
+    let mut room = LineBuffer::new();
     let mut line = room.lines();
     let mut is_empty = true;
     line.text(b"[");

@@ -9,24 +9,24 @@ use sample::Batch;
 /// The field that tells, on the sample behind a damaged block, that samples are missing before it.
 pub(crate) const DAMAGED: [&str; 2] = ["damaged", "samples before this one cannot be read, pvark check tells more"];
 
-pub(crate) enum Source {
+pub(crate) enum SpanSamples {
     Recorded(Box<Samples>),
     Reduced(Box<Reduced>),
     OfField(Box<FieldSamples>),
 }
 
-impl Iterator for Source {
+impl Iterator for SpanSamples {
     type Item = Result<Batch, query::Error>;
 
     fn next(&mut self) -> Option<Result<Batch, query::Error>> {
         match self {
-            Source::Recorded(samples) => samples.next(),
-            Source::Reduced(reduced) => reduced.next(),
-            Source::OfField(samples) => samples.next(),
+            SpanSamples::Recorded(samples) => samples.next(),
+            SpanSamples::Reduced(reduced) => reduced.next(),
+            SpanSamples::OfField(samples) => samples.next(),
         }
     }
 }
 
 /// The samples of all spans of a request. Each span begins with the last sample at or before it, unless the one before
 /// it has sent that sample already.
-pub(crate) type InSpans = Ranges<Source>;
+pub(crate) type InSpans = Ranges<SpanSamples>;
