@@ -2,7 +2,6 @@
 //!
 //! The breaches depend on a seed; `PVARK_SEED` sets another one.
 
-#[expect(dead_code, reason = "these tests need a part of it")]
 use crate::peers;
 
 use std::{env, future::poll_fn, task::Poll};

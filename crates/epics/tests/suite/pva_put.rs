@@ -1,9 +1,7 @@
 //! Writing by pvAccess against a small server, byte for byte. Empty without the feature `put`.
 #![cfg(feature = "put")]
 
-#[expect(dead_code, reason = "these tests need a part of it")]
 use crate::peers;
-#[expect(dead_code, reason = "these tests need a part of it")]
 use crate::pva_server;
 
 use epics::{

@@ -1,6 +1,5 @@
 //! Our client against our own server: every type, changes, queues, pipelines, restarts.
 
-#[expect(dead_code, reason = "these tests need a part of it")]
 use crate::peers;
 use crate::samples;
 
