@@ -34,7 +34,7 @@ use crate::{
 
 /// One of arrays takes no more that would make it larger than this, unless it is a single one: of frames no more are made at once, and
 /// they are passed on as they are.
-pub(crate) const ARRAYS_BYTES_MAX: usize = 256 << 10;
+pub(crate) const ARRAYS_BYTES_MAX: usize = 64 << 10;
 
 /// So much is read at once: more would push what is decoded next out of the processor's cache.
 const RUN_BYTES_MAX: usize = 256 << 10;
