@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 18] = [
+const EDGES: [(&str, &[&str]); 19] = [
     ("sample", &[]),
     ("shared", &[]),
     ("s3", &["shared"]),
@@ -24,13 +24,14 @@ const EDGES: [(&str, &[&str]); 18] = [
     ("chanarch", &["archive", "foreign"]),
     ("query", &["archive", "sample"]),
     ("acquire", &["archive", "epics", "sample"]),
+    ("remote", &["archive", "sample"]),
     ("service", &["access", "archive", "query", "sample"]),
     ("web", &["aa", "access", "archive", "pvdata", "query", "sample", "service"]),
     (
         "pvark",
         &[
-            "aa", "access", "acquire", "archive", "chanarch", "epics", "foreign", "query", "sample", "web", "service",
-            "store",
+            "aa", "access", "acquire", "archive", "chanarch", "epics", "foreign", "query", "remote", "sample", "web",
+            "service", "store",
         ],
     ),
     ("lab", &["aa", "access", "acquire", "archive", "epics", "pvdata", "query", "sample", "web", "service", "store"]),

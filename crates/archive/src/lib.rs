@@ -75,8 +75,8 @@ pub use settings::{
 };
 pub use sink::{Record, Sink, VALUE_BYTES_MAX};
 pub use source::{
-    Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, SampleStream,
-    Source, SourceError, SourceHealth, StretchStream, Stretches,
+    Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, Role,
+    SampleStream, Source, SourceError, SourceHealth, StretchStream, Stretches,
 };
 pub use standing::{Brief, Connection, Standing, Status, Totals, Traffic};
 pub use storage::{Partition, PvSize, Storage, WeekState};

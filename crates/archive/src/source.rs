@@ -29,6 +29,16 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// What it is called in messages.
     fn name(&self) -> &str;
 
+    /// What it is to this archive.
+    fn role(&self) -> Role {
+        Role::Other
+    }
+
+    /// Why it cannot be asked at present; none if it can. Waits for nothing.
+    fn away(&self) -> Option<String> {
+        None
+    }
+
     /// By what it knows PVs: it is asked for no others.
     fn keyed_by(&self) -> KeyedBy {
         KeyedBy::Name
@@ -78,6 +88,16 @@ pub trait Source: fmt::Debug + Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Where a copy lacks samples: its gaps, and the time before it recorded the PV; none if it does not record the PV at all.
+    fn lacks(
+        &self,
+        key: Key<'_>,
+        field: Option<&str>,
+        range: TimeRange,
+    ) -> Result<Option<Vec<(GapScope, Gap)>>, SourceError> {
+        self.gaps(key, field, range).map(Some)
+    }
+
     /// Of which of these PVs there may be samples, each in its place; of the others there are none.
     fn may_have_samples(&self, pvs: &[PvId]) -> Vec<bool> {
         vec![true; pvs.len()]
@@ -117,6 +137,15 @@ pub trait Source: fmt::Debug + Send + Sync {
     fn health(&self) -> Option<SourceHealth> {
         None
     }
+}
+
+/// What a source is to the archive beside which it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It recorded by itself: what it lacks says nothing of what the archive has.
+    Other,
+    /// It recorded the same PVs at the same time, as this archive does. Where it is away the answer goes on without it, and says so.
+    Copy,
 }
 
 /// By what a source knows PVs.

@@ -1,0 +1,426 @@
+//! The listener for nodes: it answers what other nodes ask of this one's own source, and nobody who has not proved to have the key.
+//!
+//! ```text
+//!   connection ─► TLS, both keys ─► POST /internal/v1/NAME ─► a thread reads the source ─► two frames wait ─► sent
+//! ```
+//! A reader that is slow holds two frames and a thread, and loses its answer after a while.
+
+use std::{
+    cell::Cell,
+    convert::Infallible,
+    error, fmt, io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use archive::{Cost, Directory, GapScope, Key as PvKey, Named, PvId, Source, SourceError};
+use bytes::Bytes;
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::{Body, Frame, Incoming, SizeHint},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use sample::{Batch, Gap, GapCause, TimeRange, Timestamp};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    task::{JoinHandle, spawn_blocking},
+    time::{Instant, Sleep, sleep, timeout},
+};
+use tokio_rustls::TlsAcceptor;
+
+use crate::{
+    call::{self, Call, LANGUAGE, Pv, ROOT},
+    frame::{Hello, Item},
+    key::Key,
+};
+
+/// Who works on an answer says so that often.
+const ALIVE_EACH: Duration = Duration::from_millis(250);
+/// So many answers are made at a time, and so long one waits for its turn.
+const ANSWERS_MAX: usize = 32;
+const TURN_WITHIN: Duration = Duration::from_secs(2);
+/// So many nodes and their connections.
+const CONNECTIONS_MAX: usize = 256;
+/// So long a handshake may take, and the arguments of a question.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(5);
+/// A connection by which nothing is asked is closed after so long: its node may have lost its power.
+const IDLE_MAX: Duration = Duration::from_secs(60);
+/// So long a piece may wait for who asked.
+const TAKEN_WITHIN: Duration = Duration::from_secs(120);
+/// After a refused accept (no file handles left) the next is tried so much later.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Who has no key is told of in the log at most so often.
+const TOLD_EACH: Duration = Duration::from_secs(60);
+/// Longer batches are cut into their rows, as a frame has room for one large sample.
+const BATCH_BYTES_MAX: usize = 8 << 20;
+
+/// Where nodes are answered, and by which key.
+#[derive(Clone, Debug)]
+pub struct ListenerConfig {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What who asks must have.
+    pub key: Key,
+    /// Which run of the program answers.
+    pub run: u64,
+    /// The version of the program.
+    pub program: String,
+}
+
+/// What is answered from.
+#[derive(Clone)]
+pub struct Offered {
+    /// What this node recorded itself: what it reads from others it does not pass on, or two nodes would ask each other for ever.
+    pub source: Arc<dyn Source>,
+    /// Which PVs these are.
+    pub directory: Arc<dyn Directory>,
+}
+
+/// The listener while it runs. Dropping it breaks all answers off.
+#[derive(Debug)]
+pub struct Listener {
+    address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What every connection knows.
+struct Node {
+    offered: Offered,
+    run: u64,
+    program: String,
+    turns: Arc<Semaphore>,
+    told: Mutex<Option<Instant>>,
+}
+
+impl Listener {
+    /// Listens, on the current tokio runtime.
+    pub fn start(config: ListenerConfig, offered: Offered) -> io::Result<Listener> {
+        let ListenerConfig { address, key, run, program } = config;
+        let cannot =
+            |error: io::Error| io::Error::new(error.kind(), format!("cannot listen for nodes at {address}: {error}"));
+        let listener = std::net::TcpListener::bind(address).map_err(cannot)?;
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener).map_err(cannot)?;
+        let address = listener.local_addr()?;
+        let turns = Arc::new(Semaphore::new(ANSWERS_MAX));
+        let node = Arc::new(Node { offered, run, program, turns, told: Mutex::default() });
+        let task = tokio::spawn(accept(listener, TlsAcceptor::from(Arc::clone(&key.server)), node));
+        Ok(Listener { address, task })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+async fn accept(listener: TcpListener, acceptor: TlsAcceptor, node: Arc<Node>) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut connections = tokio::task::JoinSet::new();
+    loop {
+        while connections.try_join_next().is_some() {}
+        let accepted = match listener.accept().await {
+            Ok((stream, peer)) => Arc::clone(&room).try_acquire_owned().ok().map(|permit| (stream, peer, permit)),
+            Err(error) => {
+                tracing::warn!("a node's connection could not be accepted: {error}");
+                sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        if let Some((stream, peer, permit)) = accepted {
+            connections.spawn(connection(stream, peer, permit, acceptor.clone(), Arc::clone(&node)));
+        }
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    _room: OwnedSemaphorePermit,
+    acceptor: TlsAcceptor,
+    node: Arc<Node>,
+) {
+    let _ = stream.set_nodelay(true); // answers would be a little later
+    let stream = match timeout(ARRIVES_WITHIN, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => return node.tell_of(peer, &error.to_string()),
+        Err(_) => return node.tell_of(peer, "it took too long"),
+    };
+    let answer = service_fn(move |request| {
+        let node = Arc::clone(&node);
+        async move { Ok::<_, Infallible>(answer(&node, request).await) }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Some(IDLE_MAX))
+        .max_buf_size(64 << 10)
+        .serve_connection(TokioIo::new(stream), answer)
+        .await;
+    if let Err(error) = served {
+        tracing::debug!("the connection of the node {peer} broke off: {error}");
+    }
+}
+
+impl Node {
+    /// Somebody came who did not prove to have the key.
+    fn tell_of(&self, peer: SocketAddr, why: &str) {
+        let mut told = self.told.lock().expect("no holder of this lock panics");
+        if told.is_none_or(|told| told.elapsed() > TOLD_EACH) {
+            *told = Some(Instant::now());
+            tracing::warn!("{peer} came to the listener of nodes and did not prove to have the key: {why}");
+        }
+    }
+
+    fn pv(&self, pv: &Pv) -> Option<PvId> {
+        match pv {
+            Pv::Number(pv) => self.offered.directory.entry(*pv).map(|entry| entry.id),
+            // By its own name alone: who asks for each alias too is not to be told everything twice.
+            Pv::Name(name) => {
+                self.offered.directory.find(name.as_str()).filter(|entry| entry.name == *name).map(|entry| entry.id)
+            }
+        }
+    }
+
+    /// Gives the pieces of an answer, until they are not taken any more.
+    fn answer(&self, call: Call, give: &mut dyn FnMut(Item) -> Result<(), Gone>) -> Result<(), Gone> {
+        let source = &*self.offered.source;
+        match call {
+            Call::Hello => {
+                give(Item::Hello(Hello { language: LANGUAGE, run: self.run, program: self.program.clone() }))
+            }
+            Call::Names => {
+                let directory = &self.offered.directory;
+                // Aliases lead to the same PVs.
+                let is_own = |named: &&Named| directory.entry(named.pv).is_some_and(|entry| entry.name == named.name);
+                let names = directory.names();
+                names.iter().filter(is_own).try_for_each(|named| give(Item::Name(named.name.to_string())))
+            }
+            Call::HaveSamples { pvs } => give(Item::Flags(source.may_have_samples(&pvs))),
+            Call::HaveMetadata { pvs } => give(match source.may_have_metadata(&pvs) {
+                Ok(flags) => Item::Flags(flags),
+                Err(error) => Item::Trouble(error),
+            }),
+            Call::Samples { pv, field, range } => {
+                let Some(pv) = self.pv(&pv) else { return give(Item::Absent) };
+                let samples = match &field {
+                    Some(field) => source.samples_of_field(PvKey::Number(pv), field, range),
+                    None => source.samples(PvKey::Number(pv), range),
+                };
+                samples.into_iter().try_for_each(|batch| match batch {
+                    Ok(batch) => give_batch(batch, give),
+                    Err(error) => give(Item::Trouble(error)),
+                })
+            }
+            Call::Stretches { pv, field, range, edges } => {
+                let Some(pv) = self.pv(&pv) else { return give(Item::Absent) };
+                match source.stretches(PvKey::Number(pv), field.as_deref(), range, &edges.into()) {
+                    Ok(None) => give(Item::Absent),
+                    Err(error) => give(Item::Trouble(error)),
+                    Ok(Some(stretches)) => stretches.into_iter().try_for_each(|stretch| match stretch {
+                        Ok(sample::Stretch::Summary(summary)) => give(Item::Summary(summary)),
+                        Ok(sample::Stretch::Samples(batch)) => give_batch(batch, give),
+                        Err(error) => give(Item::Trouble(error)),
+                    }),
+                }
+            }
+            call => match self.facts(call) {
+                Ok(None) => give(Item::Absent),
+                Ok(Some(items)) => items.into_iter().try_for_each(give),
+                Err(error) => give(Item::Trouble(error)),
+            },
+        }
+    }
+
+    /// The pieces of a short answer; none if there is no such PV.
+    fn facts(&self, call: Call) -> Result<Option<Vec<Item>>, SourceError> {
+        let source = &*self.offered.source;
+        let pv = match &call {
+            Call::Before { pv, .. }
+            | Call::Extent { pv }
+            | Call::Metadata { pv, .. }
+            | Call::Gaps { pv, .. }
+            | Call::Lacks { pv, .. }
+            | Call::Carried { pv, .. }
+            | Call::Headers { pv, .. }
+            | Call::Configuration { pv } => self.pv(pv),
+            _ => None,
+        };
+        let Some(pv) = pv else { return Ok(None) };
+        let key = PvKey::Number(pv);
+        let gaps = |gaps: Vec<(GapScope, Gap)>| gaps.into_iter().map(|(scope, gap)| Item::Gap(scope, gap)).collect();
+        Ok(Some(match call {
+            Call::Before { time, .. } => {
+                source.last_before(key, time)?.map(|sample| Item::Batch(Batch::holding(sample))).into_iter().collect()
+            }
+            Call::Extent { .. } => source.extent(key)?.map(Item::Extent).into_iter().collect(),
+            Call::Metadata { range, .. } => {
+                source.metadata(key, range)?.into_iter().map(|(since, of)| Item::Metadata(since, of)).collect()
+            }
+            Call::Gaps { field, range, .. } => gaps(source.gaps(key, field.as_deref(), range)?),
+            Call::Lacks { field, range, .. } => {
+                let mut lacks = source.gaps(key, field.as_deref(), range)?;
+                lacks.extend(self.before_it_was_recorded(pv, range)?);
+                gaps(lacks)
+            }
+            Call::Carried { name, range, .. } => {
+                source.carried(key, range, name.as_deref()).map(|of| of.map(Item::Carried)).collect::<Result<_, _>>()?
+            }
+            Call::Headers { range, .. } => {
+                source.headers(key, range)?.into_iter().map(|(name, text)| Item::Header(name, text)).collect()
+            }
+            Call::Configuration { .. } => source.configuration(key).map(Item::Text).into_iter().collect(),
+            _ => Vec::new(),
+        }))
+    }
+
+    /// The time before a PV was added here, and before its first sample, as a gap.
+    fn before_it_was_recorded(&self, pv: PvId, range: TimeRange) -> Result<Option<(GapScope, Gap)>, SourceError> {
+        let Some(entry) = self.offered.directory.entry(pv) else { return Ok(None) };
+        let first = self.offered.source.extent(PvKey::Number(pv))?.map_or(Timestamp::MAX, |extent| extent.first);
+        let since = entry.added.min(first);
+        let gap = Gap { from: Timestamp::MIN, to: Some(since), cause: GapCause::NotArchived, lost: 0 };
+        Ok(gap.overlaps(range).then_some((GapScope::Pv, gap)))
+    }
+}
+
+/// Nobody takes the answer any more.
+struct Gone;
+
+fn give_batch(batch: Batch, give: &mut dyn FnMut(Item) -> Result<(), Gone>) -> Result<(), Gone> {
+    if batch.byte_size() <= BATCH_BYTES_MAX || batch.len() == 1 {
+        return give(Item::Batch(batch));
+    }
+    (0..batch.len()).try_for_each(|row| give(Item::Batch(batch.slice(row..row + 1))))
+}
+
+async fn answer(node: &Arc<Node>, request: Request<Incoming>) -> Response<Frames> {
+    let refuse = |status: StatusCode| {
+        let mut response = Response::new(Frames::none());
+        *response.status_mut() = status;
+        response
+    };
+    if request.method() != Method::POST {
+        return refuse(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    let Some(name) = request.uri().path().strip_prefix(ROOT).map(str::to_owned) else {
+        return refuse(StatusCode::NOT_FOUND);
+    };
+    let call = match timeout(ARRIVES_WITHIN, arguments(request.into_body())).await {
+        Ok(Some(arguments)) => Call::read(&name, &arguments),
+        Ok(None) | Err(_) => return refuse(StatusCode::BAD_REQUEST),
+    };
+    let Some(call) = call else { return refuse(StatusCode::NOT_FOUND) };
+    let (send, frames) = mpsc::channel(2);
+    tokio::spawn(work(Arc::clone(node), call, send));
+    Response::new(Frames { frames: Some(frames), alive: Box::pin(sleep(ALIVE_EACH)) })
+}
+
+/// What a question brings; none if it is too long or breaks off.
+async fn arguments(mut body: Incoming) -> Option<Vec<u8>> {
+    let mut whole = Vec::new();
+    loop {
+        let next = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
+        let Some(frame) = next else { return Some(whole) };
+        let Ok(bytes) = frame.ok()?.into_data() else { continue };
+        if whole.len() + bytes.len() > call::BYTES_MAX {
+            return None;
+        }
+        whole.extend_from_slice(&bytes);
+    }
+}
+
+/// Makes an answer when it is its turn.
+async fn work(node: Arc<Node>, call: Call, send: mpsc::Sender<Bytes>) {
+    let turn = timeout(TURN_WITHIN, Arc::clone(&node.turns).acquire_owned()).await;
+    let make = move || {
+        let runtime = Handle::current();
+        let count = Cell::new(0);
+        let mut give = |item: Item| {
+            let frame = item.frame().or_else(|| too_long().frame()).ok_or(Gone)?;
+            count.set(count.get() + 1);
+            let taken = runtime.block_on(timeout(TAKEN_WITHIN, send.send(frame.into())));
+            taken.map_err(|_| Gone)?.map_err(|_| Gone)
+        };
+        let answered = match turn {
+            Ok(Ok(_)) => node.answer(call, &mut give),
+            _ => give(Item::Trouble(SourceError {
+                cost: Cost::UntilBack,
+                message: "the other node answers too many questions already".to_owned(),
+            })),
+        };
+        if answered.is_ok() {
+            let _ = give(Item::End(count.get())); // who asked may have gone
+        }
+    };
+    if let Err(error) = spawn_blocking(make).await {
+        tracing::error!("an answer to another node failed: {error}"); // it has no end, so who asked sees it
+    }
+}
+
+fn too_long() -> Item {
+    Item::Trouble(SourceError {
+        cost: Cost::Answer,
+        message: "a sample is too large to be sent to another node".to_owned(),
+    })
+}
+
+/// An answer: frames as they are made, and in between that somebody works on them.
+struct Frames {
+    frames: Option<mpsc::Receiver<Bytes>>,
+    alive: Pin<Box<Sleep>>,
+}
+
+impl Frames {
+    fn none() -> Frames {
+        Frames { frames: None, alive: Box::pin(sleep(Duration::ZERO)) }
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Node")
+    }
+}
+
+impl Body for Frames {
+    type Data = Bytes;
+    type Error = Box<dyn error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let Some(frames) = &mut self.frames else { return Poll::Ready(None) };
+        let frame = match frames.poll_recv(context) {
+            Poll::Ready(None) => return Poll::Ready(None),
+            Poll::Ready(Some(frame)) => frame,
+            Poll::Pending => {
+                ready!(self.alive.as_mut().poll(context));
+                Item::Alive.frame().unwrap_or_default().into()
+            }
+        };
+        self.alive.as_mut().reset(Instant::now() + ALIVE_EACH);
+        Poll::Ready(Some(Ok(Frame::data(frame))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.frames.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.frames.is_none() { SizeHint::with_exact(0) } else { SizeHint::default() }
+    }
+}

@@ -1,0 +1,7 @@
+//! Any bytes as a question of another node: no panic, and what could be read comes back when it is written.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| remote::fuzz::call(data));
