@@ -335,7 +335,8 @@ impl Channel {
         }
         self.served.last_sample = Some(sample.time);
         match self.sampler.offer(sample, now) {
-            Decision::Take(sample) => record(Fact::Sample(sample)),
+            Decision::Take(sample) | Decision::Release(sample) => record(Fact::Sample(sample)),
+            Decision::Both(before, sample) => [before, sample].map(Fact::Sample).into_iter().for_each(record),
             Decision::Wait => {}
             Decision::Leave | Decision::Replace(Passed::Scan) => self.served.counters.account.skipped += 1,
             Decision::Replace(Passed::Cap) => self.served.counters.account.rate_capped += 1,
@@ -741,7 +742,8 @@ mod tests {
         let updates = (1..=21).map(|second| (second, update(second, second as f64))).collect();
         let recorded = run(&mut channel, updates);
         let samples: Vec<&String> = recorded.iter().filter(|line| line.starts_with("sample")).collect();
-        assert_eq!(samples, ["sample 1 1.0", "sample 11 11.0", "sample 21 21.0"]);
-        assert_eq!((channel.served.counters.account.received, channel.served.counters.account.skipped), (21, 18));
+        assert_eq!(samples, ["sample 1 1.0", "sample 9 9.0", "sample 19 19.0"]);
+        assert!(channel.is_waiting(), "the newest");
+        assert_eq!((channel.served.counters.account.received, channel.served.counters.account.skipped), (21, 17));
     }
 }

@@ -1,11 +1,18 @@
-//! Which updates become samples: each (monitor), or the newest once a period (scan), of those beyond a dead band, and at most so
+//! Which updates become samples: each (monitor), or the newest of each period (scan), of those beyond a dead band, and at most so
 //! many a second.
 //!
 //! ```text
 //!   update ─► within the dead band? ─► not yet due, by period or cap? ─► sample
 //!                 passed over              waits; a newer one takes its place
+//!
+//!   stamps  ──┊──u──u──u──┊────u────u─┊─►      a scan: of each slot between two full periods the newest
+//!                      └ taken when the first of the next slot comes, or when the slot is over by our clock
 //! ```
-//! What waits is taken as soon as it is due, so the newest update always becomes a sample in the end.
+//! It is the stamp of an update that decides, and where periods, dead bands and caps begin does not depend on when somebody began to
+//! listen: so two archivers that hear the same updates choose the same ones. What waits is taken as soon as it is due, so the newest
+//! update always becomes a sample in the end. The first after a connection is taken at once.
+
+use std::time::Duration;
 
 use archive::{Method, PvSettings, RateCap};
 use sample::{Alarm, Sample, Timestamp, Value};
@@ -28,13 +35,42 @@ pub(crate) struct Sieve {
     band: Option<Band>,
     scan: Option<Scan>,
     bucket: Option<Bucket>,
-    waiting: Option<Sample>,
+    waiting: Option<Waiting>,
 }
 
 #[derive(Debug)]
 struct Scan {
-    period: std::time::Duration,
+    period: Duration,
+    /// Nothing was taken since the connection.
+    is_first: bool,
+    /// The slot of which something was taken last.
+    taken: Option<i64>,
+}
+
+fn begin_of_hour(hour: i64) -> Timestamp {
+    Timestamp::from_nanos(hour.saturating_mul(ANEW_EACH))
+}
+
+/// An update that waits.
+#[derive(Debug)]
+struct Waiting {
+    sample: Sample,
+    /// It is a sample when an update comes that was stamped then or later,
+    ripe: Timestamp,
+    /// or when our clock says so, as none may come.
     due: Timestamp,
+    /// How long that was from its arrival.
+    wait: Duration,
+}
+
+/// Updates may be so late, or for scans a period if that is shorter: recorders do not hear of one at the same time.
+const LATE_MAX: Duration = Duration::from_secs(1);
+/// Dead bands and caps begin anew at each full hour of the stamps, so that two archivers, of which one was started later, agree again.
+const ANEW_EACH: i64 = 3_600_000_000_000;
+
+/// The hour of a stamp.
+fn hour(stamp: Timestamp) -> i64 {
+    stamp.nanos().div_euclid(ANEW_EACH)
 }
 
 /// What became of an update.
@@ -44,6 +80,10 @@ pub(crate) enum Decision {
     Take(Sample),
     /// It waits until it is due.
     Wait,
+    /// It waits, and the one that waited before is a sample.
+    Release(Sample),
+    /// The one that waited before is a sample, and so is it.
+    Both(Sample, Sample),
     /// It waits, and the one that waited before is passed over.
     Replace(Passed),
     /// It is passed over: it lies within the dead band.
@@ -64,7 +104,7 @@ impl Sampler {
         let rules = settings.rules();
         let scan = match settings.method {
             Method::Monitor => None,
-            Method::Scan { period } => Some(Scan { period, due: Timestamp::MIN }),
+            Method::Scan { period } => Some(Scan { period, is_first: true, taken: None }),
         };
         let band = rules.deadband.map(Band::new);
         let bucket = rules.rate_cap.map(Bucket::new);
@@ -77,48 +117,60 @@ impl Sampler {
     /// An update arrived.
     pub(crate) fn offer(&mut self, sample: Sample, now: Timestamp) -> Decision {
         let Sampler::Sieve(sieve) = self else { return Decision::Take(sample) };
+        let sieve: &mut Sieve = sieve;
         if sieve.band.as_mut().is_some_and(|band| !band.lets_pass(&sample)) {
             return Decision::Leave;
         }
-        if sieve.waiting.is_none() && sieve.is_due(now) {
-            sieve.spend(now);
-            return Decision::Take(sample);
+        let is_over =
+            |waiting: &mut Waiting| sieve.scan.as_ref().is_some_and(|scan| scan.parts(&waiting.sample, &sample));
+        let is_ripe = |waiting: &mut Waiting| sample.time >= waiting.ripe || sieve.bucket.is_none() && is_over(waiting);
+        let released = sieve.waiting.take_if(is_ripe).map(|waiting| sieve.spend(waiting));
+        let waiting = sieve.waiting(sample, now);
+        let is_first = sieve.scan.as_mut().is_none_or(|scan| std::mem::take(&mut scan.is_first));
+        // One that waits for the cap is not overtaken.
+        if is_first && sieve.waiting.is_none() && waiting.ripe_by_cap <= waiting.of.sample.time {
+            let sample = sieve.spend(waiting.at_once());
+            return match released {
+                Some(before) => Decision::Both(before, sample),
+                None => Decision::Take(sample),
+            };
         }
-        match sieve.waiting.replace(sample) {
-            None => Decision::Wait,
-            Some(_) if sieve.scan.as_ref().is_some_and(|scan| sieve.bucket.is_none() || now < scan.due) => {
-                Decision::Replace(Passed::Scan)
-            }
-            Some(_) => Decision::Replace(Passed::Cap),
-        }
+        let Some(before) = sieve.waiting.take() else {
+            sieve.waiting = Some(waiting.of);
+            return released.map_or(Decision::Wait, Decision::Release);
+        };
+        let in_slot = sieve.scan.as_ref().is_some_and(|scan| !scan.parts(&before.sample, &waiting.of.sample));
+        // An IOC whose clock stands still must not put it off for ever.
+        sieve.waiting = Some(Waiting { due: waiting.of.due.min(before.due), ..waiting.of });
+        Decision::Replace(if in_slot { Passed::Scan } else { Passed::Cap })
     }
 
     /// The waiting update, if it is due.
     pub(crate) fn take_due(&mut self, now: Timestamp) -> Option<Sample> {
         let Sampler::Sieve(sieve) = self else { return None };
-        if sieve.waiting.is_none() || !sieve.is_due(now) {
-            return None;
-        }
-        sieve.spend(now);
-        sieve.waiting.take()
+        // A clock that was set back must not make a period longer.
+        let is_due = |waiting: &mut Waiting| now >= waiting.due || now.saturating_add(waiting.wait) < waiting.due;
+        sieve.waiting.take_if(is_due).map(|waiting| sieve.spend(waiting))
     }
 
     /// The waiting update, whether or not it is due.
     pub(crate) fn take_waiting(&mut self) -> Option<Sample> {
         let Sampler::Sieve(sieve) = self else { return None };
-        sieve.waiting.take()
+        sieve.waiting.take().map(|waiting| sieve.spend(waiting))
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
         matches!(self, Sampler::Sieve(sieve) if sieve.waiting.is_some())
     }
 
-    /// Something came between: the next update is beyond every dead band.
+    /// Something came between: the next update is beyond every dead band, and of a scan the first.
     pub(crate) fn forget(&mut self) {
-        if let Sampler::Sieve(sieve) = self
-            && let Some(band) = &mut sieve.band
-        {
+        let Sampler::Sieve(sieve) = self else { return };
+        if let Some(band) = &mut sieve.band {
             band.forget();
+        }
+        if let Some(scan) = &mut sieve.scan {
+            scan.is_first = true;
         }
     }
 
@@ -138,26 +190,79 @@ impl Sampler {
     }
 }
 
-impl Sieve {
-    fn is_due(&mut self, now: Timestamp) -> bool {
-        // A clock that was set back must not make a period longer.
-        let by_period =
-            self.scan.as_ref().is_none_or(|scan| now >= scan.due || now.saturating_add(scan.period) < scan.due);
-        by_period && self.bucket.as_mut().is_none_or(|bucket| bucket.has_room(now))
-    }
+/// An update that is about to wait, and when a cap alone would let it pass.
+struct Arrived {
+    of: Waiting,
+    ripe_by_cap: Timestamp,
+}
 
-    /// A sample is taken now.
-    fn spend(&mut self, now: Timestamp) {
-        if let Some(scan) = &mut self.scan {
-            scan.due = now.saturating_add(scan.period);
-        }
-        if let Some(bucket) = &mut self.bucket {
-            bucket.tokens -= 1.0;
-        }
+impl Arrived {
+    /// It need not wait.
+    fn at_once(self) -> Waiting {
+        Waiting { ripe: self.of.sample.time, ..self.of }
     }
 }
 
-/// A cap as a bucket of tokens: each sample takes one, and they come back with time.
+impl Sieve {
+    /// When an update is to be a sample that comes now.
+    fn waiting(&mut self, sample: Sample, now: Timestamp) -> Arrived {
+        let stamp = sample.time;
+        let ripe_by_cap = self.bucket.as_mut().map_or(stamp, |bucket| bucket.room_at(stamp));
+        let Some(scan) = &self.scan else {
+            let wait = between(stamp, ripe_by_cap);
+            return Arrived {
+                of: Waiting { sample, ripe: ripe_by_cap, due: now.saturating_add(wait), wait },
+                ripe_by_cap,
+            };
+        };
+        let ripe = scan.end(stamp).max(ripe_by_cap);
+        // Of a slot of which something was taken already the next is a period away, wherever its end is.
+        let least = if scan.taken == Some(scan.slot(stamp)) { scan.period } else { Duration::ZERO };
+        let of_slot = between(stamp, ripe).max(least);
+        let wait = of_slot + LATE_MAX.min(scan.period);
+        Arrived { of: Waiting { sample, ripe, due: now.saturating_add(wait), wait }, ripe_by_cap }
+    }
+
+    /// What waited is taken.
+    fn spend(&mut self, waiting: Waiting) -> Sample {
+        if let Some(scan) = &mut self.scan {
+            (scan.taken, scan.is_first) = (Some(scan.slot(waiting.sample.time)), false);
+        }
+        if let Some(bucket) = &mut self.bucket {
+            bucket.count_until(waiting.ripe);
+            // At a full hour there may be none left to take: that of the hour before was meant.
+            bucket.tokens = (bucket.tokens - 1.0).max(0.0);
+        }
+        waiting.sample
+    }
+}
+
+fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::from_nanos(to.nanos().saturating_sub(from.nanos()).max(0).unsigned_abs())
+}
+
+impl Scan {
+    fn nanos(&self) -> i64 {
+        i64::try_from(self.period.as_nanos()).unwrap_or(i64::MAX).max(1)
+    }
+
+    /// In which slot a stamp lies.
+    fn slot(&self, stamp: Timestamp) -> i64 {
+        stamp.nanos().div_euclid(self.nanos())
+    }
+
+    /// When the slot of a stamp is over.
+    fn end(&self, stamp: Timestamp) -> Timestamp {
+        Timestamp::from_nanos(self.slot(stamp).saturating_add(1).saturating_mul(self.nanos()))
+    }
+
+    /// Whether the slots of two updates are not the same.
+    fn parts(&self, a: &Sample, b: &Sample) -> bool {
+        self.slot(a.time) != self.slot(b.time)
+    }
+}
+
+/// A cap as a bucket of tokens: each sample takes one, and they come back with time, that of the stamps.
 #[derive(Debug)]
 struct Bucket {
     cap: RateCap,
@@ -171,13 +276,39 @@ impl Bucket {
         Bucket { cap, tokens: f64::from(cap.burst()), counted: None }
     }
 
+    /// Whether it begins empty with each hour: not where an hour is too short for a sample.
+    fn begins_anew(&self) -> bool {
+        self.cap.per_second() * (ANEW_EACH as f64 / 1e9) >= 2.0
+    }
+
     /// A clock that was set back brings no tokens and takes none.
-    fn has_room(&mut self, now: Timestamp) -> bool {
-        let before = self.counted.replace(now).unwrap_or(now);
-        let seconds = now.nanos().saturating_sub(before.nanos()).max(0) as f64 / 1e9;
+    fn count_until(&mut self, stamp: Timestamp) {
+        let before = self.counted.replace(stamp).unwrap_or(stamp);
+        let since = if self.begins_anew() && hour(stamp) > hour(before) {
+            self.tokens = 0.0;
+            begin_of_hour(hour(stamp))
+        } else {
+            before
+        };
+        let seconds = between(since, stamp).as_secs_f64();
         self.tokens = (self.tokens + seconds * self.cap.per_second()).min(f64::from(self.cap.burst()));
+    }
+
+    /// When there is room for an update of that stamp.
+    fn room_at(&mut self, stamp: Timestamp) -> Timestamp {
+        self.count_until(stamp);
         // What nanoseconds lose in the sum must not cost a tick.
-        self.tokens >= 1.0 - 1e-9
+        if self.tokens >= 1.0 - 1e-9 {
+            return stamp;
+        }
+        let behind = |from: Timestamp, tokens: f64| {
+            from.saturating_add(Duration::try_from_secs_f64(tokens / self.cap.per_second()).unwrap_or(Duration::MAX))
+        };
+        let room = behind(stamp, 1.0 - self.tokens);
+        if self.begins_anew() && hour(room) > hour(stamp) {
+            return behind(begin_of_hour(hour(stamp) + 1), 1.0);
+        }
+        room
     }
 }
 

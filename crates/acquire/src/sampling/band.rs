@@ -1,9 +1,9 @@
-//! The dead band of one PV: what lies too near to the last sample is left out, unless its alarm is another.
+//! The dead band of one PV: what lies too near to the last sample is left out, unless its alarm is another or an hour begins.
 
 use archive::Deadband;
 use sample::{Sample, Severity, Timestamp};
 
-use super::{alarm_state, number};
+use super::{alarm_state, hour, number};
 
 /// A dead band and what it counts from.
 #[derive(Debug)]
@@ -41,6 +41,7 @@ impl Band {
         let passes = match self.last {
             None => true,
             Some(last) if last.alarm != news.alarm => true,
+            Some(last) if !self.at_server && hour(last.time) != hour(news.time) => true,
             Some(last) if self.at_server => last.time != news.time || last.number.to_bits() != number.to_bits(),
             Some(last) => is_beyond(self.width, last.number, number),
         };
