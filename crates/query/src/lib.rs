@@ -8,7 +8,8 @@
 //! ```
 //!
 //! What holds samples is an `archive::Source`: the archive's own store first, and files of other archivers beside it, whose samples stand
-//! among its own. Nothing here knows one by name.
+//! among its own. Nothing here knows one by name. A copy is another recorder of the same PVs: what both have comes once, what either lacks
+//! the other gives, and an answer that was made without it says so (`Query::noting`).
 //!
 //! All are lazy: they read a block when the next item is asked for, so that an answer costs no more memory than one step of it. Bins
 //! whose edges cut many blocks are made some hundred at a time, by several threads.
@@ -17,9 +18,11 @@
 
 mod ahead;
 mod aligned;
+mod arrivals;
 mod bin;
 mod bins;
 mod carried;
+mod copies;
 mod edges;
 mod error;
 mod fields;
@@ -41,6 +44,7 @@ pub use aligned::{
 pub use bin::Bin;
 pub use bins::Bins;
 pub use carried::AllCarried;
+pub use copies::LeftOut;
 pub use error::Error;
 pub use fields::{FieldSamples, number_in};
 pub use losses::{Restart, is_told};

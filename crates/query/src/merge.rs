@@ -1,4 +1,5 @@
 //! The merge: samples of several sources in one order of time. A sample that a source before has too comes once.
+//! Two recorders of one PV give samples that have the time of their arrival times of their own: these are paired by what the IOC said.
 //!
 //! ```text
 //!   store ────────────┐
@@ -11,15 +12,30 @@ use std::ops::Range;
 use archive::SampleStream;
 use sample::{Batch, Sample, Timestamp};
 
-use crate::Error;
+use crate::{
+    Error,
+    arrivals::{Arrivals, has_arrivals, is_arrival},
+};
 
 /// No batch has more rows.
 const BATCH_ROWS_MAX: usize = 8192;
 /// A batch that has reached so many bytes is given out.
 const BATCH_BYTES_MAX: usize = 1 << 20;
 
+/// Who gives samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// Who listened to the IOC as this archive does.
+    Recorder,
+    /// Somebody else.
+    Other,
+}
+
 /// One of those that are merged.
 struct Head {
+    by: By,
+    /// Which of all it is.
+    number: usize,
     samples: SampleStream,
     /// What is next, if it has been read: never empty, and a row of it.
     batch: Option<(Batch, usize)>,
@@ -27,8 +43,8 @@ struct Head {
 }
 
 impl Head {
-    fn new(samples: SampleStream) -> Head {
-        Head { samples, batch: None, failed: None }
+    fn new((by, samples): (By, SampleStream), number: usize) -> Head {
+        Head { by, number, samples, batch: None, failed: None }
     }
 
     /// Reads until there is a row or an error; none at the end.
@@ -54,20 +70,26 @@ pub(crate) struct Merged {
     heads: Vec<Head>,
     /// Those given out of the last time.
     recent: Vec<Sample>,
+    /// Those given out of late whose time is that of their arrival, if several recorded.
+    arrivals: Option<Arrivals>,
     out: Option<Batch>,
     failed: Option<Error>,
 }
 
 impl Merged {
     /// Of these streams, of which the first is believed most.
-    pub(crate) fn of(streams: impl IntoIterator<Item = SampleStream>) -> Merged {
-        let heads = streams.into_iter().map(Head::new).collect();
-        Merged { heads, recent: Vec::new(), out: None, failed: None }
+    pub(crate) fn of(streams: impl IntoIterator<Item = (By, SampleStream)>) -> Merged {
+        let merged = Merged { heads: Vec::new(), recent: Vec::new(), arrivals: None, out: None, failed: None };
+        merged.behind(streams)
     }
 
     /// The same with others in front.
-    pub(crate) fn behind(mut self, first: impl IntoIterator<Item = SampleStream>) -> Merged {
-        self.heads.splice(0..0, first.into_iter().map(Head::new));
+    pub(crate) fn behind(mut self, first: impl IntoIterator<Item = (By, SampleStream)>) -> Merged {
+        let behind = self.heads.len();
+        let first = first.into_iter().enumerate().map(|(index, stream)| Head::new(stream, behind + index));
+        self.heads.splice(0..0, first);
+        let recorders = self.heads.iter().filter(|head| head.by == By::Recorder).count();
+        self.arrivals = (recorders > 1).then(Arrivals::default);
         self
     }
 
@@ -94,11 +116,14 @@ impl Merged {
 
     /// Moves a run to what is given out; what does not fit in type or size stays.
     fn take(&mut self, chosen: usize, run: Range<usize>) -> Taken {
+        let Head { by, number, .. } = self.heads[chosen];
         let Some((batch, row)) = &mut self.heads[chosen].batch else { return Taken::All };
+        // Who is no recorder knows nothing of arrivals.
+        let arrivals = self.arrivals.as_mut().filter(|_| by == By::Recorder && has_arrivals(batch, &run));
         self.out.take_if(|out| out.is_empty()); // its type need not be that of what comes
         let is_all = run == (0..batch.len()) && batch.len() <= BATCH_ROWS_MAX;
         let is_new = self.recent.first().is_none_or(|recent| recent.time != batch.times()[0]);
-        if self.out.is_none() && is_all && is_new {
+        if self.out.is_none() && is_all && is_new && arrivals.is_none() {
             let last = batch.times()[batch.len() - 1];
             let first = batch.times().partition_point(|time| *time < last);
             self.recent = (first..batch.len()).map(|row| batch.get(row)).collect();
@@ -108,6 +133,25 @@ impl Merged {
         let out = self.out.get_or_insert_with(|| Batch::new(batch.value_type()));
         if out.value_type() != batch.value_type() || out.len() >= BATCH_ROWS_MAX || out.byte_size() >= BATCH_BYTES_MAX {
             return Taken::Nothing;
+        }
+        if let Some(arrivals) = arrivals {
+            let end = run.end.min(run.start + BATCH_ROWS_MAX);
+            for row in run.start..end {
+                let sample = batch.get(row);
+                self.recent.retain(|recent| recent.time == sample.time);
+                let is_repeat = self.recent.iter().any(|recent| is_same(recent, &sample));
+                let is_told = !is_repeat && is_arrival(&sample) && arrivals.is_told(number, &sample);
+                if !is_repeat && !is_told {
+                    let fits = out.push(&sample);
+                    assert!(fits, "the types have just been compared");
+                    self.recent.push(sample);
+                }
+            }
+            *row = end;
+            if *row == batch.len() {
+                self.heads[chosen].batch = None;
+            }
+            return Taken::All;
         }
         let mut start = run.start;
         while start < run.end && self.recent.first().is_some_and(|recent| recent.time == batch.times()[start]) {
@@ -144,7 +188,12 @@ enum Taken {
 
 /// Whether two archivers recorded one sample: what pvAccess tells besides need not be in both.
 fn is_same(a: &Sample, b: &Sample) -> bool {
-    a.time == b.time
+    a.time == b.time && is_alike(a, b)
+}
+
+/// The same whatever the time.
+pub(crate) fn is_alike(a: &Sample, b: &Sample) -> bool {
+    (a.pulse == b.pulse || a.pulse == 0 || b.pulse == 0)
         && a.alarm.severity == b.alarm.severity
         && a.alarm.status == b.alarm.status
         && a.value.identical(&b.value)

@@ -6,7 +6,7 @@ use archive::{Extent, GapScope, KnownNames, PvId, Source, SourceHealth, structur
 use sample::{Batch, Gap, Metadata, Sample, Stretch, TimeRange, Timestamp};
 
 use crate::{
-    Before, Bins, Cut, Error, Operator, Ranges, Reduced, Request, Series, Span,
+    Before, Bins, Cut, Error, LeftOut, Operator, Ranges, Reduced, Request, Series, Span,
     ahead::Ahead,
     carried::AllCarried,
     edges,
@@ -39,6 +39,26 @@ impl Query {
     /// The same without the others.
     pub fn alone(&self) -> Query {
         Query { sources: self.sources.alone() }
+    }
+
+    /// The same without what others recorded by themselves: the archive's own, and whoever records the same PVs.
+    pub fn recorders(&self) -> Query {
+        Query { sources: self.sources.recorders() }
+    }
+
+    /// The same for one answer, whoever makes which part of it: it is noted which copies it was made without.
+    pub fn noting(&self) -> Query {
+        Query { sources: self.sources.noting() }
+    }
+
+    /// Without which copies the answer is made. It is said now, so none may be left out from here on: if one fails, so does the answer.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        self.sources.left_out()
+    }
+
+    /// Each copy, with why it is away if it is.
+    pub fn copies(&self) -> Vec<(String, Option<String>)> {
+        self.sources.copies()
     }
 
     /// Whether there are other sources than the archive's own.
@@ -96,7 +116,7 @@ impl Query {
             return Ok(Losses::default());
         }
         // Gaps of the others are made of what is carried, which tells the sample that came first.
-        let own = self.alone().gaps(&pv.into(), range)?.into_iter().map(|(_, gap)| gap);
+        let own = self.recorders().gaps(&pv.into(), range)?.into_iter().map(|(_, gap)| gap);
         Ok(Losses::new(own, self.carried(pv, range, Some("cnxregainedepsecs"))))
     }
 

@@ -3,18 +3,27 @@
 use std::sync::Arc;
 
 use archive::{
-    CarriedStream, Extent, GapScope, Key, KeyedBy, KnownNames, PvId, PvName, SampleStream, Source, SourceHealth,
+    CarriedStream, Extent, GapScope, Key, KeyedBy, KnownNames, PvId, PvName, Role, SampleStream, Source, SourceHealth,
 };
 use sample::{Batch, Gap, Metadata, Sample, TimeRange, Timestamp};
 
-use crate::{Error, Series, merge::Merged};
+use crate::{
+    Error, LeftOut, Series,
+    arrivals::{Arrivals, is_arrival},
+    copies::{Guard, Notes, in_both},
+    merge::{By, Merged},
+};
 
 /// Whatever holds samples. The first is the archive's own, whose numbers PVs have.
 #[derive(Clone)]
 pub(crate) struct Sources {
     own: Arc<dyn Source>,
+    /// Who records the same PVs.
+    copies: Arc<[Arc<dyn Source>]>,
     others: Arc<[Arc<dyn Source>]>,
     names: Arc<dyn KnownNames>,
+    guard: Guard,
+    notes: Option<Arc<Notes>>,
 }
 
 /// What is asked for one PV: each source under each key by which it may know it.
@@ -28,7 +37,12 @@ pub(crate) struct KeysOf<'a> {
 impl<'a> KeysOf<'a> {
     /// Each source with each key, in the order of belief.
     pub(crate) fn each(&self) -> impl Iterator<Item = (&'a Arc<dyn Source>, Key<'_>)> {
-        self.own().chain(self.others())
+        self.own().chain(self.copies()).chain(self.others())
+    }
+
+    /// Whoever records the same PVs.
+    pub(crate) fn copies(&self) -> impl Iterator<Item = (&'a Arc<dyn Source>, Key<'_>)> {
+        self.sources.copies.iter().flat_map(|source| self.keys(source).map(move |key| (source, key)))
     }
 
     /// The archive's own.
@@ -53,16 +67,69 @@ impl<'a> KeysOf<'a> {
 
 impl Sources {
     pub(crate) fn new(own: Arc<dyn Source>, names: Arc<dyn KnownNames>) -> Sources {
-        Sources { own, others: Arc::new([]), names }
+        let (copies, others): (Arc<[_]>, Arc<[_]>) = (Arc::new([]), Arc::new([]));
+        Sources { own, copies, others, names, guard: Guard::default(), notes: None }
     }
 
     pub(crate) fn with(self, others: Vec<Arc<dyn Source>>) -> Sources {
-        Sources { others: others.into(), ..self }
+        let (copies, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|source| source.role() == Role::Copy);
+        Sources { copies: copies.into(), others: others.into(), ..self }
     }
 
     /// The archive's own alone.
     pub(crate) fn alone(&self) -> Sources {
+        Sources { copies: Arc::new([]), ..self.recorders() }
+    }
+
+    /// The archive's own, and whoever records the same PVs.
+    pub(crate) fn recorders(&self) -> Sources {
         Sources { others: Arc::new([]), ..self.clone() }
+    }
+
+    /// The same for one answer, for which it is noted which copies were left out.
+    pub(crate) fn noting(&self) -> Sources {
+        if self.copies.is_empty() {
+            return self.clone();
+        }
+        let notes = Arc::new(Notes::default());
+        // Parts of an answer may be made when it is too late to say anything: what is known now is said.
+        for copy in &*self.copies {
+            if let Some(why) = copy.away() {
+                notes.leave_out(copy.name(), &why);
+            }
+        }
+        Sources { guard: Guard::noting(Arc::clone(&notes)), notes: Some(notes), ..self.clone() }
+    }
+
+    /// Which copies were left out; no further ones will be.
+    pub(crate) fn left_out(&self) -> Vec<LeftOut> {
+        self.notes.as_ref().map(|notes| notes.say()).unwrap_or_default()
+    }
+
+    /// Each copy, with why it is away if it is.
+    pub(crate) fn copies(&self) -> Vec<(String, Option<String>)> {
+        self.copies.iter().map(|copy| (copy.name().to_owned(), copy.away())).collect()
+    }
+
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// The samples of a series that one source has, and what kind of source it is.
+    pub(crate) fn stream(
+        &self,
+        (source, key): (&Arc<dyn Source>, Key<'_>),
+        series: &Series,
+        range: TimeRange,
+    ) -> (By, SampleStream) {
+        if source.role() == Role::Copy {
+            return (
+                By::Recorder,
+                Box::new(self.guard.stream(&**source, || samples_of(&**source, key, series, range))),
+            );
+        }
+        let is_own = Arc::ptr_eq(source, &self.own);
+        (if is_own { By::Recorder } else { By::Other }, samples_of(&**source, key, series, range))
     }
 
     pub(crate) fn has_others(&self) -> bool {
@@ -71,19 +138,19 @@ impl Sources {
 
     pub(crate) fn asked(&self, pv: PvId) -> KeysOf<'_> {
         let by_name = |source: &Arc<dyn Source>| source.keyed_by() == KeyedBy::Name;
-        let is_wanted = self.others.iter().any(by_name) || by_name(&self.own);
+        let is_wanted = self.copies.iter().chain(&*self.others).any(by_name) || by_name(&self.own);
         KeysOf { sources: self, pv, names: if is_wanted { self.names.names_of(pv) } else { Vec::new() } }
     }
 
     /// The samples of all in order of time, each once. What the archive's own source has alone is passed on as it comes.
     pub(crate) fn samples(&self, series: &Series, range: TimeRange) -> Within {
         let asked = self.asked(series.pv);
-        let of = |(source, key): (&Arc<dyn Source>, Key<'_>)| samples_of(&**source, key, series, range);
-        let mut others = Merged::of(asked.others().map(of));
+        let of = |asked| self.stream(asked, series, range);
+        let mut others = Merged::of(asked.copies().chain(asked.others()).map(of));
         let is_alone = !others.has_any();
-        let mut own: Vec<SampleStream> = asked.own().map(of).collect();
+        let mut own: Vec<(By, SampleStream)> = asked.own().map(of).collect();
         match own.pop() {
-            Some(only) if is_alone && own.is_empty() => Within::One(only),
+            Some((_, only)) if is_alone && own.is_empty() => Within::One(only),
             last => Within::Merged(Box::new(others.behind(own.into_iter().chain(last)))),
         }
     }
@@ -92,7 +159,7 @@ impl Sources {
     pub(crate) fn last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Error> {
         let (mut newest, mut damage): (Option<Sample>, _) = (None, None);
         for (source, key) in self.asked(pv).each() {
-            match source.last_before(key, time).map_err(Error::from) {
+            match self.ask(source, || source.last_before(key, time)).map(Option::flatten) {
                 Ok(Some(sample)) if newest.as_ref().is_none_or(|newest| newest.time < sample.time) => {
                     newest = Some(sample);
                 }
@@ -103,7 +170,37 @@ impl Sources {
         }
         match (newest, damage) {
             (None, Some(error)) => Err(error),
+            // Of one update the recorder tells that heard of it first.
+            (Some(newest), _) if !self.copies.is_empty() && is_arrival(&newest) => self.merged_last(pv, newest),
             (newest, _) => Ok(newest),
+        }
+    }
+
+    /// The last of all samples up to that of one sample, as the merge gives it.
+    fn merged_last(&self, pv: PvId, newest: Sample) -> Result<Option<Sample>, Error> {
+        let behind = Timestamp::from_nanos(newest.time.nanos().saturating_add(1));
+        let range = TimeRange { t0: Arrivals::begin_for(newest.time), t1: behind };
+        let mut last = Some(newest);
+        for batch in self.samples(&pv.into(), range) {
+            match batch {
+                Ok(batch) if !batch.is_empty() => last = Some(batch.get(batch.len() - 1)),
+                Ok(_) => {}
+                Err(error) if error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(last)
+    }
+
+    /// What a source answers; none if it is a copy without which the answer goes on.
+    fn ask<T>(
+        &self,
+        source: &Arc<dyn Source>,
+        ask: impl FnOnce() -> Result<T, archive::SourceError>,
+    ) -> Result<Option<T>, Error> {
+        match source.role() {
+            Role::Copy => self.guard.or_without(&**source, ask),
+            Role::Other => ask().map(Some).map_err(Error::from),
         }
     }
 
@@ -118,8 +215,8 @@ impl Sources {
         if begins.is_none_or(|begins| begins > range.t0) {
             let earlier = TimeRange { t1: begins.unwrap_or(range.t1), ..range };
             let mut newest: Vec<(Timestamp, Metadata)> = Vec::new();
-            for (source, key) in asked.others() {
-                let found = source.metadata(key, earlier)?;
+            for (source, key) in asked.copies().chain(asked.others()) {
+                let found = self.ask(source, || source.metadata(key, earlier))?.unwrap_or_default();
                 if found.last().map(|(since, _)| *since) > newest.last().map(|(since, _)| *since) {
                     newest = found;
                 }
@@ -129,12 +226,20 @@ impl Sources {
         Ok(history)
     }
 
-    /// The gaps that any source tells of, by beginning; what two tell alike once.
+    /// The gaps that any source tells of, by beginning; what two tell alike once. A gap that a copy does not have is none.
     pub(crate) fn gaps(&self, series: &Series, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Error> {
         let (asked, field) = (self.asked(series.pv), series.field.as_deref());
         let mut gaps = Vec::new();
         for (source, key) in asked.own() {
             gaps.extend(source.gaps(key, field, range)?);
+        }
+        for (source, key) in asked.copies() {
+            if gaps.is_empty() {
+                break;
+            }
+            if let Some(mut lacks) = self.ask(source, || source.lacks(key, field, range))?.flatten() {
+                gaps = in_both(&gaps, &mut lacks);
+            }
         }
         let mut told = Vec::new();
         for (source, key) in asked.others() {
@@ -153,21 +258,28 @@ impl Sources {
     pub(crate) fn extent(&self, pv: PvId) -> Result<Option<Extent>, Error> {
         let mut extent: Option<Extent> = None;
         for (source, key) in self.asked(pv).each() {
-            if let Some(found) = source.extent(key)? {
+            if let Some(found) = self.extent_in(source, key)? {
                 extent = Some(extent.map_or(found, |extent| extent.with(found)));
             }
         }
         Ok(extent)
     }
 
-    /// What samples carry besides values, of each source.
+    /// The same in one source.
+    pub(crate) fn extent_in(&self, source: &Arc<dyn Source>, key: Key<'_>) -> Result<Option<Extent>, Error> {
+        Ok(self.ask(source, || source.extent(key))?.flatten())
+    }
+
+    /// What samples carry besides values, of each source but copies, who hear nothing but what this archive hears.
     pub(crate) fn carried(&self, pv: PvId, range: TimeRange, name: Option<&str>) -> Vec<CarriedStream> {
-        self.asked(pv).each().map(|(source, key)| source.carried(key, range, name)).collect()
+        let asked = self.asked(pv);
+        asked.own().chain(asked.others()).map(|(source, key)| source.carried(key, range, name)).collect()
     }
 
     /// What the first header of a range says.
     pub(crate) fn headers(&self, pv: PvId, range: TimeRange) -> Result<Vec<(String, String)>, Error> {
-        for (source, key) in self.asked(pv).each() {
+        let asked = self.asked(pv);
+        for (source, key) in asked.own().chain(asked.others()) {
             let headers = source.headers(key, range)?;
             if !headers.is_empty() {
                 return Ok(headers);
@@ -177,13 +289,15 @@ impl Sources {
     }
 
     pub(crate) fn configuration(&self, pv: PvId) -> Option<String> {
-        self.asked(pv).each().find_map(|(source, key)| source.configuration(key))
+        let asked = self.asked(pv);
+        asked.own().chain(asked.others()).find_map(|(source, key)| source.configuration(key))
     }
 
     pub(crate) fn health(&self) -> Vec<SourceHealth> {
         std::iter::once(&self.own).chain(&*self.others).filter_map(|source| source.health()).collect()
     }
 
+    /// Copies are not asked: lists wait for no network, and what a copy has of a PV this archive has too, or will.
     pub(crate) fn may_have_samples(&self, pvs: &[PvId]) -> Vec<bool> {
         let mut may_have = self.own.may_have_samples(pvs);
         self.others.iter().for_each(|other| add(&mut may_have, other.may_have_samples(pvs)));

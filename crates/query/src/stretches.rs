@@ -9,14 +9,10 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use archive::{Cuts, StretchStream};
+use archive::{Cuts, Role, StretchStream};
 use sample::{Stretch, TimeRange, Timestamp};
 
-use crate::{
-    Error, Series,
-    merge::Merged,
-    sources::{KeysOf, Sources, samples_of},
-};
+use crate::{Error, Series, copies::Nothing, merge::Merged, sources::Sources};
 
 /// Summaries and samples of a range, in order of time.
 pub(crate) struct Stretches {
@@ -51,7 +47,7 @@ impl Stretches {
         range: TimeRange,
         edges: Arc<[Timestamp]>,
     ) -> Result<Stretches, Error> {
-        let spans = spans(&sources.asked(series.pv), range)?;
+        let spans = spans(sources, series, range)?;
         let (sources, series) = (sources.clone(), series.clone());
         Ok(Stretches { sources, series, edges, spans, current: None, cuts: Cuts::default() })
     }
@@ -68,24 +64,31 @@ impl Stretches {
     fn open(&self, span: &Span) -> Result<Piece, Error> {
         let asked = self.sources.asked(self.series.pv);
         let wanted: Vec<_> = asked.each().enumerate().filter(|(index, _)| span.who.contains(index)).collect();
-        if let [(_, (source, key))] = wanted.as_slice()
-            && let Some(told) = source.stretches(*key, self.series.field.as_deref(), span.range, &self.edges)?
-        {
-            return Ok(Piece::Told(told));
+        if let [(_, (source, key))] = wanted.as_slice() {
+            let tell = || source.stretches(*key, self.series.field.as_deref(), span.range, &self.edges);
+            if source.role() == Role::Copy {
+                let guard = self.sources.guard();
+                match guard.or_without(&***source, tell)? {
+                    None => return Ok(Piece::Told(Box::new(Nothing))),
+                    Some(Some(told)) => return Ok(Piece::Told(Box::new(guard.stream(&***source, || told)))),
+                    Some(None) => {}
+                }
+            } else if let Some(told) = tell()? {
+                return Ok(Piece::Told(told));
+            }
         }
-        let samples = |(_, (source, key)): &(usize, (&Arc<dyn archive::Source>, archive::Key<'_>))| {
-            samples_of(&***source, *key, &self.series, span.range)
-        };
+        let samples = |(_, asked): &(usize, _)| self.sources.stream(*asked, &self.series, span.range);
         Ok(Piece::Merged(Box::new(Merged::of(wanted.iter().map(samples)))))
     }
 }
 
 /// The range in parts, each with those that may have samples there. Where only the first source may have any, it is not asked for more.
-fn spans(asked: &KeysOf<'_>, range: TimeRange) -> Result<VecDeque<Span>, Error> {
+fn spans(sources: &Sources, series: &Series, range: TimeRange) -> Result<VecDeque<Span>, Error> {
+    let asked = sources.asked(series.pv);
     let own = asked.own().count();
     let mut there = Vec::new();
-    for (index, (source, key)) in asked.others().enumerate() {
-        if let Some(extent) = source.extent(key)?.filter(|extent| extent.overlaps(range)) {
+    for (index, (source, key)) in asked.copies().chain(asked.others()).enumerate() {
+        if let Some(extent) = sources.extent_in(source, key)?.filter(|extent| extent.overlaps(range)) {
             there.push((own + index, extent));
         }
     }

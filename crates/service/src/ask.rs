@@ -9,7 +9,7 @@ use std::sync::Arc;
 use archive::{
     By, Curator, Directory, DirectoryError, Fault, Orders, Principal, PvEntry, PvId, Right, Rulebook, Standing,
 };
-use query::Query;
+use query::{LeftOut, Query};
 use sample::Timestamp;
 
 use crate::{
@@ -28,6 +28,8 @@ type IsGone = dyn Fn() -> bool + Send + Sync;
 pub struct Ask {
     /// Whom it asks.
     service: Arc<Service>,
+    /// What was recorded, with what is to be said of the answer.
+    query: Query,
     /// What it and its answer take of the budget.
     pub lease: Arc<Lease>,
     principal: Principal,
@@ -68,7 +70,8 @@ impl Ask {
         is_gone: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Ask {
         let rights = Rights::everywhere(Some(Right::Administer));
-        Ask { service, lease, principal, rights, wants: Right::Read, is_gone: Arc::new(is_gone), at: None }
+        let query = service.behind.query.noting();
+        Ask { service, query, lease, principal, rights, wants: Right::Read, is_gone: Arc::new(is_gone), at: None }
     }
 
     /// The same of somebody who may do only that.
@@ -176,7 +179,17 @@ impl Ask {
     pub(crate) fn recorded(&self, pv: PvId) -> Result<Recorded<'_>, Refusal> {
         self.needs(Right::Read, pv)?;
         let Service { behind, archive_alone, .. } = &*self.service;
-        Ok(Recorded { query: &behind.query, archive_alone, listed: &*behind.directory })
+        Ok(Recorded { query: &self.query, archive_alone, listed: &*behind.directory })
+    }
+
+    /// Several PVs at once, each of which was looked at by `recorded`.
+    pub(crate) fn together(&self) -> &Query {
+        &self.query
+    }
+
+    /// Without which copies the answer is made. From here on none is left out any more: where one fails, so does the answer.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        self.query.left_out()
     }
 
     /// What acquisition knows of a PV, for who may see it.

@@ -6,7 +6,7 @@ use archive::{
     Action, AuditRecord, GapScope, PvEntry, Status,
     ledger::{Column, Kind},
 };
-use query::{Before, Request, Series};
+use query::{Before, LeftOut, Query, Request, Series};
 use sample::{Gap, GapCause, Metadata, TimeRange, Timestamp};
 
 use crate::{
@@ -82,16 +82,17 @@ pub struct Explanation {
     pub status: Option<Status>,
 }
 
-/// All that is known about a range.
+/// All that is known about a range. What `recorders` of the PV have together is what is there, and what all of them lack is a gap.
 pub(crate) fn explain(
     service: &Service,
+    recorders: &Query,
     entry: &PvEntry,
     field: Option<&str>,
     range: TimeRange,
     counter: Option<Counter>,
 ) -> Result<Explanation, Refusal> {
     let series = Series { pv: entry.id, field: field.map(Arc::from) };
-    let gaps = service.archive_alone.gaps(&series, range)?;
+    let gaps = recorders.gaps(&series, range)?;
     let open = service.behind.standing.open_account(entry.id);
     let until = open.map_or(Timestamp::MAX, |(since, _)| since);
     let mut told = Ledger { archive: &service.archive_alone, own: &*service.behind.directory, pv: entry.id, until }
@@ -100,8 +101,8 @@ pub(crate) fn explain(
         told.account += open;
         told.covered += (range.t1.nanos() - since.max(range.t0).nanos()).max(0);
     }
-    let samples = count(service, entry, field, range)?;
-    let proof = prove(&service.archive_alone, entry.id, range, counter.unwrap_or(Counter::Pulse))?;
+    let samples = count(recorders, entry, field, range)?;
+    let proof = prove(recorders, entry.id, range, counter.unwrap_or(Counter::Pulse))?;
     // Pulse ids that nobody has asked for say something only where they have no break.
     let proof = proof.filter(|proof| counter.is_some() || proof.is_complete());
     let mut reasons = gap_reasons(service, entry, range, &gaps)?;
@@ -111,6 +112,7 @@ pub(crate) fn explain(
     reasons.extend(ledger_reasons(range, &told));
     reasons.extend(proof.iter().flat_map(proof_reasons));
     reasons.extend(silence(service, entry, range, (samples, gaps.is_empty()), &told)?);
+    reasons.extend(recorders.left_out().iter().map(|left_out| without(left_out, range)));
     reasons.sort_by_key(|reason| reason.from);
     let verdict = verdict(&gaps, &told, proof.as_ref());
     let status = service.behind.standing.status(entry.id);
@@ -118,10 +120,16 @@ pub(crate) fn explain(
     Ok(Explanation { samples, verdict, text, reasons, told, proof, status })
 }
 
-fn count(service: &Service, entry: &PvEntry, field: Option<&str>, range: TimeRange) -> Result<u64, Refusal> {
+/// What a copy has is not known.
+fn without(left_out: &LeftOut, range: TimeRange) -> Reason {
+    let text = format!("The copy {:?} was not asked, and may have more: {}.", left_out.copy, left_out.why);
+    Reason { kind: "copy_not_asked", from: range.t0, to: range.t1, lost: 0, text }
+}
+
+fn count(recorders: &Query, entry: &PvEntry, field: Option<&str>, range: TimeRange) -> Result<u64, Refusal> {
     let mut count = 0;
     let series = Series { pv: entry.id, field: field.map(Arc::from) };
-    for batch in service.archive_alone.samples(&Request { series, range, before: Before::None }) {
+    for batch in recorders.samples(&Request { series, range, before: Before::None }) {
         count += match batch {
             Err(error) if error.is_damage() => continue, // a gap tells of it, and the status
             batch => batch?.len() as u64,

@@ -40,7 +40,7 @@ impl Ask {
         for series in request.series.iter().chain(of_times) {
             self.recorded(series.pv)?;
         }
-        Ok(self.listed().behind.query.aligned(request)?)
+        Ok(self.together().aligned(request)?)
     }
 
     /// The samples of a span, both ends included, reduced by an operator.
@@ -129,8 +129,8 @@ impl Ask {
         range: TimeRange,
         counter: Option<Counter>,
     ) -> Result<Explanation, Refusal> {
-        self.recorded(entry.id)?;
-        explain::explain(self.listed(), entry, field, range, counter)
+        let recorders = self.recorded(entry.id)?.query.recorders();
+        explain::explain(self.listed(), &recorders, entry, field, range, counter)
     }
 
     /// What became of every update of a range, in steps of so many seconds.

@@ -34,6 +34,8 @@ pub struct Status {
     pub weeks: Vec<Partition>,
     /// How the old archives are doing.
     pub old_archives: Vec<SourceHealth>,
+    /// The other recorders of the same PVs, each with why it is not asked if it is not.
+    pub copies: Vec<(String, Option<String>)>,
     /// What is wrong, a sentence each.
     pub problems: Vec<String>,
 }
@@ -50,7 +52,9 @@ impl Ask {
             store.problems =
                 vec![format!("{} problems of the store are told to who may see all PVs.", store.problems.len())];
         }
-        let problems = problems(&totals, &store, watermark, &trouble);
+        let copies = service.behind.query.copies();
+        let mut problems = problems(&totals, &store, watermark, &trouble);
+        problems.extend(copies.iter().filter_map(away));
         let budget = self.lease.budget();
         Status {
             started: service.started,
@@ -63,6 +67,7 @@ impl Ask {
             store,
             weeks: self.weeks(),
             old_archives: service.behind.query.health(),
+            copies,
             problems,
         }
     }
@@ -91,6 +96,12 @@ impl Ask {
     pub fn policies_in_force(&self) -> Policies {
         self.listed().behind.rulebook.policies()
     }
+}
+
+/// A copy that is away.
+fn away((name, why): &(String, Option<String>)) -> Option<String> {
+    let why = why.as_ref()?;
+    Some(format!("The copy {name:?} is not asked, answers are made without it: {why}."))
 }
 
 fn problems(totals: &Totals, health: &Health, watermark: Watermark, trouble: &Trouble) -> Vec<String> {

@@ -14,11 +14,12 @@ use axum::{
     Router,
     body::{Body, Bytes},
     extract::{RawPathParams, Request, rejection::RawPathParamsRejection},
-    http::{HeaderMap, HeaderValue, StatusCode, Uri, header, request::Parts},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header, request::Parts},
     response::{IntoResponse, Response},
     routing::{MethodFilter, on},
 };
 use futures_util::StreamExt;
+use query::LeftOut;
 use service::{Ask, Lease, now};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
@@ -64,6 +65,8 @@ const LARGE_BODIES: [&str; 3] = [SAMPLES, "/mgmt/bpl/importConfig", "/mgmt/bpl/i
 const SAMPLES: &str = "/api/v1/import";
 /// By which a client can say which of its requests it means.
 const REQUEST_NUMBER: &str = "x-request-id";
+/// Says without which copies an answer was made.
+const INCOMPLETE: HeaderName = HeaderName::from_static("pvark-incomplete");
 /// Such a sample with every byte escaped, and a header before it.
 const LARGE_BODY_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX + (1 << 20);
 
@@ -216,7 +219,10 @@ impl Readers {
         }
         if self.are_named() {
             headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
-            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(REQUEST_NUMBER));
+            headers.insert(
+                header::ACCESS_CONTROL_EXPOSE_HEADERS,
+                HeaderValue::from_static("x-request-id, pvark-incomplete"),
+            );
         }
         if let Some(site) = self.site {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, site);
@@ -261,6 +267,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     let from = Asker { identity: identity.clone(), right: route.right, asked: Arc::clone(&asked), origin };
     let call = call(Arc::clone(&app), path, parts, (body, is_form), from, Arc::clone(&lease));
     parameters::check(route, &call.query)?;
+    let ask = call.ask.clone();
     let work = move || {
         if !LARGE_BODIES.contains(&route.path) {
             call.ask.lease.grow(bytes_when_read(&call.body).saturating_sub(call.body.len()))?;
@@ -277,10 +284,21 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
             None => refused(refusal),
         },
     };
+    let answer = if route.right == Some(Right::Read) { telling(&ask.left_out(), answer) } else { answer };
     match for_one(&app, &identity, answer) {
         Ok(answer) => Ok(leased(lease, answer)),
         Err(why) => Ok(app.refused(&asked, &why)),
     }
+}
+
+/// An answer that says which copies it was made without.
+fn telling(left_out: &[LeftOut], mut answer: Response) -> Response {
+    if !left_out.is_empty() {
+        let told = left_out.iter().map(LeftOut::to_string).collect::<Vec<_>>().join(", ");
+        let told: String = told.chars().map(|letter| if matches!(letter, ' '..='~') { letter } else { '?' }).collect();
+        answer.headers_mut().extend(HeaderValue::from_str(&told).ok().map(|told| (INCOMPLETE, told)));
+    }
+    answer
 }
 
 /// Who sends a request, if they may do what its route does, to anything at all.

@@ -46,8 +46,13 @@ fn as_json(status: &Status, of_doors: Vec<String>) -> Value {
         "answers": { "bytes": status.answer_bytes, "bytes_max": status.answer_bytes_max },
         "store": store(&status.store, &status.weeks),
         "old_archives": status.old_archives.iter().map(old_archive).collect::<Vec<_>>(),
+        "copies": status.copies.iter().map(copy).collect::<Vec<_>>(),
         "problems": status.problems.iter().cloned().chain(of_doors).collect::<Vec<_>>(),
     })
+}
+
+fn copy((name, away): &(String, Option<String>)) -> Value {
+    json!({ "name": name, "away": away })
 }
 
 fn old_archive(health: &SourceHealth) -> Value {
