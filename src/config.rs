@@ -37,6 +37,7 @@ macro_rules! checked_text {
 }
 
 mod listeners;
+mod nodes;
 mod policies;
 
 /// Where the archiver listens if nothing is said.
@@ -50,6 +51,10 @@ pub(crate) struct Config {
     pub(crate) store: store::Config,
     pub(crate) acquire: acquire::Config,
     pub(crate) old_archives: Vec<OldArchive>,
+    /// Other recorders of the same PVs, whose samples are read together with those of this one.
+    pub(crate) copies: Vec<remote::RemoteConfig>,
+    /// Where other nodes are answered.
+    pub(crate) nodes: Option<remote::ListenerConfig>,
     /// Who may do what; without it everybody may do everything.
     pub(crate) access: Option<access::Config>,
     /// Where that was read, to be read anew.
@@ -68,6 +73,7 @@ pub(crate) enum ConfigError {
     TwoWays,
     Storage { name: String, wrong: &'static str },
     Retention { wrong: String },
+    Nodes { wrong: String },
 }
 
 impl fmt::Display for ConfigError {
@@ -87,6 +93,7 @@ impl fmt::Display for ConfigError {
                 write!(f, "the place {name:?} of [[storage]] is not right: {wrong}")
             }
             ConfigError::Retention { wrong } => write!(f, "[retention] is not right: {wrong}"),
+            ConfigError::Nodes { wrong } => f.write_str(wrong),
             ConfigError::Open { address } => write!(
                 f,
                 "whoever reaches {address} could do everything, as nothing says what clients may do; put [access] and below it \
@@ -153,6 +160,10 @@ struct File {
     appliance: Appliance,
     /// Archives of other archivers, which are read where they lie.
     old_archive: Vec<OldArchive>,
+    /// Where other nodes that have the same key read what this one recorded.
+    nodes: Option<nodes::NodesFile>,
+    /// Other archivers that record the same PVs: what is read of a PV is what both have.
+    copy: Vec<nodes::CopyFile>,
     /// How PVs are archived by their names; the first that fits decides.
     policy: PolicyTables,
     /// PVs that are recorded only while others say so.
@@ -186,6 +197,8 @@ impl Default for File {
             retention: Retention::default(),
             appliance: Appliance::default(),
             old_archive: Vec::new(),
+            nodes: None,
+            copy: Vec::new(),
             policy: Vec::new(),
             group: Vec::new(),
             ca: Ca::default(),
@@ -356,6 +369,7 @@ impl Config {
         })?;
         let folder = options.data.clone().unwrap_or_else(|| file.data.clone());
         let places = places(&folder, &file.storage)?;
+        let nodes = nodes::checked(file.nodes, file.copy, &listeners).map_err(|wrong| ConfigError::Nodes { wrong })?;
         let messages_bytes_max = file.messages_megabytes_max.bytes();
         Ok(Config {
             web: web::Config {
@@ -387,6 +401,8 @@ impl Config {
                 pva: epics::pva::Config { messages_bytes_max, ..file.pva.over(epics::pva::Config::from_env(&env)?)? },
             },
             old_archives: file.old_archive,
+            copies: nodes.copies,
+            nodes: nodes.listener,
             access: file.access,
             file: options.config.clone(),
         })

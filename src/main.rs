@@ -19,6 +19,7 @@ mod commands;
 mod config;
 mod failure;
 mod host;
+mod nodes;
 mod old;
 mod texts;
 
@@ -46,7 +47,8 @@ fn run(mut config: Config, wanted: &[archive::AddRequest]) -> Result<(), Failure
     let store = Store::open(config.store, started)?; // disk: recovers what a crash left
     let acquire = Acquire::start(config.acquire, store.writer(), started)?; // network → buffer → store
     let (old, aliases) = (old::open(&config.old_archives, &data)?, old::aliases(&config.old_archives)?);
-    let query = Query::over(store.reader()).with(old.clone()); // store, files of other archivers → samples and bins
+    let copies = nodes::copies(config.copies)?; // other recorders of the same PVs
+    let query = Query::over(store.reader()).with([old.clone(), copies].concat()); // all of these → samples and bins
     let (policies, identity) = (config.web.policies.clone(), config.web.appliance.identity.clone());
     let behind = Behind::new(query, store.reader(), store.writer(), acquire.control()); // the only place that knows who they are
     let service = Service::new(behind, policies, identity); // what can be asked and ordered
@@ -57,6 +59,7 @@ fn run(mut config: Config, wanted: &[archive::AddRequest]) -> Result<(), Failure
     };
 
     acquire.control().add(wanted.to_vec(), &By::new("the command line", started))?;
+    let nodes = nodes::listen(config.nodes, store.reader(), &answers)?; // store → other nodes
     let listing = old::Listing::start(old, aliases, acquire.control(), store.reader())?; // their PVs → the list
     tracing::info!("pvark {} listens on {}", env!("CARGO_PKG_VERSION"), web.urls().join(" "));
     while !stop.wait_a_second() {
@@ -69,6 +72,7 @@ fn run(mut config: Config, wanted: &[archive::AddRequest]) -> Result<(), Failure
     }
 
     drop(listing);
+    drop(nodes); // answer no other node any more, who sees that the answer has no end,
     answers.block_on(web.finish()); // stop answering,
     answers.shutdown_timeout(old::ENDS_WITHIN); // but do not wait for disks that do not answer,
     let control = acquire.control();

@@ -35,6 +35,9 @@ pub(crate) fn run(command: &Get) -> Result<(), Failure> {
     let pv = encoded(&command.pv);
     let url = format!("{}/api/v1/pvs/{pv}/{reduced}from={from}&to={to}&format={format}", command.server.url);
     let mut answer = checked(agent().get(&url).call(), &command.server.url)?;
+    if let Some(incomplete) = answer.headers().get("pvark-incomplete").and_then(|told| told.to_str().ok()) {
+        eprintln!("this may not be all: the archiver answered {incomplete}");
+    }
     if command.format == Format::Table {
         let json: Value = answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?;
         let lines = if command.bins.is_some() { table::bins(&json) } else { table::samples(&json) };
