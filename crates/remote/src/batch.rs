@@ -305,7 +305,8 @@ mod tests {
         fn no_part_of_a_batch_is_one(batch in batches()) {
             let mut out = Out::default();
             write_plain(&batch, &mut out);
-            for size in 0..out.0.len() {
+            // Some hundred of them: each is read from its beginning.
+            for size in (0..out.0.len()).step_by(1 + out.0.len() / 128) {
                 prop_assert!(read_plain(In(&out.0[..size])).is_none());
             }
         }
