@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 18] = [
+const EDGES: [(&str, &[&str]); 19] = [
     ("sample", &[]),
     ("shared", &[]),
     ("s3", &["shared"]),
@@ -23,6 +23,7 @@ const EDGES: [(&str, &[&str]); 18] = [
     ("aa", &["archive", "foreign", "pvdata", "sample"]),
     ("chanarch", &["archive", "foreign"]),
     ("query", &["archive", "sample"]),
+    ("analysis", &["archive", "query", "sample"]),
     ("acquire", &["archive", "epics", "sample"]),
     ("service", &["access", "archive", "query", "sample"]),
     ("web", &["aa", "access", "archive", "pvdata", "query", "sample", "service"]),

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Summaries and samples of a range, in order of time.
-pub(crate) struct Stretches {
+pub struct Stretches {
     sources: Sources,
     series: Series,
     edges: Arc<[Timestamp]>,
