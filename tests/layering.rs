@@ -23,6 +23,7 @@ const EDGES: [(&str, &[&str]); 19] = [
     ("aa", &["archive", "foreign", "pvdata", "sample"]),
     ("chanarch", &["archive", "foreign"]),
     ("query", &["archive", "sample"]),
+    ("analysis", &["archive", "query", "sample"]),
     ("acquire", &["archive", "epics", "sample"]),
     ("remote", &["archive", "sample"]),
     ("service", &["access", "archive", "query", "sample"]),

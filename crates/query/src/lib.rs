@@ -53,3 +53,4 @@ pub use query::{Query, Samples};
 pub use ranges::Ranges;
 pub use request::{Before, Cut, Request};
 pub use series::Series;
+pub use stretches::Stretches;

@@ -151,7 +151,8 @@ impl Query {
         })
     }
 
-    fn stretches(&self, series: &Series, range: TimeRange, edges: Arc<[Timestamp]>) -> Result<Stretches, Error> {
+    /// Summaries and samples of a range in order of time. No edge cuts what a summary tells of.
+    pub fn stretches(&self, series: &Series, range: TimeRange, edges: Arc<[Timestamp]>) -> Result<Stretches, Error> {
         Stretches::of(&self.sources, series, range, edges)
     }
 

@@ -15,7 +15,7 @@ use sample::{Stretch, TimeRange, Timestamp};
 use crate::{Error, Series, copies::Nothing, merge::Merged, sources::Sources};
 
 /// Summaries and samples of a range, in order of time.
-pub(crate) struct Stretches {
+pub struct Stretches {
     sources: Sources,
     series: Series,
     edges: Arc<[Timestamp]>,

@@ -1,0 +1,110 @@
+//! Columns: the steps of several tracks on the same times, some thousand at a time.
+
+use query::Query;
+use sample::TimeRange;
+
+use crate::{
+    steps::{Gaps, Rows, StepError, Steps},
+    track::Track,
+};
+
+/// The numbers of all tracks from each time up to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Stretch {
+    pub(crate) times: Vec<i64>,
+    /// One for each track.
+    pub(crate) columns: Vec<Vec<f64>>,
+}
+
+/// One of the tracks.
+struct Lane {
+    steps: Steps,
+    rows: Rows,
+    next: usize,
+    is_over: bool,
+    held: f64,
+}
+
+impl Lane {
+    fn fill(&mut self) -> Result<(), StepError> {
+        while !self.is_over && self.next == self.rows.times.len() {
+            match self.steps.next()? {
+                Some(rows) => (self.rows, self.next) = (rows, 0),
+                None => self.is_over = true,
+            }
+        }
+        Ok(())
+    }
+
+    fn left(&self) -> &[i64] {
+        &self.rows.times[self.next..]
+    }
+}
+
+/// Makes them from the beginning of a range to its end.
+pub(crate) struct Columns {
+    lanes: Vec<Lane>,
+}
+
+impl Columns {
+    /// `gaps` has one for each track.
+    pub(crate) fn of(query: &Query, tracks: &[Track], range: TimeRange, gaps: &[Gaps]) -> Result<Columns, StepError> {
+        let lane = |(track, gaps): (&Track, &Gaps)| {
+            let steps = Steps::of(query, track, range, gaps)?;
+            Ok(Lane { steps, rows: Rows::default(), next: 0, is_over: false, held: f64::NAN })
+        };
+        Ok(Columns { lanes: tracks.iter().zip(gaps).map(lane).collect::<Result<_, StepError>>()? })
+    }
+
+    /// How many numbers were read.
+    pub(crate) fn read(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.steps.read()).sum()
+    }
+
+    pub(crate) fn take_damage(&mut self) -> Vec<String> {
+        self.lanes.iter_mut().flat_map(|lane| lane.steps.take_damage()).collect()
+    }
+
+    /// The next rows; none at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Stretch>, StepError> {
+        self.lanes.iter_mut().try_for_each(Lane::fill)?;
+        // What comes next of a track is later than what it has given.
+        let open = self.lanes.iter().filter(|lane| !lane.is_over);
+        let bound = open.filter_map(|lane| lane.left().last().copied()).min().unwrap_or(i64::MAX);
+        let mut times: Vec<i64> = Vec::new();
+        for lane in &self.lanes {
+            let left = lane.left();
+            times.extend_from_slice(&left[..left.partition_point(|time| *time <= bound)]);
+        }
+        if times.is_empty() {
+            return Ok(None);
+        }
+        if self.lanes.len() > 1 {
+            times.sort(); // runs that rise are only merged
+            times.dedup();
+        }
+        let columns = self.lanes.iter_mut().map(|lane| spread(lane, &times)).collect();
+        Ok(Some(Stretch { times, columns }))
+    }
+}
+
+/// What a track holds at each of some times.
+fn spread(lane: &mut Lane, times: &[i64]) -> Vec<f64> {
+    let (own, numbers) = (&lane.rows.times[lane.next..], &lane.rows.numbers[lane.next..]);
+    if own.len() >= times.len() && own[..times.len()] == *times {
+        lane.next += times.len();
+        lane.held = numbers[times.len() - 1];
+        return numbers[..times.len()].to_vec();
+    }
+    let (mut next, mut held) = (0, lane.held);
+    let mut column = Vec::with_capacity(times.len());
+    for time in times {
+        if own.get(next) == Some(time) {
+            held = numbers[next];
+            next += 1;
+        }
+        column.push(held);
+    }
+    (lane.next, lane.held) = (lane.next + next, held);
+    column
+}

@@ -1,0 +1,34 @@
+//! What is computed of what was recorded: formulas over PVs, and when a condition held.
+//!
+//! ```text
+//!   "A > 3 while B = ON for >= 10 s"
+//!        │ text/          words ──► expression, or where it is wrong and why
+//!        ▼ bind           names ──► tracks: step functions of time that PVs give; units, kinds and labels are looked at
+//!     Program
+//!        ├─► cells        what summaries leave possible in a stretch of time: bounds, never wrong, sometimes too wide
+//!        ├─► columns      what is so at each moment: the steps of all tracks on the same times
+//!        ▼
+//!     Search              the cells that bounds cannot decide are cut finer, and looked at step by step at last
+//! ```
+//! A value holds from its sample to the next, and is not known in gaps, before the first sample, and where it is NaN. What is not known
+//! makes a condition neither true nor false. Nothing here does I/O but through `query`, reads a clock, or keeps more than a few batches.
+
+#![deny(missing_docs)]
+
+mod bind;
+mod bounds;
+mod cells;
+mod columns;
+mod fault;
+mod program;
+mod search;
+mod steps;
+mod text;
+mod track;
+
+pub use bind::{Known, Units};
+pub use fault::{Fault, Place, Reason};
+pub use program::{Kind, Program};
+pub use search::{Edge, Found, Interval, Search, Tally};
+pub use steps::StepError;
+pub use text::{Dwell, Expression, TEXT_BYTES_MAX};

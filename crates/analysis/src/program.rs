@@ -1,0 +1,225 @@
+//! A program: an expression whose names are tracks. It is run on columns of numbers, or on bounds of them.
+//!
+//! Conditions are numbers, too: 1 is true, 0 is false, and NaN means that it is not known (Kleene, 1938): what is false whatever the rest
+//! may be is false.
+
+use crate::{
+    bounds::Bounds,
+    text::{Arithmetic, Compare, Dwell},
+    track::Track,
+};
+
+/// What comes out of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A number.
+    Number,
+    /// True, false, or not known.
+    Condition,
+}
+
+/// An expression whose PVs are known.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// In the order in which they are done: each takes what it needs from a stack, and puts its result there.
+    pub(crate) steps: Vec<Step>,
+    pub(crate) tracks: Vec<Track>,
+    pub(crate) kind: Kind,
+    pub(crate) dwell: Option<Dwell>,
+    /// In which units the number is, where that is known.
+    pub(crate) units: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Step {
+    Number(f64),
+    Track(usize),
+    One(Unary),
+    Two(Binary),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unary {
+    Negative,
+    Not,
+    Abs,
+    Sqrt,
+    Exp,
+    Log,
+    Log10,
+    Sin,
+    Cos,
+    Round,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Counts(Arithmetic),
+    Compares(Compare),
+    And,
+    Or,
+    Min,
+    Max,
+}
+
+impl Unary {
+    pub(crate) fn of(self, a: f64) -> f64 {
+        match self {
+            Unary::Negative => -a,
+            Unary::Not => 1.0 - a,
+            Unary::Abs => a.abs(),
+            Unary::Sqrt => a.sqrt(),
+            Unary::Exp => a.exp(),
+            Unary::Log => a.ln(),
+            Unary::Log10 => a.log10(),
+            Unary::Sin => a.sin(),
+            Unary::Cos => a.cos(),
+            Unary::Round => a.round(),
+        }
+    }
+}
+
+impl Binary {
+    pub(crate) fn of(self, a: f64, b: f64) -> f64 {
+        match self {
+            Binary::Counts(arithmetic) => arithmetic.of(a, b),
+            Binary::Compares(_) if a.is_nan() || b.is_nan() => f64::NAN,
+            Binary::Compares(compare) => f64::from(u8::from(compare.holds(a, b))),
+            Binary::And if a == 0.0 || b == 0.0 => 0.0,
+            Binary::Or if a == 1.0 || b == 1.0 => 1.0,
+            Binary::And | Binary::Or | Binary::Min | Binary::Max if a.is_nan() || b.is_nan() => f64::NAN,
+            Binary::And | Binary::Min => a.min(b),
+            Binary::Or | Binary::Max => a.max(b),
+        }
+    }
+}
+
+impl Arithmetic {
+    fn of(self, a: f64, b: f64) -> f64 {
+        match self {
+            Arithmetic::Add => a + b,
+            Arithmetic::Subtract => a - b,
+            Arithmetic::Multiply => a * b,
+            Arithmetic::Divide => a / b,
+            Arithmetic::Remainder => a % b,
+            Arithmetic::Power if a.is_nan() || b.is_nan() => f64::NAN, // 1 to the power of what is not known, too
+            Arithmetic::Power => a.powf(b),
+        }
+    }
+}
+
+impl Compare {
+    pub(crate) fn holds(self, a: f64, b: f64) -> bool {
+        match self {
+            Compare::Equal => a == b,
+            Compare::Unequal => a != b,
+            Compare::Less => a < b,
+            Compare::LessOrEqual => a <= b,
+            Compare::Greater => a > b,
+            Compare::GreaterOrEqual => a >= b,
+        }
+    }
+}
+
+/// Columns that are made and no longer needed, for the next ones.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    stack: Vec<Vec<f64>>,
+    free: Vec<Vec<f64>>,
+}
+
+impl Program {
+    /// What comes out of it.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// In which units a number that comes out of it is; none if that is not known.
+    pub fn units(&self) -> Option<&str> {
+        self.units.as_deref()
+    }
+
+    /// How many step functions of PVs it is made of, each of which has a batch or two in memory.
+    pub fn tracks(&self) -> usize {
+        self.tracks.len()
+    }
+
+    /// The result for each row of the columns of its tracks.
+    pub(crate) fn run(&self, columns: &[Vec<f64>], rows: usize, scratch: &mut Scratch) -> Vec<f64> {
+        for step in &self.steps {
+            match step {
+                Step::Number(number) => {
+                    let mut column = scratch.empty();
+                    column.resize(rows, *number);
+                    scratch.stack.push(column);
+                }
+                Step::Track(track) => {
+                    let mut column = scratch.empty();
+                    column.extend_from_slice(&columns[*track][..rows]);
+                    scratch.stack.push(column);
+                }
+                Step::One(how) => {
+                    let column = scratch.stack.last_mut().expect("the binder puts what a step takes before it");
+                    column.iter_mut().for_each(|number| *number = how.of(*number));
+                }
+                Step::Two(how) => {
+                    let others = scratch.stack.pop().expect("the binder puts what a step takes before it");
+                    let column = scratch.stack.last_mut().expect("the binder puts what a step takes before it");
+                    apply(*how, column, &others);
+                    scratch.free.push(others);
+                }
+            }
+        }
+        scratch.stack.pop().expect("a program has a result")
+    }
+
+    /// What the result may be where the tracks lie within bounds.
+    pub(crate) fn bounds(&self, tracks: impl Fn(usize) -> Bounds) -> Bounds {
+        let mut stack: Vec<Bounds> = Vec::new();
+        for step in &self.steps {
+            let made = match step {
+                Step::Number(number) => Bounds::one(*number),
+                Step::Track(track) => tracks(*track),
+                Step::One(how) => stack.pop().expect("the binder puts what a step takes before it").one_of(*how),
+                Step::Two(how) => {
+                    let b = stack.pop().expect("the binder puts what a step takes before it");
+                    stack.pop().expect("the binder puts what a step takes before it").two_of(*how, b)
+                }
+            };
+            stack.push(made);
+        }
+        stack.pop().expect("a program has a result")
+    }
+}
+
+/// Where nothing has to be looked at but two numbers, the loop is one for each sign, which a processor does for several rows at once.
+fn apply(how: Binary, column: &mut [f64], others: &[f64]) {
+    let rows = column.iter_mut().zip(others);
+    match how {
+        Binary::Counts(Arithmetic::Add) => rows.for_each(|(a, b)| *a += b),
+        Binary::Counts(Arithmetic::Subtract) => rows.for_each(|(a, b)| *a -= b),
+        Binary::Counts(Arithmetic::Multiply) => rows.for_each(|(a, b)| *a *= b),
+        Binary::Compares(Compare::Greater) => rows.for_each(|(a, b)| *a = known(*a, *b, *a > *b)),
+        Binary::Compares(Compare::Less) => rows.for_each(|(a, b)| *a = known(*a, *b, *a < *b)),
+        Binary::Compares(Compare::Equal) => rows.for_each(|(a, b)| *a = known(*a, *b, *a == *b)),
+        how => rows.for_each(|(a, b)| *a = how.of(*a, *b)),
+    }
+}
+
+#[inline]
+fn known(a: f64, b: f64, holds: bool) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { f64::from(u8::from(holds)) }
+}
+
+impl Scratch {
+    fn empty(&mut self) -> Vec<f64> {
+        let mut column = self.free.pop().unwrap_or_default();
+        column.clear();
+        column
+    }
+
+    /// Gives back what `run` gave.
+    pub(crate) fn give(&mut self, column: Vec<f64>) {
+        self.free.push(column);
+    }
+}
