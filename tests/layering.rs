@@ -18,7 +18,7 @@ const EDGES: [(&str, &[&str]); 18] = [
     ("access", &["archive", "sample"]),
     ("pvdata", &[]),
     ("epics", &["pvdata"]),
-    ("store", &["archive", "pvdata", "sample"]),
+    ("store", &["archive", "pvdata", "sample", "shared"]),
     ("foreign", &["archive"]),
     ("aa", &["archive", "foreign", "pvdata", "sample"]),
     ("chanarch", &["archive", "foreign"]),
