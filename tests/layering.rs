@@ -9,11 +9,12 @@ use std::{
 };
 
 /// Which crate may import which of ours. A new edge is a decision record in docs/decisions.
-const EDGES: [(&str, &[&str]); 18] = [
+const EDGES: [(&str, &[&str]); 19] = [
     ("sample", &[]),
     ("shared", &[]),
     ("s3", &["shared"]),
     ("cql", &["shared"]),
+    ("cluster", &["archive"]),
     ("archive", &["pvdata", "sample"]),
     ("access", &["archive", "sample"]),
     ("pvdata", &[]),
