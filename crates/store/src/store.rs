@@ -13,6 +13,7 @@ use crate::{
     Config, Durable, Error, Offer, Purpose, Reader, ShardHealth, Shipping, Writer,
     catalog::{
         Catalog, Restart,
+        registry::Registry,
         tables::CATALOGUE,
         unfinished::{Tail, Untold},
     },
@@ -124,19 +125,7 @@ impl Store {
         let mut problems = recover::set_orphans_aside(&disk, &manifests)?;
         let pages = Arc::new(Pool::new(config.head_bytes_max));
         let began = catalog.began()?;
-        let recovered = match &shard {
-            Some(shard) => {
-                let tail = Tail::new(&registry, Untold::new(false));
-                Recovered::nothing(shard.first, position, &pages, tail)
-            }
-            None => {
-                let tail = Tail::new(&registry, catalog.untold(position, registry.next())?);
-                let recovered = recover::replay(&disk, position, &pages, tail)?;
-                let (alive, samples) = (recovered.alive, recovered.head.samples());
-                catalog.commit_restart(Restart { alive, samples, lost: &recovered.lost }, now)?;
-                recovered
-            }
-        };
+        let recovered = recovered(&disk, &catalog, &registry, &pages, shard.as_ref(), now)?;
         problems.extend(recovered.problems);
 
         let places = Places::new(&config.places, places, &manifests);
@@ -187,6 +176,11 @@ impl Store {
         engine.flush_wanted.store(full, Relaxed);
         *engine.unfinished.lock().expect("no holder of this lock panics") = unfinished;
         problems.into_iter().for_each(|problem| engine.counters.problem(problem));
+        Store::start(engine, archive)
+    }
+
+    /// Lets the threads of an engine run; its archive has that number.
+    fn start(engine: Engine, archive: u64) -> Result<Store, Error> {
         let settled = engine.home.settle(archive);
         settled.map_err(|source| Error::Io {
             doing: "look for",
@@ -253,6 +247,27 @@ impl Store {
             Err(error) => Err(self.engine.lost_with_folder().unwrap_or(error)),
         }
     }
+}
+
+/// What the log has beyond the catalogue, which learns that the archiver runs again. Of a shard that is not known yet: see `Store::replay`.
+fn recovered(
+    disk: &Arc<dyn Disk>,
+    catalog: &Catalog,
+    registry: &Registry,
+    pages: &Arc<Pool>,
+    shard: Option<&Opening>,
+    now: Timestamp,
+) -> Result<Recovered, Error> {
+    let position = catalog.position()?;
+    if let Some(shard) = shard {
+        let tail = Tail::new(registry, Untold::new(false));
+        return Ok(Recovered::nothing(shard.first, position, pages, tail));
+    }
+    let tail = Tail::new(registry, catalog.untold(position, registry.next())?);
+    let recovered = recover::replay(disk, position, pages, tail)?;
+    let (alive, samples) = (recovered.alive, recovered.head.samples());
+    catalog.commit_restart(Restart { alive, samples, lost: &recovered.lost }, now)?;
+    Ok(recovered)
 }
 
 /// What a store of a cluster has besides.
