@@ -99,6 +99,13 @@ pub struct Seal {
     pub owner: String,
 }
 
+impl Run {
+    /// Which file of the log has the frames.
+    pub fn file(&self) -> Option<u64> {
+        keys::file_of_log(&self.object.key)
+    }
+}
+
 impl Row {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; 8];

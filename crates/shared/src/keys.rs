@@ -79,9 +79,21 @@ impl fmt::Display for Shard {
     }
 }
 
-/// The key of a segment that has the key `local` in the archive of its owner.
-pub(crate) fn segment(epoch: Epoch, local: &str) -> String {
+/// The key, within the shard, of a segment that has the key `local` in the archive of its owner.
+pub fn segment_key(epoch: Epoch, local: &str) -> String {
     format!("{}/{:016x}/{local}", Kind::Segment.word(), epoch.0)
+}
+
+/// The epoch that wrote the segment with a key within the shard, and the key that it has in the archive of its owner.
+pub fn segment_of(key: &str) -> Option<(Epoch, &str)> {
+    let (epoch, local) = key.strip_prefix(Kind::Segment.word())?.strip_prefix('/')?.split_once('/')?;
+    Some((Epoch(u64::from_str_radix(epoch, 16).ok()?), local))
+}
+
+/// The file of a log of which something with that key is a stretch.
+pub(crate) fn file_of_log(key: &str) -> Option<u64> {
+    let mut parts = key.strip_prefix(Kind::Log.word())?.strip_prefix('/')?.split('/');
+    u64::from_str_radix(parts.nth(1)?, 16).ok()
 }
 
 /// The key of a stretch of a file of the log. Its length belongs to it: who comes back after an unknown outcome may have more to put.
@@ -121,12 +133,15 @@ mod tests {
     #[test]
     fn a_key_tells_who_wrote_it_and_what_it_is_a_piece_of() {
         let shard = Shard::new(17, 'a').unwrap();
-        let key = shard.full(&piece(&segment(Epoch(0xe5), "2026-W47/000000000007.seg"), 3));
+        let key = shard.full(&piece(&segment_key(Epoch(0xe5), "2026-W47/000000000007.seg"), 3));
         assert_eq!(key, "17.a/seg/00000000000000e5/2026-W47/000000000007.seg/000003");
         assert!(is_key(&key));
         let object = "seg/00000000000000e5/2026-W47/000000000007.seg";
         assert_eq!(object_of(&shard, &key), Some((Epoch(0xe5), object)));
         assert_eq!(object_of(&Shard::new(1, 'a').unwrap(), &key), None, "of another shard");
+        assert_eq!(segment_of(object), Some((Epoch(0xe5), "2026-W47/000000000007.seg")));
+        assert_eq!(segment_of("log/00000000000000e5/x"), None);
+        assert_eq!(file_of_log(&log(Epoch(1), 0x2f, 32, 100)), Some(0x2f));
         assert_eq!(object_of(&shard, "17.a/other/00000000000000e5/x"), None);
     }
 

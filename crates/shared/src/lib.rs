@@ -40,7 +40,7 @@ pub use handover::{Part, Wanted};
 pub use ids::{Epoch, Frames, Seq};
 pub use image::{Catalogue, Image, Position};
 pub use journal::{Change, Checkpoint, Commit, Entry, Row, Run, Seal};
-pub use keys::{MAX_KEY_LEN, Shard, is_key};
+pub use keys::{MAX_KEY_LEN, Shard, is_key, segment_key, segment_of};
 pub use lease::Lease;
 pub use orphans::{Orphans, Swept};
 pub use owner::{Local, LogRun, Owner, Plan, Settings, Standing};

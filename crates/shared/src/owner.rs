@@ -198,6 +198,11 @@ impl Owner {
         self.epoch
     }
 
+    /// The shared store by which it owns.
+    pub fn shared(&self) -> &Arc<dyn Shared> {
+        &self.shared
+    }
+
     /// Its shard.
     pub fn shard(&self) -> &Shard {
         &self.shard
@@ -295,7 +300,7 @@ impl Owner {
         let Some(plan) = self.plans.front() else { return Ok(()) };
         while let Some(key) = plan.segments.get(self.put.len()) {
             let mut segment = open(local, key)?;
-            let (to, piece) = (keys::segment(self.epoch, key), self.settings.piece);
+            let (to, piece) = (keys::segment_key(self.epoch, key), self.settings.piece);
             let object = pieces::put(&*self.shared, &self.shard, to, &mut segment, piece, &mut self.progress)?;
             self.put.push(object);
         }

@@ -5,11 +5,13 @@
 
 mod balance;
 pub(crate) mod chain;
+pub(crate) mod changes;
 pub(crate) mod copy;
 pub(crate) mod deletion;
 mod doubt;
 mod field_gaps;
 mod file;
+pub(crate) mod image;
 pub(crate) mod imports;
 pub(crate) mod last_names;
 mod lost;
@@ -20,6 +22,7 @@ mod pvs_wire;
 pub(crate) mod registry;
 mod rules_wire;
 pub(crate) mod tables;
+mod taken;
 mod tokens;
 pub(crate) mod unfinished;
 mod wire;
@@ -27,17 +30,18 @@ mod wire;
 use std::{
     io,
     sync::{
-        Arc, Mutex, RwLock, RwLockReadGuard,
+        Arc, Mutex, OnceLock, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
 
 use archive::{AuditRecord, PvId};
-use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
+use redb::{Database, ReadableDatabase, ReadableTable};
 use sample::{Gap, GapCause, Metadata, Timestamp};
 
 pub(crate) use balance::Balance;
 pub(crate) use chain::{AuditHead, AuditProof};
+use changes::Transaction;
 use doubt::Doubt;
 pub(crate) use field_gaps::FieldGap;
 use file::{lock_new, open_database};
@@ -48,12 +52,14 @@ use tables::{
     ARCHIVER_GAPS, CATALOGUE, GAPS, LEDGER, META, METADATA, NEW_KEY, OPEN_GAPS, PLACES, PVS, Position, SEGMENTS,
     Tables, UNTOLD, put_position, unreadable,
 };
+pub(crate) use taken::Taken;
 
 use crate::{
     Error,
     catalog::unfinished::Untold,
     disk::Disk,
     facts::{self, Facts},
+    outbox::Outbox,
     segment::manifest::Manifest,
 };
 
@@ -94,6 +100,8 @@ pub(crate) struct Catalog {
     unsure: AtomicU64,
     /// Up to, not including, which line of the audit the log says where it ends.
     audit_told: AtomicU64,
+    /// What takes changes on their way into the journal of the shard, in a cluster.
+    outbox: OnceLock<Arc<Outbox>>,
 }
 
 /// What somebody wants of the catalogue.
@@ -125,7 +133,15 @@ impl Catalog {
         }
         let (opened, doubt) = (RwLock::default(), Mutex::default());
         let zero = || AtomicU64::new(0);
-        let catalog = Catalog { disk, opened, doubt, transactions: zero(), unsure: zero(), audit_told: zero() };
+        let catalog = Catalog {
+            disk,
+            opened,
+            doubt,
+            transactions: zero(),
+            unsure: zero(),
+            audit_told: zero(),
+            outbox: OnceLock::new(),
+        };
         let version = catalog.read(|tables| tables.meta("version"))?.unwrap_or(0) as u16;
         if version > VERSION {
             return Err(Error::TooNew { path: CATALOGUE.to_owned(), version, supported: VERSION });
@@ -133,6 +149,20 @@ impl Catalog {
         let made = catalog.read(|tables| tables.meta("transactions"))?;
         catalog.transactions.store(made.unwrap_or(0), Relaxed);
         Ok(catalog)
+    }
+
+    /// From now on each change goes into a journal as well.
+    pub(crate) fn journal_to(&self, outbox: Arc<Outbox>) {
+        self.outbox.get_or_init(|| outbox);
+    }
+
+    /// Makes a change that somebody ordered: in a cluster he is told when the journal has it.
+    fn ordered<T>(&self, write: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        let Some(outbox) = self.outbox.get() else { return write() };
+        outbox.takes_orders()?;
+        let made = write()?;
+        outbox.wait()?;
+        Ok(made)
     }
 
     /// The number of the last change, and of one besides that may hold or not. Never waits for the disk.
@@ -277,6 +307,7 @@ impl Catalog {
             put_facts(transaction, facts)?;
             let untold = wire::untold_bytes(untold, position.frame);
             transaction.open_table(LEDGER)?.insert(UNTOLD, untold.as_slice())?;
+            transaction.flushes(None, position.frame);
             put_position(transaction, position)
         })
     }
@@ -331,31 +362,7 @@ impl Catalog {
     /// Ends the gaps that are still open at the last sign of life, and records that the archiver was not running from then to `now`,
     /// and what the log lost.
     pub(crate) fn commit_restart(&self, restart: Restart<'_>, now: Timestamp) -> Result<(), Error> {
-        let alive = restart.alive;
-        self.write(|transaction| {
-            balance::begin(transaction, now.max(alive.unwrap_or(now)), restart.samples)?;
-            for gap in restart.lost {
-                let key = (gap.from.nanos(), facts::cause_number(gap.cause));
-                transaction.open_table(ARCHIVER_GAPS)?.insert(key, (gap.to.unwrap_or(gap.from).nanos(), gap.lost))?;
-            }
-            if let Some(alive) = alive {
-                let mut open = transaction.open_table(OPEN_GAPS)?;
-                let mut gaps = transaction.open_table(GAPS)?;
-                let every = (u32::MIN, i64::MIN, u8::MIN)..=(u32::MAX, i64::MAX, u8::MAX);
-                for row in open.extract_from_if(every, |_, _| true)? {
-                    let (key, lost) = row?;
-                    gaps.insert(key.value(), (alive.nanos().max(key.value().1), lost.value()))?;
-                }
-                if alive < now {
-                    let key = (alive.nanos(), facts::cause_number(GapCause::ArchiverStopped));
-                    transaction.open_table(ARCHIVER_GAPS)?.insert(key, (now.nanos(), 0))?;
-                }
-            }
-            let mut meta = transaction.open_table(META)?;
-            meta.insert("alive", now.nanos() as u64)?;
-            meta.insert("began", now.nanos() as u64)?;
-            Ok(())
-        })
+        self.write(|transaction| self::restart(transaction, restart, now))
     }
 
     /// The gaps of a PV that began before `before`.
@@ -420,7 +427,38 @@ impl Catalog {
     }
 }
 
-fn put_facts(transaction: &WriteTransaction, facts: &Facts) -> Result<(), redb::Error> {
+fn restart(transaction: &Transaction, restart: Restart<'_>, now: Timestamp) -> Result<(), redb::Error> {
+    let alive = restart.alive;
+    balance::begin(transaction, now.max(alive.unwrap_or(now)), restart.samples)?;
+    for gap in restart.lost {
+        let key = (gap.from.nanos(), facts::cause_number(gap.cause));
+        transaction.open_table(ARCHIVER_GAPS)?.insert(key, (gap.to.unwrap_or(gap.from).nanos(), gap.lost))?;
+    }
+    if let Some(alive) = alive {
+        end_open_gaps(transaction, alive)?;
+        if alive < now {
+            let key = (alive.nanos(), facts::cause_number(GapCause::ArchiverStopped));
+            transaction.open_table(ARCHIVER_GAPS)?.insert(key, (now.nanos(), 0))?;
+        }
+    }
+    let mut meta = transaction.open_table(META)?;
+    meta.insert("alive", now.nanos() as u64)?;
+    meta.insert("began", now.nanos() as u64)?;
+    Ok(())
+}
+
+/// Ends each gap that is open at the last sign of life.
+fn end_open_gaps(transaction: &Transaction, alive: Timestamp) -> Result<(), redb::Error> {
+    let mut open = transaction.open_table(OPEN_GAPS)?;
+    let mut gaps = transaction.open_table(GAPS)?;
+    for row in open.iter()? {
+        let (key, lost) = row?;
+        gaps.insert(key.value(), (alive.nanos().max(key.value().1), lost.value()))?;
+    }
+    open.retain(|_, _| false)
+}
+
+fn put_facts(transaction: &Transaction, facts: &Facts) -> Result<(), redb::Error> {
     metadata_rows::put(transaction, facts)?;
     let mut gaps = transaction.open_table(GAPS)?;
     let mut open = transaction.open_table(OPEN_GAPS)?;
@@ -462,7 +500,13 @@ pub(crate) fn create_from(
     })
 }
 
-fn create(disk: &Arc<dyn Disk>, fill: impl FnOnce(&WriteTransaction) -> Result<(), redb::Error>) -> Result<(), Error> {
+fn create(disk: &Arc<dyn Disk>, fill: impl FnOnce(&Transaction) -> Result<(), redb::Error>) -> Result<(), Error> {
+    begin_new(disk, fill)?;
+    end_new(disk)
+}
+
+/// Makes a catalogue that does not have its name yet.
+fn begin_new(disk: &Arc<dyn Disk>, fill: impl FnOnce(&Transaction) -> Result<(), redb::Error>) -> Result<(), Error> {
     let io = |doing, source| Error::Io { doing, path: CATALOGUE.to_owned(), source };
     match disk.remove(NEW_KEY) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io("replace a half-made", error)),
@@ -470,7 +514,8 @@ fn create(disk: &Arc<dyn Disk>, fill: impl FnOnce(&WriteTransaction) -> Result<(
     }
     let database = open_database(disk, NEW_KEY, Arc::new(AtomicBool::new(true)))?;
     let run = || -> Result<(), redb::Error> {
-        let transaction = database.begin_write()?;
+        let writing = database.begin_write()?;
+        let transaction = Transaction::plain(&writing);
         transaction.open_table(META)?.insert("version", u64::from(VERSION))?;
         transaction.open_table(META)?.insert(metadata_rows::TIDIED, 1)?;
         transaction.open_table(PVS)?;
@@ -483,10 +528,14 @@ fn create(disk: &Arc<dyn Disk>, fill: impl FnOnce(&WriteTransaction) -> Result<(
         transaction.open_table(PLACES)?;
         transaction.open_table(LEDGER)?;
         fill(&transaction)?;
-        Ok(transaction.commit()?)
+        Ok(writing.commit()?)
     };
-    run().map_err(|error| Error::Catalogue { doing: "create", source: error.into() })?;
-    drop(database);
+    run().map_err(|error| Error::Catalogue { doing: "create", source: error.into() })
+}
+
+/// Gives a catalogue that is made its name.
+fn end_new(disk: &Arc<dyn Disk>) -> Result<(), Error> {
+    let io = |doing, source| Error::Io { doing, path: CATALOGUE.to_owned(), source };
     disk.sync(NEW_KEY).map_err(|error| io("sync", error))?;
     lock_new(disk).map_err(|error| io("lock", error))?;
     disk.rename(NEW_KEY, CATALOGUE).map_err(|error| io("create", error))?;

@@ -24,6 +24,7 @@ use crate::{
     head::{Head, Pool},
     health::Counters,
     log::{Log, arrays::Differences, files::LogFiles},
+    owned::Owned,
     places::{LastRoom, Places, home::Home},
     read::{newest::Newest, parts::Memory},
     segment::{Segment, manifest::Manifest},
@@ -38,6 +39,8 @@ const ROOM_WAIT: Duration = Duration::from_millis(200);
 pub(crate) struct Engine {
     // fixed after start
     pub(crate) config: Config,
+    /// What it has of a cluster; none for an archive of one machine.
+    pub(crate) owned: Option<Owned>,
     /// Segments that a repair gave up.
     pub(crate) lost: Vec<Manifest>,
     pub(crate) disk: Arc<dyn Disk>,
@@ -143,6 +146,8 @@ pub(crate) struct Pending {
     pub(crate) untold: Untold,
     /// The log had failed: with this head in a segment, nothing depends on it any more.
     pub(crate) refused: bool,
+    /// A try before failed when its segment was written: the catalogue may have it.
+    pub(crate) tried: bool,
 }
 
 /// What readers see at one moment.
@@ -182,6 +187,7 @@ impl Engine {
             unentered: Mutex::default(),
             registry: RwLock::new(registry),
             snapshot: RwLock::new(Arc::new(snapshot)),
+            owned: None,
             lost: Vec::new(),
             newest: Newest::default(),
             memory: Arc::default(),
@@ -213,6 +219,15 @@ impl Engine {
         let mut next = Snapshot::clone(&current);
         change(&mut next);
         *current = Arc::new(next);
+    }
+
+    /// A segment that readers use.
+    pub(crate) fn open_segment(&self, manifest: Manifest) -> Arc<Segment> {
+        let disk = match &self.owned {
+            None => self.places.disk_for(&self.disk, &manifest),
+            Some(owned) => owned.disk_for(&self.disk, &manifest),
+        };
+        Arc::new(Segment::new(disk, manifest))
     }
 
     /// The last sign of life.
@@ -356,8 +371,8 @@ impl Engine {
         self.write_log_with(&mut self.log_files()).map(|_| ())
     }
 
-    /// The same with the files locked. Gives how many samples were appended before.
-    pub(crate) fn write_log_with(&self, files: &mut LogFiles) -> Result<u64, Error> {
+    /// The same with the files locked. Gives how many samples were appended before, and the number of the next frame.
+    pub(crate) fn write_log_with(&self, files: &mut LogFiles) -> Result<(u64, u64), Error> {
         let (pieces, appended) = {
             let mut ingest = self.ingest();
             if let Some(reason) = &ingest.refusal {
@@ -366,7 +381,7 @@ impl Engine {
             if ingest.unlogged {
                 return Err(Error::Away { reason: self.home.problem().unwrap_or_default() });
             }
-            (ingest.log.take_pieces(), self.counters.appended.load(Relaxed))
+            (ingest.log.take_pieces(), (self.counters.appended.load(Relaxed), ingest.log.next_frame()))
         };
         let result = files.write(&pieces);
         let mut ingest = self.ingest();

@@ -65,6 +65,11 @@ pub enum Error {
         /// What went wrong.
         source: Box<Error>,
     },
+    /// The shared store of a cluster.
+    Shared {
+        /// What it says.
+        source: shared::Error,
+    },
     /// The store takes no more samples, because an earlier write or sync failed or the disk is full.
     Refused {
         /// Why.
@@ -178,6 +183,7 @@ impl fmt::Display for Error {
                 "{source}; whether the change holds is not known before the catalogue can be written again: look then, and \
                  repeat it if need be"
             ),
+            Error::Shared { source } => source.fmt(f),
             Error::Refused { reason } => write!(f, "the store takes no more samples: {reason}"),
             Error::Busy => write!(f, "the store is busy writing blocks, both heads are full; is the disk too slow?"),
             Error::TooLarge { pv, bytes } => {
@@ -213,8 +219,15 @@ impl std::error::Error for Error {
             Error::Io { source, .. } | Error::UnreadSegment { source, .. } => Some(source),
             Error::Catalogue { source, .. } => Some(source.as_ref()),
             Error::Doubtful { source } => Some(source.as_ref()),
+            Error::Shared { source } => Some(source),
             _ => None,
         }
+    }
+}
+
+impl From<shared::Error> for Error {
+    fn from(source: shared::Error) -> Error {
+        Error::Shared { source }
     }
 }
 

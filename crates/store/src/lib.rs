@@ -31,6 +31,8 @@ pub mod fuzz;
 mod head;
 mod health;
 mod log;
+mod outbox;
+mod owned;
 mod places;
 mod read;
 mod reader;
@@ -46,6 +48,7 @@ mod writer;
 pub use catalog::chain::{AUDIT_HEAD, AuditHead, AuditProof};
 pub use config::{Config, Durable, Place, Purpose, Retention, Rule, Scrub};
 pub use error::Error;
+pub use owned::{LogFrames, ShardHealth, Shipping};
 pub use read::merge::{Samples, Stretches};
 pub use reader::Reader;
 pub use rescue::{
@@ -56,5 +59,5 @@ pub use rescue::{
 };
 pub use sample::{Stretch, Summary};
 pub use store::Store;
-pub use upkeep::import::Import;
+pub use upkeep::{import::Import, taken::Offer};
 pub use writer::Writer;

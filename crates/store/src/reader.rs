@@ -250,6 +250,7 @@ impl Reader {
                 .chain(self.engine.home.problem())
                 .chain(self.engine.reserve.problem())
                 .chain(self.engine.watched.problem())
+                .chain(self.engine.owned.iter().flat_map(|owned| owned.problems()))
                 .collect(),
             disk_silent_micros: self.engine.watched.silence().as_micros() as u64,
             reserve_bytes: self.engine.reserve.bytes().0,

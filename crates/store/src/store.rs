@@ -7,10 +7,16 @@ use std::{
 };
 
 use sample::Timestamp;
+use shared::{Owner, Part};
 
 use crate::{
-    Config, Error, Purpose, Reader, Writer,
-    catalog::{Catalog, Restart, tables::CATALOGUE, unfinished::Tail},
+    Config, Durable, Error, Offer, Purpose, Reader, ShardHealth, Shipping, Writer,
+    catalog::{
+        Catalog, Restart,
+        registry::Registry,
+        tables::CATALOGUE,
+        unfinished::{Tail, Untold},
+    },
     disk::{
         Disk, RealDisk,
         reserve::{self, Reserve},
@@ -19,13 +25,17 @@ use crate::{
     engine::{Disks, Engine, Ingest, Snapshot},
     head::Pool,
     log::{Log, arrays::Differences, files, format},
+    owned::{Owned, opening::Opening},
     places::{
         Places,
         home::Home,
         locks::{self, LOCK},
         mark,
     },
-    rescue::{backup::backup_of, recover},
+    rescue::{
+        backup::backup_of,
+        recover::{self, Recovered},
+    },
     segment::{Segment, manifest::Manifest, week},
     upkeep::threads::Threads,
 };
@@ -65,7 +75,27 @@ impl Store {
         let folder = config.folder.clone();
         take_folder(&*disk, &folder, now)?;
         let opened = refuse_backup(&*disk, &config);
-        let opened = opened.and_then(|()| Store::open_locked(disk.clone(), places, config, now));
+        let opened = opened.and_then(|()| Store::open_locked(disk.clone(), places, config, None, now));
+        if opened.is_err() {
+            locks::give_back(&*disk);
+        }
+        opened
+    }
+
+    /// Opens a shard of a cluster that this node has just taken, in an empty folder. What its journal names can be read at once; what epochs
+    /// before have in their logs only when [`Store::replay`] is done. Samples are taken meanwhile.
+    pub fn open_shard(
+        disk: Arc<dyn Disk>,
+        config: Config,
+        owner: Owner,
+        shipping: Shipping,
+        now: Timestamp,
+    ) -> Result<Store, Error> {
+        let folder = config.folder.clone();
+        take_folder(&*disk, &folder, now)?;
+        let opened = refuse_for_shard(&*disk, &config);
+        let opened =
+            opened.and_then(|()| Store::open_locked(disk.clone(), Vec::new(), config, Some((owner, shipping)), now));
         if opened.is_err() {
             locks::give_back(&*disk);
         }
@@ -76,28 +106,38 @@ impl Store {
         disk: Arc<dyn Disk>,
         places: Vec<Arc<dyn Disk>>,
         config: Config,
+        shard: Option<(Owner, Shipping)>,
         now: Timestamp,
     ) -> Result<Store, Error> {
         let home = Arc::new(Home::new(disk, config.folder.display().to_string()));
         let watched = Arc::new(Watched::new(home.clone()));
         let reserve = Arc::new(Reserve::open(watched.clone(), config.reserve_bytes, now));
         let disk: Arc<dyn Disk> = reserve.clone();
+        let shard = shard.map(|(owner, shipping)| Opening::begin(&disk, owner, shipping)).transpose()?;
         let catalog = Catalog::open(disk.clone())?;
+        if let Some(shard) = &shard {
+            shard.journal(&catalog, now)?;
+        }
         let archive = mark::settle(&disk, &catalog, now)?;
         let registry = catalog.registry()?;
         let position = catalog.position()?;
         let manifests = catalog.segments()?;
         let mut problems = recover::set_orphans_aside(&disk, &manifests)?;
         let pages = Arc::new(Pool::new(config.head_bytes_max));
-        let tail = Tail::new(&registry, catalog.untold(position, registry.next())?);
-        let recovered = recover::replay(&disk, position, &pages, tail)?;
         let began = catalog.began()?;
-        let restart = Restart { alive: recovered.alive, samples: recovered.head.samples(), lost: &recovered.lost };
-        catalog.commit_restart(restart, now)?;
+        let recovered = recovered(&disk, &catalog, &registry, &pages, shard.as_ref(), now)?;
         problems.extend(recovered.problems);
 
         let places = Places::new(&config.places, places, &manifests);
-        let open = |manifest: Manifest| Arc::new(Segment::new(places.disk_for(&disk, &manifest), manifest));
+        let reserved = position.next_segment..position.next_segment + shard.as_ref().map_or(0, Opening::files);
+        let owned = shard.map(|shard| shard.owned(&disk, reserved.clone(), position.appended, now));
+        let open = |manifest: Manifest| {
+            let read_with = match &owned {
+                Some(owned) => owned.disk_for(&disk, &manifest),
+                None => places.disk_for(&disk, &manifest),
+            };
+            Arc::new(Segment::new(read_with, manifest))
+        };
         let segments = manifests.into_iter().map(open).collect();
         let mut log = Log::new(recovered.next_log_file, recovered.next_frame, config.log_file_bytes);
         log.append(&recovered.closed_gaps, &Differences::default(), recovered.appended, now);
@@ -125,15 +165,22 @@ impl Store {
             registry,
             snapshot,
             ingest,
-            (position.next_segment, now),
+            (reserved.end, now),
         );
         engine.lost = lost;
+        engine.owned = owned;
+        engine.unentered.get_mut().expect("nobody else has it").extend(reserved);
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);
         engine.counters.log_bytes.store(files::bytes(&*engine.disk), Relaxed);
         engine.flush_wanted.store(full, Relaxed);
         *engine.unfinished.lock().expect("no holder of this lock panics") = unfinished;
         problems.into_iter().for_each(|problem| engine.counters.problem(problem));
+        Store::start(engine, archive)
+    }
+
+    /// Lets the threads of an engine run; its archive has that number.
+    fn start(engine: Engine, archive: u64) -> Result<Store, Error> {
         let settled = engine.home.settle(archive);
         settled.map_err(|source| Error::Io {
             doing: "look for",
@@ -141,6 +188,14 @@ impl Store {
             source,
         })?;
         let engine = Arc::new(engine);
+        if let Some(owned) = &engine.owned {
+            let shipped = Arc::downgrade(&engine);
+            owned.outbox.begin(Box::new(move || {
+                if let Some(engine) = shipped.upgrade() {
+                    engine.ship();
+                }
+            }));
+        }
         let threads = Threads::start(&engine);
         let threads = threads.map_err(|source| Error::Io { doing: "start", path: "a thread".into(), source })?;
         Ok(Store { threads: Some(threads), engine })
@@ -187,10 +242,61 @@ impl Store {
         self.engine.wait_for_folder();
         let flushed = self.engine.flush_and_tell(now);
         let synced = self.engine.sync_log();
-        match flushed.and(synced) {
+        match flushed.and(synced).and_then(|()| self.engine.ship_all()) {
             Ok(()) => Ok(()),
             Err(error) => Err(self.engine.lost_with_folder().unwrap_or(error)),
         }
+    }
+}
+
+/// What the log has beyond the catalogue, which learns that the archiver runs again. Of a shard that is not known yet: see `Store::replay`.
+fn recovered(
+    disk: &Arc<dyn Disk>,
+    catalog: &Catalog,
+    registry: &Registry,
+    pages: &Arc<Pool>,
+    shard: Option<&Opening>,
+    now: Timestamp,
+) -> Result<Recovered, Error> {
+    let position = catalog.position()?;
+    if let Some(shard) = shard {
+        let tail = Tail::new(registry, Untold::new(false));
+        return Ok(Recovered::nothing(shard.first, position, pages, tail));
+    }
+    let tail = Tail::new(registry, catalog.untold(position, registry.next())?);
+    let recovered = recover::replay(disk, position, pages, tail)?;
+    let (alive, samples) = (recovered.alive, recovered.head.samples());
+    catalog.commit_restart(Restart { alive, samples, lost: &recovered.lost }, now)?;
+    Ok(recovered)
+}
+
+/// What a store of a cluster has besides.
+impl Store {
+    /// Puts into segments what epochs before have committed of their logs. Until it is done, readers do not see that, and no head is
+    /// flushed. To be called again after an error.
+    pub fn replay(&self) -> Result<(), Error> {
+        self.engine.replay()
+    }
+
+    /// Ships what there is; for who does not let the store do it by itself.
+    pub fn ship(&self) {
+        self.engine.ship();
+    }
+
+    /// How the shard stands; none for an archive of one machine.
+    pub fn shard(&self) -> Option<ShardHealth> {
+        self.engine.owned.as_ref().map(Owned::health)
+    }
+
+    /// What is to be handed over to the next owner, if there is one and anything is left.
+    pub fn left_over(&self) -> Option<Part> {
+        self.engine.left_over()
+    }
+
+    /// Takes what a node holds of an epoch of this shard that has ended, as far as it is due. True when all of it is in segments that the
+    /// journal knows: then nobody needs to hold it any more. False when it is to be offered again later.
+    pub fn take_part(&self, part: &Part, offer: &dyn Offer) -> Result<bool, Error> {
+        self.engine.take_part(part, offer)
     }
 }
 
@@ -222,6 +328,24 @@ fn refuse_backup(disk: &dyn Disk, config: &Config) -> Result<(), Error> {
          {folder}` first"
     );
     Err(Error::CannotDo { doing: "record there", reason })
+}
+
+/// What a folder must be for an epoch of a shard, and what cannot be had in a cluster.
+fn refuse_for_shard(disk: &dyn Disk, config: &Config) -> Result<(), Error> {
+    let refused = |reason: &str| {
+        let reason = format!("{reason} ({})", config.folder.display());
+        Err(Error::CannotDo { doing: "open a shard of a cluster", reason })
+    };
+    if disk.len(CATALOGUE).is_ok() {
+        return refused("its folder holds an archive; each epoch begins in an empty one");
+    }
+    if !config.places.is_empty() {
+        return refused("its segments lie in the shared store, and go to no other place: leave out [[storage]]");
+    }
+    if config.durable == Durable::Off {
+        return refused("its log must be synced before it is shipped: say how often with `durable`");
+    }
+    Ok(())
 }
 
 /// Makes the folder if need be, makes sure that it is an archive or empty, and locks it.

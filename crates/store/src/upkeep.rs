@@ -1,4 +1,4 @@
-//! Upkeep: what happens to samples after they were appended: flushes, merges, moves, retention, purges, imports, scrubs, and the
+//! Upkeep: what happens to samples after they were appended: flushes, merges, moves, retention, purges, imports, scrubs, shipping, and the
 //! threads that do it.
 
 pub(crate) mod away;
@@ -17,8 +17,10 @@ pub(crate) mod purge;
 pub(crate) mod retention;
 pub(crate) mod scrub;
 pub(crate) mod settle;
+pub(crate) mod ship;
 pub(crate) mod sizes;
 pub(crate) mod sources;
 pub(crate) mod stop;
+pub(crate) mod taken;
 pub(crate) mod threads;
 pub(crate) mod trim;

@@ -6,10 +6,11 @@
 //! A flush adds what it dropped (repeats, purged PVs). A merge, a removal or a repair adds what the segments hold less, an import
 //! takes off what it brought. So a check can hold what is there against the ledger, whose rows tell of all that was appended.
 
-use redb::{ReadableTable, WriteTransaction};
+use redb::ReadableTable;
 use sample::Timestamp;
 
 use super::{
+    changes::Transaction,
     tables::{META, SEGMENTS, unreadable},
     wire,
 };
@@ -35,12 +36,12 @@ pub(super) fn read(meta: &impl ReadableTable<&'static str, u64>) -> Result<Optio
 }
 
 /// Begins at `from`, when the log has so many samples behind the position; goes on if it was begun.
-pub(super) fn begin(transaction: &WriteTransaction, from: Timestamp, in_log: u64) -> Result<(), redb::Error> {
+pub(super) fn begin(transaction: &Transaction, from: Timestamp, in_log: u64) -> Result<(), redb::Error> {
     let mut meta = transaction.open_table(META)?;
-    if read(&meta)?.is_none() {
+    if read(&*meta)?.is_none() {
         let mut held = in_log.cast_signed();
         for row in transaction.open_table(SEGMENTS)?.iter()? {
-            held = held.saturating_add(samples(row?.1.value())?);
+            held = held.saturating_add(segment(row?.1.value())?.samples.cast_signed());
         }
         meta.insert(FROM, from.nanos().cast_unsigned())?;
         meta.insert(BALANCE, held.saturating_neg().cast_unsigned())?;
@@ -49,7 +50,7 @@ pub(super) fn begin(transaction: &WriteTransaction, from: Timestamp, in_log: u64
 }
 
 /// What is known of samples that are gone does not count any more; the next start begins anew.
-pub(super) fn forget(transaction: &WriteTransaction) -> Result<(), redb::Error> {
+pub(super) fn forget(transaction: &Transaction) -> Result<(), redb::Error> {
     let mut meta = transaction.open_table(META)?;
     meta.remove(FROM)?;
     meta.remove(BALANCE)?;
@@ -58,7 +59,7 @@ pub(super) fn forget(transaction: &WriteTransaction) -> Result<(), redb::Error> 
 
 /// Puts segments into the catalogue and takes others out, and gives by how much the samples became more.
 pub(super) fn put_segments(
-    transaction: &WriteTransaction,
+    transaction: &Transaction,
     old: &[(u64, u32)],
     new: &[Manifest],
 ) -> Result<i64, redb::Error> {
@@ -66,28 +67,34 @@ pub(super) fn put_segments(
     let mut more = 0_i64;
     for id in old {
         if let Some(row) = table.remove(id)? {
-            more = more.saturating_sub(samples(row.value())?);
+            let gone = segment(row.value())?;
+            transaction.drops_segment(&gone.key);
+            more = more.saturating_sub(gone.samples.cast_signed());
         }
     }
     for manifest in new {
         let before = table.insert(manifest.id(), wire::manifest_bytes(manifest).as_slice())?;
-        let before = before.map_or(Ok(0), |row| samples(row.value()))?;
-        more = more.saturating_add(manifest.samples.cast_signed()).saturating_sub(before);
+        if let Some(row) = before {
+            let before = segment(row.value())?;
+            transaction.drops_segment(&before.key);
+            more = more.saturating_sub(before.samples.cast_signed());
+        }
+        transaction.names_segment(&manifest.key);
+        more = more.saturating_add(manifest.samples.cast_signed());
     }
     Ok(more)
 }
 
 /// Adds to the balance: samples that were appended and are in no segment.
-pub(super) fn add(transaction: &WriteTransaction, samples: i64) -> Result<(), redb::Error> {
+pub(super) fn add(transaction: &Transaction, samples: i64) -> Result<(), redb::Error> {
     let mut meta = transaction.open_table(META)?;
-    if let Some(balance) = read(&meta)? {
+    if let Some(balance) = read(&*meta)? {
         meta.insert(BALANCE, balance.samples.saturating_add(samples).cast_unsigned())?;
     }
     Ok(())
 }
 
-/// The samples of a row of the segments.
-fn samples(row: &[u8]) -> Result<i64, redb::Error> {
-    let manifest = wire::manifest((0, 0), row).ok_or(unreadable("the entry of a segment"))?;
-    Ok(manifest.samples.cast_signed())
+/// A row of the segments.
+fn segment(row: &[u8]) -> Result<Manifest, redb::Error> {
+    wire::manifest((0, 0), row).ok_or(unreadable("the entry of a segment"))
 }

@@ -13,15 +13,15 @@
 
 use std::{fmt, fmt::Write, str::FromStr};
 
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, TableDefinition, TableError, WriteTransaction};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, TableDefinition, TableError};
 use ring::digest;
 
-use super::pvs_wire;
+use super::{changes::Transaction, pvs_wire};
 
 /// Number → what was done.
 pub(super) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
 /// Number of a line → its hash. Not there in archives that were made before it.
-const CHAIN: TableDefinition<u64, [u8; 32]> = TableDefinition::new("audit_chain");
+pub(super) const CHAIN: TableDefinition<u64, [u8; 32]> = TableDefinition::new("audit_chain");
 
 /// What stands before the first line.
 const BEGINNING: [u8; 32] = [0; 32];
@@ -93,7 +93,7 @@ fn hash(before: &[u8; 32], number: u64, line: &[u8]) -> [u8; 32] {
 }
 
 /// The number of the next line. That of one that has gone is not used again, or nobody would see that it has.
-pub(super) fn next_number(transaction: &WriteTransaction) -> Result<u64, redb::Error> {
+pub(super) fn next_number(transaction: &Transaction) -> Result<u64, redb::Error> {
     let after = |number: u64| number.saturating_add(1);
     let lines = transaction.open_table(AUDIT)?.last()?.map_or(0, |(number, _)| after(number.value()));
     let hashes = transaction.open_table(CHAIN)?.last()?.map_or(0, |(number, _)| after(number.value()));
@@ -101,7 +101,7 @@ pub(super) fn next_number(transaction: &WriteTransaction) -> Result<u64, redb::E
 }
 
 /// Gives each line that has none its hash.
-pub(super) fn extend(transaction: &WriteTransaction) -> Result<(), redb::Error> {
+pub(super) fn extend(transaction: &Transaction) -> Result<(), redb::Error> {
     let (audit, mut chain) = (transaction.open_table(AUDIT)?, transaction.open_table(CHAIN)?);
     let last = chain.last()?.map(|(number, hash)| (number.value(), hash.value()));
     let (next, mut before) = last.map_or((0, BEGINNING), |(number, hash)| (number.saturating_add(1), hash));

@@ -12,6 +12,7 @@ use sample::Timestamp;
 
 use super::{
     AuditHead, AuditProof, Balance, balance, chain,
+    changes::Transaction,
     mend::Memory,
     pvs_wire,
     tables::{CATALOGUE, META, PLACES, PVS, Position, SEGMENTS, unreadable},
@@ -126,7 +127,7 @@ pub(crate) fn at_home(copy: &Copy) -> Result<Vec<u8>, Error> {
     let write = || -> Result<(), redb::Error> {
         let database = Database::builder().create_with_backend(memory.clone())?;
         let transaction = database.begin_write()?;
-        balance::put_segments(&transaction, &[], &copy.at_home())?;
+        balance::put_segments(&Transaction::plain(&transaction), &[], &copy.at_home())?;
         Ok(transaction.commit()?)
     };
     write().map_err(|error| Error::Catalogue { doing: "copy", source: error.into() })?;

@@ -6,13 +6,14 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use redb::{ReadableDatabase, ReadableTable, WriteTransaction};
+use redb::{ReadableDatabase, ReadableTable};
 
 use super::{
     Catalog, Use,
+    changes::Transaction,
     tables::{META, Tables},
 };
-use crate::Error;
+use crate::{Error, outbox::Changes};
 
 /// What is known of the last transaction.
 #[derive(Debug, Default)]
@@ -21,30 +22,38 @@ pub(super) struct Doubt {
     unsure: Option<u64>,
     /// One that was told as failed was found to hold.
     held_late: bool,
+    /// What it changes, for the journal.
+    changes: Option<Changes>,
 }
 
 impl Catalog {
     /// Runs one transaction: all of it or nothing, durable when this returns.
-    pub(super) fn write<T>(&self, write: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>) -> Result<T, Error> {
+    pub(super) fn write<T>(&self, write: impl FnOnce(&Transaction) -> Result<T, redb::Error>) -> Result<T, Error> {
         let mut doubt = self.doubt.lock().expect("no holder of this lock panics");
         self.at_home()?;
         self.look(&mut doubt)?;
-        let mut ended = None;
+        let (mut ended, mut changes) = (None, None);
         let result = self.with_database(Use::Write, |database| {
-            let transaction = database.begin_write()?;
+            let writing = database.begin_write()?;
+            let transaction = match self.outbox.get() {
+                None => Transaction::plain(&writing),
+                Some(_) => Transaction::recorded(&writing),
+            };
             let made = write(&transaction)?;
             ended = Some((count(&transaction)?, made));
-            Ok(transaction.commit()?)
+            changes = transaction.into_changes();
+            Ok(writing.commit()?)
         });
         match (result, ended) {
             (Ok(()), Some((number, made))) => {
                 self.transactions.store(number, Relaxed);
+                self.journal(changes);
                 Ok(made)
             }
             (Ok(()), None) => unreachable!("a transaction that was committed has a number"),
             (Err(error), None) => Err(error),
             (Err(error), Some((number, made))) => {
-                doubt.unsure = Some(number);
+                (doubt.unsure, doubt.changes) = (Some(number), changes);
                 self.unsure.store(number, Relaxed);
                 match self.holds(&mut doubt) {
                     Ok(true) => Ok(made),
@@ -59,6 +68,10 @@ impl Catalog {
     pub(crate) fn has_held_late(&self) -> Result<bool, Error> {
         let mut doubt = self.doubt.lock().expect("no holder of this lock panics");
         self.look(&mut doubt)?;
+        if self.has_late_order() {
+            let reason = "the shared store has not told whether it has the change before".to_owned();
+            return Err(Error::CannotDo { doing: "change the catalogue", reason });
+        }
         Ok(std::mem::take(&mut doubt.held_late))
     }
 
@@ -70,10 +83,22 @@ impl Catalog {
     /// Whether there may be something in the catalogue that was told as failed.
     pub(crate) fn is_in_doubt(&self) -> bool {
         let doubt = self.doubt.lock().expect("no holder of this lock panics");
-        doubt.unsure.is_some() || doubt.held_late
+        doubt.unsure.is_some() || doubt.held_late || self.has_late_order()
     }
 
-    fn look(&self, doubt: &mut Doubt) -> Result<(), Error> {
+    /// Whether there is an order in the catalogue of which nobody knows whether the journal has it.
+    fn has_late_order(&self) -> bool {
+        self.outbox.get().is_some_and(|outbox| outbox.has_late())
+    }
+
+    /// Hands on what a transaction changed that holds.
+    fn journal(&self, changes: Option<Changes>) {
+        if let (Some(outbox), Some(changes)) = (self.outbox.get(), changes) {
+            outbox.give(changes);
+        }
+    }
+
+    pub(super) fn look(&self, doubt: &mut Doubt) -> Result<(), Error> {
         doubt.held_late |= self.holds(doubt)?;
         Ok(())
     }
@@ -85,12 +110,16 @@ impl Catalog {
         doubt.unsure = None;
         self.unsure.store(0, Relaxed);
         self.transactions.store(last.unwrap_or(0), Relaxed);
+        let changes = doubt.changes.take();
+        if last == Some(number) {
+            self.journal(changes);
+        }
         Ok(last == Some(number))
     }
 }
 
 /// Gives a transaction the next number.
-fn count(transaction: &WriteTransaction) -> Result<u64, redb::Error> {
+fn count(transaction: &Transaction) -> Result<u64, redb::Error> {
     let mut meta = transaction.open_table(META)?;
     let number = meta.get("transactions")?.map_or(0, |last| last.value()) + 1;
     meta.insert("transactions", number)?;

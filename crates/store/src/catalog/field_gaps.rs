@@ -1,14 +1,14 @@
 //! What retention took of single fields of structures: rows of the catalogue that readers of these fields see as gaps.
 
 use archive::PvId;
-use redb::{ReadableTable, TableDefinition, WriteTransaction};
+use redb::{ReadableTable, TableDefinition};
 use sample::{Gap, GapCause, Timestamp};
 
-use super::Catalog;
+use super::{Catalog, changes::Transaction};
 use crate::Error;
 
 /// (PV, path of the field, from) → (to, samples that had it)
-const FIELD_GAPS: TableDefinition<(u32, &str, i64), (i64, u64)> = TableDefinition::new("field_gaps");
+pub(super) const FIELD_GAPS: TableDefinition<(u32, &str, i64), (i64, u64)> = TableDefinition::new("field_gaps");
 
 /// A range in which retention took a field out of the structures of a PV.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Catalog {
 }
 
 /// Enters gaps in the place of those that they reach over.
-pub(super) fn put(transaction: &WriteTransaction, gaps: &[FieldGap]) -> Result<(), redb::Error> {
+pub(super) fn put(transaction: &Transaction, gaps: &[FieldGap]) -> Result<(), redb::Error> {
     if gaps.is_empty() {
         return Ok(());
     }
@@ -73,9 +73,9 @@ pub(super) fn put(transaction: &WriteTransaction, gaps: &[FieldGap]) -> Result<(
 }
 
 /// Forgets a PV.
-pub(super) fn forget(transaction: &WriteTransaction, pv: PvId) -> Result<(), redb::Error> {
+pub(super) fn forget(transaction: &Transaction, pv: PvId) -> Result<(), redb::Error> {
     // Opened for writing, a table is made if there is none: older archives stay as they are.
-    match transaction.list_tables()?.any(|table| redb::TableHandle::name(&table) == "field_gaps") {
+    match transaction.has_table("field_gaps")? {
         false => {}
         true => {
             let mut table = transaction.open_table(FIELD_GAPS)?;

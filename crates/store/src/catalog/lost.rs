@@ -1,12 +1,12 @@
 //! Segments that a repair gave up: what the catalogue knew of them, from which readers see a gap where their samples were.
 
-use redb::{ReadableTable, TableDefinition, WriteTransaction};
+use redb::{ReadableTable, TableDefinition};
 
-use super::{Catalog, tables::unreadable, wire};
+use super::{Catalog, changes::Transaction, tables::unreadable, wire};
 use crate::{Error, segment::manifest::Manifest};
 
 /// The number and part of a segment → its row as it was
-const LOST: TableDefinition<(u64, u32), &[u8]> = TableDefinition::new("lost_segments");
+pub(super) const LOST: TableDefinition<(u64, u32), &[u8]> = TableDefinition::new("lost_segments");
 
 impl Catalog {
     /// The segments that were given up.
@@ -27,7 +27,7 @@ impl Catalog {
     }
 }
 
-pub(super) fn put(transaction: &WriteTransaction, lost: &[Manifest]) -> Result<(), redb::Error> {
+pub(super) fn put(transaction: &Transaction, lost: &[Manifest]) -> Result<(), redb::Error> {
     if lost.is_empty() {
         return Ok(());
     }

@@ -6,11 +6,12 @@
 use std::ops::Bound::{Excluded, Included};
 
 use archive::{Action, AuditRecord, By, PvId};
-use redb::{ReadableTable, Table, WriteTransaction};
+use redb::ReadableTable;
 use sample::{Metadata, Timestamp};
 
 use super::{
     Catalog,
+    changes::{Table, Transaction},
     pvs::put_audit,
     tables::{META, METADATA},
 };
@@ -45,7 +46,7 @@ impl Tidying {
 
 /// Enters changes. What is equal to the row before it is left out, and takes the place of an equal one behind it: a part of an
 /// import says the same as the part before, and comes before what was recorded live.
-pub(super) fn put(transaction: &WriteTransaction, facts: &Facts) -> Result<(), redb::Error> {
+pub(super) fn put(transaction: &Transaction, facts: &Facts) -> Result<(), redb::Error> {
     let mut rows = transaction.open_table(METADATA)?;
     for ((pv, since), change) in &facts.metadata {
         let key = (pv.0, since.nanos());

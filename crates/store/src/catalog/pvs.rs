@@ -3,10 +3,12 @@
 use std::{collections::BTreeSet, sync::atomic::Ordering::Relaxed};
 
 use archive::{AuditRecord, ImportedPart, PvId, PvName};
-use redb::{ReadableTable, TableDefinition, WriteTransaction};
+use redb::{ReadableTable, TableDefinition};
 
 use super::{
-    Catalog, balance, chain, field_gaps, put_facts, pvs_wire as wire, rules_wire,
+    Catalog, balance, chain,
+    changes::Transaction,
+    field_gaps, put_facts, pvs_wire as wire, rules_wire,
     tables::{GAPS, META, METADATA, OPEN_GAPS, PVS, unreadable},
 };
 use crate::{
@@ -27,11 +29,11 @@ pub(super) const DELETIONS: TableDefinition<u64, &[u8]> = TableDefinition::new("
 /// (Import, part) → (samples, bytes)
 pub(super) const IMPORTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imports");
 /// (Import, part) → (gaps, changes of metadata), of those that had any. Not there in archives that were made before it.
-const IMPORTED_FACTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imported_facts");
+pub(super) const IMPORTED_FACTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imported_facts");
 /// (Import, part) of those that were entered and not found whole yet. Not there in archives that were made before it.
-const IMPORTED_UNVERIFIED: TableDefinition<(&str, &str), ()> = TableDefinition::new("imported_unverified");
+pub(super) const IMPORTED_UNVERIFIED: TableDefinition<(&str, &str), ()> = TableDefinition::new("imported_unverified");
 /// Name of a group → its switches. Not there in archives that were made before it.
-const GROUPS: TableDefinition<&str, &[u8]> = TableDefinition::new("groups");
+pub(super) const GROUPS: TableDefinition<&str, &[u8]> = TableDefinition::new("groups");
 
 impl Catalog {
     /// All PVs, present and removed.
@@ -76,6 +78,10 @@ impl Catalog {
 
     /// One change of the list of PVs, with all that belongs to it.
     pub(crate) fn commit_change(&self, change: &Change) -> Result<(), Error> {
+        self.ordered(|| self.write_change(change))
+    }
+
+    fn write_change(&self, change: &Change) -> Result<(), Error> {
         self.write_audited(|transaction| {
             let mut pvs = transaction.open_table(PVS)?;
             for removed in &change.removed {
@@ -148,6 +154,18 @@ impl Catalog {
         facts: &Facts,
         record: &AuditRecord,
     ) -> Result<Option<ImportedPart>, Error> {
+        self.ordered(|| self.write_import(name, proof, imported, segments, facts, record))
+    }
+
+    fn write_import(
+        &self,
+        name: (&str, &str),
+        proof: Proof,
+        imported: ImportedPart,
+        segments: &[Manifest],
+        facts: &Facts,
+        record: &AuditRecord,
+    ) -> Result<Option<ImportedPart>, Error> {
         self.write_audited(|transaction| {
             let mut imports = transaction.open_table(IMPORTS)?;
             let mut with_facts = transaction.open_table(IMPORTED_FACTS)?;
@@ -187,7 +205,7 @@ impl Catalog {
     /// Makes a change that the audit has lines of, and says in the log where the audit then ends.
     pub(super) fn write_audited<T>(
         &self,
-        write: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>,
+        write: impl FnOnce(&Transaction) -> Result<T, redb::Error>,
     ) -> Result<T, Error> {
         let made = self.write(write)?;
         // The change holds, whether this can be said or not.
@@ -222,7 +240,7 @@ fn imported_part((samples, bytes): (u64, u64), facts: Option<(u64, u64)>) -> Imp
 }
 
 /// Makes the tables, so that they can be read.
-pub(super) fn create(transaction: &WriteTransaction) -> Result<(), redb::Error> {
+pub(super) fn create(transaction: &Transaction) -> Result<(), redb::Error> {
     transaction.open_table(ALIASES)?;
     transaction.open_table(DELETIONS)?;
     transaction.open_table(AUDIT)?;
@@ -231,7 +249,7 @@ pub(super) fn create(transaction: &WriteTransaction) -> Result<(), redb::Error> 
 }
 
 /// Takes out what there is of a PV besides its samples.
-fn forget(transaction: &WriteTransaction, pv: PvId) -> Result<(), redb::Error> {
+fn forget(transaction: &Transaction, pv: PvId) -> Result<(), redb::Error> {
     let all = (pv.0, i64::MIN, u8::MIN)..=(pv.0, i64::MAX, u8::MAX);
     transaction.open_table(METADATA)?.retain_in((pv.0, i64::MIN)..=(pv.0, i64::MAX), |_, _| false)?;
     transaction.open_table(GAPS)?.retain_in(all.clone(), |_, _| false)?;
@@ -239,7 +257,7 @@ fn forget(transaction: &WriteTransaction, pv: PvId) -> Result<(), redb::Error> {
     field_gaps::forget(transaction, pv)
 }
 
-fn put_deletions(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
+fn put_deletions(transaction: &Transaction, change: &Change) -> Result<(), redb::Error> {
     let mut deletions = transaction.open_table(DELETIONS)?;
     let mut meta = transaction.open_table(META)?;
     for deletion in &change.deleted {
@@ -262,7 +280,7 @@ fn put_deletions(transaction: &WriteTransaction, change: &Change) -> Result<(), 
     Ok(())
 }
 
-fn put_groups(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
+fn put_groups(transaction: &Transaction, change: &Change) -> Result<(), redb::Error> {
     if change.groups_set.is_empty() && change.groups_removed.is_empty() {
         return Ok(());
     }
@@ -277,7 +295,7 @@ fn put_groups(transaction: &WriteTransaction, change: &Change) -> Result<(), red
 }
 
 /// Writes lines of the audit behind those that there are.
-pub(super) fn put_audit(transaction: &WriteTransaction, records: &[AuditRecord]) -> Result<(), redb::Error> {
+pub(super) fn put_audit(transaction: &Transaction, records: &[AuditRecord]) -> Result<(), redb::Error> {
     if records.is_empty() {
         return Ok(());
     }

@@ -1,7 +1,9 @@
 //! The tables of the catalogue, and what stands in the smallest of them.
 
-use redb::{TableDefinition, WriteTransaction};
+use redb::TableDefinition;
 use sample::Timestamp;
+
+use super::changes::Transaction;
 
 /// The key of the catalogue, and the mark of an archive.
 pub(crate) const CATALOGUE: &str = "catalogue.redb";
@@ -22,6 +24,9 @@ pub(crate) const SEGMENTS: TableDefinition<(u64, u32), &[u8]> = TableDefinition:
 /// "untold" → what came behind the last rows of the ledger
 pub(crate) const LEDGER: TableDefinition<&str, &[u8]> = TableDefinition::new("ledger");
 pub(crate) const UNTOLD: &str = "untold";
+
+/// Epoch → frames of its log below are in segments. Not there in archives that no other node ever had.
+pub(crate) const TAKEN: TableDefinition<u64, u64> = TableDefinition::new("taken");
 
 /// Name of a place that was used → its folder, for programs that have no configuration
 pub(crate) const PLACES: TableDefinition<&str, &str> = TableDefinition::new("places");
@@ -48,7 +53,7 @@ impl Tables {
     }
 }
 
-pub(super) fn put_position(transaction: &WriteTransaction, position: Position) -> Result<(), redb::Error> {
+pub(super) fn put_position(transaction: &Transaction, position: Position) -> Result<(), redb::Error> {
     let mut meta = transaction.open_table(META)?;
     meta.insert("frame", position.frame)?;
     meta.insert("appended", position.appended)?;

@@ -14,7 +14,7 @@ use super::{
 use crate::Error;
 
 /// Id → what is kept of a token. Not there in archives in which none was made.
-const TOKENS: TableDefinition<&str, &[u8]> = TableDefinition::new("tokens");
+pub(super) const TOKENS: TableDefinition<&str, &[u8]> = TableDefinition::new("tokens");
 
 #[derive(Encode, Decode)]
 #[cbor(map)]
@@ -58,9 +58,11 @@ impl Catalog {
         let pvs = token.pvs.join(" ");
         let detail = format!("{} {} {} {pvs} until {}", token.id, token.name, token.right, token.expires);
         let told = AuditRecord { detail, ..AuditRecord::new(Action::TokenMade, &token.made) };
-        self.write(|transaction| {
-            transaction.open_table(TOKENS)?.insert(&*token.id, token_bytes(token).as_slice())?;
-            put_audit(transaction, &[told])
+        self.ordered(|| {
+            self.write(|transaction| {
+                transaction.open_table(TOKENS)?.insert(&*token.id, token_bytes(token).as_slice())?;
+                put_audit(transaction, &[told])
+            })
         })
     }
 
@@ -69,12 +71,14 @@ impl Catalog {
         let Some(token) = self.tokens()?.into_iter().find(|token| &*token.id == id) else { return Ok(false) };
         let detail = format!("{id} {}", token.name);
         let told = AuditRecord { detail, ..AuditRecord::new(Action::TokenRevoked, by) };
-        self.write(|transaction| {
-            let was_there = transaction.open_table(TOKENS)?.remove(id)?.is_some();
-            if was_there {
-                put_audit(transaction, &[told])?;
-            }
-            Ok(was_there)
+        self.ordered(|| {
+            self.write(|transaction| {
+                let was_there = transaction.open_table(TOKENS)?.remove(id)?.is_some();
+                if was_there {
+                    put_audit(transaction, &[told])?;
+                }
+                Ok(was_there)
+            })
         })
     }
 

@@ -123,6 +123,16 @@ impl Tail {
         }
     }
 
+    /// What was counted before the first of what was noted here: a share of which a row was written since has told of that.
+    pub(crate) fn put_before(&mut self, earlier: &Untold) {
+        for (place, count) in earlier.samples.iter().enumerate().filter(|(_, count)| **count > 0) {
+            if self.untold.whole & 1_u64 << (place % LEDGER_SHARES) == 0 {
+                self.untold.count(PvId(place as u32), u64::from(*count));
+            }
+        }
+        self.untold.whole |= earlier.whole;
+    }
+
     pub(crate) fn untold(&self) -> &Untold {
         &self.untold
     }

@@ -40,6 +40,23 @@ pub(crate) struct Recovered {
     pub(crate) lost: Vec<Gap>,
 }
 
+impl Recovered {
+    /// Of a log that begins with that frame, where nothing is to be replayed.
+    pub(crate) fn nothing(first: u64, position: Position, pages: &Arc<Pool>, tail: Tail) -> Recovered {
+        Recovered {
+            head: Head::new(pages),
+            next_frame: first,
+            next_log_file: 1,
+            appended: position.appended,
+            alive: position.alive,
+            problems: Vec::new(),
+            closed_gaps: Vec::new(),
+            tail,
+            lost: Vec::new(),
+        }
+    }
+}
+
 /// Replays the log into a head.
 pub(crate) fn replay(
     disk: &Arc<dyn Disk>,
@@ -48,17 +65,7 @@ pub(crate) fn replay(
     tail: Tail,
 ) -> Result<Recovered, Error> {
     let io = |source| Error::Io { doing: "read and sync the folder", path: format::FOLDER.to_owned(), source };
-    let mut recovered = Recovered {
-        head: Head::new(pages),
-        next_frame: position.frame,
-        next_log_file: 1,
-        appended: position.appended,
-        alive: position.alive,
-        problems: Vec::new(),
-        closed_gaps: Vec::new(),
-        tail,
-        lost: Vec::new(),
-    };
+    let mut recovered = Recovered::nothing(position.frame, position, pages, tail);
     let settled = files::settle_names(&**disk);
     recovered.problems = settled.map_err(|source| Error::Io {
         doing: "name files of the log in",
@@ -153,7 +160,13 @@ fn set_range_aside(disk: &dyn Disk, key: &str, range: Range<u64>, problems: &mut
 }
 
 /// Keeps damaged bytes for whoever wants to look at them, and says so.
-fn set_aside(disk: &dyn Disk, key: &str, at: u64, bytes: &[u8], problems: &mut Vec<String>) -> Result<(), Error> {
+pub(crate) fn set_aside(
+    disk: &dyn Disk,
+    key: &str,
+    at: u64,
+    bytes: &[u8],
+    problems: &mut Vec<String>,
+) -> Result<(), Error> {
     let name = key.replace('/', "-");
     let copy = format!("{QUARANTINE}/{name}-{at}");
     let write = || -> io::Result<()> {

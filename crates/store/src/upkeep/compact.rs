@@ -295,8 +295,7 @@ impl Engine {
                 segment.replace();
             }
         }
-        let open = |manifest: Manifest| Arc::new(Segment::new(self.places.disk_for(&self.disk, &manifest), manifest));
-        let new: Vec<_> = new.into_iter().map(open).collect();
+        let new: Vec<_> = new.into_iter().map(|manifest| self.open_segment(manifest)).collect();
         self.change_snapshot(|snapshot| {
             let segments = Arc::make_mut(&mut snapshot.segments);
             segments.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));

@@ -29,8 +29,9 @@ use crate::{
     engine::{Engine, Flushing, Pending},
     head::{Chunk, Head},
     log::{files, format},
+    owned::Owned,
     segment::{
-        Segment, SegmentWriter,
+        SegmentWriter,
         fill::write_blocks,
         manifest::{Level, Manifest},
         week,
@@ -47,6 +48,9 @@ impl Engine {
     /// Flushes what is in the heads. With `now` goes the folder of the week.
     pub(crate) fn flush(&self, now: Timestamp) -> Result<(), Error> {
         let mut flushing = self.flushing.lock().expect("no holder of this lock panics");
+        if self.owned.as_ref().is_some_and(Owned::holds_flushes) {
+            return Ok(());
+        }
         self.at_home()?;
         let started = std::time::Instant::now();
         self.flush_wanted.store(false, Relaxed);
@@ -81,6 +85,7 @@ impl Engine {
             log_file: ingest.log.rotate(),
             untold: ingest.tail.untold().clone(),
             refused: ingest.refusal.is_some(),
+            tried: false,
         };
         ingest.head_since = None;
         let pages = ingest.pages.clone();
@@ -91,11 +96,16 @@ impl Engine {
     }
 
     /// Does the work; the head stays pending if it fails.
-    fn flush_pending(&self, flushing: &mut Flushing, now: Timestamp) -> Result<(), Error> {
-        let Some(pending) = &flushing.pending else { return Ok(()) };
+    pub(crate) fn flush_pending(&self, flushing: &mut Flushing, now: Timestamp) -> Result<(), Error> {
+        let Some(pending) = &mut flushing.pending else { return Ok(()) };
         let sequence = pending.sequence;
         self.counters.repeats_dropped.fetch_add(pending.head.take_repeats(), Relaxed);
-        let manifest = self.write_segment(&pending.head, sequence, now)?;
+        let entered = if pending.tried && self.owned.is_some() { self.entered(sequence)? } else { None };
+        let manifest = match entered {
+            Some(entered) => Some(entered),
+            None => self.write_segment(&pending.head, sequence, now)?,
+        };
+        pending.tried = true;
         let manifest = manifest.map(|manifest| {
             let hour = now >= pending.since.saturating_add(HOUR_FROM);
             let level = if hour { Level::Hour } else { Level::Minutes };
@@ -114,10 +124,10 @@ impl Engine {
         self.change_snapshot(|snapshot| {
             snapshot.heads.retain(|head| !Arc::ptr_eq(head, &pending.head));
             if let Some(manifest) = manifest {
-                let segment = Segment::new(self.disk.clone(), manifest);
+                let segment = self.open_segment(manifest);
                 let segments = Arc::make_mut(&mut snapshot.segments);
                 segments.retain(|other| other.manifest.id() != segment.manifest.id());
-                segments.push(Arc::new(segment));
+                segments.push(segment);
                 segments.sort_by_key(|segment| segment.manifest.id());
             }
         });
@@ -125,11 +135,16 @@ impl Engine {
             self.newest.forget(); // an import came between a try that failed and this one
         }
         // Told only if it is where it will be looked for. If not, the next flush tells of it.
-        if self.at_home().is_ok() {
-            self.counters.durable.fetch_max(pending.appended, Relaxed);
+        match &self.owned {
+            Some(owned) => owned.is_flushed(pending.appended, pending.frame, pending.log_file),
+            None => {
+                if self.at_home().is_ok() {
+                    self.counters.durable.fetch_max(pending.appended, Relaxed);
+                }
+                self.remove_log_files(pending.log_file);
+            }
         }
         self.counters.flushes.fetch_add(1, Relaxed);
-        self.remove_log_files(pending.log_file);
         if pending.refused {
             self.take_again();
         }
@@ -139,10 +154,17 @@ impl Engine {
         Ok(())
     }
 
+    /// The segment of a flush that the catalogue has, though that was told as failed: it may be on its way to the shared store, where a key
+    /// never has other bytes.
+    fn entered(&self, sequence: u64) -> Result<Option<Manifest>, Error> {
+        let segments = self.catalog.segments()?;
+        Ok(segments.into_iter().find(|manifest| manifest.id() == (sequence, 0)))
+    }
+
     /// Everything appended is in blocks: what became of the log no longer matters.
     fn take_again(&self) {
         let mut ingest = self.ingest();
-        if !ingest.closed {
+        if !ingest.closed && !self.owned.as_ref().is_some_and(Owned::is_fenced) {
             tracing::info!("everything is in blocks; the store takes samples again");
             ingest.refusal = None;
             *self.counters.refusal.lock().expect("no holder of this lock panics") = None;
@@ -150,7 +172,7 @@ impl Engine {
     }
 
     /// Removes the files of the log before `first`. One that cannot be removed costs space, nothing else.
-    fn remove_log_files(&self, first: u64) {
+    pub(crate) fn remove_log_files(&self, first: u64) {
         let _syncing = self.syncing.lock().expect("no holder of this lock panics");
         let mut files = self.log_files(); // what is still to be written would make them anew, without their beginning
         files.forget_before(first);
@@ -169,8 +191,10 @@ impl Engine {
     /// two folders.
     pub(crate) fn make_week(&self, folder: &str) -> io::Result<()> {
         let snapshot = self.snapshot();
-        let mut near = snapshot.segments.iter().filter(|segment| segment.manifest.place.is_none());
-        let is_used = near.any(|segment| segment.manifest.folder() == folder);
+        let is_here = |key| self.owned.as_ref().is_none_or(|owned| !owned.is_far(key));
+        let manifests = snapshot.segments.iter().map(|segment| &segment.manifest);
+        let mut near = manifests.filter(|manifest| manifest.place.is_none() && is_here(&manifest.key));
+        let is_used = near.any(|manifest| manifest.folder() == folder);
         if is_used && self.disk.list(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             let told = format!(
                 "the folder {folder}, which holds segments, is gone; put it back, or end the archiver and run `pvark repair`"
@@ -181,7 +205,7 @@ impl Engine {
     }
 
     /// Writes a head as a segment under its final key; none if it has no samples.
-    fn write_segment(&self, head: &Head, sequence: u64, now: Timestamp) -> Result<Option<Manifest>, Error> {
+    pub(crate) fn write_segment(&self, head: &Head, sequence: u64, now: Timestamp) -> Result<Option<Manifest>, Error> {
         if head.samples() == 0 {
             return Ok(None);
         }

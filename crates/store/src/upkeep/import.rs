@@ -182,10 +182,8 @@ impl Import {
     /// Lets readers see what was entered.
     fn show(&mut self) {
         let engine = self.engine.clone();
-        let segments: Vec<Arc<Segment>> = mem::take(&mut self.written)
-            .into_iter()
-            .map(|manifest| Arc::new(Segment::new(engine.disk.clone(), manifest)))
-            .collect();
+        let segments: Vec<Arc<Segment>> =
+            mem::take(&mut self.written).into_iter().map(|manifest| engine.open_segment(manifest)).collect();
         engine.change_snapshot(|snapshot| {
             let all = Arc::make_mut(&mut snapshot.segments);
             let is_new = |segment: &Arc<Segment>| all.iter().all(|known| known.manifest.id() != segment.manifest.id());

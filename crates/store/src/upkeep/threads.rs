@@ -1,5 +1,5 @@
 //! The threads of an open store: one writes the log, one syncs it, one flushes heads, one merges segments, and one moves them if
-//! there is somewhere to go. In an archive of an older program one tidies the catalogue, and ends.
+//! there is somewhere to go. In a cluster one ships. In an archive of an older program one tidies the catalogue, and ends.
 
 use std::{
     cell::Cell,
@@ -16,6 +16,7 @@ use crate::{
     catalog::Tidying,
     engine::{Engine, Ingest},
     log::{files, format},
+    owned::Owned,
     segment::week,
     upkeep::{compact::Compaction, scrub, stop::Stop},
 };
@@ -86,6 +87,9 @@ impl Threads {
         if !engine.places.is_empty() {
             threads.spawn("move", giving_way(move_segments))?;
         }
+        if let Some(every) = engine.owned.as_ref().and_then(|owned| owned.shipping.every) {
+            threads.spawn("ship", move |engine, stop| ship(engine, stop, every))?;
+        }
         if let Durable::Every(interval) = engine.config.durable {
             threads.spawn("log-sync", move |engine, stop| sync_log(engine, stop, interval))?;
         }
@@ -148,6 +152,12 @@ fn sync_log(engine: &Engine, stop: &Stop, interval: Duration) {
     }
 }
 
+fn ship(engine: &Engine, stop: &Stop, every: Duration) {
+    while stop.wait(every) {
+        engine.ship();
+    }
+}
+
 fn watch_folder(engine: &Engine, stop: &Stop) {
     while stop.wait(FOLDER_POLL) {
         engine.look_home();
@@ -195,7 +205,7 @@ fn compact(engine: &Engine, stop: &Stop) {
     let mut retry = Retry::default();
     let mut rules_looked_at = None;
     while stop.wait(pause) {
-        if engine.home.is_away() {
+        if engine.home.is_away() || engine.owned.as_ref().is_some_and(Owned::holds_merges) {
             pause = RETRY_FIRST;
             continue;
         }
@@ -269,7 +279,7 @@ impl Engine {
     pub(crate) fn sync_log(&self) -> Result<(), Error> {
         let _syncing = self.syncing.lock().expect("no holder of this lock panics");
         let mut log_files = self.log_files();
-        let appended = self.write_log_with(&mut log_files)?;
+        let (appended, frame) = self.write_log_with(&mut log_files)?;
         let files = log_files.take_unsynced();
         drop(log_files); // writing goes on meanwhile
         if files.is_empty() {
@@ -284,7 +294,10 @@ impl Engine {
         self.at_home()?; // or what is synced may be in a folder that nobody will open
         self.counters.syncs.fetch_add(1, Relaxed);
         self.counters.last_sync_micros.store(started.elapsed().as_micros() as u64, Relaxed);
-        self.counters.durable.fetch_max(appended, Relaxed);
+        match &self.owned {
+            None => _ = self.counters.durable.fetch_max(appended, Relaxed),
+            Some(owned) => owned.is_synced(appended, frame),
+        }
         Ok(())
     }
 

@@ -30,6 +30,8 @@ mod refusals;
 mod repair;
 mod roster;
 mod scrub;
+mod shard;
+mod shard_schedules;
 mod silence;
 mod sim;
 mod tokens;

@@ -1,0 +1,128 @@
+//! Seats: which node should have which shard. Whoever lives and comes first for a shard takes it when nobody alive has it; apart from that a
+//! shard moves only where much is gained.
+
+use std::collections::BTreeMap;
+
+use xxhash_rust::xxh3::Xxh3;
+
+/// A move must make the node with the most to do so much better, in percent, or nothing moves: each move costs a flush and a copy of the
+/// catalogue, and what is gained may be gone in a minute.
+const GAIN_PERCENT: u64 = 20;
+
+/// A shard that is to go from one node to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Which.
+    pub shard: u32,
+    /// Who has it.
+    pub from: String,
+    /// Who should.
+    pub to: String,
+}
+
+/// Who has which shard, and how much each has to do.
+#[derive(Clone, Debug, Default)]
+pub struct Seats {
+    owners: BTreeMap<u32, String>,
+    weights: BTreeMap<u32, u64>,
+}
+
+/// Of these nodes the one that comes first for a shard: each pair has a number that looks random, and the highest wins. So a node that goes
+/// leaves its shards to all others, and nobody else's move.
+pub fn seat_of(shard: u32, nodes: &[String]) -> Option<&String> {
+    nodes.iter().max_by_key(|node| (rank(shard, node), *node))
+}
+
+fn rank(shard: u32, node: &str) -> u64 {
+    let mut hash = Xxh3::new();
+    hash.update(&shard.to_le_bytes());
+    hash.update(node.as_bytes());
+    hash.digest()
+}
+
+impl Seats {
+    /// The lease of a shard names this node.
+    pub fn has(&mut self, shard: u32, node: impl Into<String>) {
+        self.owners.insert(shard, node.into());
+    }
+
+    /// What a shard gives to do: updates a second, and a thousandth of its bytes a second.
+    pub fn weighs(&mut self, shard: u32, updates: u64, bytes: u64) {
+        self.weights.insert(shard, updates + bytes / 1000);
+    }
+
+    /// The shards, of so many, that a node should take now: nobody who lives has them, and of those who live it comes first.
+    pub fn to_take(&self, own: &str, shards: u32, living: &[String]) -> Vec<u32> {
+        let is_left = |shard: &u32| self.owners.get(shard).is_none_or(|owner| !living.contains(owner));
+        (0..shards).filter(is_left).filter(|shard| seat_of(*shard, living).is_some_and(|node| node == own)).collect()
+    }
+
+    /// The move that makes the node with the most to do better by far; none if none does.
+    pub fn best_move(&self, living: &[String]) -> Option<Move> {
+        let weight = |shard: &u32| self.weights.get(shard).copied().unwrap_or(0);
+        let mut loads: BTreeMap<&str, u64> = living.iter().map(|node| (node.as_str(), 0)).collect();
+        for (shard, owner) in &self.owners {
+            if let Some(load) = loads.get_mut(owner.as_str()) {
+                *load += weight(shard);
+            }
+        }
+        let (worst, most) =
+            loads.iter().max_by_key(|(node, load)| (**load, **node)).map(|(node, load)| (*node, *load))?;
+        let (best, least) =
+            loads.iter().min_by_key(|(node, load)| (**load, **node)).map(|(node, load)| (*node, *load))?;
+        let own = self.owners.iter().filter(|(_, owner)| *owner == worst).map(|(shard, _)| *shard);
+        let after = |shard: &u32| (most - weight(shard)).max(least + weight(shard));
+        let shard = own.min_by_key(after)?;
+        let gained = most.saturating_sub(after(&shard));
+        let is_worth_it = u128::from(gained) * 100 > u128::from(most) * u128::from(GAIN_PERCENT);
+        is_worth_it.then(|| Move { shard, from: worst.to_owned(), to: best.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn each_shard_is_taken_by_one_and_only_those_of_who_has_gone_move() {
+        let all = nodes(&["a", "b", "c"]);
+        let mut seats = Seats::default();
+        let taken: Vec<Vec<u32>> = all.iter().map(|node| seats.to_take(node, 96, &all)).collect();
+        let mut every: Vec<u32> = taken.concat();
+        every.sort_unstable();
+        assert_eq!(every, (0..96).collect::<Vec<_>>());
+        assert!(taken.iter().all(|shards| (18..48).contains(&shards.len())), "{taken:?}");
+        for (node, shards) in all.iter().zip(&taken) {
+            shards.iter().for_each(|shard| seats.has(*shard, node.clone()));
+        }
+        assert!(all.iter().all(|node| seats.to_take(node, 96, &all).is_empty()));
+        // b is gone: the others take what it had, and nothing else.
+        let left = nodes(&["a", "c"]);
+        let mut moved = [seats.to_take("a", 96, &left), seats.to_take("c", 96, &left)].concat();
+        moved.sort_unstable();
+        assert_eq!(moved, taken[1]);
+    }
+
+    #[test]
+    fn a_shard_moves_only_where_the_worst_gains_a_fifth() {
+        let all = nodes(&["a", "b"]);
+        let mut seats = Seats::default();
+        for (shard, node, updates) in [(0, "a", 600), (1, "a", 300), (2, "a", 100), (3, "b", 500)] {
+            seats.has(shard, node);
+            seats.weighs(shard, updates, 0);
+        }
+        // 1000 against 500: without shard 1 it is 700 and 800, without shard 2 900 and 600.
+        assert_eq!(seats.best_move(&all), None, "to 800 is no fifth");
+        seats.weighs(1, 240, 0);
+        seats.weighs(0, 660, 0);
+        let better = Move { shard: 1, from: "a".into(), to: "b".into() };
+        assert_eq!(seats.best_move(&all), Some(better), "to 760");
+        seats.weighs(1, 0, 240_000);
+        assert_eq!(seats.best_move(&all).map(|of| of.shard), Some(1), "bytes count as well");
+        assert_eq!(seats.best_move(&nodes(&["a"])), None);
+    }
+}

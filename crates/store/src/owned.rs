@@ -1,0 +1,241 @@
+//! A store that belongs to a cluster: what it records here first goes to the shared store, in order, and the journal there says what counts.
+//!
+//! ```text
+//!   append ► log, synced ──────────────┐
+//!   flush, merge, order ► catalogue ► outbox ► ship: {segments, change}, then {log pieces, commit} ► journal of the shard
+//!                                                                           └► now it is durable, and files may go
+//! ```
+//! The catalogue is ahead of the journal by what lies in the outbox: so a flush waits for no network, and all is recorded here while no
+//! answer comes. Nothing that is only here is promised. Whoever gives an order waits until the journal has it; files of the log and
+//! replaced segments stay until the journal does not need them. An owner that was replaced takes nothing back: its folder is that of one
+//! epoch, and the next begins in an empty one, with what the journal says and nothing else.
+
+pub(crate) mod far;
+pub(crate) mod frames;
+pub(crate) mod opening;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use sample::Timestamp;
+use shared::{Epoch, Image, Object, Owner, Shard, Shared, Standing};
+
+use self::far::{Far, Near};
+pub use self::frames::LogFrames;
+use crate::{
+    disk::{Disk, Objects},
+    outbox::Outbox,
+    segment::manifest::Manifest,
+};
+
+/// How a store ships.
+#[derive(Clone, Copy, Debug)]
+pub struct Shipping {
+    /// So often it looks whether there is something to ship; none if somebody else calls `Store::ship`.
+    pub every: Option<Duration>,
+    /// So long whoever gives an order waits until the journal has it, and whoever closes the store until all is shipped.
+    pub patience: Duration,
+}
+
+impl Default for Shipping {
+    fn default() -> Shipping {
+        Shipping { every: Some(Duration::from_millis(100)), patience: Duration::from_secs(20) }
+    }
+}
+
+/// How a shard stands that a node has open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardHealth {
+    /// Which.
+    pub shard: Shard,
+    /// In which epoch this node has it.
+    pub epoch: Epoch,
+    /// Whether it is still its own, and whether the shared store answers.
+    pub standing: Standing,
+    /// For how long no answer has come.
+    pub detached_for: Option<Duration>,
+    /// What other epochs have committed can be read here.
+    pub is_whole: bool,
+    /// Samples up to this one are synced on this node. What is durable in the cluster stands in the watermark.
+    pub synced: u64,
+    /// Changes of the catalogue that the journal does not have yet.
+    pub waiting: u64,
+    /// The last thing that went wrong beyond an answer that did not come.
+    pub trouble: Option<String>,
+}
+
+/// What may go when the journal has the change of that number.
+#[derive(Debug)]
+pub(crate) enum Leaving {
+    /// Files of the log before this one.
+    LogBefore(u64),
+    /// A segment.
+    Segment(String),
+}
+
+/// What an engine has of the cluster.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    // fixed after start
+    pub(crate) shard: Shard,
+    pub(crate) epoch: Epoch,
+    pub(crate) shared: Arc<dyn Shared>,
+    pub(crate) shipping: Shipping,
+    /// When this epoch began here.
+    pub(crate) opened: Timestamp,
+    /// Segments of epochs before, by their keys in the catalogue.
+    far: Arc<HashMap<String, Object>>,
+    pub(crate) outbox: Arc<Outbox>,
+    /// Numbers for the segments of what epochs before have in their logs.
+    pub(crate) reserved: std::ops::Range<u64>,
+    pub(crate) since: Instant,
+    // guarded by lock
+    owner: Mutex<Owner>,
+    pub(crate) frames: LogFrames,
+    /// How many samples were appended up to a frame of the own log.
+    pub(crate) marks: Mutex<BTreeMap<u64, u64>>,
+    pub(crate) leaving: Arc<Mutex<Vec<(u64, Leaving)>>>,
+    pub(crate) trouble: Mutex<Option<String>>,
+    pub(crate) detached: Mutex<Option<Instant>>,
+    pub(crate) replaying: Mutex<()>,
+    // atomic
+    pub(crate) fenced: OnceLock<Epoch>,
+    pub(crate) whole: AtomicBool,
+    /// Frames below are synced, and so many samples.
+    pub(crate) synced_frame: AtomicU64,
+    pub(crate) synced: AtomicU64,
+}
+
+/// What an epoch begins with.
+pub(crate) struct Begun {
+    pub(crate) owner: Owner,
+    pub(crate) shared: Arc<dyn Shared>,
+    pub(crate) shipping: Shipping,
+    pub(crate) opened: Timestamp,
+    pub(crate) far: Arc<HashMap<String, Object>>,
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) reserved: std::ops::Range<u64>,
+    pub(crate) frames: LogFrames,
+}
+
+impl Owned {
+    pub(crate) fn new(begun: Begun, first: u64, appended: u64) -> Owned {
+        let Begun { owner, shared, shipping, opened, far, outbox, reserved, frames } = begun;
+        Owned {
+            shard: owner.shard().clone(),
+            epoch: owner.epoch(),
+            shared,
+            shipping,
+            opened,
+            far,
+            outbox,
+            reserved,
+            since: Instant::now(),
+            owner: Mutex::new(owner),
+            frames,
+            marks: Mutex::default(),
+            leaving: Arc::default(),
+            trouble: Mutex::default(),
+            detached: Mutex::default(),
+            replaying: Mutex::default(),
+            fenced: OnceLock::new(),
+            whole: AtomicBool::new(false),
+            synced_frame: AtomicU64::new(first),
+            synced: AtomicU64::new(appended),
+        }
+    }
+
+    pub(crate) fn owner(&self) -> MutexGuard<'_, Owner> {
+        self.owner.lock().expect("no holder of this lock panics")
+    }
+
+    /// Whether the shard has another owner.
+    pub(crate) fn is_fenced(&self) -> bool {
+        self.fenced.get().is_some()
+    }
+
+    /// Whether a flush must wait: before it, what epochs before have in their logs is to be in segments.
+    pub(crate) fn holds_flushes(&self) -> bool {
+        self.is_fenced() || !self.whole.load(Relaxed)
+    }
+
+    /// Whether segments stay as they are: what is replaced takes room until the journal knows of it.
+    pub(crate) fn holds_merges(&self) -> bool {
+        self.holds_flushes() || !matches!(self.outbox.standing(), Standing::Owning)
+    }
+
+    /// Whether a segment lies in the shared store alone, as an epoch before has written it.
+    pub(crate) fn is_far(&self, key: &str) -> bool {
+        self.far.contains_key(key)
+    }
+
+    /// With what a segment is read.
+    pub(crate) fn disk_for(&self, near: &Arc<dyn Disk>, manifest: &Manifest) -> Arc<dyn Objects> {
+        match self.far.get(&manifest.key) {
+            Some(object) => Arc::new(Far::new(self.shared.clone(), self.shard.clone(), object.clone())),
+            None => Arc::new(Near::new(near.clone(), self.outbox.clone(), self.leaving.clone())),
+        }
+    }
+
+    /// So many samples and frames are safe on this node.
+    pub(crate) fn is_synced(&self, appended: u64, frame: u64) {
+        self.synced_frame.fetch_max(frame, Relaxed);
+        self.synced.fetch_max(appended, Relaxed);
+    }
+
+    /// When frames below are durable, so many samples are.
+    pub(crate) fn mark(&self, frame: u64, appended: u64) {
+        let mut marks = self.marks.lock().expect("no holder of this lock panics");
+        let mark = marks.entry(frame).or_default();
+        *mark = appended.max(*mark);
+    }
+
+    /// A flush has put what was appended before a frame into a segment; the files of the log before one are of no use any more once the
+    /// journal knows that.
+    pub(crate) fn is_flushed(&self, appended: u64, frame: u64, log_file: u64) {
+        self.mark(frame, appended);
+        self.synced.fetch_max(appended, Relaxed);
+        let leaving = (self.outbox.made(), Leaving::LogBefore(log_file));
+        self.leaving.lock().expect("no holder of this lock panics").push(leaving);
+    }
+
+    /// What an operator must know, in sentences.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let ShardHealth { shard, detached_for, waiting, trouble, .. } = self.health();
+        let detached = detached_for.map(|since| {
+            format!(
+                "shard {shard}: the shared store has given no answer for {} s; samples are recorded on this node and are not durable in \
+                 the cluster, {waiting} changes wait",
+                since.as_secs()
+            )
+        });
+        let trouble = trouble.filter(|_| detached.is_none()).map(|trouble| format!("shard {shard}: {trouble}"));
+        detached.into_iter().chain(trouble).collect()
+    }
+
+    pub(crate) fn health(&self) -> ShardHealth {
+        let detached = *self.detached.lock().expect("no holder of this lock panics");
+        ShardHealth {
+            shard: self.shard.clone(),
+            epoch: self.epoch,
+            standing: self.outbox.standing(),
+            detached_for: detached.map(|since| since.elapsed()),
+            is_whole: self.whole.load(Relaxed),
+            synced: self.synced.load(Relaxed),
+            waiting: self.outbox.waiting(),
+            trouble: self.trouble.lock().expect("no holder of this lock panics").clone(),
+        }
+    }
+}
+
+/// The segments that a journal names, by their keys in the catalogue.
+pub(crate) fn far(image: &Image) -> HashMap<String, Object> {
+    let near = |key: &str| shared::segment_of(key).map(|(_, local)| local.to_owned());
+    image.segments().iter().filter_map(|(key, object)| Some((near(key)?, object.clone()))).collect()
+}

@@ -1,0 +1,252 @@
+//! A store that belongs to a shard, case by case: what is durable when, what the next owner finds, what stays while nothing can be
+//! shipped, and what an owner does that was replaced in its sleep.
+
+use std::{sync::Arc, time::Duration};
+
+use archive::{GapScope, Record, Sink};
+use sample::{Gap, GapCause, TimeRange, Value};
+use shared::{
+    Owner, Settings, Shard, Standing,
+    twin::{Faults, Link, Memory, Net, Seed},
+};
+use store::{Config, Durable, Error, LogFrames, Shipping, Store};
+
+use crate::{
+    common::{append, at, by, name, read, register, sample, settings, wait_until},
+    sim::SimDisk,
+};
+
+struct Cluster {
+    memory: Arc<Memory>,
+    net: Arc<Net>,
+}
+
+const SETTINGS: Settings = Settings {
+    piece: 4096,
+    inline: 1000,
+    run: 4096,
+    commit_every: Duration::ZERO,
+    changes_per_checkpoint: 1000,
+    rows_per_checkpoint: 1000,
+};
+
+const BY_HAND: Shipping = Shipping { every: None, patience: Duration::from_millis(1) };
+
+fn config() -> Config {
+    Config { durable: Durable::Every(Duration::from_millis(1)), log_file_bytes: 2000, ..Config::new("simulated") }
+}
+
+struct Node {
+    store: Store,
+    link: Arc<Link>,
+    disk: Arc<SimDisk>,
+}
+
+impl Cluster {
+    fn new() -> Cluster {
+        let memory = Arc::new(Memory::default());
+        Cluster { net: Net::new(memory.clone()), memory }
+    }
+
+    /// A node that takes the shard and opens it, at a time.
+    fn open(&self, now: i64) -> Node {
+        let link = self.net.link(Faults::default(), Seed::new(0), None);
+        let shard = Shard::new(3, 'a').unwrap();
+        let owner = Owner::take(link.clone(), shard, "node", 1, 1, SETTINGS).unwrap();
+        let disk = Arc::new(SimDisk::default());
+        let store = Store::open_shard(disk.clone(), config(), owner, BY_HAND, at(now)).unwrap();
+        Node { store, link, disk }
+    }
+}
+
+impl Node {
+    fn shipped(self) -> Node {
+        wait_until("all is synced", || {
+            self.store.ship();
+            self.store.shard().unwrap().synced == self.store.reader().watermark().appended
+        });
+        self.store.ship();
+        self
+    }
+
+    fn flush(&self, now: i64) {
+        let before = self.store.reader().health().flushes;
+        self.store.tick(at(now));
+        wait_until("the head is flushed", || self.store.reader().health().flushes > before);
+    }
+
+    fn durable(&self) -> u64 {
+        self.store.reader().watermark().durable
+    }
+}
+
+fn values(samples: std::ops::Range<i64>) -> Vec<sample::Sample> {
+    samples.map(|i| sample(i * 10, Value::F64(i as f64))).collect()
+}
+
+const LATER: i64 = 1_000_000_000_000;
+
+#[test]
+fn what_is_synced_here_is_durable_only_when_the_journal_has_it() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    node.store.replay().unwrap();
+    let pv = register(&node.store, &["A"]).unwrap()[0];
+    append(&node.store, pv, &values(0..10)).unwrap();
+    wait_until("it is synced", || node.store.shard().unwrap().synced == 10);
+    assert_eq!(node.durable(), 0);
+    node.store.ship();
+    assert_eq!(node.durable(), 10);
+    assert_eq!(node.store.shard().unwrap().standing, Standing::Owning);
+}
+
+#[test]
+fn the_next_owner_finds_what_was_flushed_and_what_was_only_committed() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    node.store.replay().unwrap();
+    let pv = register(&node.store, &["A"]).unwrap()[0];
+    append(&node.store, pv, &values(0..10)).unwrap();
+    node.flush(LATER);
+    append(&node.store, pv, &values(10..20)).unwrap();
+    let gap = Gap { from: at(200), to: None, cause: GapCause::Disconnected, lost: 0 };
+    node.store.writer().append(&[(pv, Record::Gap(gap))], at(LATER + 200)).unwrap();
+    let node = node.shipped();
+    assert_eq!(node.durable(), 20);
+    append(&node.store, pv, &values(20..25)).unwrap(); // of this nothing is promised
+
+    let next = cluster.open(2 * LATER);
+    let again = next.store.reader().find("A").unwrap().id;
+    assert_eq!(again, pv);
+    append(&next.store, pv, &values(30..35)).unwrap(); // before anything is replayed
+    next.store.replay().unwrap();
+    let expected = [values(0..20), values(30..35)].concat();
+    assert_eq!(read(&next.store, pv, TimeRange::ALL), expected);
+    let gaps = next.store.reader().gaps(pv, TimeRange::ALL).unwrap();
+    assert!(gaps.contains(&(GapScope::Pv, Gap { to: Some(at(LATER + 200)), ..gap })), "{gaps:?}");
+    let stopped = Gap { from: at(LATER + 200), to: Some(at(2 * LATER)), cause: GapCause::ArchiverStopped, lost: 0 };
+    assert!(gaps.contains(&(GapScope::Archiver, stopped)), "{gaps:?}");
+
+    // The one before learns of it, and hands over what is left.
+    node.store.ship();
+    assert!(matches!(node.store.shard().unwrap().standing, Standing::Taken { .. }));
+    assert!(matches!(append(&node.store, pv, &values(25..26)), Err(Error::Refused { .. })));
+    let part = node.store.left_over().unwrap();
+    let frames = LogFrames::new(node.disk.clone());
+    assert!(next.store.take_part(&part, &frames).unwrap());
+    assert!(next.store.take_part(&part, &frames).unwrap(), "once more changes nothing");
+    let expected = [values(0..25), values(30..35)].concat();
+    assert_eq!(read(&next.store, pv, TimeRange::ALL), expected);
+    let next = next.shipped();
+    assert_eq!(next.store.reader().watermark().durable, 30);
+
+    // And so does whoever comes then.
+    next.store.close(at(3 * LATER)).unwrap();
+    let third = cluster.open(3 * LATER + 1);
+    third.store.replay().unwrap();
+    assert_eq!(read(&third.store, pv, TimeRange::ALL), expected);
+    assert_eq!(third.store.reader().watermark().appended, 30);
+}
+
+#[test]
+fn a_node_that_is_cut_off_goes_on_recording_and_ships_in_order_when_it_is_back() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    node.store.replay().unwrap();
+    let pv = register(&node.store, &["A"]).unwrap()[0];
+    node.store.ship();
+    node.link.cut(u64::MAX);
+    append(&node.store, pv, &values(0..100)).unwrap();
+    node.flush(LATER);
+    append(&node.store, pv, &values(100..200)).unwrap();
+    node.flush(2 * LATER);
+    node.store.ship();
+    let health = node.store.shard().unwrap();
+    assert!(matches!(health.standing, Standing::Detached { .. }) && health.waiting == 2, "{health:?}");
+    assert_eq!((node.durable(), read(&node.store, pv, TimeRange::ALL).len()), (0, 200));
+    // Nobody can be told that an order counts.
+    assert!(node.store.writer().register(&[(name("B"), settings())], &by(0)).is_err());
+    assert!(node.store.reader().find("B").is_none());
+    let logs = || node.disk.keys().iter().filter(|key| key.starts_with("log/")).count();
+    let kept = logs();
+    assert!(kept > 2, "the log stays while the journal needs it");
+    node.link.set(Faults::default());
+    node.store.ship();
+    assert_eq!(node.durable(), 200);
+    assert!(logs() < kept, "then it goes");
+    let next = cluster.open(3 * LATER);
+    next.store.replay().unwrap();
+    assert_eq!(read(&next.store, pv, TimeRange::ALL), values(0..200));
+}
+
+#[test]
+fn an_order_that_came_in_doubt_is_seen_only_when_the_journal_has_it() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    node.store.replay().unwrap();
+    node.store.ship();
+    node.link.cut(u64::MAX);
+    let ordered = node.store.writer().register(&[(name("A"), settings())], &by(0));
+    assert!(matches!(ordered, Err(Error::Doubtful { .. })), "{ordered:?}");
+    assert!(node.store.reader().find("A").is_none());
+    node.link.set(Faults::default());
+    wait_until("the journal has it", || {
+        node.store.ship();
+        node.store.shard().unwrap().waiting == 0
+    });
+    let pv = register(&node.store, &["B"]).unwrap()[0];
+    let both = [node.store.reader().find("A").unwrap().id, pv];
+    let next = cluster.open(1);
+    assert_eq!(["A", "B"].map(|name| next.store.reader().find(name).unwrap().id), both);
+}
+
+#[test]
+fn segments_that_were_merged_are_read_by_the_next_owner_and_the_old_ones_go() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    node.store.replay().unwrap();
+    let pv = register(&node.store, &["A"]).unwrap()[0];
+    let written = std::cell::Cell::new(0);
+    wait_until("segments are merged", || {
+        append(&node.store, pv, &values(written.get()..written.get() + 10)).unwrap();
+        written.set(written.get() + 10);
+        node.flush(written.get() * LATER);
+        node.store.ship();
+        node.store.reader().health().merged_segments > 0
+    });
+    let (node, written) = (node.shipped(), written.get());
+    let listed = |memory: &Memory| {
+        let mut keys = std::collections::BTreeSet::new();
+        for key in shared::Shared::list(memory, "3.a/seg/", "", 10_000).unwrap() {
+            keys.insert(key.rsplit_once('/').unwrap().0.to_owned());
+        }
+        keys
+    };
+    let near = || node.disk.keys().into_iter().filter(|key| key.ends_with(".seg")).count();
+    wait_until("what was merged goes here and there", || {
+        node.store.ship();
+        listed(&cluster.memory).len() == near()
+    });
+    assert!((near() as i64) < written / 10);
+    let next = cluster.open((written + 1) * LATER);
+    next.store.replay().unwrap();
+    assert_eq!(read(&next.store, pv, TimeRange::ALL), values(0..written));
+    drop(node);
+}
+
+#[test]
+fn a_shard_is_not_opened_over_something_else() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    let disk = node.disk.clone();
+    node.store.close(at(1)).unwrap();
+    let open = |config: Config, disk: Arc<SimDisk>| {
+        let link = cluster.net.link(Faults::default(), Seed::new(0), None);
+        let owner = Owner::take(link, Shard::new(3, 'a').unwrap(), "node", 1, 1, SETTINGS).unwrap();
+        Store::open_shard(disk, config, owner, BY_HAND, at(2)).map(drop).unwrap_err().to_string()
+    };
+    let told = open(config(), Arc::new(disk.after(crate::sim::Crash::OfProcess)));
+    assert!(told.contains("begins in an empty one"), "{told}");
+    let told = open(Config { durable: Durable::Off, ..config() }, Arc::default());
+    assert!(told.contains("durable"), "{told}");
+}
