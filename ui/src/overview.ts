@@ -53,7 +53,7 @@ export class Overview {
     private plot: (name: string) => void,
   ) {
     byId("overview-close").addEventListener("click", () => this.dialog.close());
-    for (const id of ["counts", "durable"]) byId(id).addEventListener("click", () => this.open());
+    byId("chip").addEventListener("click", () => this.open());
     this.dialog.addEventListener("close", () => window.clearTimeout(this.timer));
   }
 

@@ -44,10 +44,10 @@ interface Found {
 function look(): Found {
   type Box = { what: string; element: Element; left: number; top: number; right: number; bottom: number };
   const PARTS =
-    "header.bar > *, header.bar button, header.bar input, #problems, #plot, #plot .u-over, #plot .u-axis, #lanes, #nothing, " +
+    "header.bar > *, header.bar button, header.bar input, #problems, #plot, #plot .over, #plot .u-axis, #lanes, #nothing, " +
     "#legend, #legend caption, #legend th, #legend td, #legend button, .waveform, footer > *";
   const nameOf = (element: Element) => {
-    const row = element.closest("tr[data-pv]")?.getAttribute("data-pv") ?? "";
+    const row = element.closest("[data-pv]")?.getAttribute("data-pv") ?? "";
     const own = element.id || element.className || element.textContent!.slice(0, 20);
     return `${element.tagName.toLowerCase()} ${row} ${own}`.trim();
   };
@@ -89,7 +89,7 @@ function look(): Found {
   const legend = document.querySelector("#legend")!;
   if (legend.scrollWidth > legend.clientWidth)
     beyond.push(`the table scrolls sideways by ${legend.scrollWidth - legend.clientWidth}`);
-  const { width, height } = document.querySelector("#plot .u-over")!.getBoundingClientRect();
+  const { width, height } = document.querySelector("#plot .over")!.getBoundingClientRect();
   return { over, beyond, plot: { width, height } };
 }
 
@@ -97,7 +97,7 @@ async function open(page: Page, count: number): Promise<void> {
   const pvs = mixedPvs(count).map((pv) => `pv=${encodeURIComponent(pv.name)}`);
   await page.goto(`${base}?${pvs.join("&")}&${SPAN}`);
   await page.waitForFunction((count) => {
-    const notes = [...document.querySelectorAll("#legend tbody tr .note")];
+    const notes = [...document.querySelectorAll("#legend [data-pv] .note")];
     const isBusy = document.querySelector("#view")!.getAttribute("aria-busy") !== "false";
     return (
       !isBusy && notes.length === count && notes.every((note) => !note.textContent!.startsWith("loading"))

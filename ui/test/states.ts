@@ -57,7 +57,7 @@ export const STATES: State[] = [
 async function open(page: Page, url: string): Promise<void> {
   await page.goto(url);
   await page.waitForFunction(() => {
-    const notes = [...document.querySelectorAll("#legend tbody tr .note")];
+    const notes = [...document.querySelectorAll("#legend [data-pv] .note")];
     const isBusy = document.querySelector("#view")!.getAttribute("aria-busy") !== "false";
     return !isBusy && notes.length > 0 && notes.every((note) => !note.textContent!.startsWith("loading"));
   });
@@ -75,14 +75,14 @@ async function twenty(page: Page, server: TestServer, base: string): Promise<voi
 
 async function gap(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=SR:CURRENT&pv=SR:LIFETIME&${HOUR}`);
-  const box = (await page.locator("#plot .u-over").boundingBox())!;
+  const box = (await page.locator("#plot .over").boundingBox())!;
   await page.mouse.move(box.x + box.width * 0.4, box.y + box.height / 2);
   await page.locator("#hint").getByText("connection to the IOC lost").waitFor();
 }
 
 async function why(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=SR:CURRENT&pv=SR:LIFETIME&${HOUR}`);
-  await page.locator('#legend tr[data-pv="SR:CURRENT"] .why').click();
+  await page.locator('#legend [data-pv="SR:CURRENT"] .why').click();
   await page.locator("#why li").first().waitFor();
 }
 
@@ -98,6 +98,7 @@ async function add(page: Page, server: TestServer, base: string): Promise<void> 
   server.addedState = "searching";
   const names = Array.from({ length: 60 }, (_, i) => `SR-C${10 + i}-MG:PS:CURRENT`);
   [names[7], names[20], names[41]] = ["http://SR-C17-MG", `SR-C30-${"X".repeat(60)}`, "pva://"];
+  await page.locator("#more").click();
   await page.locator("#archive").click();
   await page.fill("#add-names", names.join("\n"));
   await page.locator("#add-form button[type=submit]").click();
@@ -118,7 +119,7 @@ async function gone(page: Page, server: TestServer, base: string): Promise<void>
 
 async function fares(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
-  await page.keyboard.press("s");
+  await page.locator("#chip").click();
   await page
     .locator("#overview[open]")
     .getByText(/now \d+ a second/)
