@@ -4,6 +4,7 @@
 //            ▲  look.ts, typed.ts, understood.ts, names.ts, pressed.ts  │ api.ts, decode.ts, side.ts  │ panes.ts, bands.ts, line.ts, draw.ts, axis.ts, cut.ts, events.ts
 //            └── search.ts, controls.ts, settings.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts
 //
+// Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, sheet.ts, reports.ts, list.ts.
 // What of this is there for whom, and how they log in: login.ts, who.ts.
 
 import "uplot/dist/uPlot.min.css";
@@ -24,7 +25,8 @@ import { axisOf, isLog, type ValueScale } from "./panes.ts";
 import { PLAIN, isPlain, type Look } from "./look.ts";
 import { Settings } from "./settings.ts";
 import { Search } from "./search.ts";
-import { clampRange, rangeOf, ViewStore, type Range, type Shown } from "./state.ts";
+import { Manage } from "./manage.ts";
+import { clampRange, isManage, rangeOf, ViewStore, type Range, type Shown } from "./state.ts";
 import { StatusLine } from "./status.ts";
 import { onSystemTheme } from "./style.ts";
 import { noteState } from "./trace.ts";
@@ -137,6 +139,7 @@ const page = new Page(
 /** Whoever may read nothing is not asked for anything; whoever may again has missed something. */
 function rightsChanged(): void {
   page.setBarred(!login.mayRead);
+  manage.rightsChanged();
   if (login.mayRead) void status.poll().then(() => page.reload());
   else status.rest();
 }
@@ -187,7 +190,13 @@ listenToKeys(store, {
   },
 });
 
-for (const id of ["nav-plot", "more-plot", "tab-plot"]) byId(id).setAttribute("aria-current", "page");
+const isManaging = isManage(location.pathname);
+const manage = new Manage({ may: (right) => login.may(right), zone: () => store.view.zone, now });
+document.body.dataset.part = isManaging ? "manage" : "plot";
+for (const id of isManaging
+  ? ["nav-manage", "more-manage", "tab-manage"]
+  : ["nav-plot", "more-plot", "tab-plot"])
+  byId(id).setAttribute("aria-current", "page");
 
 const menu = new Popup(byId("more"), byId("more-list"));
 for (const id of ["archive", "theme", "help-open", "wall-open"])
@@ -227,6 +236,7 @@ async function start(): Promise<void> {
   await Promise.all([login.ask(), status.poll()]);
   if (!login.mayRead) rightsChanged();
   store.reread();
+  if (isManaging) manage.start();
   page.take(store.view, null);
   controls.show();
 }

@@ -180,6 +180,7 @@ export class Plot {
     const ratio = devicePixelRatio;
     const scrolled = place.height > room + 1;
     this.scroller.classList.toggle("is-scrolling", scrolled);
+    this.scroller.tabIndex = scrolled ? 0 : -1;
     sized(this.paper, width, place.height, ratio);
     sized(this.axis, width, AXIS, ratio);
     Object.assign(this.over.style, {

@@ -293,8 +293,21 @@ export class ViewStore {
 }
 
 function urlOf(view: View): string {
+  // Where the archiver is managed the view is not shown: of it only theme and zone are said, beside what that page says itself.
+  if (isManage(location.pathname)) {
+    const params = new URLSearchParams(location.search);
+    for (const key of ["theme", "zone"]) params.delete(key);
+    if (view.theme !== "system") params.set("theme", view.theme);
+    if (view.zone === "utc") params.set("zone", "utc");
+    return params.size > 0 ? `?${params}` : location.pathname;
+  }
   const query = toQuery(view);
   return query === "" ? location.pathname : `?${query}`;
+}
+
+/** Whether a path is that of the page for whoever runs the archiver. */
+export function isManage(path: string): boolean {
+  return path.endsWith("/manage");
 }
 
 function depthOf(state: unknown): number {

@@ -115,7 +115,7 @@ test("who may read nothing is shown the login, and comes to the view by it", asy
   guard(null);
   await page.goto(base + VIEW);
   await page.getByText("Whoever has not logged in may see nothing").waitFor();
-  assert.ok(!(await isShown("#search")) && !(await isShown("footer")) && !(await isShown("#plot")));
+  assert.ok(!(await isShown("#search")) && !(await isShown("#chip")) && !(await isShown("#plot")));
   await logIn("#gate", "wrong");
   await page.getByText("The name or the password is wrong.").waitFor();
   const focused = await page.evaluate(() => document.activeElement?.getAttribute("name"));

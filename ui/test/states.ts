@@ -47,6 +47,27 @@ export const STATES: State[] = [
   { name: "login-wrong", ...DESK, theme: "dark", show: (page, server, base) => wrong(page, server, base) },
   { name: "who", ...DESK, theme: "light", show: (page, server, base) => who(page, server, base) },
   { name: "session-over", ...DESK, theme: "dark", show: (page, server, base) => over(page, server, base) },
+  { name: "settings", ...DESK, theme: "light", show: (page, _, base) => settings(page, base) },
+  { name: "manage", ...DESK, theme: "light", show: (page, _, base) => managed(page, base) },
+  { name: "manage-remove", ...DESK, theme: "dark", show: (page, _, base) => removal(page, base) },
+  { name: "manage-add", ...DESK, theme: "light", show: (page, _, base) => check(page, base) },
+  {
+    ...{ name: "manage-reports", ...DESK, theme: "light" },
+    show: (page, _, base) =>
+      part(page, `${base}manage?part=reports&report=getCurrentlyDisconnectedPVs`, "LAB:OFFLINE"),
+  },
+  {
+    ...{ name: "manage-policies", ...DESK, theme: "light" },
+    show: (page, _, base) => part(page, `${base}manage?part=policies`, "dead band 1%"),
+  },
+  {
+    ...{ name: "manage-storage", ...DESK, theme: "light" },
+    show: (page, _, base) => part(page, `${base}manage?part=storage`, "2026-W47"),
+  },
+  {
+    ...{ name: "manage-audit", ...DESK, theme: "light" },
+    show: (page, _, base) => part(page, `${base}manage?part=audit`, "oidc:ana"),
+  },
   {
     ...{ name: "phone", width: 360, height: 740, theme: "light" },
     show: (page, _, base) => open(page, `${base}?pv=SR:CURRENT&pv=LAB:TEMP1&pv=SR:MODE&${HOUR}`),
@@ -178,4 +199,35 @@ async function waveform(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=SR:CURRENT&pv=BPM:WAVE&pv=BPM:TABLE&${HOUR}&at=2026-11-20T10:10:00Z`);
   await page.locator('.waveform[aria-label="BPM:WAVE"] canvas').waitFor();
   await page.locator('.waveform[aria-label="BPM:TABLE"] pre').waitFor();
+}
+
+async function settings(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?${FEW}&${HOUR}`);
+  await page.locator("#panel-set").click();
+  await page.locator("#settings[open]").waitFor();
+}
+
+async function managed(page: Page, base: string): Promise<void> {
+  await page.goto(`${base}manage`);
+  await page.locator('.table-row[data-pv="LAB:OFFLINE"]').click();
+  await page.locator('.table-row[data-pv="LAB:TEMP1"]').click();
+  await page.locator(".bulk").getByText("2 of").waitFor();
+}
+
+async function removal(page: Page, base: string): Promise<void> {
+  await managed(page, base);
+  await page.locator('[data-verb="remove"]').click();
+  await page.getByText("kept until a purge").waitFor();
+}
+
+async function check(page: Page, base: string): Promise<void> {
+  await page.goto(`${base}manage?part=add`);
+  await page.fill(".add-names textarea", "# vacuum\nNEW:A\nNEW:B,scan,10\nSR:CURRENT\nfoo://NEW:C\nNEW D");
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByText("are known already").waitFor();
+}
+
+async function part(page: Page, url: string, text: string): Promise<void> {
+  await page.goto(url);
+  await page.locator("#manage").getByText(text).first().waitFor();
 }
