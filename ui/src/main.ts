@@ -2,7 +2,7 @@
 //
 //   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, panel.ts, strip.ts, waveform.ts, nothing.ts
 //            ▲  look.ts, typed.ts, understood.ts, names.ts, pressed.ts  │ api.ts, decode.ts, side.ts  │ panes.ts, bands.ts, line.ts, draw.ts, axis.ts, cut.ts, events.ts
-//            └── search.ts, controls.ts, settings.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts
+//            └── search.ts, controls.ts, settings.ts, share.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts
 //
 // Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, sheet.ts, reports.ts, list.ts.
 // What of this is there for whom, and how they log in: login.ts, who.ts.
@@ -25,6 +25,7 @@ import { axisOf, isLog, type ValueScale } from "./panes.ts";
 import { PLAIN, isPlain, type Look } from "./look.ts";
 import { Settings } from "./settings.ts";
 import { Search } from "./search.ts";
+import { Share } from "./share.ts";
 import { Manage } from "./manage.ts";
 import { clampRange, isManage, rangeOf, ViewStore, type Range, type Shown } from "./state.ts";
 import { StatusLine } from "./status.ts";
@@ -180,10 +181,13 @@ const settings = new Settings({
   palette: () => page.colours,
 });
 
+const share = new Share(() => page.shared());
+byId("share-open").addEventListener("click", () => share.open());
+
 listenToKeys(store, {
   ...{ search, controls, page, look, now, why: openDetails, toggle: toggleHidden },
   settings: (name) => settings.open(name),
-  share: () => undefined,
+  share: () => share.open(),
   zoomHeight: (factor) => {
     const { scales, part } = page.zoomHeight(factor);
     reach(scales, part);
@@ -199,8 +203,7 @@ for (const id of isManaging
   byId(id).setAttribute("aria-current", "page");
 
 const menu = new Popup(byId("more"), byId("more-list"));
-for (const id of ["archive", "theme", "help-open", "wall-open"])
-  byId(id).addEventListener("click", () => menu.close());
+for (const id of ["archive", "theme", "help-open"]) byId(id).addEventListener("click", () => menu.close());
 byId("find-open").addEventListener("click", () => search.focus());
 byId("tab-find").addEventListener("click", () => search.focus());
 byId("tab-events").addEventListener("click", () => {

@@ -171,7 +171,11 @@ export class Manage {
           event.preventDefault();
           this.go(part);
         };
-        const link = h("a", { href: part === "pvs" ? "manage" : `manage?part=${part}`, click }, text);
+        const link = h(
+          "a",
+          { href: part === "pvs" ? "manage" : `manage?part=${part}`, "data-tab": part, click },
+          text,
+        );
         const count = this.countOf(part);
         if (count !== null) link.append(" ", h("b", {}, counted(count)));
         if (part === this.part) link.setAttribute("aria-current", "page");
@@ -219,7 +223,7 @@ export class Manage {
     window.clearTimeout(this.timer);
     try {
       this.status = await getStatus();
-      const count = this.tabs.querySelector("b");
+      const count = this.tabs.querySelector<HTMLElement>('[data-tab="pvs"] b');
       if (count) setText(count, counted(this.status.pvs.total));
       else this.show();
       this.table.counts();
@@ -478,7 +482,7 @@ class PvTable {
       "aria-selected": String(isMarked),
     });
     if (pv === null) {
-      row.append(cell("mark"), cell("name", "…"));
+      row.append(cell("tick"), cell("name", "…"));
       return row;
     }
     row.dataset.pv = pv.name;
@@ -488,7 +492,7 @@ class PvTable {
     const value =
       pv.last && kind !== "array" && kind !== "structure" ? formatValue(pv.last.value, kind, null) : "";
     row.append(
-      cell("mark", isMarked ? "☑" : "☐"),
+      cell("tick", isMarked ? "☑" : "☐"),
       cell(
         "name",
         h(

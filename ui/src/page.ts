@@ -14,6 +14,7 @@ import { Panel, type PanelActions } from "./panel.ts";
 import { layoutOf, type ValueScale } from "./panes.ts";
 import { Plot, type PlotActions, type Scene } from "./plot.ts";
 import { isPressed, onRelease } from "./pressed.ts";
+import type { Shared } from "./share.ts";
 import { rangeOf, type Range, type View, type ViewStore } from "./state.ts";
 import { applyTheme, reducesMotion, type Palette } from "./style.ts";
 import { floatOf } from "./time.ts";
@@ -194,9 +195,18 @@ export class Page {
     return this.plot.hover;
   }
 
-  /** What is drawn, for a file. */
-  get picture(): Plot {
-    return this.plot;
+  /** All that can be shared; nothing before anything was drawn. */
+  shared(): Shared | null {
+    const { scene, palette } = this;
+    if (!scene) return null;
+    return {
+      view: this.store.view,
+      range: this.range(),
+      traces: this.traces,
+      layout: scene.layout,
+      colour: (trace) => palette.trace(trace.colour).stroke,
+      picture: (ratio) => this.plot.picture(ratio),
+    };
   }
 
   get colours(): Palette {

@@ -150,17 +150,20 @@ export class Plot {
     this.drawGlass();
   }
 
-  /** The picture as it is, on another context: for files. */
-  drawOn(context: CanvasRenderingContext2D, ratio: number): { width: number; height: number } {
+  /** The picture as it is, whole where a part of it is scrolled away, on a canvas of its own. */
+  picture(ratio: number): HTMLCanvasElement {
+    const canvas = document.createElement("canvas");
     const { scene, place } = this;
-    if (!scene || !place) return { width: 0, height: 0 };
-    const height = place.height + AXIS;
+    if (!scene || !place) return canvas;
+    canvas.width = Math.round(this.root.clientWidth * ratio);
+    canvas.height = Math.round((place.height + AXIS) * ratio);
+    const context = canvas.getContext("2d")!;
+    context.fillStyle = scene.palette.back;
+    context.fillRect(0, 0, canvas.width, canvas.height);
     drawScene(context, scene, place, ratio);
-    context.save();
     context.translate(0, place.height * ratio);
     drawTimes(context, scene, place, ratio);
-    context.restore();
-    return { width: place.left + place.width + rightOf(scene, this.root.clientWidth), height };
+    return canvas;
   }
 
   private hoverAt(part: number | null, y: number): void {

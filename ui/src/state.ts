@@ -41,11 +41,11 @@ export interface View {
   lanes: boolean;
   /** The panel of values is folded away. */
   folded: boolean;
-  /** What of the page is there: all, the plot alone within another page, or what is read from five metres. */
+  /** What of the page is there: all, or the plot alone, as within another page. */
   frame: Frame;
 }
 
-export type Frame = "whole" | "embed" | "wall";
+export type Frame = "whole" | "embed";
 
 /** The shortest range: below it a float of seconds could no longer tell pixels apart. */
 export const RANGE_SECONDS_MIN = 0.001;
@@ -125,7 +125,7 @@ export function fromQuery(query: string, now: number): View {
     second: parseTime(params.get("b") ?? "", "utc", now),
     lanes: params.get("lanes") === "1",
     folded: params.get("panel") === "0",
-    frame: params.get("wall") === "1" ? "wall" : params.get("embed") === "1" ? "embed" : "whole",
+    frame: params.get("embed") === "1" ? "embed" : "whole",
   };
 }
 

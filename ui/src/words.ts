@@ -94,7 +94,7 @@ export const manageWords = {
   tableLabel: "PVs of the archive; arrows move, Space marks, Shift extends, Ctrl A marks all, Enter plots",
   bulkLabel: "What is marked",
   columns: [
-    ["mark", ""],
+    ["tick", ""],
     ["name", "PV"],
     ["state", "State"],
     ["since", "For"],
@@ -281,4 +281,26 @@ export const addWords = {
   askingFor: (count: number) => `asking the archiver for ${pvsText(count)} …`,
   outcome: (added: number, refused: number) =>
     `${pvsText(added)} ${added === 1 ? "is" : "are"} asked for${refused > 0 ? `, ${refused.toLocaleString("en")} refused` : ""}.`,
+} as const;
+
+/** Share and export. */
+export const shareWords = {
+  title: "Share and export",
+  link: "Link",
+  fixed: "to this range",
+  live: "that follows now",
+  copyLink: "Copy the link",
+  copied: "Copied.",
+  notCopied: "This browser does not let a page copy here; the text is marked.",
+  asCode: "As a program",
+  kinds: { python: "Python", curl: "curl", plt: "Phoebus .plt" },
+  copy: (kind: string) => `Copy as ${kind}`,
+  download: "Download",
+  csv: "CSV as recorded",
+  aligned: "CSV with times aligned",
+  png: "PNG of the plot",
+  samples: (count: number, isLeast: boolean) =>
+    `${isLeast ? "At least " : "About "}${count.toLocaleString("en")} samples are in sight.`,
+  nothing: "Nothing is plotted: there is nothing to share but this page.",
+  embed: "Within another page",
 } as const;

@@ -93,7 +93,9 @@ function pixels(colour: string, fromPart = 0, toPart = 1): Promise<number> {
       .getImageData(left, over.offsetTop, width, over.clientHeight * ratio).data;
     const wanted = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
     let count = 0;
-    for (let i = 0; i < image.length; i += 4) {
+    // The edge of a gap, at the top of a pane, has the colour too.
+    const begin = 24 * ratio * Math.round(width) * 4;
+    for (let i = begin; i < image.length; i += 4) {
       // Hatching and bands have the colour too, but let the background through.
       const isSolid = image[i + 3]! > 180;
       if (isSolid && wanted.every((value, channel) => Math.abs(value - image[i + channel]!) < 24)) count++;

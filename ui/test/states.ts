@@ -48,6 +48,7 @@ export const STATES: State[] = [
   { name: "who", ...DESK, theme: "light", show: (page, server, base) => who(page, server, base) },
   { name: "session-over", ...DESK, theme: "dark", show: (page, server, base) => over(page, server, base) },
   { name: "settings", ...DESK, theme: "light", show: (page, _, base) => settings(page, base) },
+  { name: "share", ...DESK, theme: "light", show: (page, _, base) => share(page, base) },
   { name: "manage", ...DESK, theme: "light", show: (page, _, base) => managed(page, base) },
   { name: "manage-remove", ...DESK, theme: "dark", show: (page, _, base) => removal(page, base) },
   { name: "manage-add", ...DESK, theme: "light", show: (page, _, base) => check(page, base) },
@@ -205,6 +206,12 @@ async function settings(page: Page, base: string): Promise<void> {
   await open(page, `${base}?${FEW}&${HOUR}`);
   await page.locator("#panel-set").click();
   await page.locator("#settings[open]").waitFor();
+}
+
+async function share(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?${FEW}&${HOUR}`);
+  await page.keyboard.press("x");
+  await page.locator("#share[open]").waitFor();
 }
 
 async function managed(page: Page, base: string): Promise<void> {
