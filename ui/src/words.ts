@@ -141,7 +141,7 @@ export const manageWords = {
   planButton: "What would the file change now?",
   planHeads: ["PV", "Policy", "From", "To"],
   plan: (total: number, byHand: number) =>
-    `${total === 0 ? "It would change nothing." : `It would change ${pvsText(total)}.`} ${byHand > 0 ? `${pvsText(byHand)} with settings given by hand are left alone.` : ""} “pvark policies apply” carries it out.`,
+    `${total === 0 ? "It would change nothing." : `It would change ${pvsText(total)}.`} ${byHand > 0 ? `${pvsText(byHand)} with settings given by hand are left alone.` : ""} “pvark policy apply” carries it out.`,
   noneRemoved: "Nothing was removed that could come back.",
   keptUntilPurge: "kept until a purge",
   goneAtPurge: "goes at the next purge",
