@@ -207,6 +207,8 @@ export class Panel {
     const archive = button(`Archive ${name}`, "archive operates", "archive it …", () =>
       actions.archive(name),
     );
+    // It says what it does itself.
+    archive.removeAttribute("aria-label");
     archive.hidden = true;
     const cells = Object.fromEntries(CELLS.map((cell) => [cell, h("span", { class: cell })])) as Row["cells"];
     const unseen = h(
