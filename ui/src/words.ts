@@ -94,7 +94,7 @@ export const manageWords = {
   tableLabel: "PVs of the archive; arrows move, Space marks, Shift extends, Ctrl A marks all, Enter plots",
   bulkLabel: "What is marked",
   columns: [
-    ["tick", ""],
+    ["tick", "☑"],
     ["name", "PV"],
     ["state", "State"],
     ["since", "For"],

@@ -228,7 +228,7 @@ test("a session that ends is told, with the view kept, and what anybody may read
   server.endSession();
   await page.getByText("The session of ana is over. What is shown is what anybody may see.").waitFor();
   assert.ok(!(await mayArchive()));
-  const time = await page.locator("#legend .time").nth(1).innerText();
+  const time = await page.locator("#legend .time").first().innerText();
   await page.waitForFunction((time) => document.querySelector("#legend .time")!.textContent !== time, time);
   assert.equal(asked("/api/v1/logout"), 1, "the dead cookie is gone");
   await page.locator("#notice button").click();
@@ -255,7 +255,7 @@ test("where nothing may be read without a session the plot stays as it was, and 
   await page.locator("#notice button").click();
   await logIn("#me");
   await page.getByText("Archiver connected").waitFor();
-  const time = await page.locator("#legend .time").nth(1).innerText();
+  const time = await page.locator("#legend .time").first().innerText();
   await page.waitForFunction((time) => document.querySelector("#legend .time")!.textContent !== time, time);
 });
 
@@ -289,7 +289,7 @@ test("a stream that ends for want of rights is not opened over and over", async 
   assert.equal(asked("/api/v1/live"), streams);
   assert.equal(asked("/api/v1/me"), asks + 1);
   // It goes on with the next load.
-  const time = await page.locator("#legend .time").nth(1).innerText();
+  const time = await page.locator("#legend .time").first().innerText();
   await page.waitForFunction((time) => document.querySelector("#legend .time")!.textContent !== time, time);
 });
 
