@@ -221,10 +221,10 @@ export function isBarred(error: unknown): boolean {
   return error instanceof ApiError && (error.code === "unauthorized" || error.code === "forbidden");
 }
 
-async function request<T>(path: string, init: RequestInit = {}): Promise<T> {
+async function request<T>(path: string, init: RequestInit = {}, root = ROOT): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(`${ROOT}${path}`, { ...init, headers: { ...OURS, ...init.headers } });
+    response = await fetch(`${root}${path}`, { ...init, headers: { ...OURS, ...init.headers } });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError("unreachable", "the archiver does not answer", null);
@@ -378,6 +378,129 @@ export function pausePv(name: string): Promise<{ status: string }> {
 
 export function resumePv(name: string): Promise<{ status: string }> {
   return request(`${pvPath(name)}/resume`, { method: "POST" });
+}
+
+/** PVs by their names, a page at a time. */
+export function pagePvs(
+  ask: { match: string; state: PvState | "any"; offset: number; limit: number },
+  signal?: AbortSignal,
+): Promise<{ total: number; pvs: Pv[] }> {
+  const { match, state, offset, limit } = ask;
+  return request(`/pvs?match=${encodeURIComponent(match)}&state=${state}&limit=${limit}&offset=${offset}`, {
+    signal,
+  });
+}
+
+/** What became of one PV by an order over many. */
+export interface Moved {
+  name: string;
+  status: string;
+  message?: string;
+}
+
+function post<T>(path: string, body: unknown): Promise<T> {
+  return request(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Pauses or resumes many, by the call of the Archiver Appliance, which takes a list. */
+export async function switchPvs(names: string[], verb: "pause" | "resume"): Promise<Moved[]> {
+  const rows = await appliance<{ pvName: string; status?: string; validation?: string }[]>(
+    `${verb}ArchivingPV`,
+    {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(names),
+    },
+  );
+  return rows.map(({ pvName, status, validation }) =>
+    status === "ok"
+      ? { name: pvName, status }
+      : { name: pvName, status: "refused", message: validation ?? status ?? "" },
+  );
+}
+
+/** A call below /mgmt/bpl, whose answers are not enveloped. */
+export function appliance<T>(call: string, init: RequestInit = {}): Promise<T> {
+  return request(`mgmt/bpl/${call}`, init, "");
+}
+
+export async function removePvs(names: string[], data: "keep" | "delete"): Promise<Moved[]> {
+  return (await post<{ pvs: Moved[] }>("/remove", { pvs: names, data })).pvs;
+}
+
+export async function restorePvs(names: string[]): Promise<Moved[]> {
+  return (await post<{ pvs: Moved[] }>("/restore", { pvs: names })).pvs;
+}
+
+export function renamePv(
+  name: string,
+  to: string,
+  alias: boolean,
+): Promise<{ name: string; status: string }> {
+  return post(`${pvPath(name)}/rename`, { to, alias });
+}
+
+/** Gives PVs of the archive other settings. */
+export async function changePvs(pvs: Record<string, unknown>[]): Promise<Moved[]> {
+  return (await post<{ pvs: Moved[] }>("/pvs", { pvs })).pvs;
+}
+
+export interface RemovedPv {
+  number: number;
+  name: string;
+  aliases: string[];
+  data: "kept" | "deleted";
+  since: string;
+  by: string;
+}
+
+export async function getRemoved(): Promise<RemovedPv[]> {
+  return (await request<{ removed: RemovedPv[] }>("/removed")).removed;
+}
+
+export interface AuditLine {
+  number: number;
+  time: string;
+  by: string;
+  principal: string;
+  action: string;
+  name: string;
+  detail: string;
+  from: string | null;
+  to: string | null;
+}
+
+export async function getAudit(limit: number, before: number | null): Promise<AuditLine[]> {
+  return (
+    await request<{ audit: AuditLine[] }>(
+      `/audit?limit=${limit}${before === null ? "" : `&before=${before}`}`,
+    )
+  ).audit;
+}
+
+export interface Policy {
+  name: string;
+  match: string[];
+  settings: string;
+  pvs: number;
+}
+
+export async function getPolicies(): Promise<Policy[]> {
+  return (await request<{ policies: Policy[] }>("/policies")).policies;
+}
+
+export interface PolicyPlan {
+  total: number;
+  by_hand: number;
+  changes: { name: string; policy: string | null; from: string; to: string }[];
+}
+
+export function planPolicies(): Promise<PolicyPlan> {
+  return post("/policies/plan", {});
 }
 
 /** Where to download the samples of a range as a table. */

@@ -92,6 +92,29 @@ export function timeLabels(ticks: number[], zone: Zone): string[] {
   });
 }
 
+/** Where ticks of a value axis stand, at most about `count` of them: at round numbers, or at powers of ten. */
+export function valueTicks([low, high]: [number, number], count: number, isLog: boolean): number[] {
+  const most = Math.max(2, count);
+  if (isLog && low > 0) {
+    const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
+    const step = Math.max(1, Math.ceil((last - first) / most));
+    const powers: number[] = [];
+    for (let power = first; power <= last; power += step) powers.push(10 ** power);
+    if (powers.length > 1) return powers;
+  }
+  const raw = (high - low) / most;
+  if (!(raw > 0) || !Number.isFinite(raw)) return [low];
+  const unit = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((n) => n * unit).find((size) => size >= raw * (1 - 1e-9))!;
+  const ticks: number[] = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n++) {
+    // By their inverse fractions are exact to the last digit.
+    ticks.push(step < 1 ? n / Math.round(1 / step) || n * step : n * step);
+    if (ticks.length > 4 * most) break;
+  }
+  return isLog ? ticks.filter((tick) => tick > 0) : ticks;
+}
+
 /** What is written at the ticks of a value axis: as many digits as tell them apart, powers of ten beyond reason. */
 export function valueLabels(ticks: (number | null)[]): string[] {
   const numbers = ticks.filter((tick): tick is number => tick !== null);

@@ -1,22 +1,33 @@
-// The controls of the header: presets, typed times, live, zone and theme.
+// The controls of the header: typed times, lengths, live, zone and theme.
 
 import { byId, h, setText } from "./dom.ts";
-import { rangeOf, readSpan, type Range, type Span, type Theme, type View, type ViewStore } from "./state.ts";
-import { formatTime, iso, zoneName } from "./time.ts";
+import {
+  panned,
+  rangeOf,
+  readSpan,
+  type Range,
+  type Span,
+  type Theme,
+  type View,
+  type ViewStore,
+} from "./state.ts";
+import { formatDuration, formatTime, iso, zoneName } from "./time.ts";
 import { Refusal, type End } from "./typed.ts";
 import { agoText, refusalText, spanText } from "./understood.ts";
 
 const DAY = 86_400;
-/** What is written on a button, its title, and how long it is. */
-const PRESETS: [string, string, number][] = [
-  ["5 min", "Last 5 minutes", 300],
-  ["1 h", "Last hour", 3600],
-  ["8 h", "Last 8 hours", 8 * 3600],
-  ["1 d", "Last day", DAY],
-  ["1 w", "Last week", 7 * DAY],
-  ["1 mo", "Last month", 30 * DAY],
-  ["1 y", "Last year", 365 * DAY],
+/** What the menu of lengths says, and how long each is; keys 1 to 8. The ninth is all there is. */
+const LENGTHS: [string, number][] = [
+  ["5 min", 300],
+  ["20 min", 1200],
+  ["1 h", 3600],
+  ["8 h", 8 * 3600],
+  ["1 d", DAY],
+  ["1 w", 7 * DAY],
+  ["1 mo", 30 * DAY],
+  ["1 y", 365 * DAY],
 ];
+const ALL = "all";
 
 export class Controls {
   private ends: Record<End, HTMLInputElement> = { from: byId("from"), to: byId("to") };
@@ -29,37 +40,59 @@ export class Controls {
   /** The fields whose text was typed and not yet taken: it stays until Go, Enter or Escape. */
   private typed = new Set<HTMLInputElement>();
   private live = byId<HTMLButtonElement>("live");
-  private zone = byId<HTMLButtonElement>("zone");
+  private zone = byId<HTMLSelectElement>("zone");
   private theme = byId<HTMLButtonElement>("theme");
-  private presets: [HTMLButtonElement, number][] = [];
+  private lengths = byId<HTMLSelectElement>("length");
+  private opener = byId<HTMLButtonElement>("range-open");
+  private backToNow = byId<HTMLButtonElement>("back-to-now");
+  /** The view followed now before it was moved away from it. */
+  private wasLive = 0;
 
   constructor(
     private store: ViewStore,
     private now: () => number,
-    everything: () => Promise<Range | null>,
+    private everything: () => Promise<Range | null>,
   ) {
-    const root = byId("presets");
-    for (const [text, title, seconds] of PRESETS) {
-      const click = () => this.last(seconds);
-      const button = h("button", { type: "button", "aria-label": `Last ${text}`, title, click }, text);
-      this.presets.push([button, seconds]);
-      root.append(button);
-    }
-    const all = async () => {
-      const range = await everything();
-      if (range) store.update({ span: { kind: "fixed", range } });
-    };
-    root.append(
-      h(
-        "button",
-        { type: "button", title: "All that is archived of these PVs", click: () => void all() },
-        "all",
-      ),
-    );
+    this.lengths.addEventListener("change", () => {
+      if (this.lengths.value === ALL) void this.all();
+      else this.last(Number(this.lengths.value));
+    });
     this.live.addEventListener("click", () => this.toggleLive());
-    this.zone.addEventListener("click", () => this.toggleZone());
+    this.zone.append(h("option", { value: "local" }), h("option", { value: "utc" }, "UTC"));
+    this.zone.addEventListener("change", () =>
+      this.store.update({ zone: this.zone.value as View["zone"] }, "replace"),
+    );
     this.theme.addEventListener("click", () => this.toggleTheme());
+    for (const [id, by] of [
+      ["earlier", -0.5],
+      ["later", 0.5],
+    ] as const)
+      byId(id).addEventListener("click", () =>
+        this.store.update({
+          span: { kind: "fixed", range: panned(rangeOf(this.store.view, this.now()), by) },
+        }),
+      );
+    this.opener.addEventListener("click", () => {
+      const isOpen = this.form.classList.toggle("is-open");
+      this.opener.setAttribute("aria-expanded", String(isOpen));
+      if (isOpen) this.ends.from.focus();
+    });
+    this.backToNow.addEventListener("click", () => this.toggleLive());
     this.listenToFields();
+  }
+
+  /** Everything that is archived of the PVs on the page. */
+  async all(): Promise<void> {
+    const range = await this.everything();
+    if (range) this.store.update({ span: { kind: "fixed", range } });
+    else this.show();
+  }
+
+  /** The n-th of the menu of lengths, from 1. */
+  nth(n: number): void {
+    const chosen = LENGTHS[n - 1];
+    if (chosen) this.last(chosen[1]);
+    else void this.all();
   }
 
   private listenToFields(): void {
@@ -70,6 +103,7 @@ export class Controls {
     for (const input of Object.values(this.ends)) {
       input.addEventListener("input", () => {
         this.typed.add(input);
+        this.form.classList.add("is-typed");
         this.say();
       });
     }
@@ -95,13 +129,12 @@ export class Controls {
     });
   }
 
-  /** The last so many seconds: following now if the view does so already. */
+  /** So many seconds before the end that stands: a view that follows now goes on doing so. */
   last(seconds: number): void {
-    const isLive = this.store.view.span.kind === "live";
-    const now = this.now();
-    this.store.update({
-      span: isLive ? { kind: "live", seconds } : { kind: "fixed", range: { from: now - seconds, to: now } },
-    });
+    const { span } = this.store.view;
+    if (span.kind === "live") return this.store.update({ span: { kind: "live", seconds } });
+    const { to } = span.range;
+    this.store.update({ span: { kind: "fixed", range: { from: to - seconds, to } } });
   }
 
   toggleLive(): void {
@@ -138,16 +171,36 @@ export class Controls {
     );
     this.write(this.ends.to, isLive ? "now" : formatTime(range.to, view.zone, digits));
     this.live.setAttribute("aria-pressed", String(isLive));
-    this.live.textContent = isLive ? "● Live" : "○ Live";
-    const name = zoneName(range.to, view.zone);
-    this.zone.textContent = name;
-    this.zone.setAttribute("aria-label", `Times are in ${name}; change`);
-    const theme = { system: "auto", dark: "dark", light: "light" }[view.theme];
-    this.theme.textContent = { system: "◐", dark: "●", light: "○" }[view.theme];
-    this.theme.setAttribute("aria-label", `Theme: ${theme}; change`);
-    for (const [button, seconds] of this.presets) {
-      button.setAttribute("aria-pressed", String(isPreset(view, range, seconds, this.now())));
+    this.wasLive = isLive ? Date.now() : this.wasLive;
+    this.backToNow.hidden = isLive || this.wasLive === 0 || range.to > this.now();
+    setText(this.zone.options[0]!, zoneName(range.to, "local"));
+    if (this.zone.value !== view.zone) this.zone.value = view.zone;
+    this.theme.textContent = `Theme: ${{ system: "as the system", dark: "dark", light: "light" }[view.theme]}`;
+    this.showLength(range);
+    const [from, to] = [formatTime(range.from, view.zone, 0), formatTime(range.to, view.zone, 0)];
+    const isOneDay = from.slice(0, 10) === to.slice(0, 10);
+    const text = isLive
+      ? `${agoText(range.to - range.from)} – now`
+      : `${from.slice(5, 16)} – ${isOneDay ? to.slice(11, 16) : to.slice(5, 16)}`;
+    setText(this.opener, text);
+    this.opener.setAttribute("aria-label", `Range: ${text}`);
+  }
+
+  private showLength(range: Range): void {
+    const seconds = range.to - range.from;
+    const known = LENGTHS.find(([, length]) => Math.abs(length - seconds) < length / 1000);
+    const own = known ? "" : formatDuration(seconds);
+    const texts: [string, string][] = [
+      ...(known ? [] : [["", own] as [string, string]]),
+      ...LENGTHS.map(([text, length]): [string, string] => [String(length), text]),
+      [ALL, ALL],
+    ];
+    const key = own;
+    if (this.lengths.dataset.own !== key || this.lengths.options.length === 0) {
+      this.lengths.dataset.own = key;
+      this.lengths.replaceChildren(...texts.map(([value, text]) => h("option", { value }, text)));
     }
+    this.lengths.value = known ? String(known[1]) : "";
   }
 
   private write(input: HTMLInputElement, text: string): void {
@@ -157,6 +210,8 @@ export class Controls {
   /** Gives the fields back to the view. */
   private forget(): void {
     this.typed.clear();
+    this.form.classList.remove("is-typed", "is-open");
+    this.opener.setAttribute("aria-expanded", "false");
     this.mark([]);
     this.line.hidden = true;
     this.show();
@@ -226,9 +281,4 @@ export class Controls {
       else input.removeAttribute("aria-invalid");
     }
   }
-}
-
-function isPreset(view: View, range: Range, seconds: number, now: number): boolean {
-  const isLast = view.span.kind === "live" || Math.abs(range.to - now) < seconds / 100;
-  return isLast && Math.abs(range.to - range.from - seconds) < seconds / 1000;
 }

@@ -1,5 +1,7 @@
 // Texts that have no room on a canvas: sentences are cut at their end, names in the middle, because their ends tell them apart.
 
+import { h } from "./dom.ts";
+
 /** The text, cut at its end to a width in canvas pixels. */
 export function cutEnd(context: CanvasRenderingContext2D, text: string, width: number): string {
   return cut(context, text, width, (kept) => `${text.slice(0, kept)}…`);
@@ -27,4 +29,13 @@ function cut(
     else high = middle - 1;
   }
   return low > 0 ? shortened(low) : "";
+}
+
+/** Names that have no room in a row are cut in front of their last letters, which tell them apart. */
+const TAIL_LETTERS = 10;
+
+/** A name in two parts, of which the first is cut where there is no room. */
+export function cutName(name: string): HTMLElement[] {
+  const at = name.length - Math.min(TAIL_LETTERS, Math.floor(name.length / 2));
+  return [h("span", { class: "head" }, name.slice(0, at)), h("span", { class: "tail" }, name.slice(at))];
 }

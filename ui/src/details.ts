@@ -3,7 +3,7 @@
 import { ApiError, csvUrl, getPv, pausePv, resumePv, type Limits, type PvDetail } from "./api.ts";
 import { exactOf, kindOf, type Gap } from "./decode.ts";
 import { byId, h } from "./dom.ts";
-import { gapText } from "./lanes.ts";
+import { gapText } from "./bands.ts";
 import type { Range } from "./state.ts";
 import { whySection } from "./why.ts";
 import { formatInstant, type Zone } from "./time.ts";

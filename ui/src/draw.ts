@@ -47,30 +47,25 @@ export function clipped(frame: Frame, draw: () => void): void {
   context.restore();
 }
 
-/**
- * Hatches a stretch of time. The lines of the n-th of several traces are shifted, so that gaps which coincide show the
- * colours of all of them.
- */
-export function hatch(frame: Frame, from: number, to: number, colour: string, nth: number, of: number): void {
+const HATCH_STEP = 6;
+
+/** Hatches a stretch of time: nobody recorded. */
+export function hatch(frame: Frame, from: number, to: number, colour: string): void {
   const { context, ratio, top, height } = frame;
   const x0 = frame.xOf(from);
   const x1 = Math.max(frame.xOf(Math.min(to, frame.range.to)), x0 + 2 * ratio);
   if (x1 < frame.left || x0 > frame.left + frame.width) return;
-  const step = 9 * ratio * Math.max(1, Math.min(of, 4));
-  const shift = (step / Math.max(1, of)) * nth;
+  const step = HATCH_STEP * ratio * Math.SQRT2;
   context.save();
   context.beginPath();
   context.rect(x0, top, x1 - x0, height);
   context.clip();
-  context.globalAlpha = 0.09;
-  context.fillStyle = colour;
-  if (nth === 0) context.fillRect(x0, top, x1 - x0, height);
-  context.globalAlpha = 0.32;
+  context.globalAlpha = 0.55;
   context.strokeStyle = colour;
   context.lineWidth = ratio;
   context.beginPath();
   // Counted from the frame's corner, not the stretch's, so that neighbouring stretches join.
-  const first = Math.floor((x0 - frame.left - height) / step) * step + frame.left + shift;
+  const first = Math.floor((x0 - frame.left - height) / step) * step + frame.left;
   for (let x = first; x < x1; x += step) {
     context.moveTo(x, top + height);
     context.lineTo(x + height, top);
@@ -85,23 +80,35 @@ export interface TraceLook {
   palette: Palette;
   /** Up to when its newest value holds. */
   until: number;
+  /** Another trace is pointed at. */
+  dimmed: boolean;
 }
+
+const DIMMED = 0.35;
+const ENVELOPE = 0.22;
 
 /** Draws one trace: band, line and dots. */
 export function drawTrace(frame: Frame, trace: Trace, look: TraceLook): void {
   const { context, ratio } = frame;
   const { stroke, dash } = look.palette.trace(trace.colour);
+  const alpha = look.dimmed ? DIMMED : 1;
+  const width = trace.look.width ?? TRACE_WIDTH;
+  context.globalAlpha = alpha;
   if (trace.history?.bins) drawBand(frame, trace.history.bins, look, stroke);
   context.strokeStyle = stroke;
   context.fillStyle = stroke;
-  context.lineWidth = (look.strong ? 2.6 : 1.5) * ratio;
+  context.lineWidth = (look.strong ? Math.max(POINTED_WIDTH, width) : width) * ratio;
   // At this width round joins look the same and take a third longer.
   context.lineJoin = "bevel";
   context.setLineDash(dash.map((length) => length * ratio));
-  drawLine(frame, lineOf(trace, look.until), look);
+  if (trace.look.line !== "points") drawLine(frame, lineOf(trace, look.until), look);
   context.setLineDash([]);
   drawDots(frame, trace, look);
+  context.globalAlpha = 1;
 }
+
+const TRACE_WIDTH = 1.5;
+const POINTED_WIDTH = 2.5;
 
 /** A bin that reaches so many CSS pixels beyond both its neighbours is a spike: drawn as strongly as the line. */
 const SPIKE = 6;
@@ -128,11 +135,11 @@ function drawBand(frame: Frame, bins: Bins, look: TraceLook, colour: string): vo
     (isSpike ? spikes : band).add(x0, x1, high, Math.max(low, high + ratio));
   }
   context.fillStyle = colour;
-  context.globalAlpha = look.palette.dark ? 0.5 : 0.38;
+  const alpha = look.dimmed ? DIMMED : 1;
+  context.globalAlpha = ENVELOPE * alpha;
   band.fill(context);
-  context.globalAlpha = 0.9;
+  context.globalAlpha = alpha;
   spikes.fill(context);
-  context.globalAlpha = 1;
 }
 
 /**
@@ -190,13 +197,15 @@ function drawLine(frame: Frame, line: Line, look: TraceLook): void {
 const DOT_SPACE = 7;
 
 function drawDots(frame: Frame, trace: Trace, look: TraceLook): void {
+  const isPoints = trace.look.line === "points";
+  if (isPoints && trace.history?.bins) drawMeans(frame, trace.history.bins, look);
   // Behind bins the live samples are few at first: dots there would come and go.
-  if (trace.history?.bins) return;
+  if (trace.history?.bins && !isPoints) return;
   const { context, ratio } = frame;
   const parts = sampleParts(trace);
   let count = 0;
   for (const { x } of parts) for (const at of x) if (at >= frame.range.from && at <= frame.range.to) count++;
-  if (count === 0 || count * DOT_SPACE * ratio > frame.width) return;
+  if (count === 0 || (count * DOT_SPACE * ratio > frame.width && !isPoints)) return;
   const { stroke } = look.palette.trace(trace.colour);
   for (const samples of parts) {
     for (let i = 0; i < samples.x.length; i++) {
@@ -212,5 +221,15 @@ function drawDots(frame: Frame, trace: Trace, look: TraceLook): void {
       context.strokeStyle = stroke;
       context.stroke();
     }
+  }
+}
+
+/** Of bins a point each, where there are to be points alone. */
+function drawMeans(frame: Frame, bins: Bins, look: TraceLook): void {
+  const { context, ratio } = frame;
+  for (let i = 0; i < bins.count.length; i++) {
+    if (!(bins.count[i]! > 0) || !Number.isFinite(bins.mean[i]!)) continue;
+    const x = frame.xOf((bins.start[i]! + bins.end[i]!) / 2);
+    context.fillRect(x - ratio, look.yOf(bins.mean[i]!) - ratio, 2 * ratio, 2 * ratio);
   }
 }

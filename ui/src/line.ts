@@ -82,6 +82,24 @@ export function sampleLine(samples: Samples, holes: Holes, until: number): Line 
   return line;
 }
 
+/** Straight from sample to sample, as somebody has set who knows that values change between them; the last one holds until `until`. */
+export function straightLine(samples: Samples, holes: Holes, until: number): Line {
+  const line: Line = { x: [], y: [] };
+  const count = samples.x.length;
+  for (let i = 0; i < count; i++) {
+    const [x, y] = [samples.x[i]!, samples.y[i]!];
+    if (!Number.isFinite(y)) {
+      lift(line, x);
+      continue;
+    }
+    const next = i + 1 < count ? samples.x[i + 1]! : Math.max(until, x);
+    // Across a hole nobody knows how it went: the value is drawn as far as it held.
+    if (i + 1 === count || isBroken(holes, x, next)) hold(line, holes, x, next, y);
+    else point(line, x, y);
+  }
+  return line;
+}
+
 /** How the samples within a bin are shown as one line: numbers by their mean, states by their first and last. */
 export type BinStyle = "mean" | "steps";
 

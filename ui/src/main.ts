@@ -1,12 +1,14 @@
 // The page of pvark. The URL is the view, the view decides the traces, the server fills them, and they are drawn:
 //
-//   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, lanes.ts, legend.ts, waveform.ts, nothing.ts
-//            ▲  typed.ts, understood.ts, names.ts, pressed.ts    │ api.ts, decode.ts, side.ts     │ scales.ts, line.ts, draw.ts, axis.ts, cut.ts
-//            └── search.ts, controls.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ mouse
+//   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, panel.ts, strip.ts, waveform.ts, nothing.ts
+//            ▲  look.ts, typed.ts, understood.ts, names.ts, pressed.ts  │ api.ts, decode.ts, side.ts  │ panes.ts, bands.ts, line.ts, draw.ts, axis.ts, cut.ts, events.ts
+//            └── search.ts, controls.ts, settings.ts, share.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts
 //
+// Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, sheet.ts, reports.ts, list.ts.
 // What of this is there for whom, and how they log in: login.ts, who.ts.
 
 import "uplot/dist/uPlot.min.css";
+import "./tokens.css";
 import "./style.css";
 import { AddDialog } from "./add.ts";
 import { onDoubt } from "./api.ts";
@@ -17,10 +19,15 @@ import { listenToKeys } from "./keys.ts";
 import { Login } from "./login.ts";
 import { Overview } from "./overview.ts";
 import { Page } from "./page.ts";
+import { Popup } from "./popup.ts";
 import { watchPresses } from "./pressed.ts";
-import { axisOf, isLog } from "./scales.ts";
+import { axisOf, isLog, type ValueScale } from "./panes.ts";
+import { PLAIN, isPlain, type Look } from "./look.ts";
+import { Settings } from "./settings.ts";
 import { Search } from "./search.ts";
-import { clampRange, rangeOf, ViewStore, type Range } from "./state.ts";
+import { Share } from "./share.ts";
+import { Manage } from "./manage.ts";
+import { clampRange, isManage, rangeOf, ViewStore, type Range, type Shown } from "./state.ts";
 import { StatusLine } from "./status.ts";
 import { onSystemTheme } from "./style.ts";
 import { noteState } from "./trace.ts";
@@ -57,8 +64,43 @@ function plot(names: string[]): void {
   store.update({ pvs: [...store.view.pvs, ...added.map((name) => ({ name, hidden: false }))] });
 }
 
+/** The others keep their colours: what would not be given to them by their place is set. */
 function remove(name: string): void {
-  store.update({ pvs: store.view.pvs.filter((pv) => pv.name !== name) });
+  const rest = store.view.pvs.filter((pv) => pv.name !== name);
+  const kept = rest.map((pv, i) => {
+    const colour = page.trace(pv.name)?.colour ?? i;
+    return colour === i ? pv : shownWith(pv, { ...(pv.look ?? PLAIN), colour });
+  });
+  store.update({ pvs: kept });
+}
+
+function shownWith(pv: Shown, look: Look): Shown {
+  const { name, hidden } = pv;
+  return isPlain(look) ? { name, hidden } : { name, hidden, look };
+}
+
+function setLook(name: string, look: Look): void {
+  store.update({ pvs: store.view.pvs.map((pv) => (pv.name === name ? shownWith(pv, look) : pv)) });
+}
+
+/** The axes shall show a part of what they show now; all of their values where the part is the whole and more. */
+function reach(scales: ValueScale[], part: { low: number; high: number } | null): void {
+  const ends = new Map<string, [number, number] | null>();
+  for (const { traces, range, log } of scales) {
+    const to = (value: number) => (log ? Math.log10(value) : value);
+    const [low, high] = [to(range[0]), to(range[1])];
+    const at = (part: number) => {
+      const value = low + part * (high - low);
+      return Number((log ? 10 ** value : value).toPrecision(8));
+    };
+    const fix: [number, number] | null = part === null ? null : [at(part.low), at(part.high)];
+    for (const { name } of traces) ends.set(name, fix && fix[0] < fix[1] ? fix : null);
+  }
+  const pvs = store.view.pvs.map((pv) => {
+    const fix = ends.get(pv.name);
+    return fix === undefined ? pv : shownWith(pv, { ...(pv.look ?? PLAIN), fix });
+  });
+  store.update({ pvs });
 }
 
 function toggleLog(name: string): void {
@@ -87,15 +129,18 @@ const page = new Page(
     zoom: (range) => look(range, false),
     wheel: (range) => look(range, true),
     pan: (range) => look(range, false),
-    pin: (at) => store.update({ pinned: at }),
+    pin: (at, isSecond) => store.update(isSecond ? { second: at } : { pinned: at }, "replace"),
+    back: () => store.undo(),
+    reach,
   },
-  { toggle: toggleHidden, remove, details: openDetails, archive },
+  { toggle: toggleHidden, remove, details: openDetails, archive, settings: (name) => settings.open(name) },
   { doubt: () => void status.poll(), barred: () => void login.doubt() },
 );
 
 /** Whoever may read nothing is not asked for anything; whoever may again has missed something. */
 function rightsChanged(): void {
   page.setBarred(!login.mayRead);
+  manage.rightsChanged();
   if (login.mayRead) void status.poll().then(() => page.reload());
   else status.rest();
 }
@@ -115,7 +160,7 @@ const details = new Details(toggleLog, (detail) => {
 
 const add = new AddDialog(plot, () => void status.poll());
 
-const overview = new Overview(
+new Overview(
   () => store.view.zone,
   (name) => plot([name]),
 );
@@ -128,7 +173,59 @@ const search = new Search(byId("search"), byId("found"), {
 for (const id of ["archive", "archive-first"]) byId(id).addEventListener("click", () => archive(""));
 byId("find").addEventListener("click", () => search.focus());
 
-listenToKeys(store, { search, controls, page, look, now, why: openDetails, overview: () => overview.open() });
+const settings = new Settings({
+  look: (name) => store.view.pvs.find((pv) => pv.name === name)?.look ?? PLAIN,
+  set: setLook,
+  panes: () => page.letters,
+  colour: (name) => page.trace(name)?.colour ?? 0,
+  palette: () => page.colours,
+});
+
+const share = new Share(() => page.shared());
+byId("share-open").addEventListener("click", () => share.open());
+
+listenToKeys(store, {
+  ...{ search, controls, page, look, now, why: openDetails, toggle: toggleHidden },
+  settings: (name) => settings.open(name),
+  share: () => share.open(),
+  zoomHeight: (factor) => {
+    const { scales, part } = page.zoomHeight(factor);
+    reach(scales, part);
+  },
+});
+
+const isManaging = isManage(location.pathname);
+const manage = new Manage({ may: (right) => login.may(right), zone: () => store.view.zone, now });
+document.body.dataset.part = isManaging ? "manage" : "plot";
+for (const id of isManaging
+  ? ["nav-manage", "more-manage", "tab-manage"]
+  : ["nav-plot", "more-plot", "tab-plot"])
+  byId(id).setAttribute("aria-current", "page");
+
+const menu = new Popup(byId("more"), byId("more-list"));
+for (const id of ["archive", "theme", "help-open"]) byId(id).addEventListener("click", () => menu.close());
+byId("find-open").addEventListener("click", () => search.focus());
+byId("tab-find").addEventListener("click", () => search.focus());
+byId("tab-events").addEventListener("click", () => {
+  document.body.dataset.sheet = "full";
+  byId("events").scrollIntoView();
+});
+byId("panel-add").addEventListener("click", () => search.focus());
+byId("undo").addEventListener("click", () => store.undo());
+byId("panel-set").addEventListener("click", () => {
+  const name = page.chosen;
+  if (name !== undefined) settings.open(name);
+});
+for (const id of ["panel-fold", "panel-open"])
+  byId(id).addEventListener("click", () => store.update({ folded: !store.view.folded }, "replace"));
+byId("panel-why").addEventListener("click", () => {
+  const name = page.lacking();
+  if (name !== undefined) openDetails(name);
+});
+byId("sheet").addEventListener("click", () => {
+  const next: Record<string, string> = { few: "half", half: "full", full: "few" };
+  document.body.dataset.sheet = next[document.body.dataset.sheet ?? "few"]!;
+});
 
 store.onChange((view, before) => {
   page.take(view, before);
@@ -142,6 +239,7 @@ async function start(): Promise<void> {
   await Promise.all([login.ask(), status.poll()]);
   if (!login.mayRead) rightsChanged();
   store.reread();
+  if (isManaging) manage.start();
   page.take(store.view, null);
   controls.show();
 }

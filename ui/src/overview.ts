@@ -53,7 +53,7 @@ export class Overview {
     private plot: (name: string) => void,
   ) {
     byId("overview-close").addEventListener("click", () => this.dialog.close());
-    for (const id of ["counts", "durable"]) byId(id).addEventListener("click", () => this.open());
+    byId("chip").addEventListener("click", () => this.open());
     this.dialog.addEventListener("close", () => window.clearTimeout(this.timer));
   }
 
@@ -90,8 +90,8 @@ export class Overview {
       problems(status),
       this.states(shown),
       this.pvs(shown),
-      updates(shown),
-      storage(status, this.zone()),
+      updatesOf(status, shown.rate),
+      storageOf(status, this.zone()),
       ...(shown.groups.length > 0 ? [groupTable(shown.groups)] : []),
     );
     // What was made anew keeps the place and the focus of what it replaces.
@@ -173,7 +173,8 @@ export function problemsOf({ problems, pvs }: Pick<Status, "problems" | "pvs">):
   return [...problems, searching];
 }
 
-function updates({ status, rate }: Shown): HTMLElement {
+/** What arrives, and what is lost of it. */
+export function updatesOf(status: Status, rate: number | null): HTMLElement {
   const { samples, queue, durable } = status;
   const rows: [string, string, string][] = [
     [
@@ -196,7 +197,8 @@ function updates({ status, rate }: Shown): HTMLElement {
   return h("section", {}, h("h3", {}, "Updates since the start"), facts(rows));
 }
 
-function storage({ store }: Status, zone: Zone): HTMLElement {
+/** What lies in memory and on disk. */
+export function storageOf({ store }: Status, zone: Zone): HTMLElement {
   const samples = store.weeks.reduce((sum, week) => sum + week.samples, 0);
   const inWeeks = store.weeks.reduce((sum, week) => sum + week.bytes, 0);
   const scrubbed = store.scrub.last_pass === null ? null : Date.parse(store.scrub.last_pass) / 1000;

@@ -1,20 +1,33 @@
 // The page: keeps the traces equal to the view, loads what they lack, and draws them.
 
 import { getPv, type WireChunk } from "./api.ts";
-import { causeText, noSamples } from "./decode.ts";
+import { gapText } from "./bands.ts";
+import { noSamples } from "./decode.ts";
 import { byId, h, setText } from "./dom.ts";
-import { Lanes } from "./lanes.ts";
-import { Legend, type LegendActions } from "./legend.ts";
+import { nextAt } from "./events.ts";
 import { Live } from "./live.ts";
 import { Loader } from "./load.ts";
+import { PLAIN } from "./look.ts";
 import { nothingLines } from "./nothing.ts";
+import { OverviewStrip } from "./strip.ts";
+import { Panel, type PanelActions } from "./panel.ts";
+import { layoutOf, type ValueScale } from "./panes.ts";
 import { Plot, type PlotActions, type Scene } from "./plot.ts";
 import { isPressed, onRelease } from "./pressed.ts";
-import { scalesOf } from "./scales.ts";
+import type { Shared } from "./share.ts";
 import { rangeOf, type Range, type View, type ViewStore } from "./state.ts";
 import { applyTheme, reducesMotion, type Palette } from "./style.ts";
 import { floatOf } from "./time.ts";
-import { appendLive, gapsAt, isLacking, newTrace, noteState, TAIL_ROWS_MAX, type Trace } from "./trace.ts";
+import {
+  appendLive,
+  gapsAt,
+  isLacking,
+  newTrace,
+  noteState,
+  sampleParts,
+  TAIL_ROWS_MAX,
+  type Trace,
+} from "./trace.ts";
 import { Waveform } from "./waveform.ts";
 
 /** While a view is being changed loads wait so long, after it was drawn, for the next change. */
@@ -32,6 +45,9 @@ const RELOAD_SECONDS_MAX = 300;
 
 /** The server sends no more PVs than this by one stream; the others are only reloaded. */
 const LIVE_PVS_MAX = 50;
+
+/** More gaps under the cursor than this are counted. */
+const HINTS_MAX = 6;
 
 /** What the page tells of when answers do not come as they should. */
 export interface Trouble {
@@ -56,8 +72,8 @@ export class Page {
   private palette: Palette;
   private plot: Plot;
   private scene: Scene | null = null;
-  private lanes: Lanes;
-  private legend: Legend;
+  private panel: Panel;
+  private strip: OverviewStrip;
   private loader: Loader;
   private live: Live;
   private waveforms = new Map<Trace, Waveform>();
@@ -66,6 +82,8 @@ export class Page {
   /** The view has changed and is still to be drawn: only then does the wait for the next change begin. */
   private isChanging = false;
   private frame = 0;
+  /** The lines themselves are to be drawn again, not only what follows the cursor. */
+  private isStale = true;
   /** What each trace was last loaded for, and with how many bins. */
   private loadedFor = new Map<Trace, { view: string; pixels: number }>();
   private generation = 0;
@@ -76,8 +94,8 @@ export class Page {
   constructor(
     private store: ViewStore,
     private clock: Clock,
-    mouse: Omit<PlotActions, "cursor" | "drawn">,
-    legend: Omit<LegendActions, "point">,
+    mouse: Omit<PlotActions, "cursor">,
+    panel: Omit<PanelActions, "point" | "goTo">,
     trouble: Trouble,
   ) {
     this.palette = applyTheme(store.view.theme);
@@ -85,20 +103,13 @@ export class Page {
       if (trace.unknown) this.follow();
       this.draw();
     }, trouble.doubt);
-    this.plot = new Plot(byId("plot"), {
-      ...mouse,
-      cursor: () => this.cursorMoved(true),
-      drawn: () => this.drawLanes(),
+    this.plot = new Plot(byId("plot"), { ...mouse, cursor: () => this.cursorMoved() });
+    this.strip = new OverviewStrip(byId("overview-strip"), { move: mouse.pan, doubt: trouble.doubt });
+    this.panel = new Panel({
+      ...panel,
+      point: (name) => this.pointTrace(name),
+      goTo: (at) => this.store.update({ pinned: at }, "replace"),
     });
-    this.lanes = new Lanes(
-      byId("lanes"),
-      (text, x) => this.hint(text, x),
-      (at) => {
-        this.plot.point(at);
-        this.cursorMoved(false);
-      },
-    );
-    this.legend = new Legend(byId("legend"), { ...legend, point: (name) => this.pointTrace(name) });
     this.live = new Live(
       {
         heard: () => clock.hear(),
@@ -123,6 +134,8 @@ export class Page {
     if (before?.theme !== view.theme) this.retheme();
     this.syncTraces(view);
     document.title = [...view.pvs.map((pv) => pv.name), "pvark"].join(" · ");
+    document.body.classList.toggle("is-folded", view.folded);
+    document.body.dataset.frame = view.frame;
     document.body.classList.toggle("is-empty", view.pvs.length === 0);
     const isFirst = before === null || before.pvs.length !== view.pvs.length;
     this.load(isFirst ? 0 : CHANGING_MILLIS);
@@ -182,20 +195,92 @@ export class Page {
     return this.plot.hover;
   }
 
-  /** Moves the cursor by keyboard. */
+  /** All that can be shared; nothing before anything was drawn. */
+  shared(): Shared | null {
+    const { scene, palette } = this;
+    if (!scene) return null;
+    return {
+      view: this.store.view,
+      range: this.range(),
+      traces: this.traces,
+      layout: scene.layout,
+      colour: (trace) => palette.trace(trace.colour).stroke,
+      picture: (ratio) => this.plot.picture(ratio),
+    };
+  }
+
+  get colours(): Palette {
+    return this.palette;
+  }
+
+  get letters(): string[] {
+    return this.scene?.layout.panes.map((pane) => pane.letter) ?? [];
+  }
+
+  /** The PV whose row has the focus, or the first. */
+  get chosen(): string | undefined {
+    return this.panel.focused ?? this.traces[0]?.name;
+  }
+
+  get focused(): string | undefined {
+    return this.panel.focused;
+  }
+
+  /** Moves the cursor by a sample, where the samples themselves are drawn; else by some pixels. */
   moveCursor(by: -1 | 1): void {
     const range = this.range();
     const step = ((range.to - range.from) / this.plot.area.width) * 4;
     const from = this.plot.hover ?? this.store.view.pinned ?? (range.from + range.to) / 2;
-    const at = Math.min(Math.max(from + by * step, range.from), range.to);
+    const sample = this.nextSample(from, by);
+    const at = Math.min(Math.max(sample ?? from + by * step, range.from), range.to);
     this.plot.point(at);
-    this.cursorMoved(true);
+    this.cursorMoved();
     this.drawNow();
-    const readings = byId("legend").querySelectorAll<HTMLElement>("tbody tr");
-    const spoken = [...readings].map(
-      (row) => `${row.dataset.pv} ${row.querySelector(".value")?.textContent ?? ""}`,
+    this.speak();
+  }
+
+  private nextSample(at: number, by: -1 | 1): number | null {
+    const shown = this.traces.filter((trace) => !trace.hidden && trace.history && !trace.history.bins);
+    const chosen = shown.filter((trace) => trace.name === this.panel.focused);
+    const moments = (chosen.length > 0 ? chosen : shown).flatMap((trace) =>
+      sampleParts(trace).flatMap(({ x }) => x),
     );
-    setText(byId("spoken"), spoken.join(", "));
+    return nextAt(moments, at, by);
+  }
+
+  /** Says what stands at the cursor. */
+  private speak(): void {
+    const readings = byId("legend").querySelectorAll<HTMLElement>("[data-pv]");
+    const textOf = (row: HTMLElement, cell: string) => row.querySelector(cell)?.textContent ?? "";
+    const spoken = [...readings].map((row) =>
+      [row.dataset.pv, textOf(row, ".value"), textOf(row, ".units"), textOf(row, ".severity")]
+        .filter(Boolean)
+        .join(" "),
+    );
+    setText(byId("spoken"), [byId("moment").textContent ?? "", ...spoken].join(". "));
+  }
+
+  /** Leads the cursor to the next or previous gap, or to whatever happened next or before. */
+  leap(to: "gap" | "event", by: -1 | 1): void {
+    const range = this.range();
+    const from = this.plot.hover ?? this.store.view.pinned ?? (by > 0 ? range.from : range.to);
+    const found = this.panel.happenings.filter((one) => to === "event" || one.kind === "gap");
+    const at = nextAt(
+      found.map((one) => one.at),
+      from,
+      by,
+    );
+    if (at === null) return setText(byId("spoken"), `No ${by > 0 ? "later" : "earlier"} ${to} in this range`);
+    this.plot.point(null);
+    this.store.update({ pinned: at }, "replace");
+    this.drawNow();
+    this.speak();
+  }
+
+  /** Zooms the axes of the pane that the mouse is over. */
+  zoomHeight(factor: number): { scales: ValueScale[]; part: { low: number; high: number } } {
+    const half = factor / 2;
+    return { scales: this.plot.paneScales, part: { low: 0.5 - half, high: 0.5 + half } };
   }
 
   private range(): Range {
@@ -239,11 +324,14 @@ export class Page {
     const before = this.traces;
     this.traces = view.pvs.map((pv) => {
       const trace =
-        before.find((trace) => trace.name === pv.name) ?? newTrace(pv.name, this.freeColour(before));
+        before.find((trace) => trace.name === pv.name) ??
+        newTrace(pv.name, pv.look?.colour ?? this.freeColour(before, view));
       if (!before.includes(trace)) before.push(trace);
       // A hidden trace is not kept up to date; when it is shown again it is loaded again.
       if (pv.hidden) this.loadedFor.delete(trace);
       trace.hidden = pv.hidden;
+      trace.look = pv.look ?? PLAIN;
+      if (trace.look.colour !== null) trace.colour = trace.look.colour;
       return trace;
     });
     for (const trace of before.filter((trace) => !this.traces.includes(trace))) {
@@ -254,9 +342,11 @@ export class Page {
     }
   }
 
-  private freeColour(traces: Trace[]): number {
+  /** The first that none has on the page, nor is to get by its settings. */
+  private freeColour(traces: Trace[], view: View): number {
+    const taken = new Set([...traces.map((trace) => trace.colour), ...view.pvs.map((pv) => pv.look?.colour)]);
     let colour = 0;
-    while (traces.some((trace) => trace.colour === colour)) colour++;
+    while (taken.has(colour)) colour++;
     return colour;
   }
 
@@ -326,9 +416,9 @@ export class Page {
     this.draw();
   }
 
-  private cursorMoved(hints: boolean): void {
-    if (hints) this.hintGap(this.plot.hover);
-    this.draw();
+  private cursorMoved(): void {
+    this.hintGap(this.plot.hover);
+    this.drawSoon(false);
   }
 
   private pointTrace(name: string | null): void {
@@ -338,13 +428,23 @@ export class Page {
 
   private hintGap(at: number | null): void {
     if (at === null) return this.hint(null, 0);
-    const texts = this.traces
-      .filter((trace) => !trace.hidden)
-      .flatMap((trace) => gapsAt(trace, at).map((gap) => `${trace.name}: ${causeText(gap.cause)}`));
+    const band = this.plot.bandUnder();
+    const now = this.clock.known();
+    const texts = band
+      ? [band.text]
+      : this.traces
+          .filter((trace) => !trace.hidden)
+          .flatMap((trace) =>
+            gapsAt(trace, at).map(
+              (gap) => `${trace.name}: ${gapText(gap, { zone: this.store.view.zone, now })}`,
+            ),
+          );
     const range = this.range();
     const { left, width } = this.plot.area;
     const x = left + ((at - range.from) / (range.to - range.from)) * width;
-    this.hint(texts.length > 0 ? texts.join("\n") : null, x);
+    const told = texts.slice(0, HINTS_MAX);
+    if (texts.length > told.length) told.push(`and ${texts.length - told.length} more`);
+    this.hint(told.length > 0 ? told.join("\n") : null, x);
   }
 
   private hint(text: string | null, x: number): void {
@@ -358,6 +458,12 @@ export class Page {
 
   /** Draws everything once, with the next picture of the screen. */
   draw(): void {
+    this.drawSoon(true);
+  }
+
+  /** A cursor that moves changes what lies over the lines, not the lines. */
+  private drawSoon(lines: boolean): void {
+    this.isStale ||= lines;
     if (this.frame !== 0) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
@@ -370,25 +476,34 @@ export class Page {
     const { view } = this.store;
     const range = this.range();
     const { traces, palette, pointed } = this;
-    const scales = scalesOf(traces, view.log, range);
-    const scene: Scene = {
-      ...{ range, traces, scales, palette, pointed },
-      known: this.clock.known(),
-      silent: this.clock.isSilent,
-      zone: view.zone,
-      pinned: view.pinned,
-    };
-    this.scene = scene;
-    this.plot.show(scene);
+    const { second, lanes } = view;
+    if (this.isStale || this.scene === null) {
+      this.scene = {
+        ...{ range, traces, palette, pointed, second, lanes },
+        layout: layoutOf(traces, view.log, range),
+        known: this.clock.known(),
+        silent: this.clock.isSilent,
+        zone: view.zone,
+        pinned: view.pinned,
+      };
+      this.isStale = false;
+      this.plot.show(this.scene);
+    } else {
+      this.plot.moved();
+    }
+    const { layout, known, silent } = this.scene;
     const { hover } = this.plot;
     const at = hover ?? view.pinned;
     const pinned = hover === null && view.pinned !== null;
-    const { known, silent } = scene;
-    const without = this.plot.without(scales);
-    this.legend.show({ traces, range, at, pinned, known, silent, without, zone: view.zone, palette });
+    const between =
+      hover === null && view.pinned !== null && second !== null
+        ? { from: Math.min(view.pinned, second), to: Math.max(view.pinned, second) }
+        : null;
+    this.panel.show({ traces, layout, range, at, pinned, between, known, silent, zone: view.zone, palette });
     this.drawWaveforms(at ?? (this.isLive() ? null : range.to));
     this.drawNothing(range);
     this.drawProgress();
+    if (view.frame === "whole" && !this.isBarred) this.strip.show(this.scene, this.plot.area);
   }
 
   private drawNothing(range: Range): void {
@@ -398,11 +513,6 @@ export class Page {
     // Not innerText, which lays out the whole page.
     if (nothing.textContent !== lines.join(""))
       nothing.replaceChildren(...lines.map((line) => h("p", {}, line)));
-  }
-
-  /** After the plot, with which they line up. */
-  private drawLanes(): void {
-    if (this.scene) this.lanes.show(this.scene, this.plot.area, this.plot.hover);
   }
 
   private drawWaveforms(at: number | null): void {

@@ -1,15 +1,18 @@
-// The plot: uPlot draws axes and grid and follows the mouse; the traces are drawn by draw.ts, each from its own times.
+// The plot: panes one above the other on one canvas, bands of states and texts below them, one time axis and one cursor for all.
 
-import uPlot from "uplot";
-import { logLabels, timeLabels, timeTicks, valueLabels } from "./axis.ts";
+import { logLabels, timeLabels, timeTicks, valueLabels, valueTicks } from "./axis.ts";
+import { bandAt, drawBand, drawRug, drawLane, BAND, LANE } from "./bands.ts";
 import { cutMiddle } from "./cut.ts";
 import { clipped, drawTrace, frameOf, hatch, type Frame } from "./draw.ts";
-import { holesOf } from "./line.ts";
-import type { ValueScale } from "./scales.ts";
-import { zoomed, type Range } from "./state.ts";
+import { h, setText } from "./dom.ts";
+import { GestureReader, type Gestures } from "./gestures.ts";
+import { titleOf, type Layout, type Pane, type ValueScale } from "./panes.ts";
+import { readingAt } from "./reading.ts";
+import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
-import type { Zone } from "./time.ts";
-import { knownUntil, type Trace } from "./trace.ts";
+import { formatTime, zoneName, type Zone } from "./time.ts";
+import { knownUntil, lineOf, unitsOf, type Trace } from "./trace.ts";
+import { wordOf } from "./words.ts";
 
 /** All that is drawn. */
 export interface Scene {
@@ -18,391 +21,582 @@ export interface Scene {
   known: number;
   silent: boolean;
   traces: Trace[];
-  scales: ValueScale[];
+  layout: Layout;
   zone: Zone;
   palette: Palette;
+  /** Cursor A, and B. */
   pinned: number | null;
-  /** The trace that is pointed at in the legend. */
+  second: number | null;
+  /** A lane of alarms for each PV. */
+  lanes: boolean;
+  /** The trace that is pointed at in the panel. */
   pointed: Trace | null;
 }
 
-/** What the mouse asks for. */
-export interface PlotActions {
-  /** By dragging over a stretch. */
-  zoom(range: Range): void;
-  /** By turning the wheel. */
-  wheel(range: Range): void;
-  pan(range: Range): void;
+/** What the plot asks for, besides what gestures say. */
+export interface PlotActions extends Gestures {
   cursor(): void;
-  /** Axes and traces are drawn, so the plotting area has its place. */
-  drawn(): void;
-  pin(at: number): void;
+  /** The axes of a pane shall reach so far. */
+  reach(scales: ValueScale[], part: { low: number; high: number } | null): void;
 }
 
+/** Where everything stands, in CSS pixels of the canvas. */
+interface Place {
+  left: number;
+  width: number;
+  height: number;
+  panes: { pane: Pane; top: number; height: number }[];
+  bands: { trace: Trace; top: number }[];
+  lanes: { trace: Trace; top: number }[];
+  bottom: number;
+}
+
+const FONT = "11px system-ui, sans-serif";
+const BOLD = "600 11px system-ui, sans-serif";
+
+/** Above the panes, for flags of cursors. */
+const FLAGS = 22;
+const TITLE = 20;
+const RUG = 4;
+/** Between a pane, its rug, and what is below. */
+const GAP = 4;
+const PANE_LEAST = 64;
+/** Left of the panes labels, right of them labels too if a pane has a second axis. */
+const SIDE = 58;
+const RIGHT = 40;
+const NARROW_SIDE = 44;
+const NARROW_RIGHT = 16;
+const NARROW = 480;
+const AXIS = 34;
+/** A tick of a value axis has so much height. */
+const TICK_SPACE = 34;
+const TIME_SPACE = 96;
+
 export class Plot {
-  private u: uPlot | null = null;
+  private paper = document.createElement("canvas");
+  private glass = document.createElement("canvas");
+  private axis = document.createElement("canvas");
+  private over = h("div", { class: "over" });
+  private scroller = h("div", { class: "panes" }, this.paper, this.glass, this.over);
+  private pill = h("span", { class: "cursor-pill", hidden: true });
+  private marks = h("div", { class: "marks" });
+  private chosen = h("div", { class: "chosen", hidden: true });
   private scene: Scene | null = null;
-  private shape = "";
-  private cursorLeft = -10;
+  private place: Place | null = null;
+  private at: number | null = null;
+  /** Where the mouse is, as a part of the plotting area's width. */
+  private part: number | null = null;
+  private hoverY = 0;
 
   constructor(
     private root: HTMLElement,
     private actions: PlotActions,
   ) {
-    new ResizeObserver(() => this.resize()).observe(root);
+    this.axis.className = "time-axis";
+    this.over.append(this.chosen);
+    this.scroller.append(this.marks);
+    root.append(this.scroller, this.axis, this.pill);
+    new ResizeObserver(() => this.draw()).observe(root);
+    new GestureReader(this.over, {
+      ...actions,
+      range: () => this.scene?.range ?? null,
+      hover: (part, y) => this.hoverAt(part, y),
+      choose: (from, to, isHeight) => this.showChosen(from, to, isHeight),
+      chooseHeight: (top, bottom, at) => this.zoomHeight(top, bottom, at),
+    });
   }
 
   /** The width of the plotting area in canvas pixels: how many bins are worth asking for. */
   get pixels(): number {
-    // Before anything is drawn it is guessed: as wide as with one axis.
-    const guessed = (this.root.clientWidth - SIDES) * devicePixelRatio;
-    return Math.max(50, Math.min(Math.round(this.u?.bbox.width ?? guessed), 8000));
+    const width = this.place?.width ?? this.root.clientWidth - SIDE - RIGHT;
+    return Math.max(50, Math.min(Math.round(width * devicePixelRatio), 8000));
   }
 
   /** The left edge and width of the plotting area in CSS pixels of the page's plot. */
   get area(): { left: number; width: number } {
-    const ratio = devicePixelRatio;
-    return { left: (this.u?.bbox.left ?? 0) / ratio, width: (this.u?.bbox.width ?? 0) / ratio };
+    return { left: this.place?.left ?? 0, width: this.place?.width ?? 0 };
   }
 
   /** The moment under the cursor; it changes under a resting mouse while the view moves. */
   get hover(): number | null {
-    const left = this.u?.cursor.left ?? -10;
-    const { width } = this.area;
-    if (!this.scene || left < 0 || width === 0) return null;
+    if (!this.scene) return null;
     const { from, to } = this.scene.range;
-    return from + (left / width) * (to - from);
+    if (this.part !== null) return from + this.part * (to - from);
+    return this.at !== null && this.at >= from && this.at <= to ? this.at : null;
   }
 
-  /** The axes that have no room beside the plotting area, by what would be written at them. */
-  without(scales: ValueScale[]): string[] {
-    return scales.slice(axesMax(this.root.clientWidth)).map((scale) => scale.label);
+  /** The axes of the pane that the mouse is over; those of the first if it is over none. */
+  get paneScales(): ValueScale[] {
+    const found = this.place?.panes.find(
+      ({ top, height }) => this.hoverY >= top && this.hoverY <= top + height,
+    );
+    return (found ?? this.place?.panes[0])?.pane.scales ?? [];
   }
 
   show(scene: Scene): void {
-    const shape = shapeOf(scene, axesMax(this.root.clientWidth));
     this.scene = scene;
-    if (this.u === null || shape !== this.shape) {
-      this.shape = shape;
-      this.rebuild(scene);
-    } else {
-      this.u.setData(frameData(scene.range), true);
-    }
+    this.draw();
   }
 
-  /** Moves the cursor to a moment from outside (keyboard, strips); none removes it. */
+  /** The cursor has moved, and nothing else. */
+  moved(): void {
+    this.drawGlass();
+  }
+
+  /** Moves the cursor to a moment from outside (keyboard, events); none removes it. */
   point(at: number | null): void {
-    const u = this.u;
-    if (!u || !this.scene) return;
-    const isInside = at !== null && at >= this.scene.range.from && at <= this.scene.range.to;
-    u.setCursor({ left: isInside ? u.valToPos(at, "x") : -10, top: isInside ? 0 : -10 }, false);
+    this.part = null;
+    this.at = at;
+    this.drawGlass();
   }
 
-  private resize(): void {
-    const { clientWidth: width, clientHeight: height } = this.root;
-    if (!this.u || !this.scene || width === 0 || height === 0) return;
-    if (shapeOf(this.scene, axesMax(width)) === this.shape) this.u.setSize({ width, height });
-    else this.show(this.scene);
+  /** The picture as it is, whole where a part of it is scrolled away, on a canvas of its own. */
+  picture(ratio: number): HTMLCanvasElement {
+    const canvas = document.createElement("canvas");
+    const { scene, place } = this;
+    if (!scene || !place) return canvas;
+    canvas.width = Math.round(this.root.clientWidth * ratio);
+    canvas.height = Math.round((place.height + AXIS) * ratio);
+    const context = canvas.getContext("2d")!;
+    context.fillStyle = scene.palette.back;
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    drawScene(context, scene, place, ratio);
+    context.translate(0, place.height * ratio);
+    drawTimes(context, scene, place, ratio);
+    return canvas;
   }
 
-  private rebuild(scene: Scene): void {
-    this.u?.destroy();
-    const options: uPlot.Options = {
-      width: Math.max(this.root.clientWidth, 100),
-      height: Math.max(this.root.clientHeight, 100),
-      padding: [TITLE, scene.scales.length > 1 ? 0 : RIGHT, 0, scene.scales.length > 0 ? 0 : 102],
-      legend: { show: false },
-      cursor: {
-        y: false,
-        points: { show: false },
-        drag: { x: true, y: false, setScale: false, dist: 4 },
-        bind: {
-          // With shift or the middle button the mouse pans, see pan().
-          mousedown: (_u, _target, follow) => (event) => {
-            if (event.button === 0 && !event.shiftKey) follow(event);
-            return null;
-          },
-          dblclick: () => () => null,
-        },
-      },
-      series: [{}, { scale: scene.scales[0]?.key ?? "x" }],
-      scales: this.uplotScales(scene),
-      axes: this.uplotAxes(scene),
-      hooks: {
-        drawClear: [() => this.drawGaps()],
-        draw: [() => this.drawTraces(), (u) => this.drawTitles(u), () => this.actions.drawn()],
-        setSelect: [(u) => this.select(u)],
-        setCursor: [(u) => this.cursorMoved(u)],
-      },
-    };
-    this.u = new uPlot(options, frameData(scene.range), this.root);
-    this.listen(this.u);
-  }
-
-  private uplotScales(scene: Scene): uPlot.Scales {
-    const scales: uPlot.Scales = {
-      x: { time: false, range: () => [this.scene!.range.from, this.scene!.range.to] },
-    };
-    for (const { key, log } of scene.scales) {
-      scales[key] = {
-        distr: log ? 3 : 1,
-        range: () => this.scene!.scales.find((scale) => scale.key === key)?.range ?? [0, 1],
-      };
-    }
-    return scales;
-  }
-
-  private uplotAxes(scene: Scene): uPlot.Axis[] {
-    const { palette } = scene;
-    const look = {
-      stroke: palette.text,
-      font: AXIS_FONT,
-      grid: { stroke: palette.grid, width: 1 },
-      ticks: { stroke: palette.grid, width: 1, size: 5 },
-    };
-    const time: uPlot.Axis = {
-      ...look,
-      scale: "x",
-      size: 46,
-      splits: (u) =>
-        timeTicks(this.scene!.range, Math.max(2, u.bbox.width / devicePixelRatio / 96), scene.zone),
-      values: (_u, ticks) => timeLabels(ticks, scene.zone),
-    };
-    const shown = scene.scales.slice(0, axesMax(this.root.clientWidth));
-    const values = shown.map((scale, i): uPlot.Axis => {
-      return {
-        ...look,
-        scale: scale.key,
-        side: i % 2 === 0 ? 3 : 1,
-        stroke: axisColour(scale, palette),
-        // The lanes write their names to the left of the plot.
-        size: (u, labels, axis, cycle) => {
-          const least = shown.length < 3 && i === 0 ? LEFT : titleWidth(scale);
-          return Math.max(axisWidth(u, labels, axis, cycle), least);
-        },
-        grid: { ...look.grid, show: i === 0 },
-        values: (_u: uPlot, ticks: number[]) => (scale.log ? logLabels(ticks) : valueLabels(ticks)),
-        ...(scale.states ? stateTicks(scale.states) : {}),
-      };
-    });
-    return [time, ...values];
-  }
-
-  private frame(): Frame | null {
-    if (!this.u || !this.scene) return null;
-    return frameOf(this.u.ctx, this.u.bbox, this.scene.range, devicePixelRatio);
-  }
-
-  private drawGaps(): void {
-    const frame = this.frame();
-    if (!frame) return;
-    const scene = this.scene!;
-    // Texts, arrays and what never had a value are not drawn here, so neither are their gaps; the lanes show all.
-    const shown = scene.scales.flatMap((scale) => scale.traces);
-    clipped(frame, () => {
-      drawSilence(frame, scene);
-      const stops = shown[0]?.gaps.filter((gap) => gap.scope === "archiver") ?? [];
-      for (const gap of stops)
-        hatch(frame, gap.from, Math.min(gap.to, scene.known), scene.palette.faint, 0, 1);
-      shown.forEach((trace, nth) => {
-        const colour = scene.palette.trace(trace.colour).stroke;
-        const holes = holesOf(trace.gaps.filter((gap) => gap.scope !== "archiver"));
-        holes.from.forEach((from, i) => {
-          hatch(frame, from, Math.min(holes.to[i]!, scene.known), colour, nth, shown.length);
-        });
-      });
-    });
-  }
-
-  private drawTraces(): void {
-    const frame = this.frame();
-    const u = this.u;
-    if (!frame || !u) return;
-    const scene = this.scene!;
-    clipped(frame, () => {
-      for (const scale of scene.scales) {
-        const yOf = mapper(frame, scale);
-        for (const trace of scale.traces) {
-          const until = Math.min(knownUntil(trace, scene.known), scene.range.to);
-          drawTrace(frame, trace, { yOf, palette: scene.palette, until, strong: trace === scene.pointed });
-        }
-      }
-      if (scene.pinned !== null) drawPin(frame, scene.pinned, scene.palette);
-    });
-  }
-
-  /** Writes above each axis what it measures, in its own room. */
-  private drawTitles(u: uPlot): void {
-    const scene = this.scene!;
-    const { ctx, bbox } = u;
-    const ratio = devicePixelRatio;
-    let [left, right] = [bbox.left, bbox.left + bbox.width];
-    ctx.save();
-    ctx.font = `600 ${11 * ratio}px system-ui, sans-serif`;
-    ctx.textBaseline = "middle";
-    u.axes.slice(1).forEach((axis, i) => {
-      // A picture that was under way when the scales changed is drawn once more, with the new ones.
-      const scale = scene.scales.find(({ key }) => key === axis.scale);
-      if (!scale) return;
-      const room = sizeOf(axis) * ratio;
-      const text = cutMiddle(ctx, titleOf(scale), room - 10 * ratio);
-      ctx.fillStyle = axisColour(scale, scene.palette);
-      ctx.textAlign = i % 2 === 0 ? "right" : "left";
-      ctx.fillText(text, i % 2 === 0 ? left - 6 * ratio : right + 6 * ratio, 9 * ratio);
-      if (i % 2 === 0) left -= room;
-      else right += room;
-    });
-    ctx.restore();
-  }
-
-  private select(u: uPlot): void {
-    const { left, width } = u.select;
-    if (width < 4) return;
-    const range = { from: u.posToVal(left, "x"), to: u.posToVal(left + width, "x") };
-    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-    this.actions.zoom(range);
-  }
-
-  private cursorMoved(u: uPlot): void {
-    // uPlot calls this after every drawing too; answering that with another drawing would never end.
-    const left = u.cursor.left ?? -10;
-    if (left === this.cursorLeft) return;
-    this.cursorLeft = left;
+  private hoverAt(part: number | null, y: number): void {
+    this.part = part;
+    this.hoverY = y + this.over.offsetTop;
+    if (part !== null) this.at = null;
     this.actions.cursor();
   }
 
-  private listen(u: uPlot): void {
-    u.over.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    u.over.addEventListener("pointerdown", (event) => {
-      if (event.button === 1 || (event.button === 0 && event.shiftKey)) this.pan(u, event);
-      else if (event.button === 0) this.click(u, event);
+  private draw(): void {
+    const scene = this.scene;
+    const width = this.root.clientWidth;
+    const room = this.root.clientHeight - AXIS;
+    if (!scene || width < 50 || room < 20) return;
+    const place = placeOf(scene, width, room);
+    this.place = place;
+    const ratio = devicePixelRatio;
+    const scrolled = place.height > room + 1;
+    this.scroller.classList.toggle("is-scrolling", scrolled);
+    this.scroller.tabIndex = scrolled ? 0 : -1;
+    sized(this.paper, width, place.height, ratio);
+    sized(this.axis, width, AXIS, ratio);
+    Object.assign(this.over.style, {
+      left: `${place.left}px`,
+      top: `${FLAGS}px`,
+      width: `${place.width}px`,
+      height: `${Math.max(0, place.bottom - FLAGS)}px`,
+    });
+    drawScene(this.paper.getContext("2d")!, scene, place, ratio);
+    drawTimes(this.axis.getContext("2d")!, scene, place, ratio);
+    this.drawMarks(place);
+    this.drawGlass();
+  }
+
+  /** Lines of the cursors A and B, with their flags. */
+  private drawMarks(place: Place): void {
+    const scene = this.scene!;
+    const flags = (
+      [
+        ["A", scene.pinned],
+        ["B", scene.second],
+      ] as const
+    )
+      .filter(([, at]) => at !== null && at >= scene.range.from && at <= scene.range.to)
+      .map(([name, at]) => ({ name, at: at!, x: place.left + partOf(at!, scene.range) * place.width }));
+    while (this.marks.childElementCount > flags.length) this.marks.lastElementChild!.remove();
+    while (this.marks.childElementCount < flags.length)
+      this.marks.append(h("div", { class: "mark" }, h("span", { class: "flag" })));
+    flags.forEach(({ name, at, x }, i) => {
+      const mark = this.marks.children[i] as HTMLElement;
+      mark.style.left = `${x}px`;
+      mark.style.height = `${place.bottom}px`;
+      mark.classList.toggle("is-first", name === "A" && scene.second !== null);
+      const flag = mark.firstElementChild as HTMLElement;
+      setText(flag, `${name} ${formatTime(at, scene.zone, digitsOf(scene.range)).slice(11)}`);
+      const half = flag.offsetWidth / 2;
+      const edge = this.root.clientWidth;
+      flag.style.marginLeft = `${Math.max(-half, -x) - Math.max(0, x + half - edge)}px`;
     });
   }
 
-  private wheel(event: WheelEvent): void {
-    const scene = this.scene;
-    if (!scene) return;
-    event.preventDefault();
-    const seconds = scene.range.to - scene.range.from;
-    const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      const by = (Math.sign(sideways) * seconds) / 10;
-      this.actions.pan({ from: scene.range.from + by, to: scene.range.to + by });
-      return;
+  /** What follows the cursor: its line, its time, and a dot at each value. */
+  private drawGlass(): void {
+    const { scene, place } = this;
+    if (!scene || !place) return;
+    const ratio = devicePixelRatio;
+    sized(this.glass, this.root.clientWidth, place.height, ratio);
+    const context = this.glass.getContext("2d")!;
+    const at = this.hover;
+    this.pill.hidden = at === null;
+    const dotted = at ?? scene.pinned;
+    if (dotted === null || dotted < scene.range.from || dotted > scene.range.to) return;
+    const x = place.left + partOf(dotted, scene.range) * place.width;
+    if (at !== null) {
+      context.fillStyle = scene.palette.text;
+      context.fillRect(
+        Math.round(x * ratio),
+        (FLAGS - 4) * ratio,
+        Math.max(1, ratio),
+        (place.bottom - FLAGS + 4) * ratio,
+      );
+      setText(this.pill, formatTime(at, scene.zone, digitsOf(scene.range)).slice(11));
+      const half = this.pill.offsetWidth / 2;
+      const most = this.root.clientWidth - half - 2;
+      this.pill.style.left = `${Math.min(Math.max(x, half + 2), most)}px`;
     }
-    const about = this.hover ?? (scene.range.from + scene.range.to) / 2;
-    this.actions.wheel(zoomed(scene.range, about, event.deltaY > 0 ? 1.25 : 0.8));
+    if (dotted <= scene.known) drawDots(context, scene, place, dotted, x, ratio);
   }
 
-  private pan(u: uPlot, down: PointerEvent): void {
-    down.preventDefault();
-    const { from, to } = this.scene!.range;
-    const perPixel = (to - from) / (u.bbox.width / devicePixelRatio);
-    const move = (event: PointerEvent) => {
-      const by = (down.clientX - event.clientX) * perPixel;
-      this.actions.pan({ from: from + by, to: to + by });
-    };
-    const up = () => {
-      window.removeEventListener("pointermove", move);
-      window.removeEventListener("pointerup", up);
-    };
-    window.addEventListener("pointermove", move);
-    window.addEventListener("pointerup", up);
+  private showChosen(from: number | null, to: number, isHeight: boolean): void {
+    this.chosen.hidden = from === null;
+    if (from === null) return;
+    const [low, high] = [Math.min(from, to), Math.max(from, to)];
+    Object.assign(
+      this.chosen.style,
+      isHeight
+        ? { left: "0", width: "100%", top: `${low}px`, height: `${high - low}px` }
+        : { top: "0", height: "100%", left: `${low}px`, width: `${high - low}px` },
+    );
   }
 
-  private click(u: uPlot, down: PointerEvent): void {
-    const up = (event: PointerEvent) => {
-      if (Math.abs(event.clientX - down.clientX) > 3) return;
-      const left = event.clientX - u.over.getBoundingClientRect().left;
-      this.actions.pin(u.posToVal(left, "x"));
-    };
-    window.addEventListener("pointerup", up, { once: true });
+  /** A stretch of height was chosen: the axes of the pane in which it began shall reach so far. None takes that back. */
+  private zoomHeight(top: number, bottom: number, began: number): void {
+    const offset = this.over.offsetTop;
+    const found = this.place?.panes.find(
+      (pane) => began + offset >= pane.top && began + offset <= pane.top + pane.height,
+    );
+    if (!found) return;
+    const part = (y: number) => 1 - (y + offset - found.top) / found.height;
+    this.actions.reach(found.pane.scales, {
+      low: part(Math.max(top, bottom)),
+      high: part(Math.min(top, bottom)),
+    });
+  }
+
+  /** What a band, or a lane of alarms, says at a place; none outside of them. */
+  bandUnder(): { trace: Trace; text: string } | null {
+    const { scene, place } = this;
+    const at = this.hover;
+    if (!scene || !place || at === null) return null;
+    const band = place.bands.find(({ top }) => this.hoverY >= top && this.hoverY < top + BAND);
+    const lane = place.lanes.find(({ top }) => this.hoverY >= top && this.hoverY < top + LANE);
+    const found = band ?? lane;
+    return found ? { trace: found.trace, text: bandAt(found.trace, at, scene) } : null;
   }
 }
 
-const AXIS_FONT = "11px system-ui, sans-serif";
-
-/** What is left free beside the plotting area with one axis: names of lanes at its left, half a time at its right. */
-const [LEFT, RIGHT] = [84, 40];
-const SIDES = LEFT + RIGHT;
-
-/** The height of the line above the plotting area in which the axes have their titles. */
-const TITLE = 26;
-
-/** No more than this part of the width goes to value axes, each about so wide in CSS pixels. */
-const AXES_PART = 0.4;
-const AXIS_WIDTH = 72;
-
-/** Room for the title above an axis; that of a long one is cut. */
-function titleWidth(scale: ValueScale): number {
-  return Math.min(Math.max(48, 16 + titleOf(scale).length * 7), 92);
+function sized(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): void {
+  const [w, t] = [Math.round(width * ratio), Math.round(height * ratio)];
+  // Setting the size clears, even to the same.
+  if (canvas.width !== w || canvas.height !== t) {
+    canvas.width = w;
+    canvas.height = t;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  } else {
+    canvas.getContext("2d")!.clearRect(0, 0, w, t);
+  }
 }
 
-function titleOf(scale: ValueScale): string {
-  return scale.log ? `${scale.label} (log)` : scale.label;
+function partOf(at: number, range: Range): number {
+  return (at - range.from) / (range.to - range.from);
 }
 
-/** How many value axes have room beside a plotting area that is still worth looking at. */
-function axesMax(width: number): number {
-  return Math.max(1, Math.floor((width * AXES_PART) / AXIS_WIDTH));
+/** Digits after the second that a time of the cursor has. */
+function digitsOf(range: Range): number {
+  const seconds = range.to - range.from;
+  return seconds < 10 ? 6 : seconds < 4 * 3600 ? 3 : 0;
 }
 
-/** An axis of one trace alone has its colour. */
-function axisColour(scale: ValueScale, palette: Palette): string {
-  return scale.traces.length === 1 ? palette.trace(scale.traces[0]!.colour).stroke : palette.text;
+function rightOf(scene: Scene, width: number): number {
+  const isTwo = scene.layout.panes.some((pane) => pane.scales.length > 1);
+  if (width < NARROW) return isTwo ? NARROW_SIDE : NARROW_RIGHT;
+  return isTwo ? SIDE : RIGHT;
 }
 
-/** How wide uPlot has made an axis. */
-function sizeOf(axis: uPlot.Axis): number {
-  return (axis as unknown as { _size: number })._size;
-}
-
-/** Times alone: uPlot gets no values, it only has to lay out the axes. */
-function frameData(range: Range): uPlot.AlignedData {
-  return [
-    [range.from, range.to],
-    [null, null],
-  ];
-}
-
-/** What needs new axes when it changes. */
-function shapeOf(scene: Scene, axes: number): string {
-  const scales = scene.scales.map((scale) => [
-    scale.key,
-    scale.log,
-    scale.states,
-    scale.traces.map((trace) => trace.colour),
-  ]);
-  return JSON.stringify([scales, Math.min(axes, scales.length), scene.zone, scene.palette.dark]);
-}
-
-/** Each state has its name, or every second, or third, where the lines would lie over each other. */
-function stateTicks(states: string[]): Partial<uPlot.Axis> {
-  const values = (u: uPlot) => {
-    const height = u.bbox.height / devicePixelRatio || Infinity;
-    const step = Math.ceil((states.length * STATE_LINE) / height);
-    return states.map((state, i) => (i % step === 0 ? shorten(state) : ""));
+function placeOf(scene: Scene, width: number, room: number): Place {
+  const { panes, bands } = scene.layout;
+  const left = width < NARROW ? NARROW_SIDE : SIDE;
+  const lanes = scene.lanes ? scene.traces.filter((trace) => !trace.hidden && trace.kind === "number") : [];
+  const below = bands.length * (BAND + GAP) + lanes.length * (LANE + 2) + (lanes.length > 0 ? GAP : 0);
+  const between = panes.length * (TITLE + GAP + RUG + GAP);
+  const free = (room - FLAGS - below - between) / Math.max(1, panes.length);
+  const height = Math.max(PANE_LEAST, Math.floor(free));
+  let top = FLAGS;
+  const placed = panes.map((pane) => {
+    const at = { pane, top: top + TITLE, height };
+    top += TITLE + height + GAP + RUG + GAP;
+    return at;
+  });
+  const laned = lanes.map((trace) => {
+    const at = { trace, top };
+    top += LANE + 2;
+    return at;
+  });
+  if (laned.length > 0) top += GAP;
+  const banded = bands.map((trace) => {
+    const at = { trace, top };
+    top += BAND + GAP;
+    return at;
+  });
+  const bottom = top;
+  const all = Math.max(bottom, panes.length === 0 ? room : 0);
+  return {
+    ...{ left, width: width - left - rightOf(scene, width), height: all },
+    ...{ panes: placed, bands: banded, lanes: laned, bottom: Math.max(bottom, all) },
   };
-  return { splits: () => states.map((_, i) => i), values };
 }
 
-const STATE_LINE = 14;
-
-function shorten(label: string): string {
-  return label.length > 12 ? `${label.slice(0, 11)}…` : label;
+function drawScene(context: CanvasRenderingContext2D, scene: Scene, place: Place, ratio: number): void {
+  const frame = (top: number, height: number) =>
+    frameOf(
+      context,
+      { left: place.left * ratio, top: top * ratio, width: place.width * ratio, height: height * ratio },
+      scene.range,
+      ratio,
+    );
+  const times = timeTicks(scene.range, Math.max(2, place.width / TIME_SPACE), scene.zone);
+  for (const { pane, top, height } of place.panes) {
+    const box = frame(top, height);
+    drawPane(box, pane, scene, times);
+    drawRug(
+      frame(top + height + GAP, RUG),
+      pane.scales.flatMap((scale) => scale.traces),
+      scene,
+    );
+  }
+  for (const { trace, top } of place.lanes) drawLane(frame(top, LANE), trace, scene);
+  for (const { trace, top } of place.bands) drawBand(frame(top, BAND), trace, scene);
 }
 
-/** As wide as the widest label. */
-function axisWidth(u: uPlot, labels: string[] | null, axis: number, cycle: number): number {
-  const { ticks, gap, font } = u.axes[axis] as unknown as {
-    ticks: uPlot.Axis.Ticks;
-    gap: number;
-    font: string[];
+function drawPane(frame: Frame, pane: Pane, scene: Scene, times: number[]): void {
+  const { context, ratio } = frame;
+  const { palette } = scene;
+  drawGrid(frame, pane, palette, times);
+  drawTitle(frame, pane, palette);
+  clipped(frame, () => {
+    drawSilence(frame, scene);
+    drawGaps(frame, pane, scene);
+    for (const scale of pane.scales) {
+      const yOf = mapper(frame, scale);
+      for (const trace of scale.traces) {
+        const until = Math.min(knownUntil(trace, scene.known), scene.range.to);
+        const strong = trace === scene.pointed;
+        const dimmed = scene.pointed !== null && !strong;
+        drawTrace(frame, trace, { yOf, palette, until, strong, dimmed });
+        if (strong || trace.look.limits) drawLimits(frame, trace, scale, yOf, palette);
+      }
+    }
+  });
+  context.lineWidth = ratio;
+}
+
+function drawGrid(frame: Frame, pane: Pane, palette: Palette, times: number[]): void {
+  const { context, ratio } = frame;
+  const bottom = frame.top + frame.height;
+  const right = frame.left + frame.width;
+  const line = (x0: number, y0: number, x1: number, y1: number) => {
+    context.moveTo(x0, y0);
+    context.lineTo(x1, y1);
   };
-  if (cycle > 1) return sizeOf(u.axes[axis]!);
-  const longest = (labels ?? []).reduce((a, b) => (b.length > a.length ? b : a), "");
-  u.ctx.font = font[0]!;
-  return Math.ceil((ticks.size ?? 5) + gap + u.ctx.measureText(longest).width / devicePixelRatio) + 4;
+  const crisp = (at: number) => Math.round(at) + (ratio % 2) / 2;
+  context.strokeStyle = palette.grid;
+  context.lineWidth = ratio;
+  context.beginPath();
+  for (const time of times) line(crisp(frame.xOf(time)), frame.top, crisp(frame.xOf(time)), bottom);
+  line(frame.left, crisp(frame.top), right, crisp(frame.top));
+  line(frame.left, crisp(bottom), right, crisp(bottom));
+  pane.scales.forEach((scale, i) => {
+    const yOf = mapper(frame, scale);
+    const ticks = valueTicks(scale.range, frame.height / ratio / TICK_SPACE, scale.log);
+    if (i === 0) for (const tick of ticks) line(frame.left, crisp(yOf(tick)), right, crisp(yOf(tick)));
+    const labels = scale.log ? logLabels(ticks) : valueLabels(ticks);
+    context.font = scaled(FONT, ratio);
+    context.fillStyle = palette.faint;
+    context.textBaseline = "middle";
+    context.textAlign = i === 0 ? "right" : "left";
+    const room = (i === 0 ? frame.left : SIDE * ratio) - 10 * ratio;
+    ticks.forEach((tick, n) => {
+      const y = Math.min(Math.max(yOf(tick), frame.top + 2 * ratio), bottom - 2 * ratio);
+      const text = minus(cutMiddle(context, labels[n]!, room));
+      context.fillText(text, i === 0 ? frame.left - 8 * ratio : right + 8 * ratio, y);
+    });
+  });
+  context.stroke();
+}
+
+/** The letter of a pane, and above each axis what it measures. */
+function drawTitle(frame: Frame, pane: Pane, palette: Palette): void {
+  const { context, ratio } = frame;
+  const y = frame.top - 11 * ratio;
+  const side = 15 * ratio;
+  context.fillStyle = palette.track;
+  context.fillRect(frame.left, y - side / 2, side, side);
+  context.font = scaled(BOLD, ratio);
+  context.textBaseline = "middle";
+  context.textAlign = "center";
+  context.fillStyle = palette.faint;
+  context.fillText(pane.letter, frame.left + side / 2, y + ratio / 2);
+  const room = frame.width / 2 - 24 * ratio;
+  pane.scales.forEach((scale, i) => {
+    context.fillStyle = palette.text;
+    context.textAlign = i === 0 ? "left" : "right";
+    const x = i === 0 ? frame.left + 22 * ratio : frame.left + frame.width;
+    context.fillText(cutMiddle(context, titleOf(scale), room), x, y);
+  });
+}
+
+/** Hatched where nobody recorded, with an edge in the colour of each PV concerned. */
+function drawGaps(frame: Frame, pane: Pane, scene: Scene): void {
+  const { context, ratio } = frame;
+  const traces = pane.scales.flatMap((scale) => scale.traces);
+  traces.forEach((trace, nth) => {
+    trace.holes.from.forEach((from, i) => {
+      const to = Math.min(trace.holes.to[i]!, scene.known);
+      // What several PVs lack is hatched once.
+      const isHatched = traces
+        .slice(0, nth)
+        .some(({ holes }) =>
+          holes.from.some((f, j) => f <= from && Math.min(holes.to[j]!, scene.known) >= to),
+        );
+      if (!isHatched) hatch(frame, from, to, scene.palette.hatch);
+      const x0 = Math.max(frame.xOf(from), frame.left);
+      const x1 = Math.min(Math.max(frame.xOf(to), x0 + 2 * ratio), frame.left + frame.width);
+      if (x1 <= x0) return;
+      context.fillStyle = scene.palette.trace(trace.colour).stroke;
+      context.fillRect(x0, frame.top + nth * 3 * ratio, x1 - x0, 3 * ratio);
+    });
+  });
+}
+
+/** Lines at the limits that its IOC gives, with their names at the right end. */
+function drawLimits(
+  frame: Frame,
+  trace: Trace,
+  scale: ValueScale,
+  yOf: (y: number) => number,
+  palette: Palette,
+): void {
+  const { context, ratio } = frame;
+  const { warning, alarm } = trace.metadata ?? {};
+  const limits = [
+    [wordOf.hihi, alarm?.high],
+    [wordOf.high, warning?.high],
+    [wordOf.low, warning?.low],
+    [wordOf.lolo, alarm?.low],
+  ] as const;
+  context.strokeStyle = palette.faint;
+  context.fillStyle = palette.weak;
+  context.font = scaled(FONT, ratio);
+  context.textAlign = "right";
+  context.textBaseline = "bottom";
+  context.lineWidth = ratio;
+  context.setLineDash([2 * ratio, 4 * ratio]);
+  for (const [name, value] of limits) {
+    if (value == null || value < scale.range[0] || value > scale.range[1]) continue;
+    const y = Math.round(yOf(value));
+    context.beginPath();
+    context.moveTo(frame.left, y);
+    context.lineTo(frame.left + frame.width, y);
+    context.stroke();
+    context.fillText(
+      `${name} ${value} ${unitsOf(trace)}`.trim(),
+      frame.left + frame.width - 6 * ratio,
+      y - 2 * ratio,
+    );
+  }
+  context.setLineDash([]);
+}
+
+function drawDots(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  place: Place,
+  at: number,
+  x: number,
+  ratio: number,
+): void {
+  for (const { pane, top, height } of place.panes) {
+    const box = {
+      left: place.left * ratio,
+      top: top * ratio,
+      width: place.width * ratio,
+      height: height * ratio,
+    };
+    const frame = frameOf(context, box, scene.range, ratio);
+    for (const scale of pane.scales) {
+      const yOf = mapper(frame, scale);
+      for (const trace of scale.traces) {
+        const value = drawnAt(trace, at, scene.known);
+        if (value === null) continue;
+        const y = yOf(value);
+        if (y < frame.top || y > frame.top + frame.height) continue;
+        context.beginPath();
+        context.arc(x * ratio, y, 4 * ratio, 0, 2 * Math.PI);
+        context.fillStyle = scene.palette.trace(trace.colour).stroke;
+        context.fill();
+        context.lineWidth = 1.5 * ratio;
+        context.strokeStyle = scene.palette.back;
+        context.stroke();
+      }
+    }
+  }
+}
+
+/** Where the line of a trace is at a moment; none where none is drawn. */
+function drawnAt(trace: Trace, at: number, known: number): number | null {
+  const reading = readingAt(trace, at);
+  if (reading.value === undefined || reading.gaps.length > 0 || at > knownUntil(trace, known)) return null;
+  const value = Number.isFinite(reading.mean) && reading.count > 1 ? reading.mean : reading.value;
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  return lineOf(trace, known).y.find((y) => Number.isFinite(y)) === undefined ? null : Number(value);
+}
+
+function drawTimes(context: CanvasRenderingContext2D, scene: Scene, place: Place, ratio: number): void {
+  const { palette, zone, range } = scene;
+  const ticks = timeTicks(range, Math.max(2, place.width / TIME_SPACE), zone);
+  const labels = timeLabels(ticks, zone);
+  context.font = scaled(FONT, ratio);
+  context.fillStyle = palette.faint;
+  context.textBaseline = "middle";
+  let end = -Infinity;
+  let dateEnd = -Infinity;
+  const most = (place.left + place.width + RIGHT) * ratio;
+  const write = (text: string, x: number, y: number, from: number): number => {
+    const width = context.measureText(text).width;
+    const left = Math.min(Math.max(x - width / 2, 2 * ratio), most - width - 2 * ratio);
+    if (left < from) return from;
+    context.textAlign = "left";
+    context.fillText(text, left, y * ratio);
+    return left + width + 8 * ratio;
+  };
+  ticks.forEach((tick, i) => {
+    const x = (place.left + partOf(tick, range) * place.width) * ratio;
+    const [clock, date] = labels[i]!.split("\n") as [string, string | undefined];
+    end = write(clock, x, 10, end);
+    if (date !== undefined) dateEnd = write(date, x, 25, dateEnd);
+  });
+  const isBrowsers = zoneName(range.to, zone) === zoneName(range.to, "local");
+  if (!isBrowsers) {
+    context.textAlign = "right";
+    const name = zoneName(range.to, zone);
+    const x = (place.left + place.width) * ratio;
+    if (dateEnd < x - context.measureText(name).width) context.fillText(name, x, 25 * ratio);
+  }
+}
+
+function scaled(font: string, ratio: number): string {
+  return font.replace("11px", `${11 * ratio}px`);
+}
+
+function minus(text: string): string {
+  return text.replace(/^-/, "−");
 }
 
 function mapper(frame: Frame, scale: ValueScale): (y: number) => number {
@@ -419,21 +613,4 @@ function drawSilence(frame: Frame, { known, silent, palette }: Scene): void {
   const from = frame.xOf(known);
   frame.context.fillStyle = palette.track;
   frame.context.fillRect(from, frame.top, frame.left + frame.width - from, frame.height);
-}
-
-function drawPin(frame: Frame, at: number, palette: Palette): void {
-  const { context, ratio } = frame;
-  const x = Math.round(frame.xOf(at));
-  context.strokeStyle = palette.text;
-  context.lineWidth = ratio;
-  context.beginPath();
-  context.moveTo(x, frame.top);
-  context.lineTo(x, frame.top + frame.height);
-  context.stroke();
-  context.fillStyle = palette.text;
-  context.beginPath();
-  context.moveTo(x - 5 * ratio, frame.top);
-  context.lineTo(x + 5 * ratio, frame.top);
-  context.lineTo(x, frame.top + 7 * ratio);
-  context.fill();
 }

@@ -2,6 +2,7 @@
 //
 // Nothing else is remembered anywhere, so a URL that is mailed, bookmarked or gone back to shows the same again.
 
+import { isPlain, lookText, readLook, type Look } from "./look.ts";
 import { isPressed, onRelease } from "./pressed.ts";
 import { iso, type Zone } from "./time.ts";
 import { isNow, parseTime, readRange, Refusal } from "./typed.ts";
@@ -21,6 +22,8 @@ export type Theme = "system" | "light" | "dark";
 export interface Shown {
   name: string;
   hidden: boolean;
+  /** What was set for this PV alone; not there while nothing was. */
+  look?: Look;
 }
 
 export interface View {
@@ -30,9 +33,19 @@ export interface View {
   theme: Theme;
   /** Axes drawn logarithmically, by their units or, where there are none, the PV's name. */
   log: string[];
-  /** A moment that was clicked: the legend and the waveforms stay there. */
+  /** A moment that was clicked, cursor A: the values and the waveforms stay there. */
   pinned: number | null;
+  /** Cursor B. */
+  second: number | null;
+  /** A lane of alarms for each PV. */
+  lanes: boolean;
+  /** The panel of values is folded away. */
+  folded: boolean;
+  /** What of the page is there: all, or the plot alone, as within another page. */
+  frame: Frame;
 }
+
+export type Frame = "whole" | "embed";
 
 /** The shortest range: below it a float of seconds could no longer tell pixels apart. */
 export const RANGE_SECONDS_MIN = 0.001;
@@ -46,6 +59,10 @@ export const FIRST_VIEW: View = {
   theme: "system",
   log: [],
   pinned: null,
+  second: null,
+  lanes: false,
+  folded: false,
+  frame: "whole",
 };
 
 /** The range that a view shows at this moment. */
@@ -56,7 +73,10 @@ export function rangeOf(view: View, now: number): Range {
 /** The query string of a view, without its question mark; what has its first value is left out. */
 export function toQuery(view: View): string {
   const parts: string[] = [];
-  for (const pv of view.pvs) parts.push(`${pv.hidden ? "hidden" : "pv"}=${encodeName(pv.name)}`);
+  for (const pv of view.pvs) {
+    parts.push(`${pv.hidden ? "hidden" : "pv"}=${encodeName(pv.name)}`);
+    if (pv.look && !isPlain(pv.look)) parts.push(`set=${lookText(pv.look)}`);
+  }
   if (view.span.kind === "fixed") {
     parts.push(`from=${iso(view.span.range.from)}`, `to=${iso(view.span.range.to)}`);
   } else if (view.span.seconds !== 3600) {
@@ -66,6 +86,10 @@ export function toQuery(view: View): string {
   if (view.theme !== "system") parts.push(`theme=${view.theme}`);
   for (const axis of view.log) parts.push(`log=${encodeName(axis)}`);
   if (view.pinned !== null) parts.push(`at=${iso(view.pinned)}`);
+  if (view.second !== null) parts.push(`b=${iso(view.second)}`);
+  if (view.lanes) parts.push("lanes=1");
+  if (view.folded) parts.push("panel=0");
+  if (view.frame !== "whole") parts.push(`${view.frame}=1`);
   return parts.join("&");
 }
 
@@ -77,9 +101,17 @@ export function fromQuery(query: string, now: number): View {
   // A + stands for itself: names and times have it, and no name has a space.
   const params = new URLSearchParams(query.replaceAll("+", "%2B"));
   const pvs: Shown[] = [];
-  for (const [key, name] of params) {
-    if ((key === "pv" || key === "hidden") && name !== "" && !pvs.some((pv) => pv.name === name)) {
-      pvs.push({ name, hidden: key === "hidden" });
+  // What is set stands behind the PV that it is set for.
+  let newest: Shown | null = null;
+  for (const [key, text] of params) {
+    if (key === "pv" || key === "hidden") {
+      newest = null;
+      if (text === "" || pvs.some((pv) => pv.name === text)) continue;
+      newest = { name: text, hidden: key === "hidden" };
+      pvs.push(newest);
+    } else if (key === "set" && newest) {
+      const look = readLook(text);
+      if (!isPlain(look)) newest.look = look;
     }
   }
   const theme = params.get("theme");
@@ -90,6 +122,10 @@ export function fromQuery(query: string, now: number): View {
     theme: theme === "light" || theme === "dark" ? theme : "system",
     log: params.getAll("log"),
     pinned: parseTime(params.get("at") ?? "", "utc", now),
+    second: parseTime(params.get("b") ?? "", "utc", now),
+    lanes: params.get("lanes") === "1",
+    folded: params.get("panel") === "0",
+    frame: params.get("embed") === "1" ? "embed" : "whole",
   };
 }
 
@@ -238,6 +274,12 @@ export class ViewStore {
     if (this.depth > 0) history.back();
   }
 
+  /** One step forward again. */
+  redo(): void {
+    this.settle();
+    history.forward();
+  }
+
   private read(): View {
     // Links that were written by hand may carry the view behind a #.
     return fromQuery(location.search || location.hash.slice(1), this.now());
@@ -251,8 +293,21 @@ export class ViewStore {
 }
 
 function urlOf(view: View): string {
+  // Where the archiver is managed the view is not shown: of it only theme and zone are said, beside what that page says itself.
+  if (isManage(location.pathname)) {
+    const params = new URLSearchParams(location.search);
+    for (const key of ["theme", "zone"]) params.delete(key);
+    if (view.theme !== "system") params.set("theme", view.theme);
+    if (view.zone === "utc") params.set("zone", "utc");
+    return params.size > 0 ? `?${params}` : location.pathname;
+  }
   const query = toQuery(view);
   return query === "" ? location.pathname : `?${query}`;
+}
+
+/** Whether a path is that of the page for whoever runs the archiver. */
+export function isManage(path: string): boolean {
+  return path.endsWith("/manage");
 }
 
 function depthOf(state: unknown): number {

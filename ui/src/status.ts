@@ -3,6 +3,7 @@
 import { ApiError, getStatus, isBarred, type Status } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
 import { formatTime, type Zone } from "./time.ts";
+import { chipText } from "./words.ts";
 
 const POLL_MILLIS = 5000;
 const POLL_LOST_MILLIS = 2000;
@@ -16,6 +17,8 @@ export class StatusLine {
   private counts = byId("counts");
   private durable = byId("durable");
   private problems = byId("problems");
+  private chip = byId("chip");
+  private lostBar = byId("lost");
   private offset = 0;
   /** When the archiver was last heard of, by its own clock. */
   private heardAt = Date.now() / 1000;
@@ -96,7 +99,9 @@ export class StatusLine {
     const { searching, disconnected, total } = status.pvs;
     setText(this.counts, countsText(status.pvs));
     document.body.classList.toggle("is-barren", total === 0);
-    this.counts.dataset.level = disconnected + searching > 0 ? "warn" : "ok";
+    const missing = disconnected + searching;
+    this.counts.dataset.level = missing > 0 ? "warn" : "ok";
+    this.showChip(chipText(total, missing), missing > 0 ? "warn" : "ok", countsText(status.pvs));
     const lag = status.durable.lag;
     setText(this.durable, lag > 0 ? `${lag} samples on their way to disk` : "all samples on disk");
     this.problems.replaceChildren(...status.problems.map((problem) => h("li", {}, problem)));
@@ -104,6 +109,7 @@ export class StatusLine {
     this.connection.title = `pvark ${status.version}, running since ${status.started}`;
     this.connection.dataset.level = "ok";
     setText(this.connection, "Archiver connected");
+    this.lostBar.hidden = true;
     if (this.lostAt === null) return;
     this.lostAt = null;
     document.body.classList.remove("is-lost");
@@ -116,11 +122,13 @@ export class StatusLine {
     this.connection.dataset.level = "bad";
     // Who is not let in hears of it where they can log in.
     if (isBarred(error)) return setText(this.connection, `Nothing is known since ${this.since()}`);
+    setText(this.connection, "");
     document.body.classList.add("is-lost");
     const isRefusal = error instanceof ApiError && error.code !== "unreachable";
     const reason = isRefusal ? error.sentence : "it does not answer";
+    this.lostBar.hidden = false;
     setText(
-      this.connection,
+      this.lostBar,
       `No archiver since ${this.since()}: ${reason}. Trying again; what is shown may be out of date.`,
     );
   }
@@ -133,7 +141,14 @@ export class StatusLine {
     }
     setText(this.counts, "PVs: not known");
     this.counts.dataset.level = "";
+    this.showChip(`silent since ${this.since()}`, "bad", "The archiver does not answer");
     setText(this.durable, "");
+  }
+
+  private showChip(text: string, level: string, title: string): void {
+    setText(this.chip, text);
+    this.chip.dataset.level = level;
+    this.chip.title = title;
   }
 
   private since(): string {

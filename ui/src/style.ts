@@ -1,56 +1,13 @@
-// Colours of traces and alarms, and the theme. Everything else about looks is in style.css.
+// Colours of traces and alarms, and the theme. The colours themselves are in tokens.css, everything else about looks in style.css.
 
 import type { Theme } from "./state.ts";
 
-/**
- * Traces: any two are apart for all common kinds of colour blindness (they differ in lightness too), and all are apart
- * from the yellow, red and magenta of alarms.
- */
-const LIGHT = [
-  "#3d6fa7",
-  "#e56000",
-  "#853d5e",
-  "#405800",
-  "#179d61",
-  "#bd7390",
-  "#2b32b5",
-  "#8d75fa",
-  "#393603",
-  "#9c84b6",
-  "#5f232c",
-  "#086f40",
-  "#64677f",
-  "#896769",
-  "#492845",
-  "#023a6d",
-];
-const DARK = [
-  "#579bc3",
-  "#ff8900",
-  "#ae6980",
-  "#6d8b51",
-  "#21ffdd",
-  "#ffafb4",
-  "#7a68f2",
-  "#bcbfff",
-  "#d4e9a0",
-  "#a792a2",
-  "#796c01",
-  "#41cd62",
-  "#98c0cd",
-  "#b98f7e",
-  "#ba3087",
-  "#4874a0",
-];
+/** So many colours there are; eight of them have a dash of their own. */
+const COLOURS = 16;
+const COLOURS_A_DASH = 8;
 
-/** The first eight traces are solid, the next eight dashed, and so on: 32 are distinct. The border is for the table. */
-const LINES: Pick<TraceStyle, "dash" | "border">[] = [
-  { dash: [], border: "solid" },
-  { dash: [7, 4], border: "dashed" },
-  { dash: [2, 3], border: "dotted" },
-  { dash: [9, 3, 2, 3], border: "double" },
-];
-const TRACES_A_LINE = 8;
+/** How a dash looks in the panel, by its number in tokens.css. */
+const BORDERS = ["solid", "dashed", "dotted"];
 
 export interface TraceStyle {
   stroke: string;
@@ -62,9 +19,12 @@ export interface Palette {
   dark: boolean;
   text: string;
   faint: string;
+  weak: string;
   grid: string;
   back: string;
   track: string;
+  hatch: string;
+  accent: string;
   alarms: string[];
   trace(colour: number): TraceStyle;
 }
@@ -86,20 +46,29 @@ export function applyTheme(theme: Theme): Palette {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
-  const colours = dark ? DARK : LIGHT;
+  const colours = Array.from({ length: COLOURS }, (_, i) => colour(`--trace-${i + 1}`));
+  const dashes = BORDERS.map((_, i) => dashOf(colour(`--dash-${i + 1}`)));
   return {
     dark,
     text: colour("--text"),
-    faint: colour("--faint"),
+    faint: colour("--text-2"),
+    weak: colour("--text-3"),
     grid: colour("--grid"),
-    back: colour("--back"),
-    track: colour("--track"),
-    alarms: ["--ok", "--minor", "--major", "--invalid", "--undefined"].map(colour),
-    trace: (index) => ({
-      stroke: colours[index % colours.length]!,
-      ...LINES[Math.floor(index / TRACES_A_LINE) % LINES.length]!,
-    }),
+    back: colour("--bg"),
+    track: colour("--sunken"),
+    hatch: colour("--hatch"),
+    accent: colour("--accent"),
+    alarms: ["--text-3", "--minor", "--major", "--invalid", "--line-strong"].map(colour),
+    trace: (index) => {
+      // Colours 1 to 8 solid, 9 to 16 dashed, 1 to 8 dotted, and so on: 48 looks.
+      const dash = Math.floor(index / COLOURS_A_DASH) % BORDERS.length;
+      return { stroke: colours[index % COLOURS]!, dash: dashes[dash]!, border: BORDERS[dash]! };
+    },
   };
+}
+
+function dashOf(text: string): number[] {
+  return text === "none" ? [] : text.split(/\s+/).map(Number);
 }
 
 export function reducesMotion(): boolean {

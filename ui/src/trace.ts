@@ -1,8 +1,18 @@
 // A trace: one PV of the view with everything that is known of it for the range shown.
 
 import type { Metadata, Pv, PvDetail, PvState, WireChunk } from "./api.ts";
-import { appendChunk, noSamples, type Bins, type Gap, type Kind, type Samples } from "./decode.ts";
-import { binLine, joined, sampleLine, type Holes, type Line } from "./line.ts";
+import {
+  appendChunk,
+  formatValue,
+  labelOf,
+  noSamples,
+  type Bins,
+  type Gap,
+  type Kind,
+  type Samples,
+} from "./decode.ts";
+import { binLine, joined, sampleLine, straightLine, type Holes, type Line } from "./line.ts";
+import { PLAIN, type Look } from "./look.ts";
 import type { Range } from "./state.ts";
 
 /** What was loaded of a PV's history: bins, or the samples themselves where pixels outnumber them. */
@@ -25,6 +35,10 @@ export interface Trace {
   /** Its place in the palette, kept while it is on the page. */
   colour: number;
   hidden: boolean;
+  /** What was set for it alone. */
+  look: Look;
+  /** Without units: the first of the PVs with which it shares an axis. */
+  company: string | null;
   kind: Kind;
   metadata: Metadata | null;
   detail: PvDetail | null;
@@ -47,6 +61,8 @@ export function newTrace(name: string, colour: number): Trace {
     name,
     colour,
     hidden: false,
+    look: PLAIN,
+    company: null,
     kind: "unknown",
     metadata: null,
     detail: null,
@@ -126,13 +142,14 @@ export function knownUntil(trace: Trace, now: number): number {
 export function lineOf(trace: Trace, until: number): Line {
   const { history, tail, holes } = trace;
   const seam = tail.x.length > 0 ? Math.min(tail.x[0]!, until) : until;
-  const live = sampleLine(tail, holes, until);
+  const ofSamples = trace.look.line === "line" ? straightLine : sampleLine;
+  const live = ofSamples(tail, holes, until);
   if (history?.bins) {
-    const style = trace.kind === "state" ? "steps" : "mean";
+    const style = trace.look.line === "steps" ? "steps" : "mean";
     const from = Math.min(history.range.from, history.bins.start[0] ?? Infinity);
     return joined(binLine(history.bins, style, holes, from, seam), live);
   }
-  return history?.samples ? joined(sampleLine(history.samples, holes, seam), live) : live;
+  return history?.samples ? joined(ofSamples(history.samples, holes, seam), live) : live;
 }
 
 /** The lowest and highest number that a trace shows within a range; `[Infinity, -Infinity]` if it shows none. */
@@ -178,7 +195,10 @@ export function lastAtOrBefore(x: ArrayLike<number>, at: number): number {
   return low - 1;
 }
 
-/** A stretch of time with one alarm severity or one text. */
+/** What a stretch says in which a PV had more states than can be told apart. */
+export const MANY = "…";
+
+/** A stretch of time with one alarm severity, and one text or state. */
 export interface Run {
   from: number;
   to: number;
@@ -186,26 +206,43 @@ export interface Run {
   text: string | null;
 }
 
-/** Stretches of equal severity (and equal text, for texts) up to `until`. Gaps are not cut out of them. */
+/** Stretches of equal severity (and equal text, for texts and states) up to `until`. Gaps are not cut out of them. */
 export function runsOf(trace: Trace, until: number): Run[] {
   const runs: Run[] = [];
   const bins = trace.history?.bins;
   const firstLive = trace.tail.x[0] ?? until;
   if (bins) {
-    if (bins.before) addRun(runs, bins.before.x, bins.start[0] ?? until, bins.before.severity, null);
+    const isState = trace.kind === "state";
+    const named = (y: number) => (isState && Number.isFinite(y) ? labelOf(y, trace.metadata) : null);
+    if (bins.before)
+      addRun(runs, bins.before.x, bins.start[0] ?? until, bins.before.severity, named(bins.before.y));
     for (let i = 0; i < bins.count.length; i++) {
       if (bins.count[i] === 0) continue;
       let next = i + 1;
       while (next < bins.count.length && bins.count[next] === 0) next++;
       const to = next < bins.count.length ? bins.start[next]! : firstLive;
-      addRun(runs, bins.start[i]!, to, bins.severity[i]!, null);
+      const isOne = bins.min[i] === bins.max[i];
+      addRun(
+        runs,
+        bins.start[i]!,
+        isOne ? to : bins.end[i]!,
+        bins.severity[i]!,
+        isOne ? named(bins.last[i]!) : isState ? MANY : null,
+      );
+      if (!isOne && isState && to > bins.end[i]!)
+        addRun(runs, bins.end[i]!, to, bins.severity[i]!, named(bins.last[i]!));
     }
   }
   const parts = sampleParts(trace);
   parts.forEach((samples, part) => {
     const end = parts[part + 1]?.x[0] ?? until;
     for (let i = 0; i < samples.x.length; i++) {
-      const text = trace.kind === "text" ? String(samples.values[i]) : null;
+      const text =
+        trace.kind === "text"
+          ? String(samples.values[i])
+          : trace.kind === "state"
+            ? formatValue(samples.values[i] ?? null, "state", trace.metadata)
+            : null;
       addRun(
         runs,
         samples.x[i]!,

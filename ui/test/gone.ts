@@ -16,7 +16,7 @@ function pixels(page: Page, fromPart: number, toPart: number): Promise<number> {
   const parts = { fromPart, toPart };
   return page.evaluate(({ fromPart, toPart }) => {
     const canvas = document.querySelector<HTMLCanvasElement>("#plot canvas")!;
-    const over = document.querySelector<HTMLElement>("#plot .u-over")!;
+    const over = document.querySelector<HTMLElement>("#plot .over")!;
     const colour = getComputedStyle(document.querySelector("#legend .swatch")!).getPropertyValue("--trace");
     const wanted = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
     const left = over.offsetLeft + over.clientWidth * fromPart;
@@ -35,16 +35,19 @@ function pixels(page: Page, fromPart: number, toPart: number): Promise<number> {
 /** The value goes on: its time changes twice. */
 async function goesOn(page: Page): Promise<void> {
   for (let i = 0; i < 2; i++) {
-    const time = await page.locator("#legend .time").nth(1).innerText();
+    const time = await page
+      .locator("#legend .time")
+      .first()
+      .evaluate((cell) => cell.textContent ?? "");
     await page.waitForFunction((time) => {
-      const cell = document.querySelector("#legend tbody .time");
+      const cell = document.querySelector("#legend .time");
       return cell !== null && cell.textContent !== "" && cell.textContent !== time;
     }, time);
   }
 }
 
 const note = (page: Page, text: RegExp) =>
-  page.locator("#legend tbody .note").filter({ hasText: text }).waitFor();
+  page.locator("#legend .note").filter({ hasText: text }).waitFor({ state: "attached" });
 
 const steps: Record<string, (page: Page) => Promise<void>> = {
   async "the archiver is gone"(page) {
@@ -67,7 +70,7 @@ const steps: Record<string, (page: Page) => Promise<void>> = {
     await page
       .locator("#counts")
       .filter({ hasText: /^\d+ of \d+ PVs are not connected/ })
-      .waitFor();
+      .waitFor({ state: "attached" });
     await note(page, /connection to the IOC lost|disconnected|searching/);
     await page.waitForTimeout(8000);
     assert.equal(await pixels(page, 0.85, 1), 0, "nothing is drawn while the IOC is gone");

@@ -25,12 +25,13 @@ try {
     const pv = `${name}:${i}`;
     await page.goto(url);
     await page.getByText("Archiver connected").waitFor();
+    await page.locator("#more").click();
     await page.locator("#archive").click();
     await page.fill("#add-names", pv);
     await page.locator("#add-form button[type=submit]").click();
     await page.getByText(`${pv} is asked for; waits for an IOC`).waitFor();
     await page.getByRole("button", { name: "Plot it" }).click();
-    await page.locator(`#legend tr[data-pv="${pv}"] .name`).click();
+    await page.locator(`#legend [data-pv="${pv}"] .name`).click();
     await page.getByRole("button", { name: "Pause archiving" }).click();
     await page.getByRole("button", { name: "Resume archiving" }).click();
     await page.getByRole("button", { name: "Pause archiving" }).waitFor();

@@ -21,6 +21,7 @@ try {
   page.on("pageerror", (error) => faults.push(error.message));
   await page.goto(base);
   await page.getByText("Archiver connected").waitFor();
+  await page.locator("#more").click();
   await page.locator("#archive").click();
   await paste(page, "#add-names", text);
   const began = Date.now();

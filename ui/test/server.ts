@@ -25,6 +25,30 @@ const SENTENCES: Record<string, string> = {
   archiver_stopped: "The archiver was not running.",
 };
 
+const POLICIES = [
+  { name: "vacuum", match: ["VAC:*"], settings: "every change, dead band 1%", pvs: 1 },
+  { name: "slow", match: ["~^LAB:"], settings: "scan every 10 s", pvs: 5 },
+];
+const PLAN = {
+  total: 1,
+  by_hand: 2,
+  policies: [],
+  changes: [{ name: "LAB:TEMP1", policy: "slow", from: "every change", to: "scan every 10 s" }],
+  groups: [],
+};
+const AUDIT = [
+  {
+    ...{
+      number: 2,
+      time: "2026-11-20T09:00:00.000000000Z",
+      by: "oidc:ana",
+      principal: "oidc:ana",
+      action: "paused",
+    },
+    ...{ name: "SR:CURRENT", detail: "", from: null, to: null },
+  },
+];
+
 /** Somebody, as the archiver tells it, who may so much with all PVs. */
 export function somebody(how: string, name: string, may: Right | null, login: Me["login"]): Me {
   const who = how === "anonymous" ? how : `${how}:${name}`;
@@ -52,6 +76,9 @@ export class TestServer {
   /** PVs whose data is refused, with the reason. */
   refusals = new Map<string, string>();
   problems: string[] = [];
+  removed: { pv: FixturePv; data: "kept" | "deleted" }[] = [];
+  /** What PVs were given, in order. */
+  given: { name: string }[] = [];
   delay = 0;
   /** So many seconds the archiver's clock is ahead of the machine's. */
   ahead = 0;
@@ -129,10 +156,12 @@ export class TestServer {
     const url = new URL(request.url ?? "/", "http://127.0.0.1");
     this.requests.push(url.pathname + url.search);
     const isApi = url.pathname.startsWith("/api/v1/");
-    if (this.down && isApi) return void request.socket.destroy();
+    const isAppliance = url.pathname.startsWith("/mgmt/bpl/");
+    if (this.down && (isApi || isAppliance)) return void request.socket.destroy();
     if (this.delay > 0 && isApi) await new Promise((resolve) => setTimeout(resolve, this.delay));
     try {
-      if (!isApi) await this.file(url.pathname, response);
+      if (isAppliance) await this.appliance(request, url, response);
+      else if (!isApi) await this.file(url.pathname, response);
       else await this.api(request, url, response);
     } catch (error) {
       const refusal = error instanceof Refusal ? error : new Refusal(500, "internal", String(error));
@@ -143,8 +172,9 @@ export class TestServer {
   }
 
   private async file(path: string, response: ServerResponse): Promise<void> {
-    const name =
-      path === "/" || path === "/login" ? "index.html" : normalize(path).replace(/^(\.\.[/\\])+/, "");
+    const name = ["/", "/login", "/manage"].includes(path)
+      ? "index.html"
+      : normalize(path).replace(/^(\.\.[/\\])+/, "");
     const bytes = await readFile(join(this.dist, name)).catch(() => null);
     if (!bytes) throw new Refusal(404, "unknown_url", `there is no ${path}`);
     response.writeHead(200, {
@@ -156,6 +186,75 @@ export class TestServer {
     response.end(bytes);
   }
 
+  /** The calls of the Archiver Appliance that the page uses. */
+  private async appliance(request: IncomingMessage, url: URL, response: ServerResponse): Promise<void> {
+    const call = url.pathname.split("/").at(-1)!;
+    this.need(request.method === "POST" ? ["operate", "administer"] : ["read", "operate", "administer"]);
+    if (call === "pauseArchivingPV" || call === "resumeArchivingPV") {
+      const paused = call.startsWith("pause");
+      const names = (await bodyOf(request)) as string[];
+      const rows = names.map((pvName) => {
+        const pv = this.pvs.find((pv) => pv.name === pvName);
+        if (!pv) return { pvName, validation: `PV ${pvName} is not being archived` };
+        if ((pv.state === "paused") === paused)
+          return { pvName, validation: `PV ${pvName} is ${paused ? "already" : "not"} paused` };
+        this.setPaused(pv, paused);
+        return { pvName, status: "ok" };
+      });
+      return send(response, 200, rows);
+    }
+    const lost = this.pvs.filter((pv) => pv.state === "disconnected");
+    const of =
+      call === "getCurrentlyDisconnectedPVs"
+        ? lost
+        : call === "getNeverConnectedPVs"
+          ? this.pvs.filter((pv) => pv.state === "searching")
+          : [];
+    send(
+      response,
+      200,
+      of.map((pv) => ({
+        hostName: "127.0.0.1",
+        connectionLostAt: "Nov/20/2026 03:12:41 UTC",
+        pvName: pv.name,
+      })),
+    );
+  }
+
+  private move(body: Json, verb: "removed" | "restored"): object {
+    const { pvs, data } = body as { pvs: string[]; data?: string };
+    const from = verb === "removed" ? this.pvs : this.removed.map(({ pv }) => pv);
+    const moved = pvs.map((name) => {
+      const pv = from.find((pv) => pv.name === name);
+      if (!pv) return { name, status: "unknown", message: "there is no such PV" };
+      if (verb === "removed") {
+        this.removed.push({ pv, data: data === "delete" ? "deleted" : "kept" });
+        this.pvs = this.pvs.filter((other) => other !== pv);
+      } else {
+        this.pvs.push(pv);
+        this.removed = this.removed.filter((other) => other.pv !== pv);
+      }
+      return { name, status: verb };
+    });
+    return { pvs: moved };
+  }
+
+  private removedList(): object {
+    const since = isoOf({ seconds: FIRST, nanos: 0 });
+    const rows = this.removed.map(({ pv, data }, number) => ({
+      ...{ number, name: pv.name, aliases: [], data, since, decided: since, by: "127.0.0.1" },
+    }));
+    return { removed: rows };
+  }
+
+  private async rename(pv: FixturePv, request: IncomingMessage): Promise<object> {
+    const { to } = (await bodyOf(request)) as { to: string };
+    if (this.pvs.some((other) => other.name === to))
+      throw new Refusal(409, "name_taken", `there is a PV ${to} already`);
+    pv.name = to;
+    return { name: to, status: "renamed" };
+  }
+
   private async api(request: IncomingMessage, url: URL, response: ServerResponse): Promise<void> {
     const [, , , noun, name, verb] = url.pathname.split("/").map(decodeURIComponent);
     if (noun === "me") return send(response, 200, this.me);
@@ -163,7 +262,20 @@ export class TestServer {
     if (noun === "login") return send(response, 200, this.logIn(await bodyOf(request)));
     if (noun === "logout") return send(response, 200, this.logOut());
     const isOrder = request.method === "POST" && noun === "pvs";
-    this.need(isOrder ? ["operate", "administer"] : ["read", "operate", "administer"]);
+    const isLast = noun === "remove" || noun === "restore" || verb === "rename";
+    this.need(
+      isLast ? ["administer"] : isOrder ? ["operate", "administer"] : ["read", "operate", "administer"],
+    );
+    if (noun === "remove" || noun === "restore")
+      return send(
+        response,
+        200,
+        this.move(await bodyOf(request), noun === "remove" ? "removed" : "restored"),
+      );
+    if (noun === "removed") return send(response, 200, this.removedList());
+    if (noun === "audit") return send(response, 200, { audit: AUDIT });
+    if (noun === "policies" && name === "plan") return send(response, 200, PLAN);
+    if (noun === "policies") return send(response, 200, { policies: POLICIES });
     if (noun === "status") return send(response, 200, this.status());
     if (noun === "groups") return send(response, 200, { groups: this.groups });
     if (noun === "live") return this.live(url, response);
@@ -177,6 +289,7 @@ export class TestServer {
     if (!pv)
       throw new Refusal(404, "unknown_pv", `no PV of this archive is called "${name}"`, "add it first");
     if (!verb) return send(response, 200, this.detail(pv));
+    if (verb === "rename") return send(response, 200, await this.rename(pv, request));
     if (verb === "pause" || verb === "resume")
       return send(response, 200, this.setPaused(pv, verb === "pause"));
     const refusal = this.refusals.get(name);
@@ -263,7 +376,8 @@ export class TestServer {
     const isWanted = (pv: FixturePv) => matches(pv.name, match) && (state === "any" || pv.state === state);
     const found = this.pvs.filter(isWanted).sort((a, b) => (a.name < b.name ? -1 : 1));
     const limit = Number(url.searchParams.get("limit") ?? 100);
-    return { total: found.length, pvs: found.slice(0, limit).map((pv) => this.entry(pv)) };
+    const offset = Number(url.searchParams.get("offset") ?? 0);
+    return { total: found.length, pvs: found.slice(offset, offset + limit).map((pv) => this.entry(pv)) };
   }
 
   private entry(pv: FixturePv): object {
@@ -307,11 +421,17 @@ export class TestServer {
 
   private add(body: Json): object {
     const wanted = (body as { pvs: { name: string }[] }).pvs;
-    const pvs = wanted.map(({ name }) => {
+    const pvs = wanted.map((given) => {
+      const { name } = given;
       const bare = name.replace(/^(ca|pva):\/\//, "");
       if (bare === "" || bare.length > 60)
         return { name, status: "refused", message: "a PV name has 1 to 60 bytes" };
-      if (this.pvs.some((pv) => pv.name === bare)) return { name: bare, status: "already_archived" };
+      this.given.push(given);
+      if (this.pvs.some((pv) => pv.name === bare))
+        return {
+          name: bare,
+          status: Object.keys(given).length > 2 || "policy" in given ? "changed" : "already_archived",
+        };
       this.pvs.push({ ...fixturePvs()[1]!, name: bare, gaps: [], state: this.addedState });
       return { name: bare, status: "added" };
     });

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { PLAIN } from "../src/look.ts";
 import {
   FIRST_VIEW,
   fromQuery,
@@ -17,7 +18,11 @@ const FROM = Date.parse("2026-11-20T10:00:00Z") / 1000;
 
 const FULL: View = {
   pvs: [
-    { name: "SR:CURRENT", hidden: false },
+    {
+      name: "SR:CURRENT",
+      hidden: false,
+      look: { ...PLAIN, axis: "right", colour: 4, fix: [0, 350], log: true },
+    },
     { name: "SYS{A}:x y&z=1.VAL", hidden: true },
     { name: "R:Ω/%2", hidden: false },
   ],
@@ -26,6 +31,10 @@ const FULL: View = {
   theme: "dark",
   log: ["mbar", ""],
   pinned: FROM + 0.001,
+  second: FROM + 0.0015,
+  lanes: true,
+  folded: true,
+  frame: "embed",
 };
 
 test("a view comes back from its URL, whatever the names contain", () => {
@@ -79,4 +88,13 @@ test("no range becomes shorter than floats can tell apart", () => {
 test("panning moves by a part of the range, and a live range ends at now", () => {
   assert.deepEqual(panned({ from: 0, to: 40 }, -0.25), { from: -10, to: 30 });
   assert.deepEqual(rangeOf(FIRST_VIEW, 10_000), { from: 6400, to: 10_000 });
+});
+
+test("what is set stands behind the PV that it is set for, and what is wrong of it is left out", () => {
+  const { pvs } = fromQuery("set=log&pv=A&set=right,points&pv=B&set=nonsense&hidden=C&set=log", FROM);
+  assert.deepEqual(pvs, [
+    { name: "A", hidden: false, look: { ...PLAIN, axis: "right", line: "points" } },
+    { name: "B", hidden: false },
+    { name: "C", hidden: true, look: { ...PLAIN, log: true } },
+  ]);
 });

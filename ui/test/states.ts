@@ -47,6 +47,28 @@ export const STATES: State[] = [
   { name: "login-wrong", ...DESK, theme: "dark", show: (page, server, base) => wrong(page, server, base) },
   { name: "who", ...DESK, theme: "light", show: (page, server, base) => who(page, server, base) },
   { name: "session-over", ...DESK, theme: "dark", show: (page, server, base) => over(page, server, base) },
+  { name: "settings", ...DESK, theme: "light", show: (page, _, base) => settings(page, base) },
+  { name: "share", ...DESK, theme: "light", show: (page, _, base) => share(page, base) },
+  { name: "manage", ...DESK, theme: "light", show: (page, _, base) => managed(page, base) },
+  { name: "manage-remove", ...DESK, theme: "dark", show: (page, _, base) => removal(page, base) },
+  { name: "manage-add", ...DESK, theme: "light", show: (page, _, base) => check(page, base) },
+  {
+    ...{ name: "manage-reports", ...DESK, theme: "light" },
+    show: (page, _, base) =>
+      part(page, `${base}manage?part=reports&report=getCurrentlyDisconnectedPVs`, "LAB:OFFLINE"),
+  },
+  {
+    ...{ name: "manage-policies", ...DESK, theme: "light" },
+    show: (page, _, base) => part(page, `${base}manage?part=policies`, "dead band 1%"),
+  },
+  {
+    ...{ name: "manage-storage", ...DESK, theme: "light" },
+    show: (page, _, base) => part(page, `${base}manage?part=storage`, "2026-W47"),
+  },
+  {
+    ...{ name: "manage-audit", ...DESK, theme: "light" },
+    show: (page, _, base) => part(page, `${base}manage?part=audit`, "oidc:ana"),
+  },
   {
     ...{ name: "phone", width: 360, height: 740, theme: "light" },
     show: (page, _, base) => open(page, `${base}?pv=SR:CURRENT&pv=LAB:TEMP1&pv=SR:MODE&${HOUR}`),
@@ -57,7 +79,7 @@ export const STATES: State[] = [
 async function open(page: Page, url: string): Promise<void> {
   await page.goto(url);
   await page.waitForFunction(() => {
-    const notes = [...document.querySelectorAll("#legend tbody tr .note")];
+    const notes = [...document.querySelectorAll("#legend [data-pv] .note")];
     const isBusy = document.querySelector("#view")!.getAttribute("aria-busy") !== "false";
     return !isBusy && notes.length > 0 && notes.every((note) => !note.textContent!.startsWith("loading"));
   });
@@ -75,14 +97,14 @@ async function twenty(page: Page, server: TestServer, base: string): Promise<voi
 
 async function gap(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=SR:CURRENT&pv=SR:LIFETIME&${HOUR}`);
-  const box = (await page.locator("#plot .u-over").boundingBox())!;
+  const box = (await page.locator("#plot .over").boundingBox())!;
   await page.mouse.move(box.x + box.width * 0.4, box.y + box.height / 2);
   await page.locator("#hint").getByText("connection to the IOC lost").waitFor();
 }
 
 async function why(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=SR:CURRENT&pv=SR:LIFETIME&${HOUR}`);
-  await page.locator('#legend tr[data-pv="SR:CURRENT"] .why').click();
+  await page.locator('#legend [data-pv="SR:CURRENT"] .why').click();
   await page.locator("#why li").first().waitFor();
 }
 
@@ -98,6 +120,7 @@ async function add(page: Page, server: TestServer, base: string): Promise<void> 
   server.addedState = "searching";
   const names = Array.from({ length: 60 }, (_, i) => `SR-C${10 + i}-MG:PS:CURRENT`);
   [names[7], names[20], names[41]] = ["http://SR-C17-MG", `SR-C30-${"X".repeat(60)}`, "pva://"];
+  await page.locator("#more").click();
   await page.locator("#archive").click();
   await page.fill("#add-names", names.join("\n"));
   await page.locator("#add-form button[type=submit]").click();
@@ -118,7 +141,7 @@ async function gone(page: Page, server: TestServer, base: string): Promise<void>
 
 async function fares(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
-  await page.keyboard.press("s");
+  await page.locator("#chip").click();
   await page
     .locator("#overview[open]")
     .getByText(/now \d+ a second/)
@@ -177,4 +200,41 @@ async function waveform(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=SR:CURRENT&pv=BPM:WAVE&pv=BPM:TABLE&${HOUR}&at=2026-11-20T10:10:00Z`);
   await page.locator('.waveform[aria-label="BPM:WAVE"] canvas').waitFor();
   await page.locator('.waveform[aria-label="BPM:TABLE"] pre').waitFor();
+}
+
+async function settings(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?${FEW}&${HOUR}`);
+  await page.locator("#panel-set").click();
+  await page.locator("#settings[open]").waitFor();
+}
+
+async function share(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?${FEW}&${HOUR}`);
+  await page.keyboard.press("x");
+  await page.locator("#share[open]").waitFor();
+}
+
+async function managed(page: Page, base: string): Promise<void> {
+  await page.goto(`${base}manage`);
+  await page.locator('.table-row[data-pv="LAB:OFFLINE"]').click();
+  await page.locator('.table-row[data-pv="LAB:TEMP1"]').click();
+  await page.locator(".bulk").getByText("2 of").waitFor();
+}
+
+async function removal(page: Page, base: string): Promise<void> {
+  await managed(page, base);
+  await page.locator('[data-verb="remove"]').click();
+  await page.getByText("kept until a purge").waitFor();
+}
+
+async function check(page: Page, base: string): Promise<void> {
+  await page.goto(`${base}manage?part=add`);
+  await page.fill(".add-names textarea", "# vacuum\nNEW:A\nNEW:B,scan,10\nSR:CURRENT\nfoo://NEW:C\nNEW D");
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByText("are known already").waitFor();
+}
+
+async function part(page: Page, url: string, text: string): Promise<void> {
+  await page.goto(url);
+  await page.locator("#manage").getByText(text).first().waitFor();
 }

@@ -142,6 +142,7 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/tokens", Administer, "Make a token", tokens::add),
     delete("/api/v1/tokens/{id}", "Revoke a token", tokens::revoke),
     open(Method::Get, "/login", "The web page, to log in", ui::index),
+    open(Method::Get, "/manage", "The web page, to run the archiver", ui::index),
     get("/api/v1/openapi.json", "The description of all of this", openapi),
     // The URLs of the Archiver Appliance.
     get("/retrieval/data/{*call}", "Samples as the Archiver Appliance gives them", retrieval::get_data),

@@ -37,11 +37,18 @@ pub(crate) fn may_show(path: &str) -> bool {
     !NOT_FOR_PAGES.iter().any(claimed)
 }
 
-/// `GET /mgmt/ui/…` and `/retrieval/ui/…`: the Archiver Appliance's pages are this one, with the PVs that the link names.
+/// `GET /mgmt/ui/…` and `/retrieval/ui/…`: the Archiver Appliance's pages are this one, with the PVs that the link names. Its pages for
+/// whoever runs it lead to ours for them, which says where the old address has gone.
 pub(crate) fn instead(call: &Call) -> Answer {
     let pvs = call.query.all("pv").map(|pv| format!("pv={}", utf8_percent_encode(pv, NON_ALPHANUMERIC)));
     let pvs: Vec<String> = pvs.collect();
-    let to = if pvs.is_empty() { "/".to_owned() } else { format!("/?{}", pvs.join("&")) };
+    let managed = call.url_path.strip_prefix("/mgmt/ui").map(|page| page.trim_matches('/'));
+    let to = match managed {
+        _ if !pvs.is_empty() => format!("/?{}", pvs.join("&")),
+        Some(page) if !page.is_empty() => format!("/manage?came={}", utf8_percent_encode(page, NON_ALPHANUMERIC)),
+        Some(_) => "/manage".to_owned(),
+        None => "/".to_owned(),
+    };
     Ok((StatusCode::FOUND, [(header::LOCATION, to)]).into_response())
 }
 

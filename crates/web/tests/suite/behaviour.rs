@@ -455,7 +455,16 @@ fn flags_last_and_links_to_the_appliances_pages_lead_to_ours() {
     assert_eq!(archive.get("/mgmt/bpl/getNamedFlag?name=F").text(), r#"{"F":false}"#);
     assert_eq!(archive.get("/mgmt/bpl/setNamedFlag?name=F&value=true").text(), r#"{"status":"ok"}"#);
     assert_eq!(archive.get("/mgmt/bpl/getAllNamedFlags").text(), r#"{"F":true}"#);
-    assert_eq!(archive.get("/mgmt/ui/pvdetails.html?pv=T:A%26B").status, 302);
+    let leads = |url: &str| {
+        let answer = archive.get(url);
+        assert_eq!(answer.status, 302, "{url}");
+        answer.header("location").unwrap_or_default().to_owned()
+    };
+    assert_eq!(leads("/mgmt/ui/pvdetails.html?pv=T:A%26B"), "/?pv=T%3AA%26B");
+    assert_eq!(leads("/mgmt/ui/reports.html"), "/manage?came=reports%2Ehtml");
+    assert_eq!(leads("/mgmt/ui"), "/manage");
+    assert_eq!(leads("/retrieval/ui/viewer/archViewer.html"), "/");
+    assert_eq!(archive.get("/manage").status, 200);
 }
 
 /// The config file names one group at first and then another.

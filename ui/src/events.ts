@@ -1,0 +1,58 @@
+// What happened in the range shown: alarms, states, gaps, in order of time.
+
+import { causeText, severityName } from "./decode.ts";
+import type { Range } from "./state.ts";
+import { knownUntil, MANY, runsOf, type Trace } from "./trace.ts";
+
+export interface Happening {
+  at: number;
+  pv: string;
+  kind: "alarm" | "state" | "gap" | "back";
+  severity: number;
+  text: string;
+}
+
+/** More than this nobody reads one by one. */
+export const HAPPENINGS_MAX = 200;
+
+/** All of the PVs shown, the earliest first. */
+export function happenings(traces: Trace[], range: Range, known: number): Happening[] {
+  const found = traces.filter((trace) => !trace.hidden).flatMap((trace) => of(trace, range, known));
+  return found.sort((a, b) => a.at - b.at);
+}
+
+function of(trace: Trace, range: Range, known: number): Happening[] {
+  const found: Happening[] = [];
+  const isWithin = (at: number) => at >= range.from && at < range.to;
+  const named = trace.kind === "state" || trace.kind === "text";
+  let before: { severity: number; text: string | null } | null = null;
+  for (const run of runsOf(trace, Math.min(knownUntil(trace, known), range.to))) {
+    const isNews = before !== null || run.severity > 0;
+    if (isNews && isWithin(run.from)) {
+      const happening = { at: run.from, pv: trace.name, severity: run.severity };
+      if (run.severity > 0 && run.severity !== before?.severity)
+        found.push({ ...happening, kind: "alarm", text: severityName(run.severity) });
+      else if (named && run.text !== null && run.text !== MANY && run.text !== before?.text)
+        found.push({ ...happening, kind: "state", text: run.text });
+    }
+    before = run;
+  }
+  for (const gap of trace.gaps) {
+    const happening = { pv: trace.name, severity: 0 };
+    if (isWithin(gap.from))
+      found.push({ ...happening, at: gap.from, kind: "gap", text: causeText(gap.cause) });
+    if (isWithin(gap.to) && gap.to <= known)
+      found.push({ ...happening, at: gap.to, kind: "back", text: "recorded again" });
+  }
+  return found;
+}
+
+/** The moment of the next one behind another, or of the one before it; none if there is none. */
+export function nextAt(moments: number[], at: number, by: 1 | -1): number | null {
+  // Two moments so near are the same to whoever has just been led to one.
+  const apart = 1e-6;
+  const sorted = [...moments].sort((a, b) => a - b);
+  const found =
+    by > 0 ? sorted.find((moment) => moment > at + apart) : sorted.findLast((moment) => moment < at - apart);
+  return found ?? null;
+}

@@ -1,0 +1,268 @@
+// Adding PVs by a list, in three steps: the names, a check that changes nothing, then the first values.
+
+import { addPvs, ApiError, pagePvs, type AddResult, type NewPv } from "./api.ts";
+import { counted, h } from "./dom.ts";
+import { Firsts } from "./firsts.ts";
+import { readList, type ListLine } from "./list.ts";
+import { addWords as words, pvsText } from "./words.ts";
+
+/** The names of the archive are looked through in pages of so many. */
+const PAGE = 10_000;
+/** So many refused lines are told. */
+const TOLD = 200;
+
+interface Checked {
+  fresh: ListLine[];
+  known: ListLine[];
+  refused: ListLine[];
+}
+
+export class AddPart {
+  readonly element: HTMLElement;
+  private text = h("textarea", {
+    "aria-label": words.label,
+    spellcheck: "false",
+    autocomplete: "off",
+    placeholder: words.placeholder,
+  });
+  private side = h("div", { class: "add-outcome", "aria-live": "polite" });
+  private firsts: Firsts | null = null;
+
+  constructor(private added: () => void) {
+    const file = h("input", {
+      type: "file",
+      accept: ".txt,.csv,.list,text/plain,text/csv",
+      class: "unseen",
+      "aria-label": words.file,
+      change: () => void this.load(file.files?.[0]),
+    });
+    const check = h(
+      "button",
+      { type: "button", class: "primary", click: () => void this.check() },
+      words.check,
+    );
+    const clear = () => {
+      this.text.value = "";
+      this.begin();
+      this.text.focus();
+    };
+    this.text.addEventListener("dragover", (event) => event.preventDefault());
+    this.text.addEventListener("drop", (event) => {
+      const dropped = event.dataTransfer?.files[0];
+      if (!dropped) return;
+      event.preventDefault();
+      void this.load(dropped);
+    });
+    this.text.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.ctrlKey) void this.check();
+    });
+    this.element = h(
+      "div",
+      { class: "add-part" },
+      h(
+        "div",
+        { class: "add-names" },
+        h(
+          "div",
+          { class: "tools" },
+          h("h2", {}, words.title),
+          h("label", { class: "button" }, file, words.file),
+          h("button", { type: "button", click: clear }, words.clear),
+        ),
+        this.text,
+        h("p", { class: "hint" }, words.hint),
+        h("p", { class: "actions" }, check),
+      ),
+      this.side,
+    );
+    this.begin();
+  }
+
+  private begin(): void {
+    this.firsts?.stop();
+    this.firsts = null;
+    this.side.replaceChildren(steps(1), h("p", { class: "hint" }, words.begin));
+  }
+
+  private async load(file: File | undefined): Promise<void> {
+    if (!file) return;
+    this.text.value = await file.text();
+    this.begin();
+  }
+
+  /** Looks which lines are names, and which of them the archive knows. Nothing is changed. */
+  private async check(): Promise<void> {
+    this.firsts?.stop();
+    const lines = readList(this.text.value);
+    if (lines.length === 0)
+      return this.side.replaceChildren(steps(1), h("p", { class: "is-error", role: "alert" }, words.nothing));
+    this.side.replaceChildren(steps(2), h("p", { class: "hint" }, words.checking));
+    try {
+      const known = await this.knownOf(lines.filter((line) => line.reason === null));
+      this.show({
+        fresh: lines.filter((line) => line.reason === null && !known.has(bare(line.name))),
+        known: lines.filter((line) => line.reason === null && known.has(bare(line.name))),
+        refused: lines.filter((line) => line.reason !== null),
+      });
+    } catch (error) {
+      this.side.replaceChildren(
+        steps(2),
+        h(
+          "p",
+          { class: "is-error", role: "alert" },
+          error instanceof ApiError ? error.sentence : String(error),
+        ),
+      );
+    }
+  }
+
+  /** Which of the names the archive has: of few each is asked for, of many the whole list. */
+  private async knownOf(lines: ListLine[]): Promise<Set<string>> {
+    const wanted = new Set(lines.map((line) => bare(line.name)));
+    const known = new Set<string>();
+    const pattern = `~^(${[...wanted].map(escaped).join("|")})$`;
+    const isShort = pattern.length < PATTERN_MAX;
+    for (let offset = 0, total = Infinity; offset < total; offset += PAGE) {
+      const page = await pagePvs({ match: isShort ? pattern : "", state: "any", offset, limit: PAGE });
+      total = page.total;
+      for (const pv of page.pvs) if (wanted.has(pv.name)) known.add(pv.name);
+    }
+    return known;
+  }
+
+  private show({ fresh, known, refused }: Checked): void {
+    const figure = (count: number, text: string, rest: string) =>
+      h("div", { class: "figure" }, h("b", {}, counted(count)), h("span", {}, text), h("small", {}, rest));
+    const archive = h(
+      "button",
+      { type: "button", class: "primary", click: () => void this.archive(fresh) },
+      words.archive(fresh.length),
+    );
+    archive.disabled = fresh.length === 0;
+    const bad = refused
+      .slice(0, TOLD)
+      .map((line) =>
+        h(
+          "tr",
+          {},
+          h("td", {}, words.line(line.line)),
+          h("th", { scope: "row" }, line.text),
+          h("td", {}, line.reason ?? ""),
+          h("td", {}, this.repair(line)),
+        ),
+      );
+    const rest = refused.length - bad.length;
+    const scanned = fresh.filter((line) => line.method === "scan").length;
+    const how: [string, number][] = [
+      [words.byPolicies, fresh.length - scanned],
+      [words.givenScan, scanned],
+    ];
+    this.side.replaceChildren(
+      steps(2),
+      h(
+        "div",
+        { class: "figures" },
+        figure(fresh.length, words.willBe, words.willRest),
+        figure(known.length, words.areKnown, words.knownRest),
+        figure(refused.length, words.areRefused, refused.length > 0 ? words.refusedRest : ""),
+      ),
+      ...(bad.length > 0
+        ? [h("h3", {}, words.refusedHead), h("table", { class: "list" }, h("tbody", {}, ...bad))]
+        : []),
+      ...(rest > 0 ? [h("p", { class: "hint" }, `and ${counted(rest)} more`)] : []),
+      h("h3", {}, words.howHead),
+      h(
+        "table",
+        { class: "list" },
+        h(
+          "tbody",
+          {},
+          ...how
+            .filter(([, count]) => count > 0)
+            .map(([text, count]) =>
+              h("tr", {}, h("th", { scope: "row" }, text), h("td", { class: "num" }, pvsText(count))),
+            ),
+        ),
+      ),
+      h("p", { class: "actions" }, h("span", { class: "hint" }, words.then), archive),
+    );
+    archive.focus();
+  }
+
+  /** What can be mended of a line by a press. */
+  private repair(line: ListLine): Node {
+    if (line.repair === null) return document.createTextNode("");
+    const { repair } = line;
+    const click = () => {
+      const lines = this.text.value.split("\n");
+      lines[line.line - 1] = repair;
+      this.text.value = lines.join("\n");
+      void this.check();
+    };
+    return h("button", { type: "button", class: "link", click }, words.take(repair));
+  }
+
+  private async archive(fresh: ListLine[]): Promise<void> {
+    this.side.replaceChildren(steps(3), h("p", { class: "hint" }, words.askingFor(fresh.length)));
+    try {
+      const { pvs } = await addPvs(
+        fresh.map(({ name, method, period }): NewPv =>
+          method === "scan" ? { name, method, period: period! } : ({ name } as NewPv),
+        ),
+      );
+      this.report(pvs);
+      this.added();
+    } catch (error) {
+      this.side.replaceChildren(
+        steps(3),
+        h(
+          "p",
+          { class: "is-error", role: "alert" },
+          error instanceof ApiError ? error.sentence : String(error),
+        ),
+      );
+    }
+  }
+
+  private report(results: AddResult[]): void {
+    const refused = results.filter(({ status }) => status === "refused");
+    const names = results.filter(({ status }) => status === "added").map(({ name }) => name);
+    const parts: HTMLElement[] = [
+      steps(3),
+      h("p", { class: "counts" }, words.outcome(names.length, refused.length)),
+    ];
+    if (refused.length > 0)
+      parts.push(
+        h(
+          "ul",
+          {},
+          ...refused
+            .slice(0, TOLD)
+            .map(({ name, message }) => h("li", {}, h("b", {}, name), ` ${message ?? ""}`)),
+        ),
+      );
+    if (names.length > 0) {
+      this.firsts = new Firsts(names);
+      parts.push(this.firsts.element);
+    }
+    this.side.replaceChildren(...parts);
+  }
+}
+
+/** Longer patterns the archiver does not take; and an address has room for no more. */
+const PATTERN_MAX = 1500;
+
+function bare(name: string): string {
+  return name.replace(/^(ca|pva):\/\//, "");
+}
+
+function escaped(name: string): string {
+  return name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}
+
+function steps(now: number): HTMLElement {
+  const items = words.steps.map((text, i) =>
+    h("li", i + 1 === now ? { "aria-current": "step" } : {}, h("i", {}, String(i + 1)), text),
+  );
+  return h("ol", { class: "steps" }, ...items);
+}

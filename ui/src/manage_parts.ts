@@ -1,0 +1,344 @@
+// The smaller parts of the page for whoever runs the archiver: reports, policies, what was removed, storage, audit.
+
+import {
+  ApiError,
+  appliance,
+  getAudit,
+  getPolicies,
+  getRemoved,
+  getStatus,
+  planPolicies,
+  type Right,
+} from "./api.ts";
+import { counted, h } from "./dom.ts";
+import { download, quoted } from "./manage.ts";
+import { problemsOf, storageOf, updatesOf } from "./overview.ts";
+import { REPORTS } from "./reports.ts";
+import type { Verb } from "./sheet.ts";
+import { formatTime, type Zone } from "./time.ts";
+import { manageWords as words, pvsText } from "./words.ts";
+
+export interface PartContext {
+  zone: Zone;
+  now: number;
+  may(right: Right): boolean;
+  order(verb: Verb, names: string[]): void;
+  param(key: string): string | null;
+  write(key: string, value: string): void;
+}
+
+const ROWS_SHOWN = 500;
+const AUDIT_PAGE = 200;
+
+/** An element that asks for its content, and says so, and says why where none comes. */
+function asking(make: () => Promise<Node[]>): HTMLElement {
+  const part = h("div", { class: "pages" }, h("p", { class: "hint", role: "status" }, words.asking));
+  make().then(
+    (content) => part.replaceChildren(...content),
+    (error: unknown) => {
+      const again = () => part.replaceWith(asking(make));
+      part.replaceChildren(
+        h(
+          "p",
+          { class: "is-error", role: "alert" },
+          error instanceof ApiError ? error.sentence : String(error),
+        ),
+        h("p", {}, h("button", { type: "button", click: again }, words.again)),
+      );
+    },
+  );
+  return part;
+}
+
+function table(heads: readonly string[], rows: HTMLElement[], label: string): HTMLElement {
+  return h(
+    "div",
+    { class: "scrolled-table", tabindex: "0", role: "region", "aria-label": label },
+    h(
+      "table",
+      { class: "list" },
+      h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)))),
+      h("tbody", {}, ...rows),
+    ),
+  );
+}
+
+export function reportsPart(context: PartContext): HTMLElement {
+  const chosen = REPORTS.find(({ call }) => call === context.param("report")) ?? REPORTS[0]!;
+  const side = h("div", { class: "facets", role: "group", "aria-label": words.parts.reports });
+  const main = h("div", { class: "table-side" });
+  const show = (report: (typeof REPORTS)[number]) => {
+    for (const button of side.querySelectorAll("button"))
+      button.setAttribute("aria-pressed", String(button.dataset.report === report.call));
+    main.replaceChildren(
+      h("h2", {}, report.name),
+      h("p", {}, report.is, " ", h("span", { class: "faint" }, report.todo)),
+      asking(() => rowsOf(report, context)),
+    );
+  };
+  side.append(
+    ...REPORTS.map((report) =>
+      h(
+        "button",
+        {
+          type: "button",
+          "data-report": report.call,
+          click: () => {
+            context.write("report", report.call);
+            show(report);
+          },
+        },
+        report.name,
+      ),
+    ),
+  );
+  show(chosen);
+  return h("div", { class: "pvs-part" }, side, main);
+}
+
+async function rowsOf(report: { call: string; name: string }, context: PartContext): Promise<Node[]> {
+  const rows = await appliance<Record<string, string | number>[]>(report.call);
+  if (rows.length === 0) return [h("p", { class: "hint" }, words.reportEmpty)];
+  const keys = [...new Set(rows.slice(0, 50).flatMap((row) => Object.keys(row)))].filter(
+    (key) => key !== "pvName" && key !== "instance" && key !== "commandThreadID",
+  );
+  const names = rows.map((row) => String(row.pvName ?? "")).filter(Boolean);
+  const marked = new Set<string>();
+  const tools = h("div", { class: "tools" });
+  const showTools = () => {
+    const verbs: [Verb, Right][] = [
+      ["pause", "operate"],
+      ["resume", "operate"],
+      ["policy", "operate"],
+      ["remove", "administer"],
+    ];
+    const all =
+      marked.size === 0
+        ? []
+        : verbs
+            .filter(([, right]) => context.may(right))
+            .map(([verb]) =>
+              h(
+                "button",
+                { type: "button", click: () => context.order(verb, [...marked]) },
+                words.verbOf(verb, marked.size),
+              ),
+            );
+    const csv = () =>
+      download(
+        `${report.call}.csv`,
+        "text/csv",
+        [
+          ["pvName", ...keys].join(","),
+          ...rows.map((row) => ["pvName", ...keys].map((key) => quoted(row[key] ?? "")).join(",")),
+          "",
+        ].join("\r\n"),
+      );
+    const everything = h(
+      "button",
+      { type: "button", click: () => markAll() },
+      marked.size === names.length ? words.unmark : words.markAll(names.length),
+    );
+    tools.replaceChildren(
+      h("span", { class: "told" }, pvsText(rows.length)),
+      everything,
+      ...all,
+      h("button", { type: "button", click: csv }, "CSV"),
+    );
+  };
+  const boxes: HTMLInputElement[] = [];
+  const markAll = () => {
+    const isAll = marked.size === names.length;
+    marked.clear();
+    if (!isAll) for (const name of names) marked.add(name);
+    for (const box of boxes) box.checked = !isAll;
+    showTools();
+  };
+  const lines = rows.slice(0, ROWS_SHOWN).map((row) => {
+    const name = String(row.pvName ?? "");
+    const box = h("input", {
+      type: "checkbox",
+      "aria-label": words.mark(name),
+      change: () => {
+        if (!marked.delete(name)) marked.add(name);
+        showTools();
+      },
+    });
+    boxes.push(box);
+    return h(
+      "tr",
+      {},
+      h("td", {}, box),
+      h("th", { scope: "row" }, h("a", { href: `./?pv=${encodeURIComponent(name)}` }, name)),
+      ...keys.map((key) => h("td", {}, String(row[key] ?? ""))),
+    );
+  });
+  showTools();
+  const rest = rows.length - lines.length;
+  return [
+    tools,
+    table([words.markHead, "PV", ...keys.map(spaced)], lines, report.name),
+    ...(rest > 0 ? [h("p", { class: "hint" }, words.restInCsv(rest))] : []),
+  ];
+}
+
+/** `connectionLostAt` as words. */
+function spaced(key: string): string {
+  const text = key
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .replaceAll("_", " ")
+    .toLowerCase();
+  return text[0]!.toUpperCase() + text.slice(1);
+}
+
+export function policiesPart(context: PartContext): HTMLElement {
+  return asking(async () => {
+    const policies = await getPolicies();
+    const plan = h("div", { role: "status" });
+    const showPlan = () => plan.replaceChildren(asking(() => planOf()));
+    const rows = policies.map((policy) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, policy.name),
+        h("td", {}, policy.match.join(", ")),
+        h("td", {}, policy.settings),
+        h("td", { class: "num" }, counted(policy.pvs)),
+      ),
+    );
+    return [
+      h("h2", {}, words.parts.policies),
+      h("p", {}, words.policiesAre),
+      policies.length > 0
+        ? table(words.policyHeads, rows, words.parts.policies)
+        : h("p", { class: "hint" }, words.noPolicies),
+      ...(context.may("read")
+        ? [h("p", {}, h("button", { type: "button", click: showPlan }, words.planButton)), plan]
+        : []),
+    ];
+  });
+}
+
+async function planOf(): Promise<Node[]> {
+  const plan = await planPolicies();
+  const rows = plan.changes.map((change) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, change.name),
+      h("td", {}, change.policy ?? "–"),
+      h("td", {}, change.from),
+      h("td", {}, change.to),
+    ),
+  );
+  const text = h("p", {}, words.plan(plan.total, plan.by_hand));
+  return rows.length > 0 ? [text, table(words.planHeads, rows, words.planButton)] : [text];
+}
+
+export function removedPart(context: PartContext): HTMLElement {
+  return asking(async () => {
+    const removed = await getRemoved();
+    if (removed.length === 0)
+      return [h("h2", {}, words.parts.removed), h("p", { class: "hint" }, words.noneRemoved)];
+    const may = context.may("administer");
+    const rows = removed
+      .slice(0, ROWS_SHOWN)
+      .map((pv) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, pv.name),
+          h("td", {}, formatTime(Date.parse(pv.since) / 1000, context.zone, 0)),
+          h("td", {}, pv.by),
+          h("td", {}, pv.data === "kept" ? words.keptUntilPurge : words.goneAtPurge),
+          ...(may
+            ? [
+                h(
+                  "td",
+                  {},
+                  h(
+                    "button",
+                    { type: "button", class: "link", click: () => context.order("restore", [pv.name]) },
+                    words.verbs.restore,
+                  ),
+                ),
+              ]
+            : []),
+        ),
+      );
+    const all = removed.map(({ name }) => name);
+    return [
+      h("h2", {}, words.parts.removed),
+      h(
+        "div",
+        { class: "tools" },
+        h("span", { class: "told" }, pvsText(removed.length)),
+        ...(may
+          ? [
+              h(
+                "button",
+                { type: "button", click: () => context.order("restore", all) },
+                words.verbOf("restore", all.length),
+              ),
+            ]
+          : []),
+      ),
+      table([...words.removedHeads, ...(may ? [words.restoreHead] : [])], rows, words.parts.removed),
+    ];
+  });
+}
+
+export function storagePart(context: PartContext): HTMLElement {
+  return asking(async () => {
+    const status = await getStatus();
+    const problems = problemsOf(status);
+    return [
+      h("h2", {}, words.parts.storage),
+      problems.length === 0
+        ? h("p", {}, words.nothingWrong)
+        : h("ul", { class: "problems" }, ...problems.map((text) => h("li", {}, text))),
+      h("div", { class: "columns" }, updatesOf(status, null), storageOf(status, context.zone)),
+    ];
+  });
+}
+
+export function auditPart(context: PartContext): HTMLElement {
+  return asking(async () => {
+    const body = h("tbody");
+    const row = (line: Awaited<ReturnType<typeof getAudit>>[number]) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, formatTime(Date.parse(line.time) / 1000, context.zone, 0)),
+        h("td", {}, line.by),
+        h("td", {}, line.action.replaceAll("_", " ")),
+        h("th", { scope: "row" }, line.name),
+        h("td", {}, line.detail),
+      );
+    let oldest: number | null = null;
+    const older = h("button", { type: "button", click: () => void more() }, words.older);
+    const more = async () => {
+      const lines = await getAudit(AUDIT_PAGE, oldest);
+      oldest = lines.at(-1)?.number ?? oldest;
+      body.append(...lines.map(row));
+      older.hidden = lines.length < AUDIT_PAGE;
+    };
+    await more();
+    if (body.childElementCount === 0)
+      return [h("h2", {}, words.parts.audit), h("p", { class: "hint" }, words.noAudit)];
+    const heads = h(
+      "thead",
+      {},
+      h("tr", {}, ...words.auditHeads.map((text) => h("th", { scope: "col" }, text))),
+    );
+    return [
+      h("h2", {}, words.parts.audit),
+      h(
+        "div",
+        { class: "scrolled-table", tabindex: "0", role: "region", "aria-label": words.parts.audit },
+        h("table", { class: "list" }, heads, body),
+      ),
+      h("p", {}, older),
+    ];
+  });
+}

@@ -1,0 +1,154 @@
+// The dialog of what is set for one PV alone: its axis, pane, colour, width, line, limits. Each change is drawn at once, and stands in the URL.
+
+import { byId, h } from "./dom.ts";
+import { COLOURS, PLAIN, readFix, type Join, type Look, type Side } from "./look.ts";
+import type { Palette } from "./style.ts";
+import { settingsWords as words } from "./words.ts";
+
+export interface SettingsActions {
+  look(name: string): Look;
+  set(name: string, look: Look): void;
+  /** The letters of the panes, and where the PV's colour stands now. */
+  panes(): string[];
+  colour(name: string): number;
+  palette(): Palette;
+}
+
+const WIDTHS = [1, 1.5, 2, 3, 4];
+
+export class Settings {
+  private dialog = byId<HTMLDialogElement>("settings");
+
+  constructor(private actions: SettingsActions) {}
+
+  open(name: string): void {
+    this.fill(name);
+    if (!this.dialog.open) this.dialog.showModal();
+    this.dialog.querySelector<HTMLElement>("select")?.focus();
+  }
+
+  private fill(name: string): void {
+    const look = this.actions.look(name);
+    const set = (change: Partial<Look>) => this.actions.set(name, { ...this.actions.look(name), ...change });
+    const close = h(
+      "button",
+      { type: "button", "aria-label": "Close", click: () => this.dialog.close() },
+      "✕",
+    );
+    const reset = () => {
+      this.actions.set(name, PLAIN);
+      this.fill(name);
+      this.dialog.querySelector<HTMLElement>("select")?.focus();
+    };
+    this.dialog.replaceChildren(
+      h("header", {}, h("h2", { id: "settings-title" }, words.title(name)), close),
+      h(
+        "div",
+        { class: "fields" },
+        choice(words.axis, words.axes, look.axis ?? "", (axis) =>
+          set({ axis: (axis || null) as Side | null }),
+        ),
+        choice(
+          words.pane,
+          { "": words.axes[""], ...Object.fromEntries(this.actions.panes().map((pane) => [pane, pane])) },
+          look.pane ?? "",
+          (pane) => set({ pane: pane || null }),
+        ),
+        choice(words.line, words.lines, look.line ?? "", (line) =>
+          set({ line: (line || null) as Join | null }),
+        ),
+        choice(
+          words.width,
+          Object.fromEntries(WIDTHS.map((width) => [String(width), `${width} px`])),
+          String(look.width ?? 1.5),
+          (width) => set({ width: Number(width) === 1.5 ? null : Number(width) }),
+        ),
+        this.colours(name, set),
+        this.ends(look, set),
+        check(words.log, look.log, (log) => set({ log })),
+        check(words.limits, look.limits, (limits) => set({ limits })),
+      ),
+      h(
+        "p",
+        { class: "actions" },
+        h("button", { type: "button", click: reset }, words.reset),
+        h("button", { type: "button", class: "primary", click: () => this.dialog.close() }, words.done),
+      ),
+    );
+  }
+
+  private colours(name: string, set: (change: Partial<Look>) => void): HTMLElement {
+    const palette = this.actions.palette();
+    const now = this.actions.colour(name);
+    const buttons = Array.from({ length: COLOURS / 2 }, (_, i) => {
+      const { stroke, border } = palette.trace(i);
+      const label = `${words.colour} ${i + 1}${border === "solid" ? "" : `, ${border}`}`;
+      const input = h("input", {
+        type: "radio",
+        name: "colour",
+        value: String(i),
+        "aria-label": label,
+        change: () => set({ colour: i }),
+      });
+      input.checked = i === now;
+      const swatch = h("span", { class: "swatch", title: label });
+      swatch.style.setProperty("--trace", stroke);
+      swatch.style.setProperty("--border", border);
+      return h("label", {}, input, swatch);
+    });
+    return h("fieldset", { class: "colours" }, h("legend", {}, words.colour), ...buttons);
+  }
+
+  private ends(look: Look, set: (change: Partial<Look>) => void): HTMLElement {
+    const said = h("span", { class: "said", role: "alert" });
+    const field = (label: string, value: number | undefined) => {
+      const input = h("input", {
+        type: "text",
+        inputmode: "decimal",
+        size: "9",
+        placeholder: words.byValues,
+        "aria-label": label,
+        change: () => take(),
+      });
+      input.value = value === undefined ? "" : String(value);
+      return input;
+    };
+    const from = field(words.from, look.fix?.[0]);
+    const to = field(words.to, look.fix?.[1]);
+    const take = () => {
+      const isNone = from.value.trim() === "" && to.value.trim() === "";
+      const fix = isNone ? null : readFix(`${from.value}..${to.value}`);
+      const isWrong = !isNone && fix === null;
+      // One end alone is not wrong yet.
+      const isHalf = (from.value.trim() === "") !== (to.value.trim() === "");
+      said.textContent = isWrong && !isHalf ? words.fixWrong : "";
+      for (const input of [from, to]) {
+        if (isWrong && !isHalf) input.setAttribute("aria-invalid", "true");
+        else input.removeAttribute("aria-invalid");
+      }
+      if (!isWrong) set({ fix });
+    };
+    return h("div", { class: "ends" }, h("span", {}, words.from), from, h("span", {}, words.to), to, said);
+  }
+}
+
+function choice(
+  label: string,
+  texts: Record<string, string>,
+  value: string,
+  take: (value: string) => void,
+): HTMLElement {
+  const select = h("select", { change: (event: Event) => take((event.target as HTMLSelectElement).value) });
+  for (const [key, text] of Object.entries(texts)) select.append(h("option", { value: key }, text));
+  select.value = value;
+  return h("label", {}, h("span", {}, label), select);
+}
+
+function check(label: string, value: boolean, take: (value: boolean) => void): HTMLElement {
+  const input = h("input", {
+    type: "checkbox",
+    change: (event: Event) => take((event.target as HTMLInputElement).checked),
+  });
+  input.checked = value;
+  return h("label", { class: "check" }, input, label);
+}

@@ -1,0 +1,306 @@
+// What the page says in English, for what came with its panel, its keys and the page for whoever runs the archiver.
+
+export const wordOf = {
+  hihi: "HIHI",
+  high: "HIGH",
+  low: "LOW",
+  lolo: "LOLO",
+  now: "Now",
+  atCursor: "At",
+  atEnd: "At the end,",
+  betweenAB: "A to B",
+  inThisRange: "In this range",
+  states: "states and texts",
+  others: "not drawn as lines",
+  left: "left",
+  right: "right",
+  hidden: "hidden",
+  gap: "gap",
+  why: "Why?",
+  loading: "…",
+  everySample: "every sample",
+  complete: "complete",
+} as const;
+
+/** `1 PV`, `4,977 PVs`. */
+export function pvsText(count: number): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? "PV" : "PVs"}`;
+}
+
+/** `1 event`, `9 events`. */
+export function eventsText(count: number): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? "event" : "events"}`;
+}
+
+/** The foot of the panel: how many PVs of the view have all that there was. */
+export function completeText(total: number, lacking: number): string {
+  if (lacking === 0)
+    return total === 1 ? "No gap is known in this range." : "No gap is known of any of them in this range.";
+  const rest = total - lacking;
+  return `${rest} of ${total} complete, ${lacking} ${lacking === 1 ? "lacks" : "lack"} something`;
+}
+
+/** What the line drawn of a PV is made of. */
+export function binsText(seconds: string): string {
+  return `mean of ${seconds} bins`;
+}
+
+/** What the chip at the top right says of the archiver's PVs. */
+export function chipText(total: number, lost: number): string {
+  return lost === 0 ? pvsText(total) : `${lost.toLocaleString("en")} of ${pvsText(total)} lost`;
+}
+
+export const settingsWords = {
+  title: (name: string) => `Settings of ${name}`,
+  axis: "Axis",
+  axes: { "": "by its units", left: "left", right: "right, in the pane above", own: "a pane of its own" },
+  pane: "Pane",
+  colour: "Colour",
+  width: "Width",
+  line: "Line",
+  lines: { "": "steps, means of bins", steps: "steps", line: "straight lines", points: "points" },
+  log: "Logarithmic axis",
+  limits: "Limits of its IOC as lines",
+  from: "Axis from",
+  to: "to",
+  byValues: "by its values",
+  fixWrong: "An axis needs two numbers, the lower one first.",
+  reset: "As without settings",
+  done: "Done",
+} as const;
+
+/** The page for whoever runs the archiver. */
+export const manageWords = {
+  parts: {
+    pvs: "PVs",
+    add: "Add",
+    reports: "Reports",
+    policies: "Policies",
+    removed: "Removed",
+    storage: "Storage",
+    audit: "Audit",
+  },
+  partsLabel: "Parts of Manage",
+  searchLabel: "Names of PVs",
+  search: "Part of a name, *glob* or ~regex   ( / )",
+  stateFacet: "State",
+  states: {
+    any: "all",
+    connected: "connected",
+    disconnected: "disconnected",
+    searching: "searching",
+    paused: "paused",
+  },
+  tableLabel: "PVs of the archive; arrows move, Space marks, Shift extends, Ctrl A marks all, Enter plots",
+  bulkLabel: "What is marked",
+  columns: [
+    ["tick", "☑"],
+    ["name", "PV"],
+    ["state", "State"],
+    ["since", "For"],
+    ["how", "Taken"],
+    ["type", "Type"],
+    ["value", "Value"],
+    ["last", "Last sample"],
+  ],
+  everyChange: "every change",
+  every: (seconds: number) => `every ${seconds} s`,
+  never: "never",
+  noneAtAll: "Nothing is archived yet. “Add” takes a list of names.",
+  noneFits:
+    "No PV fits. Part of a name fits anywhere in it; * and ? stand for anything, ~ begins a regular expression.",
+  plotIt: (name: string) => `Plot ${name}`,
+  told: (total: number, marked: number) =>
+    `${pvsText(total)}${marked > 0 ? `, ${marked.toLocaleString("en")} marked` : ""}`,
+  marked: (count: number, total: number) =>
+    `${count.toLocaleString("en")} of ${total.toLocaleString("en")} marked`,
+  markAll: (total: number) => `Mark all ${total.toLocaleString("en")}`,
+  mark: (name: string) => `Mark ${name}`,
+  markHead: "Mark",
+  unmark: "Mark none",
+  plot: (count: number) => `Plot ${count}`,
+  verbs: {
+    pause: "Pause",
+    resume: "Resume",
+    policy: "Policy",
+    groups: "Groups",
+    rename: "Rename",
+    remove: "Remove",
+    restore: "Restore",
+  },
+  verbOf: (verb: "pause" | "resume" | "policy" | "groups" | "rename" | "remove" | "restore", count: number) =>
+    `${manageWords.verbs[verb]} ${count.toLocaleString("en")}`,
+  asking: "asking the archiver …",
+  again: "Ask again",
+  reportEmpty: "No PV is in this report.",
+  restInCsv: (rest: number) => `and ${rest.toLocaleString("en")} more: the CSV has them all`,
+  policiesAre:
+    "They say how PVs are archived by their names: the first that fits decides. They stand in the config file.",
+  noPolicies: "The config file has no policies: every change of each PV is recorded.",
+  policyHeads: ["Policy", "Fits", "What it says", "PVs"],
+  planButton: "What would the file change now?",
+  planHeads: ["PV", "Policy", "From", "To"],
+  plan: (total: number, byHand: number) =>
+    `${total === 0 ? "It would change nothing." : `It would change ${pvsText(total)}.`} ${byHand > 0 ? `${pvsText(byHand)} with settings given by hand are left alone.` : ""} “pvark policy apply” carries it out.`,
+  noneRemoved: "Nothing was removed that could come back.",
+  keptUntilPurge: "kept until a purge",
+  goneAtPurge: "goes at the next purge",
+  removedHeads: ["PV", "Removed", "By", "Its data"],
+  restoreHead: "Bring it back",
+  nothingWrong: "Nothing is wrong.",
+  older: "Older lines",
+  noAudit: "Nothing was changed yet.",
+  auditHeads: ["Time", "Who", "What", "PV", "Detail"],
+  /** To which part an address of the Archiver Appliance leads, and what is said of it. */
+  came: (page: string): [Part, string] => {
+    const from = `You came from the Archiver Appliance’s page ${page}: `;
+    if (/report/i.test(page)) return ["reports", `${from}this is it.`];
+    if (/storage|metric|appliance|cluster/i.test(page)) return ["storage", `${from}this is it.`];
+    if (/integration|polic/i.test(page)) return ["policies", `${from}this is what answers it.`];
+    return [
+      "pvs",
+      `${from}find PVs here, mark them, and pause, resume or remove them; new ones come by “Add”.`,
+    ];
+  },
+} as const;
+
+type Part = "pvs" | "add" | "reports" | "policies" | "removed" | "storage" | "audit";
+type VerbWord = "pause" | "resume" | "policy" | "groups" | "rename" | "remove" | "restore";
+
+const DONE: Record<VerbWord, string> = {
+  pause: "paused",
+  resume: "resumed",
+  policy: "archived another way now",
+  groups: "in other groups now",
+  rename: "renamed",
+  remove: "removed",
+  restore: "restored",
+};
+
+export const sheetWords = {
+  titles: {
+    pause: "Pause recording",
+    resume: "Resume recording",
+    policy: "Archive another way",
+    groups: "Put into groups",
+    rename: "Rename",
+    remove: "Remove from the archive",
+    restore: "Bring back",
+  },
+  what: "What",
+  toWhich: "To which",
+  follows: "What follows",
+  undone: "Undone by",
+  does: {
+    pause: "Nothing is recorded of them any more, and their IOCs are left.",
+    resume: "They are searched for, and recorded again.",
+    policy: "They are recorded as chosen below. What is not given follows the policy that fits the name.",
+    groups: "They are in the groups below and in no others; what else is set for them stays.",
+    rename: "The PV has another name, in its IOC and here; its history stays with it.",
+    remove: "They leave the list of PVs. Nothing is recorded of them any more.",
+    restore: "They are in the list of PVs again, with their history.",
+  },
+  then: {
+    pause: "Gaps with the cause “paused” from now on.",
+    resume: "A gap ends with the first value that each of them sends.",
+    policy: "History stays as it is. Settings given by hand are not changed by policies.",
+    groups: "They are recorded while one of their groups is enabled.",
+    rename: "It is searched for by its new name.",
+    remove: "They are not found and not plotted until somebody brings them back.",
+    restore: "A gap stands for the time in which they were not archived.",
+  },
+  back: {
+    pause: "Resume; “Undo” stands in the bar afterwards.",
+    resume: "Pause; “Undo” stands in the bar afterwards.",
+    policy: "Another choice of the same sheet.",
+    groups: "The same sheet with the groups as they were.",
+    rename: "Renaming it back; “Undo” stands in the bar afterwards.",
+    remove: "Bringing them back, until a purge; “Undo” stands in the bar afterwards.",
+    restore: "Removing them again; “Undo” stands in the bar afterwards.",
+  },
+  cancel: "Cancel",
+  button: (verb: VerbWord, count: number) =>
+    `${manageWords.verbs[verb]} ${verb === "policy" ? "of " : verb === "groups" ? "of " : ""}${pvsText(count)}`,
+  progress: (verb: VerbWord, done: number, total: number, refused: number) =>
+    `${manageWords.verbs[verb]}: ${done.toLocaleString("en")} of ${total.toLocaleString("en")}${refused > 0 ? `, ${refused.toLocaleString("en")} refused` : ""}`,
+  outcome: (verb: VerbWord, count: number) =>
+    `${pvsText(count)} ${count === 1 ? "is" : "are"} ${DONE[verb]}.`,
+  broken: (rest: number, why: string) => `Of ${rest.toLocaleString("en")} nothing is known: ${why}.`,
+  refused: (count: number) => `${count.toLocaleString("en")} refused: show`,
+  refusedTitle: (verb: VerbWord) => `${manageWords.verbs[verb]}: refused`,
+  undo: "Undo",
+  data: "Their data",
+  dataKept: "kept until a purge",
+  dataDeleted: "to go at the next purge",
+  newName: "New name",
+  oldNameStays: (name: string) => `${name} stays as another name of it`,
+  nameWanted: "Give it a name that it does not have yet.",
+  policy: "Recorded",
+  byPolicy: (policy: string) => `by the policy ${policy}`,
+  everyChange: "every change",
+  scanned: "the newest value every so many seconds",
+  period: "Seconds",
+  periodWrong: "A period is from 0.01 s to 86400 s.",
+  deadband: "Dead band, as 0.5 or 5%",
+  deadbandWrong: "A dead band is a number, or a number with %.",
+  none: "none",
+  groups: "Groups",
+  groupsHint: (groups: string[]) =>
+    `Names with blanks between them; nothing for none. ${groups.length > 0 ? `There are ${groups.slice(0, 8).join(", ")}${groups.length > 8 ? " and others" : ""}.` : "There are none yet: a group begins with its first PV."}`,
+  groupWrong: (group: string) => `“${group}” is no name of a group: letters, digits and _ . : - make one.`,
+  tooManyForGroups: (most: number) =>
+    `At most ${most} PVs at once: what each has is looked at first. Mark fewer.`,
+} as const;
+
+export const addWords = {
+  title: "Names",
+  label: "Names of PVs, one a line",
+  placeholder: "SR-VA-IP12:P\npva://SR-DI-BPM07:ORBIT\nSR-VA-IP17:P,scan,10\n# a comment",
+  hint: "One a line; # begins a comment. ca:// or pva:// chooses the protocol; “,scan,10” takes the newest value every 10 s.",
+  file: "File",
+  clear: "Clear",
+  check: "Check",
+  begin: "Paste a list or drop a file, then Check: nothing is changed before you say so.",
+  checking: "looking which of them the archive knows …",
+  nothing: "There is no name in the list.",
+  steps: ["Names", "Check", "First values"],
+  willBe: "will be archived",
+  willRest: "nothing is changed yet",
+  areKnown: "are known already",
+  knownRest: "left as they are",
+  areRefused: "are refused",
+  refusedRest: "told below",
+  refusedHead: "Refused",
+  howHead: "How they are archived",
+  byPolicies: "by the policy that fits the name",
+  givenScan: "given in the list: the newest value every so many seconds",
+  then: "Then: progress until each has its first value.",
+  line: (line: number) => `line ${line.toLocaleString("en")}`,
+  take: (text: string) => `Take ${text}`,
+  archive: (count: number) => `Archive ${pvsText(count)}`,
+  askingFor: (count: number) => `asking the archiver for ${pvsText(count)} …`,
+  outcome: (added: number, refused: number) =>
+    `${pvsText(added)} ${added === 1 ? "is" : "are"} asked for${refused > 0 ? `, ${refused.toLocaleString("en")} refused` : ""}.`,
+} as const;
+
+/** Share and export. */
+export const shareWords = {
+  title: "Share and export",
+  link: "Link",
+  fixed: "to this range",
+  live: "that follows now",
+  copyLink: "Copy the link",
+  copied: "Copied.",
+  notCopied: "This browser does not let a page copy here; the text is marked.",
+  asCode: "As a program",
+  kinds: { python: "Python", curl: "curl", plt: "Phoebus .plt" },
+  copy: (kind: string) => `Copy as ${kind}`,
+  download: "Download",
+  csv: "CSV as recorded",
+  aligned: "CSV with times aligned",
+  png: "PNG of the plot",
+  samples: (count: number, isLeast: boolean) =>
+    `${isLeast ? "At least " : "About "}${count.toLocaleString("en")} samples are in sight.`,
+  nothing: "Nothing is plotted: there is nothing to share but this page.",
+  embed: "Within another page",
+} as const;

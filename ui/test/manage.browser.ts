@@ -1,0 +1,214 @@
+// The page for whoever runs the archiver, in headless Chromium: the table, orders over many PVs, adding a list, reports, and rights.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { paste, startChromium } from "./chromium.ts";
+import { somebody, TestServer } from "./server.ts";
+import { fixturePvs } from "./pvs.ts";
+
+const DIST = new URL("../dist", import.meta.url).pathname;
+const WAYS = { oidc: null, password: true };
+
+let browser: Browser;
+let server: TestServer;
+let base: string;
+let page: Page;
+let faults: string[];
+
+before(async () => {
+  browser = await startChromium();
+});
+
+after(() => browser.close());
+
+beforeEach(async () => {
+  server = new TestServer(DIST);
+  base = await server.start();
+  page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
+  page.setDefaultTimeout(30_000);
+  faults = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+});
+
+afterEach(async () => {
+  await page.close();
+  await server.stop();
+  assert.deepEqual(faults, [], "no script may fail, whatever the test did");
+});
+
+const row = (name: string) => page.locator(`.table-row[data-pv="${name}"]`);
+const state = (name: string) => server.pvs.find((pv) => pv.name === name)?.state;
+
+test("of many thousand PVs only the rows in sight are there, and asked for", async () => {
+  const one = fixturePvs()[1]!;
+  server.pvs = Array.from({ length: 20_000 }, (_, i) => ({
+    ...one,
+    name: `FARM:${String(i).padStart(5, "0")}`,
+    gaps: [],
+  }));
+  await page.goto(`${base}manage`);
+  await row("FARM:00000").waitFor();
+  assert.ok((await page.locator(".table-row").count()) < 60);
+  const scroller = page.locator(".rows-scroll");
+  assert.equal(await scroller.getAttribute("aria-rowcount"), "20001");
+  await scroller.focus();
+  await page.keyboard.press("End");
+  await row("FARM:19999").waitFor();
+  assert.ok((await page.locator(".table-row").count()) < 60);
+  const asked = server.requests.filter((request) => request.includes("offset="));
+  assert.ok(asked.length < 12, `${asked.length} pages were asked for`);
+});
+
+test("by keyboard alone PVs are found, marked, paused after it was told what that does, and resumed by undo", async () => {
+  await page.goto(`${base}manage`);
+  await row("LAB:TEMP1").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("LAB:TEMP");
+  await page.locator(".told").getByText("3 PVs").waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Control+a");
+  await page.locator(".bulk").getByText("3 of 3 marked").waitFor();
+  await page.keyboard.press("Space");
+  await page.locator(".bulk").getByText("2 of 3 marked").waitFor();
+  await page.locator('[data-verb="pause"]').focus();
+  await page.keyboard.press("Enter");
+  const sheet = page.locator("#sheet-dialog[open]");
+  await sheet.getByText("2 PVs: LAB:TEMP2, LAB:TEMP3").waitFor();
+  await sheet.getByText("Gaps with the cause “paused” from now on.").waitFor();
+  assert.equal(state("LAB:TEMP2"), "connected", "nothing has happened yet");
+  await page.keyboard.press("Enter");
+  await page.locator(".said-bar").getByText("2 PVs are paused.").waitFor();
+  assert.deepEqual(
+    [state("LAB:TEMP1"), state("LAB:TEMP2"), state("LAB:TEMP3")],
+    ["connected", "paused", "paused"],
+  );
+  await page.locator(".undo-order").focus();
+  await page.keyboard.press("Enter");
+  await page.locator(".said-bar").getByText("2 PVs are resumed.").waitFor();
+  assert.equal(state("LAB:TEMP2"), "connected");
+});
+
+test("what is refused of an order is told by name and reason", async () => {
+  server.pvs.find((pv) => pv.name === "LAB:TEMP1")!.state = "paused";
+  await page.goto(`${base}manage?match=LAB:TEMP`);
+  await row("LAB:TEMP1").click();
+  await row("LAB:TEMP2").click();
+  await page.locator('[data-verb="pause"]').click();
+  await page.getByRole("button", { name: "Pause 2 PVs" }).click();
+  await page.getByRole("button", { name: "1 refused: show" }).click();
+  await page.locator("#sheet-dialog").getByText("is already paused").waitFor();
+});
+
+test("PVs are removed with their data kept, listed as removed, and brought back", async () => {
+  await page.goto(`${base}manage?match=LAB:SETPOINT`);
+  await row("LAB:SETPOINT").click();
+  await page.locator('[data-verb="remove"]').click();
+  await page.getByRole("button", { name: "Remove 1 PV" }).click();
+  await page.locator(".said-bar").getByText("1 PV is removed.").waitFor();
+  assert.equal(state("LAB:SETPOINT"), undefined);
+  assert.equal(server.removed[0]!.data, "kept");
+  await page.getByRole("link", { name: "Removed" }).click();
+  await page.locator("td").getByRole("button", { name: "Restore" }).click();
+  await page.getByRole("button", { name: "Restore 1 PV" }).click();
+  await page.locator(".said-bar").getByText("1 PV is restored.").waitFor();
+  assert.ok(state("LAB:SETPOINT"));
+});
+
+test("a PV is renamed, and gets a policy", async () => {
+  await page.goto(`${base}manage?match=LAB:SETPOINT`);
+  await row("LAB:SETPOINT").click();
+  await page.locator('[data-verb="policy"]').click();
+  await page.getByRole("button", { name: "Policy of 1 PV" }).click();
+  await page.locator(".said-bar").getByText("1 PV is archived another way now.").waitFor();
+  assert.deepEqual(server.given.at(-1), { name: "LAB:SETPOINT", policy: "vacuum" });
+  await page.locator('[data-verb="rename"]').click();
+  await page.getByRole("button", { name: "Rename 1 PV" }).click();
+  await page.getByText("Give it a name that it does not have yet.").waitFor();
+  await page.getByLabel("New name").fill("LAB:GOAL");
+  await page.keyboard.press("Enter");
+  await page.locator(".said-bar").getByText("1 PV is renamed.").waitFor();
+  assert.ok(state("LAB:GOAL"));
+});
+
+test("a list is checked before anything changes, wrong lines are named and mended, then first values are counted", async () => {
+  server.addedState = "searching";
+  await page.goto(`${base}manage?part=add`);
+  const known = fixturePvs()
+    .slice(0, 3)
+    .map((pv) => pv.name);
+  const names = [
+    "# vacuum",
+    ...Array.from({ length: 4976 }, (_, i) => `FARM:${i}`),
+    ...known,
+    "foo://FARM:X",
+    "FARM Y",
+    "FARM:Z,scan,0",
+  ];
+  await paste(page, ".add-names textarea", names.join("\n"));
+  await page.getByRole("button", { name: "Check" }).click();
+  const figures = page.locator(".figure b");
+  await figures.first().getByText("4,976").waitFor();
+  assert.deepEqual(await figures.allInnerTexts(), ["4,976", "3", "3"]);
+  assert.equal(server.given.length, 0, "nothing is changed by the check");
+  await page.getByRole("button", { name: "Take FARM:X" }).click();
+  await figures.first().getByText("4,977").waitFor();
+  await page.getByRole("button", { name: "Archive 4,977 PVs" }).click();
+  await page.getByText("4,977 PVs are asked for.").waitFor();
+  await page.getByText("0 of 4,977 have a first value").waitFor();
+  for (const pv of server.pvs) pv.state = "connected";
+  await page.getByText("All 4,977 have a first value.").waitFor();
+});
+
+test("an old address of the Archiver Appliance leads to the part that answers it, and says so", async () => {
+  await page.goto(`${base}manage?came=reports.html`);
+  await page.getByText("You came from the Archiver Appliance’s page reports.html: this is it.").waitFor();
+  await page.getByRole("button", { name: "Currently disconnected PVs" }).click();
+  await page.getByRole("row", { name: /LAB:OFFLINE/ }).waitFor();
+  assert.match(page.url(), /report=getCurrentlyDisconnectedPVs/);
+});
+
+test("what one may not do is absent: a reader has no orders, an operator none that an administrator has", async () => {
+  for (const [may, verbs] of [
+    ["read", []],
+    ["operate", ["pause", "resume", "policy", "groups"]],
+    ["administer", ["pause", "resume", "policy", "groups", "rename", "remove"]],
+  ] as const) {
+    server.me = somebody("ldap", "ana", may, WAYS);
+    await page.goto(`${base}manage`);
+    await row("LAB:TEMP1").click();
+    await page.locator(".bulk").waitFor();
+    const found = await page
+      .locator("[data-verb]")
+      .evaluateAll((buttons) => buttons.map((button) => (button as HTMLElement).dataset.verb));
+    assert.deepEqual(found, verbs, may);
+    assert.equal(
+      await page.locator(".sub").getByText("Add", { exact: true }).count(),
+      may === "read" ? 0 : 1,
+      may,
+    );
+  }
+});
+
+test("nothing lies beyond the window, from a phone to a wall", async () => {
+  for (const part of ["", "?part=add", "?part=reports"]) {
+    await page.goto(`${base}manage${part}`);
+    await page.locator(".sub [aria-current]").waitFor();
+    for (const width of [360, 768, 1024, 1400, 3840]) {
+      await page.setViewportSize({ width, height: 850 });
+      assert.equal(
+        await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+        0,
+        `${part} at ${width}`,
+      );
+    }
+  }
+});
+
+test("an archiver that does not answer is told, and the table comes by itself when it does", async () => {
+  server.down = true;
+  await page.goto(`${base}manage`).catch(() => null);
+  await page.getByText("No archiver since").waitFor();
+  server.down = false;
+  await row("LAB:TEMP1").waitFor();
+});

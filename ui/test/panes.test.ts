@@ -1,0 +1,98 @@
+// Which PVs share an axis, which axes a pane, and which axes are logarithmic.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { noSamples } from "../src/decode.ts";
+import { PLAIN, type Look } from "../src/look.ts";
+import { layoutOf, letter } from "../src/panes.ts";
+import { newTrace, type Trace } from "../src/trace.ts";
+
+/** A PV whose values go from one to another. */
+function number(
+  name: string,
+  units: string,
+  look: Partial<Look> = {},
+  values: [number, number] = [0, 1],
+): Trace {
+  const trace = newTrace(name, 0);
+  trace.kind = "number";
+  trace.metadata = { type: "f64", units };
+  trace.look = { ...PLAIN, ...look };
+  trace.tail = {
+    ...noSamples(),
+    x: [0.1, 0.2],
+    y: values,
+    seconds: [0, 0],
+    nanos: [1e8, 2e8],
+    values,
+    severity: [0, 0],
+  };
+  return trace;
+}
+
+function written(traces: Trace[], log: string[] = []): string[] {
+  return layoutOf(traces, log, { from: 0, to: 1 }).panes.map(
+    (pane) =>
+      `${pane.letter} ${pane.scales.map((s) => `${s.label}: ${s.traces.map((t) => t.name).join("")}${s.log ? " log" : ""}`).join(" | ")}`,
+  );
+}
+
+test("each units has a pane of its own, in the order of its first PV", () => {
+  const traces = [number("A", "mA"), number("B", "kW"), number("C", "mA"), number("D", "mbar")];
+  assert.deepEqual(written(traces), ["A mA: AC", "B kW: B", "C mbar: D"]);
+});
+
+test("PVs without units share an axis while what they span overlaps by half, else they do not", () => {
+  const traces = [
+    number("A", "", {}, [0, 10]),
+    number("B", "", {}, [4, 12]),
+    number("C", "", {}, [1e6, 2e6]),
+    number("D", "", {}, [9, 30]),
+  ];
+  assert.deepEqual(written(traces), ["A no units: AB", "B C: C", "C D: D"]);
+});
+
+test("a PV without units stays with its company while values come", () => {
+  const [a, b] = [number("A", "", {}, [0, 10]), number("B", "", {}, [4, 12])];
+  assert.deepEqual(written([a, b]), ["A no units: AB"]);
+  b.tail.y = [1e6, 2e6];
+  assert.deepEqual(written([a, b]), ["A no units: AB"]);
+});
+
+test("an axis stands at the right of the pane before, or in a pane that is named, but never a third in one", () => {
+  assert.deepEqual(written([number("A", "mA"), number("B", "kW", { axis: "right" })]), ["A mA: A | kW: B"]);
+  const named = [
+    number("A", "mA"),
+    number("B", "kW"),
+    number("C", "V", { pane: "A" }),
+    number("D", "K", { pane: "A" }),
+  ];
+  assert.deepEqual(written(named), ["A mA: A | V: C", "B kW: B", "C K: D"]);
+});
+
+test("a PV with a pane of its own, a range of its own or a log of its own leaves its units' axis", () => {
+  const traces = (look: Partial<Look>) => [number("A", "mA"), number("B", "mA", look)];
+  assert.deepEqual(written(traces({ axis: "own" })), ["A mA: A", "B mA: B"]);
+  assert.deepEqual(written(traces({ log: true })), ["A mA: A", "B mA: B log"]);
+  const { panes } = layoutOf(traces({ fix: [-5, 5] }), [], { from: 0, to: 1 });
+  assert.deepEqual(panes[1]!.scales[0]!.range, [-5, 5]);
+});
+
+test("an axis is logarithmic by its units; that without units by the empty name, or in older links by a PV's", () => {
+  const traces = () => [number("A", ""), number("B", ""), number("C", "mbar")];
+  assert.deepEqual(written(traces(), ["mbar"]), ["A no units: AB", "B mbar: C log"]);
+  assert.deepEqual(written(traces(), [""]), ["A no units: AB log", "B mbar: C"]);
+});
+
+test("states and texts are bands, and hidden PVs claim nothing", () => {
+  const [a, b, c] = [number("A", "mA"), number("B", ""), number("C", "K")];
+  a.kind = "state";
+  b.kind = "text";
+  c.hidden = true;
+  const { panes, bands } = layoutOf([a, b, c], [], { from: 0, to: 1 });
+  assert.deepEqual([panes.length, bands.map(({ name }) => name)], [0, ["A", "B"]]);
+});
+
+test("panes are lettered beyond Z", () => {
+  assert.deepEqual([0, 25, 26, 27, 52].map(letter), ["A", "Z", "AA", "AB", "BA"]);
+});
