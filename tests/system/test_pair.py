@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -58,10 +59,10 @@ class Pair:
 
     def configure(self, index: int, key: Path | None = None) -> None:
         """Writes what the config says of nodes behind what was there."""
-        server, key = self.both[index], json.dumps(str(key or self.key))
+        server, path = self.both[index], json.dumps(str(key or self.key))
         rest = server.config_path.read_text().split("[nodes]")[0]
         own, other = self.node_ports[index], self.node_ports[1 - index]
-        nodes = f'[nodes]\nlisten = "127.0.0.1:{own}"\nkey = {key}\n'
+        nodes = f'[nodes]\nlisten = "127.0.0.1:{own}"\nkey = {path}\n'
         copy = f'[[copy]]\nname = "{"ba"[index]}"\naddress = "127.0.0.1:{other}"\n'
         server.config_path.write_text(rest + nodes + copy + POLICIES)
 
@@ -131,7 +132,7 @@ def test_five_kills_of_each_cost_no_sample(pair: Pair) -> None:
         # One alone has holes: the test would prove nothing otherwise.
         gaps = server.archive.gaps("P:count", first, end)
         assert gaps == [], gaps
-        bins = server.archive.bins("P:count", first, end, bins=span)
+        bins = server.archive.bins("P:count", first, end, span)
         places = ((got.times - first) / np.timedelta64(1, "s")).astype(int)
         assert bins.count.tolist() == np.bincount(places, minlength=span).tolist()
         assert bins.min.tolist() == [got.values[places == place].min() for place in range(span)]
@@ -146,7 +147,7 @@ def test_five_kills_of_each_cost_no_sample(pair: Pair) -> None:
     # Without the other one each has lost something.
     for index, server in enumerate(pair.both):
         pair.both[1 - index].kill()
-        wait_for("the other one to be missed", lambda server=server: away(server), 20)
+        wait_for("the other one to be missed", partial(away, server), 20)
         got = server.archive.get("P:count", first, end)
         missing, twice = whole(got.values, got.times)
         assert missing >= 10 and twice == 0, (missing, twice)
@@ -165,7 +166,7 @@ def test_two_recorders_choose_alike(pair: Pair) -> None:
     alone = []
     for index, server in enumerate(pair.both):
         pair.both[1 - index].kill()
-        wait_for("the other one to be missed", lambda server=server: away(server), 20)
+        wait_for("the other one to be missed", partial(away, server), 20)
         alone.append({pv: server.archive.get(pv, first, last).values.tolist() for pv in NAMES})
         pair.both[1 - index].start()
         pair.wait_paired()
