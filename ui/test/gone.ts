@@ -11,7 +11,7 @@ import { startChromium } from "./chromium.ts";
 const { PVARK_URL: base, PVARK_PV: name } = process.env;
 assert.ok(base && name, "set PVARK_URL to the address of a pvark and PVARK_PV to a PV that it archives");
 
-/** How many canvas pixels of a part of the plotting area have the colour of the first PV. */
+/** How many canvas pixels of a part of the plotting area have the colour of the first PV, below the bar that says whose a gap is. */
 function pixels(page: Page, fromPart: number, toPart: number): Promise<number> {
   const parts = { fromPart, toPart };
   return page.evaluate(({ fromPart, toPart }) => {
@@ -22,7 +22,8 @@ function pixels(page: Page, fromPart: number, toPart: number): Promise<number> {
     const left = over.offsetLeft + over.clientWidth * fromPart;
     const width = over.clientWidth * (toPart - fromPart);
     const context = canvas.getContext("2d")!;
-    const { data } = context.getImageData(left, over.offsetTop, width, over.clientHeight);
+    const bar = 32; // the heading of the pane, and the bar at its upper edge
+    const { data } = context.getImageData(left, over.offsetTop + bar, width, over.clientHeight - bar);
     let count = 0;
     for (let i = 0; i < data.length; i += 4) {
       const isNear = wanted.every((value, channel) => Math.abs(value - data[i + channel]!) < 24);
