@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_dwell_is_a_length_and_how_it_is_compared() {
-        let dwell = |text: &str| parse(text).unwrap().dwell.unwrap();
+        let dwell = |text: &str| parse(text).expect("a condition").dwell.expect("a dwell");
         assert_eq!(dwell("A > 3 for >= 10 s"), Dwell { compare: Compare::GreaterOrEqual, nanos: 10_000_000_000 });
         assert_eq!(dwell("A > 3 for 10 min").nanos, 600_000_000_000);
         assert_eq!(dwell("A > 3 for < 2ms"), Dwell { compare: Compare::Less, nanos: 2_000_000 });
