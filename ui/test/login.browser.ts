@@ -1,48 +1,18 @@
 // Who one is, in headless Chromium: what is there for whom, how they log in, and what becomes of the page when a session ends.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { test } from "node:test";
 import type { Me, Right } from "../src/api.ts";
-import { startChromium } from "./chromium.ts";
-import { somebody, TestServer } from "./server.ts";
+import { base, openForEach, page, server } from "./opened.ts";
+import { somebody } from "./server.ts";
 
-const DIST = new URL("../dist", import.meta.url).pathname;
 const SPAN = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
 const VIEW = `?pv=SR:CURRENT&${SPAN}`;
 const LIVE = "?pv=SR:CURRENT&live=60&zone=utc";
 const WAYS = { oidc: "idp.lab.example", password: true };
 const BY_PASSWORD = { oidc: null, password: true };
 
-let browser: Browser;
-let server: TestServer;
-let base: string;
-let page: Page;
-let faults: string[];
-
-before(async () => {
-  browser = await startChromium();
-});
-
-after(() => browser.close());
-
-beforeEach(async () => {
-  server = new TestServer(DIST);
-  base = await server.start();
-  page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
-  page.setDefaultTimeout(15_000);
-  faults = [];
-  page.on("pageerror", (error) => faults.push(error.message));
-  page.on("console", (message) => {
-    if (message.text().includes("Content Security Policy")) faults.push(message.text());
-  });
-});
-
-afterEach(async () => {
-  await page.close();
-  await server.stop();
-  assert.deepEqual(faults, [], "no script may fail, whatever the test did");
-});
+openForEach(15_000);
 
 /** The archiver has `[access]`, and somebody who has not logged in may so much. */
 function guard(anonymous: Right | null, login: Me["login"] = WAYS): void {

@@ -1,41 +1,15 @@
 // The page for whoever runs the archiver, in headless Chromium: the table, orders over many PVs, adding a list, reports, and rights.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { paste, startChromium } from "./chromium.ts";
-import { somebody, TestServer } from "./server.ts";
+import { test } from "node:test";
+import { paste } from "./chromium.ts";
+import { base, openForEach, page, server } from "./opened.ts";
+import { somebody } from "./server.ts";
 import { fixturePvs } from "./pvs.ts";
 
-const DIST = new URL("../dist", import.meta.url).pathname;
 const WAYS = { oidc: null, password: true };
 
-let browser: Browser;
-let server: TestServer;
-let base: string;
-let page: Page;
-let faults: string[];
-
-before(async () => {
-  browser = await startChromium();
-});
-
-after(() => browser.close());
-
-beforeEach(async () => {
-  server = new TestServer(DIST);
-  base = await server.start();
-  page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
-  page.setDefaultTimeout(30_000);
-  faults = [];
-  page.on("pageerror", (error) => faults.push(error.message));
-});
-
-afterEach(async () => {
-  await page.close();
-  await server.stop();
-  assert.deepEqual(faults, [], "no script may fail, whatever the test did");
-});
+openForEach(30_000);
 
 const row = (name: string) => page.locator(`.table-row[data-pv="${name}"]`);
 const state = (name: string) => server.pvs.find((pv) => pv.name === name)?.state;

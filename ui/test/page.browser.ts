@@ -1,44 +1,14 @@
 // The page in headless Chromium against the test server: what an operator does, and what is then on the screen.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { paste, startChromium } from "./chromium.ts";
+import { test } from "node:test";
+import { paste } from "./chromium.ts";
+import { base, browser, openForEach, page, server } from "./opened.ts";
 import { HOUR } from "./pvs.ts";
-import { TestServer } from "./server.ts";
 
-const DIST = new URL("../dist", import.meta.url).pathname;
 const SPAN = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
 
-let browser: Browser;
-let server: TestServer;
-let base: string;
-let page: Page;
-let faults: string[];
-
-before(async () => {
-  browser = await startChromium();
-});
-
-after(() => browser.close());
-
-beforeEach(async () => {
-  server = new TestServer(DIST);
-  base = await server.start();
-  page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
-  page.setDefaultTimeout(15_000);
-  faults = [];
-  page.on("pageerror", (error) => faults.push(error.message));
-  page.on("console", (message) => {
-    if (message.text().includes("Content Security Policy")) faults.push(message.text());
-  });
-});
-
-afterEach(async () => {
-  await page.close();
-  await server.stop();
-  assert.deepEqual(faults, [], "no script may fail, whatever the test did");
-});
+openForEach(15_000);
 
 /** Opens a view and waits until everything in it is loaded. */
 async function open(query: string): Promise<void> {
