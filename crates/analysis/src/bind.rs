@@ -71,7 +71,7 @@ struct Binder<'e, 'f, E> {
     expression: &'e Expression,
     units: Units,
     find: &'f mut dyn FnMut(&str) -> Result<Option<Known>, E>,
-    /// What was found, by name: each is looked for once.
+    /// The PVs found so far, by name: the binder looks for each once.
     known: Vec<(Box<str>, Option<Known>)>,
     steps: Vec<Step>,
     tracks: Vec<Track>,
@@ -152,7 +152,7 @@ impl<E> Binder<'_, '_, E> {
         Ok(made)
     }
 
-    /// What stands to the left of a sign that joins two, unless it compares a PV with a text.
+    /// The left side of a binary operator, unless the operator compares a PV with a text.
     fn left_of(&mut self, id: NodeId) -> Option<NodeId> {
         match self.expression.nodes[id] {
             Node::Compare(Compare::Equal | Compare::Unequal, left, right) if self.state_in(left, right).is_some() => {

@@ -1,4 +1,4 @@
-//! What is computed of what was recorded: formulas over PVs, and when a condition held.
+//! Finds the times when a condition over PVs held, from summaries where they can decide and from samples where not.
 //!
 //! ```text
 //!   "A > 3 while B = ON for >= 10 s"

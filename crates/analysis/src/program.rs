@@ -129,7 +129,7 @@ pub(crate) struct Scratch {
 }
 
 impl Program {
-    /// What comes out of it.
+    /// The kind of value that the program gives.
     pub fn kind(&self) -> Kind {
         self.kind
     }

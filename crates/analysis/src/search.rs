@@ -26,11 +26,11 @@ const SECOND: i64 = 1_000_000_000;
 /// How wide cells are: a day, two hours, ten minutes. The store keeps summaries of these, and of shorter ones only where samples are so
 /// many that a block is no longer.
 const WIDTHS: [i64; 3] = [86_400 * SECOND, 7_200 * SECOND, 600 * SECOND];
-/// So many cells are looked at together.
+/// The search bounds this many cells together.
 const CELLS_AT_ONCE: usize = 2048;
-/// So many numbers are read for one search: five years of two PVs at 10 Hz are three thousand million.
+/// One search reads at most this many numbers: two PVs at 10 Hz have three thousand million in five years.
 const READ_MAX: u64 = 4_000_000_000;
-/// So many sentences about damage are kept.
+/// A search keeps at most this many sentences about damage.
 const DAMAGE_TOLD: usize = 100;
 
 /// A time in which a condition held.
@@ -114,7 +114,7 @@ impl Truth {
     }
 }
 
-/// What is still to be done, the next one last.
+/// A piece of work that is left. The search takes the last one first.
 enum Todo {
     /// It is so.
     Decided(i64, i64, Truth),
@@ -131,9 +131,9 @@ pub struct Search {
     /// One for each track.
     gaps: Vec<Gaps>,
     todo: Vec<Todo>,
-    /// What is being read, and where it ends.
+    /// The stretch that the search reads now, and its end.
     reading: Option<(Columns, i64)>,
-    /// What was read of it up to now, and is not counted yet.
+    /// The truth since the last change, which the tally does not have yet.
     pending: Option<(i64, Truth)>,
     scratch: Scratch,
     run: Run,

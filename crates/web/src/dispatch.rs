@@ -255,7 +255,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     let share = app.access.config().limits.and_then(|limits| limits.answers_megabytes);
     let share = share.map(|share| app.shares.of(&identity, share.bytes()));
     let lease = Arc::new(app.delivery.budget.lease_of(share));
-    let Read { body, _leave } =
+    let ReadBody { body, _leave } =
         read_body(body, &parts.headers, BodyLimit::of(&app, route, &parts.headers), &lease).await?;
     lease.grow(bytes_when_read(parts.uri.query().unwrap_or("").as_bytes()))?;
     let _turn = turn(&body).await?;
@@ -404,13 +404,13 @@ fn announced(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// A body, and the leave that one beyond the usual length has until it has been worked on.
-struct Read {
+struct ReadBody {
     body: Bytes,
     _leave: Option<SemaphorePermit<'static>>,
 }
 
 /// The whole body, unless it is too long or too slow.
-async fn read_body(body: Body, headers: &HeaderMap, room: BodyLimit, lease: &Lease) -> Result<Read, Refusal> {
+async fn read_body(body: Body, headers: &HeaderMap, room: BodyLimit, lease: &Lease) -> Result<ReadBody, Refusal> {
     let bytes_max = room.bytes_max;
     let too_large = || {
         let message = format!("the body is too long, at most {bytes_max} bytes are possible");
@@ -445,7 +445,7 @@ async fn read_body(body: Body, headers: &HeaderMap, room: BodyLimit, lease: &Lea
         }
         whole.extend_from_slice(&piece);
     }
-    Ok(Read { body: whole.into(), _leave: leave })
+    Ok(ReadBody { body: whole.into(), _leave: leave })
 }
 
 fn method_not_allowed(app: &App, request: &Request) -> Response {

@@ -85,7 +85,7 @@ impl Parser {
         Ok(self.nodes.len() - 1)
     }
 
-    /// What comes next, as far as it is joined at least so strongly.
+    /// Parses an expression whose operators bind at least this strongly.
     fn expression(&mut self, strength: u8, depth: usize) -> Result<NodeId, Fault> {
         if depth >= DEPTH_MAX {
             return Err(Fault::too_much(self.place(), format!("parentheses and signs are nested {DEPTH_MAX} deep")));

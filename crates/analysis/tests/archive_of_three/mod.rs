@@ -23,7 +23,7 @@ const LABELS: [[&str; 3]; 2] = [["OFF", "ON", "Fault"], ["ON", "OFF", "Fault"]];
 pub(crate) struct Archive {
     pub(crate) random: Random,
     pvs: Vec<PvId>,
-    /// Of each PV in order of time; of equal time the last to arrive alone.
+    /// The samples of each PV in order of time. Of samples of one time the last to arrive stays.
     samples: Vec<Vec<Sample>>,
     gaps: Vec<Vec<(i64, i64)>>,
     renamed: i64,
