@@ -8,7 +8,7 @@ use crate::delivery::pieces::Piece;
 
 /// Of so many rows the text is made at a time: 20 to 100 kB of lines. With twice as many the process takes half as much memory more.
 const ROWS_AT_ONCE: usize = 1024;
-/// Where little is to be made at a time, of so much fewer.
+/// Where little is to be made at a time, of so much fewer, unless they are few because they are long.
 const SMALL_PART: usize = 2;
 /// But of no more than hold so many bytes, unless one does: arrays are long.
 const BYTES_AT_ONCE: usize = 64 << 10;
@@ -100,7 +100,7 @@ impl Rows {
     pub(super) fn take_first(&mut self, size: Size) -> Rows {
         let rows = self.piece.rows();
         let count = match size {
-            Size::Small if self.at_once < usize::MAX => (self.at_once / SMALL_PART).max(1),
+            Size::Small if self.at_once == ROWS_AT_ONCE => (self.at_once / SMALL_PART).max(1),
             _ => self.at_once,
         };
         let count = count.min(self.len());

@@ -20,6 +20,10 @@ use super::{
 /// So much is read ahead of what is sent while few answers are under way, and more is read when half of it is sent.
 pub(super) const AHEAD_BYTES: usize = 512 << 10;
 
+/// And so much for each client of a crowd, once it needs more: batches of arrays hold half of it, and each time that an answer goes from
+/// thread to thread costs as much of the processor as the reading of one.
+const CROWD_BYTES: usize = 128 << 10;
+
 /// After so many chunks that were made where they are sent, others come in between.
 const IN_A_ROW: usize = 4;
 
@@ -159,7 +163,7 @@ impl<I, E> Drop for Sending<I, E> {
     }
 }
 
-/// Reads until enough waits, nobody wants it any more, or another answer waits for a thread.
+/// Reads until enough waits, nobody wants it any more, or another answer waits for a thread while there are few.
 fn read<I, T, E>(mut chunks: I, backlog: &Backlog, delivery: &Delivery) -> Read<I, E>
 where
     I: Iterator<Item = Result<T, E>>,
@@ -167,11 +171,13 @@ where
 {
     let mut is_begun = false;
     loop {
-        if is_begun && delivery.pool.is_wanted() {
+        let crowd = &delivery.crowd;
+        let is_crowd = crowd.is_crowd();
+        // In a crowd others always wait, and each reads so little that nobody waits long.
+        if is_begun && !is_crowd && delivery.pool.is_wanted() {
             return Ok(Some(chunks));
         }
-        let crowd = &delivery.crowd;
-        let reach = Reach { bytes: if crowd.is_crowd() { 1 } else { AHEAD_BYTES }, helps: crowd.leaves_processors() };
+        let reach = Reach { bytes: if is_crowd { CROWD_BYTES } else { AHEAD_BYTES }, helps: crowd.leaves_processors() };
         match backlog.step(reach) {
             Step::End => return Ok(Some(chunks)),
             Step::Make(number, rows) => backlog.put(number, backlog.made(rows)),
