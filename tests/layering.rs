@@ -36,7 +36,13 @@ const EDGES: [(&str, &[&str]); 21] = [
             "service", "store",
         ],
     ),
-    ("lab", &["aa", "access", "acquire", "archive", "epics", "pvdata", "query", "sample", "web", "service", "store"]),
+    (
+        "lab",
+        &[
+            "aa", "access", "acquire", "archive", "epics", "pvdata", "query", "sample", "shared", "web", "service",
+            "store",
+        ],
+    ),
 ];
 
 fn root() -> &'static Path {

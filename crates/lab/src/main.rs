@@ -4,6 +4,7 @@ mod bars;
 mod capacity;
 mod cases;
 mod clients;
+mod cluster;
 mod ess;
 mod farm;
 mod farm_process;
@@ -59,6 +60,8 @@ enum Bench {
     Versus(retrieval::versus::Options),
     /// What a million PVs that nobody serves take of memory, and each list of them of the processor.
     Lists(lists::Options),
+    /// What a cluster of many nodes would need, and which limit comes first: measured costs, simulated queues.
+    Cluster(cluster::Options),
     /// All that concerns acquisition, measured and written as a page.
     Study(study::Options),
 }
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Bench::Retrieval(options) => retrieval::run(&options),
         Bench::Versus(options) => retrieval::versus::run(&options),
         Bench::Lists(options) => lists::run(&options),
+        Bench::Cluster(options) => cluster::run(&options),
         Bench::Study(options) => study::run(&options),
     };
     match result {
