@@ -16,7 +16,8 @@ pub(crate) fn copies(configs: Vec<RemoteConfig>) -> io::Result<Vec<Arc<dyn Sourc
 pub(crate) fn listen(config: Option<ListenerConfig>, own: Reader, answers: &Runtime) -> io::Result<Option<Listener>> {
     let Some(config) = config else { return Ok(None) };
     let _tasks_run_here = answers.enter();
-    let listener = Listener::start(config, Offered { source: Arc::new(own.clone()), directory: Arc::new(own) })?;
+    let listener =
+        Listener::start(config, Offered { source: Arc::new(own.clone()), directory: Arc::new(own), cluster: None })?;
     tracing::info!("other nodes are answered at {}", listener.address());
     Ok(Some(listener))
 }

@@ -63,6 +63,12 @@ pub trait Directory: Send + Sync {
         None
     }
 
+    /// The PV that holds rows of the ledger about a PV, as it is called where that one is recorded, and the number by which these rows know
+    /// it. Where several archives stand behind the list, each has a ledger and numbers of its own.
+    fn ledger_of(&self, pv: PvId, name: &str) -> Option<(PvId, PvId)> {
+        Some((self.own(name)?, pv))
+    }
+
     /// The paths of the fields that retention took out of structures of a PV. May read a disk.
     fn expired_fields(&self, pv: PvId) -> Result<Vec<String>, DirectoryError> {
         let _ = pv;

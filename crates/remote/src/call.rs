@@ -39,21 +39,83 @@ impl Pv {
 pub(crate) enum Call {
     Hello,
     Names,
-    Samples { pv: Pv, field: Option<String>, range: TimeRange },
-    Stretches { pv: Pv, field: Option<String>, range: TimeRange, edges: Vec<Timestamp> },
-    Before { pv: Pv, time: Timestamp },
-    Extent { pv: Pv },
-    Metadata { pv: Pv, range: TimeRange },
-    Gaps { pv: Pv, field: Option<String>, range: TimeRange },
-    Lacks { pv: Pv, field: Option<String>, range: TimeRange },
-    Carried { pv: Pv, name: Option<String>, range: TimeRange },
-    Headers { pv: Pv, range: TimeRange },
-    Configuration { pv: Pv },
-    HaveSamples { pvs: Vec<PvId> },
-    HaveMetadata { pvs: Vec<PvId> },
+    Samples {
+        pv: Pv,
+        field: Option<String>,
+        range: TimeRange,
+    },
+    Stretches {
+        pv: Pv,
+        field: Option<String>,
+        range: TimeRange,
+        edges: Vec<Timestamp>,
+    },
+    Before {
+        pv: Pv,
+        time: Timestamp,
+    },
+    Extent {
+        pv: Pv,
+    },
+    Metadata {
+        pv: Pv,
+        range: TimeRange,
+    },
+    Gaps {
+        pv: Pv,
+        field: Option<String>,
+        range: TimeRange,
+    },
+    Lacks {
+        pv: Pv,
+        field: Option<String>,
+        range: TimeRange,
+    },
+    Carried {
+        pv: Pv,
+        name: Option<String>,
+        range: TimeRange,
+    },
+    Headers {
+        pv: Pv,
+        range: TimeRange,
+    },
+    Configuration {
+        pv: Pv,
+    },
+    HaveSamples {
+        pvs: Vec<PvId>,
+    },
+    HaveMetadata {
+        pvs: Vec<PvId>,
+    },
+    /// A question of the cluster, in its own bytes.
+    Cluster {
+        question: Vec<u8>,
+    },
 }
 
 impl Call {
+    /// The number of the PV that it is about, if it names one so.
+    pub(crate) fn number(&self) -> Option<PvId> {
+        match self {
+            Call::Samples { pv, .. }
+            | Call::Stretches { pv, .. }
+            | Call::Before { pv, .. }
+            | Call::Extent { pv }
+            | Call::Metadata { pv, .. }
+            | Call::Gaps { pv, .. }
+            | Call::Lacks { pv, .. }
+            | Call::Carried { pv, .. }
+            | Call::Headers { pv, .. }
+            | Call::Configuration { pv } => match pv {
+                Pv::Number(pv) => Some(*pv),
+                Pv::Name(_) => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The last part of its URL.
     pub(crate) fn name(&self) -> &'static str {
         match self {
@@ -71,6 +133,7 @@ impl Call {
             Call::Configuration { .. } => "configuration",
             Call::HaveSamples { .. } => "have-samples",
             Call::HaveMetadata { .. } => "have-metadata",
+            Call::Cluster { .. } => "cluster",
         }
     }
 
@@ -105,12 +168,16 @@ impl Call {
                 out.size(pvs.len());
                 pvs.iter().for_each(|pv| out.uint(pv.0.into()));
             }
+            Call::Cluster { question } => out.0.extend_from_slice(question),
         }
         out.0
     }
 
     /// The question of that name with these arguments; none if there is no such question, or these are not its arguments.
     pub(crate) fn read(name: &str, arguments: &[u8]) -> Option<Call> {
+        if name == "cluster" {
+            return Some(Call::Cluster { question: arguments.to_vec() });
+        }
         let mut bytes = In(arguments);
         let call = match name {
             "hello" => Call::Hello,

@@ -42,6 +42,8 @@ pub(crate) enum Item {
     Header(String, String),
     Text(String),
     Flags(Vec<bool>),
+    /// An answer of the cluster, in its own bytes.
+    Cluster(Vec<u8>),
 }
 
 /// Who answers.
@@ -72,6 +74,7 @@ impl Item {
             Item::Header(..) => 12,
             Item::Text(_) => 13,
             Item::Flags(_) => 14,
+            Item::Cluster(_) => 15,
         }
     }
 
@@ -140,6 +143,7 @@ impl Item {
                 out.size(flags.len());
                 flags.iter().for_each(|flag| out.byte((*flag).into()));
             }
+            Item::Cluster(answer) => out.0.extend_from_slice(answer),
         }
     }
 
@@ -163,6 +167,7 @@ impl Item {
             3 => Item::Hello(Hello { language: bytes.uint()?, run: bytes.uint()?, program: text(&mut bytes)? }),
             4 => Item::Absent,
             5 => return batch::read(bytes).map(Item::Batch),
+            15 => return Some(Item::Cluster(frame.get(1..)?.to_vec())),
             6 => Item::Summary(read_summary(&mut bytes)?),
             7 => Item::Extent(Extent { first: bytes.time()?, last: bytes.time()?, samples: bytes.uint()? }),
             8 => Item::Metadata(bytes.time()?, read_metadata(&mut bytes)?),

@@ -23,5 +23,5 @@ mod listener;
 mod source;
 
 pub use key::{Key, KeyError, new_run};
-pub use listener::{Listener, ListenerConfig, Offered};
+pub use listener::{Cluster, Listener, ListenerConfig, Offered};
 pub use source::{Remote, RemoteConfig};

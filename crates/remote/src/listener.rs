@@ -81,6 +81,17 @@ pub struct Offered {
     pub source: Arc<dyn Source>,
     /// Which PVs these are.
     pub directory: Arc<dyn Directory>,
+    /// What it has to do with a cluster; none if it is in none.
+    pub cluster: Option<Arc<dyn Cluster>>,
+}
+
+/// What a node of a cluster answers beyond samples.
+pub trait Cluster: Send + Sync {
+    /// Why a PV cannot be answered from here; none if its shard is open here. Its number is that of the whole cluster.
+    fn lacks(&self, pv: PvId) -> Option<String>;
+
+    /// Answers a question in the cluster's own bytes, or says why not. It may wait for disks and for the shared store.
+    fn answer(&self, question: &[u8]) -> Result<Vec<u8>, String>;
 }
 
 /// The listener while it runs. Dropping it breaks all answers off.
@@ -186,6 +197,8 @@ impl Node {
 
     fn pv(&self, pv: &Pv) -> Option<PvId> {
         match pv {
+            // PVs that the archive keeps for itself are in no list, and other nodes of a cluster read them.
+            Pv::Number(pv) if self.offered.cluster.is_some() => Some(*pv),
             Pv::Number(pv) => self.offered.directory.entry(*pv).map(|entry| entry.id),
             // By its own name alone: who asks for each alias too is not to be told everything twice.
             Pv::Name(name) => {
@@ -197,7 +210,20 @@ impl Node {
     /// Gives the pieces of an answer, until they are not taken any more.
     fn answer(&self, call: Call, give: &mut dyn FnMut(Item) -> Result<(), Gone>) -> Result<(), Gone> {
         let source = &*self.offered.source;
+        if let (Some(cluster), Some(pv)) = (&self.offered.cluster, call.number())
+            && let Some(message) = cluster.lacks(pv)
+        {
+            // Who asks would take "no such PV" for an answer.
+            return give(Item::Trouble(SourceError { cost: Cost::UntilBack, message }));
+        }
         match call {
+            Call::Cluster { question } => give(match &self.offered.cluster {
+                None => Item::Absent,
+                Some(cluster) => match cluster.answer(&question) {
+                    Ok(answer) => Item::Cluster(answer),
+                    Err(message) => Item::Trouble(SourceError { cost: Cost::Answer, message }),
+                },
+            }),
             Call::Hello => {
                 give(Item::Hello(Hello { language: LANGUAGE, run: self.run, program: self.program.clone() }))
             }

@@ -54,6 +54,18 @@ impl Remote {
         Ok(Remote { link, name, keyed_by, role, pvs, _looker: looker })
     }
 
+    /// Asks what nodes of a cluster ask of each other, and reads the whole answer.
+    pub fn ask_cluster(&self, question: Vec<u8>) -> Result<Vec<u8>, SourceError> {
+        let mut answer = None;
+        for item in self.link.ask(&Call::Cluster { question })? {
+            match item? {
+                Item::Cluster(bytes) => answer = Some(bytes),
+                _ => return Err(self.nonsense()),
+            }
+        }
+        answer.ok_or_else(|| self.nonsense())
+    }
+
     fn is_asked_for(&self, key: PvKey<'_>) -> bool {
         let fits = |name: &PvName| self.pvs.as_ref().is_none_or(|pvs| pvs.iter().any(|of| of.is_for(name.as_str())));
         key.name().is_none_or(fits)

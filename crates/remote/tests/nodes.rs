@@ -85,7 +85,8 @@ impl Node {
             run: RUN.fetch_add(1, Relaxed),
             program: "test".to_owned(),
         };
-        let offered = Offered { source: Arc::new(self.store.reader()), directory: Arc::new(self.store.reader()) };
+        let offered =
+            Offered { source: Arc::new(self.store.reader()), directory: Arc::new(self.store.reader()), cluster: None };
         self.listener = Some(Listener::start(config, offered).expect("it listens"));
     }
 

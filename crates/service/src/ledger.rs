@@ -58,9 +58,18 @@ pub(crate) fn each_row(
     own: &dyn Directory,
     name: &str,
     range: TimeRange,
+    act: impl FnMut(Timestamp, &[u8]),
+) -> Result<(), Error> {
+    own.own(name).map_or(Ok(()), |own| each_row_of(archive, own, range, act))
+}
+
+/// The same of the PV that holds them.
+fn each_row_of(
+    archive: &Query,
+    own: PvId,
+    range: TimeRange,
     mut act: impl FnMut(Timestamp, &[u8]),
 ) -> Result<(), Error> {
-    let Some(own) = own.own(name) else { return Ok(()) };
     for batch in archive.samples(&Request { series: own.into(), range, before: Before::None }) {
         let batch = match batch {
             Err(error) if error.is_damage() => continue,
@@ -101,8 +110,9 @@ impl Ledger<'_> {
     fn rows(self, scale: LedgerScale, range: TimeRange) -> Result<Vec<Stretch>, Error> {
         let name = scale.names().nth(ledger_share(self.pv)).unwrap_or_default();
         let mut found = Vec::new();
-        each_row(self.archive, self.own, &name, range, |from, bytes| {
-            let Ok((head, account)) = account_in(bytes, from, self.pv) else { return };
+        let Some((own, pv)) = self.own.ledger_of(self.pv, &name) else { return Ok(found) };
+        each_row_of(self.archive, own, range, |from, bytes| {
+            let Ok((head, account)) = account_in(bytes, from, pv) else { return };
             let account = account.unwrap_or_default();
             if head.until <= self.until {
                 found.push(Stretch { from, until: head.until, origin: head.origin, account });

@@ -303,7 +303,7 @@ fn restore(shared: &dyn Shared, shard: &Shard, checkpoint: &Checkpoint, catalogu
 }
 
 /// What became of the catalogue. An error of the shared store comes back as it was.
-fn restored(shard: &Shard, result: std::io::Result<()>) -> Result<()> {
+pub(crate) fn restored(shard: &Shard, result: std::io::Result<()>) -> Result<()> {
     result.map_err(|source| match source.downcast::<Error>() {
         Ok(error) => error,
         Err(source) => Error::Local { doing: format!("bring the catalogue of shard {shard} up to date"), source },

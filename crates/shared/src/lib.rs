@@ -19,6 +19,7 @@
 mod bytes;
 pub mod conformance;
 mod error;
+mod follow;
 #[doc(hidden)]
 pub mod fuzz;
 mod handover;
@@ -36,6 +37,7 @@ mod takeover;
 pub mod twin;
 
 pub use error::{Error, Result};
+pub use follow::Follow;
 pub use handover::{Part, Wanted};
 pub use ids::{Epoch, Frames, Seq};
 pub use image::{Catalogue, Image, Position};

@@ -153,6 +153,8 @@ pub struct Owner {
     progress: Progress,
     committed_at: Option<Duration>,
     passed: Vec<Object>,
+    /// Why a transaction can never be journalled; all behind it would be without it.
+    refused: Option<String>,
 }
 
 impl fmt::Debug for Owner {
@@ -190,7 +192,14 @@ impl Owner {
             progress: Progress::default(),
             committed_at: None,
             passed: Vec::new(),
+            refused: None,
         }
+    }
+
+    /// Why the shard must be given up: a transaction holds here that no journal can take, so that nothing behind it can be shipped. What
+    /// was recorded is handed over as by an owner that was replaced.
+    pub fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
     }
 
     /// Its epoch.
@@ -272,8 +281,8 @@ impl Owner {
     /// What a taken owner holds that no commit covers, up to the end of its log: the next owner takes it from there.
     pub fn left_over(&self, end: u64) -> Option<Part> {
         let frames = Frames { first: self.durable, end };
-        let taken = matches!(self.standing, Standing::Taken { .. });
-        (taken && frames.first < frames.end).then(|| Part { shard: self.shard.clone(), epoch: self.epoch, frames })
+        let over = matches!(self.standing, Standing::Taken { .. }) || self.refused.is_some();
+        (over && frames.first < frames.end).then(|| Part { shard: self.shard.clone(), epoch: self.epoch, frames })
     }
 
     fn stand(&mut self, now: Duration, result: &Result<()>) {
@@ -306,7 +315,15 @@ impl Owner {
         }
         let added = std::mem::take(&mut self.put);
         let Plan { removed, flushed, catalogue, .. } = self.plans.pop_front().expect("it was there");
-        self.append(Entry::Change(Change { added, removed, flushed, catalogue }))
+        let appended = self.append(Entry::Change(Change { added, removed, flushed, catalogue }));
+        if let Err(error) = &appended
+            && self.doubt.is_none()
+            && !matches!(self.standing, Standing::Taken { .. })
+        {
+            // It was never sent, and is gone: whoever went on without it would journal a catalogue that nobody has.
+            self.refused = Some(error.to_string());
+        }
+        appended
     }
 
     fn ship_log(&mut self, now: Duration, local: &dyn Local) -> Result<()> {
@@ -393,6 +410,10 @@ impl Owner {
     fn settle(&mut self) -> Result<()> {
         if let Standing::Taken { by } = self.standing {
             return Err(Error::Taken { shard: self.shard.to_string(), epoch: by });
+        }
+        if let Some(reason) = &self.refused {
+            let doing = format!("go on with the journal of shard {}", self.shard);
+            return Err(Error::Refused { doing, reason: reason.clone() });
         }
         let Some(doubt) = &self.doubt else { return Ok(()) };
         if let Some(object) = doubt.row.apart() {

@@ -25,6 +25,7 @@ pub mod disk;
 mod engine;
 mod error;
 mod facts;
+mod follower;
 mod free_lists;
 #[doc(hidden)]
 pub mod fuzz;
@@ -48,6 +49,7 @@ mod writer;
 pub use catalog::chain::{AUDIT_HEAD, AuditHead, AuditProof};
 pub use config::{Config, Durable, Place, Purpose, Retention, Rule, Scrub};
 pub use error::Error;
+pub use follower::Follower;
 pub use owned::{LogFrames, ShardHealth, Shipping};
 pub use read::merge::{Samples, Stretches};
 pub use reader::Reader;

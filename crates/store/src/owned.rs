@@ -41,11 +41,18 @@ pub struct Shipping {
     pub every: Option<Duration>,
     /// So long whoever gives an order waits until the journal has it, and whoever closes the store until all is shipped.
     pub patience: Duration,
+    /// So long an owner that finds itself replaced goes on to write down what arrives: what came while it slept is still under way to it,
+    /// and is handed over with the rest of its log. As the next owner hears the same IOCs meanwhile, there is no gap between the two.
+    pub grace: Duration,
 }
 
 impl Default for Shipping {
     fn default() -> Shipping {
-        Shipping { every: Some(Duration::from_millis(100)), patience: Duration::from_secs(20) }
+        Shipping {
+            every: Some(Duration::from_millis(100)),
+            patience: Duration::from_secs(20),
+            grace: Duration::from_secs(3),
+        }
     }
 }
 
@@ -68,6 +75,8 @@ pub struct ShardHealth {
     pub waiting: u64,
     /// The last thing that went wrong beyond an answer that did not come.
     pub trouble: Option<String>,
+    /// It takes nothing any more, and is to be given up: another node has it, or its catalogue cannot be journalled.
+    pub is_over: bool,
 }
 
 /// What may go when the journal has the change of that number.
@@ -105,6 +114,8 @@ pub(crate) struct Owned {
     pub(crate) detached: Mutex<Option<Instant>>,
     pub(crate) replaying: Mutex<()>,
     // atomic
+    /// When it was found that the shard has another owner.
+    pub(crate) replaced: OnceLock<Instant>,
     pub(crate) fenced: OnceLock<Epoch>,
     pub(crate) whole: AtomicBool,
     /// Frames below are synced, and so many samples.
@@ -144,6 +155,7 @@ impl Owned {
             trouble: Mutex::default(),
             detached: Mutex::default(),
             replaying: Mutex::default(),
+            replaced: OnceLock::new(),
             fenced: OnceLock::new(),
             whole: AtomicBool::new(false),
             synced_frame: AtomicU64::new(first),
@@ -162,7 +174,7 @@ impl Owned {
 
     /// Whether a flush must wait: before it, what epochs before have in their logs is to be in segments.
     pub(crate) fn holds_flushes(&self) -> bool {
-        self.is_fenced() || !self.whole.load(Relaxed)
+        self.is_fenced() || self.replaced.get().is_some() || !self.whole.load(Relaxed)
     }
 
     /// Whether segments stay as they are: what is replaced takes room until the journal knows of it.
@@ -230,6 +242,7 @@ impl Owned {
             synced: self.synced.load(Relaxed),
             waiting: self.outbox.waiting(),
             trouble: self.trouble.lock().expect("no holder of this lock panics").clone(),
+            is_over: self.is_fenced(),
         }
     }
 }

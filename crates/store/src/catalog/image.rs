@@ -53,13 +53,17 @@ impl<'d> Restoring<'d> {
             changes::apply(&transaction, changes)?;
             Ok(transaction.commit().map_err(redb::Error::from)?)
         };
-        run().map_err(|failed| match failed {
-            Failed::Malformed(malformed) => io::Error::new(io::ErrorKind::InvalidData, malformed.0),
-            Failed::Newer(version) => {
-                io::Error::other(format!("it is of version {version}, which this program does not know: update it"))
-            }
-            Failed::Catalogue(error) => io::Error::other(error),
-        })
+        run().map_err(told)
+    }
+}
+
+fn told(failed: Failed) -> io::Error {
+    match failed {
+        Failed::Malformed(malformed) => io::Error::new(io::ErrorKind::InvalidData, malformed.0),
+        Failed::Newer(version) => {
+            io::Error::other(format!("it is of version {version}, which this program does not know: update it"))
+        }
+        Failed::Catalogue(error) => io::Error::other(error),
     }
 }
 
@@ -83,6 +87,25 @@ impl shared::Catalogue for Restoring<'_> {
 }
 
 impl Catalog {
+    /// Makes the changes of a transaction that the owner of the shard made elsewhere.
+    pub(crate) fn take(&self, changes: &[u8]) -> Result<(), Error> {
+        let mut malformed = None;
+        self.with_database(super::Use::Write, |database| {
+            let transaction = database.begin_write()?;
+            match changes::apply(&transaction, changes) {
+                Ok(()) => Ok(transaction.commit()?),
+                Err(Failed::Catalogue(error)) => Err(error),
+                Err(other) => {
+                    malformed = Some(told(other));
+                    Ok(transaction.abort()?)
+                }
+            }
+        })?;
+        let path = || super::tables::CATALOGUE.to_owned();
+        malformed
+            .map_or(Ok(()), |source| Err(Error::Io { doing: "apply a change of the journal to", path: path(), source }))
+    }
+
     /// All rows, if `quiet` holds while nobody writes.
     pub(crate) fn rows_when(&self, quiet: impl FnOnce() -> bool) -> Result<Option<Vec<u8>>, Error> {
         let mut doubt = self.doubt.lock().expect("no holder of this lock panics");

@@ -113,8 +113,15 @@ impl Engine {
         let trouble = match result {
             Ok(()) => None,
             Err(shared::Error::Taken { epoch, .. }) => {
-                self.fence(owned, epoch);
+                if owned.replaced.get_or_init(Instant::now).elapsed() >= owned.shipping.grace {
+                    self.fence(owned, epoch, taken_by(epoch));
+                }
                 None
+            }
+            Err(error) if owner.refused().is_some() => {
+                let reason = format!("a change of its catalogue cannot be journalled, so it is given up here: {error}");
+                self.fence(owned, owned.epoch, reason.clone());
+                Some(reason)
             }
             Err(shared::Error::Unknown { .. }) => None, // how it stands says so
             Err(error) => Some(error.to_string()),
@@ -148,11 +155,10 @@ impl Engine {
     }
 
     /// Takes nothing any more. What was appended gets into the log, from where it is handed over.
-    fn fence(&self, owned: &Owned, by: Epoch) {
+    fn fence(&self, owned: &Owned, by: Epoch, reason: String) {
         if owned.fenced.set(by).is_err() {
             return;
         }
-        let reason = taken_by(by);
         self.counters.problem(format!("shard {}: {reason}", owned.shard));
         let mut files = self.log_files();
         let (pieces, appended, frame) = {
@@ -187,10 +193,10 @@ impl Engine {
         let deadline = Instant::now() + owned.shipping.patience;
         loop {
             self.ship();
-            if owned.is_fenced() {
+            let mut owner = owned.owner();
+            if owned.is_fenced() || matches!(owner.standing(), Standing::Taken { .. }) {
                 return Ok(()); // what is left over is told by `left_over`
             }
-            let mut owner = owned.owner();
             let all = owner.durable() >= owned.synced_frame.load(Relaxed);
             if all && owner.is_quiet() && owned.outbox.is_empty() {
                 let written = self.write_checkpoint(owned, &mut owner);

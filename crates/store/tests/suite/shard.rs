@@ -30,7 +30,7 @@ const SETTINGS: Settings = Settings {
     rows_per_checkpoint: 1000,
 };
 
-const BY_HAND: Shipping = Shipping { every: None, patience: Duration::from_millis(1) };
+const BY_HAND: Shipping = Shipping { every: None, patience: Duration::from_millis(1), grace: Duration::ZERO };
 
 fn config() -> Config {
     Config { durable: Durable::Every(Duration::from_millis(1)), log_file_bytes: 2000, ..Config::new("simulated") }

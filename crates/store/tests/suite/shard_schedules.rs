@@ -54,7 +54,7 @@ fn config() -> Config {
 }
 
 /// Nothing is shipped but when the schedule says so, and nobody waits.
-const SHIPPING: Shipping = Shipping { every: None, patience: Duration::ZERO };
+const SHIPPING: Shipping = Shipping { every: None, patience: Duration::ZERO, grace: Duration::ZERO };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fencing {

@@ -1,0 +1,79 @@
+//! A follower: what somebody knows of a shard whose owner is another node, row by row of its journal.
+
+use std::sync::Arc;
+
+use crate::{
+    error::Result,
+    image::{Catalogue, Image, restored},
+    journal::{Entry, Row},
+    keys::Shard,
+    seam::Shared,
+    settle,
+};
+
+/// A follower asks for so few rows at first, as there is seldom more than one; for twice as many each time that all of them are there.
+const ROWS_AT_FIRST: usize = 2;
+/// And for so many at most.
+const ROWS_AT_MOST: usize = 256;
+
+/// Follows the journal of a shard, and brings a catalogue up to date with it. It owns nothing and changes nothing that is shared.
+#[derive(Debug)]
+pub struct Follow {
+    shared: Arc<dyn Shared>,
+    shard: Shard,
+    image: Option<Image>,
+}
+
+impl Follow {
+    /// Of that shard, of which nothing is known yet.
+    pub fn new(shared: Arc<dyn Shared>, shard: Shard) -> Follow {
+        Follow { shared, shard, image: None }
+    }
+
+    /// What the journal amounts to, as far as it was read.
+    pub fn image(&self) -> Option<&Image> {
+        self.image.as_ref()
+    }
+
+    /// Takes what the journal has by now; says whether the catalogue is another one. After an error the catalogue is begun anew with the next
+    /// call, as nobody knows how far it has come.
+    pub fn catch_up(&mut self, catalogue: &mut dyn Catalogue) -> Result<bool> {
+        let Some(image) = self.image.take() else {
+            self.image = Some(Image::read(&*self.shared, &self.shard, catalogue)?);
+            return Ok(true);
+        };
+        let mut image = image;
+        let (mut max, mut changed) = (ROWS_AT_FIRST, false);
+        loop {
+            let rows = match settle::read(|| self.shared.rows(self.shard.journal(), image.next(), max)) {
+                Ok(rows) => rows,
+                Err(error) => {
+                    // Between two rows it is known how far the catalogue has come.
+                    self.image = Some(image);
+                    return if changed { Ok(true) } else { Err(error) };
+                }
+            };
+            let is_all = rows.len() < max;
+            for bytes in rows {
+                changed |= self.take(&mut image, &bytes, catalogue)?;
+            }
+            if is_all {
+                self.image = Some(image);
+                return Ok(changed);
+            }
+            max = (max * 2).min(ROWS_AT_MOST);
+        }
+    }
+
+    /// Takes a row; says whether it is a change of the catalogue.
+    fn take(&self, image: &mut Image, bytes: &[u8], catalogue: &mut dyn Catalogue) -> Result<bool> {
+        let seq = image.next();
+        let row = Row::decode(&self.shard, seq, bytes)?;
+        let entry = row.open(&*self.shared, &self.shard, seq)?;
+        if let Entry::Change(change) = &entry {
+            restored(&self.shard, catalogue.apply(seq, &change.catalogue))?;
+        }
+        image.apply(&self.shard, &row, &entry)?;
+        Ok(matches!(entry, Entry::Change(_)))
+    }
+}

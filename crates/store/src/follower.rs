@@ -1,0 +1,160 @@
+//! The list of PVs of a shard that another node records: made of its journal, and kept up to date with it.
+//!
+//! ```text
+//!   journal of the shard ──► its catalogue, in a folder of this node ──► the list of PVs, in memory
+//! ```
+//! What the folder holds is worth nothing: it is begun anew each time.
+
+use std::{
+    io::{self, Read},
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use archive::{
+    AuditRecord, Deletion, Directory, DirectoryError, Fault, KnownNames, Names, PvEntry, PvId, PvName, RemovedPv,
+};
+use shared::{Follow, Seq, Shard, Shared};
+
+use crate::{
+    Error,
+    catalog::{Catalog, image::Restoring, registry::Registry, tables::CATALOGUE},
+    disk::Disk,
+};
+
+/// What another node's shard has of PVs, as its journal tells it.
+#[derive(Debug)]
+pub struct Follower {
+    state: Mutex<State>,
+    known: RwLock<Arc<Known>>,
+}
+
+#[derive(Debug)]
+struct State {
+    disk: Arc<dyn Disk>,
+    follow: Follow,
+}
+
+/// What is known at one moment.
+#[derive(Debug, Default)]
+struct Known {
+    registry: Registry,
+    /// None until the journal was read once.
+    catalog: Option<Arc<Catalog>>,
+}
+
+/// The catalogue while rows of the journal are taken.
+struct Kept<'a> {
+    disk: &'a Arc<dyn Disk>,
+    begun: Option<Restoring<'a>>,
+    catalog: Option<Arc<Catalog>>,
+}
+
+impl shared::Catalogue for Kept<'_> {
+    fn restore(&mut self, copy: Option<&mut dyn Read>) -> io::Result<()> {
+        self.catalog = None;
+        match self.disk.remove(CATALOGUE) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut begun = Restoring::new(self.disk);
+        begun.restore(copy)?;
+        self.begun = Some(begun);
+        Ok(())
+    }
+
+    fn apply(&mut self, seq: Seq, change: &[u8]) -> io::Result<()> {
+        match (&mut self.begun, &self.catalog) {
+            (Some(begun), _) => begun.apply(seq, change),
+            (None, Some(catalog)) => catalog.take(change).map_err(io::Error::other),
+            (None, None) => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+impl Follower {
+    /// Of a shard, in a folder that belongs to it alone. Nothing is known before it has caught up.
+    pub fn new(disk: Arc<dyn Disk>, shared: Arc<dyn Shared>, shard: Shard) -> Follower {
+        let state = State { disk, follow: Follow::new(shared, shard) };
+        Follower { state: Mutex::new(state), known: RwLock::default() }
+    }
+
+    /// Takes what the journal has by now.
+    pub fn catch_up(&self) -> Result<(), Error> {
+        // Whoever panicked here has left nothing that counts: the next one begins anew.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let State { disk, follow } = &mut *state;
+        disk.create_folder("").map_err(|source| Error::Io { doing: "create", path: String::new(), source })?;
+        let mut kept = Kept { disk, begun: None, catalog: self.known().catalog.clone() };
+        if !follow.catch_up(&mut kept)? {
+            return Ok(());
+        }
+        let Kept { begun, catalog, .. } = kept;
+        let catalog = match begun {
+            None => catalog,
+            Some(begun) => {
+                begun.finish(follow.image().map(shared::Image::next).unwrap_or_default())?;
+                Some(Arc::new(Catalog::open(disk.clone())?))
+            }
+        };
+        let registry = catalog.as_ref().map(|catalog| catalog.registry()).transpose()?.unwrap_or_default();
+        *self.known.write().expect("no holder of this lock panics") = Arc::new(Known { registry, catalog });
+        Ok(())
+    }
+
+    fn known(&self) -> Arc<Known> {
+        self.known.read().expect("no holder of this lock panics").clone()
+    }
+}
+
+impl Directory for Follower {
+    fn find(&self, name: &str) -> Option<PvEntry> {
+        self.known().registry.find(name).cloned()
+    }
+
+    fn entry(&self, pv: PvId) -> Option<PvEntry> {
+        self.known().registry.entry(pv).cloned()
+    }
+
+    fn entries_of(&self, pvs: &[Option<PvId>]) -> Vec<Option<PvEntry>> {
+        let known = self.known();
+        pvs.iter().map(|pv| known.registry.entry((*pv)?).cloned()).collect()
+    }
+
+    fn names(&self) -> Names {
+        self.known().registry.names()
+    }
+
+    fn aliases_of(&self, pv: PvId) -> Vec<PvName> {
+        self.known().registry.aliases(pv).to_vec()
+    }
+
+    fn aliases(&self) -> Vec<(PvName, PvEntry)> {
+        self.known().registry.all_aliases()
+    }
+
+    fn removed(&self) -> Vec<RemovedPv> {
+        self.known().registry.removed().values().cloned().collect()
+    }
+
+    fn deletions(&self) -> Vec<Deletion> {
+        self.known().registry.deletions().map(|hiding| hiding.of.clone()).collect()
+    }
+
+    fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, DirectoryError> {
+        let known = self.known();
+        let unread = || DirectoryError { fault: Fault::NotNow, message: "the journal was not read yet".to_owned() };
+        let catalog = known.catalog.as_ref().ok_or_else(unread)?;
+        Ok(catalog.audit(before, limit)?)
+    }
+
+    fn own(&self, name: &str) -> Option<PvId> {
+        let known = self.known();
+        known.registry.own().values().find(|entry| entry.name.as_str() == name).map(|entry| entry.id)
+    }
+}
+
+impl KnownNames for Follower {
+    fn names_of(&self, pv: PvId) -> Vec<PvName> {
+        self.entry(pv).into_iter().map(|entry| entry.name).chain(self.aliases_of(pv)).collect()
+    }
+}
