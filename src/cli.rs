@@ -89,6 +89,8 @@ pub(crate) enum Command {
     Policy(Policy),
     /// List the groups and what switches them, or set the switches of one
     Group(Group),
+    /// Say how a cluster stands, move a shard to a node, or let a node have none
+    Cluster(Cluster),
     /// Read a whole archive, verify every checksum and say what was found
     Check(Check),
     /// Keep what can be read of a damaged archive, whose archiver must be stopped; says first what it would do
@@ -126,6 +128,38 @@ pub(crate) enum LogFormat {
     Text,
     /// One JSON object a line
     Json,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Cluster {
+    /// The config file of a node that runs: it says where the node is and has the key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    #[command(subcommand)]
+    pub(crate) order: ClusterOrder,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClusterOrder {
+    /// List the nodes, how they stand, and which shards each has
+    Status,
+    /// Let a node take a shard, whoever has it; nothing is lost in between
+    Move {
+        /// The number of the shard
+        shard: u32,
+        /// The name of the node
+        node: String,
+    },
+    /// Let a node have no shards: the others take them
+    Drain {
+        /// The name of the node
+        node: String,
+    },
+    /// Let a node that was drained have its share again
+    Join {
+        /// The name of the node
+        node: String,
+    },
 }
 
 /// The archiver that a command talks to.

@@ -4,6 +4,7 @@
 //!   over HTTP, to a running archiver     add, get, explain, look, admin, access, policy, import, capacity --live
 //!   on the files of an archive           check, repair, backup, audit --verify
 //!   both                                 compare
+//!   to nodes of a cluster, by their key  cluster
 //!   an archiver of its own               demo
 //! ```
 //! They share `http` (requests), `typed` (what people type), `print`, `table`, `progress` and `lines` (what they say and write
@@ -17,6 +18,7 @@ mod audit;
 mod backup;
 pub(crate) mod capacity;
 mod check;
+mod cluster;
 mod compare;
 mod demo;
 mod explain;
@@ -81,6 +83,7 @@ pub(crate) fn run(
         },
         Command::Policy(command) => policy::policy(command),
         Command::Group(command) => policy::group(command),
+        Command::Cluster(command) => cluster::run(command),
         Command::Check(command) => check::run(command),
         Command::Repair(command) => repair::run(command),
         Command::Backup(command) => backup::run(command),

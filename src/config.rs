@@ -36,9 +36,12 @@ macro_rules! checked_text {
     };
 }
 
+mod cluster;
 mod listeners;
 mod nodes;
 mod policies;
+
+pub(crate) use cluster::{ClusterConfig, SharedConfig};
 
 /// Where the archiver listens if nothing is said.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 17665);
@@ -55,6 +58,8 @@ pub(crate) struct Config {
     pub(crate) copies: Vec<remote::RemoteConfig>,
     /// Where other nodes are answered.
     pub(crate) nodes: Option<remote::ListenerConfig>,
+    /// With which nodes this one records together; none: it is an archive of its own.
+    pub(crate) cluster: Option<ClusterConfig>,
     /// Who may do what; without it everybody may do everything.
     pub(crate) access: Option<access::Config>,
     /// Where that was read, to be read anew.
@@ -162,6 +167,8 @@ struct File {
     old_archive: Vec<OldArchive>,
     /// Where other nodes that have the same key read what this one recorded.
     nodes: Option<nodes::NodesFile>,
+    /// Nodes that record together, each some of the PVs, and share all of it.
+    cluster: Option<cluster::ClusterFile>,
     /// Other archivers that record the same PVs: what is read of a PV is what both have.
     copy: Vec<nodes::CopyFile>,
     /// How PVs are archived by their names; the first that fits decides.
@@ -198,6 +205,7 @@ impl Default for File {
             appliance: Appliance::default(),
             old_archive: Vec::new(),
             nodes: None,
+            cluster: None,
             copy: Vec::new(),
             policy: Vec::new(),
             group: Vec::new(),
@@ -370,6 +378,14 @@ impl Config {
         let folder = options.data.clone().unwrap_or_else(|| file.data.clone());
         let places = places(&folder, &file.storage)?;
         let nodes = nodes::checked(file.nodes, file.copy, &listeners).map_err(|wrong| ConfigError::Nodes { wrong })?;
+        let besides = cluster::Besides {
+            nodes: nodes.listener.as_ref(),
+            has_places: !places.is_empty(),
+            has_old_archives: !file.old_archive.is_empty(),
+            has_copies: !nodes.copies.is_empty(),
+            is_durable: file.durable.0 != store::Durable::Off,
+        };
+        let cluster = cluster::checked(file.cluster, &besides).map_err(|wrong| ConfigError::Nodes { wrong })?;
         let messages_bytes_max = file.messages_megabytes_max.bytes();
         Ok(Config {
             web: web::Config {
@@ -403,6 +419,7 @@ impl Config {
             old_archives: file.old_archive,
             copies: nodes.copies,
             nodes: nodes.listener,
+            cluster,
             access: file.access,
             file: options.config.clone(),
         })

@@ -14,7 +14,7 @@ const EDGES: [(&str, &[&str]); 21] = [
     ("shared", &[]),
     ("s3", &["shared"]),
     ("cql", &["shared"]),
-    ("cluster", &["archive"]),
+    ("cluster", &["archive", "sample", "shared"]),
     ("archive", &["pvdata", "sample"]),
     ("access", &["archive", "sample"]),
     ("pvdata", &[]),
@@ -32,8 +32,8 @@ const EDGES: [(&str, &[&str]); 21] = [
     (
         "pvark",
         &[
-            "aa", "access", "acquire", "archive", "chanarch", "epics", "foreign", "query", "remote", "sample", "web",
-            "service", "store",
+            "aa", "access", "acquire", "archive", "chanarch", "cluster", "cql", "epics", "foreign", "query", "remote",
+            "s3", "sample", "shared", "web", "service", "store",
         ],
     ),
     (

@@ -96,6 +96,11 @@ impl Names {
         Names { chunks: Arc::new(chunks), len }
     }
 
+    /// Whether this is the same snapshot: then nothing has changed between the two.
+    pub fn is_same(&self, other: &Names) -> bool {
+        Arc::ptr_eq(&self.chunks, &other.chunks)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.len

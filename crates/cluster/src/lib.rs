@@ -1,14 +1,43 @@
-//! Nodes that record together: who lives, which shard a PV belongs to, and who has which.
+//! Nodes that record together: who lives, which shard a PV belongs to, who has which, and the archive of all of them as one.
 //!
-//! Nothing here knows a network, a store or a clock: beats are what somebody read from the shared store, times are what has passed on
-//! the node that asks, and what comes out is what that node should do.
+//! ```text
+//!   beats, leases ──► node ──► which shards this node takes            members, seats, placement: pure
+//!   requests ──► whole ──► board ─┬─► a shard that is open here        an archive like that of one machine
+//!                                 └─► the node that has it             over peers: samples, and questions of wire
+//! ```
+//! What is asked of the whole comes through the seams of `archive` (`Directory`, `Source`, `Orders` and so on), as it does on one machine:
+//! so nothing above knows that there is a cluster. Nothing here opens a store, a socket or a file; the program does, and hands it over.
 
 #![deny(missing_docs)]
 
+mod answers;
+mod beat;
+mod board;
+mod claims;
+mod curator;
 mod members;
+mod node;
+mod numbers;
+pub mod operator;
+mod orders;
 mod placement;
 mod seats;
+mod source;
+mod standing;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod testing;
+mod whole;
+mod wire;
 
+pub use answers::{Answers, Willing};
+pub use beat::Beat;
+pub use board::{Board, Claim, Follows, Held, Open, Parts, Peers, Plan, shard_number};
+pub use claims::Claims;
+pub use curator::SiteTokens;
 pub use members::{Members, SILENCE};
+pub use node::Node;
+pub use numbers::{PVS_MAX, SHARDS_END, global, split};
 pub use placement::{Placement, PlacementError, Rule};
 pub use seats::{Move, Seats, seat_of};
+pub use whole::Whole;

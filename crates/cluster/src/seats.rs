@@ -57,6 +57,23 @@ impl Seats {
         (0..shards).filter(is_left).filter(|shard| seat_of(*shard, living).is_some_and(|node| node == own)).collect()
     }
 
+    /// Whether somebody has each of so many shards.
+    pub fn are_taken(&self, shards: u32) -> bool {
+        (0..shards).all(|shard| self.owners.contains_key(&shard))
+    }
+
+    /// The shard that a node should take from the one that has most, given how many each has: if that one has two more than this, and no
+    /// other node has fewer. So each gets its share one after the other, and what is even stays.
+    pub fn to_even_out(&self, own: &str, loads: &BTreeMap<String, usize>) -> Option<u32> {
+        let least = loads.iter().min_by_key(|(node, load)| (**load, node.as_str()))?;
+        let most = loads.iter().max_by_key(|(node, load)| (**load, node.as_str()))?;
+        if least.0 != own || *most.1 < least.1 + 2 {
+            return None;
+        }
+        let of_most = self.owners.iter().filter(|(_, owner)| *owner == most.0).map(|(shard, _)| *shard);
+        of_most.max_by_key(|shard| rank(*shard, own))
+    }
+
     /// The move that makes the node with the most to do better by far; none if none does.
     pub fn best_move(&self, living: &[String]) -> Option<Move> {
         let weight = |shard: &u32| self.weights.get(shard).copied().unwrap_or(0);

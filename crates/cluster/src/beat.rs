@@ -1,0 +1,39 @@
+//! Beats: what a node says of itself once a second. That it is another one than before is what counts; the rest is for the others.
+
+use minicbor::{Decode, Encode};
+
+/// What a node says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Beat {
+    /// How many it has sent.
+    #[n(0)]
+    pub count: u64,
+    /// Which start of the node it is.
+    #[n(1)]
+    pub run: u64,
+    /// Where other nodes reach it.
+    #[n(2)]
+    pub address: String,
+    /// The version of its program.
+    #[n(3)]
+    pub version: String,
+    /// It wants to have no shards: others are to take them.
+    #[n(4)]
+    pub is_leaving: bool,
+    /// The shards that it has open, each with its epoch.
+    #[n(5)]
+    pub shards: Vec<(u32, u64)>,
+}
+
+impl Beat {
+    /// As bytes of the shared store.
+    pub fn encode(&self) -> Vec<u8> {
+        minicbor::to_vec(self).unwrap_or_default()
+    }
+
+    /// Reads one; none if it is none.
+    pub fn decode(bytes: &[u8]) -> Option<Beat> {
+        minicbor::decode(bytes).ok()
+    }
+}

@@ -1,0 +1,429 @@
+//! The board: which shard is open here, which node has each of the others, and how both are reached.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+    thread,
+    time::{Duration, Instant},
+};
+
+use archive::{
+    Cost, Curator, Directory, DirectoryError, Fault, Orders, Policies, PvId, Rulebook, Source, SourceError, Standing,
+    Storage, Tokens,
+};
+use sample::Timestamp;
+use shared::Part;
+
+use crate::{
+    beat::Beat,
+    claims::Claims,
+    numbers::split,
+    placement::Placement,
+    wire::{self, Answer, FramesRow, PartRow, Question},
+};
+
+/// Who asks for samples waits so long for a shard whose node has died: until another node has taken it.
+pub(crate) const TAKEN_WITHIN: Duration = Duration::from_secs(20);
+/// How often it is looked whether somebody has.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// A shard that is open here: an archive like that of one machine, whose PVs have the numbers of the shard.
+pub struct Open {
+    /// In which epoch.
+    pub epoch: u64,
+    /// Its list of PVs.
+    pub directory: Arc<dyn Directory>,
+    /// Its samples.
+    pub source: Arc<dyn Source>,
+    /// How it is doing.
+    pub storage: Arc<dyn Storage>,
+    /// Changes of its list of which acquisition need not know.
+    pub curator: Arc<dyn Curator>,
+    /// Orders about its PVs.
+    pub orders: Arc<dyn Orders>,
+    /// By which rules they are archived.
+    pub rulebook: Arc<dyn Rulebook>,
+    /// How they fare.
+    pub standing: Arc<dyn Standing>,
+    /// The tokens that it keeps.
+    pub tokens: Arc<dyn Tokens>,
+    /// Takes what a node holds of an epoch that has ended; true when none of it needs to be held any more.
+    pub parts: Arc<dyn Parts>,
+}
+
+impl fmt::Debug for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "open in epoch {}", self.epoch)
+    }
+}
+
+/// Frames that somebody holds of an epoch.
+pub trait Held: Send + Sync {
+    /// The number of the first frame of the file that has this one.
+    fn beginning_of(&self, frame: u64) -> std::io::Result<u64>;
+    /// Frames from one on and below another, as they lie in one file.
+    fn read(&self, from: u64, below: u64, max: usize) -> std::io::Result<Option<shared::LogRun>>;
+}
+
+/// Takes what is handed over.
+pub trait Parts: Send + Sync {
+    /// Takes a part, as far as it is due.
+    fn take(&self, part: &Part, held: &dyn Held) -> Result<bool, String>;
+}
+
+/// The list of PVs of a shard as its journal tells it to whoever does not own it.
+pub trait Follows: fmt::Debug + Send + Sync {
+    /// The list, as far as it is known.
+    fn list(&self) -> &dyn Directory;
+    /// Takes what the journal has by now.
+    fn catch_up(&self) -> Result<(), String>;
+}
+
+/// The other nodes.
+pub trait Peers: fmt::Debug + Send + Sync {
+    /// Asks the node of that name in the bytes of the cluster.
+    fn ask(&self, node: &str, question: Vec<u8>) -> Result<Vec<u8>, SourceError>;
+    /// What it recorded, by the numbers of the cluster; none if nobody knows where it is.
+    fn source(&self, node: &str) -> Option<Arc<dyn Source>>;
+    /// These nodes live, and are reached there.
+    fn know(&self, nodes: &[(String, String)]);
+}
+
+/// Who has a shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The node.
+    pub node: String,
+    /// In which epoch.
+    pub epoch: u64,
+}
+
+/// What is fixed of a cluster.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The name of this node.
+    pub node: String,
+    /// How many shards of PVs there are. One more is the site: it has what belongs to no PV.
+    pub shards: u32,
+    /// Where new PVs belong.
+    pub placement: Placement,
+    /// By which PVs are added.
+    pub policies: Policies,
+}
+
+/// All that a node knows of who has what.
+#[derive(Debug)]
+pub struct Board {
+    // fixed after start
+    pub(crate) plan: Plan,
+    pub(crate) claims: Claims,
+    pub(crate) peers: Arc<dyn Peers>,
+    followers: Vec<Box<dyn Follows>>,
+    // guarded by locks that are held for a look only
+    recorded: RwLock<BTreeMap<u32, u64>>,
+    open: RwLock<BTreeMap<u32, Arc<Open>>>,
+    claimed: RwLock<BTreeMap<u32, Claim>>,
+    nodes: RwLock<Vec<(String, Beat, bool)>>,
+    orphaned: RwLock<BTreeMap<u32, Instant>>,
+}
+
+/// Where a shard is answered.
+pub(crate) enum Seat {
+    Here(Arc<Open>),
+    There(String),
+    Nowhere,
+}
+
+impl Board {
+    /// With a follower for each shard, the site included.
+    pub fn new(
+        plan: Plan,
+        claims: Claims,
+        peers: Arc<dyn Peers>,
+        followers: Vec<impl Follows + 'static>,
+    ) -> Arc<Board> {
+        let followers = followers.into_iter().map(|one| Box::new(one) as Box<dyn Follows>).collect();
+        let (recorded, open, claimed) = (RwLock::default(), RwLock::default(), RwLock::default());
+        let (nodes, orphaned) = (RwLock::default(), RwLock::default());
+        Arc::new(Board { plan, claims, peers, followers, recorded, open, claimed, nodes, orphaned })
+    }
+
+    /// The name of this node.
+    pub fn own(&self) -> &str {
+        &self.plan.node
+    }
+
+    /// All shards, the site included.
+    pub fn all(&self) -> u32 {
+        self.plan.shards + 1
+    }
+
+    /// The shard of what belongs to no PV.
+    pub fn site(&self) -> u32 {
+        self.plan.shards
+    }
+
+    /// A shard is recorded here from now on, in an epoch; it may not be answered yet.
+    pub fn recorded(&self, shard: u32, epoch: u64) {
+        self.recorded.write().unwrap_or_else(PoisonError::into_inner).insert(shard, epoch);
+    }
+
+    /// The shards that are recorded here, with their epochs.
+    pub fn records(&self) -> BTreeMap<u32, u64> {
+        self.recorded.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A shard can be answered from here from now on.
+    pub fn opened(&self, shard: u32, open: Arc<Open>) {
+        self.open.write().unwrap_or_else(PoisonError::into_inner).insert(shard, open);
+    }
+
+    /// It is not any more.
+    pub fn closed(&self, shard: u32) {
+        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+        self.recorded.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+    }
+
+    /// The shards that are open here.
+    pub fn open(&self) -> BTreeMap<u32, Arc<Open>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn open_here(&self, shard: u32) -> Option<Arc<Open>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).get(&shard).cloned()
+    }
+
+    /// What nodes said last, and whether each lives. Of two that claim a shard the one with the higher epoch has it.
+    pub(crate) fn heard(&self, nodes: Vec<(String, Beat, bool)>) {
+        let mut claimed: BTreeMap<u32, Claim> = BTreeMap::new();
+        for (node, beat, _) in nodes.iter().filter(|(_, _, lives)| *lives) {
+            for (shard, epoch) in &beat.shards {
+                let claim = Claim { node: node.clone(), epoch: *epoch };
+                let before = claimed.entry(*shard).or_insert_with(|| claim.clone());
+                if before.epoch < claim.epoch {
+                    *before = claim;
+                }
+            }
+        }
+        let others =
+            |(node, beat, _): &(String, Beat, bool)| (node != self.own()).then(|| (node.clone(), beat.address.clone()));
+        self.peers.know(&nodes.iter().filter_map(others).collect::<Vec<_>>());
+        {
+            let mut orphaned = self.orphaned.write().unwrap_or_else(PoisonError::into_inner);
+            orphaned.retain(|shard, _| !claimed.contains_key(shard));
+            for shard in (0..self.all()).filter(|shard| !claimed.contains_key(shard)) {
+                orphaned.entry(shard).or_insert_with(Instant::now);
+            }
+        }
+        *self.claimed.write().unwrap_or_else(PoisonError::into_inner) = claimed;
+        *self.nodes.write().unwrap_or_else(PoisonError::into_inner) = nodes;
+    }
+
+    /// Who has a shard, for all that is known.
+    pub fn claim(&self, shard: u32) -> Option<Claim> {
+        self.claimed.read().unwrap_or_else(PoisonError::into_inner).get(&shard).cloned()
+    }
+
+    /// The nodes that were heard of, what each said last, and whether it lives.
+    pub fn nodes(&self) -> Vec<(String, Beat, bool)> {
+        self.nodes.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn seat(&self, shard: u32) -> Seat {
+        if let Some(open) = self.open_here(shard) {
+            return Seat::Here(open);
+        }
+        match self.claim(shard) {
+            Some(claim) if claim.node != self.own() => Seat::There(claim.node),
+            _ => Seat::Nowhere,
+        }
+    }
+
+    /// The list of PVs of a shard, wherever it is recorded.
+    pub(crate) fn list<T>(&self, shard: u32, ask: impl FnOnce(&dyn Directory) -> T) -> Option<T> {
+        match self.open_here(shard) {
+            Some(open) => Some(ask(&*open.directory)),
+            None => self.followers.get(shard as usize).map(|follower| ask(follower.list())),
+        }
+    }
+
+    /// Takes what the journals of shards that are not open here have by now.
+    pub fn follow(&self) -> Vec<(u32, String)> {
+        let elsewhere = (0..self.all()).filter(|shard| self.open_here(*shard).is_none());
+        elsewhere.filter_map(|shard| Some((shard, self.follow_one(shard).err()?))).collect()
+    }
+
+    pub(crate) fn follow_one(&self, shard: u32) -> Result<(), String> {
+        self.followers.get(shard as usize).map_or(Ok(()), |follower| follower.catch_up())
+    }
+
+    /// The source that has a shard now, with whether it is here; an error if nobody has it.
+    pub(crate) fn source(&self, pv: PvId) -> Result<(Arc<dyn Source>, bool), SourceError> {
+        let (shard, _) = split(pv);
+        match self.seat(shard) {
+            Seat::Here(open) => Ok((open.source.clone(), true)),
+            Seat::There(node) => match self.peers.source(&node) {
+                Some(source) => Ok((source, false)),
+                None => Err(self.nobody(shard)),
+            },
+            Seat::Nowhere => Err(self.nobody(shard)),
+        }
+    }
+
+    /// The same, when somebody has it; that is waited for, but not for ever.
+    pub(crate) fn source_within(&self, pv: PvId, patience: Duration) -> Result<(Arc<dyn Source>, bool), SourceError> {
+        let begun = Instant::now();
+        loop {
+            let found = self.source(pv);
+            let is_there = |(source, is_here): &(Arc<dyn Source>, bool)| *is_here || source.away().is_none();
+            if found.as_ref().is_ok_and(is_there) || begun.elapsed() >= patience {
+                return found;
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    pub(crate) fn nobody(&self, shard: u32) -> SourceError {
+        SourceError { cost: Cost::UntilBack, message: self.nobody_has(shard) }
+    }
+
+    pub(crate) fn nobody_has(&self, shard: u32) -> String {
+        format!("no node has shard {shard} of the cluster at present; another one takes it within seconds, ask again")
+    }
+
+    /// Why a PV cannot be answered from here.
+    pub fn lacks(&self, pv: PvId) -> Option<String> {
+        let (shard, _) = split(pv);
+        self.open_here(shard).is_none().then(|| format!("shard {shard} is not open at node {}", self.own()))
+    }
+
+    /// Asks the node that has a shard, which is not this one.
+    pub(crate) fn ask(&self, node: &str, question: &Question) -> Result<Answer, DirectoryError> {
+        let lost = |error: SourceError| DirectoryError { fault: Fault::NotNow, message: error.message };
+        let answer = self.peers.ask(node, wire::bytes(question)).map_err(lost)?;
+        match wire::read(&answer) {
+            Some(Answer::Fault(fault, message)) => Err(wire::fault(fault, message)),
+            Some(answer) => Ok(answer),
+            None => Err(self.nonsense(node)),
+        }
+    }
+
+    pub(crate) fn nonsense(&self, node: &str) -> DirectoryError {
+        let message =
+            format!("node {node} answered something else than what it was asked; run the same version on both");
+        DirectoryError { fault: Fault::Failed, message }
+    }
+
+    /// What an operator must know, in sentences.
+    pub fn problems(&self) -> Vec<String> {
+        let orphaned = self.orphaned.read().unwrap_or_else(PoisonError::into_inner);
+        let long = orphaned.iter().filter(|(_, since)| since.elapsed() > Duration::from_secs(15));
+        let mut told: Vec<String> = long
+            .map(|(shard, since)| {
+                format!(
+                    "no node has had shard {shard} of the cluster for {} s; its PVs are not recorded",
+                    since.elapsed().as_secs()
+                )
+            })
+            .collect();
+        for (node, _, _) in self.nodes().iter().filter(|(_, beat, lives)| !lives && !beat.is_leaving) {
+            told.push(format!(
+                "node {node} of the cluster is silent; the others record what it had. If it will not come back: pvark cluster forget {node}"
+            ));
+        }
+        told
+    }
+
+    /// How the cluster stands, as lines for an operator.
+    pub(crate) fn overview(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (node, beat, lives) in self.nodes() {
+            let state = match (lives, beat.is_leaving) {
+                (true, false) => "lives",
+                (true, true) => "leaves",
+                (false, _) => "silent",
+            };
+            let shards: Vec<String> = beat.shards.iter().map(|(shard, _)| shard.to_string()).collect();
+            lines.push(format!("{node}\t{state}\t{}\t{}\t{}", beat.address, beat.version, shards.join(" ")));
+        }
+        lines
+    }
+
+    /// What was made of the journal of a moment: of what a node holds.
+    pub fn held_at(&self, node: &str, part: &Part) -> impl Held + use<'_> {
+        let row = PartRow {
+            shard: shard_number(&part.shard).unwrap_or(u32::MAX),
+            epoch: part.epoch.0,
+            first: part.frames.first,
+            end: part.frames.end,
+            holder: node.to_owned(),
+        };
+        There { board: self, row }
+    }
+
+    /// Offers a part to whoever has its shard now, who takes it in pieces; true when it need not be held any more.
+    pub fn offer(&self, part: &Part, held: &dyn Held) -> Result<bool, String> {
+        let Some(shard) = shard_number(&part.shard) else { return Ok(false) };
+        match self.seat(shard) {
+            Seat::Here(open) if open.epoch > part.epoch.0 => open.parts.take(part, held),
+            Seat::There(node) => {
+                let holder = self.own().to_owned();
+                let Part { epoch, frames, .. } = part;
+                let row = PartRow { shard, epoch: epoch.0, first: frames.first, end: frames.end, holder };
+                match self.ask(&node, &Question::Offer(row)).map_err(|error| error.message)? {
+                    Answer::Done(done) => Ok(done),
+                    _ => Err(self.nonsense(&node).message),
+                }
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Adds what is counted since the last row of the ledger; for `open_account`.
+    pub(crate) fn account_of(row: Option<(i64, Vec<u64>)>) -> Option<(Timestamp, archive::ledger::Account)> {
+        let (since, counts) = row?;
+        Some((Timestamp::from_nanos(since), wire::account(&counts)?))
+    }
+}
+
+/// The number of a shard of a copy.
+pub fn shard_number(shard: &shared::Shard) -> Option<u32> {
+    shard.journal().split('.').next()?.parse().ok()
+}
+
+/// Frames that another node holds.
+struct There<'b> {
+    board: &'b Board,
+    row: PartRow,
+}
+
+impl There<'_> {
+    fn ask(&self, question: &Question) -> std::io::Result<Answer> {
+        self.board.ask(&self.row.holder, question).map_err(|error| std::io::Error::other(error.message))
+    }
+
+    fn nonsense(&self) -> std::io::Error {
+        std::io::Error::other(self.board.nonsense(&self.row.holder).message)
+    }
+}
+
+impl Held for There<'_> {
+    fn beginning_of(&self, frame: u64) -> std::io::Result<u64> {
+        match self.ask(&Question::Beginning(PartRow { first: frame, ..self.row.clone() }))? {
+            Answer::Number(number) => Ok(number),
+            _ => Err(self.nonsense()),
+        }
+    }
+
+    fn read(&self, from: u64, below: u64, max: usize) -> std::io::Result<Option<shared::LogRun>> {
+        let row = PartRow { first: from, end: below, ..self.row.clone() };
+        match self.ask(&Question::Frames(row, max as u64))? {
+            Answer::Frames(None) => Ok(None),
+            Answer::Frames(Some(FramesRow { first, end, file, at, bytes })) => {
+                Ok(Some(shared::LogRun { frames: shared::Frames { first, end }, file, at, bytes }))
+            }
+            _ => Err(self.nonsense()),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Changes of the list of PVs of which acquisition need not know, and tokens: made where their shard is open, and refused elsewhere with
+//! the name of the node that takes them.
+
+use std::sync::Arc;
+
+use archive::{
+    By, Curator, DataFate, Deletion, DirectoryError, Fault, Intake, Purge, Purged, PvId, PvName, TokenRow, Tokens,
+    TokensError,
+};
+use sample::{TimeRange, Timestamp};
+
+use crate::{
+    board::{Board, Seat},
+    orders::not_now,
+    whole::{Whole, deletion_of, removed_of, unnumbered},
+};
+
+impl Whole {
+    /// What a purge of some shards takes: of all of them it is asked where all are.
+    fn purging(
+        &self,
+        purge: Purge,
+        ask: impl Fn(&dyn Curator, Purge) -> Result<Purged, DirectoryError>,
+    ) -> Result<Purged, DirectoryError> {
+        let of = |shard: u32, found: Purged| Purged {
+            pvs: found.pvs.into_iter().filter_map(|one| removed_of(shard, one)).collect(),
+            ranges: found.ranges.into_iter().filter_map(|one| deletion_of(shard, one)).collect(),
+            ..found
+        };
+        if let Some(pv) = purge.pv {
+            let (shard, open, local) = self.only_here(pv)?;
+            return Ok(of(shard, ask(&*open.curator, Purge { pv: Some(local), ..purge })?));
+        }
+        let mut sum = Purged::default();
+        for (shard, open) in self.board.open() {
+            let found = of(shard, ask(&*open.curator, purge)?);
+            sum.pvs.extend(found.pvs);
+            sum.ranges.extend(found.ranges);
+            sum.samples += found.samples;
+            sum.bytes += found.bytes;
+        }
+        Ok(sum)
+    }
+}
+
+impl Curator for Whole {
+    fn decide_upon(&self, removed: &[PvId], data: DataFate, by: &By) -> Result<(), DirectoryError> {
+        removed.iter().try_for_each(|pv| {
+            let (_, open, local) = self.only_here(*pv)?;
+            open.curator.decide_upon(&[local], data, by)
+        })
+    }
+
+    fn add_aliases(
+        &self,
+        wanted: &[(PvId, PvName)],
+        by: &By,
+    ) -> Result<Vec<Result<(), DirectoryError>>, DirectoryError> {
+        let add = |(pv, alias): &(PvId, PvName)| {
+            let (shard, open, local) = self.only_here(*pv)?;
+            let claimed = self.board.claims.claim(alias.as_str(), shard);
+            if claimed.map_err(|error| not_now(error.to_string()))? != shard {
+                let message = format!("the name {alias} belongs to another shard of the cluster");
+                return Ok(Err(DirectoryError { fault: Fault::NameTaken, message }));
+            }
+            Ok(open.curator.add_aliases(&[(local, alias.clone())], by)?.pop().unwrap_or(Ok(())))
+        };
+        wanted.iter().map(add).collect()
+    }
+
+    fn remove_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), DirectoryError> {
+        let (_, open, local) = self.only_here(pv)?;
+        open.curator.remove_alias(local, alias, by)
+    }
+
+    fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError> {
+        let (shard, open, local) = self.only_here(pv)?;
+        let deleted = open.curator.delete_range(local, range, by)?;
+        deletion_of(shard, deleted).ok_or_else(|| not_now("the shard is full"))
+    }
+
+    fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, DirectoryError> {
+        let (shard, local) = unnumbered(number);
+        match self.board.seat(shard) {
+            Seat::Here(open) => {
+                let restored = open.curator.restore_range(local, by)?;
+                deletion_of(shard, restored).ok_or_else(|| not_now("the shard is full"))
+            }
+            Seat::There(node) => {
+                Err(not_now(format!("node {node} has this deletion, and undoes it itself alone: ask there")))
+            }
+            Seat::Nowhere => Err(not_now(self.board.nobody_has(shard))),
+        }
+    }
+
+    fn purgeable(&self, purge: Purge) -> Result<Purged, DirectoryError> {
+        self.purging(purge, |curator, purge| curator.purgeable(purge))
+    }
+
+    fn purge(&self, purge: Purge, by: &By) -> Result<Purged, DirectoryError> {
+        self.purging(purge, |curator, purge| curator.purge(purge, by))
+    }
+
+    fn import(&self, _name: &str, _by: &By) -> Result<Box<dyn Intake>, DirectoryError> {
+        Err(DirectoryError { fault: Fault::Failed, message: "nothing can be imported into a cluster yet".to_owned() })
+    }
+}
+
+/// The tokens of a cluster, which its site keeps.
+pub struct SiteTokens(pub Arc<Board>);
+
+impl SiteTokens {
+    fn site<T>(&self, ask: impl Fn(&dyn Tokens) -> Result<T, TokensError>) -> Result<T, TokensError> {
+        match self.0.seat(self.0.site()) {
+            Seat::Here(open) => ask(&*open.tokens),
+            Seat::There(node) => Err(format!("node {node} keeps the tokens of the cluster: ask there").into()),
+            Seat::Nowhere => Err(self.0.nobody_has(self.0.site()).into()),
+        }
+    }
+}
+
+impl Tokens for SiteTokens {
+    /// Where they are not kept, none is known: whoever shows one is told to ask the node that knows.
+    fn list(&self) -> Result<Vec<TokenRow>, TokensError> {
+        self.site(|tokens| tokens.list())
+    }
+
+    fn add(&self, token: &TokenRow) -> Result<(), TokensError> {
+        self.site(|tokens| tokens.add(token))
+    }
+
+    fn revoke(&self, id: &str, by: &By) -> Result<bool, TokensError> {
+        self.site(|tokens| tokens.revoke(id, by))
+    }
+
+    fn touch(&self, used: &[(Box<str>, Timestamp)]) -> Result<(), TokensError> {
+        self.site(|tokens| tokens.touch(used))
+    }
+}

@@ -1,0 +1,193 @@
+//! A node at work, a second at a time: it says that it lives, hears who else does, and says which shards it should take.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use shared::Shared;
+
+use crate::{beat::Beat, board::Board, members::Members, seats::Seats};
+
+/// A node that has just begun takes nothing before it has heard who else is there.
+const HEARS_FIRST: Duration = Duration::from_secs(3);
+/// Behind a move nothing is moved for so long: what it has cost is to be over.
+const MOVES_EACH: Duration = Duration::from_secs(2);
+/// So many shards are taken at a time.
+const TAKEN_AT_ONCE: usize = 4;
+
+/// A node of a cluster, without its shards.
+#[derive(Debug)]
+pub struct Node {
+    board: Arc<Board>,
+    shared: Arc<dyn Shared>,
+    beat: Beat,
+    leaving: Arc<AtomicBool>,
+    members: Members,
+    began: Option<Duration>,
+    moved: Option<Duration>,
+    /// Why the last beat did not arrive.
+    trouble: Option<String>,
+    is_new: bool,
+}
+
+impl Node {
+    /// One that says this of itself.
+    pub fn new(board: Arc<Board>, shared: Arc<dyn Shared>, beat: Beat, leaving: Arc<AtomicBool>) -> Node {
+        let members = Members::new(board.own());
+        Node { board, shared, beat, leaving, members, began: None, moved: None, trouble: None, is_new: true }
+    }
+
+    /// One turn, to be called about once a second with the time that has passed on this node. Gives the shards that are to be taken now;
+    /// `taking` are those that are being taken.
+    pub fn turn(&mut self, now: Duration, taking: &BTreeSet<u32>) -> Vec<u32> {
+        let began = *self.began.get_or_insert(now);
+        self.send(now);
+        let beats = match self.shared.beats() {
+            Ok(beats) => beats,
+            Err(error) => {
+                tracing::debug!("who lives is not known: {error}");
+                return Vec::new();
+            }
+        };
+        self.members.hear(now, beats.clone());
+        let beats = beats.into_iter().filter_map(|(node, bytes)| Some((node, Beat::decode(&bytes)?)));
+        let nodes: Vec<(String, Beat, bool)> = beats
+            .map(|(node, beat)| (self.members.lives(&node, now), node, beat))
+            .map(|(lives, node, beat)| (node, beat, lives))
+            .collect();
+        self.board.heard(nodes.clone());
+        let waits = if self.is_new { HEARS_FIRST } else { Duration::ZERO };
+        if !self.members.may_take(now) || self.leaving.load(Relaxed) || now.saturating_sub(began) < waits {
+            return Vec::new();
+        }
+        self.is_new = false;
+        self.wanted(now, &nodes, taking)
+    }
+
+    /// The last that it says: it has nothing, and others need not wait.
+    pub fn farewell(&mut self) {
+        self.beat.is_leaving = true;
+        self.beat.shards.clear();
+        self.beat.count += 1;
+        if let Err(error) = self.shared.beat(self.board.own(), &self.beat.encode()) {
+            tracing::debug!("the other nodes do not hear that this one leaves: {error}");
+        }
+    }
+
+    /// Why the others may not hear this node.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
+    fn send(&mut self, now: Duration) {
+        self.beat.count += 1;
+        self.beat.is_leaving = self.leaving.load(Relaxed);
+        self.beat.shards = self.board.records().into_iter().collect();
+        self.trouble = match self.shared.beat(self.board.own(), &self.beat.encode()) {
+            Ok(()) => {
+                self.members.beats(now);
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        };
+    }
+
+    fn wanted(&mut self, now: Duration, nodes: &[(String, Beat, bool)], taking: &BTreeSet<u32>) -> Vec<u32> {
+        let own = self.board.own();
+        let staying: Vec<String> = nodes
+            .iter()
+            .filter(|(_, beat, lives)| *lives && !beat.is_leaving)
+            .map(|(node, _, _)| node.clone())
+            .collect();
+        let recorded = self.board.records();
+        let mut seats = Seats::default();
+        let mut loads: BTreeMap<String, usize> = staying.iter().map(|node| (node.clone(), 0)).collect();
+        for shard in 0..self.board.all() {
+            let is_here = recorded.contains_key(&shard) || taking.contains(&shard);
+            let node = if is_here { Some(own.to_owned()) } else { self.board.claim(shard).map(|claim| claim.node) };
+            // That nobody claims a shard that this node is giving up is no news.
+            if let Some(node) = node {
+                if let Some(load) = loads.get_mut(&node) {
+                    *load += 1;
+                }
+                seats.has(shard, node);
+            }
+        }
+        let room = TAKEN_AT_ONCE.saturating_sub(taking.len());
+        let mut wanted = seats.to_take(own, self.board.all(), &staying);
+        wanted.retain(|shard| !taking.contains(shard));
+        wanted.truncate(room);
+        let is_settled = wanted.is_empty() && taking.is_empty() && seats.are_taken(self.board.all());
+        let is_due = self.moved.is_none_or(|moved| now.saturating_sub(moved) >= MOVES_EACH);
+        if is_settled
+            && is_due
+            && let Some(shard) = seats.to_even_out(own, &loads)
+        {
+            self.moved = Some(now);
+            wanted.push(shard);
+        }
+        wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shared::twin::Memory;
+
+    use super::*;
+    use crate::testing::{board, empty_shard};
+
+    type Running = (Node, Arc<Board>, Arc<AtomicBool>);
+
+    fn node(name: &str, shared: &Arc<Memory>) -> Running {
+        let (board, leaving) = (board(name, 8, shared), Arc::new(AtomicBool::new(false)));
+        (Node::new(board.clone(), shared.clone(), Beat::default(), leaving.clone()), board, leaving)
+    }
+
+    /// Lets nodes have turns for so many seconds; what they want they get at once, and whoever had it gives it up.
+    fn run(nodes: &mut [Running], from: u64, seconds: u64, epoch: &mut u64) {
+        for second in from..from + seconds {
+            for index in 0..nodes.len() {
+                let wanted = nodes[index].0.turn(Duration::from_secs(second), &BTreeSet::new());
+                for shard in wanted {
+                    *epoch += 1;
+                    nodes.iter().for_each(|(_, board, _)| board.closed(shard));
+                    nodes[index].1.recorded(shard, *epoch);
+                    nodes[index].1.opened(shard, empty_shard(*epoch));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_share_the_shards_take_those_of_a_dead_one_and_even_out_when_one_joins() {
+        let (shared, mut epoch) = (Arc::new(Memory::default()), 0);
+        let mut nodes = vec![node("a", &shared), node("b", &shared)];
+        run(&mut nodes, 100, 40, &mut epoch);
+        let counts =
+            |nodes: &[Running]| -> Vec<usize> { nodes.iter().map(|(_, board, _)| board.open().len()).collect() };
+        let even = |counts: &[usize]| counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1;
+        assert_eq!(counts(&nodes).iter().sum::<usize>(), 9);
+        assert!(even(&counts(&nodes)), "{:?}", counts(&nodes));
+        // A third one joins, and gets as many as the others without any being free.
+        nodes.push(node("c", &shared));
+        run(&mut nodes, 140, 40, &mut epoch);
+        assert_eq!(counts(&nodes), [3, 3, 3]);
+        let before = epoch;
+        run(&mut nodes, 180, 20, &mut epoch);
+        assert_eq!(epoch, before, "what is even stays");
+        // One dies: within seconds the others have all.
+        nodes.remove(0);
+        run(&mut nodes, 200, 8, &mut epoch);
+        assert_eq!(counts(&nodes).iter().sum::<usize>(), 9, "{:?}", counts(&nodes));
+        // One leaves: the other takes all of it, and it takes none back.
+        nodes[0].2.store(true, Relaxed);
+        run(&mut nodes, 208, 8, &mut epoch);
+        assert_eq!(counts(&nodes), [0, 9]);
+    }
+}

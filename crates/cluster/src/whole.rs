@@ -1,0 +1,161 @@
+//! The whole: the archive of a cluster as one list of PVs, whichever node has them. What is asked of it is asked of shards.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use archive::{
+    AuditRecord, Deletion, Directory, DirectoryError, KnownNames, Named, Names, PvEntry, PvId, PvName, RemovedPv,
+};
+
+use crate::{
+    board::Board,
+    numbers::{global, split},
+};
+
+/// Bits of the number of a deletion, or of a line of the audit, that say which shard it is of.
+const SHARD_BITS: u32 = 12;
+
+/// The archive of a cluster. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    pub(crate) board: Arc<Board>,
+    names: Arc<Mutex<Merged>>,
+    /// It has the samples of shards that are open here alone.
+    pub(crate) is_here_only: bool,
+}
+
+/// The names of all shards, made anew when those of one have changed.
+#[derive(Debug, Default)]
+struct Merged {
+    of: Vec<Names>,
+    all: Names,
+}
+
+impl Whole {
+    /// By that board.
+    pub fn new(board: Arc<Board>) -> Whole {
+        Whole { board, names: Arc::default(), is_here_only: false }
+    }
+
+    /// The same for other nodes, which are told what is here and nothing that would have to be asked elsewhere: or two nodes would ask
+    /// each other for ever.
+    pub fn here(board: Arc<Board>) -> Whole {
+        Whole { is_here_only: true, ..Whole::new(board) }
+    }
+
+    /// The board.
+    pub fn board(&self) -> &Arc<Board> {
+        &self.board
+    }
+
+    fn each<T>(&self, ask: impl Fn(u32, &dyn Directory) -> Vec<T>) -> Vec<T> {
+        (0..self.board.all()).filter_map(|shard| self.board.list(shard, |list| ask(shard, list))).flatten().collect()
+    }
+}
+
+/// An entry of a shard with its number in the cluster.
+pub(crate) fn entry_of(shard: u32, entry: PvEntry) -> Option<PvEntry> {
+    Some(PvEntry { id: global(shard, entry.id)?, ..entry })
+}
+
+pub(crate) fn removed_of(shard: u32, removed: RemovedPv) -> Option<RemovedPv> {
+    Some(RemovedPv { entry: entry_of(shard, removed.entry)?, ..removed })
+}
+
+pub(crate) fn deletion_of(shard: u32, deletion: Deletion) -> Option<Deletion> {
+    Some(Deletion { number: numbered(shard, deletion.number), pv: global(shard, deletion.pv)?, ..deletion })
+}
+
+/// The number in the cluster of something that has this one in its shard.
+pub(crate) fn numbered(shard: u32, number: u64) -> u64 {
+    (number << SHARD_BITS) | u64::from(shard)
+}
+
+/// The shard, and the number there.
+pub(crate) fn unnumbered(number: u64) -> (u32, u64) {
+    ((number & ((1 << SHARD_BITS) - 1)) as u32, number >> SHARD_BITS)
+}
+
+impl Directory for Whole {
+    fn find(&self, name: &str) -> Option<PvEntry> {
+        (0..self.board.all()).find_map(|shard| {
+            self.board.list(shard, |list| list.find(name)).flatten().and_then(|entry| entry_of(shard, entry))
+        })
+    }
+
+    fn entry(&self, pv: PvId) -> Option<PvEntry> {
+        let (shard, local) = split(pv);
+        self.board.list(shard, |list| list.entry(local))?.and_then(|entry| entry_of(shard, entry))
+    }
+
+    fn names(&self) -> Names {
+        let now: Vec<Names> = (0..self.board.all())
+            .map(|shard| self.board.list(shard, |list| list.names()).unwrap_or_default())
+            .collect();
+        let mut merged = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = merged.of.len() == now.len() && merged.of.iter().zip(&now).all(|(a, b)| a.is_same(b));
+        if !is_same {
+            let of_shard = |(shard, names): (usize, &Names)| -> Vec<Named> {
+                let named =
+                    |named: &Named| Some(Named { name: named.name.clone(), pv: global(shard as u32, named.pv)? });
+                names.iter().filter_map(named).collect()
+            };
+            *merged = Merged { all: Names::of(now.iter().enumerate().flat_map(of_shard).collect()), of: now };
+        }
+        merged.all.clone()
+    }
+
+    fn aliases_of(&self, pv: PvId) -> Vec<PvName> {
+        let (shard, local) = split(pv);
+        self.board.list(shard, |list| list.aliases_of(local)).unwrap_or_default()
+    }
+
+    fn aliases(&self) -> Vec<(PvName, PvEntry)> {
+        self.each(|shard, list| {
+            let aliases = list.aliases().into_iter();
+            aliases.filter_map(|(alias, entry)| Some((alias, entry_of(shard, entry)?))).collect()
+        })
+    }
+
+    fn removed(&self) -> Vec<RemovedPv> {
+        self.each(|shard, list| list.removed().into_iter().filter_map(|one| removed_of(shard, one)).collect())
+    }
+
+    fn deletions(&self) -> Vec<Deletion> {
+        self.each(|shard, list| list.deletions().into_iter().filter_map(|one| deletion_of(shard, one)).collect())
+    }
+
+    /// Each shard has lines of its own: those with the highest numbers come first, which are roughly the newest.
+    fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, DirectoryError> {
+        let mut lines: Vec<AuditRecord> = Vec::new();
+        for shard in 0..self.board.all() {
+            let (of, number) = unnumbered(before);
+            let below = if shard < of { number.saturating_add(1) } else { number };
+            let found = self.board.list(shard, |list| list.audit(below, limit)).transpose()?.unwrap_or_default();
+            lines.extend(found.into_iter().map(|line| AuditRecord {
+                number: numbered(shard, line.number),
+                pv: line.pv.and_then(|pv| global(shard, pv)),
+                ..line
+            }));
+        }
+        lines.sort_by_key(|line| std::cmp::Reverse(line.number));
+        lines.truncate(limit);
+        Ok(lines)
+    }
+
+    fn ledger_of(&self, pv: PvId, name: &str) -> Option<(PvId, PvId)> {
+        let (shard, local) = split(pv);
+        let own = self.board.list(shard, |list| list.own(name))??;
+        Some((global(shard, own)?, local))
+    }
+
+    fn expired_fields(&self, pv: PvId) -> Result<Vec<String>, DirectoryError> {
+        let (shard, local) = split(pv);
+        self.board.list(shard, |list| list.expired_fields(local)).unwrap_or_else(|| Ok(Vec::new()))
+    }
+}
+
+impl KnownNames for Whole {
+    fn names_of(&self, pv: PvId) -> Vec<PvName> {
+        self.entry(pv).into_iter().map(|entry| entry.name).chain(self.aliases_of(pv)).collect()
+    }
+}

@@ -1,0 +1,468 @@
+//! What nodes of a cluster ask of each other beyond samples, as bytes: CBOR with numbered fields, converted by hand, so that the public
+//! types can change without the language of nodes. PVs have the numbers of their shard.
+
+use std::{net::SocketAddr, time::Duration};
+
+use archive::{
+    AddRequest, Added, Brief, By, Change, Connection, DataFate, DirectoryError, Fault, How, Method, OldName, Principal,
+    Protocol, PvId, PvName, PvSettings, PvState, RuleName, Rules, Status, Way, Wishes,
+    ledger::{Account, COUNT},
+    settings::{Cell, Cells},
+};
+use minicbor::{Decode, Encode};
+use sample::Timestamp;
+
+/// A question; most are about a shard that the asked node has open.
+#[derive(Debug, PartialEq, Encode, Decode)]
+pub(crate) enum Question {
+    #[n(0)]
+    Add(#[n(0)] u32, #[n(1)] Vec<AddRow>, #[n(2)] ByRow),
+    #[n(1)]
+    Pause(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] ByRow),
+    #[n(2)]
+    Resume(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] ByRow),
+    /// The flag: its data is to go.
+    #[n(3)]
+    Remove(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] bool, #[n(3)] ByRow),
+    /// The flag: the old name stays as an alias.
+    #[n(4)]
+    Rename(#[n(0)] u32, #[n(1)] u32, #[n(2)] String, #[n(3)] bool, #[n(4)] ByRow),
+    #[n(5)]
+    Briefs(#[n(0)] u32, #[n(1)] Vec<u32>),
+    #[n(6)]
+    Status(#[n(0)] u32, #[n(1)] u32),
+    #[n(7)]
+    OpenAccount(#[n(0)] u32, #[n(1)] u32),
+    /// Take what this node holds of an epoch that has ended.
+    #[n(8)]
+    Offer(#[n(0)] PartRow),
+    /// Frames that the asked node holds: from one on and below another, about so many bytes.
+    #[n(9)]
+    Frames(#[n(0)] PartRow, #[n(1)] u64),
+    /// The number of the first frame of the file that has the first one of these.
+    #[n(10)]
+    Beginning(#[n(0)] PartRow),
+    /// Take a shard, whoever has it.
+    #[n(11)]
+    Take(#[n(0)] u32),
+    /// Have no shards from now on, or have some again.
+    #[n(12)]
+    Leave(#[n(0)] bool),
+    /// How the cluster stands, as the asked node sees it.
+    #[n(13)]
+    Overview,
+}
+
+/// An answer.
+#[derive(Debug, PartialEq, Encode, Decode)]
+pub(crate) enum Answer {
+    #[n(0)]
+    Added(#[n(0)] Vec<(u32, u8)>),
+    #[n(1)]
+    Changes(#[n(0)] Vec<u8>),
+    #[n(2)]
+    Entry(#[n(0)] u32),
+    #[n(3)]
+    Briefs(#[n(0)] Vec<Option<StatusRow>>),
+    #[n(4)]
+    Status(#[n(0)] Option<StatusRow>),
+    #[n(5)]
+    Account(#[n(0)] Option<(i64, Vec<u64>)>),
+    #[n(6)]
+    Done(#[n(0)] bool),
+    #[n(7)]
+    Frames(#[n(0)] Option<FramesRow>),
+    #[n(8)]
+    Number(#[n(0)] u64),
+    #[n(9)]
+    Lines(#[n(0)] Vec<String>),
+    #[n(10)]
+    Fault(#[n(0)] u8, #[n(1)] String),
+}
+
+/// Frames of an epoch of a shard, and which node holds them.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+pub(crate) struct PartRow {
+    #[n(0)]
+    pub(crate) shard: u32,
+    #[n(1)]
+    pub(crate) epoch: u64,
+    #[n(2)]
+    pub(crate) first: u64,
+    #[n(3)]
+    pub(crate) end: u64,
+    #[n(4)]
+    pub(crate) holder: String,
+}
+
+#[derive(Debug, PartialEq, Encode, Decode)]
+pub(crate) struct FramesRow {
+    #[n(0)]
+    pub(crate) first: u64,
+    #[n(1)]
+    pub(crate) end: u64,
+    #[n(2)]
+    pub(crate) file: u64,
+    #[n(3)]
+    pub(crate) at: u64,
+    #[n(4)]
+    #[cbor(with = "minicbor::bytes")]
+    pub(crate) bytes: Vec<u8>,
+}
+
+#[derive(Debug, PartialEq, Encode, Decode)]
+#[cbor(map)]
+pub(crate) struct AddRow {
+    #[n(0)]
+    name: String,
+    #[n(1)]
+    policy: Option<String>,
+    #[n(2)]
+    is_paused: bool,
+    #[n(3)]
+    protocol: Option<String>,
+    /// 0 stands for a monitor, others are periods in nanoseconds.
+    #[n(4)]
+    method: Option<u64>,
+    #[n(5)]
+    rules: Vec<(u32, CellRow)>,
+}
+
+#[derive(Debug, PartialEq, Encode, Decode)]
+enum CellRow {
+    #[n(0)]
+    Number(#[n(0)] f64),
+    #[n(1)]
+    Count(#[n(0)] u64),
+    #[n(2)]
+    Text(#[n(0)] String),
+    #[n(3)]
+    Texts(#[n(0)] Vec<String>),
+}
+
+/// Who gives an order, and when.
+#[derive(Debug, PartialEq, Encode, Decode)]
+#[cbor(map)]
+pub(crate) struct ByRow {
+    #[n(0)]
+    at: i64,
+    #[n(1)]
+    who: String,
+    #[n(2)]
+    how: Option<String>,
+    #[n(3)]
+    claimed: Option<String>,
+    #[n(4)]
+    way: Option<(Option<String>, String, String)>,
+}
+
+/// How a PV fares. What a list says of it is a part of that.
+#[derive(Debug, Default, PartialEq, Encode, Decode)]
+#[cbor(map)]
+pub(crate) struct StatusRow {
+    #[n(0)]
+    connection: u8,
+    #[n(1)]
+    since: i64,
+    #[n(2)]
+    first_connected: Option<i64>,
+    #[n(3)]
+    last_connected: Option<i64>,
+    #[n(4)]
+    reconnects: u64,
+    #[n(5)]
+    counters: Vec<u64>,
+    #[n(6)]
+    last_sample: Option<i64>,
+    #[n(7)]
+    server: Option<String>,
+    #[n(8)]
+    refusal: Option<String>,
+    #[n(9)]
+    is_disabled: bool,
+    #[n(10)]
+    deadband_at_server: Option<bool>,
+    #[n(11)]
+    lacking: Vec<String>,
+    #[n(12)]
+    received: u64,
+    #[n(13)]
+    dropped: u64,
+}
+
+const CONNECTIONS: [Connection; 4] =
+    [Connection::Searching, Connection::Connected, Connection::Disconnected, Connection::Paused];
+const ADDED: [Added; 3] = [Added::New, Added::Already, Added::Changed];
+const CHANGES: [Change; 3] = [Change::Done, Change::Already, Change::Unknown];
+const FAULTS: [Fault; 4] = [Fault::NotNow, Fault::NameTaken, Fault::NothingThere, Fault::Failed];
+
+fn place<T: PartialEq>(of: &[T], wanted: &T) -> u8 {
+    of.iter().position(|one| one == wanted).unwrap_or(0) as u8
+}
+
+pub(crate) fn added_row(added: Added) -> u8 {
+    place(&ADDED, &added)
+}
+
+pub(crate) fn added(row: u8) -> Option<Added> {
+    ADDED.get(usize::from(row)).copied()
+}
+
+pub(crate) fn changes_rows(changes: &[Change]) -> Vec<u8> {
+    changes.iter().map(|change| place(&CHANGES, change)).collect()
+}
+
+pub(crate) fn changes(rows: &[u8]) -> Option<Vec<Change>> {
+    rows.iter().map(|row| CHANGES.get(usize::from(*row)).copied()).collect()
+}
+
+pub(crate) fn fault_row(error: &DirectoryError) -> Answer {
+    Answer::Fault(place(&FAULTS, &error.fault), error.message.clone())
+}
+
+pub(crate) fn fault(row: u8, message: String) -> DirectoryError {
+    DirectoryError { fault: FAULTS.get(usize::from(row)).copied().unwrap_or(Fault::Failed), message }
+}
+
+pub(crate) fn bytes<T: Encode<()>>(of: &T) -> Vec<u8> {
+    minicbor::to_vec(of).unwrap_or_default()
+}
+
+pub(crate) fn read<'b, T: Decode<'b, ()>>(bytes: &'b [u8]) -> Option<T> {
+    minicbor::decode(bytes).ok()
+}
+
+impl AddRow {
+    /// Of a request; none if it asks for something that cannot be said so: settings that are the usual ones, where a policy says others.
+    pub(crate) fn of(request: &AddRequest) -> Option<AddRow> {
+        let AddRequest { name, policy, wishes, state } = request;
+        let settings = wishes.over(&plain());
+        let rules = settings.rules().cells();
+        let row = AddRow {
+            name: name.to_string(),
+            policy: policy.as_ref().map(RuleName::to_string),
+            is_paused: *state == PvState::Paused,
+            protocol: wishes.protocol.map(|protocol| protocol.name().to_owned()),
+            method: wishes.method.map(|method| match method {
+                Method::Monitor => 0,
+                Method::Scan { period } => period.as_nanos() as u64,
+            }),
+            rules: rules.iter().map(|(number, cell)| (number, CellRow::of(cell))).collect(),
+        };
+        (row.request().as_ref() == Some(request)).then_some(row)
+    }
+
+    /// The request; none if it makes no sense.
+    pub(crate) fn request(&self) -> Option<AddRequest> {
+        let mut cells = Cells::default();
+        self.rules.iter().for_each(|(number, cell)| cells.put(*number, cell.cell()));
+        let rules = Rules::of_cells(&cells)?;
+        let known = Wishes::from(&PvSettings { rules: rules.shared(), ..plain() });
+        let protocol = self.protocol.as_deref().map(|name| Protocol::from_name(name).ok_or(())).transpose().ok()?;
+        let method = self.method.map(|nanos| match nanos {
+            0 => Method::Monitor,
+            nanos => Method::Scan { period: Duration::from_nanos(nanos) },
+        });
+        Some(AddRequest {
+            name: PvName::new(&self.name).ok()?,
+            policy: self.policy.as_deref().map(RuleName::new).transpose().ok()?,
+            wishes: Wishes { protocol, method, ..known },
+            state: if self.is_paused { PvState::Paused } else { PvState::Active },
+        })
+    }
+}
+
+fn plain() -> PvSettings {
+    PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active)
+}
+
+impl CellRow {
+    fn of(cell: &Cell) -> CellRow {
+        match cell {
+            Cell::Number(number) => CellRow::Number(*number),
+            Cell::Count(count) => CellRow::Count(*count),
+            Cell::Text(text) => CellRow::Text(text.clone()),
+            Cell::Texts(texts) => CellRow::Texts(texts.clone()),
+        }
+    }
+
+    fn cell(&self) -> Cell {
+        match self {
+            CellRow::Number(number) => Cell::Number(*number),
+            CellRow::Count(count) => Cell::Count(*count),
+            CellRow::Text(text) => Cell::Text(text.clone()),
+            CellRow::Texts(texts) => Cell::Texts(texts.clone()),
+        }
+    }
+}
+
+impl From<&By> for ByRow {
+    fn from(by: &By) -> ByRow {
+        let way = |way: &Way| {
+            (way.address.map(|address| address.to_string()), way.listener.to_string(), way.request.to_string())
+        };
+        ByRow {
+            at: by.at.nanos(),
+            who: by.who.established().to_owned(),
+            how: by.who.how().map(|how| how.name().to_owned()),
+            claimed: by.who.claimed().map(str::to_owned),
+            way: by.who.way().map(way),
+        }
+    }
+}
+
+impl ByRow {
+    pub(crate) fn by(&self) -> Option<By> {
+        let way = |(address, listener, request): &(Option<String>, String, String)| {
+            let address = address.as_deref().map(str::parse).transpose().ok()?;
+            Some(Way { address, listener: listener.as_str().into(), request: request.as_str().into() })
+        };
+        let way = match &self.way {
+            Some(row) => Some(way(row)?),
+            None => None,
+        };
+        let who = match &self.how {
+            Some(how) => Principal::recorded(&self.who, How::from_name(how)?, self.claimed.as_deref(), way),
+            None => Principal::recorded_alone(&self.who),
+        };
+        Some(By { who, at: Timestamp::from_nanos(self.at) })
+    }
+}
+
+fn nanos(time: Option<Timestamp>) -> Option<i64> {
+    time.map(Timestamp::nanos)
+}
+
+fn time(nanos: Option<i64>) -> Option<Timestamp> {
+    nanos.map(Timestamp::from_nanos)
+}
+
+pub(crate) fn account_row(account: &Account) -> Vec<u64> {
+    account.counts().to_vec()
+}
+
+pub(crate) fn account(counts: &[u64]) -> Option<Account> {
+    <[u64; COUNT]>::try_from(counts).ok().map(Account::of_counts)
+}
+
+impl From<&Brief> for StatusRow {
+    fn from(brief: &Brief) -> StatusRow {
+        StatusRow {
+            connection: place(&CONNECTIONS, &brief.connection),
+            since: brief.since.nanos(),
+            first_connected: nanos(brief.first_connected),
+            last_connected: nanos(brief.last_connected),
+            reconnects: brief.reconnects,
+            last_sample: nanos(brief.last_sample),
+            server: brief.server.map(|server| server.to_string()),
+            received: brief.received,
+            dropped: brief.dropped,
+            ..StatusRow::default()
+        }
+    }
+}
+
+impl From<&Status> for StatusRow {
+    fn from(status: &Status) -> StatusRow {
+        StatusRow {
+            connection: place(&CONNECTIONS, &status.connection),
+            since: status.since.nanos(),
+            first_connected: nanos(status.first_connected),
+            last_connected: nanos(status.last_connected),
+            reconnects: status.reconnects,
+            counters: account_row(&status.counters),
+            last_sample: nanos(status.last_sample),
+            server: status.server.map(|server| server.to_string()),
+            refusal: status.refusal.clone(),
+            is_disabled: status.disabled,
+            deadband_at_server: status.deadband_at_server,
+            lacking: status.lacking.iter().map(|path| path.as_str().to_owned()).collect(),
+            ..StatusRow::default()
+        }
+    }
+}
+
+impl StatusRow {
+    fn connection(&self) -> Option<Connection> {
+        CONNECTIONS.get(usize::from(self.connection)).copied()
+    }
+
+    fn server(&self) -> Option<SocketAddr> {
+        self.server.as_deref().and_then(|server| server.parse().ok())
+    }
+
+    pub(crate) fn brief(&self) -> Option<Brief> {
+        Some(Brief {
+            connection: self.connection()?,
+            since: Timestamp::from_nanos(self.since),
+            first_connected: time(self.first_connected),
+            last_connected: time(self.last_connected),
+            reconnects: self.reconnects,
+            received: self.received,
+            dropped: self.dropped,
+            last_sample: time(self.last_sample),
+            server: self.server(),
+        })
+    }
+
+    pub(crate) fn status(&self) -> Option<Status> {
+        Some(Status {
+            connection: self.connection()?,
+            since: Timestamp::from_nanos(self.since),
+            first_connected: time(self.first_connected),
+            last_connected: time(self.last_connected),
+            reconnects: self.reconnects,
+            counters: account(&self.counters)?,
+            last_sample: time(self.last_sample),
+            server: self.server(),
+            refusal: self.refusal.clone(),
+            disabled: self.is_disabled,
+            deadband_at_server: self.deadband_at_server,
+            lacking: self.lacking.iter().filter_map(|path| archive::FieldPath::new(path).ok()).collect(),
+        })
+    }
+}
+
+pub(crate) fn fate(deletes: bool) -> DataFate {
+    if deletes { DataFate::Delete } else { DataFate::Keep }
+}
+
+pub(crate) fn old_name(stays: bool) -> OldName {
+    if stays { OldName::Alias } else { OldName::Free }
+}
+
+pub(crate) fn locals(numbers: &[u32]) -> Vec<PvId> {
+    numbers.iter().map(|number| PvId(*number)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::Deadband;
+
+    use super::*;
+
+    fn there_and_back(question: Question) {
+        let sent = bytes(&question);
+        assert_eq!(read::<Question>(&sent), Some(question));
+        for len in 0..sent.len() {
+            assert_eq!(read::<Question>(&sent[..len]), None, "cut at {len}");
+        }
+    }
+
+    #[test]
+    fn questions_come_back_and_no_part_of_one_is_one() {
+        let way = Way { address: Some([10, 0, 0, 7].into()), listener: "127.0.0.1:1".into(), request: "7".into() };
+        let who = Principal::shown(How::Token, "ingest").calling_itself("a script").by_way(way);
+        let by = By::new(who, Timestamp::from_seconds(5, 9));
+        assert_eq!(ByRow::from(&by).by(), Some(by.clone()));
+        let mut request = AddRequest::new(PvName::new("SR:C01{BPM:1}x").unwrap());
+        request.wishes.deadband = Some(Deadband::Absolute(0.5));
+        request.wishes.method = Some(Method::Scan { period: Duration::from_secs(2) });
+        request.state = PvState::Paused;
+        let row = AddRow::of(&request).unwrap();
+        assert_eq!(row.request(), Some(request));
+        there_and_back(Question::Add(3, vec![row], ByRow::from(&by)));
+        let part = PartRow { shard: 1, epoch: 2, first: 3, end: 4, holder: "a".into() };
+        there_and_back(Question::Frames(part, 1 << 20));
+    }
+}

@@ -1,0 +1,331 @@
+//! pvark as a node of a cluster. `run` is the way of a sample as in `main.rs`, with as many stores as this node has shards, and answers that
+//! come from whichever node has the PV.
+//!
+//! ```text
+//!   IOCs ──► shard ──► shard ──► …        each: acquisition → store → shared store
+//!               ▲ taken, given up           node: beats, who lives, which shards are taken
+//!   clients ──► web ──► service ──► whole ──┬─► a shard here
+//!                                           └─► another node
+//! ```
+
+mod backend;
+mod handover;
+mod peers;
+mod shards;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use archive::{AddRequest, Directory, PvId};
+use cluster::{Answers, Beat, Board, Claims, Follows, Node, Plan, SiteTokens, Whole};
+use query::Query;
+use remote::{Listener, Offered};
+use service::{Behind, Service};
+use shared::{Shard, Shared, Swapped, settle};
+use store::{Follower, disk::RealDisk};
+use web::Serve;
+
+use self::{
+    handover::Folders,
+    peers::Links,
+    shards::{Opening, Shards, Wills},
+};
+use crate::{
+    commands,
+    config::{ClusterConfig, Config},
+    failure::Failure,
+    host::{clock::now, runtime, signals::Stop},
+    old,
+};
+
+/// So much of what one machine may take a shard may at least.
+const HEAD_BYTES_MIN: usize = 16 << 20;
+/// See `HEAD_BYTES_MIN`.
+const QUEUE_BYTES_MIN: usize = 16 << 20;
+/// See `HEAD_BYTES_MIN`.
+const MESSAGES_BYTES_MIN: usize = 64 << 20;
+/// How often a node has a turn, looks into journals of others, and offers what it holds.
+const EACH: Duration = Duration::from_secs(1);
+/// Whoever was started with the name of a node that lives is told so within this time.
+const NAMED_TWICE_WITHIN: Duration = Duration::from_secs(3);
+
+/// Records the shards that fall to this node, and answers for all, until told to stop.
+pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest]) -> Result<(), Failure> {
+    if !wanted.is_empty() {
+        return Err("a node of a cluster adds no PVs when it is started; add them with `pvark add`".into());
+    }
+    let (network, answers) = (runtime::start("network", |_| {})?, runtime::start("answers", runtime::for_answers)?);
+    let stop = Stop::on_signals()?;
+    let listener = config.nodes.ok_or("[cluster] needs [nodes]")?;
+    let shared = backend::open(cluster.shared.clone())?;
+    join(&*shared, &cluster)?;
+    let run = listener.run;
+    is_alone(&*shared, &cluster.node)?;
+
+    let data = config.store.folder.clone();
+    let folders = Arc::new(Folders::find(&data)?);
+    let links = Arc::new(Links::new(listener.key.clone(), run));
+    let plan = Plan {
+        node: cluster.node.clone(),
+        shards: cluster.shards,
+        placement: cluster.placement.clone(),
+        policies: config.acquire.policies.clone(),
+    };
+    let lists: Vec<List> =
+        (0..=cluster.shards).map(|shard| List::new(&data, &shared, shard)).collect::<Result<_, _>>()?;
+    let board = Board::new(plan, Claims::new(shared.clone()), links, lists);
+    let opening = Opening {
+        store: store_of(config.store, cluster.shards),
+        acquire: acquire_of(config.acquire, cluster.shards),
+        network: network.handle().clone(),
+        run,
+    };
+    let shards = Shards::new(board.clone(), shared.clone(), opening, folders.clone()); // network → stores → shared store
+    let leaving = Arc::new(AtomicBool::new(false));
+    let node = Answers::new(board.clone(), Arc::new(Wills(shards.clone(), folders.clone())), leaving.clone());
+    let whole = Whole::new(board.clone());
+    let nodes = {
+        let _tasks_run_here = answers.enter();
+        let offered = Offered {
+            source: Arc::new(Whole::here(board.clone())),
+            directory: Arc::new(whole.clone()),
+            cluster: Some(Arc::new(Answering { board: board.clone(), node })),
+        };
+        Listener::start(listener, offered)? // shards here → other nodes
+    };
+    let beat = Beat {
+        run,
+        address: cluster.address.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..Beat::default()
+    };
+    let at_work = AtWork::begin(Node::new(board.clone(), shared, beat, leaving), &board, &shards, &folders)?;
+
+    let (policies, identity) = (config.web.policies.clone(), config.web.appliance.identity.clone());
+    let behind = Behind {
+        query: Query::over(whole.clone()),
+        directory: Arc::new(whole.clone()),
+        storage: Arc::new(whole.clone()),
+        curator: Arc::new(whole.clone()),
+        orders: Arc::new(whole.clone()),
+        rulebook: Arc::new(whole.clone()),
+        standing: Arc::new(whole.clone()),
+    };
+    let service = Service::new(behind, policies, identity);
+    let access = Arc::new(commands::access::begin(config.access, SiteTokens(board.clone()))?);
+    let web = {
+        let _tasks_run_here = answers.enter();
+        Serve::start(config.web, service, Arc::clone(&access))?
+    };
+    let (version, urls) = (env!("CARGO_PKG_VERSION"), web.urls().join(" "));
+    tracing::info!("pvark {version}, node {} of the cluster {}, listens on {urls}", cluster.node, cluster.name);
+    while !stop.wait_a_second() {
+        stop.asked_to_reload(|| {
+            drop(web.look_at_certificates());
+            commands::access::reload(&access, config.file.as_deref());
+        });
+        shards.tick(now());
+    }
+
+    answers.block_on(web.finish()); // stop answering clients,
+    let closed = shards.close(); // make the last sample safe in the shared store,
+    at_work.end(); // tell the others that they may take what this node had,
+    drop(nodes); // and answer them no more
+    answers.shutdown_timeout(old::ENDS_WITHIN);
+    closed?;
+    tracing::info!("every sample is safe; good bye");
+    Ok(())
+}
+
+/// What of the limits of one machine each shard may take.
+fn store_of(config: store::Config, shards: u32) -> store::Config {
+    store::Config {
+        head_bytes_max: share(config.head_bytes_max, shards, HEAD_BYTES_MIN),
+        reserve_bytes: config.reserve_bytes / u64::from(shards),
+        ..config
+    }
+}
+
+fn acquire_of(mut config: acquire::Config, shards: u32) -> acquire::Config {
+    config.queue_bytes_max = share(config.queue_bytes_max, shards, QUEUE_BYTES_MIN);
+    config.ca.messages_bytes_max = share(config.ca.messages_bytes_max, shards, MESSAGES_BYTES_MIN);
+    config.pva.messages_bytes_max = share(config.pva.messages_bytes_max, shards, MESSAGES_BYTES_MIN);
+    // The record of a PV may lie in another shard.
+    config.resolve_aliases = false;
+    config
+}
+
+fn share(whole: usize, shards: u32, least: usize) -> usize {
+    (whole / shards as usize).max(least).min(whole)
+}
+
+/// Says to the shared store which cluster this is, or hears which one it has.
+fn join(shared: &dyn Shared, cluster: &ClusterConfig) -> Result<(), Failure> {
+    let own = format!("{} {}", cluster.name, cluster.shards);
+    let joined = settle::swap(shared, "cluster", None, own.as_bytes())?;
+    if joined == Swapped::Done {
+        tracing::info!("the cluster {} with {} shards begins in {:?}", cluster.name, cluster.shards, cluster.shared);
+        return Ok(());
+    }
+    let found = settle::read(|| shared.value("cluster"))?.unwrap_or_default();
+    let found = String::from_utf8_lossy(&found).into_owned();
+    match found.split_once(' ') {
+        _ if found == own => Ok(()),
+        Some((name, _)) if name != cluster.name => Err(format!(
+            "{:?} belongs to the cluster {name:?}, and this node is to be one of {:?}: each cluster needs a place of its own",
+            cluster.shared, cluster.name
+        )
+        .into()),
+        Some((name, shards)) => Err(format!(
+            "the cluster {name:?} was made with {shards} shards, which never changes; [cluster] says {}: say shards = {shards}",
+            cluster.shards
+        )
+        .into()),
+        None => Err(format!("{:?} holds something else than a cluster", cluster.shared).into()),
+    }
+}
+
+/// An error if another process goes by the name of this node.
+fn is_alone(shared: &dyn Shared, node: &str) -> Result<(), Failure> {
+    let beat = || -> Result<Option<Beat>, Failure> {
+        let beats = settle::read(|| shared.beats())?;
+        Ok(beats.into_iter().find(|(name, _)| name == node).and_then(|(_, beat)| Beat::decode(&beat)))
+    };
+    let Some(first) = beat()?.filter(|beat| !beat.is_leaving) else { return Ok(()) };
+    let begun = Instant::now();
+    while begun.elapsed() < NAMED_TWICE_WITHIN {
+        thread::sleep(Duration::from_millis(500));
+        if beat()?.as_ref() != Some(&first) {
+            return Err(format!(
+                "another pvark runs as node {node:?} of this cluster, at {}; give each node a name of its own",
+                first.address
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// The list of PVs of a shard that another node has.
+#[derive(Debug)]
+struct List(Follower);
+
+impl List {
+    fn new(data: &std::path::Path, shared: &Arc<dyn Shared>, shard: u32) -> Result<List, Failure> {
+        let folder = data.join("lists").join(shard.to_string());
+        // What a start before has left is worth nothing.
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        std::fs::create_dir_all(&folder)?;
+        let id = Shard::new(shard, 'a').ok_or("no shard has this copy")?;
+        Ok(List(Follower::new(Arc::new(RealDisk::new(&folder)), shared.clone(), id)))
+    }
+}
+
+impl Follows for List {
+    fn list(&self) -> &dyn Directory {
+        &self.0
+    }
+
+    fn catch_up(&self) -> Result<(), String> {
+        self.0.catch_up().map_err(|error| error.to_string())
+    }
+}
+
+/// What this node answers to others.
+struct Answering {
+    board: Arc<Board>,
+    node: Answers,
+}
+
+impl remote::Cluster for Answering {
+    fn lacks(&self, pv: PvId) -> Option<String> {
+        self.board.lacks(pv)
+    }
+
+    fn answer(&self, question: &[u8]) -> Result<Vec<u8>, String> {
+        self.node.answer(question)
+    }
+}
+
+/// The threads of a node.
+struct AtWork {
+    ends: Arc<AtomicBool>,
+    node: JoinHandle<()>,
+    others: Vec<JoinHandle<()>>,
+}
+
+impl AtWork {
+    fn begin(
+        mut node: Node,
+        board: &Arc<Board>,
+        shards: &Arc<Shards>,
+        folders: &Arc<Folders>,
+    ) -> std::io::Result<AtWork> {
+        let ends = Arc::new(AtomicBool::new(false));
+        let spawn = |name: &str, mut turn: Box<dyn FnMut(bool) + Send>| {
+            let ends = ends.clone();
+            let work = move || {
+                while !ends.load(Relaxed) {
+                    let begun = Instant::now();
+                    turn(false);
+                    thread::sleep(EACH.saturating_sub(begun.elapsed()));
+                }
+                turn(true);
+            };
+            thread::Builder::new().name(name.to_owned()).spawn(work)
+        };
+        let (began, taken) = (Instant::now(), shards.clone());
+        let turns = spawn(
+            "cluster",
+            Box::new(move |is_last| {
+                if is_last {
+                    return node.farewell();
+                }
+                for shard in node.turn(began.elapsed(), &taken.taking()) {
+                    if let Err(error) = taken.begin_to_take(shard) {
+                        tracing::debug!("{error}");
+                    }
+                }
+            }),
+        )?;
+        let followed = board.clone();
+        let follow = spawn(
+            "lists of others",
+            Box::new(move |is_last| {
+                if !is_last {
+                    followed
+                        .follow()
+                        .into_iter()
+                        .for_each(|(shard, error)| tracing::debug!("list of shard {shard}: {error}"));
+                }
+            }),
+        )?;
+        let (board, folders) = (board.clone(), folders.clone());
+        let offer = spawn(
+            "handing over",
+            Box::new(move |is_last| {
+                if !is_last {
+                    folders.offer(&board)
+                }
+            }),
+        )?;
+        Ok(AtWork { ends, node: turns, others: vec![follow, offer] })
+    }
+
+    fn end(self) {
+        self.ends.store(true, Relaxed);
+        for thread in self.others.into_iter().chain([self.node]) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the node panicked");
+            }
+        }
+    }
+}

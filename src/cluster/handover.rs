@@ -1,0 +1,129 @@
+//! What this node holds of epochs that have ended: files of logs with samples that no journal may have. They are offered to whoever has the
+//! shard, until that one says that all of it is in the journal. Folders that a kill or a power cut has left are offered as well.
+//!
+//! ```text
+//!   data/shards/17/00000000000000e5/      a folder for each epoch of each shard that this node ever had
+//! ```
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use cluster::{Board, Held};
+use shared::{Epoch, Frames, Part, Shard};
+use store::{LogFrames, disk::RealDisk};
+
+/// The folders of epochs that have ended.
+#[derive(Debug)]
+pub(super) struct Folders {
+    root: PathBuf,
+    held: Mutex<Vec<Arc<Folder>>>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Folder {
+    shard: u32,
+    epoch: u64,
+    path: PathBuf,
+    frames: Frames,
+    log: LogFrames,
+}
+
+impl Folder {
+    pub(super) fn new(shard: u32, epoch: u64, path: PathBuf, frames: Frames) -> Folder {
+        let log = LogFrames::new(Arc::new(RealDisk::new(&path)));
+        Folder { shard, epoch, path, frames, log }
+    }
+
+    fn part(&self) -> Option<Part> {
+        Some(Part { shard: Shard::new(self.shard, 'a')?, epoch: Epoch(self.epoch), frames: self.frames })
+    }
+}
+
+impl Held for Folder {
+    fn beginning_of(&self, frame: u64) -> io::Result<u64> {
+        self.log.beginning_of(frame)
+    }
+
+    fn read(&self, from: u64, below: u64, max: usize) -> io::Result<Option<shared::LogRun>> {
+        self.log.read(from, below, max)
+    }
+}
+
+impl Folders {
+    /// Those in the data folder, with what starts before this one have left.
+    pub(super) fn find(data: &Path) -> io::Result<Folders> {
+        let folders = Folders { root: data.join("shards"), held: Mutex::default() };
+        fs::create_dir_all(&folders.root)?;
+        for shard in fs::read_dir(&folders.root)? {
+            let shard = shard?.path();
+            let Some(number) = name(&shard).and_then(|name| name.parse::<u32>().ok()) else { continue };
+            for epoch in fs::read_dir(&shard)? {
+                let path = epoch?.path();
+                let Some(epoch) = name(&path).and_then(|name| u64::from_str_radix(name, 16).ok()) else { continue };
+                match LogFrames::new(Arc::new(RealDisk::new(&path))).extent() {
+                    Ok(Some(frames)) => folders.hold(Folder::new(number, epoch, path, frames)),
+                    Ok(None) => folders.remove(&path),
+                    Err(error) => tracing::error!("what {} holds of a shard cannot be read: {error}", path.display()),
+                }
+            }
+        }
+        Ok(folders)
+    }
+
+    /// The folder of an epoch of a shard.
+    pub(super) fn of(&self, shard: u32, epoch: u64) -> PathBuf {
+        self.root.join(shard.to_string()).join(format!("{epoch:016x}"))
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<Folder>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Holds a folder until it is taken.
+    pub(super) fn hold(&self, folder: Folder) {
+        self.all().push(Arc::new(folder));
+    }
+
+    /// What is held of an epoch of a shard.
+    pub(super) fn held(&self, shard: u32, epoch: u64) -> Option<Arc<dyn Held>> {
+        let found = self.all().iter().find(|folder| folder.shard == shard && folder.epoch == epoch).cloned();
+        found.map(|folder| folder as Arc<dyn Held>)
+    }
+
+    /// Nobody needs a folder any more.
+    pub(super) fn remove(&self, path: &Path) {
+        if let Err(error) = fs::remove_dir_all(path) {
+            tracing::warn!("{} is of no use any more and cannot be removed: {error}", path.display());
+        }
+    }
+
+    /// Offers each of them once, the oldest epochs first, and removes what was taken.
+    pub(super) fn offer(&self, board: &Board) {
+        let mut held = self.all().clone();
+        held.sort_by_key(|folder| (folder.shard, folder.epoch));
+        for folder in held {
+            let Some(part) = folder.part() else { continue };
+            match board.offer(&part, &*folder) {
+                Ok(true) => {
+                    tracing::info!(
+                        "what was held of epoch {} of shard {} is in the journal",
+                        folder.epoch,
+                        folder.shard
+                    );
+                    self.all().retain(|other| !Arc::ptr_eq(other, &folder));
+                    self.remove(&folder.path);
+                }
+                Ok(false) => {}
+                Err(error) => tracing::debug!("what is held of shard {} is not taken yet: {error}", folder.shard),
+            }
+        }
+    }
+}
+
+fn name(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
+}

@@ -1,0 +1,189 @@
+"""Three nodes share an object store and record an IOC of counters together: whatever becomes of one of them, every count is there once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from archiver import Pvark, run_program
+from cluster import NAMES, S3, Cluster
+from ioc import Ioc
+from waiting import wait_for
+
+DEVICES = 12
+PVS = [f"CL{device}:count" for device in range(DEVICES)]
+RECORDS = "".join(f'record(calc, "{pv}") {{ field(SCAN, ".1 second") field(CALC, "VAL+1") }}\n' for pv in PVS)
+
+
+def now() -> np.datetime64:
+    return np.datetime64(time.time_ns(), "ns")
+
+
+def missing_and_twice(values: np.ndarray, times: np.ndarray) -> tuple[list[int], int]:
+    """The counts that are missing between the first and the last, and how many are there twice."""
+    assert np.all(np.diff(times.astype("int64")) >= 0), "times go back"
+    counts = values.astype("int64").tolist()
+    there = set(counts)
+    return [count for count in range(counts[0], counts[-1]) if count not in there], len(counts) - len(there)
+
+
+def assert_whole(node: Pvark, since: np.datetime64, until: np.datetime64) -> None:
+    """Every count of every PV is there once, as this node tells it."""
+    for pv in PVS:
+        samples = node.archive.get(pv, since, until)
+        missing, twice = missing_and_twice(samples.values, samples.times)
+        assert (missing, twice) == ([], 0), (pv, len(samples.values))
+
+
+@pytest.fixture(scope="module")
+def store(module_folder: Path) -> Iterator[S3]:
+    store = S3(module_folder)
+    yield store
+    store.kill()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, store: S3, start_ioc: Callable[[str], Ioc]) -> Iterator[Cluster]:
+    shared = store.table(tmp_path) + f'folder = "{tmp_path.name.replace(".", "-")[:40]}"\n'
+    cluster = Cluster(tmp_path, start_ioc(RECORDS), shared)
+    try:
+        for node in cluster.nodes.values():
+            node.start()
+        cluster.wait_seated()
+        cluster.nodes["a"].archive.add(*(f"ca://{pv}" for pv in PVS[: DEVICES // 2]))
+        cluster.nodes["b"].archive.add(*(f"ca://{pv}" for pv in PVS[DEVICES // 2 :]))
+        for node in cluster.nodes.values():
+            wait_recorded(node)
+        yield cluster
+    finally:
+        cluster.kill()
+
+
+def wait_recorded(node: Pvark, seconds: float = 30) -> None:
+    """Until each PV has a sample of the last second, as this node tells it."""
+
+    def fresh() -> bool:
+        begin = now() - np.timedelta64(1500, "ms")
+        return all(len(node.archive.get(pv, begin, now()).values) > 0 for pv in PVS)
+
+    wait_for("all PVs to be recorded", fresh, seconds, every=0.3)
+
+
+def test_every_node_gives_the_same_answers(cluster: Cluster) -> None:
+    begin = now()
+    time.sleep(6)
+    end = now() - np.timedelta64(2, "s")
+    asked = ["/api/v1/pvs?limit=100", f"/api/v1/pvs/{PVS[0]}", f"/retrieval/data/getData.csv?pv={PVS[1]}"]
+    lists = []
+    for node in cluster.nodes.values():
+        assert_whole(node, begin, end)
+        lists.append(sorted(pv["name"] for pv in node.json(asked[0])["pvs"]))
+    assert lists == [sorted(PVS)] * 3
+    window = f"from={begin.astype('datetime64[us]')}000Z&to={end.astype('datetime64[us]')}000Z"
+    for pv in PVS:
+        for path in (f"/retrieval/data/getData.csv?pv={pv}&{window}", f"/retrieval/data/getData.raw?pv={pv}&{window}"):
+            answers = {node.request("GET", path)[::2] for node in cluster.nodes.values()}
+            assert len(answers) == 1, path
+            assert next(iter(answers))[0] == 200, answers
+        bins = [node.archive.bins(pv, begin, end, 20) for node in cluster.nodes.values()]
+        assert all(np.array_equal(bins[0].count, other.count) for other in bins[1:]), pv
+        assert bins[0].count.sum() > 20, pv
+    # Orders are carried out wherever they are given, and every node knows.
+    for pv in PVS:
+        cluster.nodes["c"].archive.pause(pv)
+    for node in cluster.nodes.values():
+        states = lambda node=node: {pv["state"] for pv in node.json(asked[0])["pvs"]} == {"paused"}  # noqa: E731
+        wait_for("every node to tell that all are paused", states, 10)
+
+
+def test_what_a_killed_node_had_is_recorded_by_the_others_within_ten_seconds(cluster: Cluster) -> None:
+    begin = now()
+    time.sleep(6)
+    seats = cluster.wait_seated()
+    victim = next(name for name in NAMES if name in seats.values())
+    other = next(name for name in NAMES if name != victim)
+    durable = now() - np.timedelta64(3, "s")
+    killed = now()
+    cluster.nodes[victim].kill()
+    cluster.wait_seated(*(name for name in NAMES if name != victim), node=other)
+    wait_recorded(cluster.nodes[other])
+    time.sleep(3)
+    end = now() - np.timedelta64(2, "s")
+    longest = 0.0
+    for pv in PVS:
+        samples = cluster.nodes[other].archive.get(pv, begin, end)
+        missing, twice = missing_and_twice(samples.values, samples.times)
+        assert twice == 0, pv
+        early = samples.times < durable
+        assert missing_and_twice(samples.values[early], samples.times[early]) == ([], 0), pv
+        late = samples.times[samples.times > killed]
+        longest = max(longest, float((late[0] - killed) / np.timedelta64(1, "s")))
+        print(f"{pv}: {len(missing)} counts missing, recorded again {(late[0] - killed) / np.timedelta64(1, 's'):.1f} s later")
+    assert longest <= 10.0
+    # Back again, it gets its share, and what it held is not there twice.
+    cluster.nodes[victim].start()
+    wait_for("the node to have shards again", lambda: victim in cluster.seats(other).values(), 60, every=0.5)
+    wait_recorded(cluster.nodes[victim])
+    for pv in PVS:
+        samples = cluster.nodes[victim].archive.get(pv, begin, end)
+        assert missing_and_twice(samples.values, samples.times)[1] == 0, pv
+
+
+def test_what_a_node_recorded_before_it_noticed_that_it_was_replaced_is_handed_over(cluster: Cluster) -> None:
+    begin = now()
+    time.sleep(3)
+    seats = cluster.wait_seated()
+    sleeper = next(name for name in NAMES if name in seats.values())
+    other = next(name for name in NAMES if name != sleeper)
+    cluster.stop(sleeper)
+    try:
+        time.sleep(30)
+        cluster.wait_seated(*(name for name in NAMES if name != sleeper), node=other)
+    finally:
+        cluster.go_on(sleeper)
+    wait_recorded(cluster.nodes[sleeper])
+    end = now()
+    # What it still heard of the time before another node took over arrives within a minute.
+    wait_for("nothing to be missing", lambda: assert_whole(cluster.nodes[other], begin, end) is None, 60, every=1)
+    for node in cluster.nodes.values():
+        assert_whole(node, begin, end)
+
+
+def test_shards_move_and_a_node_is_drained_without_a_gap(cluster: Cluster) -> None:
+    begin = now()
+    time.sleep(2)
+    seats = cluster.wait_seated()
+    shard = next(iter(seats))
+    to = next(name for name in NAMES if name != seats[shard])
+    cluster.command("move", str(shard), to)
+    assert cluster.seats()[shard] == to
+    cluster.command("drain", "c")
+    cluster.wait_seated("a", "b")
+    wait_recorded(cluster.nodes["c"])
+    time.sleep(5)
+    end = now() - np.timedelta64(2, "s")
+    wait_for("nothing to be missing", lambda: assert_whole(cluster.nodes["a"], begin, end) is None, 30, every=1)
+    for node in cluster.nodes.values():
+        assert_whole(node, begin, end)
+    cluster.command("join", "c")
+    wait_for("it to have shards again", lambda: "c" in cluster.seats().values(), 60, every=0.5)
+
+
+def test_a_node_that_fits_nowhere_is_told_why(cluster: Cluster, tmp_path: Path) -> None:
+    config = cluster.nodes["a"].config_path.read_text()
+    cases = {
+        'node = "a"': ('node = "a"', "another pvark runs as node"),
+        f"shards = {cluster.shards}": ("shards = 9", f"was made with {cluster.shards} shards"),
+        'name = "ring"': ('name = "other"', "belongs to the cluster"),
+    }
+    for index, (right, (wrong, told)) in enumerate(cases.items()):
+        folder = tmp_path / f"wrong{index}"
+        folder.mkdir()
+        text = config.replace(right, wrong).replace(str(cluster.nodes["a"].data), str(folder / "data"))
+        (folder / "pvark.toml").write_text(text)
+        ended = run_program("run", "--config", folder / "pvark.toml")
+        assert ended.returncode == 1
+        assert told in ended.stderr, ended.stderr
