@@ -61,7 +61,10 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
         return Err("a node of a cluster adds no PVs when it is started; add them with `pvark add`".into());
     }
     let (network, answers) = (runtime::start("network", |_| {})?, runtime::start("answers", runtime::for_answers)?);
-    let stop = Stop::on_signals()?;
+    let stop = {
+        let _tasks_run_here = network.enter();
+        Stop::on_signals()?
+    };
     let listener = config.nodes.ok_or("[cluster] needs [nodes]")?;
     let shared = backend::open(cluster.shared.clone())?;
     join(&*shared, &cluster)?;

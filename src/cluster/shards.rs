@@ -21,7 +21,7 @@ use std::{
 use acquire::Acquire;
 use cluster::{Board, Held, Open, Parts, Willing};
 use sample::Timestamp;
-use shared::{Owner, Part, Settings, Shard, Shared};
+use shared::{Owner, Part, Settings, Shard, Shared, Standing};
 use store::{Offer, Shipping, Store, Writer, disk::RealDisk};
 use tokio::runtime::Handle;
 
@@ -213,11 +213,15 @@ impl Shards {
     pub(super) fn tick(self: &Arc<Shards>, now: Timestamp) {
         let running = self.running().clone();
         for (shard, running) in running {
-            let is_over = running.with(|store, acquire| {
+            let health = running.with(|store, acquire| {
                 store.tick_heard(now, acquire.control().heard_until());
-                store.shard().is_some_and(|health| health.is_over)
+                store.shard()
             });
-            if is_over == Some(true) && self.running().remove(&shard).is_some() {
+            let Some(health) = health.flatten() else { continue };
+            if matches!(health.standing, Standing::Taken { .. }) {
+                self.board.closed(shard); // others answer for it; what is still under way to this node is written down meanwhile
+            }
+            if health.is_over && self.running().remove(&shard).is_some() {
                 self.board.closed(shard);
                 let shards = Arc::clone(self);
                 let give_up = move || shards.give_up(shard, &running);

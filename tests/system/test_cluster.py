@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pvark
 import pytest
 from archiver import Pvark, run_program
 from cluster import NAMES, S3, Cluster
@@ -67,7 +68,10 @@ def wait_recorded(node: Pvark, seconds: float = 30) -> None:
 
     def fresh() -> bool:
         begin = now() - np.timedelta64(1500, "ms")
-        return all(len(node.archive.get(pv, begin, now()).values) > 0 for pv in PVS)
+        try:
+            return all(len(node.archive.get(pv, begin, now()).values) > 0 for pv in PVS)
+        except (pvark.UnknownPv, pvark.ServerFailed, pvark.BrokenOff, pvark.StoreRefused) as error:
+            raise AssertionError(str(error)) from error  # another node has added it, or just taken it
 
     wait_for("all PVs to be recorded", fresh, seconds, every=0.3)
 

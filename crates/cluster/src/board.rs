@@ -231,10 +231,13 @@ impl Board {
     }
 
     pub(crate) fn seat(&self, shard: u32) -> Seat {
-        if let Some(open) = self.open_here(shard) {
+        let claim = self.claim(shard);
+        // This node may be the last to learn that another one has taken a shard.
+        let is_taken = |open: &Open| claim.as_ref().is_some_and(|claim| claim.epoch > open.epoch);
+        if let Some(open) = self.open_here(shard).filter(|open| !is_taken(open)) {
             return Seat::Here(open);
         }
-        match self.claim(shard) {
+        match claim {
             Some(claim) if claim.node != self.own() => Seat::There(claim.node),
             _ => Seat::Nowhere,
         }

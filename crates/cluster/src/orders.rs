@@ -1,6 +1,10 @@
 //! Orders to a cluster: each goes to the node that has the shard of its PV, and is in force when that node has it in the journal.
 
-use std::{collections::BTreeMap, thread, time::Duration};
+use std::{
+    collections::BTreeMap,
+    thread,
+    time::{Duration, Instant},
+};
 
 use archive::{
     AddRequest, Added, By, Change, DataFate, Directory, DirectoryError, Fault, FieldName, Group, GroupStatus, Manual,
@@ -22,6 +26,21 @@ const CLAIMED_AT_ONCE: usize = 8;
 const ROOM_LEFT: u32 = 50_000;
 /// So often it is looked whether the journal tells of a PV that another node has added.
 const LOOKS: u32 = 50;
+
+/// While a shard goes from one node to another, orders about its PVs wait so long, and are tried again that often.
+const WAITS: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// Gives an order, again while nobody takes it at present. It may have been carried out before, and then is so again.
+fn until_taken<T>(order: impl Fn() -> Result<T, DirectoryError>) -> Result<T, DirectoryError> {
+    let begun = Instant::now();
+    loop {
+        match order() {
+            Err(error) if error.fault == Fault::NotNow && begun.elapsed() < WAITS => thread::sleep(AGAIN),
+            done => return done,
+        }
+    }
+}
 
 pub(crate) fn not_now(message: impl Into<String>) -> DirectoryError {
     DirectoryError { fault: Fault::NotNow, message: message.into() }
@@ -121,8 +140,8 @@ impl Whole {
         pvs.iter().enumerate().for_each(|(place, pv)| places.entry(split(*pv).0).or_default().push(place));
         for (shard, places) in places {
             let locals: Vec<PvId> = places.iter().map(|place| split(pvs[*place]).1).collect();
-            let made = match self.board.seat(shard) {
-                Seat::Here(open) => here(&open, &locals)?,
+            let made = until_taken(|| match self.board.seat(shard) {
+                Seat::Here(open) => here(&open, &locals),
                 Seat::There(node) => {
                     let question = there(shard, locals.iter().map(|pv| pv.0).collect());
                     let Answer::Changes(rows) = self.board.ask(&node, &question)? else {
@@ -132,10 +151,10 @@ impl Whole {
                     if let Err(error) = self.board.follow_one(shard) {
                         tracing::warn!("the list of shard {shard} is behind: {error}");
                     }
-                    wire::changes(&rows).ok_or_else(|| self.board.nonsense(&node))?
+                    wire::changes(&rows).ok_or_else(|| self.board.nonsense(&node))
                 }
-                Seat::Nowhere => return Err(not_now(self.board.nobody_has(shard))),
-            };
+                Seat::Nowhere => Err(not_now(self.board.nobody_has(shard))),
+            })?;
             places.into_iter().zip(made).for_each(|(place, change)| changes[place] = change);
         }
         Ok(changes)
@@ -165,7 +184,8 @@ impl Orders for Whole {
         }
         let mut added = BTreeMap::new();
         for (shard, (places, requests)) in of {
-            added.extend(places.into_iter().zip(self.add_to(shard, requests, by)?));
+            let some = until_taken(|| self.add_to(shard, requests.clone(), by))?;
+            added.extend(places.into_iter().zip(some));
         }
         Ok(added.into_values().collect())
     }
