@@ -14,6 +14,7 @@ mod peers;
 mod shards;
 
 use std::{
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -74,15 +75,7 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     let data = config.store.folder.clone();
     let folders = Arc::new(Folders::find(&data)?);
     let links = Arc::new(Links::new(listener.key.clone(), run));
-    let plan = Plan {
-        node: cluster.node.clone(),
-        shards: cluster.shards,
-        placement: cluster.placement.clone(),
-        policies: config.acquire.policies.clone(),
-    };
-    let lists: Vec<List> =
-        (0..=cluster.shards).map(|shard| List::new(&data, &shared, shard)).collect::<Result<_, _>>()?;
-    let board = Board::new(plan, Claims::new(shared.clone()), links, lists);
+    let board = board(&cluster, config.acquire.policies.clone(), &data, &shared, links)?;
     let opening = Opening {
         store: store_of(config.store, cluster.shards),
         acquire: acquire_of(config.acquire, cluster.shards),
@@ -111,16 +104,7 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     let at_work = AtWork::begin(Node::new(board.clone(), shared, beat, leaving), &board, &shards, &folders)?;
 
     let (policies, identity) = (config.web.policies.clone(), config.web.appliance.identity.clone());
-    let behind = Behind {
-        query: Query::over(whole.clone()),
-        directory: Arc::new(whole.clone()),
-        storage: Arc::new(whole.clone()),
-        curator: Arc::new(whole.clone()),
-        orders: Arc::new(whole.clone()),
-        rulebook: Arc::new(whole.clone()),
-        standing: Arc::new(whole.clone()),
-    };
-    let service = Service::new(behind, policies, identity);
+    let service = Service::new(behind(&whole), policies, identity);
     let access = Arc::new(commands::access::begin(config.access, SiteTokens(board.clone()))?);
     let web = {
         let _tasks_run_here = answers.enter();
@@ -144,6 +128,35 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     closed?;
     tracing::info!("every sample is safe; good bye");
     Ok(())
+}
+
+/// Who has what, of which nothing is known yet.
+fn board(
+    cluster: &ClusterConfig,
+    policies: archive::Policies,
+    data: &Path,
+    shared: &Arc<dyn Shared>,
+    links: Arc<Links>,
+) -> Result<Arc<Board>, Failure> {
+    let (node, placement) = (cluster.node.clone(), cluster.placement.clone());
+    let plan = Plan { node, shards: cluster.shards, placement, policies };
+    let lists = (0..=cluster.shards).map(|shard| List::new(data, shared, shard)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Board::new(plan, Claims::new(shared.clone()), links, lists))
+}
+
+/// The whole cluster in the place of a store and of acquisition.
+fn behind(whole: &Whole) -> Behind {
+    let query = Query::over(whole.clone());
+    let whole = Arc::new(whole.clone());
+    Behind {
+        query,
+        directory: whole.clone(),
+        storage: whole.clone(),
+        curator: whole.clone(),
+        orders: whole.clone(),
+        rulebook: whole.clone(),
+        standing: whole,
+    }
 }
 
 /// What of the limits of one machine each shard may take.
@@ -220,7 +233,7 @@ fn is_alone(shared: &dyn Shared, node: &str) -> Result<(), Failure> {
 struct List(Follower);
 
 impl List {
-    fn new(data: &std::path::Path, shared: &Arc<dyn Shared>, shard: u32) -> Result<List, Failure> {
+    fn new(data: &Path, shared: &Arc<dyn Shared>, shard: u32) -> Result<List, Failure> {
         let folder = data.join("lists").join(shard.to_string());
         // What a start before has left is worth nothing.
         if folder.exists() {

@@ -17,6 +17,8 @@ use crate::{beat::Beat, board::Board, members::Members, seats::Seats};
 const HEARS_FIRST: Duration = Duration::from_secs(3);
 /// Behind a move nothing is moved for so long: what it has cost is to be over.
 const MOVES_EACH: Duration = Duration::from_secs(2);
+/// A shard that a node has given up is not free for so long: whoever has taken it from there has not said so yet.
+const SAYS_SO_WITHIN: Duration = Duration::from_secs(3);
 /// So many shards are taken at a time.
 const TAKEN_AT_ONCE: usize = 4;
 
@@ -30,6 +32,8 @@ pub struct Node {
     members: Members,
     began: Option<Duration>,
     moved: Option<Duration>,
+    /// Who said last that he has a shard, and when that was.
+    said: BTreeMap<u32, (String, Duration)>,
     /// Why the last beat did not arrive.
     trouble: Option<String>,
     is_new: bool,
@@ -39,7 +43,18 @@ impl Node {
     /// One that says this of itself.
     pub fn new(board: Arc<Board>, shared: Arc<dyn Shared>, beat: Beat, leaving: Arc<AtomicBool>) -> Node {
         let members = Members::new(board.own());
-        Node { board, shared, beat, leaving, members, began: None, moved: None, trouble: None, is_new: true }
+        Node {
+            board,
+            shared,
+            beat,
+            leaving,
+            members,
+            began: None,
+            moved: None,
+            said: BTreeMap::new(),
+            trouble: None,
+            is_new: true,
+        }
     }
 
     /// One turn, to be called about once a second with the time that has passed on this node. Gives the shards that are to be taken now;
@@ -98,7 +113,7 @@ impl Node {
     }
 
     fn wanted(&mut self, now: Duration, nodes: &[(String, Beat, bool)], taking: &BTreeSet<u32>) -> Vec<u32> {
-        let own = self.board.own();
+        let own = self.board.own().to_owned();
         let staying: Vec<String> = nodes
             .iter()
             .filter(|(_, beat, lives)| *lives && !beat.is_leaving)
@@ -109,8 +124,17 @@ impl Node {
         let mut loads: BTreeMap<String, usize> = staying.iter().map(|node| (node.clone(), 0)).collect();
         for shard in 0..self.board.all() {
             let is_here = recorded.contains_key(&shard) || taking.contains(&shard);
-            let node = if is_here { Some(own.to_owned()) } else { self.board.claim(shard).map(|claim| claim.node) };
-            // That nobody claims a shard that this node is giving up is no news.
+            let node = if is_here { Some(own.clone()) } else { self.board.claim(shard).map(|claim| claim.node) };
+            let node = match node {
+                Some(node) => {
+                    self.said.insert(shard, (node.clone(), now));
+                    Some(node)
+                }
+                None => {
+                    let said = self.said.get(&shard).filter(|(_, at)| now.saturating_sub(*at) < SAYS_SO_WITHIN);
+                    said.map(|(node, _)| node.clone())
+                }
+            };
             if let Some(node) = node {
                 if let Some(load) = loads.get_mut(&node) {
                     *load += 1;
@@ -119,14 +143,14 @@ impl Node {
             }
         }
         let room = TAKEN_AT_ONCE.saturating_sub(taking.len());
-        let mut wanted = seats.to_take(own, self.board.all(), &staying);
+        let mut wanted = seats.to_take(&own, self.board.all(), &staying);
         wanted.retain(|shard| !taking.contains(shard));
         wanted.truncate(room);
         let is_settled = wanted.is_empty() && taking.is_empty() && seats.are_taken(self.board.all());
         let is_due = self.moved.is_none_or(|moved| now.saturating_sub(moved) >= MOVES_EACH);
         if is_settled
             && is_due
-            && let Some(shard) = seats.to_even_out(own, &loads)
+            && let Some(shard) = seats.to_even_out(&own, &loads)
         {
             self.moved = Some(now);
             wanted.push(shard);
@@ -183,7 +207,7 @@ mod tests {
         assert_eq!(epoch, before, "what is even stays");
         // One dies: within seconds the others have all.
         nodes.remove(0);
-        run(&mut nodes, 200, 8, &mut epoch);
+        run(&mut nodes, 200, 8, &mut epoch); // five seconds of silence, and some turns
         assert_eq!(counts(&nodes).iter().sum::<usize>(), 9, "{:?}", counts(&nodes));
         // One leaves: the other takes all of it, and it takes none back.
         nodes[0].2.store(true, Relaxed);

@@ -294,7 +294,7 @@ impl Rulebook for Whole {
 
     fn apply_groups(&self, of_file: &[Group]) -> Vec<RuleName> {
         let open = self.board.open();
-        open.values().map(|open| open.rulebook.apply_groups(of_file)).last().unwrap_or_default()
+        open.values().fold(Vec::new(), |_, open| open.rulebook.apply_groups(of_file))
     }
 
     fn set_group(&self, _group: &Group, _by: &By) -> Result<Option<()>, DirectoryError> {

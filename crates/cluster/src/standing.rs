@@ -172,6 +172,7 @@ impl Storage for Whole {
 }
 
 /// Adds the figures of a shard.
+#[expect(clippy::too_many_lines, reason = "a line for each figure")]
 fn add(sum: &mut Health, of: Health) {
     let Health {
         refusal: _,
