@@ -23,7 +23,7 @@ const STORE: Tiers = &[
     &["upkeep"],
     &["reader"],
     &["directory", "source"],
-    &["roster", "store", "tokens"],
+    &["follower", "roster", "store", "tokens"],
 ];
 
 const SERVICE: Tiers = &[
