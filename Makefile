@@ -28,7 +28,7 @@ check: setup ui/dist/index.html ## format, lints and types in all three language
 # One build for the program, the lab and the store's victim: apart, they want other features of crates that all three share.
 test: setup ui/dist/index.html ## all tests; what was skipped, and why, is printed after each part
 	cargo test --workspace
-	cargo build --release -p pvark -p store -p lab --bins --example victim
+	cargo build --release -p pvark -p store -p lab --bins --example victim --features pvark/s3,pvark/cql
 	$(PYTEST) clients/python/tests
 	cd ui && npm test
 	$(PYTEST) -n 4 --dist loadfile tests/system
