@@ -8,6 +8,8 @@
 //!                                           └─► another node
 //! ```
 
+#[cfg(any(feature = "s3", feature = "cql"))]
+mod apart;
 mod backend;
 mod handover;
 mod peers;

@@ -120,6 +120,10 @@ pub(crate) struct ClusterConfig {
 }
 
 /// The shared store, checked.
+#[cfg_attr(
+    not(all(feature = "s3", feature = "cql")),
+    expect(dead_code, reason = "a store that the program was built without does not read what it is told")
+)]
 #[derive(Clone)]
 pub(crate) enum SharedConfig {
     S3 {
