@@ -331,9 +331,7 @@ impl Board {
             })
             .collect();
         for (node, _, _) in self.nodes().iter().filter(|(_, beat, lives)| !lives && !beat.is_leaving) {
-            told.push(format!(
-                "node {node} of the cluster is silent; the others record what it had. If it will not come back: pvark cluster forget {node}"
-            ));
+            told.push(format!("node {node} of the cluster is silent; the others record what it had"));
         }
         told
     }

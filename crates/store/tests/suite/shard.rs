@@ -3,13 +3,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use archive::{GapScope, Record, Sink};
+use archive::{Directory, GapScope, Record, Sink};
 use sample::{Gap, GapCause, TimeRange, Value};
 use shared::{
     Owner, Settings, Shard, Standing,
     twin::{Faults, Link, Memory, Net, Seed},
 };
-use store::{Config, Durable, Error, LogFrames, Shipping, Store};
+use store::{Config, Durable, Error, Follower, LogFrames, Shipping, Store};
 
 use crate::{
     common::{append, at, by, name, read, register, sample, settings, wait_until},
@@ -50,11 +50,15 @@ impl Cluster {
 
     /// A node that takes the shard and opens it, at a time.
     fn open(&self, now: i64) -> Node {
+        self.open_with(now, BY_HAND)
+    }
+
+    fn open_with(&self, now: i64, shipping: Shipping) -> Node {
         let link = self.net.link(Faults::default(), Seed::new(0), None);
         let shard = Shard::new(3, 'a').unwrap();
         let owner = Owner::take(link.clone(), shard, "node", 1, 1, SETTINGS).unwrap();
         let disk = Arc::new(SimDisk::default());
-        let store = Store::open_shard(disk.clone(), config(), owner, BY_HAND, at(now)).unwrap();
+        let store = Store::open_shard(disk.clone(), config(), owner, shipping, at(now)).unwrap();
         Node { store, link, disk }
     }
 }
@@ -249,4 +253,61 @@ fn a_shard_is_not_opened_over_something_else() {
     assert!(told.contains("begins in an empty one"), "{told}");
     let told = open(Config { durable: Durable::Off, ..config() }, Arc::default());
     assert!(told.contains("durable"), "{told}");
+}
+
+#[test]
+fn a_follower_knows_what_owners_have_journalled_one_after_the_other() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    node.store.replay().unwrap();
+    let pv = register(&node.store, &["A"]).unwrap()[0];
+    let shard = || Shard::new(3, 'a').unwrap();
+    let follower = Follower::new(Arc::new(SimDisk::default()), cluster.memory.clone(), shard());
+    assert_eq!(follower.find("A"), None, "nothing is known yet");
+    follower.catch_up().unwrap();
+    assert_eq!(follower.find("A").map(|entry| entry.id), Some(pv));
+    register(&node.store, &["B"]).unwrap();
+    append(&node.store, pv, &values(0..10)).unwrap();
+    node.flush(LATER);
+    let node = node.shipped();
+    assert_eq!(follower.find("B"), None);
+    follower.catch_up().unwrap();
+    let next = cluster.open(2 * LATER);
+    next.store.replay().unwrap();
+    register(&next.store, &["C"]).unwrap();
+    follower.catch_up().unwrap();
+    let names = |of: &dyn Directory| of.names().iter().map(|named| named.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(names(&follower), ["A", "B", "C"]);
+    assert_eq!(names(&follower), names(&next.store.reader()));
+    let own = |of: &dyn Directory| of.audit(u64::MAX, 100).unwrap();
+    assert_eq!(own(&follower), own(&next.store.reader()));
+    // One that begins now knows the same.
+    let late = Follower::new(Arc::new(SimDisk::default()), cluster.memory.clone(), shard());
+    late.catch_up().unwrap();
+    assert_eq!(names(&late), names(&follower));
+    drop(node);
+}
+
+#[test]
+fn an_owner_that_was_replaced_writes_down_for_a_while_what_is_still_under_way_to_it() {
+    let cluster = Cluster::new();
+    let patient = Shipping { grace: Duration::from_secs(3600), ..BY_HAND };
+    let node = cluster.open_with(0, patient);
+    node.store.replay().unwrap();
+    let pv = register(&node.store, &["A"]).unwrap()[0];
+    append(&node.store, pv, &values(0..10)).unwrap();
+    let node = node.shipped();
+    let next = cluster.open(LATER);
+    next.store.replay().unwrap();
+    append(&node.store, pv, &values(10..12)).unwrap();
+    wait_until("it is found to be replaced", || {
+        node.store.ship();
+        matches!(node.store.shard().unwrap().standing, Standing::Taken { .. })
+    });
+    append(&node.store, pv, &values(12..20)).unwrap();
+    assert!(!node.store.shard().unwrap().is_over);
+    let part = node.store.left_over().unwrap();
+    wait_until("it is in the log", || node.store.shard().unwrap().synced == 20);
+    assert!(next.store.take_part(&part, &LogFrames::new(node.disk.clone())).unwrap());
+    assert_eq!(read(&next.store, pv, TimeRange::ALL), values(0..20));
 }
