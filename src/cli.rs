@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Resume(Switch),
     /// Print what a running archiver has recorded of a PV
     Get(Get),
+    /// Say when a condition over PVs held, such as 'SR:CURRENT > 3 while SR:SHUTTER = OPEN for >= 10 s'
+    When(When),
     /// Say why there is no data of a PV in a range, or not all
     Explain(Explain),
     /// Give a PV another name; its samples stay where they are
@@ -685,6 +687,29 @@ pub(crate) struct Get {
     /// Reduce to so many bins with count, minimum, maximum, mean, first and last
     #[arg(long, value_name = "N")]
     pub(crate) bins: Option<u32>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct When {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The condition, as docs/analysis.md says
+    pub(crate) expression: String,
+    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
+    #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
+    pub(crate) from: String,
+    /// End (not included): as for --from, or `now`, or +1h
+    #[arg(long, default_value = "now", allow_hyphen_values = true)]
+    pub(crate) to: String,
+    /// No more intervals than that
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) limit: u64,
+    /// Whether numbers of different units may be added and compared
+    #[arg(long, value_name = "WHICH", default_value = "same", value_parser = ["same", "any"])]
+    pub(crate) units: String,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,

@@ -1,7 +1,7 @@
 //! What the command line can do, a file for each command or family of them.
 //!
 //! ```text
-//!   over HTTP, to a running archiver     add, get, explain, look, admin, access, policy, import, capacity --live
+//!   over HTTP, to a running archiver     add, get, when, explain, look, admin, access, policy, import, capacity --live
 //!   on the files of an archive           check, repair, backup, audit --verify
 //!   both                                 compare
 //!   an archiver of its own               demo
@@ -33,6 +33,7 @@ pub(crate) mod setting_options;
 mod socket;
 mod table;
 mod typed;
+mod when;
 
 use archive::AddRequest;
 
@@ -63,6 +64,7 @@ pub(crate) fn run(
         Command::Pause(command) => look::switch(command, "pause"),
         Command::Resume(command) => look::switch(command, "resume"),
         Command::Get(command) => get::run(command),
+        Command::When(command) => when::run(command),
         Command::Explain(command) => explain::run(command),
         Command::Rename(command) => admin::rename(command),
         Command::Alias(command) => admin::alias(command),

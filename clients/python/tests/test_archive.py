@@ -106,6 +106,22 @@ def test_values_at_a_time_name_what_is_unknown(both: Both) -> None:
     assert len(both.at("A:*", TO)) == 5
 
 
+def test_when_a_condition_held(both: Both) -> None:
+    found = both.when("A:int >= 10 while A:text = 'µ' for >= 10 s", FROM, TO)
+    assert (found.whole, len(found), found.unknown) == (True, 1, 0.0)
+    assert str(found.start[0]) == "2025-03-01T00:00:10.000000000" and found.ends == ("range",)
+    assert (found.seconds[0], found.begins) == (590.0, ("change",))
+    few = both.when("change(A:double) > 0", FROM, TO, limit=3)
+    assert len(few) == 1 and few.read >= 20_000 and "1 intervals" in repr(few)
+    peaks = both.when("A:int % 10 = 3", FROM, TO, limit=4)
+    assert (len(peaks), peaks.whole, str(peaks.until)) == (4, False, "2025-03-01T00:00:34.000000000")
+    with pytest.raises(pvark.BadRequest, match="at character 9"):
+        both.when("A:int > ", FROM, TO)
+    with pytest.raises(pvark.UnknownPv, match="at character 1") as error:
+        both.when("A:itn > 3", FROM, TO)
+    assert "A:int" in str(error.value)
+
+
 def test_aligned_pvs_share_their_times(both: Both) -> None:
     table = both.aligned(["A:int", "A:double", "A:text", "A:empty"], FROM, "2025-03-01T00:00:04Z", period=0.5)
     assert len(table) == 8 and table.times[1] - table.times[0] == np.timedelta64(500, "ms")

@@ -15,6 +15,8 @@ use crate::track::{Track, What};
 
 /// The steps within the window of a moving average are kept; more than these are refused.
 const WINDOW_STEPS_MAX: usize = 1 << 20;
+/// What the steps in a window take at most, with room for as many more while they grow.
+pub(crate) const WINDOW_BYTES_MAX: usize = 2 * WINDOW_STEPS_MAX * size_of::<(i64, f64)>();
 /// Sums over a window are made anew after so many steps, so that what rounding leaves does not grow.
 const SUMS_RENEWED: usize = 4096;
 

@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use crate::{
     api::{
         aligned, at, bins, deletions, gaps, groups, import, import_lines, ledger, live, login, many, policies, pvs,
-        removals, roster, samples, status, tokens,
+        removals, roster, samples, status, tokens, when,
     },
     appliance::{
         aliases, configuration, details, engine, flags, losses, manage, measures, parameters, rates, reports,
@@ -106,6 +106,8 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/aligned", Read, "Several PVs on the same times", aligned::show),
     get("/api/v1/at", "The values of many PVs at one time", at::show),
     post("/api/v1/at", Read, "The values of many PVs at one time", at::show),
+    get("/api/v1/when", "When a condition over PVs held", when::show),
+    post("/api/v1/when", Read, "When a condition over PVs held", when::show),
     get("/api/v1/policies", "How PVs are archived by their names", policies::list),
     post("/api/v1/policies/plan", Read, "What the policies of the config file would change", policies::plan),
     post(

@@ -109,6 +109,7 @@ class AsyncArchiver:
     at = _Asks(_talks.at)
     aligned = _Asks(_talks.aligned)
     bins = _Asks(_talks.bins)
+    when = _Asks(_talks.when)
     gaps = _Asks(_talks.gaps)
     ledger = _Asks(_talks.ledger)
     explain = _Asks(_talks.explain)

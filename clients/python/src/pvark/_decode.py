@@ -18,6 +18,7 @@ from ._models import (
     Bins,
     Explanation,
     Gap,
+    Intervals,
     Metadata,
     Pv,
     Reason,
@@ -231,6 +232,28 @@ def metadata(answer: Mapping[str, Any] | None) -> Metadata:
         description=answer.get("description"),
         server=answer.get("server"),
         since=maybe_from_iso(answer.get("since")),
+    )
+
+
+def intervals(answer: Mapping[str, Any]) -> Intervals:
+    """The answer of `/when`."""
+    found, tally = answer["found"], answer["tally"]
+
+    def times(name: str) -> TimeArray:
+        return np.array([from_iso(one[name]) for one in found], dtype="datetime64[ns]")
+
+    return Intervals(
+        expression=answer["expression"],
+        start=times("from"),
+        end=times("to"),
+        seconds=np.array([one["seconds"] for one in found], dtype=np.float64),
+        begins=tuple(one["begins"] for one in found),
+        ends=tuple(one["ends"] for one in found),
+        unknown=tally["unknown"],
+        read=tally["read"],
+        until=from_iso(tally["until"]),
+        whole=tally["whole"],
+        damage=tuple(tally["damage"]),
     )
 
 

@@ -275,6 +275,43 @@ class Reason:
     text: str
 
 
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """The times in which a condition held, in columns of equal length. Printing it shows a short table."""
+
+    expression: str
+    start: TimeArray
+    end: TimeArray
+    seconds: npt.NDArray[np.float64]
+    begins: tuple[str, ...]
+    """Why each begins there: `change`, `unknown` (before that it is not known), or `range`."""
+    ends: tuple[str, ...]
+    unknown: float
+    """For how many seconds it is not known whether the condition held."""
+    read: int
+    """How many numbers were read one by one; summaries decided the rest."""
+    until: np.datetime64
+    """Up to when it was looked."""
+    whole: bool
+    """Whether that is the end of the range."""
+    damage: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, a row for each; needs pandas."""
+        import pandas
+
+        columns = {"start": self.start, "end": self.end, "seconds": self.seconds}
+        return pandas.DataFrame(columns | {"begins": self.begins, "ends": self.ends})
+
+    def __repr__(self) -> str:
+        words = [self.expression, f"{len(self):,} intervals", *([] if self.whole else [f"up to {self.until}"])]
+        columns = {"start": self.start, "end": self.end, "seconds": self.seconds}
+        return table("  ".join([*words, *self.damage]), columns | {"begins": self.begins, "ends": self.ends})
+
+
 @dataclass(frozen=True)
 class Explanation:
     """Why there is no data in a range, or not all."""

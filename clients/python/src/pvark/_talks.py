@@ -19,6 +19,7 @@ from ._models import (
     Bins,
     Explanation,
     Gap,
+    Intervals,
     ManySamples,
     Metadata,
     Pv,
@@ -130,6 +131,22 @@ def bins(
     answer for a long range."""
     query = time_range(t0, t1) | {"bins": count, "align": "true" if align else "false"}
     return _decode.bins((yield of_json("GET", f"/pvs/{quoted(one(pv, 'bins'))}/bins", query)))
+
+
+def when(
+    expression: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    *,
+    limit: int | None = None,
+    any_units: bool = False,
+) -> Talk[Intervals]:
+    """When a condition over PVs held: `A > 3 while B = ON for >= 10 s`. The language stands in docs/analysis.md. Where
+    it is not `whole`, ask again from `until`; `any_units` allows to add and compare numbers of different units."""
+    if not isinstance(expression, str):
+        raise TypeError(f"when() takes one text, not {type(expression).__name__}")
+    query = time_range(t0, t1) | {"limit": limit, "units": "any" if any_units else None}
+    return _decode.intervals((yield of_json("POST", "/when", query, {"expression": expression})))
 
 
 def gaps(pv: str, t0: Moment | None = None, t1: Moment | None = None) -> Talk[list[Gap]]:

@@ -20,3 +20,4 @@ pub(crate) mod samples;
 pub(crate) mod settings;
 pub(crate) mod status;
 pub(crate) mod tokens;
+pub(crate) mod when;
