@@ -61,6 +61,10 @@ pub(crate) enum Command {
     Get(Get),
     /// Say when a condition over PVs held, such as 'SR:CURRENT > 3 while SR:SHUTTER = OPEN for >= 10 s'
     When(When),
+    /// Compute a formula over PVs, such as 'SR:CURRENT - 2*SR:OFFSET', in bins or step by step
+    Formula(Formula),
+    /// Say what a PV or a formula amounts to in a range: mean, deviation, percentiles, time at each value
+    Stats(Stats),
     /// Say why there is no data of a PV in a range, or not all
     Explain(Explain),
     /// Give a PV another name; its samples stay where they are
@@ -713,6 +717,54 @@ pub(crate) struct When {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
+}
+
+/// An expression and its range.
+#[derive(Args, Debug)]
+pub(crate) struct Computed {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The formula, as docs/analysis.md says; a PV's name is one
+    pub(crate) expression: String,
+    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
+    #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
+    pub(crate) from: String,
+    /// End (not included): as for --from, or `now`, or +1h
+    #[arg(long, default_value = "now", allow_hyphen_values = true)]
+    pub(crate) to: String,
+    /// Whether numbers of different units may be added and compared
+    #[arg(long, value_name = "WHICH", default_value = "same", value_parser = ["same", "any"])]
+    pub(crate) units: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Formula {
+    #[command(flatten)]
+    pub(crate) of: Computed,
+    /// The mean over time in so many equal parts of the range, instead of each step
+    #[arg(long, value_name = "N")]
+    pub(crate) bins: Option<u32>,
+    /// Also the least and the greatest in each part, for which every sample is read
+    #[arg(long, requires = "bins")]
+    pub(crate) extremes: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Stats {
+    #[command(flatten)]
+    pub(crate) of: Computed,
+    /// Which percentiles
+    #[arg(long, value_name = "LIST", default_value = "5,50,95")]
+    pub(crate) percentiles: String,
+    /// For how long it was above this
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub(crate) above: Option<f64>,
+    /// For how long it was in each of so many parts between the least and the greatest
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) histogram: u32,
 }
 
 #[derive(Args, Debug)]

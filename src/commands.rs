@@ -1,7 +1,7 @@
 //! What the command line can do, a file for each command or family of them.
 //!
 //! ```text
-//!   over HTTP, to a running archiver     add, get, when, explain, look, admin, access, policy, import, capacity --live
+//!   over HTTP, to a running archiver     add, get, when, formula, stats, explain, look, admin, access, policy, import, capacity --live
 //!   on the files of an archive           check, repair, backup, audit --verify
 //!   both                                 compare
 //!   an archiver of its own               demo
@@ -18,6 +18,7 @@ mod backup;
 pub(crate) mod capacity;
 mod check;
 mod compare;
+mod computed;
 mod demo;
 mod explain;
 mod get;
@@ -65,6 +66,8 @@ pub(crate) fn run(
         Command::Resume(command) => look::switch(command, "resume"),
         Command::Get(command) => get::run(command),
         Command::When(command) => when::run(command),
+        Command::Formula(command) => computed::formula(command),
+        Command::Stats(command) => computed::stats(command),
         Command::Explain(command) => explain::run(command),
         Command::Rename(command) => admin::rename(command),
         Command::Alias(command) => admin::alias(command),

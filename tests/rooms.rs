@@ -36,6 +36,7 @@ const SERVICE: Tiers = &[
     &["lists", "policies", "reads", "status"],
     &["configured", "import", "live", "near", "removals", "seen"],
     &["pvs", "reports", "when"],
+    &["computed"],
 ];
 
 const WEB: Tiers = &[

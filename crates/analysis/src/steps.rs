@@ -53,6 +53,10 @@ pub enum StepError {
     Query(Error),
     /// Too many lie within the window of a moving average.
     CrowdedWindow,
+    /// More numbers than these would have to be read.
+    TooMany(u64),
+    /// Nobody wants them any more.
+    Unwanted,
 }
 
 impl fmt::Display for StepError {
@@ -62,6 +66,8 @@ impl fmt::Display for StepError {
             StepError::CrowdedWindow => {
                 write!(f, "more than {WINDOW_STEPS_MAX} samples lie within the window of a moving average")
             }
+            StepError::TooMany(most) => write!(f, "more than {most} numbers would have to be read"),
+            StepError::Unwanted => f.write_str("nobody wants the answer any more"),
         }
     }
 }

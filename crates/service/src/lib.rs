@@ -15,6 +15,7 @@ mod ask;
 mod budget;
 mod changes;
 mod clock;
+mod computed;
 mod configured;
 mod explain;
 mod facts;

@@ -87,6 +87,8 @@ impl From<StepError> for Refusal {
         match error {
             StepError::Query(error) => error.into(),
             StepError::CrowdedWindow => Refusal::new(Code::TooLarge, error.to_string()).hint("take a shorter one"),
+            StepError::TooMany(_) => Refusal::new(Code::TooLarge, error.to_string()).hint("ask for a shorter range"),
+            StepError::Unwanted => Refusal::new(Code::BadRequest, "the client has gone"),
         }
     }
 }

@@ -312,6 +312,92 @@ class Intervals:
         return table("  ".join([*words, *self.damage]), columns | {"begins": self.begins, "ends": self.ends})
 
 
+@dataclass(frozen=True, eq=False)
+class FormulaSteps:
+    """What a formula comes to at each moment at which it changes; NaN where it is not known."""
+
+    expression: str
+    units: str | None
+    times: TimeArray
+    values: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def to_pandas(self) -> Any:
+        """A pandas Series over times; needs pandas."""
+        import pandas
+
+        return pandas.Series(self.values, index=self.times, name=self.expression)
+
+    def __repr__(self) -> str:
+        title = "  ".join([self.expression, self.units or "", f"{len(self):,} steps"])
+        return table(title, {"time": self.times, "value": self.values})
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaBins:
+    """A formula in parts of a range, in columns of equal length."""
+
+    expression: str
+    units: str | None
+    start: TimeArray
+    end: TimeArray
+    mean: npt.NDArray[np.float64]
+    """Over the time in which it was known; NaN where that is none."""
+    min: npt.NDArray[np.float64] | None
+    """None unless extremes were asked for."""
+    max: npt.NDArray[np.float64] | None
+    covered: npt.NDArray[np.float64]
+    """For how many seconds it was known."""
+    made_of: tuple[str, ...]
+    """`summaries` or `samples`."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, a row for each part; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame(self._columns() | {"end": self.end, "made_of": self.made_of})
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {"start": self.start, "mean": self.mean}
+        if self.min is not None and self.max is not None:
+            columns |= {"min": self.min, "max": self.max}
+        return columns | {"covered": self.covered}
+
+    def __repr__(self) -> str:
+        return table("  ".join([self.expression, self.units or "", f"{len(self):,} parts"]), self._columns())
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a PV or a formula amounts to in a range. Numbers are NaN where nothing was known."""
+
+    expression: str
+    units: str | None
+    covered: float
+    """For how many seconds it was known."""
+    unknown: float
+    mean: float
+    std: float
+    min: float
+    max: float
+    percentiles: dict[float, float]
+    percentiles_within: float
+    """By how much these may be off, where very many different numbers occurred."""
+    above: float | None
+    """For how many seconds it was above the limit that was asked for."""
+    histogram: tuple[tuple[float, float, float], ...]
+    """Low and high end of each part, and for how many seconds it was there."""
+    states: dict[float, float]
+    """For how many seconds it had each number, if these are few."""
+    read: int
+    damage: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Explanation:
     """Why there is no data in a range, or not all."""

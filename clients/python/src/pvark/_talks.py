@@ -18,12 +18,15 @@ from ._models import (
     Aligned,
     Bins,
     Explanation,
+    FormulaBins,
+    FormulaSteps,
     Gap,
     Intervals,
     ManySamples,
     Metadata,
     Pv,
     Samples,
+    Statistics,
     Status,
     Update,
     ValuesAt,
@@ -143,10 +146,60 @@ def when(
 ) -> Talk[Intervals]:
     """When a condition over PVs held: `A > 3 while B = ON for >= 10 s`. The language stands in docs/analysis.md. Where
     it is not `whole`, ask again from `until`; `any_units` allows to add and compare numbers of different units."""
-    if not isinstance(expression, str):
-        raise TypeError(f"when() takes one text, not {type(expression).__name__}")
     query = time_range(t0, t1) | {"limit": limit, "units": "any" if any_units else None}
-    return _decode.intervals((yield of_json("POST", "/when", query, {"expression": expression})))
+    return _decode.intervals((yield of_json("POST", "/when", query, _expression(expression, "when"))))
+
+
+def _expression(expression: object, of: str) -> dict[str, str]:
+    if not isinstance(expression, str):
+        raise TypeError(f"{of}() takes one text, not {type(expression).__name__}")
+    return {"expression": expression}
+
+
+def formula(
+    expression: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    *,
+    limit: int | None = None,
+    any_units: bool = False,
+) -> Talk[FormulaSteps]:
+    """What a formula over PVs comes to, `A - 2*B`, at each moment at which it changes; 100,000 of them if no `limit` is
+    given."""
+    query = time_range(t0, t1) | {"limit": limit, "units": "any" if any_units else None}
+    return _decode.formula_steps((yield of_json("POST", "/formula", query, _expression(expression, "formula"))))
+
+
+def formula_bins(
+    expression: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    count: int = 1000,
+    *,
+    extremes: bool = False,
+    any_units: bool = False,
+) -> Talk[FormulaBins]:
+    """The mean over time of a formula in `count` equal parts of the range, from summaries where these tell it exactly;
+    with `extremes` the least and greatest too, for which every sample is read."""
+    query = time_range(t0, t1) | {"bins": count, "units": "any" if any_units else None}
+    query["extremes"] = "true" if extremes else None
+    return _decode.formula_bins((yield of_json("POST", "/formula", query, _expression(expression, "formula_bins"))))
+
+
+def stats(
+    expression: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    *,
+    percentiles: Iterable[float] = (5, 50, 95),
+    above: float | None = None,
+    histogram: int = 0,
+    any_units: bool = False,
+) -> Talk[Statistics]:
+    """What a PV or a formula amounts to in a range, each number counting for as long as it held."""
+    query = time_range(t0, t1) | {"above": above, "histogram": histogram, "units": "any" if any_units else None}
+    query["percentiles"] = ",".join(str(percent) for percent in percentiles)
+    return _decode.statistics((yield of_json("POST", "/stats", query, _expression(expression, "stats"))))
 
 
 def gaps(pv: str, t0: Moment | None = None, t1: Moment | None = None) -> Talk[list[Gap]]:
