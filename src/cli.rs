@@ -65,6 +65,10 @@ pub(crate) enum Command {
     Formula(Formula),
     /// Say what a PV or a formula amounts to in a range: mean, deviation, percentiles, time at each value
     Stats(Stats),
+    /// Print the values that many PVs had at one time
+    Snapshot(Snapshot),
+    /// Say which of many PVs changed between two times, those first that changed most beside what they usually do
+    Diff(Diff),
     /// Say why there is no data of a PV in a range, or not all
     Explain(Explain),
     /// Give a PV another name; its samples stay where they are
@@ -765,6 +769,45 @@ pub(crate) struct Stats {
     /// For how long it was in each of so many parts between the least and the greatest
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) histogram: u32,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Snapshot {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Names, and at most one pattern: a glob, or ~ and a regular expression; - for names on standard input
+    #[arg(required = true, value_name = "PV")]
+    pub(crate) pvs: Vec<String>,
+    /// The time, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h
+    #[arg(long, default_value = "now", allow_hyphen_values = true)]
+    pub(crate) time: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Diff {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Names, and at most one pattern: a glob, or ~ and a regular expression; - for names on standard input
+    #[arg(required = true, value_name = "PV")]
+    pub(crate) pvs: Vec<String>,
+    /// The first time, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) before: String,
+    /// The second time
+    #[arg(long, default_value = "now", allow_hyphen_values = true)]
+    pub(crate) after: String,
+    /// For how long before the first time it is looked what PVs usually do, such as 1d
+    #[arg(long, value_name = "LENGTH", default_value = "1d", value_parser = span)]
+    pub(crate) usual: Duration,
+    /// PVs that did not change, too
+    #[arg(long)]
+    pub(crate) unchanged: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
 }
 
 #[derive(Args, Debug)]

@@ -1,7 +1,7 @@
 //! What the command line can do, a file for each command or family of them.
 //!
 //! ```text
-//!   over HTTP, to a running archiver     add, get, when, formula, stats, explain, look, admin, access, policy, import, capacity --live
+//!   over HTTP, to a running archiver     add, get, when, formula, stats, snapshot, diff, explain, look, admin, access, policy, import, capacity --live
 //!   on the files of an archive           check, repair, backup, audit --verify
 //!   both                                 compare
 //!   an archiver of its own               demo
@@ -20,6 +20,7 @@ mod check;
 mod compare;
 mod computed;
 mod demo;
+mod diff;
 mod explain;
 mod get;
 mod http;
@@ -68,6 +69,8 @@ pub(crate) fn run(
         Command::When(command) => when::run(command),
         Command::Formula(command) => computed::formula(command),
         Command::Stats(command) => computed::stats(command),
+        Command::Snapshot(command) => diff::snapshot(command),
+        Command::Diff(command) => diff::diff(command),
         Command::Explain(command) => explain::run(command),
         Command::Rename(command) => admin::rename(command),
         Command::Alias(command) => admin::alias(command),

@@ -36,7 +36,7 @@ const SERVICE: Tiers = &[
     &["lists", "policies", "reads", "status"],
     &["configured", "import", "live", "near", "removals", "seen"],
     &["pvs", "reports", "when"],
-    &["computed"],
+    &["computed", "diff"],
 ];
 
 const WEB: Tiers = &[

@@ -55,7 +55,7 @@ def questions() -> list[tuple[str, list[str]]]:
 
 def test_every_command_prints_what_the_page_says(server: Pvark) -> None:
     asked = questions()
-    assert len(asked) >= 7
+    assert len(asked) >= 11
     for command, expected in asked:
         name, *arguments = shlex.split(command)
         assert name == "pvark"

@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 
 use crate::{
     api::{
-        aligned, at, bins, computed, deletions, gaps, groups, import, import_lines, ledger, live, login, many, policies, pvs,
+        aligned, at, bins, computed, deletions, diff, gaps, groups, import, import_lines, ledger, live, login, many, policies, pvs,
         removals, roster, samples, status, tokens, when,
     },
     appliance::{
@@ -108,6 +108,8 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/at", Read, "The values of many PVs at one time", at::show),
     get("/api/v1/when", "When a condition over PVs held", when::show),
     post("/api/v1/when", Read, "When a condition over PVs held", when::show),
+    get("/api/v1/diff", "Which of many PVs changed between two times", diff::show),
+    post("/api/v1/diff", Read, "Which of many PVs changed between two times", diff::show),
     get("/api/v1/formula", "What a formula over PVs comes to", computed::formula),
     post("/api/v1/formula", Read, "What a formula over PVs comes to", computed::formula),
     get("/api/v1/stats", "What a PV or a formula amounts to in a range", computed::stats),

@@ -109,6 +109,7 @@ class AsyncArchiver:
     at = _Asks(_talks.at)
     aligned = _Asks(_talks.aligned)
     bins = _Asks(_talks.bins)
+    diff = _Asks(_talks.diff)
     when = _Asks(_talks.when)
     formula = _Asks(_talks.formula)
     formula_bins = _Asks(_talks.formula_bins)

@@ -16,6 +16,7 @@ from ._models import (
     Account,
     Aligned,
     Bins,
+    Changes,
     Explanation,
     FormulaBins,
     FormulaSteps,
@@ -316,6 +317,29 @@ def statistics(answer: Mapping[str, Any]) -> Statistics:
         states={_number(state["value"]): state["seconds"] for state in answer["states"]},
         read=answer["read"],
         damage=tuple(answer["damage"]),
+    )
+
+
+def changes(answer: Mapping[str, Any]) -> Changes:
+    """The answer of `/diff`."""
+    rows = answer["pvs"]
+
+    def values(end: str) -> npt.NDArray[np.object_]:
+        column = np.empty(len(rows), dtype=object)
+        column[:] = [None if row[end] is None else row[end]["value"] for row in rows]
+        return column
+
+    scores = [np.inf if row["score"] is None else row["score"] for row in rows]
+    return Changes(
+        before=from_iso(answer["before"]),
+        after=from_iso(answer["after"]),
+        pvs=[row["pv"] for row in rows],
+        values_before=values("before"),
+        values_after=values("after"),
+        change=_numbers(rows, "change"),
+        spread=_numbers(rows, "spread"),
+        score=np.array(scores, dtype=np.float64),
+        unknown=tuple(answer["unknown"]),
     )
 
 

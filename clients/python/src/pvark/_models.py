@@ -313,6 +313,43 @@ class Intervals:
 
 
 @dataclass(frozen=True, eq=False)
+class Changes:
+    """What became of PVs between two times, in columns of equal length, the largest changes first."""
+
+    before: np.datetime64
+    after: np.datetime64
+    pvs: list[str]
+    values_before: npt.NDArray[np.object_]
+    """None where there was none yet."""
+    values_after: npt.NDArray[np.object_]
+    change: npt.NDArray[np.float64]
+    """By how much a number changed; NaN where one of both is no number."""
+    spread: npt.NDArray[np.float64]
+    """The standard deviation before; NaN where there is none."""
+    score: npt.NDArray[np.float64]
+    """How many of these the change is; infinite where the PV never moved before, or is no number."""
+    unknown: tuple[str, ...]
+    """Names that no PV of the archive has."""
+
+    def __len__(self) -> int:
+        return len(self.pvs)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with names as its index; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame(self._columns(), index=self.pvs)
+
+    def _columns(self) -> dict[str, Any]:
+        ends = {"before": self.values_before, "after": self.values_after}
+        return ends | {"change": self.change, "spread": self.spread, "score": self.score}
+
+    def __repr__(self) -> str:
+        title = f"{self.before} to {self.after}  {len(self):,} PVs"
+        return table(title, {"pv": self.pvs} | self._columns())
+
+
+@dataclass(frozen=True, eq=False)
 class FormulaSteps:
     """What a formula comes to at each moment at which it changes; NaN where it is not known."""
 

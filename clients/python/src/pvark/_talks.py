@@ -17,6 +17,7 @@ from ._models import (
     Account,
     Aligned,
     Bins,
+    Changes,
     Explanation,
     FormulaBins,
     FormulaSteps,
@@ -116,6 +117,22 @@ def at(pvs: Names, time: Moment | None = None) -> Talk[ValuesAt]:
     wanted = asked(pvs)
     query = {"time": None if time is None else to_iso(time)} | wanted.query()
     return _decode.values_at((yield of_many("/at", of_json("GET", "").reading, wanted.names, query)))
+
+
+def diff(
+    pvs: Names,
+    before: Moment,
+    after: Moment | None = None,
+    *,
+    usual: float | None = None,
+    unchanged: bool = False,
+) -> Talk[Changes]:
+    """Which PVs changed between two times (up to now if `after` is left out), those first that changed most beside what
+    they usually do: the standard deviation in `usual` seconds before, a day if that is left out."""
+    wanted = asked(pvs)
+    times = {"before": to_iso(before), "after": None if after is None else to_iso(after)}
+    query = times | {"usual": usual, "unchanged": "true" if unchanged else None} | wanted.query()
+    return _decode.changes((yield of_many("/diff", of_json("GET", "").reading, wanted.names, query)))
 
 
 def names_of(pvs: Iterable[Names]) -> Talk[list[str]]:

@@ -5,6 +5,7 @@ pub(crate) mod at;
 pub(crate) mod bins;
 pub(crate) mod computed;
 pub(crate) mod deletions;
+pub(crate) mod diff;
 pub(crate) mod gaps;
 pub(crate) mod groups;
 pub(crate) mod import;
