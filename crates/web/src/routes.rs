@@ -6,8 +6,8 @@ use axum::http::request::Parts;
 
 use crate::{
     api::{
-        aligned, at, bins, computed, deletions, diff, gaps, groups, import, import_lines, ledger, live, login, many, policies, pvs,
-        removals, roster, samples, status, tokens, when,
+        aligned, at, bins, computed, deletions, diff, gaps, groups, import, import_lines, ledger, live, login, many,
+        policies, pvs, removals, roster, samples, status, tokens, view, when,
     },
     appliance::{
         aliases, configuration, details, engine, flags, losses, manage, measures, parameters, rates, reports,
@@ -106,6 +106,8 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/aligned", Read, "Several PVs on the same times", aligned::show),
     get("/api/v1/at", "The values of many PVs at one time", at::show),
     post("/api/v1/at", Read, "The values of many PVs at one time", at::show),
+    get("/api/v1/view", "Bins, gaps and metadata of many PVs, for drawing", view::show),
+    post("/api/v1/view", Read, "Bins, gaps and metadata of many PVs, for drawing", view::show),
     get("/api/v1/when", "When a condition over PVs held", when::show),
     post("/api/v1/when", Read, "When a condition over PVs held", when::show),
     get("/api/v1/diff", "Which of many PVs changed between two times", diff::show),

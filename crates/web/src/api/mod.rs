@@ -22,4 +22,5 @@ pub(crate) mod samples;
 pub(crate) mod settings;
 pub(crate) mod status;
 pub(crate) mod tokens;
+pub(crate) mod view;
 pub(crate) mod when;
