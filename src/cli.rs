@@ -59,6 +59,16 @@ pub(crate) enum Command {
     Resume(Switch),
     /// Print what a running archiver has recorded of a PV
     Get(Get),
+    /// Say when a condition over PVs held, such as 'SR:CURRENT > 3 while SR:SHUTTER = OPEN for >= 10 s'
+    When(When),
+    /// Compute a formula over PVs, such as 'SR:CURRENT - 2*SR:OFFSET', in bins or step by step
+    Formula(Formula),
+    /// Say what a PV or a formula amounts to in a range: mean, deviation, percentiles, time at each value
+    Stats(Stats),
+    /// Print the values that many PVs had at one time
+    Snapshot(Snapshot),
+    /// Say which of many PVs changed between two times, those first that changed most beside what they usually do
+    Diff(Diff),
     /// Say why there is no data of a PV in a range, or not all
     Explain(Explain),
     /// Give a PV another name; its samples stay where they are
@@ -719,6 +729,116 @@ pub(crate) struct Get {
     /// Reduce to so many bins with count, minimum, maximum, mean, first and last
     #[arg(long, value_name = "N")]
     pub(crate) bins: Option<u32>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct When {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The condition, as docs/analysis.md says
+    pub(crate) expression: String,
+    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
+    #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
+    pub(crate) from: String,
+    /// End (not included): as for --from, or `now`, or +1h
+    #[arg(long, default_value = "now", allow_hyphen_values = true)]
+    pub(crate) to: String,
+    /// No more intervals than that
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) limit: u64,
+    /// Whether numbers of different units may be added and compared
+    #[arg(long, value_name = "WHICH", default_value = "same", value_parser = ["same", "any"])]
+    pub(crate) units: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+/// An expression and its range.
+#[derive(Args, Debug)]
+pub(crate) struct Computed {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The formula, as docs/analysis.md says; a PV's name is one
+    pub(crate) expression: String,
+    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
+    #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
+    pub(crate) from: String,
+    /// End (not included): as for --from, or `now`, or +1h
+    #[arg(long, default_value = "now", allow_hyphen_values = true)]
+    pub(crate) to: String,
+    /// Whether numbers of different units may be added and compared
+    #[arg(long, value_name = "WHICH", default_value = "same", value_parser = ["same", "any"])]
+    pub(crate) units: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Formula {
+    #[command(flatten)]
+    pub(crate) of: Computed,
+    /// The mean over time in so many equal parts of the range, instead of each step
+    #[arg(long, value_name = "N")]
+    pub(crate) bins: Option<u32>,
+    /// Also the least and the greatest in each part, for which every sample is read
+    #[arg(long, requires = "bins")]
+    pub(crate) extremes: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Stats {
+    #[command(flatten)]
+    pub(crate) of: Computed,
+    /// Which percentiles
+    #[arg(long, value_name = "LIST", default_value = "5,50,95")]
+    pub(crate) percentiles: String,
+    /// For how long it was above this
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub(crate) above: Option<f64>,
+    /// For how long it was in each of so many parts between the least and the greatest
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) histogram: u32,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Snapshot {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Names, and at most one pattern: a glob, or ~ and a regular expression; - for names on standard input
+    #[arg(required = true, value_name = "PV")]
+    pub(crate) pvs: Vec<String>,
+    /// The time, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h
+    #[arg(long, default_value = "now", allow_hyphen_values = true)]
+    pub(crate) time: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Diff {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Names, and at most one pattern: a glob, or ~ and a regular expression; - for names on standard input
+    #[arg(required = true, value_name = "PV")]
+    pub(crate) pvs: Vec<String>,
+    /// The first time, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) before: String,
+    /// The second time
+    #[arg(long, default_value = "now", allow_hyphen_values = true)]
+    pub(crate) after: String,
+    /// For how long before the first time it is looked what PVs usually do, such as 1d
+    #[arg(long, value_name = "LENGTH", default_value = "1d", value_parser = span)]
+    pub(crate) usual: Duration,
+    /// PVs that did not change, too
+    #[arg(long)]
+    pub(crate) unchanged: bool,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,

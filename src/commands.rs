@@ -1,7 +1,7 @@
 //! What the command line can do, a file for each command or family of them.
 //!
 //! ```text
-//!   over HTTP, to a running archiver     add, get, explain, look, admin, access, policy, import, capacity --live
+//!   over HTTP, to a running archiver     add, get, when, formula, stats, snapshot, diff, explain, look, admin, access, policy, import, capacity --live
 //!   on the files of an archive           check, repair, backup, audit --verify
 //!   both                                 compare
 //!   to nodes of a cluster, by their key  cluster
@@ -20,7 +20,9 @@ pub(crate) mod capacity;
 mod check;
 mod cluster;
 mod compare;
+mod computed;
 mod demo;
+mod diff;
 mod explain;
 mod get;
 mod http;
@@ -35,6 +37,7 @@ pub(crate) mod setting_options;
 mod socket;
 mod table;
 mod typed;
+mod when;
 
 use archive::AddRequest;
 
@@ -65,6 +68,11 @@ pub(crate) fn run(
         Command::Pause(command) => look::switch(command, "pause"),
         Command::Resume(command) => look::switch(command, "resume"),
         Command::Get(command) => get::run(command),
+        Command::When(command) => when::run(command),
+        Command::Formula(command) => computed::formula(command),
+        Command::Stats(command) => computed::stats(command),
+        Command::Snapshot(command) => diff::snapshot(command),
+        Command::Diff(command) => diff::diff(command),
         Command::Explain(command) => explain::run(command),
         Command::Rename(command) => admin::rename(command),
         Command::Alias(command) => admin::alias(command),

@@ -27,8 +27,8 @@ const EDGES: [(&str, &[&str]); 21] = [
     ("analysis", &["archive", "query", "sample"]),
     ("acquire", &["archive", "epics", "sample"]),
     ("remote", &["archive", "sample"]),
-    ("service", &["access", "archive", "query", "sample"]),
-    ("web", &["aa", "access", "archive", "pvdata", "query", "sample", "service"]),
+    ("service", &["access", "analysis", "archive", "query", "sample"]),
+    ("web", &["aa", "access", "analysis", "archive", "pvdata", "query", "sample", "service"]),
     (
         "pvark",
         &[
@@ -39,8 +39,8 @@ const EDGES: [(&str, &[&str]); 21] = [
     (
         "lab",
         &[
-            "aa", "access", "acquire", "archive", "epics", "pvdata", "query", "sample", "shared", "web", "service",
-            "store",
+            "aa", "access", "acquire", "analysis", "archive", "epics", "pvdata", "query", "sample", "shared", "web",
+            "service", "store",
         ],
     ),
 ];

@@ -34,8 +34,9 @@ const SERVICE: Tiers = &[
     &["account", "find"],
     &["facts", "names", "orders"],
     &["lists", "policies", "reads", "status"],
-    &["configured", "import", "live", "removals", "seen"],
-    &["pvs", "reports"],
+    &["configured", "import", "live", "near", "removals", "seen"],
+    &["pvs", "reports", "when"],
+    &["computed", "diff"],
 ];
 
 const WEB: Tiers = &[

@@ -43,7 +43,11 @@ pub(crate) fn run(command: &Get) -> Result<(), Failure> {
         let lines = if command.bins.is_some() { table::bins(&json) } else { table::samples(&json) };
         return lines.iter().try_for_each(|line| print_line(line)).map_err(Failure::from);
     }
-    let mut body = answer.body_mut().as_reader();
+    pass_on(answer.body_mut().as_reader())
+}
+
+/// Prints an answer as it comes.
+pub(super) fn pass_on(mut body: impl Read) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let mut chunk = vec![0; 64 << 10];
     loop {

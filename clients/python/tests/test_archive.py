@@ -106,6 +106,46 @@ def test_values_at_a_time_name_what_is_unknown(both: Both) -> None:
     assert len(both.at("A:*", TO)) == 5
 
 
+def test_when_a_condition_held(both: Both) -> None:
+    found = both.when("A:int >= 10 while A:text = 'µ' for >= 10 s", FROM, TO)
+    assert (found.whole, len(found), found.unknown) == (True, 1, 0.0)
+    assert str(found.start[0]) == "2025-03-01T00:00:10.000000000" and found.ends == ("range",)
+    assert (found.seconds[0], found.begins) == (590.0, ("change",))
+    few = both.when("change(A:double) > 0", FROM, TO, limit=3)
+    assert len(few) == 1 and few.read >= 20_000 and "1 intervals" in repr(few)
+    peaks = both.when("A:int % 10 = 3", FROM, TO, limit=4)
+    assert (len(peaks), peaks.whole, str(peaks.until)) == (4, False, "2025-03-01T00:00:34.000000000")
+    with pytest.raises(pvark.BadRequest, match="at character 9"):
+        both.when("A:int > ", FROM, TO)
+    with pytest.raises(pvark.UnknownPv, match="at character 1") as error:
+        both.when("A:itn > 3", FROM, TO)
+    assert "A:int" in str(error.value)
+
+
+def test_formulas_come_in_bins_and_step_by_step(both: Both) -> None:
+    bins = both.formula_bins("2*A:int + 1", FROM, "2025-03-01T00:00:20Z", 2)
+    assert list(bins.mean) == [10.0, 30.0] and list(bins.covered) == [10.0, 10.0] and bins.min is None
+    wide = both.formula_bins("2*A:int + 1", FROM, "2025-03-01T00:00:20Z", 2, extremes=True)
+    assert wide.min is not None and wide.max is not None and list(wide.max) == [19.0, 39.0]
+    assert set(wide.made_of) == {"samples"} and "2 parts" in repr(wide)
+    steps = both.formula("A:int * 0.5", FROM, "2025-03-01T00:00:03Z")
+    assert list(steps.values) == [0.0, 0.5, 1.0] and str(steps.times[1]) == "2025-03-01T00:00:01.000000000"
+
+
+def test_statistics_weigh_numbers_by_time(both: Both) -> None:
+    found = both.stats("A:int", FROM, "2025-03-01T00:00:04Z", percentiles=[50], above=1, histogram=2)
+    assert (found.mean, found.min, found.max, found.above, found.covered) == (1.5, 0.0, 3.0, 2.0, 4.0)
+    assert found.percentiles == {50.0: 1.0} and found.histogram == ((0.0, 1.5, 2.0), (1.5, 3.0, 2.0))
+    assert found.states == {0.0: 1.0, 1.0: 1.0, 2.0: 1.0, 3.0: 1.0}
+
+
+def test_what_changed_most_comes_first(both: Both) -> None:
+    found = both.diff(["A:int", "A:text", "A:nobody"], "2025-03-01T00:00:05Z", "2025-03-01T00:00:15Z")
+    assert found.unknown == ("A:nobody",) and "A:int" in found.pvs
+    row = found.pvs.index("A:int")
+    assert (found.values_before[row], found.values_after[row], found.change[row]) == (5, 15, 10.0)
+
+
 def test_aligned_pvs_share_their_times(both: Both) -> None:
     table = both.aligned(["A:int", "A:double", "A:text", "A:empty"], FROM, "2025-03-01T00:00:04Z", period=0.5)
     assert len(table) == 8 and table.times[1] - table.times[0] == np.timedelta64(500, "ms")

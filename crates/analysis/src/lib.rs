@@ -1,4 +1,5 @@
-//! Finds the times when a condition over PVs held, from summaries where they can decide and from samples where not.
+//! What is computed of what was recorded: when a condition held, what a formula comes to, statistics; from summaries where they can tell
+//! and from samples where not.
 //!
 //! ```text
 //!   "A > 3 while B = ON for >= 10 s"
@@ -8,7 +9,7 @@
 //!        ├─► cells        what summaries leave possible in a stretch of time: bounds, never wrong, sometimes too wide
 //!        ├─► columns      what is so at each moment: the steps of all tracks on the same times
 //!        ▼
-//!     Search              the cells that bounds cannot decide are cut finer, and looked at step by step at last
+//!     Search, Results     the cells that bounds cannot decide are cut finer, and looked at step by step at last
 //! ```
 //! A value holds from its sample to the next, and is not known in gaps, before the first sample, and where it is NaN. What is not known
 //! makes a condition neither true nor false. Nothing here does I/O but through `query`, reads a clock, or keeps more than a few batches.
@@ -20,15 +21,19 @@ mod bounds;
 mod cells;
 mod columns;
 mod fault;
+mod formula;
 mod program;
 mod search;
+mod statistics;
 mod steps;
 mod text;
 mod track;
 
 pub use bind::{Known, Units};
 pub use fault::{Fault, Place, Reason};
+pub use formula::{FormulaBin, FormulaBins, IsWanted, MadeOf, Results, Wants};
 pub use program::{Kind, Program};
 pub use search::{Edge, Found, Interval, Search, Tally};
+pub use statistics::{Gathering, Statistics, StatisticsWanted};
 pub use steps::StepError;
 pub use text::{Dwell, Expression, TEXT_BYTES_MAX};

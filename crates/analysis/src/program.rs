@@ -5,8 +5,9 @@
 
 use crate::{
     bounds::Bounds,
+    steps::WINDOW_BYTES_MAX,
     text::{Arithmetic, Compare, Dwell},
-    track::Track,
+    track::{Track, What},
 };
 
 /// What comes out of an expression.
@@ -142,6 +143,11 @@ impl Program {
     /// How many step functions of PVs it is made of, each of which has a batch or two in memory.
     pub fn tracks(&self) -> usize {
         self.tracks.len()
+    }
+
+    /// How many bytes the windows of its moving averages take at most.
+    pub fn window_bytes(&self) -> usize {
+        self.tracks.iter().filter(|track| matches!(track.what, What::Average(_))).count() * WINDOW_BYTES_MAX
     }
 
     /// The result for each row of the columns of its tracks.

@@ -15,6 +15,8 @@ use crate::track::{Track, What};
 
 /// The steps within the window of a moving average are kept; more than these are refused.
 const WINDOW_STEPS_MAX: usize = 1 << 20;
+/// What the steps in a window take at most, with room for as many more while they grow.
+pub(crate) const WINDOW_BYTES_MAX: usize = 2 * WINDOW_STEPS_MAX * size_of::<(i64, f64)>();
 /// Sums over a window are made anew after so many steps, so that what rounding leaves does not grow.
 const SUMS_RENEWED: usize = 4096;
 
@@ -51,6 +53,10 @@ pub enum StepError {
     Query(Error),
     /// Too many lie within the window of a moving average.
     CrowdedWindow,
+    /// More numbers than these would have to be read.
+    TooMany(u64),
+    /// Nobody wants them any more.
+    Unwanted,
 }
 
 impl fmt::Display for StepError {
@@ -60,6 +66,8 @@ impl fmt::Display for StepError {
             StepError::CrowdedWindow => {
                 write!(f, "more than {WINDOW_STEPS_MAX} samples lie within the window of a moving average")
             }
+            StepError::TooMany(most) => write!(f, "more than {most} numbers would have to be read"),
+            StepError::Unwanted => f.write_str("nobody wants the answer any more"),
         }
     }
 }

@@ -9,6 +9,7 @@ mod many;
 mod queries;
 mod rivals;
 mod sizes;
+mod when;
 mod year;
 
 use ingest::Flushes;
@@ -70,6 +71,8 @@ pub(crate) const ALL: &[Case] = &[
         year::write(bench, &year::TEN_YEARS)
     }),
     case("ten-years-bins", "1,000 bins of it", |bench| year::bins(bench, &year::TEN_YEARS)),
+    case("when-write", "two PVs for five years, at 10 Hz if the scale is at least 0.25", when::write),
+    case("when-search", "when a condition of both held", when::search),
     case("live-150k", "memory of 150,000 PVs that send", many::live),
     case("ledger-100k", "what the ledger of 100,000 PVs takes, beside their samples at 1 Hz", ledger::costs),
     case("million-write", "an archive of a million PVs", many::million_write),

@@ -64,7 +64,17 @@ pub(crate) fn aligned(range: TimeRange, count: usize) -> Option<Arc<[Timestamp]>
         reaches && bins <= count as i128
     };
     let width = short.chain(WIDTHS).chain(long).find(fits)?;
-    Some((first(width)..=last(width) + 1).map(|bin| Timestamp::from_nanos(bin * width)).collect())
+    wide(range, width)
+}
+
+/// The edges at multiples of a width that cover a range; none where a time has no such multiple beside it.
+pub(crate) fn wide(range: TimeRange, width: i64) -> Option<Arc<[Timestamp]>> {
+    let (t0, t1) = (range.t0.nanos(), range.t1.nanos());
+    let first = t0.checked_div_euclid(width)?;
+    // An empty range has the bin in which it lies.
+    let end = t1.saturating_sub(1).max(t0).checked_div_euclid(width)?.checked_add(1)?;
+    let edges = (first..=end).map(|bin| bin.checked_mul(width).map(Timestamp::from_nanos));
+    edges.collect()
 }
 
 #[cfg(test)]

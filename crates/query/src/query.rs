@@ -206,13 +206,14 @@ impl Query {
     /// The range cut into bins, with what the samples in each amount to.
     pub fn bins(&self, series: impl Into<Series>, range: TimeRange, cut: Cut) -> Result<Bins, Error> {
         let series = series.into();
-        let (Cut::Equal(count) | Cut::Aligned(count)) = cut;
+        let count = cut.count(range);
         if count == 0 || count > BINS_MAX {
             return Err(Error::BinCount { count });
         }
         let edges: Arc<[Timestamp]> = match cut {
             Cut::Equal(count) => edges::between(range, count),
             Cut::Aligned(count) => edges::aligned(range, count).ok_or(Error::TooFewBins { count })?,
+            Cut::Wide(width) => edges::wide(range, width).ok_or(Error::TooFewBins { count })?,
         };
         Ok(self.bins_between(series.clone(), edges)?.made_by(Ahead::new(self.clone(), series)))
     }

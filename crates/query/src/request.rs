@@ -21,6 +21,23 @@ pub enum Cut {
     /// Into at most so many bins that begin at multiples of a round length since 1970 and reach beyond the range at both ends.
     /// Whoever asks for neighbouring ranges gets the same bins, and the store answers from rows of its levels.
     Aligned(usize),
+    /// Into bins of so many nanoseconds that begin at multiples of that since 1970: those of a view that was asked for before.
+    Wide(i64),
+}
+
+impl Cut {
+    /// How many bins a range is cut into at most.
+    pub fn count(self, range: TimeRange) -> usize {
+        match self {
+            Cut::Equal(count) | Cut::Aligned(count) => count,
+            Cut::Wide(width) => {
+                let (t0, t1) = (i128::from(range.t0.nanos()), i128::from(range.t1.nanos()));
+                let width = i128::from(width.max(1));
+                let bins = (t1 - 1).max(t0).div_euclid(width) - t0.div_euclid(width) + 1;
+                usize::try_from(bins).unwrap_or(usize::MAX)
+            }
+        }
+    }
 }
 
 /// Which samples.

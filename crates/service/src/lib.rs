@@ -2,7 +2,7 @@
 //! answers.
 //!
 //! ```text
-//!   front end ──► Ask { principal, rights, lease, is_gone } ──► find, samples, bins, at a time, aligned, gaps, explain, ledger
+//!   front end ──► Ask { principal, rights, lease, is_gone } ──► find, samples, bins, at a time, aligned, gaps, explain, ledger, when
 //!                                              └► add, change, pause, remove, restore, delete, purge, groups, policies, import
 //! ```
 //! A front end takes a request apart into types, asks, and writes the answer in its own form. Nothing here knows HTTP, JSON or
@@ -15,7 +15,9 @@ mod ask;
 mod budget;
 mod changes;
 mod clock;
+mod computed;
 mod configured;
+mod diff;
 mod explain;
 mod facts;
 mod find;
@@ -26,6 +28,7 @@ mod lists;
 mod live;
 mod losses;
 mod names;
+mod near;
 mod orders;
 mod policies;
 mod policy_source;
@@ -39,12 +42,14 @@ mod rights;
 mod seen;
 mod service;
 mod status;
+mod when;
 
 pub use account::LedgerAnswer;
 pub use ask::Ask;
 pub use budget::{Budget, Lease, Share};
 pub use clock::now;
 pub use configured::Configured;
+pub use diff::{Compared, DiffRow, DiffWanted};
 pub use explain::{Explanation, Reason, Verdict};
 pub use import::{Brought, Import, RefusedRow, Taken, TakenOver};
 pub use ledger::Step;
@@ -65,3 +70,4 @@ pub use rights::Rights;
 pub use seen::Seen;
 pub use service::{Behind, Service};
 pub use status::Status;
+pub use when::When;

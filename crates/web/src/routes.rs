@@ -6,8 +6,8 @@ use axum::http::request::Parts;
 
 use crate::{
     api::{
-        aligned, at, bins, deletions, gaps, groups, import, import_lines, ledger, live, login, many, policies, pvs,
-        removals, roster, samples, status, tokens,
+        aligned, at, bins, computed, deletions, diff, gaps, groups, import, import_lines, ledger, live, login, many,
+        policies, pvs, removals, roster, samples, status, tokens, view, when,
     },
     appliance::{
         aliases, configuration, details, engine, flags, losses, manage, measures, parameters, rates, reports,
@@ -106,6 +106,16 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/aligned", Read, "Several PVs on the same times", aligned::show),
     get("/api/v1/at", "The values of many PVs at one time", at::show),
     post("/api/v1/at", Read, "The values of many PVs at one time", at::show),
+    get("/api/v1/view", "Bins, gaps and metadata of many PVs, for drawing", view::show),
+    post("/api/v1/view", Read, "Bins, gaps and metadata of many PVs, for drawing", view::show),
+    get("/api/v1/when", "When a condition over PVs held", when::show),
+    post("/api/v1/when", Read, "When a condition over PVs held", when::show),
+    get("/api/v1/diff", "Which of many PVs changed between two times", diff::show),
+    post("/api/v1/diff", Read, "Which of many PVs changed between two times", diff::show),
+    get("/api/v1/formula", "What a formula over PVs comes to", computed::formula),
+    post("/api/v1/formula", Read, "What a formula over PVs comes to", computed::formula),
+    get("/api/v1/stats", "What a PV or a formula amounts to in a range", computed::stats),
+    post("/api/v1/stats", Read, "What a PV or a formula amounts to in a range", computed::stats),
     get("/api/v1/policies", "How PVs are archived by their names", policies::list),
     post("/api/v1/policies/plan", Read, "What the policies of the config file would change", policies::plan),
     post(

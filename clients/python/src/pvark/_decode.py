@@ -16,12 +16,17 @@ from ._models import (
     Account,
     Aligned,
     Bins,
+    Changes,
     Explanation,
+    FormulaBins,
+    FormulaSteps,
     Gap,
+    Intervals,
     Metadata,
     Pv,
     Reason,
     Samples,
+    Statistics,
     Status,
     ValuesAt,
 )
@@ -231,6 +236,110 @@ def metadata(answer: Mapping[str, Any] | None) -> Metadata:
         description=answer.get("description"),
         server=answer.get("server"),
         since=maybe_from_iso(answer.get("since")),
+    )
+
+
+def intervals(answer: Mapping[str, Any]) -> Intervals:
+    """The answer of `/when`."""
+    found, tally = answer["found"], answer["tally"]
+
+    def times(name: str) -> TimeArray:
+        return np.array([from_iso(one[name]) for one in found], dtype="datetime64[ns]")
+
+    return Intervals(
+        expression=answer["expression"],
+        start=times("from"),
+        end=times("to"),
+        seconds=np.array([one["seconds"] for one in found], dtype=np.float64),
+        begins=tuple(one["begins"] for one in found),
+        ends=tuple(one["ends"] for one in found),
+        unknown=tally["unknown"],
+        read=tally["read"],
+        until=from_iso(tally["until"]),
+        whole=tally["whole"],
+        damage=tuple(tally["damage"]),
+    )
+
+
+def _numbers(rows: list[Any], name: str) -> npt.NDArray[np.float64]:
+    """Numbers of rows; null, which means that nothing was known, as NaN, infinities from their names."""
+    told = [row[name] for row in rows]
+    return np.array([np.nan if number is None else float(number) for number in told], dtype=np.float64)
+
+
+def _number(number: float | str | None) -> float:
+    return float("nan") if number is None else float(number)
+
+
+def formula_steps(answer: Mapping[str, Any]) -> FormulaSteps:
+    """The answer of `/formula` without bins."""
+    steps = answer["steps"]
+    times = np.array([from_iso(step["time"]) for step in steps], dtype="datetime64[ns]")
+    return FormulaSteps(answer["expression"], answer["units"], times, _numbers(steps, "value"))
+
+
+def formula_bins(answer: Mapping[str, Any]) -> FormulaBins:
+    """The answer of `/formula` with bins."""
+    rows = answer["bins"]
+
+    def times(name: str) -> TimeArray:
+        return np.array([from_iso(row[name]) for row in rows], dtype="datetime64[ns]")
+
+    has_extremes = bool(rows) and "min" in rows[0]
+    return FormulaBins(
+        expression=answer["expression"],
+        units=answer["units"],
+        start=times("start"),
+        end=times("end"),
+        mean=_numbers(rows, "mean"),
+        min=_numbers(rows, "min") if has_extremes else None,
+        max=_numbers(rows, "max") if has_extremes else None,
+        covered=_numbers(rows, "covered"),
+        made_of=tuple(row["made_of"] for row in rows),
+    )
+
+
+def statistics(answer: Mapping[str, Any]) -> Statistics:
+    """The answer of `/stats`."""
+    return Statistics(
+        expression=answer["expression"],
+        units=answer["units"],
+        covered=answer["covered"],
+        unknown=answer["unknown"],
+        mean=_number(answer["mean"]),
+        std=_number(answer["std"]),
+        min=_number(answer["min"]),
+        max=_number(answer["max"]),
+        percentiles={one["percent"]: _number(one["value"]) for one in answer["percentiles"]},
+        percentiles_within=_number(answer["percentiles_within"]),
+        above=answer["above"],
+        histogram=tuple((part["low"], part["high"], part["seconds"]) for part in answer["histogram"]),
+        states={_number(state["value"]): state["seconds"] for state in answer["states"]},
+        read=answer["read"],
+        damage=tuple(answer["damage"]),
+    )
+
+
+def changes(answer: Mapping[str, Any]) -> Changes:
+    """The answer of `/diff`."""
+    rows = answer["pvs"]
+
+    def values(end: str) -> npt.NDArray[np.object_]:
+        column = np.empty(len(rows), dtype=object)
+        column[:] = [None if row[end] is None else row[end]["value"] for row in rows]
+        return column
+
+    scores = [np.inf if row["score"] is None else row["score"] for row in rows]
+    return Changes(
+        before=from_iso(answer["before"]),
+        after=from_iso(answer["after"]),
+        pvs=[row["pv"] for row in rows],
+        values_before=values("before"),
+        values_after=values("after"),
+        change=_numbers(rows, "change"),
+        spread=_numbers(rows, "spread"),
+        score=np.array(scores, dtype=np.float64),
+        unknown=tuple(answer["unknown"]),
     )
 
 

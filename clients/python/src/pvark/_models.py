@@ -275,6 +275,166 @@ class Reason:
     text: str
 
 
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """The times in which a condition held, in columns of equal length. Printing it shows a short table."""
+
+    expression: str
+    start: TimeArray
+    end: TimeArray
+    seconds: npt.NDArray[np.float64]
+    begins: tuple[str, ...]
+    """Why each begins there: `change`, `unknown` (before that it is not known), or `range`."""
+    ends: tuple[str, ...]
+    unknown: float
+    """For how many seconds it is not known whether the condition held."""
+    read: int
+    """How many numbers were read one by one; summaries decided the rest."""
+    until: np.datetime64
+    """Up to when it was looked."""
+    whole: bool
+    """Whether that is the end of the range."""
+    damage: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, a row for each; needs pandas."""
+        import pandas
+
+        columns = {"start": self.start, "end": self.end, "seconds": self.seconds}
+        return pandas.DataFrame(columns | {"begins": self.begins, "ends": self.ends})
+
+    def __repr__(self) -> str:
+        words = [self.expression, f"{len(self):,} intervals", *([] if self.whole else [f"up to {self.until}"])]
+        columns = {"start": self.start, "end": self.end, "seconds": self.seconds}
+        return table("  ".join([*words, *self.damage]), columns | {"begins": self.begins, "ends": self.ends})
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What became of PVs between two times, in columns of equal length, the largest changes first."""
+
+    before: np.datetime64
+    after: np.datetime64
+    pvs: list[str]
+    values_before: npt.NDArray[np.object_]
+    """None where there was none yet."""
+    values_after: npt.NDArray[np.object_]
+    change: npt.NDArray[np.float64]
+    """By how much a number changed; NaN where one of both is no number."""
+    spread: npt.NDArray[np.float64]
+    """The standard deviation before; NaN where there is none."""
+    score: npt.NDArray[np.float64]
+    """How many of these the change is; infinite where the PV never moved before, or is no number."""
+    unknown: tuple[str, ...]
+    """Names that no PV of the archive has."""
+
+    def __len__(self) -> int:
+        return len(self.pvs)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with names as its index; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame(self._columns(), index=self.pvs)
+
+    def _columns(self) -> dict[str, Any]:
+        ends = {"before": self.values_before, "after": self.values_after}
+        return ends | {"change": self.change, "spread": self.spread, "score": self.score}
+
+    def __repr__(self) -> str:
+        title = f"{self.before} to {self.after}  {len(self):,} PVs"
+        return table(title, {"pv": self.pvs} | self._columns())
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaSteps:
+    """What a formula comes to at each moment at which it changes; NaN where it is not known."""
+
+    expression: str
+    units: str | None
+    times: TimeArray
+    values: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def to_pandas(self) -> Any:
+        """A pandas Series over times; needs pandas."""
+        import pandas
+
+        return pandas.Series(self.values, index=self.times, name=self.expression)
+
+    def __repr__(self) -> str:
+        title = "  ".join([self.expression, self.units or "", f"{len(self):,} steps"])
+        return table(title, {"time": self.times, "value": self.values})
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaBins:
+    """A formula in parts of a range, in columns of equal length."""
+
+    expression: str
+    units: str | None
+    start: TimeArray
+    end: TimeArray
+    mean: npt.NDArray[np.float64]
+    """Over the time in which it was known; NaN where that is none."""
+    min: npt.NDArray[np.float64] | None
+    """None unless extremes were asked for."""
+    max: npt.NDArray[np.float64] | None
+    covered: npt.NDArray[np.float64]
+    """For how many seconds it was known."""
+    made_of: tuple[str, ...]
+    """`summaries` or `samples`."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, a row for each part; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame(self._columns() | {"end": self.end, "made_of": self.made_of})
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {"start": self.start, "mean": self.mean}
+        if self.min is not None and self.max is not None:
+            columns |= {"min": self.min, "max": self.max}
+        return columns | {"covered": self.covered}
+
+    def __repr__(self) -> str:
+        return table("  ".join([self.expression, self.units or "", f"{len(self):,} parts"]), self._columns())
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a PV or a formula amounts to in a range. Numbers are NaN where nothing was known."""
+
+    expression: str
+    units: str | None
+    covered: float
+    """For how many seconds it was known."""
+    unknown: float
+    mean: float
+    std: float
+    min: float
+    max: float
+    percentiles: dict[float, float]
+    percentiles_within: float
+    """By how much these may be off, where very many different numbers occurred."""
+    above: float | None
+    """For how many seconds it was above the limit that was asked for."""
+    histogram: tuple[tuple[float, float, float], ...]
+    """Low and high end of each part, and for how many seconds it was there."""
+    states: dict[float, float]
+    """For how many seconds it had each number, if these are few."""
+    read: int
+    damage: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Explanation:
     """Why there is no data in a range, or not all."""

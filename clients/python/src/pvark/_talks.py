@@ -17,12 +17,17 @@ from ._models import (
     Account,
     Aligned,
     Bins,
+    Changes,
     Explanation,
+    FormulaBins,
+    FormulaSteps,
     Gap,
+    Intervals,
     ManySamples,
     Metadata,
     Pv,
     Samples,
+    Statistics,
     Status,
     Update,
     ValuesAt,
@@ -114,6 +119,22 @@ def at(pvs: Names, time: Moment | None = None) -> Talk[ValuesAt]:
     return _decode.values_at((yield of_many("/at", of_json("GET", "").reading, wanted.names, query)))
 
 
+def diff(
+    pvs: Names,
+    before: Moment,
+    after: Moment | None = None,
+    *,
+    usual: float | None = None,
+    unchanged: bool = False,
+) -> Talk[Changes]:
+    """Which PVs changed between two times (up to now if `after` is left out), those first that changed most beside what
+    they usually do: the standard deviation in `usual` seconds before, a day if that is left out."""
+    wanted = asked(pvs)
+    times = {"before": to_iso(before), "after": None if after is None else to_iso(after)}
+    query = times | {"usual": usual, "unchanged": "true" if unchanged else None} | wanted.query()
+    return _decode.changes((yield of_many("/diff", of_json("GET", "").reading, wanted.names, query)))
+
+
 def names_of(pvs: Iterable[Names]) -> Talk[list[str]]:
     """The names that are meant, where an answer takes no patterns."""
     found: list[str] = []
@@ -130,6 +151,72 @@ def bins(
     answer for a long range."""
     query = time_range(t0, t1) | {"bins": count, "align": "true" if align else "false"}
     return _decode.bins((yield of_json("GET", f"/pvs/{quoted(one(pv, 'bins'))}/bins", query)))
+
+
+def when(
+    expression: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    *,
+    limit: int | None = None,
+    any_units: bool = False,
+) -> Talk[Intervals]:
+    """When a condition over PVs held: `A > 3 while B = ON for >= 10 s`. The language stands in docs/analysis.md. Where
+    it is not `whole`, ask again from `until`; `any_units` allows to add and compare numbers of different units."""
+    query = time_range(t0, t1) | {"limit": limit, "units": "any" if any_units else None}
+    return _decode.intervals((yield of_json("POST", "/when", query, _expression(expression, "when"))))
+
+
+def _expression(expression: object, of: str) -> dict[str, str]:
+    if not isinstance(expression, str):
+        raise TypeError(f"{of}() takes one text, not {type(expression).__name__}")
+    return {"expression": expression}
+
+
+def formula(
+    expression: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    *,
+    limit: int | None = None,
+    any_units: bool = False,
+) -> Talk[FormulaSteps]:
+    """What a formula over PVs comes to, `A - 2*B`, at each moment at which it changes; 100,000 of them if no `limit` is
+    given."""
+    query = time_range(t0, t1) | {"limit": limit, "units": "any" if any_units else None}
+    return _decode.formula_steps((yield of_json("POST", "/formula", query, _expression(expression, "formula"))))
+
+
+def formula_bins(
+    expression: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    count: int = 1000,
+    *,
+    extremes: bool = False,
+    any_units: bool = False,
+) -> Talk[FormulaBins]:
+    """The mean over time of a formula in `count` equal parts of the range, from summaries where these tell it exactly;
+    with `extremes` the least and greatest too, for which every sample is read."""
+    query = time_range(t0, t1) | {"bins": count, "units": "any" if any_units else None}
+    query["extremes"] = "true" if extremes else None
+    return _decode.formula_bins((yield of_json("POST", "/formula", query, _expression(expression, "formula_bins"))))
+
+
+def stats(
+    expression: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    *,
+    percentiles: Iterable[float] = (5, 50, 95),
+    above: float | None = None,
+    histogram: int = 0,
+    any_units: bool = False,
+) -> Talk[Statistics]:
+    """What a PV or a formula amounts to in a range, each number counting for as long as it held."""
+    query = time_range(t0, t1) | {"above": above, "histogram": histogram, "units": "any" if any_units else None}
+    query["percentiles"] = ",".join(str(percent) for percent in percentiles)
+    return _decode.statistics((yield of_json("POST", "/stats", query, _expression(expression, "stats"))))
 
 
 def gaps(pv: str, t0: Moment | None = None, t1: Moment | None = None) -> Talk[list[Gap]]:

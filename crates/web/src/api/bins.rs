@@ -81,8 +81,7 @@ fn refuse_what_is_no_number(entry: &PvEntry, value_type: Option<ValueType>) -> R
 
 /// All bins, and what was found damaged, unless the client goes away meanwhile.
 fn collect(ask: &Ask, series: &Series, range: TimeRange, cut: Cut) -> Result<(Vec<Bin>, Vec<String>), Refusal> {
-    let (Cut::Equal(count) | Cut::Aligned(count)) = cut;
-    ask.lease.grow_by(count.min(BINS_CHARGED_MAX), BIN_BYTES)?;
+    ask.lease.grow_by(cut.count(range).min(BINS_CHARGED_MAX), BIN_BYTES)?;
     let mut source = ask.bins(series.clone(), range, cut)?.held_until(now());
     let mut bins = Vec::new();
     while let Some(bin) = source.next().transpose()? {
@@ -94,7 +93,7 @@ fn collect(ask: &Ask, series: &Series, range: TimeRange, cut: Cut) -> Result<(Ve
     Ok((bins, source.damage().iter().map(ToString::to_string).collect()))
 }
 
-fn sample_before(sample: &Sample) -> Value {
+pub(super) fn sample_before(sample: &Sample) -> Value {
     serde_json::json!({
         "time": sample.time.to_string(),
         "seconds": sample.time.seconds_f64(),
@@ -103,7 +102,7 @@ fn sample_before(sample: &Sample) -> Value {
     })
 }
 
-fn put_bins(out: &mut Vec<u8>, bins: &[Bin]) {
+pub(super) fn put_bins(out: &mut Vec<u8>, bins: &[Bin]) {
     let counts = |out: &mut Vec<u8>, name: &str, count: fn(&Bin) -> u64| {
         out.extend_from_slice(format!(",\n\"{name}\":").as_bytes());
         put_list(out, bins.iter(), |out, bin| put_json(out, &count(bin)));

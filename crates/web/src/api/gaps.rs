@@ -24,7 +24,7 @@ pub(crate) fn list(call: &Call) -> Answer {
     call.rows(Frame::member("gaps", &of(&entry))?, rows)
 }
 
-fn row(scope: GapScope, gap: &Gap) -> Value {
+pub(super) fn row(scope: GapScope, gap: &Gap) -> Value {
     json!({
         "from": gap.from.to_string(),
         "to": gap.to.map(|to| to.to_string()),

@@ -3,7 +3,9 @@
 pub(crate) mod aligned;
 pub(crate) mod at;
 pub(crate) mod bins;
+pub(crate) mod computed;
 pub(crate) mod deletions;
+pub(crate) mod diff;
 pub(crate) mod gaps;
 pub(crate) mod groups;
 pub(crate) mod import;
@@ -20,3 +22,5 @@ pub(crate) mod samples;
 pub(crate) mod settings;
 pub(crate) mod status;
 pub(crate) mod tokens;
+pub(crate) mod view;
+pub(crate) mod when;

@@ -140,6 +140,36 @@ impl Iterator for SamplesArrow {
 
 /// All bins as one record batch.
 pub(crate) fn bins(bins: &[Bin], facts: HashMap<String, String>) -> Result<Bytes, Error> {
+    let columns = columns_of_bins(bins);
+    let schema = Arc::new(Schema::new(fields_of(&columns)).with_metadata(facts));
+    let columns = columns.into_iter().map(|(_, column)| column).collect();
+    let mut writer = StreamWriter::try_new(Vec::new(), &schema)?;
+    writer.write(&RecordBatch::try_new(schema, columns)?)?;
+    Ok(writer.into_inner()?.into())
+}
+
+/// The bins of several PVs as one stream, a record batch for each, with the number of the PV in its first column.
+pub(crate) fn view(pvs: &[&[Bin]], facts: HashMap<String, String>) -> Result<Bytes, Error> {
+    let columns_of = |number: usize, bins: &[Bin]| {
+        let number: ArrayRef = Arc::new(UInt16Array::from(vec![u16::try_from(number).unwrap_or(u16::MAX); bins.len()]));
+        let mut columns = vec![("pv", number)];
+        columns.extend(columns_of_bins(bins));
+        columns
+    };
+    let schema = Arc::new(Schema::new(fields_of(&columns_of(0, &[]))).with_metadata(facts));
+    let mut writer = StreamWriter::try_new(Vec::new(), &schema)?;
+    for (number, bins) in pvs.iter().enumerate() {
+        let columns = columns_of(number, bins).into_iter().map(|(_, column)| column).collect();
+        writer.write(&RecordBatch::try_new(Arc::clone(&schema), columns)?)?;
+    }
+    Ok(writer.into_inner()?.into())
+}
+
+fn fields_of(columns: &[(&'static str, ArrayRef)]) -> Vec<Field> {
+    columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true)).collect()
+}
+
+fn columns_of_bins(bins: &[Bin]) -> Vec<(&'static str, ArrayRef)> {
     let times = |time: fn(&Bin) -> Timestamp| times(bins.iter().map(time).collect());
     let counts = |count: fn(&Bin) -> u64| -> ArrayRef {
         Arc::new(bins.iter().map(|bin| Some(count(bin))).collect::<UInt64Array>())
@@ -150,7 +180,7 @@ pub(crate) fn bins(bins: &[Bin], facts: HashMap<String, String>) -> Result<Bytes
     let weighted = bins.iter().map(|bin| Some(bin.time_weighted_mean).filter(|_| bin.covered > 0));
     let covered = bins.iter().map(|bin| Some(seconds_covered(bin)));
     let severity: ArrayRef = Arc::new(bins.iter().map(|bin| Some(bin.severity_max as u8)).collect::<UInt8Array>());
-    let columns = [
+    vec![
         ("start", times(|bin| bin.t0)),
         ("end", times(|bin| bin.t1)),
         ("count", counts(|bin| bin.count)),
@@ -165,14 +195,7 @@ pub(crate) fn bins(bins: &[Bin], facts: HashMap<String, String>) -> Result<Bytes
         ("severity", severity),
         ("nan", counts(|bin| bin.nan_count)),
         ("invalid", counts(|bin| bin.invalid_count)),
-    ];
-    let fields: Vec<Field> =
-        columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true)).collect();
-    let schema = Arc::new(Schema::new(fields).with_metadata(facts));
-    let columns = columns.into_iter().map(|(_, column)| column).collect();
-    let mut writer = StreamWriter::try_new(Vec::new(), &schema)?;
-    writer.write(&RecordBatch::try_new(schema, columns)?)?;
-    Ok(writer.into_inner()?.into())
+    ]
 }
 
 pub(super) fn samples_schema(value_type: ValueType) -> Schema {

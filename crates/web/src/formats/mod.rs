@@ -13,6 +13,7 @@ mod elements;
 mod ended;
 pub(crate) mod gathered;
 pub(crate) mod in_turn;
+pub(crate) mod intervals;
 pub(crate) mod joined;
 pub(crate) mod json;
 pub(crate) mod line_buffer;

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use analysis::Units;
 use archive::{
     AddRequest, DataFate, Group, Manual, OldName, Principal, Purge, PvEntry, PvName, Right, RuleName, Sense, Switch,
 };
@@ -132,6 +133,13 @@ fn nothing_is_read_of_what_is_not_seen() {
         let refusal = few.pv(name).unwrap_err();
         assert_eq!(refusal.message(), unknown.message().replace("T:NOT_THERE", name), "as if it were not there");
         assert!(few.find(name).is_none() && few.series(name, None).is_err());
+        let in_condition = |name: &str| {
+            let text = format!("T:LONG > 1 while {name} > 1");
+            few.when(&text, range(), Units::Same).err().expect("it is refused")
+        };
+        let (hidden, unknown) = (in_condition(name), in_condition("T:NOT_THERE"));
+        assert_eq!(hidden.message(), unknown.message().replace("T:NOT_THERE", name), "in a condition, too");
+        assert!(!hidden.what_to_do().is_some_and(|hint| is_hidden(hint)), "{hidden:?}");
         assert!(few.live([name], None).is_err());
     }
     let hidden = all.pv("T:DOUBLE").unwrap();

@@ -1,6 +1,6 @@
 //! A random archive of three PVs in a real store, over some days, and the same as lists.
 
-use std::sync::Arc;
+use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 use analysis::Known;
 use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, Sink};
@@ -27,6 +27,8 @@ pub(crate) struct Archive {
     samples: Vec<Vec<Sample>>,
     gaps: Vec<Vec<(i64, i64)>>,
     renamed: i64,
+    /// Integrals of a PV since a time, up to each of its steps.
+    sums: RefCell<HashMap<(usize, i64), Vec<(i64, f64)>>>,
     store: Store,
     // Dropped last: the store lies in it.
     _folder: TempDir,
@@ -76,7 +78,16 @@ impl Archive {
             }
         }
         let samples = samples.into_iter().map(in_order).collect();
-        let mut archive = Archive { random, pvs, samples, gaps: Vec::new(), renamed, store, _folder: folder };
+        let mut archive = Archive {
+            random,
+            pvs,
+            samples,
+            gaps: Vec::new(),
+            renamed,
+            sums: RefCell::default(),
+            store,
+            _folder: folder,
+        };
         archive.gaps = archive.pvs.iter().map(|pv| archive.gaps_of(*pv)).collect();
         archive
     }
@@ -166,6 +177,31 @@ impl Archive {
         times.dedup();
         let known = |pair: &[i64]| Some((self.number_at(pv, pair[0])?, pair[1] - pair[0]));
         times.windows(2).filter_map(known).collect()
+    }
+
+    /// What the numbers amount to from a time up to the last step at or before another. Each beginning is summed up once, as looking
+    /// through all steps again for each moment takes minutes.
+    pub(crate) fn integral(&self, pv: usize, from: i64, time: i64) -> f64 {
+        let mut sums = self.sums.borrow_mut();
+        let sums = sums.entry((pv, from)).or_insert_with(|| {
+            let samples = self.samples[pv].iter().map(|sample| sample.time.nanos());
+            let mut times: Vec<i64> = samples
+                .chain(self.gaps[pv].iter().flat_map(|(from, to)| [*from, *to]))
+                .filter(|time| *time > from)
+                .collect();
+            times.push(from);
+            times.sort_unstable();
+            times.dedup();
+            let mut sums = vec![(from, 0.0)];
+            for pair in times.windows(2) {
+                let held =
+                    self.number_at(pv, pair[0]).map_or(0.0, |number| number * ((pair[1] - pair[0]) as f64 / 1e9));
+                sums.push((pair[1], sums[sums.len() - 1].1 + held));
+            }
+            sums
+        });
+        let after = sums.partition_point(|(step, _)| *step <= time);
+        sums[after.saturating_sub(1)].1
     }
 
     pub(crate) fn label(&self, pv: usize, time: i64, index: i32) -> Option<&'static str> {

@@ -1,0 +1,129 @@
+//! What changed between two times, out of many PVs: those first that changed most beside what they usually do.
+//!
+//! What a PV usually does is the standard deviation of its samples before the first time. A change counts in such deviations; that of a PV
+//! that never moved before, or has no numbers, comes before all others.
+
+use std::{cmp::Ordering, time::Duration};
+
+use query::{Cut, Series};
+use sample::{Sample, TimeRange, Timestamp};
+
+use crate::{
+    ask::Ask,
+    refusal::{Code, Refusal},
+};
+
+/// What a row takes until it is sent: two samples that are small, and a name.
+const ROW_BYTES: usize = 512;
+
+/// A PV that is compared.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// By which name it was asked for.
+    pub name: String,
+    /// None if there is no such PV.
+    pub series: Option<Series>,
+}
+
+/// What became of a PV between two times.
+#[derive(Clone, Debug)]
+pub struct DiffRow {
+    /// By which name it was asked for.
+    pub name: String,
+    /// What held at the first time; none if nothing did.
+    pub before: Option<Sample>,
+    /// And at the second.
+    pub after: Option<Sample>,
+    /// By how much its number changed.
+    pub change: Option<f64>,
+    /// The standard deviation of its numbers before.
+    pub spread: Option<f64>,
+    /// How many of these the change is; infinite if it never moved before.
+    pub score: Option<f64>,
+}
+
+/// What is compared, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct DiffWanted {
+    /// The first time.
+    pub before: Timestamp,
+    /// The second one.
+    pub after: Timestamp,
+    /// For how long before the first time it is looked what PVs usually do.
+    pub usual: Duration,
+    /// Whether those are wanted, too, that did not change.
+    pub with_unchanged: bool,
+}
+
+impl Ask {
+    /// The rows in order, and the names that nobody has.
+    pub fn diff(&self, pvs: Vec<Compared>, wanted: DiffWanted) -> Result<(Vec<DiffRow>, Vec<String>), Refusal> {
+        if wanted.before > wanted.after {
+            let message = format!("the second time ({}) lies before the first ({})", wanted.after, wanted.before);
+            return Err(Refusal::new(Code::BadRange, message));
+        }
+        self.lease.grow_by(pvs.len(), ROW_BYTES)?;
+        let (mut rows, mut unknown) = (Vec::new(), Vec::new());
+        for (index, Compared { name, series }) in pvs.into_iter().enumerate() {
+            if index % 64 == 0 {
+                self.go_on()?;
+            }
+            match series {
+                Some(series) => rows.extend(self.compare(name, &series, wanted)?),
+                None => unknown.push(name),
+            }
+        }
+        rows.sort_by(more_changed);
+        Ok((rows, unknown))
+    }
+
+    /// None if it did not change and is not wanted then.
+    fn compare(&self, name: String, series: &Series, wanted: DiffWanted) -> Result<Option<DiffRow>, Refusal> {
+        let before = self.last_before(series, wanted.before)?;
+        let after = self.last_before(series, wanted.after)?;
+        let is_same = match (&before, &after) {
+            (Some(before), Some(after)) => {
+                before.value.identical(&after.value) && before.alarm.severity == after.alarm.severity
+            }
+            (before, after) => before.is_none() && after.is_none(),
+        };
+        if is_same && !wanted.with_unchanged {
+            return Ok(None);
+        }
+        let bytes = |sample: &Option<Sample>| sample.as_ref().map_or(0, |sample| sample.value.byte_size());
+        self.lease.grow(bytes(&before) + bytes(&after))?;
+        let number = |sample: &Option<Sample>| sample.as_ref()?.value.as_f64().filter(|number| number.is_finite());
+        let change = number(&before).zip(number(&after)).map(|(before, after)| after - before);
+        let spread = match change {
+            Some(change) if change != 0.0 => self.spread(series, wanted)?,
+            _ => None,
+        };
+        let score = match (change, spread) {
+            (Some(0.0), _) => Some(0.0),
+            (Some(change), Some(spread)) if spread > 0.0 => Some(change.abs() / spread),
+            _ if is_same => Some(0.0),
+            _ => Some(f64::INFINITY),
+        };
+        Ok(Some(DiffRow { name, before, after, change, spread, score }))
+    }
+
+    /// The standard deviation of what was recorded before; none if that was nothing, or no numbers.
+    fn spread(&self, series: &Series, wanted: DiffWanted) -> Result<Option<f64>, Refusal> {
+        let range = TimeRange { t0: wanted.before.saturating_sub(wanted.usual), t1: wanted.before };
+        if range.t0 >= range.t1 {
+            return Ok(None);
+        }
+        let bin = self.bins(series.clone(), range, Cut::Equal(1))?.next().transpose()?;
+        Ok(bin.map(|bin| bin.std).filter(|std| std.is_finite()))
+    }
+}
+
+/// The largest scores first; of equal ones the largest changes beside the number itself, then the names.
+fn more_changed(a: &DiffRow, b: &DiffRow) -> Ordering {
+    let score = |row: &DiffRow| row.score.unwrap_or(0.0);
+    let relative = |row: &DiffRow| {
+        let number = row.before.as_ref().and_then(|sample| sample.value.as_f64()).unwrap_or(0.0);
+        row.change.map_or(0.0, |change| change.abs() / number.abs().max(f64::MIN_POSITIVE))
+    };
+    score(b).total_cmp(&score(a)).then_with(|| relative(b).total_cmp(&relative(a))).then_with(|| a.name.cmp(&b.name))
+}

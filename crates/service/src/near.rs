@@ -1,0 +1,202 @@
+//! Near names: what may be meant by a name that nobody has, out of the names that whoever asks may see.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use archive::{NAME_BYTES_MAX, Named};
+
+use crate::ask::Ask;
+
+/// So many are told.
+const TOLD_MAX: usize = 3;
+/// A name that differs by more letters is another one.
+const LETTERS_MAX: usize = 4;
+/// The names that are kept until the nearest of them are known.
+const KEPT_MAX: usize = 64;
+/// So many requests compare all names at once; the others hear no near names, only how to search.
+const COMPARING_MAX: usize = 2;
+
+static COMPARING: AtomicUsize = AtomicUsize::new(0);
+
+/// One request that compares all names.
+struct Turn;
+
+impl Turn {
+    fn take() -> Option<Turn> {
+        let one_more = |comparing: usize| (comparing < COMPARING_MAX).then_some(comparing + 1);
+        COMPARING.fetch_update(Relaxed, Relaxed, one_more).ok().map(|_| Turn)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        COMPARING.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Ask {
+    /// The names that are most like one, the best first; none if none is.
+    pub fn near(&self, name: &str) -> Vec<String> {
+        let Some(_turn) = Turn::take().filter(|_| name.len() <= NAME_BYTES_MAX) else { return Vec::new() };
+        let mut near = Near::to(name);
+        for chunk in self.listed().behind.directory.names().chunks() {
+            if self.is_abandoned() {
+                return Vec::new();
+            }
+            chunk
+                .rows()
+                .iter()
+                .for_each(|named| near.look_at(named, |named| self.sees_all() || self.sees_named(named)));
+        }
+        near.best()
+    }
+
+    /// What to do about a name that nobody has.
+    pub(crate) fn did_you_mean(&self, name: &str) -> String {
+        match self.near(name) {
+            near if near.is_empty() => "GET /api/v1/pvs?match= finds names".to_owned(),
+            near => format!("did you mean {}?", near.join(" or ")),
+        }
+    }
+}
+
+/// The nearest names that were found so far.
+struct Near {
+    name: Vec<u8>,
+    letters: u64,
+    allowed: usize,
+    found: Vec<(usize, String)>,
+    lower: Vec<u8>,
+}
+
+impl Near {
+    fn to(name: &str) -> Near {
+        let name = name.to_ascii_lowercase().into_bytes();
+        let allowed = (name.len() / 3).clamp(1, LETTERS_MAX);
+        Near { letters: letters(&name), name, allowed, found: Vec::new(), lower: Vec::new() }
+    }
+
+    /// Most names are dismissed by their length, or by the letters that occur in one of both alone.
+    fn look_at(&mut self, named: &Named, may_be_told: impl Fn(&Named) -> bool) {
+        let other = named.name.as_str();
+        if other.len().abs_diff(self.name.len()) > self.allowed {
+            return;
+        }
+        self.lower.clear();
+        self.lower.extend(other.bytes().map(|byte| byte.to_ascii_lowercase()));
+        // A letter that is changed for another takes one out of each set at most.
+        if (letters(&self.lower) ^ self.letters).count_ones() as usize > 2 * self.allowed {
+            return;
+        }
+        let Some(distance) = distance(&self.name, &self.lower, self.allowed) else { return };
+        if may_be_told(named) {
+            self.found.push((distance, other.to_owned()));
+            if self.found.len() > KEPT_MAX {
+                self.keep(TOLD_MAX);
+            }
+        }
+    }
+
+    fn keep(&mut self, count: usize) {
+        self.found.sort();
+        self.found.truncate(count);
+        if let Some((worst, _)) = self.found.last().filter(|_| self.found.len() == count) {
+            self.allowed = *worst;
+        }
+    }
+
+    fn best(mut self) -> Vec<String> {
+        self.keep(TOLD_MAX);
+        self.found.into_iter().map(|(_, name)| name).collect()
+    }
+}
+
+/// Which letters occur, each as a bit that it may share with another.
+fn letters(name: &[u8]) -> u64 {
+    name.iter().fold(0, |letters, byte| letters | 1 << (byte & 63))
+}
+
+/// How many letters have to be put in, taken out or changed to make one text of another (Levenshtein, 1965), or none if these are more than
+/// `most`: then only the places that are so near to the diagonal matter (Ukkonen, 1985).
+fn distance(a: &[u8], b: &[u8], most: usize) -> Option<usize> {
+    let (beyond, mut row) = (most + 1, [usize::MAX; 2 * LETTERS_MAX + 1]);
+    let width = 2 * most + 1;
+    // The place of `b` that stands at a column of the band, in the row of a letter of `a`.
+    let place = |index: usize, column: usize| (index + column).checked_sub(most).filter(|place| *place <= b.len());
+    for (column, cost) in row.iter_mut().enumerate().take(width) {
+        *cost = place(0, column).unwrap_or(beyond);
+    }
+    for (index, letter) in a.iter().enumerate() {
+        let mut best = beyond;
+        for column in 0..width {
+            let cost = match place(index + 1, column) {
+                None => beyond,
+                Some(0) => index + 1,
+                Some(place) => {
+                    let changed = row[column] + usize::from(b.get(place - 1) != Some(letter));
+                    let taken_out = if column + 1 < width { row[column + 1] + 1 } else { beyond };
+                    let put_in = if column > 0 { row[column - 1] + 1 } else { beyond };
+                    changed.min(taken_out).min(put_in)
+                }
+            };
+            row[column] = cost.min(beyond);
+            best = best.min(row[column]);
+        }
+        if best > most {
+            return None;
+        }
+    }
+    let end = (b.len() + most).checked_sub(a.len()).filter(|column| *column < width)?;
+    Some(row[end]).filter(|distance| *distance <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::{PvId, PvName};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn near(name: &str, names: &[&str]) -> Vec<String> {
+        let mut near = Near::to(name);
+        for name in names {
+            let named = Named { name: PvName::new(name).expect("it is a name"), pv: PvId(1) };
+            near.look_at(&named, |named| named.name.as_str() != "SR:HIDDEN");
+        }
+        near.best()
+    }
+
+    #[test]
+    fn what_is_mistyped_is_near() {
+        let names = ["SR:CURRENT", "SR:LIFETIME", "BR:CURRENT", "SR:C01:BPM:X", "SR:HIDDEN"];
+        assert_eq!(near("SR:CURENT", &names), ["SR:CURRENT", "BR:CURRENT"]);
+        assert_eq!(near("sr:c01:bpm:y", &names), ["SR:C01:BPM:X"]);
+        assert_eq!(near("SR:HIDEN", &names), Vec::<String>::new(), "what may not be seen is not told");
+        assert!(near("SOMETHING:ELSE", &names).is_empty());
+        let many: Vec<String> = (0..1000).map(|number| format!("SR:{number:04}")).collect();
+        let mut many: Vec<&str> = many.iter().map(String::as_str).collect();
+        many.push("SR:12345");
+        assert_eq!(near("SR:1234", &many), ["SR:0234", "SR:12345", "SR:0034"]);
+    }
+
+    /// By the whole table.
+    fn plain(a: &[u8], b: &[u8]) -> usize {
+        let mut row: Vec<usize> = (0..=b.len()).collect();
+        for (index, letter) in a.iter().enumerate() {
+            let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+            for (column, other) in b.iter().enumerate() {
+                let changed = diagonal + usize::from(letter != other);
+                diagonal = row[column + 1];
+                row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+            }
+        }
+        row[b.len()]
+    }
+
+    proptest! {
+        #[test]
+        fn the_band_has_what_the_whole_table_has(a in "[ab:]{0,9}", b in "[ab:]{0,9}", most in 1..=LETTERS_MAX) {
+            let plain = plain(a.as_bytes(), b.as_bytes());
+            prop_assert_eq!(distance(a.as_bytes(), b.as_bytes(), most), (plain <= most).then_some(plain));
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! `/api/v1/formula` and `/api/v1/stats`: what an expression over PVs comes to in a range.
+
+use std::iter;
+
+use analysis::{FormulaBin, Statistics, StatisticsWanted, Wants};
+use sample::{TimeRange, Timestamp};
+use serde_json::{Map, Value, json};
+
+use super::when::{expression, units};
+use crate::{
+    call::Call,
+    delivery::answer::{self, Answer, CSV, JSON},
+    formats::{
+        list::Frame,
+        value::{Dialect, put_f64},
+    },
+    refusal::{Code, Refusal},
+    url::Params,
+};
+
+const FORMATS: [&str; 2] = ["json", "csv"];
+/// So many steps are made at a time.
+const STEPS_AT_ONCE: usize = 1000;
+/// So many steps are given if nothing else is said.
+const LIMIT: usize = 100_000;
+
+/// `GET` or `POST /formula`
+pub(crate) fn formula(call: &Call) -> Answer {
+    let (text, range) = (expression(call)?, call.query.range()?);
+    let format = call.query.word("format", &FORMATS, Code::UnknownFormat)?;
+    match call.query.number("bins")? {
+        Some(count) => bins(call, text, range, count, format),
+        None => steps(call, text, range, format),
+    }
+}
+
+fn head(text: String, range: TimeRange, units: Option<String>) -> Map<String, Value> {
+    let TimeRange { t0, t1 } = range;
+    let members = [
+        ("expression", text.into()),
+        ("from", t0.to_string().into()),
+        ("to", t1.to_string().into()),
+        ("units", units.into()),
+    ];
+    members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+}
+
+fn bins(call: &Call, text: String, range: TimeRange, count: usize, format: &str) -> Answer {
+    let with_extremes = call.query.word("extremes", &["false", "true"], Code::BadRequest)? == "true";
+    let wants = if with_extremes { Wants::Extremes } else { Wants::Mean };
+    let (bins, units) = call.ask.formula_bins(&text, range, units(&call.query)?, count, wants)?;
+    let rows = bins.map(|bin| bin.map(Some).map_err(Refusal::from));
+    if format == "csv" {
+        let heading =
+            if with_extremes { "start,end,mean,min,max,covered,made_of\n" } else { "start,end,mean,covered,made_of\n" };
+        let head = iter::once(Ok(Some(None)));
+        let rows = head.chain(rows.map(|row| row.map(|bin| bin.map(Some))));
+        return call.list(CSV, Frame::bare(), rows, move |out, bin: Option<FormulaBin>| {
+            match bin {
+                None => out.extend_from_slice(heading.as_bytes()),
+                Some(bin) => put_csv(out, &bin),
+            }
+            Ok(())
+        });
+    }
+    call.rows(Frame::member("bins", &head(text, range, units))?, rows.map(|row| row.map(|bin| bin.map(as_json))))
+}
+
+fn put_csv(out: &mut Vec<u8>, bin: &FormulaBin) {
+    out.extend_from_slice(format!("{},{}", bin.t0, bin.t1).as_bytes());
+    let extremes = bin.extremes.into_iter().flat_map(|(min, max)| [min, max]);
+    for number in iter::once(bin.mean).chain(extremes).chain([bin.covered as f64 / 1e9]) {
+        out.push(b',');
+        if !number.is_nan() {
+            put_f64(out, number, Dialect::Appliance);
+        }
+    }
+    out.extend_from_slice(format!(",{}\n", bin.made_of.name()).as_bytes());
+}
+
+fn as_json(bin: FormulaBin) -> Value {
+    let mut row = json!({
+        "start": bin.t0.to_string(),
+        "end": bin.t1.to_string(),
+        "mean": number(bin.mean),
+        "covered": bin.covered as f64 / 1e9,
+        "made_of": bin.made_of.name(),
+    });
+    if let Some((min, max)) = bin.extremes {
+        (row["min"], row["max"]) = (number(min), number(max));
+    }
+    row
+}
+
+/// NaN, which here means that there is no number, as null; infinities as texts.
+fn number(number: f64) -> Value {
+    match number {
+        _ if number.is_nan() => Value::Null,
+        f64::INFINITY => "Infinity".into(),
+        f64::NEG_INFINITY => "-Infinity".into(),
+        _ => number.into(),
+    }
+}
+
+/// Each time at which the result changes, up to a number of them.
+fn steps(call: &Call, text: String, range: TimeRange, format: &str) -> Answer {
+    let mut left = call.query.number("limit")?.unwrap_or(LIMIT);
+    let (mut results, units) = call.ask.formula_steps(&text, range, units(&call.query)?)?;
+    let mut steps = Vec::new().into_iter();
+    let rows = iter::from_fn(move || {
+        left = left.checked_sub(1)?;
+        loop {
+            if let Some(step) = steps.next() {
+                return Some(Ok(Some(step)));
+            }
+            match results.steps(STEPS_AT_ONCE) {
+                Ok(more) => steps = more?.into_iter(),
+                Err(error) => return Some(Err(Refusal::from(error))),
+            }
+        }
+    });
+    if format == "csv" {
+        let head = iter::once(Ok(Some(None)));
+        let rows = head.chain(rows.map(|row| row.map(|step| step.map(Some))));
+        return call.list(CSV, Frame::bare(), rows, |out, step: Option<(Timestamp, f64)>| {
+            let Some((time, number)) = step else {
+                out.extend_from_slice(b"time,value\n");
+                return Ok(());
+            };
+            out.extend_from_slice(format!("{time},").as_bytes());
+            if !number.is_nan() {
+                put_f64(out, number, Dialect::Appliance);
+            }
+            out.push(b'\n');
+            Ok(())
+        });
+    }
+    let row = |(time, value): (Timestamp, f64)| json!({ "time": time.to_string(), "value": number(value) });
+    let rows = rows.map(move |found: Result<_, Refusal>| found.map(|step| step.map(row)));
+    call.rows(Frame::member("steps", &head(text, range, units))?, rows)
+}
+
+/// `GET` or `POST /stats`
+pub(crate) fn stats(call: &Call) -> Answer {
+    let (text, range) = (expression(call)?, call.query.range()?);
+    let format = call.query.word("format", &FORMATS, Code::UnknownFormat)?;
+    let wanted = StatisticsWanted {
+        percentiles: percentiles(&call.query)?,
+        above: call.query.number("above")?,
+        histogram: call.query.number("histogram")?.unwrap_or(0),
+    };
+    let (found, units) = call.ask.statistics(&text, range, units(&call.query)?, wanted)?;
+    let mut facts = head(text, range, units);
+    facts.extend(as_facts(&found));
+    match format {
+        "csv" => Ok(answer::whole(CSV, csv(&found))),
+        _ => Ok(answer::whole(JSON, Value::Object(facts).to_string())),
+    }
+}
+
+/// `5,50,95`
+fn percentiles(query: &Params) -> Result<Vec<f64>, Refusal> {
+    let given = query.get("percentiles").unwrap_or("5,50,95");
+    let read = given.split(',').map(|text| text.trim().parse());
+    let refusal =
+        |_| Refusal::new(Code::BadRequest, format!("percentiles is {given:?}, expected numbers like 5,50,95"));
+    read.collect::<Result<_, std::num::ParseFloatError>>().map_err(refusal)
+}
+
+fn as_facts(found: &Statistics) -> Map<String, Value> {
+    let pairs = |of: &[(f64, f64)], names: [&str; 2]| -> Value {
+        of.iter().map(|(a, b)| json!({ names[0]: number(*a), names[1]: number(*b) })).collect()
+    };
+    let parts = found.histogram.iter();
+    let parts: Value =
+        parts.map(|(low, high, seconds)| json!({ "low": low, "high": high, "seconds": seconds })).collect();
+    let facts = json!({
+        "covered": found.covered,
+        "unknown": found.unknown,
+        "mean": number(found.mean),
+        "std": number(found.std),
+        "min": number(found.min),
+        "max": number(found.max),
+        "percentiles": pairs(&found.percentiles, ["percent", "value"]),
+        "percentiles_within": found.percentiles_within,
+        "above": found.above,
+        "histogram": parts,
+        "states": pairs(&found.states, ["value", "seconds"]),
+        "made_of": "samples",
+        "read": found.read,
+        "damage": found.damage,
+    });
+    if let Value::Object(facts) = facts { facts } else { Map::new() }
+}
+
+/// A line for each number.
+fn csv(found: &Statistics) -> Vec<u8> {
+    let mut out = b"what,value\n".to_vec();
+    let mut put = |what: &str, number: f64| {
+        out.extend_from_slice(what.as_bytes());
+        out.push(b',');
+        if !number.is_nan() {
+            put_f64(&mut out, number, Dialect::Appliance);
+        }
+        out.push(b'\n');
+    };
+    let Statistics { covered, unknown, mean, std, min, max, .. } = *found;
+    for (what, number) in
+        [("covered", covered), ("unknown", unknown), ("mean", mean), ("std", std), ("min", min), ("max", max)]
+    {
+        put(what, number);
+    }
+    found.percentiles.iter().for_each(|(percent, number)| put(&format!("p{percent}"), *number));
+    found.above.iter().for_each(|seconds| put("above", *seconds));
+    found.histogram.iter().for_each(|(low, high, seconds)| put(&format!("{low} to {high}"), *seconds));
+    found.states.iter().for_each(|(number, seconds)| put(&format!("state {number}"), *seconds));
+    out
+}

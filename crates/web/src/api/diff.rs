@@ -1,0 +1,105 @@
+//! `/api/v1/diff`: which of many PVs changed between two times, those first that changed most beside what they usually do.
+
+use std::{iter, time::Duration};
+
+use sample::{Sample, Timestamp};
+use serde_json::{Map, Value, json};
+use service::{Compared, DiffRow, DiffWanted, now};
+
+use super::many::names;
+use crate::{
+    call::Call,
+    delivery::answer::{Answer, CSV},
+    formats::{
+        csv::put_field,
+        list::Frame,
+        value::{self, Dialect, put_f64},
+    },
+    refusal::{Code, Refusal},
+};
+
+/// For how long it is looked what PVs usually do.
+const USUAL: f64 = 86_400.0;
+/// What a name takes until it is compared.
+const COMPARED_BYTES: usize = 128;
+
+/// `GET` or `POST /diff`
+pub(crate) fn show(call: &Call) -> Answer {
+    let format = call.query.word("format", &["json", "csv"], Code::UnknownFormat)?;
+    let with_unchanged = call.query.word("unchanged", &["false", "true"], Code::BadRequest)? == "true";
+    let before = call.query.time("before")?;
+    let before =
+        before.ok_or_else(|| Refusal::new(Code::BadRequest, "before= is missing, the time to compare with"))?;
+    let after = call.query.time("after")?.unwrap_or_else(now);
+    let seconds = call.query.number("usual")?.unwrap_or(USUAL);
+    let usual = Duration::try_from_secs_f64(seconds).map_err(|_| {
+        Refusal::new(Code::BadRequest, format!("usual is {seconds}, expected seconds before the first time"))
+    })?;
+    let names = names(&call.ask, &call.query, &call.body)?;
+    call.ask.lease.grow_by(names.len(), COMPARED_BYTES)?;
+    let compared = |name: String| {
+        let series = call.ask.series(&name, None).ok().map(|(_, series)| series);
+        Compared { name, series }
+    };
+    let wanted = DiffWanted { before, after, usual, with_unchanged };
+    let (rows, unknown) = call.ask.diff(names.into_iter().map(compared).collect(), wanted)?;
+    if format == "csv" {
+        let head = iter::once(Ok(Some(None)));
+        let rows = head.chain(rows.into_iter().map(|row| Ok(Some(Some(row)))));
+        return call.list(CSV, Frame::bare(), rows, |out, row: Option<DiffRow>| {
+            match row {
+                None => out.extend_from_slice(b"pv,before,after,change,spread,score,time,severity\n"),
+                Some(row) => put_csv(out, &row),
+            }
+            Ok(())
+        });
+    }
+    let head = head(before, after, unknown);
+    call.rows(Frame::member("pvs", &head)?, rows.into_iter().map(|row| Ok(Some(as_json(&row)))))
+}
+
+fn head(before: Timestamp, after: Timestamp, unknown: Vec<String>) -> Map<String, Value> {
+    let members =
+        [("before", before.to_string().into()), ("after", after.to_string().into()), ("unknown", Value::from(unknown))];
+    members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+}
+
+fn sample(sample: &Sample) -> Value {
+    json!({
+        "time": sample.time.to_string(),
+        "value": value::as_json(&sample.value),
+        "severity": sample.alarm.severity as u8,
+    })
+}
+
+/// An infinite score, of a PV that never moved before or has no numbers, is null.
+fn as_json(row: &DiffRow) -> Value {
+    json!({
+        "pv": row.name,
+        "before": row.before.as_ref().map(sample),
+        "after": row.after.as_ref().map(sample),
+        "change": row.change,
+        "spread": row.spread,
+        "score": row.score.filter(|score| score.is_finite()),
+    })
+}
+
+fn put_csv(out: &mut Vec<u8>, row: &DiffRow) {
+    put_field(out, &row.name);
+    for sample in [&row.before, &row.after] {
+        out.push(b',');
+        match sample.as_ref().map(|sample| value::as_json(&sample.value)) {
+            None => {}
+            Some(Value::String(text)) => put_field(out, &text),
+            Some(value) => put_field(out, &value.to_string()),
+        }
+    }
+    for number in [row.change, row.spread, row.score] {
+        out.push(b',');
+        number.iter().for_each(|number| put_f64(out, *number, Dialect::Appliance));
+    }
+    let after = row.after.as_ref();
+    let time = after.map(|sample| sample.time.to_string()).unwrap_or_default();
+    let severity = after.map(|sample| (sample.alarm.severity as u8).to_string()).unwrap_or_default();
+    out.extend_from_slice(format!(",{time},{severity}\n").as_bytes());
+}

@@ -1,0 +1,184 @@
+//! `/api/v1/view`: what a page draws of many PVs in one answer: bins on edges that neighbouring views share, gaps, metadata and states.
+//!
+//! ```text
+//!   edges   ┊    │    │    │    │    ┊      multiples of one round width since 1970: who pans asks for the columns that are new
+//!   PV 0    ▁▂▃▄▄▃▂▁▁▂▃▄▅▆▅▄▃▂▁▁▂▃▄▅        its bins, then those of the next
+//!   PV 1    ▇▇▇▆▆▆▇▇▇▇▆▆▆▆▇▇▇▇▆▆▆▇▇▇
+//! ```
+
+use std::collections::HashMap;
+
+use archive::PvEntry;
+use query::{Bin, Cut, Series};
+use sample::{Metadata, Sample, TimeRange, Timestamp, ValueType};
+use serde_json::{Map, Value, json};
+use service::{Ask, now};
+
+use super::{
+    bins::{put_bins, sample_before},
+    gaps,
+    many::{Named, known, names},
+    samples::head,
+};
+use crate::{
+    call::Call,
+    delivery::answer::{Answer, JSON, whole},
+    formats::{arrow, value::put_json},
+    refusal::{Code, Refusal},
+    url::Params,
+};
+
+/// A page shows no more PVs at once.
+const PVS_MAX: usize = 200;
+const BINS_DEFAULT: usize = 1000;
+/// All PVs together have no more bins.
+const BINS_MAX: usize = 500_000;
+/// What a bin takes until it is sent, as columns and as text; and what a PV takes with its metadata.
+const BIN_BYTES: usize = 400;
+const PV_BYTES: usize = 4096;
+/// What a gap takes until it is sent. Of each PV no more are told.
+const GAP_BYTES: usize = 256;
+const GAPS_MAX: usize = 10_000;
+
+/// One PV of a view.
+struct Part {
+    name: String,
+    entry: PvEntry,
+    newest: Option<(Timestamp, Metadata)>,
+    value_type: Option<ValueType>,
+    before: Option<Sample>,
+    gaps: Vec<Value>,
+    gaps_left_out: usize,
+    bins: Vec<Bin>,
+    damage: Vec<String>,
+}
+
+/// `GET` or `POST /view`
+pub(crate) fn show(call: &Call) -> Answer {
+    let (names, range) = (names(&call.ask, &call.query, &call.body)?, call.query.range()?);
+    let format = call.query.word("format", &["arrow", "json"], Code::UnknownFormat)?;
+    if names.len() > PVS_MAX {
+        let message = format!("{} PVs are named, a view has at most {PVS_MAX}", names.len());
+        return Err(Refusal::new(Code::TooLarge, message).hint("ask for several views"));
+    }
+    let cut = cut(&call.query)?;
+    let until = now();
+    let count = cut.count(range);
+    if count.saturating_mul(names.len()) > BINS_MAX {
+        let message = format!("{count} bins of each of {} PVs are more than {BINS_MAX}", names.len());
+        return Err(Refusal::new(Code::TooLarge, message).hint("ask for fewer bins, a larger width=, or fewer PVs"));
+    }
+    call.ask.lease.grow_by(count * names.len(), BIN_BYTES)?;
+    call.ask.lease.grow_by(names.len(), PV_BYTES)?;
+    let mut parts = Vec::with_capacity(names.len());
+    for pv in known(&call.ask, names)? {
+        parts.push(part(&call.ask, pv, range, cut, until)?);
+    }
+    match format {
+        "json" => Ok(whole(JSON, as_json(&parts, range, until))),
+        _ => Ok(whole(arrow::CONTENT_TYPE, arrow::view(&bins_by_pv(&parts), facts(&parts, range, until))?)),
+    }
+}
+
+/// At most so many bins of a round width, or of a width that is given, as who pans has it from the view before.
+fn cut(query: &Params) -> Result<Cut, Refusal> {
+    let count = query.number("bins")?.unwrap_or(BINS_DEFAULT);
+    let Some(seconds) = query.number::<f64>("width")? else { return Ok(Cut::Aligned(count)) };
+    let nanos = (seconds * 1e9).round();
+    if !(nanos >= 1.0 && nanos < i64::MAX as f64) {
+        let message = format!("width is {seconds}, expected seconds, as `width` of an earlier answer says");
+        return Err(Refusal::new(Code::BadRequest, message));
+    }
+    Ok(Cut::Wide(nanos as i64))
+}
+
+fn part(ask: &Ask, pv: Named, range: TimeRange, cut: Cut, until: Timestamp) -> Result<Part, Refusal> {
+    ask.go_on()?;
+    let Named { name, entry, series } = pv;
+    let newest = ask.metadata_at_end(entry.id, range)?;
+    let last = ask.last_before(&series, range.t1)?;
+    let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type).filter(|_| series.field.is_none());
+    let value_type = last.map(|sample| sample.value.value_type()).or(announced);
+    let (bins, damage) = collect(ask, &series, range, cut, until)?;
+    let before = ask.last_before(&series, bins.first().map_or(range.t0, |bin| bin.t0))?;
+    let told = ask.gaps(&series, range)?;
+    ask.lease.grow_by(told.len().min(GAPS_MAX), GAP_BYTES)?;
+    let gaps_left_out = told.len().saturating_sub(GAPS_MAX);
+    let gaps = told.iter().take(GAPS_MAX).map(|(scope, gap)| gaps::row(*scope, gap)).collect();
+    Ok(Part { name, entry, newest, value_type, before, gaps, gaps_left_out, bins, damage })
+}
+
+/// All bins, and what was found damaged, unless the client goes away meanwhile.
+fn collect(
+    ask: &Ask,
+    series: &Series,
+    range: TimeRange,
+    cut: Cut,
+    until: Timestamp,
+) -> Result<(Vec<Bin>, Vec<String>), Refusal> {
+    let mut source = ask.bins(series.clone(), range, cut)?.held_until(until);
+    let mut bins = Vec::new();
+    while let Some(bin) = source.next().transpose()? {
+        bins.push(bin);
+        if bins.len() % 64 == 0 {
+            ask.go_on()?;
+        }
+    }
+    Ok((bins, source.damage().iter().map(ToString::to_string).collect()))
+}
+
+fn bins_by_pv(parts: &[Part]) -> Vec<&[Bin]> {
+    parts.iter().map(|part| part.bins.as_slice()).collect()
+}
+
+/// What is said of the view as a whole. `until` is where live updates go on: what arrives from then on is in no bin.
+fn head_of(parts: &[Part], range: TimeRange, until: Timestamp) -> Map<String, Value> {
+    let bins = parts.iter().find_map(|part| part.bins.first().zip(part.bins.last()));
+    let width = bins.map(|(first, _)| (first.t1.nanos() - first.t0.nanos()) as f64 / 1e9);
+    let members = [
+        ("from", bins.map_or(range.t0, |(first, _)| first.t0).to_string().into()),
+        ("to", bins.map_or(range.t1, |(_, last)| last.t1).to_string().into()),
+        ("width", width.into()),
+        ("until", until.to_string().into()),
+    ];
+    members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+}
+
+fn head_of_part(part: &Part, range: TimeRange) -> Map<String, Value> {
+    let mut told = head(&part.entry, range, part.newest.as_ref());
+    told.remove("from");
+    told.remove("to");
+    told.insert("pv".to_owned(), part.name.as_str().into());
+    told.insert("type".to_owned(), part.value_type.map(|of| of.to_string()).into());
+    told.insert("before".to_owned(), part.before.as_ref().map(sample_before).into());
+    told.insert("raw".to_owned(), part.bins.iter().all(|bin| bin.count <= 1).into());
+    told.insert("gaps".to_owned(), part.gaps.clone().into());
+    told.insert("gaps_left_out".to_owned(), part.gaps_left_out.into());
+    told.insert("damage".to_owned(), part.damage.clone().into());
+    told
+}
+
+/// The same as texts, for the schema of an Arrow stream: what is said of each PV is JSON.
+fn facts(parts: &[Part], range: TimeRange, until: Timestamp) -> HashMap<String, String> {
+    let pvs: Value = parts.iter().map(|part| Value::Object(head_of_part(part, range))).collect();
+    let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
+    let head = head_of(parts, range, until).into_iter().map(|(name, value)| (name, text(value)));
+    head.chain([("pvs".to_owned(), json!(pvs).to_string())]).collect()
+}
+
+fn as_json(parts: &[Part], range: TimeRange, until: Timestamp) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_json(&mut out, &head_of(parts, range, until));
+    out.pop();
+    out.extend_from_slice(b",\"pvs\":[");
+    for (index, part) in parts.iter().enumerate() {
+        out.extend_from_slice(if index == 0 { b"\n" } else { b",\n" });
+        put_json(&mut out, &head_of_part(part, range));
+        out.pop();
+        out.extend_from_slice(b",\n\"bins\":");
+        put_bins(&mut out, &part.bins);
+        out.push(b'}');
+    }
+    out.extend_from_slice(b"]}\n");
+    out
+}

@@ -1,0 +1,86 @@
+//! `pvark formula` and `pvark stats`: what an expression over PVs comes to in a range.
+
+use serde_json::{Value, json};
+
+use super::{
+    get::pass_on,
+    http::{ANSWER_BYTES_MAX, agent, checked},
+    print::{print_line, print_rows},
+    table::{aligned, list, text},
+    typed::range,
+};
+use crate::{
+    cli::{Computed, Format, Formula, Stats},
+    failure::Failure,
+    host::clock::now,
+};
+
+/// Steps that a table shows; more is for the other formats.
+const TABLE_ROWS_MAX: u32 = 100_000;
+
+pub(crate) fn formula(command: &Formula) -> Result<(), Failure> {
+    let mut more = String::new();
+    match command.bins {
+        Some(bins) => more.push_str(&format!("&bins={bins}&extremes={}", command.extremes)),
+        None if command.of.format == Format::Table => more.push_str(&format!("&limit={TABLE_ROWS_MAX}")),
+        None => {}
+    }
+    let Some(answer) = ask(&command.of, "formula", &more)? else { return Ok(()) };
+    match command.bins {
+        Some(_) if command.extremes => {
+            print_rows(&answer["bins"], &["start", "mean", "min", "max", "covered", "made_of"])
+        }
+        Some(_) => print_rows(&answer["bins"], &["start", "mean", "covered", "made_of"]),
+        None => print_rows(&answer["steps"], &["time", "value"]),
+    }
+}
+
+pub(crate) fn stats(command: &Stats) -> Result<(), Failure> {
+    let mut more = format!("&percentiles={}&histogram={}", command.percentiles, command.histogram);
+    if let Some(above) = command.above {
+        more.push_str(&format!("&above={above}"));
+    }
+    let Some(answer) = ask(&command.of, "stats", &more)? else { return Ok(()) };
+    let units = answer["units"].as_str().map(|units| format!(" {units}")).unwrap_or_default();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut put = |what: String, number: &Value, units: &str| {
+        let told = if number.is_null() { "-".to_owned() } else { format!("{}{units}", text(number)) };
+        rows.push(vec![what, told]);
+    };
+    for what in ["mean", "std", "min", "max"] {
+        put(what.to_owned(), &answer[what], &units);
+    }
+    for one in list(&answer["percentiles"]) {
+        put(format!("{} %", text(&one["percent"])), &one["value"], &units);
+    }
+    if let Some(above) = command.above {
+        put(format!("above {above}"), &answer["above"], " s");
+    }
+    for state in list(&answer["states"]) {
+        put(format!("at {}", text(&state["value"])), &state["seconds"], " s");
+    }
+    for part in list(&answer["histogram"]) {
+        put(format!("{} to {}", text(&part["low"]), text(&part["high"])), &part["seconds"], " s");
+    }
+    put("known for".to_owned(), &answer["covered"], " s");
+    put("not known for".to_owned(), &answer["unknown"], " s");
+    aligned(&rows).iter().try_for_each(|line| print_line(line))?;
+    list(&answer["damage"]).iter().for_each(|damage| eprintln!("DAMAGE  {}", text(damage)));
+    Ok(())
+}
+
+/// The answer for a table; in other formats it is printed as it comes.
+fn ask(of: &Computed, what: &str, more: &str) -> Result<Option<Value>, Failure> {
+    let (from, to) = range(&of.from, &of.to, now())?;
+    let format = match of.format {
+        Format::Table | Format::Json => "json",
+        Format::Csv => "csv",
+        Format::Arrow => return Err(format!("pvark {what} has no Arrow: take csv or json").into()),
+    };
+    let url = format!("{}/api/v1/{what}?from={from}&to={to}&units={}&format={format}{more}", of.server.url, of.units);
+    let mut answer = checked(agent().post(&url).send_json(json!({ "expression": of.expression })), &of.server.url)?;
+    if of.format != Format::Table {
+        return pass_on(answer.body_mut().as_reader()).map(|()| None);
+    }
+    Ok(Some(answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?))
+}

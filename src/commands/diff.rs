@@ -1,0 +1,89 @@
+//! `pvark snapshot` and `pvark diff`: the values of many PVs at a time, and what changed between two times.
+
+use serde_json::{Value, json};
+
+use super::{
+    get::pass_on,
+    http::{ANSWER_BYTES_MAX, agent, checked, encoded},
+    print::print_line,
+    table::{aligned, list, text},
+    typed::{moment, names},
+};
+use crate::{
+    cli::{Diff, Format, Snapshot},
+    failure::Failure,
+    host::clock::now,
+};
+
+pub(crate) fn snapshot(command: &Snapshot) -> Result<(), Failure> {
+    let time = moment(&command.time, now())?;
+    let named = Named::of(&command.pvs)?;
+    let Some(answer) = ask(&command.server.url, &format!("at?time={time}"), &named, command.format)? else {
+        return Ok(());
+    };
+    let mut rows = vec![["pv", "value", "severity", "time"].map(str::to_owned).to_vec()];
+    for row in list(&answer["pvs"]) {
+        rows.push(["pv", "value", "severity", "time"].iter().map(|column| text(&row[*column])).collect());
+    }
+    told(&rows, &answer)
+}
+
+pub(crate) fn diff(command: &Diff) -> Result<(), Failure> {
+    let now = now();
+    let (before, after) = (moment(&command.before, now)?, moment(&command.after, now)?);
+    let path = format!(
+        "diff?before={before}&after={after}&usual={}&unchanged={}",
+        command.usual.as_secs_f64(),
+        command.unchanged
+    );
+    let named = Named::of(&command.pvs)?;
+    let Some(answer) = ask(&command.server.url, &path, &named, command.format)? else { return Ok(()) };
+    let mut rows = vec![["pv", "before", "after", "change", "usual spread", "score"].map(str::to_owned).to_vec()];
+    for row in list(&answer["pvs"]) {
+        let ends = ["before", "after"].map(|end| text(&row[end]["value"]));
+        let numbers = ["change", "spread", "score"].map(|column| text(&row[column]));
+        rows.push([vec![text(&row["pv"])], ends.to_vec(), numbers.to_vec()].concat());
+    }
+    told(&rows, &answer)
+}
+
+fn told(rows: &[Vec<String>], answer: &Value) -> Result<(), Failure> {
+    aligned(rows).iter().try_for_each(|line| print_line(line))?;
+    for name in list(&answer["unknown"]) {
+        eprintln!("no PV of this archive is called {}", text(name));
+    }
+    Ok(())
+}
+
+/// Names go in the body, patterns in the URL.
+struct Named {
+    names: Vec<String>,
+    pattern: Option<String>,
+}
+
+impl Named {
+    fn of(given: &[String]) -> Result<Named, Failure> {
+        let is_pattern = |name: &String| name.contains(['*', '?']) || name.starts_with('~');
+        let (mut patterns, names): (Vec<String>, Vec<String>) = names(given)?.into_iter().partition(is_pattern);
+        if patterns.len() > 1 {
+            return Err("only one pattern can be given; join them as one regular expression: '~A.*|B.*'".into());
+        }
+        Ok(Named { names, pattern: patterns.pop() })
+    }
+}
+
+/// The answer for a table; in other formats it is printed as it comes.
+fn ask(server: &str, path: &str, named: &Named, format: Format) -> Result<Option<Value>, Failure> {
+    let form = match format {
+        Format::Table | Format::Json => "json",
+        Format::Csv => "csv",
+        Format::Arrow => "arrow",
+    };
+    let pattern = named.pattern.as_ref().map(|pattern| format!("&match={}", encoded(pattern))).unwrap_or_default();
+    let url = format!("{server}/api/v1/{path}&format={form}{pattern}");
+    let mut answer = checked(agent().post(&url).send_json(json!(named.names)), server)?;
+    if format != Format::Table {
+        return pass_on(answer.body_mut().as_reader()).map(|()| None);
+    }
+    Ok(Some(answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?))
+}
