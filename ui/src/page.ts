@@ -28,6 +28,7 @@ import {
   TAIL_ROWS_MAX,
   type Trace,
 } from "./trace.ts";
+import { Wall, type WallNews } from "./wall.ts";
 import { Waveform } from "./waveform.ts";
 
 /** While a view is being changed loads wait so long, after it was drawn, for the next change. */
@@ -74,6 +75,7 @@ export class Page {
   private scene: Scene | null = null;
   private panel: Panel;
   private strip: OverviewStrip;
+  private wall: Wall;
   private loader: Loader;
   private live: Live;
   private waveforms = new Map<Trace, Waveform>();
@@ -97,6 +99,7 @@ export class Page {
     mouse: Omit<PlotActions, "cursor">,
     panel: Omit<PanelActions, "point" | "goTo">,
     trouble: Trouble,
+    news: () => WallNews,
   ) {
     this.palette = applyTheme(store.view.theme);
     this.loader = new Loader((trace) => {
@@ -104,6 +107,7 @@ export class Page {
       this.draw();
     }, trouble.doubt);
     this.plot = new Plot(byId("plot"), { ...mouse, cursor: () => this.cursorMoved() });
+    this.wall = new Wall(byId("wall"), news);
     this.strip = new OverviewStrip(byId("overview-strip"), { move: mouse.pan, doubt: trouble.doubt });
     this.panel = new Panel({
       ...panel,
@@ -121,7 +125,7 @@ export class Page {
       },
       () => clock.now(),
     );
-    new ResizeObserver(() => this.load(CHANGING_MILLIS)).observe(byId("plot"));
+    for (const id of ["plot", "wall"]) new ResizeObserver(() => this.load(CHANGING_MILLIS)).observe(byId(id));
     onRelease(() => {
       if (this.isChanging) this.rest();
     });
@@ -206,6 +210,7 @@ export class Page {
       layout: scene.layout,
       colour: (trace) => palette.trace(trace.colour).stroke,
       picture: (ratio) => this.plot.picture(ratio),
+      svg: () => this.plot.svg(),
     };
   }
 
@@ -285,6 +290,11 @@ export class Page {
 
   private range(): Range {
     return rangeOf(this.store.view, this.clock.now());
+  }
+
+  /** How many bins are worth asking for. */
+  private get pixels(): number {
+    return this.store.view.frame === "wall" ? this.wall.pixels : this.plot.pixels;
   }
 
   private isLive(): boolean {
@@ -373,7 +383,7 @@ export class Page {
       this.isChanging = false;
       if (this.isBarred) return;
       const live = this.isLive();
-      const pixels = this.plot.pixels;
+      const { pixels } = this;
       const range = live ? liveRange(this.range(), pixels) : this.range();
       const settled = this.clock.now() - SETTLED_SECONDS;
       const { span } = this.store.view;
@@ -406,9 +416,11 @@ export class Page {
   /** Moves a live view on: about a pixel at a time, and at most eight times a second. */
   private tick(): void {
     const range = this.range();
-    const pixel = ((range.to - range.from) / this.plot.pixels) * 1000;
+    const pixel = ((range.to - range.from) / this.pixels) * 1000;
     const least = reducesMotion() ? 1000 : 125;
     window.setTimeout(() => this.tick(), Math.min(Math.max(pixel, least), 1000));
+    // Silence is told where it has begun, and a clock goes on, whatever the range shows.
+    if (this.store.view.frame === "wall") this.draw();
     if (!this.isLive() || document.hidden) return;
     const seconds = range.to - range.from;
     const due = Math.min(Math.max(seconds / 20, RELOAD_SECONDS_MIN), RELOAD_SECONDS_MAX);
@@ -487,6 +499,7 @@ export class Page {
         pinned: view.pinned,
       };
       this.isStale = false;
+      if (view.frame === "wall") return this.wall.show(this.scene, this.clock.now());
       this.plot.show(this.scene);
     } else {
       this.plot.moved();
@@ -500,7 +513,7 @@ export class Page {
         ? { from: Math.min(view.pinned, second), to: Math.max(view.pinned, second) }
         : null;
     this.panel.show({ traces, layout, range, at, pinned, between, known, silent, zone: view.zone, palette });
-    this.drawWaveforms(at ?? (this.isLive() ? null : range.to));
+    this.drawWaveforms(at ?? (this.isLive() ? null : range.to), range);
     this.drawNothing(range);
     this.drawProgress();
     if (view.frame === "whole" && !this.isBarred) this.strip.show(this.scene, this.plot.area);
@@ -515,7 +528,7 @@ export class Page {
       nothing.replaceChildren(...lines.map((line) => h("p", {}, line)));
   }
 
-  private drawWaveforms(at: number | null): void {
+  private drawWaveforms(at: number | null, range: Range): void {
     for (const trace of this.traces) {
       const isPanel = (trace.kind === "array" || trace.kind === "structure") && !trace.hidden;
       let panel = this.waveforms.get(trace);
@@ -527,7 +540,7 @@ export class Page {
         panel.close();
         this.waveforms.delete(trace);
       }
-      if (isPanel) panel?.show(at, this.store.view.zone, this.palette);
+      if (isPanel) panel?.show(at, range, this.store.view.zone, this.palette);
     }
   }
 

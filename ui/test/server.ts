@@ -76,6 +76,8 @@ export class TestServer {
   /** PVs whose data is refused, with the reason. */
   refusals = new Map<string, string>();
   problems: string[] = [];
+  /** PVs whose IOC was lost and came back. */
+  restarted: string[] = [];
   removed: { pv: FixturePv; data: "kept" | "deleted" }[] = [];
   /** What PVs were given, in order. */
   given: { name: string }[] = [];
@@ -203,7 +205,30 @@ export class TestServer {
       });
       return send(response, 200, rows);
     }
+    const digits = (pv: FixturePv) => (1 / pv.period).toFixed(6);
+    if (call === "getEventRateReport")
+      return send(
+        response,
+        200,
+        this.pvs.map((pv) => ({ eventRate: digits(pv), pvName: pv.name })),
+      );
+    if (call === "getStorageRateReport")
+      return send(
+        response,
+        200,
+        this.pvs.map((pv) => ({
+          pvName: pv.name,
+          storageRate_MBperday: ((86_400 / pv.period) * 8) / 1024 ** 2,
+        })),
+      );
+    if (call === "getLostConnectionsReport")
+      return send(
+        response,
+        200,
+        this.restarted.map((name) => ({ currentlyConnected: "Yes", lostConnections: 3, pvName: name })),
+      );
     const lost = this.pvs.filter((pv) => pv.state === "disconnected");
+    const since = (pv: FixturePv) => pv.gaps.find((gap) => gap.to === null)?.from ?? FIRST;
     const of =
       call === "getCurrentlyDisconnectedPVs"
         ? lost
@@ -216,6 +241,7 @@ export class TestServer {
       of.map((pv) => ({
         hostName: "127.0.0.1",
         connectionLostAt: "Nov/20/2026 03:12:41 UTC",
+        noConnectionAsOfEpochSecs: String(since(pv)),
         pvName: pv.name,
       })),
     );
