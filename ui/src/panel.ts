@@ -3,6 +3,7 @@
 import { cutName } from "./cut.ts";
 import { causeText, exactOf, formatNumber, formatValue, severityName } from "./decode.ts";
 import { byId, h, setText } from "./dom.ts";
+import { ExactTimes } from "./exact.ts";
 import { happenings, HAPPENINGS_MAX, type Happening } from "./events.ts";
 import { letter, titleOf, type Layout } from "./panes.ts";
 import { NO_READING, readingAt, readingOver, type Reading } from "./reading.ts";
@@ -71,11 +72,15 @@ export class Panel {
   private list = byId("legend");
   private moment = byId("moment");
   private foot = byId("panel-foot");
+  private made = byId("made");
   private events = byId("events");
   private order = "";
   private folded = new Set<string>();
   private told = { key: "", at: 0 };
   private found: Happening[] = [];
+  private exact = new ExactTimes(() => {
+    this.told = { key: "", at: 0 };
+  });
 
   constructor(private actions: PanelActions) {
     this.list.addEventListener("keydown", (event) => this.key(event));
@@ -108,6 +113,7 @@ export class Panel {
       this.foot.firstElementChild as HTMLElement,
       isLoaded ? completeText(traces.length, lacking) : wordOf.loading,
     );
+    setText(this.made, isLoaded ? madeOfAll(traces) : "");
     (this.foot.lastElementChild as HTMLElement).hidden = lacking === 0;
     this.showEvents(state);
   }
@@ -317,7 +323,7 @@ export class Panel {
     const isSame = key === this.told.key && traces.every((trace) => trace.tail.x.length === 0);
     this.told = { key, at: now };
     if (isSame) return;
-    this.found = happenings(traces, range, known);
+    this.found = this.exact.of(happenings(traces, range, known));
     const texts = this.found.map((one) => `${one.at} ${one.pv} ${one.text}`).join("\n");
     if (this.events.dataset.told === texts) return;
     this.events.dataset.told = texts;
@@ -399,6 +405,13 @@ export function madeOf(trace: Trace): string {
   const bins = trace.history?.bins;
   if (!bins || bins.start.length === 0) return wordOf.everySample;
   return binsText(formatDuration(bins.end[0]! - bins.start[0]!));
+}
+
+/** What all lines are made of; of several, that they differ. */
+function madeOfAll(traces: Trace[]): string {
+  const drawn = traces.filter((trace) => !trace.hidden && trace.kind === "number" && trace.history);
+  const made = [...new Set(drawn.map(madeOf))];
+  return made.length <= 1 ? (made[0] ?? "") : wordOf.madeOfBoth;
 }
 
 function minus(text: string): string {

@@ -692,7 +692,7 @@ export class PvTable {
         ? [
             h(
               "button",
-              { type: "button", "data-verb": "details", click: () => this.actions.details(names()[0]!) },
+              { type: "button", "data-show": "details", click: () => this.actions.details(names()[0]!) },
               words.details,
             ),
           ]

@@ -19,6 +19,7 @@ export const wordOf = {
   why: "Why?",
   loading: "…",
   everySample: "every sample",
+  madeOfBoth: "means of bins, or every sample",
   complete: "complete",
 } as const;
 
