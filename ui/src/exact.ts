@@ -26,12 +26,22 @@ export class ExactTimes {
       if (one.within === undefined) return one;
       const key = keyOf(one);
       const at = this.known.get(key);
-      if (at !== undefined) return { ...one, at };
+      if (at !== undefined) {
+        const { pv, kind, severity, text } = one;
+        return { pv, kind, severity, text, at };
+      }
       if (i < ASKED_MAX && !this.underway.has(key)) this.waiting.push(one);
       return one;
     });
     this.next();
     return exact.sort((a, b) => a.at - b.at);
+  }
+
+  /** The moment of one event, asked for at once if need be. */
+  async when(one: Happening): Promise<number> {
+    if (one.within === undefined) return one.at;
+    if (!this.known.has(keyOf(one))) await this.ask(one);
+    return this.known.get(keyOf(one)) ?? one.at;
   }
 
   private next(): void {

@@ -1,8 +1,8 @@
 // The page: keeps the traces equal to the view, loads what they lack, and draws them.
 
-import { getPv, type WireChunk } from "./api.ts";
+import { ApiError, getAt, getPv, isAbort, type WireChunk } from "./api.ts";
 import { gapText } from "./bands.ts";
-import { noSamples } from "./decode.ts";
+import { exactOf, noSamples, severityOf } from "./decode.ts";
 import { byId, h, setText } from "./dom.ts";
 import { nextAt } from "./events.ts";
 import { Live } from "./live.ts";
@@ -17,7 +17,7 @@ import { isPressed, onRelease } from "./pressed.ts";
 import type { Shared } from "./share.ts";
 import { rangeOf, type Range, type View, type ViewStore } from "./state.ts";
 import { applyTheme, reducesMotion, type Palette } from "./style.ts";
-import { floatOf } from "./time.ts";
+import { floatOf, instantOf } from "./time.ts";
 import {
   appendLive,
   gapsAt,
@@ -80,6 +80,11 @@ export class Page {
   private live: Live;
   private waveforms = new Map<Trace, Waveform>();
   private pointed: Trace | null = null;
+  /** The moment of cursor A for which values were asked for last. */
+  private pinnedAsked: number | null = null;
+  private pinnedAsking: AbortController | null = null;
+  /** Whether the waveforms are shown, once somebody has said so. */
+  private isDrawerOpen: boolean | null = null;
   private loadTimer = 0;
   /** The view has changed and is still to be drawn: only then does the wait for the next change begin. */
   private isChanging = false;
@@ -275,6 +280,8 @@ export class Page {
       from,
       by,
     );
+    const happening = found.find((one) => one.at === at);
+    if (happening?.within !== undefined) return void this.panel.go(happening);
     if (at === null) return setText(byId("spoken"), `No ${by > 0 ? "later" : "earlier"} ${to} in this range`);
     this.plot.point(null);
     this.store.update({ pinned: at }, "replace");
@@ -512,6 +519,7 @@ export class Page {
       hover === null && view.pinned !== null && second !== null
         ? { from: Math.min(view.pinned, second), to: Math.max(view.pinned, second) }
         : null;
+    if (pinned && view.pinned !== null) void this.askPinned(view.pinned);
     this.panel.show({ traces, layout, range, at, pinned, between, known, silent, zone: view.zone, palette });
     this.drawWaveforms(at ?? (this.isLive() ? null : range.to), range);
     this.drawNothing(range);
@@ -528,19 +536,64 @@ export class Page {
       nothing.replaceChildren(...lines.map((line) => h("p", {}, line)));
   }
 
+  /** Of bins only the last of their samples is known: at cursor A the values themselves are asked for. */
+  private async askPinned(pinned: number): Promise<void> {
+    const binned = this.traces.filter(
+      (trace) => !trace.hidden && trace.history?.bins && trace.atPinned?.at !== pinned,
+    );
+    if (binned.length === 0 || this.isBarred || this.pinnedAsked === pinned) return;
+    this.pinnedAsked = pinned;
+    this.pinnedAsking?.abort();
+    const controller = new AbortController();
+    this.pinnedAsking = controller;
+    try {
+      const { pvs } = await getAt(
+        binned.map(({ name }) => name),
+        instantOf(pinned),
+        controller.signal,
+      );
+      for (const { pv, time, value, severity } of pvs) {
+        const [trace, exact] = [this.trace(pv), time === null ? null : exactOf(time)];
+        if (trace && exact)
+          trace.atPinned = { at: pinned, value, severity: severityOf(severity), time: exact };
+      }
+      this.draw();
+    } catch (error) {
+      // What the bins say stays.
+      if (!isAbort(error) && !(error instanceof ApiError)) throw error;
+    }
+  }
+
+  /** Shows the waveforms, or their names alone. */
+  toggleDrawer(): void {
+    this.isDrawerOpen = !this.isOpen;
+    this.draw();
+  }
+
+  /** Beside lines waveforms are folded at first: the plot needs the height. */
+  private get isOpen(): boolean {
+    return this.isDrawerOpen ?? this.scene?.layout.panes.length === 0;
+  }
+
   private drawWaveforms(at: number | null, range: Range): void {
+    const drawer = byId("waveforms");
+    const { isOpen } = this;
+    drawer.classList.toggle("is-shut", !isOpen);
     for (const trace of this.traces) {
       const isPanel = (trace.kind === "array" || trace.kind === "structure") && !trace.hidden;
       let panel = this.waveforms.get(trace);
       if (isPanel && !panel) {
-        panel = new Waveform(trace, { pin: (at) => this.store.update({ pinned: floatOf(at) }) });
+        panel = new Waveform(trace, {
+          pin: (at) => this.store.update({ pinned: floatOf(at) }),
+          turn: () => this.toggleDrawer(),
+        });
         this.waveforms.set(trace, panel);
         byId("waveforms").append(panel.element);
       } else if (!isPanel && panel) {
         panel.close();
         this.waveforms.delete(trace);
       }
-      if (isPanel) panel?.show(at, range, this.store.view.zone, this.palette);
+      if (isPanel && isOpen) panel?.show(at, range, this.store.view.zone, this.palette);
     }
   }
 

@@ -78,8 +78,10 @@ export class Panel {
   private folded = new Set<string>();
   private told = { key: "", at: 0 };
   private found: Happening[] = [];
+  private last: PanelState | null = null;
   private exact = new ExactTimes(() => {
     this.told = { key: "", at: 0 };
+    if (this.last) this.showEvents(this.last);
   });
 
   constructor(private actions: PanelActions) {
@@ -101,8 +103,14 @@ export class Panel {
     return this.found;
   }
 
+  /** Leads the cursor to an event; to its own moment, where only its bin was known so far. */
+  async go(one: Happening): Promise<void> {
+    this.actions.goTo(await this.exact.when(one));
+  }
+
   show(state: PanelState): void {
     const { traces } = state;
+    this.last = state;
     this.list.classList.toggle("is-dense", traces.length >= DENSE);
     this.arrange(state);
     setText(this.moment, momentText(state));
@@ -340,7 +348,7 @@ export class Panel {
         {},
         h(
           "button",
-          { type: "button", "data-at": String(one.at), click: () => this.actions.goTo(one.at) },
+          { type: "button", "data-at": String(one.at), click: () => void this.go(one) },
           h("span", { class: "when" }, time),
           h(
             "span",

@@ -25,6 +25,8 @@ const PART = 2000;
 const WHOLE = 100_000;
 /** Groups are given beside what each PV has, which is asked for one by one. */
 const GROUPS_MAX = 500;
+/** The archiver knows no dead band of 0. */
+const NO_BAND = 1e-300;
 /** So many names are told. */
 const NAMES_TOLD = 3;
 /** So many refusals are told. */
@@ -332,11 +334,21 @@ function policyForm(policies: string[], names: string[]): Form {
           return changePvs(names.map((name) => ({ name, ...settings })));
         },
         back: isKnowable(names)
-          ? { verb: "policy", act: (names) => changePvs(names.map((name) => before.get(name)!)) }
+          ? {
+              verb: "policy",
+              act: (names) => changePvs(names.map((name) => undone(before.get(name)!, settings))),
+            }
           : null,
       };
     },
   };
+}
+
+/** What a PV had before. The archiver takes no dead band away: where there was none, one so narrow lets every change through. */
+function undone(before: Record<string, unknown>, given: Record<string, unknown>): Record<string, unknown> {
+  return "deadband" in given && !("deadband" in before) && !("policy" in before)
+    ? { ...before, deadband: NO_BAND }
+    : before;
 }
 
 /** Of so many what they have is taken down first, so that it can be given back. */

@@ -160,6 +160,7 @@ export class Wall {
       tile.values,
       traces.map((trace) => valueOf(trace, scene, isOne)),
     );
+    fit(tile.values);
     tile.canvas.hidden = scales.length === 0 && traces.every((trace) => trace.kind === "unknown");
     drawTile(tile.canvas, scales, traces, scene, unit);
   }
@@ -184,6 +185,16 @@ function renew(parent: HTMLElement, children: HTMLElement[]): void {
   if (parent.dataset.told === text) return;
   parent.dataset.told = text;
   parent.replaceChildren(...children);
+}
+
+/** Figures that are too long for their tile are smaller, but never so small that they are not to be read. */
+function fit(values: HTMLElement): void {
+  const told = `${values.dataset.told} ${values.clientWidth}`;
+  if (values.dataset.fit === told) return;
+  values.dataset.fit = told;
+  values.style.setProperty("--fit", "1");
+  const part = values.clientWidth / values.scrollWidth;
+  if (part < 1) values.style.setProperty("--fit", String(Math.max(0.45, part * 0.98)));
 }
 
 /** Panes are tiles, and so is each state and text. */
@@ -235,7 +246,7 @@ function valueOf(trace: Trace, scene: Scene, isOne: boolean): HTMLElement {
   if (trace.kind === "array" || trace.kind === "structure") return sentence(words.noNumber);
   const text =
     trace.kind === "number" && typeof reading.value === "number"
-      ? formatNumber(reading.value, trace.metadata?.precision ?? null).replace(/^-/, "−")
+      ? formatNumber(reading.value, trace.metadata?.precision ?? null).replaceAll("-", "−")
       : formatValue(reading.value, trace.kind, trace.metadata);
   const units = unitsOf(trace);
   const value = h("span", { class: "wall-value" }, text, units ? h("small", {}, units) : "");

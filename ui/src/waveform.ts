@@ -22,6 +22,8 @@ import { waveWords as words } from "./words.ts";
 export interface WaveformActions {
   /** Marks the moment of the sample that was stepped to. */
   pin(at: Instant): void;
+  /** Shows all of them, or their names alone. */
+  turn(): void;
 }
 
 const JSON_CHARACTERS_MAX = 20_000;
@@ -88,10 +90,16 @@ export class Waveform {
         h("h2", {}, trace.name),
         this.caption,
         this.pointed,
+        h("button", { type: "button", class: "unfold", click: () => actions.turn() }, words.unfold),
         this.against,
         this.over,
         step(words.before, "◂", -1),
         step(words.next, "▸", 1),
+        h(
+          "button",
+          { type: "button", "aria-label": words.fold, title: words.fold, click: () => actions.turn() },
+          "▾",
+        ),
       ),
       this.body,
       this.slider,

@@ -182,6 +182,8 @@ export const manageWords = {
 export const waveWords = {
   before: "The sample before",
   next: "The next sample",
+  unfold: "Show the waveform ( w )",
+  fold: "Fold the waveforms ( w )",
   over: "Over time",
   reference: "Take as reference",
   against: (time: string) => `Δ to ${time}`,
@@ -299,7 +301,8 @@ export const sheetWords = {
   back: {
     pause: "Resume; “Undo” stands in the bar afterwards.",
     resume: "Pause; “Undo” stands in the bar afterwards.",
-    policy: "“Undo” in the bar afterwards, up to 500 PVs; of more, another choice of the same sheet.",
+    policy:
+      "“Undo” in the bar afterwards, up to 500 PVs; of more, another choice of the same sheet. Where there was no dead band, “Undo” leaves one of 1e-300, which every change passes: the archiver takes none away.",
     groups: "The same sheet with the groups as they were.",
     rename: "Renaming it back; “Undo” stands in the bar afterwards.",
     remove: "Bringing them back, until a purge; “Undo” stands in the bar afterwards.",

@@ -305,7 +305,7 @@ export class TestServer {
     if (noun === "status") return send(response, 200, this.status());
     if (noun === "groups") return send(response, 200, { groups: this.groups });
     if (noun === "live") return this.live(url, response);
-    if (noun === "at") return send(response, 200, this.newest((await bodyOf(request)) as string[]));
+    if (noun === "at") return send(response, 200, this.newest((await bodyOf(request)) as string[], url));
     if (noun !== "pvs") throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
     if (!name) {
       const answer = request.method === "POST" ? this.add(await bodyOf(request)) : this.list(url);
@@ -435,14 +435,16 @@ export class TestServer {
   }
 
   /** A PV that is searched for has no value yet. */
-  private newest(names: string[]): object {
-    const time = (pv: FixturePv) => (pv.state === "searching" ? null : isoOf(instantOf(this.now())));
+  private newest(names: string[], url: URL): object {
+    const at = exactOf(url.searchParams.get("time") ?? "") ?? instantOf(this.now());
     const pvs = this.pvs.filter((pv) => names.includes(pv.name));
-    return {
-      time: isoOf(instantOf(this.now())),
-      pvs: pvs.map((pv) => ({ pv: pv.name, time: time(pv) })),
-      unknown: [],
+    const row = (pv: FixturePv) => {
+      const [last] = pv.state === "searching" ? [] : this.lastBefore(pv, at);
+      return last
+        ? { pv: pv.name, time: isoOf(last), value: last.value, severity: SEVERITIES[last.severity] }
+        : { pv: pv.name, time: null, value: null, severity: null };
     };
+    return { time: isoOf(at), pvs: pvs.map(row), unknown: [] };
   }
 
   private add(body: Json): object {
