@@ -23,6 +23,8 @@ interface LostRow {
 const TOGETHER_SECONDS = 3;
 /** Of so many groups the archiver is asked which server it was. */
 const ASKED_MAX = 24;
+/** About so many PVs of each. */
+const OF_EACH = 4;
 
 /** The report tells seconds; what was lost in one of them may be told in two. */
 export function grouped(rows: LostRow[]): { host: string; since: number; pvs: string[] }[] {
@@ -44,20 +46,42 @@ export function grouped(rows: LostRow[]): { host: string; since: number; pvs: st
 export async function getOutages(): Promise<Outage[]> {
   const groups = grouped(await appliance<LostRow[]>("getCurrentlyDisconnectedPVs"));
   groups.sort((a, b) => b.pvs.length - a.pvs.length);
-  const details = await Promise.all(
-    groups.map(({ pvs }, i) => (i < ASKED_MAX ? getPv(pvs[0]!).catch(() => null) : null)),
-  );
   const outages: Outage[] = [];
-  groups.forEach(({ host, since, pvs }, i) => {
-    const detail = details[i] ?? null;
-    const address = detail?.server ?? (host === "N/A" ? null : host);
-    const same = outages.find((one) => one.address === address && one.address !== null);
+  await Promise.all(
+    groups.slice(0, ASKED_MAX).map(async ({ host, since, pvs }) => {
+      // The report does not name the server of every PV, and two may have gone in one second: some PVs are asked about.
+      const details = await Promise.all(spread(pvs, OF_EACH).map((pv) => getPv(pv).catch(() => null)));
+      const servers = new Set(details.map(serverOf).filter((server) => server !== null));
+      const address = servers.size > 0 ? [...servers].sort().join(", ") : host === "N/A" ? null : host;
+      outages.push({ address, since, pvs: [...pvs], detail: details[0] ?? null });
+    }),
+  );
+  for (const { host, since, pvs } of groups.slice(ASKED_MAX))
+    outages.push({ address: host === "N/A" ? null : host, since, pvs, detail: null });
+  return merged(outages).sort((a, b) => b.pvs.length - a.pvs.length);
+}
+
+/** What one IOC lost is one outage, also where its PVs went one after the other. */
+function merged(outages: Outage[]): Outage[] {
+  const found: Outage[] = [];
+  for (const outage of outages) {
+    const same = found.find((one) => one.address === outage.address && one.address !== null);
     if (same) {
-      same.pvs.push(...pvs);
-      same.since = Math.min(same.since, since);
-    } else outages.push({ address, since, pvs: [...pvs], detail });
-  });
-  return outages.sort((a, b) => b.pvs.length - a.pvs.length);
+      same.pvs.push(...outage.pvs);
+      same.since = Math.min(same.since, outage.since);
+    } else found.push(outage);
+  }
+  return found;
+}
+
+function serverOf(detail: PvDetail | null): string | null {
+  return detail?.server ?? detail?.metadata?.server ?? null;
+}
+
+/** Some of many, evenly apart. */
+function spread<T>(all: T[], count: number): T[] {
+  const step = Math.max(1, all.length / count);
+  return Array.from({ length: Math.min(count, all.length) }, (_, i) => all[Math.floor(i * step)]!);
 }
 
 /** An IOC that answers, and how often its PVs were lost in this run of the archiver. */
@@ -84,11 +108,7 @@ export async function getRestarted(): Promise<{ found: Restarted[]; isSome: bool
   const rows = await appliance<TimesRow[]>(`getLostConnectionsReport?limit=${ROWS_ASKED}`);
   const back = rows.filter((row) => Number(row.lostConnections) > 0 && row.currentlyConnected === "Yes");
   // Spread over the report, because the PVs of one IOC stand together in it.
-  const step = Math.max(1, back.length / SERVERS_ASKED);
-  const asked = Array.from(
-    { length: Math.min(SERVERS_ASKED, back.length) },
-    (_, i) => back[Math.floor(i * step)]!,
-  );
+  const asked = spread(back, SERVERS_ASKED);
   const details = await Promise.all(asked.map((row) => getPv(row.pvName).catch(() => null)));
   const found = new Map<string, Restarted>();
   details.forEach((detail, i) => {

@@ -51,7 +51,7 @@ function lostTable(outages: Outage[], context: PartContext, side: HTMLElement): 
       side.hidden = false;
     };
     name.addEventListener("click", open);
-    if (i === 0) queueMicrotask(() => row.isConnected && open());
+    if (i === 0) open();
     return row;
   });
   return [table(words.lostHeads, rows, words.lostLabel)];

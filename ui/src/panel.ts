@@ -455,7 +455,7 @@ function noteText(trace: Trace, reading: Reading, state: PanelState): string {
   if (state.silent) return `not known since ${formatTime(state.known, state.zone, 0).slice(11)}`;
   if (!trace.history) return "loading …";
   const gap = reading.gaps[0];
-  if (gap) return `no data: ${causeText(gap.cause)}`;
+  if (gap) return `${wordOf.gap}: ${causeText(gap.cause)}`;
   if (trace.history.truncated) return "too many samples for this range: zoom in to see the rest";
   if (trace.kind === "unknown") return "nothing recorded yet";
   return firstText(trace, state) ?? trace.state ?? "";
