@@ -90,9 +90,7 @@ def year(server: Pvark) -> None:
     for day in range(365):
         at = begin + timedelta(days=day)
         date = at.strftime("%Y-%m-%d")
-        rows = [
-            f"{date}T{i // 360:02}:{i // 6 % 60:02}:{i % 6}0Z,{value}" for i, value in enumerate(wave)
-        ]
+        rows = [f"{date}T{i // 360:02}:{i // 6 % 60:02}:{i % 6}0Z,{value}" for i, value in enumerate(wave)]
         if date == outlier:
             rows.insert(next(i for i, row in enumerate(rows) if row > OUTLIER), f"{OUTLIER},95")
         path = f"/api/v1/pvs/J2%3AYEAR/import?import=year&part={date}&type=f64"

@@ -97,6 +97,7 @@ export class Page {
   private loadedAt = 0;
   /** Nothing may be read: what is there stays, and nothing is asked for. */
   private isBarred = false;
+  private doubt: () => void;
 
   constructor(
     private store: ViewStore,
@@ -107,6 +108,7 @@ export class Page {
     news: () => WallNews,
   ) {
     this.palette = applyTheme(store.view.theme);
+    this.doubt = trouble.doubt;
     this.loader = new Loader((trace) => {
       if (trace.unknown) this.follow();
       this.draw();
@@ -334,7 +336,10 @@ export class Page {
     const isNews = trace.state !== null && trace.state !== state.state;
     noteState(trace, { state: state.state!, since: state.since });
     this.draw();
-    if (isNews) this.loadAnew(trace);
+    if (!isNews) return;
+    this.loadAnew(trace);
+    // Others may have gone with it: the archiver is asked how many at once.
+    if (state.state === "disconnected") this.doubt();
   }
 
   private syncTraces(view: View): void {
