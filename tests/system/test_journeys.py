@@ -44,7 +44,8 @@ def records() -> str:
         'record(bi, "J6:BI") { field(ZNAM, "closed") field(ONAM, "open") field(PINI, "YES") field(VAL, "1") }\n',
         'record(mbbi, "J6:MBBI") { field(ZRST, "Off") field(ONST, "On") field(ONVL, "1") field(PINI, "YES") }\n',
         'record(stringin, "J6:TEXT") { field(VAL, "all is well") field(PINI, "YES") }\n',
-        'record(waveform, "J6:WAVE") { field(FTVL, "DOUBLE") field(NELM, "64") field(PINI, "YES") field(INP, [1,2,3,4]) }\n',
+        'record(waveform, "J6:WAVE") { field(FTVL, "DOUBLE") field(NELM, "64") field(PINI, "YES") '
+        "field(INP, [1,2,3,4]) }\n",
     ]
     for i in range(16):
         text.append(calc(f"J6:U{i}", f"{i}+RNDM", f'field(EGU, "{UNITS[i % len(UNITS)]}")'))
@@ -145,6 +146,11 @@ def few(module_folder: Path) -> Iterator[Browser]:
     skip_without_browser()
     ioc = Ioc.of_records(module_folder, records())
     server = Pvark(module_folder, [ioc], more='policy = [{ name = "slow", match = ["J11:*"], method = "monitor" }]\n')
+
+    def restart() -> None:
+        ioc.kill()
+        ioc.start()
+
     try:
         ioc.start()
         server.start()
@@ -156,7 +162,7 @@ def few(module_folder: Path) -> Iterator[Browser]:
         acts: dict[str, Callable[[], object]] = {
             "kill the archiver": server.kill,
             "start the archiver": lambda: server.start(60),
-            "restart the IOC": lambda: (ioc.kill(), ioc.start()),
+            "restart the IOC": restart,
         }
         yield Browser(module_folder, server, acts)
     finally:

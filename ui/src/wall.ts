@@ -56,6 +56,7 @@ export class Wall {
     private news: () => WallNews,
   ) {
     root.append(
+      h("h1", { class: "unseen" }, words.title),
       h("header", {}, this.clock, h("div", { class: "wall-date" }, this.date, this.second), this.worst),
       this.grid,
       this.foot,

@@ -201,6 +201,7 @@ export const waveWords = {
 
 /** The wall. */
 export const wallWords = {
+  title: "pvark, on a wall",
   noClock: "–:–:–",
   silent: (since: string) =>
     `The archiver is silent since ${since}. This page keeps asking; what it shows is old.`,

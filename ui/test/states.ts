@@ -230,6 +230,7 @@ async function over(page: Page, server: TestServer, base: string): Promise<void>
 
 async function waveform(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=SR:CURRENT&pv=BPM:WAVE&pv=BPM:TABLE&${HOUR}&at=2026-11-20T10:10:00Z`);
+  await page.locator(".unfold:visible").first().click();
   await page.locator('.waveform[aria-label="BPM:WAVE"] canvas').waitFor();
   await page.locator('.waveform[aria-label="BPM:TABLE"] pre').waitFor();
 }
