@@ -4,7 +4,7 @@ export PVARK := $(CARGO_TARGET_DIR)/release/pvark
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -rs
 
-.PHONY: help setup demo run build check test ui golden fuzz crash numbers figures ess retrieval keycloak clean
+.PHONY: help setup demo run build check test ui journeys golden fuzz crash numbers figures ess retrieval keycloak clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -35,6 +35,10 @@ test: setup ui/dist/index.html ## all tests; what was skipped, and why, is print
 
 ui: .make/node ## the page with invented data, to look at while working on it
 	cd ui && npm run build && npm run serve
+
+journeys: setup build ## walk through the page of a real archiver as people do, the wall with three restarts; pictures go to target/journeys
+	mkdir -p $(CARGO_TARGET_DIR)/journeys
+	PVARK_RESTARTS=3 PVARK_SHOTS=$(CARGO_TARGET_DIR)/journeys $(PYTEST) -s tests/system/test_journeys.py
 
 golden: ## rewrite the expected answers; read `git diff` before committing them
 	UPDATE_GOLDEN=1 cargo test --workspace

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from archiver import ROOT, Pvark
-from farm import Farm
 from ioc import Ioc
 from waiting import wait_for
 
@@ -86,31 +85,6 @@ def test_the_page_says_who_is_gone_and_goes_on_by_itself(tmp_path: Path) -> None
     finally:
         server.kill()
         ioc.kill()
-
-
-COUNT = 4997
-WRONG = ("x" * 300, "ledger:LAB", "http://LAB:TEMP")
-
-
-@pytest.mark.timeout(300)
-def test_thousands_of_pasted_names_are_added_and_the_wrong_ones_named(tmp_path: Path) -> None:
-    skip_without_browser()
-    farm = Farm("--queue", "0", "--group", f"name=MANY:,count={COUNT},rate=1")
-    server = Pvark(tmp_path, [farm])  # type: ignore[list-item]
-    try:
-        server.start()
-        names = [f"MANY:{i}" for i in range(COUNT)]
-        for place, wrong in zip((17, 2500, 4999), WRONG, strict=True):
-            names.insert(place, wrong)
-        path = tmp_path / "names.txt"
-        path.write_text("\n".join(names) + "\n")
-        said = in_chromium("many", PVARK_URL=server.url, PVARK_NAMES=str(path), PVARK_WRONG="3")
-        assert said.count(" was refused: ") == 3, said
-        assert server.archive.status().pvs["total"] == COUNT
-        assert server.archive.status().pvs["connected"] == COUNT
-    finally:
-        server.kill()
-        farm.kill()
 
 
 def test_the_page_is_in_the_program_and_asks_nobody_else(start_pvark: Callable[..., Pvark]) -> None:

@@ -372,6 +372,24 @@ export function getNewest(names: string[]): Promise<{ pvs: { pv: string; time: s
   });
 }
 
+/** The value that a PV had at a moment. */
+export interface ValueAt {
+  pv: string;
+  time: string | null;
+  value: Json;
+  severity: string | number | null;
+}
+
+/** The values that many PVs had at a moment. */
+export function getAt(names: string[], at: Instant, signal: AbortSignal): Promise<{ pvs: ValueAt[] }> {
+  return request(`/at?time=${isoOf(at)}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(names),
+    signal,
+  });
+}
+
 export function pausePv(name: string): Promise<{ status: string }> {
   return request(`${pvPath(name)}/pause`, { method: "POST" });
 }

@@ -67,8 +67,8 @@ export function drawLane(frame: Frame, trace: Trace, scene: Scene): void {
 }
 
 /** A band of one PV's states or texts. */
-export function drawBand(frame: Frame, trace: Trace, scene: Scene): void {
-  name(frame, trace, scene);
+export function drawBand(frame: Frame, trace: Trace, scene: Scene, isNamed = true): void {
+  if (isNamed) name(frame, trace, scene);
   const { context, ratio } = frame;
   const { palette } = scene;
   const { stroke } = palette.trace(trace.colour);

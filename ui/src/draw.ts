@@ -143,8 +143,8 @@ function drawBand(frame: Frame, bins: Bins, look: TraceLook, colour: string): vo
 }
 
 /**
- * Rectangles from left to right. Those that overlap become one, or what shines through would be covered twice; each is
- * filled by itself, because a path of a thousand rectangles takes a canvas a hundred times as long.
+ * Rectangles from left to right. Those that overlap become one, or what shines through would be covered twice; those that touch are filled
+ * as one outline, because a thousand rectangles take a canvas four times as long, and a path of them a hundred times.
  */
 class Columns {
   private sides: number[] = [];
@@ -163,8 +163,35 @@ class Columns {
 
   fill(context: CanvasRenderingContext2D): void {
     const { sides } = this;
-    for (let i = 0; i < sides.length; i += 4)
-      context.fillRect(sides[i]!, sides[i + 2]!, sides[i + 1]! - sides[i]!, sides[i + 3]! - sides[i + 2]!);
+    for (let from = 0; from < sides.length;) {
+      let to = from + 4;
+      while (to < sides.length && sides[to] === sides[to - 3]) to += 4;
+      if (to === from + 4)
+        context.fillRect(
+          sides[from]!,
+          sides[from + 2]!,
+          sides[from + 1]! - sides[from]!,
+          sides[from + 3]! - sides[from + 2]!,
+        );
+      else this.fillRun(context, from, to);
+      from = to;
+    }
+  }
+
+  /** Columns that touch, as one outline: there along their upper ends and back along their lower ones. */
+  private fillRun(context: CanvasRenderingContext2D, from: number, to: number): void {
+    const { sides } = this;
+    context.beginPath();
+    context.moveTo(sides[from]!, sides[from + 2]!);
+    for (let i = from; i < to; i += 4) {
+      context.lineTo(sides[i]!, sides[i + 2]!);
+      context.lineTo(sides[i + 1]!, sides[i + 2]!);
+    }
+    for (let i = to - 4; i >= from; i -= 4) {
+      context.lineTo(sides[i + 1]!, sides[i + 3]!);
+      context.lineTo(sides[i]!, sides[i + 3]!);
+    }
+    context.fill();
   }
 }
 

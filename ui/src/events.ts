@@ -2,7 +2,7 @@
 
 import { causeText, severityName } from "./decode.ts";
 import type { Range } from "./state.ts";
-import { knownUntil, MANY, runsOf, type Trace } from "./trace.ts";
+import { knownUntil, lastAtOrBefore, MANY, runsOf, type Trace } from "./trace.ts";
 
 export interface Happening {
   at: number;
@@ -10,6 +10,8 @@ export interface Happening {
   kind: "alarm" | "state" | "gap" | "back";
   severity: number;
   text: string;
+  /** It is known from a bin alone, which ends then: `at` is where that begins. */
+  within?: number;
 }
 
 /** More than this nobody reads one by one. */
@@ -29,7 +31,7 @@ function of(trace: Trace, range: Range, known: number): Happening[] {
   for (const run of runsOf(trace, Math.min(knownUntil(trace, known), range.to))) {
     const isNews = before !== null || run.severity > 0;
     if (isNews && isWithin(run.from)) {
-      const happening = { at: run.from, pv: trace.name, severity: run.severity };
+      const happening = { at: run.from, pv: trace.name, severity: run.severity, ...binAt(trace, run.from) };
       if (run.severity > 0 && run.severity !== before?.severity)
         found.push({ ...happening, kind: "alarm", text: severityName(run.severity) });
       else if (named && run.text !== null && run.text !== MANY && run.text !== before?.text)
@@ -45,6 +47,14 @@ function of(trace: Trace, range: Range, known: number): Happening[] {
       found.push({ ...happening, at: gap.to, kind: "back", text: "recorded again" });
   }
   return found;
+}
+
+/** The bin that begins at a moment, if there is one. */
+function binAt({ history }: Trace, at: number): { within?: number } {
+  const bins = history?.bins;
+  if (!bins) return {};
+  const i = lastAtOrBefore(bins.start, at);
+  return i >= 0 && bins.start[i] === at ? { within: bins.end[i]! } : {};
 }
 
 /** The moment of the next one behind another, or of the one before it; none if there is none. */

@@ -92,7 +92,7 @@ const KEYS: Key[] = [
   },
   { keys: ["h"], text: "hide the PV of the row, or show it", act: chosen((t, name) => t.toggle(name)) },
   { keys: ["m"], text: "settings of the PV of the row", act: chosen((t, name) => t.settings(name)) },
-  { keys: ["w"], text: "waveforms, or not", act: () => void document.body.classList.toggle("is-drawerless") },
+  { keys: ["w"], text: "waveforms, or their names alone", act: (t) => t.page.toggleDrawer() },
   {
     keys: ["]"],
     text: "fold the panel, or show it",

@@ -85,3 +85,27 @@ function withMethod(line: ListLine, given: string[]): ListLine {
     };
   return { ...line, method: "scan", period };
 }
+
+/** Longer patterns the archiver does not take; and an address has room for no more. */
+export const PATTERN_MAX = 1500;
+
+/** What fits these names and no others. */
+export function patternOf(names: string[]): string {
+  return `~^(${names.map((name) => name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|")})$`;
+}
+
+/** The names in parts whose patterns are short enough. */
+export function inParts(names: string[]): string[][] {
+  const parts: string[][] = [];
+  let length = Infinity;
+  for (const name of names) {
+    const more = patternOf([name]).length;
+    if (length + more > PATTERN_MAX) {
+      parts.push([]);
+      length = 0;
+    }
+    parts.at(-1)!.push(name);
+    length += more;
+  }
+  return parts;
+}

@@ -1,13 +1,14 @@
 // The page of pvark. The URL is the view, the view decides the traces, the server fills them, and they are drawn:
 //
-//   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, panel.ts, strip.ts, waveform.ts, nothing.ts
+//   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, panel.ts, strip.ts, waveform.ts (wave_chart.ts, heat.ts), nothing.ts
 //            ▲  look.ts, typed.ts, understood.ts, names.ts, pressed.ts  │ api.ts, decode.ts, side.ts  │ panes.ts, bands.ts, line.ts, draw.ts, axis.ts, cut.ts, events.ts
 //            └── search.ts, controls.ts, settings.ts, share.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts
 //
 // Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, sheet.ts, reports.ts, list.ts.
+// Its table is pv_table.ts with pv_order.ts, its IOCs manage_iocs.ts. Of IOCs that are lost outage.ts and iocs.ts tell everywhere.
+// A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts.
 // What of this is there for whom, and how they log in: login.ts, who.ts.
 
-import "uplot/dist/uPlot.min.css";
 import "./tokens.css";
 import "./style.css";
 import { AddDialog } from "./add.ts";
@@ -17,17 +18,19 @@ import { Details } from "./details.ts";
 import { byId } from "./dom.ts";
 import { listenToKeys } from "./keys.ts";
 import { Login } from "./login.ts";
+import { OutageBar } from "./outage.ts";
 import { Overview } from "./overview.ts";
 import { Page } from "./page.ts";
 import { Popup } from "./popup.ts";
 import { watchPresses } from "./pressed.ts";
 import { axisOf, isLog, type ValueScale } from "./panes.ts";
 import { PLAIN, isPlain, type Look } from "./look.ts";
+import { Renewal } from "./renewal.ts";
 import { Settings } from "./settings.ts";
 import { Search } from "./search.ts";
 import { Share } from "./share.ts";
 import { Manage } from "./manage.ts";
-import { clampRange, isManage, rangeOf, ViewStore, type Range, type Shown } from "./state.ts";
+import { clampRange, isManage, rangeOf, toQuery, ViewStore, type Range, type Shown } from "./state.ts";
 import { StatusLine } from "./status.ts";
 import { onSystemTheme } from "./style.ts";
 import { noteState } from "./trace.ts";
@@ -41,6 +44,17 @@ const status: StatusLine = new StatusLine(
   () => page.loadAfresh(),
 );
 const now = (): number => status.now();
+
+const outage = new OutageBar(byId("outage"), now, () => store.view.zone);
+const renewal = new Renewal(
+  document.querySelector<HTMLScriptElement>("script[src]")?.src ?? "",
+  async () => (await fetch("./")).text(),
+  () => location.reload(),
+);
+status.onStatus((answer) => {
+  outage.take(answer);
+  if (store.view.frame === "wall") void renewal.take(answer, now());
+});
 
 const login: Login = new Login(() => rightsChanged());
 onDoubt(() => void login.doubt());
@@ -135,6 +149,7 @@ const page = new Page(
   },
   { toggle: toggleHidden, remove, details: openDetails, archive, settings: (name) => settings.open(name) },
   { doubt: () => void status.poll(), barred: () => void login.doubt() },
+  () => ({ sentence: outage.sentence ?? status.problem }),
 );
 
 /** Whoever may read nothing is not asked for anything; whoever may again has missed something. */
@@ -195,12 +210,27 @@ listenToKeys(store, {
 });
 
 const isManaging = isManage(location.pathname);
-const manage = new Manage({ may: (right) => login.may(right), zone: () => store.view.zone, now });
+const manage = new Manage({
+  may: (right) => login.may(right),
+  zone: () => store.view.zone,
+  now,
+  details: openDetails,
+});
 document.body.dataset.part = isManaging ? "manage" : "plot";
 for (const id of isManaging
   ? ["nav-manage", "more-manage", "tab-manage"]
   : ["nav-plot", "more-plot", "tab-plot"])
   byId(id).setAttribute("aria-current", "page");
+
+/** The view as tiles for a wall, and as it stands within another page. */
+function frames(): void {
+  for (const frame of ["wall", "embed"] as const)
+    byId<HTMLAnchorElement>(`more-${frame}`).href = `./?${toQuery({ ...store.view, frame })}`;
+}
+// A wall has no controls; whoever came there from here goes back by Escape.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && store.view.frame === "wall") store.update({ frame: "whole" });
+});
 
 const menu = new Popup(byId("more"), byId("more-list"));
 for (const id of ["archive", "theme", "help-open"]) byId(id).addEventListener("click", () => menu.close());
@@ -231,6 +261,7 @@ store.onChange((view, before) => {
   page.take(view, before);
   controls.show();
   search.refresh();
+  frames();
 });
 onSystemTheme(() => page.retheme());
 
@@ -242,5 +273,6 @@ async function start(): Promise<void> {
   if (isManaging) manage.start();
   page.take(store.view, null);
   controls.show();
+  frames();
 }
 void start();

@@ -1,9 +1,9 @@
 // Adding PVs by a list, in three steps: the names, a check that changes nothing, then the first values.
 
-import { addPvs, ApiError, pagePvs, type AddResult, type NewPv } from "./api.ts";
+import { addPvs, ApiError, pagePvs, removePvs, type AddResult, type NewPv } from "./api.ts";
 import { counted, h } from "./dom.ts";
 import { Firsts } from "./firsts.ts";
-import { readList, type ListLine } from "./list.ts";
+import { PATTERN_MAX, patternOf, readList, type ListLine } from "./list.ts";
 import { addWords as words, pvsText } from "./words.ts";
 
 /** The names of the archive are looked through in pages of so many. */
@@ -28,7 +28,10 @@ export class AddPart {
   private side = h("div", { class: "add-outcome", "aria-live": "polite" });
   private firsts: Firsts | null = null;
 
-  constructor(private added: () => void) {
+  constructor(
+    private added: () => void,
+    private mayRemove: () => boolean,
+  ) {
     const file = h("input", {
       type: "file",
       accept: ".txt,.csv,.list,text/plain,text/csv",
@@ -46,6 +49,11 @@ export class AddPart {
       this.begin();
       this.text.focus();
     };
+    // A list that is pasted is looked through at once: that changes nothing.
+    this.text.addEventListener("paste", (event) => {
+      if (event.clipboardData?.getData("text").trim().includes("\n"))
+        window.setTimeout(() => void this.check());
+    });
     this.text.addEventListener("dragover", (event) => event.preventDefault());
     this.text.addEventListener("drop", (event) => {
       const dropped = event.dataTransfer?.files[0];
@@ -87,7 +95,7 @@ export class AddPart {
   private async load(file: File | undefined): Promise<void> {
     if (!file) return;
     this.text.value = await file.text();
-    this.begin();
+    void this.check();
   }
 
   /** Looks which lines are names, and which of them the archive knows. Nothing is changed. */
@@ -120,7 +128,7 @@ export class AddPart {
   private async knownOf(lines: ListLine[]): Promise<Set<string>> {
     const wanted = new Set(lines.map((line) => bare(line.name)));
     const known = new Set<string>();
-    const pattern = `~^(${[...wanted].map(escaped).join("|")})$`;
+    const pattern = patternOf([...wanted]);
     const isShort = pattern.length < PATTERN_MAX;
     for (let offset = 0, total = Infinity; offset < total; offset += PAGE) {
       const page = await pagePvs({ match: isShort ? pattern : "", state: "any", offset, limit: PAGE });
@@ -224,6 +232,25 @@ export class AddPart {
     }
   }
 
+  /** Takes out again what was added; what was recorded meanwhile can be brought back until a purge. */
+  private async undo(names: string[]): Promise<void> {
+    this.firsts?.stop();
+    try {
+      const removed = await removePvs(names, "keep");
+      const count = removed.filter(({ status }) => status === "removed").length;
+      this.side.replaceChildren(steps(1), h("p", { class: "counts" }, words.undone(count)));
+      this.added();
+    } catch (error) {
+      this.side.append(
+        h(
+          "p",
+          { class: "is-error", role: "alert" },
+          error instanceof ApiError ? error.sentence : String(error),
+        ),
+      );
+    }
+  }
+
   private report(results: AddResult[]): void {
     const refused = results.filter(({ status }) => status === "refused");
     const names = results.filter(({ status }) => status === "added").map(({ name }) => name);
@@ -244,20 +271,18 @@ export class AddPart {
     if (names.length > 0) {
       this.firsts = new Firsts(names);
       parts.push(this.firsts.element);
+      if (this.mayRemove()) {
+        const undo = h("button", { type: "button", class: "undo-add" }, words.undo(names.length));
+        undo.addEventListener("click", () => void this.undo(names));
+        parts.push(h("p", { class: "actions" }, undo));
+      }
     }
     this.side.replaceChildren(...parts);
   }
 }
 
-/** Longer patterns the archiver does not take; and an address has room for no more. */
-const PATTERN_MAX = 1500;
-
 function bare(name: string): string {
   return name.replace(/^(ca|pva):\/\//, "");
-}
-
-function escaped(name: string): string {
-  return name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
 function steps(now: number): HTMLElement {

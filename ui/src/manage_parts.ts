@@ -11,7 +11,7 @@ import {
   type Right,
 } from "./api.ts";
 import { counted, h } from "./dom.ts";
-import { download, quoted } from "./manage.ts";
+import { download, quoted } from "./file.ts";
 import { problemsOf, storageOf, updatesOf } from "./overview.ts";
 import { REPORTS } from "./reports.ts";
 import type { Verb } from "./sheet.ts";
@@ -31,7 +31,7 @@ const ROWS_SHOWN = 500;
 const AUDIT_PAGE = 200;
 
 /** An element that asks for its content, and says so, and says why where none comes. */
-function asking(make: () => Promise<Node[]>): HTMLElement {
+export function asking(make: () => Promise<Node[]>): HTMLElement {
   const part = h("div", { class: "pages" }, h("p", { class: "hint", role: "status" }, words.asking));
   make().then(
     (content) => part.replaceChildren(...content),
@@ -50,7 +50,7 @@ function asking(make: () => Promise<Node[]>): HTMLElement {
   return part;
 }
 
-function table(heads: readonly string[], rows: HTMLElement[], label: string): HTMLElement {
+export function table(heads: readonly string[], rows: HTMLElement[], label: string): HTMLElement {
   return h(
     "div",
     { class: "scrolled-table", tabindex: "0", role: "region", "aria-label": label },

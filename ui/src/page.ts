@@ -1,8 +1,8 @@
 // The page: keeps the traces equal to the view, loads what they lack, and draws them.
 
-import { getPv, type WireChunk } from "./api.ts";
+import { ApiError, getAt, getPv, isAbort, type WireChunk } from "./api.ts";
 import { gapText } from "./bands.ts";
-import { noSamples } from "./decode.ts";
+import { exactOf, noSamples, severityOf } from "./decode.ts";
 import { byId, h, setText } from "./dom.ts";
 import { nextAt } from "./events.ts";
 import { Live } from "./live.ts";
@@ -17,7 +17,7 @@ import { isPressed, onRelease } from "./pressed.ts";
 import type { Shared } from "./share.ts";
 import { rangeOf, type Range, type View, type ViewStore } from "./state.ts";
 import { applyTheme, reducesMotion, type Palette } from "./style.ts";
-import { floatOf } from "./time.ts";
+import { floatOf, instantOf } from "./time.ts";
 import {
   appendLive,
   gapsAt,
@@ -28,6 +28,7 @@ import {
   TAIL_ROWS_MAX,
   type Trace,
 } from "./trace.ts";
+import { Wall, type WallNews } from "./wall.ts";
 import { Waveform } from "./waveform.ts";
 
 /** While a view is being changed loads wait so long, after it was drawn, for the next change. */
@@ -74,10 +75,16 @@ export class Page {
   private scene: Scene | null = null;
   private panel: Panel;
   private strip: OverviewStrip;
+  private wall: Wall;
   private loader: Loader;
   private live: Live;
   private waveforms = new Map<Trace, Waveform>();
   private pointed: Trace | null = null;
+  /** The moment of cursor A for which values were asked for last. */
+  private pinnedAsked: number | null = null;
+  private pinnedAsking: AbortController | null = null;
+  /** Whether the waveforms are shown, once somebody has said so. */
+  private isDrawerOpen: boolean | null = null;
   private loadTimer = 0;
   /** The view has changed and is still to be drawn: only then does the wait for the next change begin. */
   private isChanging = false;
@@ -90,6 +97,7 @@ export class Page {
   private loadedAt = 0;
   /** Nothing may be read: what is there stays, and nothing is asked for. */
   private isBarred = false;
+  private doubt: () => void;
 
   constructor(
     private store: ViewStore,
@@ -97,13 +105,16 @@ export class Page {
     mouse: Omit<PlotActions, "cursor">,
     panel: Omit<PanelActions, "point" | "goTo">,
     trouble: Trouble,
+    news: () => WallNews,
   ) {
     this.palette = applyTheme(store.view.theme);
+    this.doubt = trouble.doubt;
     this.loader = new Loader((trace) => {
       if (trace.unknown) this.follow();
       this.draw();
     }, trouble.doubt);
     this.plot = new Plot(byId("plot"), { ...mouse, cursor: () => this.cursorMoved() });
+    this.wall = new Wall(byId("wall"), news);
     this.strip = new OverviewStrip(byId("overview-strip"), { move: mouse.pan, doubt: trouble.doubt });
     this.panel = new Panel({
       ...panel,
@@ -121,7 +132,7 @@ export class Page {
       },
       () => clock.now(),
     );
-    new ResizeObserver(() => this.load(CHANGING_MILLIS)).observe(byId("plot"));
+    for (const id of ["plot", "wall"]) new ResizeObserver(() => this.load(CHANGING_MILLIS)).observe(byId(id));
     onRelease(() => {
       if (this.isChanging) this.rest();
     });
@@ -206,6 +217,7 @@ export class Page {
       layout: scene.layout,
       colour: (trace) => palette.trace(trace.colour).stroke,
       picture: (ratio) => this.plot.picture(ratio),
+      svg: () => this.plot.svg(),
     };
   }
 
@@ -270,6 +282,8 @@ export class Page {
       from,
       by,
     );
+    const happening = found.find((one) => one.at === at);
+    if (happening?.within !== undefined) return void this.panel.go(happening);
     if (at === null) return setText(byId("spoken"), `No ${by > 0 ? "later" : "earlier"} ${to} in this range`);
     this.plot.point(null);
     this.store.update({ pinned: at }, "replace");
@@ -285,6 +299,11 @@ export class Page {
 
   private range(): Range {
     return rangeOf(this.store.view, this.clock.now());
+  }
+
+  /** How many bins are worth asking for. */
+  private get pixels(): number {
+    return this.store.view.frame === "wall" ? this.wall.pixels : this.plot.pixels;
   }
 
   private isLive(): boolean {
@@ -317,7 +336,10 @@ export class Page {
     const isNews = trace.state !== null && trace.state !== state.state;
     noteState(trace, { state: state.state!, since: state.since });
     this.draw();
-    if (isNews) this.loadAnew(trace);
+    if (!isNews) return;
+    this.loadAnew(trace);
+    // Others may have gone with it: the archiver is asked how many at once.
+    if (state.state === "disconnected") this.doubt();
   }
 
   private syncTraces(view: View): void {
@@ -373,7 +395,7 @@ export class Page {
       this.isChanging = false;
       if (this.isBarred) return;
       const live = this.isLive();
-      const pixels = this.plot.pixels;
+      const { pixels } = this;
       const range = live ? liveRange(this.range(), pixels) : this.range();
       const settled = this.clock.now() - SETTLED_SECONDS;
       const { span } = this.store.view;
@@ -406,9 +428,11 @@ export class Page {
   /** Moves a live view on: about a pixel at a time, and at most eight times a second. */
   private tick(): void {
     const range = this.range();
-    const pixel = ((range.to - range.from) / this.plot.pixels) * 1000;
+    const pixel = ((range.to - range.from) / this.pixels) * 1000;
     const least = reducesMotion() ? 1000 : 125;
     window.setTimeout(() => this.tick(), Math.min(Math.max(pixel, least), 1000));
+    // Silence is told where it has begun, and a clock goes on, whatever the range shows.
+    if (this.store.view.frame === "wall") this.draw();
     if (!this.isLive() || document.hidden) return;
     const seconds = range.to - range.from;
     const due = Math.min(Math.max(seconds / 20, RELOAD_SECONDS_MIN), RELOAD_SECONDS_MAX);
@@ -487,6 +511,7 @@ export class Page {
         pinned: view.pinned,
       };
       this.isStale = false;
+      if (view.frame === "wall") return this.wall.show(this.scene, this.clock.now());
       this.plot.show(this.scene);
     } else {
       this.plot.moved();
@@ -499,8 +524,9 @@ export class Page {
       hover === null && view.pinned !== null && second !== null
         ? { from: Math.min(view.pinned, second), to: Math.max(view.pinned, second) }
         : null;
+    if (pinned && view.pinned !== null) void this.askPinned(view.pinned);
     this.panel.show({ traces, layout, range, at, pinned, between, known, silent, zone: view.zone, palette });
-    this.drawWaveforms(at ?? (this.isLive() ? null : range.to));
+    this.drawWaveforms(at ?? (this.isLive() ? null : range.to), range);
     this.drawNothing(range);
     this.drawProgress();
     if (view.frame === "whole" && !this.isBarred) this.strip.show(this.scene, this.plot.area);
@@ -515,19 +541,64 @@ export class Page {
       nothing.replaceChildren(...lines.map((line) => h("p", {}, line)));
   }
 
-  private drawWaveforms(at: number | null): void {
+  /** Of bins only the last of their samples is known: at cursor A the values themselves are asked for. */
+  private async askPinned(pinned: number): Promise<void> {
+    const binned = this.traces.filter(
+      (trace) => !trace.hidden && trace.history?.bins && trace.atPinned?.at !== pinned,
+    );
+    if (binned.length === 0 || this.isBarred || this.pinnedAsked === pinned) return;
+    this.pinnedAsked = pinned;
+    this.pinnedAsking?.abort();
+    const controller = new AbortController();
+    this.pinnedAsking = controller;
+    try {
+      const { pvs } = await getAt(
+        binned.map(({ name }) => name),
+        instantOf(pinned),
+        controller.signal,
+      );
+      for (const { pv, time, value, severity } of pvs) {
+        const [trace, exact] = [this.trace(pv), time === null ? null : exactOf(time)];
+        if (trace && exact)
+          trace.atPinned = { at: pinned, value, severity: severityOf(severity), time: exact };
+      }
+      this.draw();
+    } catch (error) {
+      // What the bins say stays.
+      if (!isAbort(error) && !(error instanceof ApiError)) throw error;
+    }
+  }
+
+  /** Shows the waveforms, or their names alone. */
+  toggleDrawer(): void {
+    this.isDrawerOpen = !this.isOpen;
+    this.draw();
+  }
+
+  /** Beside lines waveforms are folded at first: the plot needs the height. */
+  private get isOpen(): boolean {
+    return this.isDrawerOpen ?? this.scene?.layout.panes.length === 0;
+  }
+
+  private drawWaveforms(at: number | null, range: Range): void {
+    const drawer = byId("waveforms");
+    const { isOpen } = this;
+    drawer.classList.toggle("is-shut", !isOpen);
     for (const trace of this.traces) {
       const isPanel = (trace.kind === "array" || trace.kind === "structure") && !trace.hidden;
       let panel = this.waveforms.get(trace);
       if (isPanel && !panel) {
-        panel = new Waveform(trace, { pin: (at) => this.store.update({ pinned: floatOf(at) }) });
+        panel = new Waveform(trace, {
+          pin: (at) => this.store.update({ pinned: floatOf(at) }),
+          turn: () => this.toggleDrawer(),
+        });
         this.waveforms.set(trace, panel);
         byId("waveforms").append(panel.element);
       } else if (!isPanel && panel) {
         panel.close();
         this.waveforms.delete(trace);
       }
-      if (isPanel) panel?.show(at, this.store.view.zone, this.palette);
+      if (isPanel && isOpen) panel?.show(at, range, this.store.view.zone, this.palette);
     }
   }
 

@@ -3,6 +3,7 @@
 import { cutName } from "./cut.ts";
 import { causeText, exactOf, formatNumber, formatValue, severityName } from "./decode.ts";
 import { byId, h, setText } from "./dom.ts";
+import { ExactTimes } from "./exact.ts";
 import { happenings, HAPPENINGS_MAX, type Happening } from "./events.ts";
 import { letter, titleOf, type Layout } from "./panes.ts";
 import { NO_READING, readingAt, readingOver, type Reading } from "./reading.ts";
@@ -71,11 +72,17 @@ export class Panel {
   private list = byId("legend");
   private moment = byId("moment");
   private foot = byId("panel-foot");
+  private made = byId("made");
   private events = byId("events");
   private order = "";
   private folded = new Set<string>();
   private told = { key: "", at: 0 };
   private found: Happening[] = [];
+  private last: PanelState | null = null;
+  private exact = new ExactTimes(() => {
+    this.told = { key: "", at: 0 };
+    if (this.last) this.showEvents(this.last);
+  });
 
   constructor(private actions: PanelActions) {
     this.list.addEventListener("keydown", (event) => this.key(event));
@@ -96,8 +103,14 @@ export class Panel {
     return this.found;
   }
 
+  /** Leads the cursor to an event; to its own moment, where only its bin was known so far. */
+  async go(one: Happening): Promise<void> {
+    this.actions.goTo(await this.exact.when(one));
+  }
+
   show(state: PanelState): void {
     const { traces } = state;
+    this.last = state;
     this.list.classList.toggle("is-dense", traces.length >= DENSE);
     this.arrange(state);
     setText(this.moment, momentText(state));
@@ -108,6 +121,7 @@ export class Panel {
       this.foot.firstElementChild as HTMLElement,
       isLoaded ? completeText(traces.length, lacking) : wordOf.loading,
     );
+    setText(this.made, isLoaded ? madeOfAll(traces) : "");
     (this.foot.lastElementChild as HTMLElement).hidden = lacking === 0;
     this.showEvents(state);
   }
@@ -317,7 +331,7 @@ export class Panel {
     const isSame = key === this.told.key && traces.every((trace) => trace.tail.x.length === 0);
     this.told = { key, at: now };
     if (isSame) return;
-    this.found = happenings(traces, range, known);
+    this.found = this.exact.of(happenings(traces, range, known));
     const texts = this.found.map((one) => `${one.at} ${one.pv} ${one.text}`).join("\n");
     if (this.events.dataset.told === texts) return;
     this.events.dataset.told = texts;
@@ -334,7 +348,7 @@ export class Panel {
         {},
         h(
           "button",
-          { type: "button", "data-at": String(one.at), click: () => this.actions.goTo(one.at) },
+          { type: "button", "data-at": String(one.at), click: () => void this.go(one) },
           h("span", { class: "when" }, time),
           h(
             "span",
@@ -401,6 +415,13 @@ export function madeOf(trace: Trace): string {
   return binsText(formatDuration(bins.end[0]! - bins.start[0]!));
 }
 
+/** What all lines are made of; of several, that they differ. */
+function madeOfAll(traces: Trace[]): string {
+  const drawn = traces.filter((trace) => !trace.hidden && trace.kind === "number" && trace.history);
+  const made = [...new Set(drawn.map(madeOf))];
+  return made.length <= 1 ? (made[0] ?? "") : wordOf.madeOfBoth;
+}
+
 function minus(text: string): string {
   return text.replace(/^-/, "−").replace(/e-/, "e−");
 }
@@ -434,7 +455,7 @@ function noteText(trace: Trace, reading: Reading, state: PanelState): string {
   if (state.silent) return `not known since ${formatTime(state.known, state.zone, 0).slice(11)}`;
   if (!trace.history) return "loading …";
   const gap = reading.gaps[0];
-  if (gap) return `no data: ${causeText(gap.cause)}`;
+  if (gap) return `${wordOf.gap}: ${causeText(gap.cause)}`;
   if (trace.history.truncated) return "too many samples for this range: zoom in to see the rest";
   if (trace.kind === "unknown") return "nothing recorded yet";
   return firstText(trace, state) ?? trace.state ?? "";

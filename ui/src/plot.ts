@@ -10,6 +10,7 @@ import { titleOf, type Layout, type Pane, type ValueScale } from "./panes.ts";
 import { readingAt } from "./reading.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
+import { SvgContext } from "./svg.ts";
 import { formatTime, zoneName, type Zone } from "./time.ts";
 import { knownUntil, lineOf, unitsOf, type Trace } from "./trace.ts";
 import { wordOf } from "./words.ts";
@@ -164,6 +165,22 @@ export class Plot {
     context.translate(0, place.height * ratio);
     drawTimes(context, scene, place, ratio);
     return canvas;
+  }
+
+  /** The same as SVG. */
+  svg(): string {
+    const { scene, place } = this;
+    const ruler = document.createElement("canvas").getContext("2d");
+    if (!scene || !place || !ruler) return "";
+    const writer = new SvgContext(ruler);
+    const context = writer as unknown as CanvasRenderingContext2D;
+    const [width, height] = [this.root.clientWidth, place.height + AXIS];
+    context.fillStyle = scene.palette.back;
+    context.fillRect(0, 0, width, height);
+    drawScene(context, scene, place, 1);
+    context.translate(0, place.height);
+    drawTimes(context, scene, place, 1);
+    return writer.file(width, height);
   }
 
   private hoverAt(part: number | null, y: number): void {
@@ -599,7 +616,8 @@ function minus(text: string): string {
   return text.replace(/^-/, "−");
 }
 
-function mapper(frame: Frame, scale: ValueScale): (y: number) => number {
+/** Where values of an axis are within a frame. */
+export function mapper(frame: Frame, scale: ValueScale): (y: number) => number {
   const toScale = scale.log ? (y: number) => Math.log10(Math.max(y, 1e-300)) : (y: number) => y;
   const [low, high] = scale.range.map(toScale) as [number, number];
   const perUnit = frame.height / (high - low);

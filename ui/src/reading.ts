@@ -37,6 +37,11 @@ export function readingAt(trace: Trace, at: number): Reading {
     const row = lastAtOrBefore(samples.x, at);
     if (row >= 0) return sampleReading(samples, row, gaps);
   }
+  const { atPinned } = trace;
+  if (atPinned?.at === at) {
+    const { value, severity, time } = atPinned;
+    return { ...NO_READING, gaps, value, severity, count: 1, time: { instant: time } };
+  }
   return binReading(trace, at, gaps);
 }
 

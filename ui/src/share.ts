@@ -1,7 +1,7 @@
 // Share and export: links, the view as a program or a plot of Phoebus, its samples as files, its picture.
 
 import { byId, h } from "./dom.ts";
-import { download } from "./manage.ts";
+import { download } from "./file.ts";
 import { titleOf, type Layout } from "./panes.ts";
 import { readingOver } from "./reading.ts";
 import { toQuery, type Range, type View } from "./state.ts";
@@ -18,6 +18,8 @@ export interface Shared {
   colour(trace: Trace): string;
   /** Draws the plot as it is, with its background. */
   picture(ratio: number): HTMLCanvasElement;
+  /** The same as SVG. */
+  svg(): string;
 }
 
 /** An aligned table has about so many rows. */
@@ -113,6 +115,7 @@ export class Share {
     const count = shown.reduce((sum, trace) => sum + readingOver(trace, range).count, 0);
     const png = () =>
       shared.picture(2).toBlob((blob) => blob && download("plot.png", "image/png", blob), "image/png");
+    const svg = () => download("plot.svg", "image/svg+xml", shared.svg());
     const link = (text: string, url: string) => h("a", { class: "button", href: url, download: "" }, text);
     return [
       h("h3", {}, words.download),
@@ -123,6 +126,7 @@ export class Share {
         link(words.csv, samplesUrl(shared)),
         link(words.aligned, alignedUrl(shared)),
         h("button", { type: "button", "data-save": "png", click: png }, words.png),
+        h("button", { type: "button", "data-save": "svg", click: svg }, words.svg),
       ),
     ];
   }

@@ -3,6 +3,8 @@
 import {
   ApiError,
   changePvs,
+  getGroups,
+  getPolicies,
   getPv,
   removePvs,
   renamePv,
@@ -11,8 +13,8 @@ import {
   type Moved,
   type PvDetail,
 } from "./api.ts";
+import { LOOKED_AT_MAX, readBand, wouldKeep, type Band } from "./deadband.ts";
 import { byId, counted, h, setText } from "./dom.ts";
-import { choices } from "./manage.ts";
 import { pvsText, sheetWords as words } from "./words.ts";
 
 export type Verb = "pause" | "resume" | "policy" | "groups" | "rename" | "remove" | "restore";
@@ -23,6 +25,8 @@ const PART = 2000;
 const WHOLE = 100_000;
 /** Groups are given beside what each PV has, which is asked for one by one. */
 const GROUPS_MAX = 500;
+/** The archiver knows no dead band of 0. */
+const NO_BAND = 1e-300;
 /** So many names are told. */
 const NAMES_TOLD = 3;
 /** So many refusals are told. */
@@ -216,7 +220,7 @@ async function formOf(verb: Verb, names: string[]): Promise<Form> {
     case "rename":
       return renameForm(names[0]!);
     case "policy":
-      return policyForm((await choices()).policies);
+      return policyForm((await choices()).policies, names);
     case "groups":
       return groupsForm((await choices()).groups, names.length);
   }
@@ -269,7 +273,7 @@ function renameForm(name: string): Form {
   };
 }
 
-function policyForm(policies: string[]): Form {
+function policyForm(policies: string[], names: string[]): Form {
   const choice = h("select", { "aria-label": words.policy });
   choice.append(
     ...policies.map((policy) => h("option", { value: `policy ${policy}` }, words.byPolicy(policy))),
@@ -297,8 +301,15 @@ function policyForm(policies: string[]): Form {
   };
   choice.addEventListener("change", follow);
   follow();
+  const told = h("p", { class: "hint", role: "status" });
+  const estimate = h(
+    "button",
+    { type: "button", click: () => void tellKept(told, names, readBand(deadband.value)) },
+    words.wouldKeep,
+  );
+  deadbandLabel.append(estimate);
   return {
-    fields: [h("label", { class: "field" }, words.policy, choice), periodLabel, deadbandLabel],
+    fields: [h("label", { class: "field" }, words.policy, choice), periodLabel, deadbandLabel, told],
     order: () => {
       const settings: Record<string, unknown> = {};
       if (choice.value.startsWith("policy ")) settings.policy = choice.value.slice("policy ".length);
@@ -310,17 +321,56 @@ function policyForm(policies: string[]): Form {
         }
         const band = deadband.value.trim();
         if (band !== "") {
-          if (!(Number(band.replace(/%$/, "")) >= 0)) return words.deadbandWrong;
-          settings.deadband = band.endsWith("%") ? band : Number(band);
+          const read = readBand(band);
+          if (!read) return words.deadbandWrong;
+          settings.deadband = read.isPercent ? `${read.size}%` : read.size;
         }
       }
+      const before = new Map<string, Record<string, unknown>>();
       return {
         part: PART,
-        act: (names) => changePvs(names.map((name) => ({ name, ...settings }))),
-        back: null,
+        act: async (names) => {
+          if (isKnowable(names)) await takeSettings(names, before);
+          return changePvs(names.map((name) => ({ name, ...settings })));
+        },
+        back: isKnowable(names)
+          ? {
+              verb: "policy",
+              act: (names) => changePvs(names.map((name) => undone(before.get(name)!, settings))),
+            }
+          : null,
       };
     },
   };
+}
+
+/** What a PV had before. The archiver takes no dead band away: where there was none, one so narrow lets every change through. */
+function undone(before: Record<string, unknown>, given: Record<string, unknown>): Record<string, unknown> {
+  return "deadband" in given && !("deadband" in before) && !("policy" in before)
+    ? { ...before, deadband: NO_BAND }
+    : before;
+}
+
+/** Of so many what they have is taken down first, so that it can be given back. */
+function isKnowable(names: string[]): boolean {
+  return names.length <= GROUPS_MAX;
+}
+
+async function takeSettings(names: string[], into: Map<string, Record<string, unknown>>): Promise<void> {
+  const details = (await Promise.all(names.map((name) => getPv(name)))) as Sampled[];
+  for (const detail of details) into.set(detail.name, givenOf(detail));
+}
+
+/** Says what a dead band would have kept of the last day. */
+async function tellKept(told: HTMLElement, names: string[], band: Band | null): Promise<void> {
+  if (!band) return setText(told, words.deadbandWrong);
+  setText(told, words.counting);
+  try {
+    const { all, kept, cut } = await wouldKeep(names, band, Date.now() / 1000);
+    setText(told, words.kept(all, kept, Math.min(names.length, LOOKED_AT_MAX), names.length, cut));
+  } catch (error) {
+    setText(told, sentence(error));
+  }
 }
 
 function groupsForm(groups: string[], count: number): Form {
@@ -359,31 +409,37 @@ interface Sampled extends PvDetail {
     fields: string[];
     only: string[];
     keep_seconds: number | null;
+    groups?: string[];
   };
 }
 
 /** Other groups beside everything else that each PV has. */
 async function regroup(names: string[], groups: string[]): Promise<Moved[]> {
   const details = (await Promise.all(names.map((name) => getPv(name)))) as Sampled[];
-  return changePvs(
-    details.map(({ name, protocol, method, period, sampling }) => {
-      const given: Record<string, unknown> = { name, protocol, method, groups };
-      if (period !== null) given.period = period;
-      if (!sampling) return given;
-      if (sampling.deadband !== null) given.deadband = sampling.deadband;
-      if (sampling.rate_cap)
-        Object.assign(given, { rate_cap: sampling.rate_cap.per_second, burst: sampling.rate_cap.burst });
-      if (sampling.keep_seconds !== null) given.keep_seconds = sampling.keep_seconds;
-      const { changes, pipeline, fields, only } = sampling;
-      return {
-        ...given,
-        changes,
-        pipeline,
-        ...(fields.length > 0 ? { fields } : {}),
-        ...(only.length > 0 ? { only } : {}),
-      };
-    }),
-  );
+  return changePvs(details.map((detail) => ({ ...givenOf(detail, true), groups })));
+}
+
+/** What would have to be given for a PV to be archived as it is. What comes from a policy is left to that. */
+function givenOf(detail: Sampled, isWhole = false): Record<string, unknown> {
+  const { name, protocol, method, period, sampling } = detail;
+  if (!isWhole && sampling && !sampling.by_hand && sampling.policy !== null)
+    return { name, policy: sampling.policy };
+  const given: Record<string, unknown> = { name, protocol, method };
+  if (period !== null) given.period = period;
+  if (!sampling) return given;
+  if (sampling.deadband !== null) given.deadband = sampling.deadband;
+  if (sampling.rate_cap)
+    Object.assign(given, { rate_cap: sampling.rate_cap.per_second, burst: sampling.rate_cap.burst });
+  if (sampling.keep_seconds !== null) given.keep_seconds = sampling.keep_seconds;
+  const { changes, pipeline, fields, only, groups } = sampling;
+  return {
+    ...given,
+    changes,
+    pipeline,
+    ...(fields.length > 0 ? { fields } : {}),
+    ...(only.length > 0 ? { only } : {}),
+    ...(groups && groups.length > 0 ? { groups } : {}),
+  };
 }
 
 function whichText(names: string[]): string {
@@ -394,4 +450,10 @@ function whichText(names: string[]): string {
 
 function sentence(error: unknown): string {
   return error instanceof ApiError ? error.sentence : String(error);
+}
+
+/** What groups and policies there are, for the sheets that offer them. */
+async function choices(): Promise<{ policies: string[]; groups: string[] }> {
+  const [policies, groups] = await Promise.all([getPolicies(), getGroups()]);
+  return { policies: policies.map(({ name }) => name), groups: groups.map(({ name }) => name) };
 }

@@ -41,11 +41,14 @@ export interface View {
   lanes: boolean;
   /** The panel of values is folded away. */
   folded: boolean;
-  /** What of the page is there: all, or the plot alone, as within another page. */
+  /** What of the page is there: all, the plot alone, as within another page, or tiles for a wall. */
   frame: Frame;
 }
 
-export type Frame = "whole" | "embed";
+export type Frame = "whole" | "embed" | "wall";
+
+/** A wall shows so much, if its link does not say otherwise. */
+const WALL_SECONDS = 8 * 3600;
 
 /** The shortest range: below it a float of seconds could no longer tell pixels apart. */
 export const RANGE_SECONDS_MIN = 0.001;
@@ -79,7 +82,7 @@ export function toQuery(view: View): string {
   }
   if (view.span.kind === "fixed") {
     parts.push(`from=${iso(view.span.range.from)}`, `to=${iso(view.span.range.to)}`);
-  } else if (view.span.seconds !== 3600) {
+  } else if (view.span.seconds !== firstSeconds(view.frame)) {
     parts.push(`live=${Number(view.span.seconds.toPrecision(6))}`);
   }
   if (view.zone === "utc") parts.push("zone=utc");
@@ -125,8 +128,17 @@ export function fromQuery(query: string, now: number): View {
     second: parseTime(params.get("b") ?? "", "utc", now),
     lanes: params.get("lanes") === "1",
     folded: params.get("panel") === "0",
-    frame: params.get("embed") === "1" ? "embed" : "whole",
+    frame: frameOf(params),
   };
+}
+
+function frameOf(params: URLSearchParams): Frame {
+  return params.get("wall") === "1" ? "wall" : params.get("embed") === "1" ? "embed" : "whole";
+}
+
+/** How much a live view shows of which nothing is said. */
+function firstSeconds(frame: Frame): number {
+  return frame === "wall" ? WALL_SECONDS : 3600;
 }
 
 function spanOf(params: URLSearchParams, now: number): Span {
@@ -137,7 +149,9 @@ function spanOf(params: URLSearchParams, now: number): Span {
     if (!(error instanceof Refusal)) throw error;
   }
   const seconds = Number(params.get("live") ?? "");
-  return seconds > 0 && seconds <= RANGE_SECONDS_MAX ? { kind: "live", seconds } : FIRST_VIEW.span;
+  return seconds > 0 && seconds <= RANGE_SECONDS_MAX
+    ? { kind: "live", seconds }
+    : { kind: "live", seconds: firstSeconds(frameOf(params)) };
 }
 
 /** The span between two typed times: it follows now if it ends there. Throws a `Refusal`. */

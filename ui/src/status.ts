@@ -25,6 +25,7 @@ export class StatusLine {
   private lostAt: number | null = null;
   private polling = 0;
   private isResting = false;
+  private listener: (status: Status) => void = () => undefined;
   /** The archiver's clock at its last answer, and the browser's that nobody sets. */
   private told = { clock: -Infinity, heard: 0 };
 
@@ -38,6 +39,16 @@ export class StatusLine {
     private regained: () => void,
     private setBack: () => void,
   ) {}
+
+  /** The first of what the archiver complains about. */
+  get problem(): string | null {
+    return this.problems.firstElementChild?.textContent ?? null;
+  }
+
+  /** Calls back with each answer. */
+  onStatus(listener: (status: Status) => void): void {
+    this.listener = listener;
+  }
 
   /** The server's clock, in float seconds: ranges that end at now end at its now, not the browser's. */
   now(): number {
@@ -110,6 +121,7 @@ export class StatusLine {
     this.connection.dataset.level = "ok";
     setText(this.connection, "Archiver connected");
     this.lostBar.hidden = true;
+    this.listener(status);
     if (this.lostAt === null) return;
     this.lostAt = null;
     document.body.classList.remove("is-lost");

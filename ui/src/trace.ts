@@ -1,6 +1,6 @@
 // A trace: one PV of the view with everything that is known of it for the range shown.
 
-import type { Metadata, Pv, PvDetail, PvState, WireChunk } from "./api.ts";
+import type { Json, Metadata, Pv, PvDetail, PvState, WireChunk } from "./api.ts";
 import {
   appendChunk,
   formatValue,
@@ -14,6 +14,7 @@ import {
 import { binLine, joined, sampleLine, straightLine, type Holes, type Line } from "./line.ts";
 import { PLAIN, type Look } from "./look.ts";
 import type { Range } from "./state.ts";
+import type { Instant } from "./time.ts";
 
 /** What was loaded of a PV's history: bins, or the samples themselves where pixels outnumber them. */
 export interface History {
@@ -50,6 +51,8 @@ export interface Trace {
   gaps: Gap[];
   holes: Holes;
   loading: boolean;
+  /** What it had at the moment of cursor A, where its bins alone would not say it. */
+  atPinned: { at: number; value: Json; severity: number; time: Instant } | null;
   /** The archive has no PV of this name. */
   unknown: boolean;
   /** Why something of this PV cannot be shown. */
@@ -73,6 +76,7 @@ export function newTrace(name: string, colour: number): Trace {
     gaps: [],
     holes: { from: [], to: [] },
     loading: false,
+    atPinned: null,
     unknown: false,
     error: null,
   };

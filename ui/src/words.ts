@@ -19,6 +19,7 @@ export const wordOf = {
   why: "Why?",
   loading: "…",
   everySample: "every sample",
+  madeOfBoth: "means of bins, or every sample",
   complete: "complete",
 } as const;
 
@@ -73,6 +74,7 @@ export const settingsWords = {
 export const manageWords = {
   parts: {
     pvs: "PVs",
+    iocs: "IOCs",
     add: "Add",
     reports: "Reports",
     policies: "Policies",
@@ -101,6 +103,8 @@ export const manageWords = {
     ["how", "Taken"],
     ["type", "Type"],
     ["value", "Value"],
+    ["rate", "Rate"],
+    ["bytes", "Bytes a day"],
     ["last", "Last sample"],
   ],
   everyChange: "every change",
@@ -112,6 +116,16 @@ export const manageWords = {
   plotIt: (name: string) => `Plot ${name}`,
   told: (total: number, marked: number) =>
     `${pvsText(total)}${marked > 0 ? `, ${marked.toLocaleString("en")} marked` : ""}`,
+  sortBy: (column: string) =>
+    `Sort by ${column.toLowerCase()}: again turns it round, a third time it is by names`,
+  /** Sorted are only the first of very many. */
+  pasted: (count: number) => `${count.toLocaleString("en")} pasted names`,
+  notFound: (names: string[]) =>
+    `; ${names.length.toLocaleString("en")} not archived: ${names.slice(0, 5).join(", ")}${names.length > 5 ? " …" : ""}`,
+  details: "Details",
+  beyond: (sorted: number, beyond: number) =>
+    `; sorted are the first ${sorted.toLocaleString("en")} by name, ${beyond.toLocaleString("en")} more fit: narrow the search`,
+  together: (bytes: string) => `${bytes} a day together`,
   marked: (count: number, total: number) =>
     `${count.toLocaleString("en")} of ${total.toLocaleString("en")} marked`,
   markAll: (total: number) => `Mark all ${total.toLocaleString("en")}`,
@@ -164,7 +178,83 @@ export const manageWords = {
   },
 } as const;
 
-type Part = "pvs" | "add" | "reports" | "policies" | "removed" | "storage" | "audit";
+/** Waveforms. */
+export const waveWords = {
+  before: "The sample before",
+  next: "The next sample",
+  unfold: "Show the waveform ( w )",
+  fold: "Fold the waveforms ( w )",
+  over: "Over time",
+  reference: "Take as reference",
+  against: (time: string) => `Δ to ${time}`,
+  slider: "Which of the waveforms",
+  loading: (asked: number, all: number) => `${asked} of ${all} moments are looked at …`,
+  columns: (count: number) =>
+    count === 0
+      ? "No waveform in this range."
+      : `${count} waveforms, at moments evenly apart; others may lie between them: zoom in to see each.`,
+  heatLabel: (name: string, from: string, to: string) =>
+    `${name} from ${from} to ${to}, its elements by colour`,
+  chartLabel: (name: string, elements: number) =>
+    `${name}, ${elements} elements; arrows read them one by one`,
+} as const;
+
+/** The wall. */
+export const wallWords = {
+  title: "pvark, on a wall",
+  noClock: "–:–:–",
+  silent: (since: string) =>
+    `The archiver is silent since ${since}. This page keeps asking; what it shows is old.`,
+  more: (count: number, severity: string) => `${count} more ${severity}`,
+  unknown: "not archived",
+  refused: "not to be read",
+  notRecorded: (since: string) => `not recorded since ${since}`,
+  nothing: "nothing recorded",
+  noNumber: "no number: see the page itself",
+} as const;
+
+/** IOCs: the bar that names one that is lost, and their part of the page for whoever runs the archiver. */
+export const iocWords = {
+  unknown: "an IOC that is not known any more",
+  lost: (ioc: string, since: string, length: string, pvs: number, others: number) =>
+    `${ioc} has not answered since ${since} (${length}): ${pvsText(pvs)} ${pvs === 1 ? "is" : "are"} not recorded${others > 0 ? `, and ${others} more IOCs` : ""}.`,
+  goesOn: "pvark keeps searching; recording resumes by itself.",
+  show: "Show it",
+  note: "Noted: hide this until another IOC is lost",
+  sideLabel: "The IOC chosen",
+  summary: (iocs: number, pvs: number) =>
+    iocs === 0
+      ? "Every IOC that ever answered does so now."
+      : `${iocs.toLocaleString("en")} ${iocs === 1 ? "IOC does" : "IOCs do"} not answer: ${pvsText(pvs)} ${pvs === 1 ? "is" : "are"} not recorded.`,
+  allAnswer:
+    "Nothing is lost. PVs for which no IOC has answered yet are in the report “PVs that may not exist”.",
+  lostLabel: "IOCs that are lost",
+  lostHeads: ["IOC", "Protocol", "PVs lost", "Since", "For", "Came back before"],
+  protocols: { ca: "Channel Access", pva: "pvAccess" },
+  notKnown: "not known",
+  address: "Address",
+  circuit: "Circuit",
+  circuitWas: (since: string | null) =>
+    since ? `was up since ${since}` : "none in this run of the archiver",
+  lastSample: "Last sample",
+  lostTimes: "Came back",
+  times: (times: number) =>
+    times === 0 ? "never yet in this run" : times === 1 ? "once in this run" : `${times} times in this run`,
+  pvs: "PVs lost",
+  close: "Close",
+  searching:
+    "pvark searches for its PVs and records again by itself. Start the IOC, or pause the PVs if it is to stay off.",
+  happened: (pv: string) => `What happened to ${pv}`,
+  plot: (count: number) => `Plot ${count}`,
+  list: "List all that are lost",
+  backHead: "Came back in this run of the archiver",
+  noneBack: "No IOC was lost and came back since the archiver was started.",
+  backHeads: ["IOC", "Protocol", "Times", "Last back"],
+  notAllAsked:
+    "More PVs were lost than the archiver was asked about: there may be more IOCs. The report “Lost connections” has every PV.",
+} as const;
+
+type Part = "pvs" | "iocs" | "add" | "reports" | "policies" | "removed" | "storage" | "audit";
 type VerbWord = "pause" | "resume" | "policy" | "groups" | "rename" | "remove" | "restore";
 
 const DONE: Record<VerbWord, string> = {
@@ -212,7 +302,8 @@ export const sheetWords = {
   back: {
     pause: "Resume; “Undo” stands in the bar afterwards.",
     resume: "Pause; “Undo” stands in the bar afterwards.",
-    policy: "Another choice of the same sheet.",
+    policy:
+      "“Undo” in the bar afterwards, up to 500 PVs; of more, another choice of the same sheet. Where there was no dead band, “Undo” leaves one of 1e-300, which every change passes: the archiver takes none away.",
     groups: "The same sheet with the groups as they were.",
     rename: "Renaming it back; “Undo” stands in the bar afterwards.",
     remove: "Bringing them back, until a purge; “Undo” stands in the bar afterwards.",
@@ -242,6 +333,12 @@ export const sheetWords = {
   period: "Seconds",
   periodWrong: "A period is from 0.01 s to 86400 s.",
   deadband: "Dead band, as 0.5 or 5%",
+  wouldKeep: "What would it have kept?",
+  counting: "counting what was recorded in the last day …",
+  kept: (all: number, kept: number, looked: number, pvs: number, cut: boolean) =>
+    all === 0
+      ? "Nothing was recorded in the last day."
+      : `Of ${cut ? "the first " : ""}${all.toLocaleString("en")} samples of the last day it would have kept ${kept.toLocaleString("en")}: ${Math.round((1 - kept / all) * 100)} % less${looked < pvs ? `, by the first ${looked} of ${pvsText(pvs)}` : ""}.`,
   deadbandWrong: "A dead band is a number, or a number with %.",
   none: "none",
   groups: "Groups",
@@ -279,6 +376,9 @@ export const addWords = {
   take: (text: string) => `Take ${text}`,
   archive: (count: number) => `Archive ${pvsText(count)}`,
   askingFor: (count: number) => `asking the archiver for ${pvsText(count)} …`,
+  undo: (count: number) => `Undo: take ${pvsText(count)} out again`,
+  undone: (count: number) =>
+    `${pvsText(count)} ${count === 1 ? "is" : "are"} taken out again; the archive is as it was.`,
   outcome: (added: number, refused: number) =>
     `${pvsText(added)} ${added === 1 ? "is" : "are"} asked for${refused > 0 ? `, ${refused.toLocaleString("en")} refused` : ""}.`,
 } as const;
@@ -299,6 +399,7 @@ export const shareWords = {
   csv: "CSV as recorded",
   aligned: "CSV with times aligned",
   png: "PNG of the plot",
+  svg: "SVG",
   samples: (count: number, isLeast: boolean) =>
     `${isLeast ? "At least " : "About "}${count.toLocaleString("en")} samples are in sight.`,
   nothing: "Nothing is plotted: there is nothing to share but this page.",

@@ -244,7 +244,7 @@ test("a gap breaks the line, is hatched and says its cause", async () => {
   const { x, y, width, height } = await plotBox();
   await page.mouse.move(x + width * 0.4, y + height / 2);
   await page.locator("#hint").getByText("connection to the IOC lost").waitFor();
-  assert.match(await cell("SR:CURRENT", "note"), /no data: connection to the IOC lost/);
+  assert.match(await cell("SR:CURRENT", "note"), /gap: connection to the IOC lost/);
 });
 
 test("a gap that lasts reaches up to now", async () => {

@@ -76,6 +76,8 @@ export class TestServer {
   /** PVs whose data is refused, with the reason. */
   refusals = new Map<string, string>();
   problems: string[] = [];
+  /** PVs whose IOC was lost and came back. */
+  restarted: string[] = [];
   removed: { pv: FixturePv; data: "kept" | "deleted" }[] = [];
   /** What PVs were given, in order. */
   given: { name: string }[] = [];
@@ -203,7 +205,30 @@ export class TestServer {
       });
       return send(response, 200, rows);
     }
+    const digits = (pv: FixturePv) => (1 / pv.period).toFixed(6);
+    if (call === "getEventRateReport")
+      return send(
+        response,
+        200,
+        this.pvs.map((pv) => ({ eventRate: digits(pv), pvName: pv.name })),
+      );
+    if (call === "getStorageRateReport")
+      return send(
+        response,
+        200,
+        this.pvs.map((pv) => ({
+          pvName: pv.name,
+          storageRate_MBperday: ((86_400 / pv.period) * 8) / 1024 ** 2,
+        })),
+      );
+    if (call === "getLostConnectionsReport")
+      return send(
+        response,
+        200,
+        this.restarted.map((name) => ({ currentlyConnected: "Yes", lostConnections: 3, pvName: name })),
+      );
     const lost = this.pvs.filter((pv) => pv.state === "disconnected");
+    const since = (pv: FixturePv) => pv.gaps.find((gap) => gap.to === null)?.from ?? FIRST;
     const of =
       call === "getCurrentlyDisconnectedPVs"
         ? lost
@@ -216,6 +241,7 @@ export class TestServer {
       of.map((pv) => ({
         hostName: "127.0.0.1",
         connectionLostAt: "Nov/20/2026 03:12:41 UTC",
+        noConnectionAsOfEpochSecs: String(since(pv)),
         pvName: pv.name,
       })),
     );
@@ -279,7 +305,7 @@ export class TestServer {
     if (noun === "status") return send(response, 200, this.status());
     if (noun === "groups") return send(response, 200, { groups: this.groups });
     if (noun === "live") return this.live(url, response);
-    if (noun === "at") return send(response, 200, this.newest((await bodyOf(request)) as string[]));
+    if (noun === "at") return send(response, 200, this.newest((await bodyOf(request)) as string[], url));
     if (noun !== "pvs") throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
     if (!name) {
       const answer = request.method === "POST" ? this.add(await bodyOf(request)) : this.list(url);
@@ -409,14 +435,16 @@ export class TestServer {
   }
 
   /** A PV that is searched for has no value yet. */
-  private newest(names: string[]): object {
-    const time = (pv: FixturePv) => (pv.state === "searching" ? null : isoOf(instantOf(this.now())));
+  private newest(names: string[], url: URL): object {
+    const at = exactOf(url.searchParams.get("time") ?? "") ?? instantOf(this.now());
     const pvs = this.pvs.filter((pv) => names.includes(pv.name));
-    return {
-      time: isoOf(instantOf(this.now())),
-      pvs: pvs.map((pv) => ({ pv: pv.name, time: time(pv) })),
-      unknown: [],
+    const row = (pv: FixturePv) => {
+      const [last] = pv.state === "searching" ? [] : this.lastBefore(pv, at);
+      return last
+        ? { pv: pv.name, time: isoOf(last), value: last.value, severity: SEVERITIES[last.severity] }
+        : { pv: pv.name, time: null, value: null, severity: null };
     };
+    return { time: isoOf(at), pvs: pvs.map(row), unknown: [] };
   }
 
   private add(body: Json): object {

@@ -70,10 +70,42 @@ export const STATES: State[] = [
     show: (page, _, base) => part(page, `${base}manage?part=audit`, "oidc:ana"),
   },
   {
+    ...{ name: "manage-iocs", ...DESK, theme: "dark" },
+    show: (page, server, base) => iocs(page, server, base),
+  },
+  {
+    ...{ name: "wall", width: 3840, height: 2160, theme: "dark" },
+    show: (page, _, base) => wall(page, base),
+  },
+  { name: "heat", ...DESK, theme: "light", show: (page, _, base) => heat(page, base) },
+  {
     ...{ name: "phone", width: 360, height: 740, theme: "light" },
     show: (page, _, base) => open(page, `${base}?pv=SR:CURRENT&pv=LAB:TEMP1&pv=SR:MODE&${HOUR}`),
   },
 ];
+
+/** An IOC is lost, and another came back. */
+async function iocs(page: Page, server: TestServer, base: string): Promise<void> {
+  server.restarted = ["LAB:TEMP1", "LAB:TEMP2"];
+  await page.goto(`${base}manage?part=iocs`);
+  await page.locator("#outage").getByText("1 PV is not recorded").waitFor();
+  await page.locator(".ioc-side .happened li").first().waitFor();
+  await page.getByText("Came back in this run").waitFor();
+}
+
+async function wall(page: Page, base: string): Promise<void> {
+  const pvs = "pv=SR:CURRENT&pv=SR:LIFETIME&pv=LAB:TEMP1&pv=LAB:OFFLINE&pv=SR:MODE";
+  await page.goto(`${base}?${pvs}&wall=1&zone=utc`);
+  await page.waitForFunction(() => document.querySelectorAll(".wall-value").length >= 4);
+  await page.locator(".wall-sentence").getByText("not recorded since").waitFor();
+}
+
+/** A waveform over an hour. */
+async function heat(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?pv=BPM:WAVE&${HOUR}&at=2026-11-20T10:10:00Z`);
+  await page.getByRole("button", { name: "Over time" }).click();
+  await page.getByText("waveforms, at moments evenly apart").waitFor();
+}
 
 /** Opens a view and waits until everything in it is drawn. */
 async function open(page: Page, url: string): Promise<void> {
@@ -198,6 +230,7 @@ async function over(page: Page, server: TestServer, base: string): Promise<void>
 
 async function waveform(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=SR:CURRENT&pv=BPM:WAVE&pv=BPM:TABLE&${HOUR}&at=2026-11-20T10:10:00Z`);
+  await page.locator(".unfold:visible").first().click();
   await page.locator('.waveform[aria-label="BPM:WAVE"] canvas').waitFor();
   await page.locator('.waveform[aria-label="BPM:TABLE"] pre').waitFor();
 }

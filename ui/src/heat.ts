@@ -1,0 +1,164 @@
+// Waveforms over time: a column for each of some moments of the range, its elements from below upwards by their colour.
+
+import { timeLabels, timeTicks, valueLabels } from "./axis.ts";
+import { h } from "./dom.ts";
+import type { Range } from "./state.ts";
+import type { Palette } from "./style.ts";
+import type { Zone } from "./time.ts";
+
+/** A waveform, and when it was taken. */
+export interface Column {
+  at: number;
+  numbers: number[];
+}
+
+const HEIGHT = 190;
+const LEFT = 58;
+const RIGHT = 64;
+const BELOW = 22;
+const TOP = 8;
+
+/** From low to high: dark blue to yellow, to be told apart by everybody, and by lightness alone. */
+const RAMP: [number, number, number][] = [
+  [68, 1, 84],
+  [59, 82, 139],
+  [33, 145, 140],
+  [94, 201, 98],
+  [253, 231, 37],
+];
+
+/** The colour of a part from 0 to 1 of the way from the lowest to the highest. */
+export function colourAt(part: number): [number, number, number] {
+  const scaled = Math.min(Math.max(part, 0), 1) * (RAMP.length - 1);
+  const i = Math.min(Math.floor(scaled), RAMP.length - 2);
+  const [a, b] = [RAMP[i]!, RAMP[i + 1]!];
+  const between = (k: 0 | 1 | 2) => Math.round(a[k] + (b[k] - a[k]) * (scaled - i));
+  return [between(0), between(1), between(2)];
+}
+
+/** The lowest and highest of all elements; `[0, 1]` where there are none. */
+export function extent(columns: Column[]): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { numbers } of columns)
+    for (const value of numbers) {
+      if (!Number.isFinite(value)) continue;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  return low <= high ? [low, high] : [0, 1];
+}
+
+export class HeatMap {
+  readonly element = h("canvas", { class: "heat", role: "img" });
+  private shown: { columns: Column[]; range: Range; zone: Zone; palette: Palette } | null = null;
+  private marked: number | null = null;
+
+  /** `choose` is told the column that was clicked. */
+  constructor(choose: (column: Column) => void) {
+    this.element.addEventListener("click", (event) => {
+      const column = this.columnAt(event.offsetX);
+      if (column) choose(column);
+    });
+    new ResizeObserver(() => this.draw()).observe(this.element);
+  }
+
+  show(columns: Column[], range: Range, zone: Zone, palette: Palette, label: string): void {
+    this.shown = { columns, range, zone, palette };
+    this.element.setAttribute("aria-label", label);
+    this.draw();
+  }
+
+  /** Marks the moment that is looked at. */
+  mark(at: number | null): void {
+    this.marked = at;
+    this.draw();
+  }
+
+  private columnAt(x: number): Column | null {
+    if (!this.shown) return null;
+    const { columns, range } = this.shown;
+    const width = this.element.clientWidth - LEFT - RIGHT;
+    const at = range.from + ((x - LEFT) / Math.max(1, width)) * (range.to - range.from);
+    return columns.findLast((column) => column.at <= at) ?? columns[0] ?? null;
+  }
+
+  private draw(): void {
+    const { element, shown } = this;
+    const width = element.clientWidth;
+    if (!shown || width < 160) return;
+    const ratio = devicePixelRatio;
+    element.width = Math.round(width * ratio);
+    element.height = Math.round(HEIGHT * ratio);
+    const context = element.getContext("2d")!;
+    context.scale(ratio, ratio);
+    const { columns, range, zone, palette } = shown;
+    const box = { left: LEFT, top: TOP, width: width - LEFT - RIGHT, height: HEIGHT - TOP - BELOW };
+    const [low, high] = extent(columns);
+    const most = columns.reduce((max, { numbers }) => Math.max(max, numbers.length), 1);
+    context.fillStyle = palette.track;
+    context.fillRect(box.left, box.top, box.width, box.height);
+    const xOf = (at: number) => box.left + ((at - range.from) / (range.to - range.from)) * box.width;
+    context.imageSmoothingEnabled = false;
+    columns.forEach((column, i) => {
+      const end = columns[i + 1]?.at ?? range.to;
+      const [x0, x1] = [Math.max(xOf(column.at), box.left), Math.min(xOf(end), box.left + box.width)];
+      if (x1 <= x0 || column.numbers.length === 0) return;
+      const strip = stripOf(column.numbers, low, high);
+      const tall = (column.numbers.length / most) * box.height;
+      context.drawImage(strip, x0, box.top + box.height - tall, x1 - x0 + 0.5, tall);
+    });
+    context.font = "11px system-ui, sans-serif";
+    context.fillStyle = palette.faint;
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    context.fillText(String(most - 1), box.left - 8, box.top + 5);
+    context.fillText("0", box.left - 8, box.top + box.height - 5);
+    const ticks = timeTicks(range, box.width / 96, zone);
+    const labels = timeLabels(ticks, zone);
+    context.textAlign = "center";
+    ticks.forEach((tick, i) => {
+      context.fillText(labels[i]!.split("\n")[0]!, xOf(tick), HEIGHT - BELOW / 2 + 2);
+    });
+    drawKey(context, box, [low, high], palette);
+    if (this.marked !== null && this.marked >= range.from && this.marked <= range.to) {
+      context.fillStyle = palette.text;
+      context.fillRect(Math.round(xOf(this.marked)), box.top - 4, 1, box.height + 8);
+    }
+  }
+}
+
+/** One column of pixels, the first element at its foot. */
+function stripOf(numbers: number[], low: number, high: number): HTMLCanvasElement {
+  const canvas = document.createElement("canvas");
+  canvas.width = 1;
+  canvas.height = numbers.length;
+  const context = canvas.getContext("2d")!;
+  const image = context.createImageData(1, numbers.length);
+  numbers.forEach((value, i) => {
+    if (!Number.isFinite(value)) return;
+    const [red, green, blue] = colourAt(high > low ? (value - low) / (high - low) : 0.5);
+    image.data.set([red, green, blue, 255], (numbers.length - 1 - i) * 4);
+  });
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** What the colours mean, at the right. */
+function drawKey(
+  context: CanvasRenderingContext2D,
+  box: { left: number; top: number; width: number; height: number },
+  [low, high]: [number, number],
+  palette: Palette,
+): void {
+  const left = box.left + box.width + 10;
+  for (let y = 0; y < box.height; y++) {
+    const [red, green, blue] = colourAt(1 - y / box.height);
+    context.fillStyle = `rgb(${red}, ${green}, ${blue})`;
+    context.fillRect(left, box.top + y, 8, 1.5);
+  }
+  const [least, most] = valueLabels([low, high]);
+  context.fillStyle = palette.faint;
+  context.textAlign = "left";
+  context.fillText(most!.replace(/^-/, "−"), left + 12, box.top + 5);
+  context.fillText(least!.replace(/^-/, "−"), left + 12, box.top + box.height - 5);
+}

@@ -1,0 +1,133 @@
+// IOCs: those that are lost, worst first, with what happened to each, and those that came back.
+
+import { getWhy, type Explanation } from "./api.ts";
+import { counted, h } from "./dom.ts";
+import { download, quoted } from "./file.ts";
+import { getOutages, getRestarted, type Outage, type Restarted } from "./iocs.ts";
+import { asking, table, type PartContext } from "./manage_parts.ts";
+import { formatDuration, formatTime } from "./time.ts";
+import { iocWords as words } from "./words.ts";
+
+/** How far before its loss one looks at what happened to an IOC. */
+const BEFORE_SECONDS = 900;
+/** So many of its PVs are plotted. */
+const PLOTTED = 12;
+
+export function iocsPart(context: PartContext): HTMLElement {
+  const side = h("aside", { class: "ioc-side", "aria-label": words.sideLabel, hidden: true });
+  const main = h("div", { class: "table-side" });
+  main.append(
+    asking(async () => {
+      const [outages, { found, isSome }] = await Promise.all([getOutages(), getRestarted()]);
+      const body = [...lostTable(outages, context, side), ...backTable(found, isSome, context)];
+      return [h("p", { class: "told ioc-told" }, words.summary(outages.length, countOf(outages))), ...body];
+    }),
+  );
+  return h("div", { class: "pvs-part iocs-part" }, main, side);
+}
+
+function countOf(outages: Outage[]): number {
+  return outages.reduce((sum, { pvs }) => sum + pvs.length, 0);
+}
+
+function lostTable(outages: Outage[], context: PartContext, side: HTMLElement): Node[] {
+  if (outages.length === 0) return [h("p", { class: "hint" }, words.allAnswer)];
+  const rows = outages.map((one, i) => {
+    const name = h("button", { type: "button", class: "link" }, one.address ?? words.unknown);
+    const row = h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, h("span", { "data-state": "disconnected", class: "state-mark" }), name),
+      h("td", {}, one.detail ? words.protocols[one.detail.protocol as "ca" | "pva"] : ""),
+      h("td", { class: "num" }, counted(one.pvs.length)),
+      h("td", {}, formatTime(one.since, context.zone, 0)),
+      h("td", {}, formatDuration(Math.max(0, Math.floor(context.now - one.since)))),
+      h("td", { class: "num" }, one.detail?.reconnects ? counted(one.detail.reconnects) : "–"),
+    );
+    const open = () => {
+      for (const other of row.parentElement?.children ?? []) other.classList.remove("is-marked");
+      row.classList.add("is-marked");
+      side.replaceChildren(...detailsOf(one, context, side));
+      side.hidden = false;
+    };
+    name.addEventListener("click", open);
+    if (i === 0) open();
+    return row;
+  });
+  return [table(words.lostHeads, rows, words.lostLabel)];
+}
+
+function detailsOf(one: Outage, context: PartContext, side: HTMLElement): Node[] {
+  const { detail, pvs } = one;
+  const time = (text: string | null | undefined) =>
+    text ? formatTime(Date.parse(text) / 1000, context.zone, 3) : words.notKnown;
+  const facts: [string, string][] = [
+    [words.address, one.address ?? words.notKnown],
+    [words.circuit, words.circuitWas(detail?.last_connected ? time(detail.last_connected) : null)],
+    [words.lastSample, time(detail?.last?.time)],
+    [words.lostTimes, detail ? words.times(detail.reconnects ?? 0) : words.notKnown],
+    [words.pvs, counted(pvs.length)],
+  ];
+  const csv = () =>
+    download("lost.csv", "text/csv", ["name", ...pvs.map((name) => quoted(name)), ""].join("\r\n"));
+  const plotted = pvs.slice(0, PLOTTED).map((name) => `pv=${encodeURIComponent(name)}`);
+  const close = h(
+    "button",
+    {
+      type: "button",
+      "aria-label": words.close,
+      click: () => {
+        side.hidden = true;
+      },
+    },
+    "✕",
+  );
+  const range = { from: one.since - BEFORE_SECONDS, to: context.now };
+  return [
+    h("header", {}, h("h2", {}, one.address ?? words.unknown), close),
+    h("p", { class: "hint" }, words.searching),
+    h("dl", {}, ...facts.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
+    h("h3", {}, words.happened(pvs[0]!)),
+    asking(async () => happened(await getWhy(pvs[0]!, range), context)),
+    h(
+      "p",
+      { class: "actions" },
+      h("a", { class: "button primary", href: `./?${plotted.join("&")}` }, words.plot(plotted.length)),
+      h("a", { class: "button", href: "manage?state=disconnected" }, words.list),
+      h("button", { type: "button", click: csv }, "CSV"),
+    ),
+  ];
+}
+
+function happened(why: Explanation, context: PartContext): Node[] {
+  if (why.reasons.length === 0) return [h("p", { class: "hint" }, why.text)];
+  const lines = why.reasons.map((reason) =>
+    h(
+      "li",
+      {},
+      h("time", {}, formatTime(reason.from_seconds, context.zone, 3).slice(11)),
+      h("span", {}, reason.text),
+    ),
+  );
+  return [h("ol", { class: "happened" }, ...lines)];
+}
+
+function backTable(found: Restarted[], isSome: boolean, context: PartContext): Node[] {
+  const head = h("h2", { class: "part-head" }, words.backHead);
+  if (found.length === 0) return [head, h("p", { class: "hint" }, words.noneBack)];
+  const rows = found.map((one) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, one.address),
+      h("td", {}, words.protocols[one.protocol as "ca" | "pva"]),
+      h("td", { class: "num" }, counted(one.times)),
+      h("td", {}, one.back ? formatTime(Date.parse(one.back) / 1000, context.zone, 0) : ""),
+    ),
+  );
+  return [
+    head,
+    table(words.backHeads, rows, words.backHead),
+    ...(isSome ? [h("p", { class: "hint" }, words.notAllAsked)] : []),
+  ];
+}

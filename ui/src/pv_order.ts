@@ -1,0 +1,104 @@
+// In what order the table of PVs stands, and what each PV costs: by the reports of the archiver, which sort over all PVs.
+
+import { appliance, type Pv } from "./api.ts";
+import { numberOf } from "./decode.ts";
+import type { Sort } from "./pv_table.ts";
+
+export const SORT_KEYS = ["name", "state", "since", "how", "type", "value", "rate", "bytes", "last"] as const;
+export type SortKey = (typeof SORT_KEYS)[number];
+
+/** Columns of which the largest is looked for first. */
+export const FALLING: SortKey[] = ["since", "value", "rate", "bytes", "last"];
+
+/** The archiver gives PVs by their names alone: more than this are not fetched to be sorted here. */
+export const SORTED_MAX = 20_000;
+
+export interface Cost {
+  /** Samples a second. */
+  rate?: number;
+  /** Bytes a day. */
+  bytes?: number;
+}
+
+export function isSortKey(key: string): key is SortKey {
+  return (SORT_KEYS as readonly string[]).includes(key);
+}
+
+/** Of the PVs that cost most. */
+export async function getCosts(): Promise<Map<string, Cost>> {
+  type Row = Record<string, string>;
+  const [rates, bytes] = await Promise.all([
+    appliance<Row[]>(`getEventRateReport?limit=${SORTED_MAX}`),
+    appliance<Row[]>(`getStorageRateReport?limit=${SORTED_MAX}`),
+  ]);
+  const costs = new Map<string, Cost>();
+  for (const row of rates) costs.set(row.pvName!, { rate: Number(row.eventRate) });
+  for (const row of bytes)
+    costs.set(row.pvName!, { ...costs.get(row.pvName!), bytes: Number(row.storageRate_MBperday) * MEGA });
+  return costs;
+}
+
+/** The Appliance's megabytes. */
+const MEGA = 1024 ** 2;
+
+/** The rows by a column; equal ones by their names, and those of which it is not known at the end. */
+export function inOrder(pvs: Pv[], { key, falls }: Sort, costs: Map<string, Cost>): Pv[] {
+  const keyed = pvs.map((pv) => ({ pv, by: keyOf(pv, key, costs) }));
+  keyed.sort((a, b) => {
+    const [isKnown, isOther] = [a.by !== null, b.by !== null];
+    if (!isKnown || !isOther) return isKnown === isOther ? byName(a.pv, b.pv) : isKnown ? -1 : 1;
+    const order = a.by! < b.by! ? -1 : a.by! > b.by! ? 1 : 0;
+    return order === 0 ? byName(a.pv, b.pv) : falls ? -order : order;
+  });
+  return keyed.map(({ pv }) => pv);
+}
+
+function byName(a: Pv, b: Pv): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
+}
+
+function keyOf(pv: Pv, key: SortKey, costs: Map<string, Cost>): number | string | null {
+  // Longest first is earliest first: what falls is how long ago it was.
+  const ago = (time: string | null | undefined) => {
+    const at = Date.parse(time ?? "");
+    return Number.isNaN(at) ? null : -at;
+  };
+  switch (key) {
+    case "name":
+      return pv.name;
+    case "state":
+      return pv.state;
+    case "type":
+      return pv.type;
+    case "how":
+      return pv.method === "scan" ? (pv.period ?? 0) : 0;
+    case "since":
+      return ago(pv.since);
+    case "last":
+      return ago(pv.last?.time);
+    case "value": {
+      const value = numberOf(pv.last?.value);
+      return Number.isNaN(value) ? null : value;
+    }
+    case "rate":
+      return costs.get(pv.name)?.rate ?? null;
+    case "bytes":
+      return costs.get(pv.name)?.bytes ?? null;
+  }
+}
+
+/** `102.0 Hz`. */
+export function rateText(rate: number): string {
+  return rate === 0 ? "0 Hz" : rate < 0.01 ? "< 0.01 Hz" : `${rate.toFixed(rate < 1 ? 2 : 1)} Hz`;
+}
+
+/** `16.7 MB`. */
+export function bytesText(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let step = 0;
+  while (bytes >= 1000 && step < units.length - 1) {
+    bytes /= 1000;
+    step += 1;
+  }
+  return `${step === 0 ? Math.round(bytes) : bytes.toFixed(bytes < 10 ? 2 : 1)} ${units[step]}`;
+}
