@@ -2,6 +2,8 @@
 
 import { timeLabels, timeTicks, valueLabels } from "./axis.ts";
 import { h } from "./dom.ts";
+import { frameOf, hatch } from "./draw.ts";
+import type { Holes } from "./line.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
 import type { Zone } from "./time.ts";
@@ -50,7 +52,8 @@ export function extent(columns: Column[]): [number, number] {
 
 export class HeatMap {
   readonly element = h("canvas", { class: "heat", role: "img" });
-  private shown: { columns: Column[]; range: Range; zone: Zone; palette: Palette } | null = null;
+  private shown: { columns: Column[]; holes: Holes; range: Range; zone: Zone; palette: Palette } | null =
+    null;
   private marked: number | null = null;
 
   /** `choose` is told the column that was clicked. */
@@ -62,8 +65,8 @@ export class HeatMap {
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
-  show(columns: Column[], range: Range, zone: Zone, palette: Palette, label: string): void {
-    this.shown = { columns, range, zone, palette };
+  show(columns: Column[], holes: Holes, range: Range, zone: Zone, palette: Palette, label: string): void {
+    this.shown = { columns, holes, range, zone, palette };
     this.element.setAttribute("aria-label", label);
     this.draw();
   }
@@ -91,7 +94,7 @@ export class HeatMap {
     element.height = Math.round(HEIGHT * ratio);
     const context = element.getContext("2d")!;
     context.scale(ratio, ratio);
-    const { columns, range, zone, palette } = shown;
+    const { columns, holes, range, zone, palette } = shown;
     const box = { left: LEFT, top: TOP, width: width - LEFT - RIGHT, height: HEIGHT - TOP - BELOW };
     const [low, high] = extent(columns);
     const most = columns.reduce((max, { numbers }) => Math.max(max, numbers.length), 1);
@@ -106,6 +109,14 @@ export class HeatMap {
       const strip = stripOf(column.numbers, low, high);
       const tall = (column.numbers.length / most) * box.height;
       context.drawImage(strip, x0, box.top + box.height - tall, x1 - x0 + 0.5, tall);
+    });
+    // What held before a gap is not known to hold within it.
+    holes.from.forEach((from, i) => {
+      const [x0, x1] = [xOf(Math.max(from, range.from)), xOf(Math.min(holes.to[i]!, range.to))];
+      if (x1 <= x0) return;
+      context.fillStyle = palette.back;
+      context.fillRect(x0, box.top, x1 - x0, box.height);
+      hatch(frameOf(context, box, range, 1), from, Math.min(holes.to[i]!, range.to), palette.hatch);
     });
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = palette.faint;

@@ -265,6 +265,7 @@ export class Waveform {
       : this.columns;
     this.heat.show(
       columns,
+      this.trace.holes,
       range,
       zone,
       palette,

@@ -13,7 +13,10 @@ import { STATES } from "./states.ts";
 const BYTES_MAX = 150_000;
 
 /** States of which docs/page.md shows a picture. */
-const SHOWN = ["plot-light", "plot-dark", "twenty", "gap", "why", "times", "add", "archiver-gone", "phone"];
+const SHOWN = [
+  ...["plot-light", "plot-dark", "twenty", "gap", "why", "times", "add", "archiver-gone", "phone"],
+  ...["manage", "manage-iocs", "heat"],
+];
 
 const folder = new URL("../../docs/pictures", import.meta.url).pathname;
 mkdirSync(folder, { recursive: true });
