@@ -1,4 +1,4 @@
-"""Three nodes share an object store and record counters together: whatever becomes of one, every count is there once."""
+"""Three nodes share an object store and record counters together: whatever one does, every count is there once."""
 
 from __future__ import annotations
 
