@@ -88,7 +88,7 @@ class Cluster:
 
     def seats(self, node: str = "a") -> dict[int, str]:
         """Which node has which shard, as one of them sees it; of two that claim one, either."""
-        seats = {}
+        seats: dict[int, str] = {}
         for line in self.command("status", node=node).splitlines()[1:]:
             name, state, _, _, *shards = re.split(r"\s+", line.strip())
             if state != "silent":

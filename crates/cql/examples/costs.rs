@@ -1,6 +1,8 @@
 //! What each call of the seam takes of a cluster: `PVARK_CQL="127.0.0.1:9042 …" cargo run --release -p cql --example costs -- PID…`, with the
 //! processes of its servers, which must run on this machine. Prints the file of costs that `pvark-lab cluster` reads.
 
+#![expect(clippy::print_stdout, reason = "the file of costs is what it prints")]
+
 use std::{
     error::Error,
     fs, process,
@@ -22,12 +24,15 @@ const KIB: usize = 1024;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
+/// A call, by its number.
+type Call = Box<dyn Fn(&dyn Shared, u64) -> shared::Result<()> + Send + Sync>;
+
 /// Some calls of one kind, told apart by their number.
 struct Calls {
     name: &'static str,
     bytes: usize,
     each: u64,
-    call: Box<dyn Fn(&dyn Shared, u64) -> shared::Result<()> + Send + Sync>,
+    call: Call,
 }
 
 fn main() -> Outcome<()> {

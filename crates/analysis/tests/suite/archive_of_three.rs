@@ -20,6 +20,9 @@ const SPAN: u64 = 4 * 86_400;
 pub(crate) const NAMES: [&str; 3] = ["T:A", "T:B", "T:C"];
 const LABELS: [[&str; 3]; 2] = [["OFF", "ON", "Fault"], ["ON", "OFF", "Fault"]];
 
+/// Times, and the sum until each of them.
+type Sums = Vec<(i64, f64)>;
+
 pub(crate) struct Archive {
     pub(crate) random: Random,
     pvs: Vec<PvId>,
@@ -28,7 +31,7 @@ pub(crate) struct Archive {
     gaps: Vec<Vec<(i64, i64)>>,
     renamed: i64,
     /// Integrals of a PV since a time, up to each of its steps.
-    sums: RefCell<HashMap<(usize, i64), Vec<(i64, f64)>>>,
+    sums: RefCell<HashMap<(usize, i64), Sums>>,
     store: Store,
     // Dropped last: the store lies in it.
     _folder: TempDir,

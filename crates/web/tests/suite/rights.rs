@@ -139,7 +139,7 @@ fn nothing_is_read_of_what_is_not_seen() {
         };
         let (hidden, unknown) = (in_condition(name), in_condition("T:NOT_THERE"));
         assert_eq!(hidden.message(), unknown.message().replace("T:NOT_THERE", name), "in a condition, too");
-        assert!(!hidden.what_to_do().is_some_and(|hint| is_hidden(hint)), "{hidden:?}");
+        assert!(!hidden.what_to_do().is_some_and(is_hidden), "{hidden:?}");
         assert!(few.live([name], None).is_err());
     }
     let hidden = all.pv("T:DOUBLE").unwrap();
