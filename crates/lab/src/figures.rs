@@ -74,6 +74,13 @@ const GROUPS: &[Group] = &[
         only: "year,ten-years",
     },
     Group {
+        title: "When something held",
+        text: "Five years of two PVs at 10 Hz: a number that is beyond 3 for 40 s five times a day, and a switch. *Days decide*: the summary of a \
+               day says that it never was beyond 10; *peaks are read*: a few minutes of each day have to be; *all is read*: beyond 1 it is at \
+               every other sample. *Cold*: the system was told to forget the files.",
+        only: "when",
+    },
+    Group {
         title: "Many PVs",
         text: "Memory as the system counts it for the whole process, less the workload's own. It is that of the store alone: the \
                program with a million PVs, none of which anybody serves, takes 1.0 GB (`pvark-lab lists`).",
