@@ -6,7 +6,6 @@ import http.client
 import json
 import re
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,20 +18,19 @@ from ports import free_port
 from waiting import wait_for
 
 NAMES = "abc"
+MOTO = Path(__file__).parents[2] / "crates" / "s3" / "tests" / "server" / "one_at_a_time.py"
 
 
 class S3:
-    """moto_server in memory, with a bucket."""
+    """moto in memory, with a bucket."""
 
     BUCKET = "pvark-test"
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
         self.log = (folder / "moto.log").open("ab")
-        own = shutil.which("moto_server", path=str(Path(sys.executable).parent)) or shutil.which("moto_server")
-        if own is None:
-            pytest.skip("moto_server is neither beside this Python nor in PATH: pip install 'moto[server]'")
-        command = [own, "-H", "127.0.0.1", "-p", str(self.port)]
+        pytest.importorskip("moto.server", reason="pip install 'moto[server]'")
+        command = [sys.executable, str(MOTO), str(self.port)]
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
         wait_for("moto to make a bucket", self._make_bucket, 60)
 

@@ -1,7 +1,6 @@
 //! moto as a process of its own on a free port, and a relay in front of it that does what bad servers and bad networks do.
 
 use std::{
-    env,
     io::{self, Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
@@ -22,24 +21,25 @@ pub(crate) struct Moto {
 impl Moto {
     /// None, with a reason in the output, where moto is not installed.
     pub(crate) fn start() -> Option<Moto> {
-        let Some(program) = program() else {
-            eprintln!("skipped: moto_server is neither in .venv/bin nor in PATH (pip install 'moto[server]')");
+        let Some(python) = python_with_moto() else {
+            eprintln!("skipped: neither .venv/bin/python nor python3 has moto (pip install 'moto[server]')");
             return None;
         };
         let address = free_port();
-        let process = Command::new(program)
-            .args(["-H", "127.0.0.1", "-p", &address.port().to_string()])
+        let process = Command::new(python)
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/one_at_a_time.py"))
+            .arg(address.port().to_string())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .expect("moto_server starts");
+            .expect("moto starts");
         let moto = Moto { process, address };
         let deadline = Instant::now() + Duration::from_secs(120);
         while TcpStream::connect(address).is_err() {
-            assert!(Instant::now() < deadline, "moto_server does not listen");
+            assert!(Instant::now() < deadline, "moto does not listen");
             thread::sleep(Duration::from_millis(50));
         }
-        let mut stream = TcpStream::connect(address).expect("moto_server listens");
+        let mut stream = TcpStream::connect(address).expect("moto listens");
         let request =
             format!("PUT /{BUCKET} HTTP/1.1\r\nHost: {address}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("a request");
@@ -56,16 +56,18 @@ impl Moto {
 
 impl Drop for Moto {
     fn drop(&mut self) {
-        self.process.kill().expect("moto_server is still there");
-        self.process.wait().expect("moto_server has ended");
+        self.process.kill().expect("moto is still there");
+        self.process.wait().expect("moto has ended");
     }
 }
 
-fn program() -> Option<PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin");
-    let path = env::var_os("PATH").unwrap_or_default();
-    let mut folders = std::iter::once(own).chain(env::split_paths(&path));
-    folders.find_map(|folder| Some(folder.join("moto_server")).filter(|program| program.is_file()))
+fn python_with_moto() -> Option<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/python");
+    let has_moto = |python: &PathBuf| {
+        let asked = Command::new(python).args(["-c", "import moto.server"]).stderr(Stdio::null()).status();
+        asked.is_ok_and(|ended| ended.success())
+    };
+    [own, PathBuf::from("python3")].into_iter().find(has_moto)
 }
 
 fn free_port() -> SocketAddr {
