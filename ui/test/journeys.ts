@@ -581,8 +581,9 @@ const wall: Journey = async ({ page }) => {
     let least = Infinity;
     const walker = document.createTreeWalker(document.querySelector("#wall")!, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-      if (!node.textContent!.trim() || !node.parentElement!.checkVisibility()) continue;
-      least = Math.min(least, parseFloat(getComputedStyle(node.parentElement!).fontSize));
+      const parent = node.parentElement!;
+      if (!node.textContent!.trim() || !parent.checkVisibility() || parent.closest(".unseen")) continue;
+      least = Math.min(least, parseFloat(getComputedStyle(parent).fontSize));
     }
     return least;
   });
