@@ -31,7 +31,7 @@ test: setup ui/dist/index.html ## all tests; what was skipped, and why, is print
 	cargo build --release -p pvark -p store -p lab --bins --example victim --features pvark/s3,pvark/cql
 	$(PYTEST) clients/python/tests
 	cd ui && npm test
-	$(PYTEST) -n 4 --dist loadfile tests/system
+	$(PYTEST) -n 3 --dist loadfile tests/system
 
 ui: .make/node ## the page with invented data, to look at while working on it
 	cd ui && npm run build && npm run serve
