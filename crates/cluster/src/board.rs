@@ -123,6 +123,8 @@ pub struct Board {
     // guarded by locks that are held for a look only
     recorded: RwLock<BTreeMap<u32, u64>>,
     open: RwLock<BTreeMap<u32, Arc<Open>>>,
+    /// Shards that were open until just now, for their lists.
+    left: RwLock<BTreeMap<u32, Arc<Open>>>,
     claimed: RwLock<BTreeMap<u32, Claim>>,
     nodes: RwLock<Vec<(String, Beat, bool)>>,
     orphaned: RwLock<BTreeMap<u32, Instant>>,
@@ -144,9 +146,10 @@ impl Board {
         followers: Vec<impl Follows + 'static>,
     ) -> Arc<Board> {
         let followers = followers.into_iter().map(|one| Box::new(one) as Box<dyn Follows>).collect();
-        let (recorded, open, claimed) = (RwLock::default(), RwLock::default(), RwLock::default());
+        let (recorded, open, left) = (RwLock::default(), RwLock::default(), RwLock::default());
+        let claimed = RwLock::default();
         let (nodes, orphaned) = (RwLock::default(), RwLock::default());
-        Arc::new(Board { plan, claims, peers, followers, recorded, open, claimed, nodes, orphaned })
+        Arc::new(Board { plan, claims, peers, followers, recorded, open, left, claimed, nodes, orphaned })
     }
 
     /// The name of this node.
@@ -177,11 +180,14 @@ impl Board {
     /// A shard can be answered from here from now on.
     pub fn opened(&self, shard: u32, open: Arc<Open>) {
         self.open.write().unwrap_or_else(PoisonError::into_inner).insert(shard, open);
+        self.left.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
     }
 
-    /// It is not any more.
+    /// It is not any more. Its list is told on until that of the journal has come as far.
     pub fn closed(&self, shard: u32) {
-        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+        if let Some(open) = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&shard) {
+            self.left.write().unwrap_or_else(PoisonError::into_inner).insert(shard, open);
+        }
         self.recorded.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
     }
 
@@ -245,7 +251,8 @@ impl Board {
 
     /// The list of PVs of a shard, wherever it is recorded.
     pub(crate) fn list<T>(&self, shard: u32, ask: impl FnOnce(&dyn Directory) -> T) -> Option<T> {
-        match self.open_here(shard) {
+        let left = || self.left.read().unwrap_or_else(PoisonError::into_inner).get(&shard).cloned();
+        match self.open_here(shard).or_else(left) {
             Some(open) => Some(ask(&*open.directory)),
             None => self.followers.get(shard as usize).map(|follower| ask(follower.list())),
         }
@@ -258,7 +265,9 @@ impl Board {
     }
 
     pub(crate) fn follow_one(&self, shard: u32) -> Result<(), String> {
-        self.followers.get(shard as usize).map_or(Ok(()), |follower| follower.catch_up())
+        self.followers.get(shard as usize).map_or(Ok(()), |follower| follower.catch_up())?;
+        self.left.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+        Ok(())
     }
 
     /// The source that has a shard now, with whether it is here; an error if nobody has it.
