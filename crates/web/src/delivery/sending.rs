@@ -170,11 +170,14 @@ where
     T: Into<Chunk>,
 {
     let mut is_begun = false;
+    let mut read_bytes = 0;
     loop {
         let crowd = &delivery.crowd;
         let is_crowd = crowd.is_crowd();
-        // In a crowd others always wait, and each reads so little that nobody waits long.
-        if is_begun && !is_crowd && delivery.pool.is_wanted() {
+        // In a crowd others always wait, and each reads so little that nobody waits long. What counts is what was read: who sends may
+        // have taken some of it already.
+        let is_enough = if is_crowd { read_bytes >= CROWD_BYTES } else { is_begun && delivery.pool.is_wanted() };
+        if is_enough {
             return Ok(Some(chunks));
         }
         let reach = Reach { bytes: if is_crowd { CROWD_BYTES } else { AHEAD_BYTES }, helps: crowd.leaves_processors() };
@@ -182,7 +185,11 @@ where
             Step::End => return Ok(Some(chunks)),
             Step::Make(number, rows) => backlog.put(number, backlog.made(rows)),
             Step::Read => match chunks.next() {
-                Some(Ok(chunk)) => backlog.push(chunk.into()),
+                Some(Ok(chunk)) => {
+                    let chunk = chunk.into();
+                    read_bytes += chunk.bytes();
+                    backlog.push(chunk);
+                }
                 Some(Err(error)) => return Err(error),
                 None => return Ok(None),
             },
