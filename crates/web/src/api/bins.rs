@@ -14,7 +14,7 @@ use crate::{
     delivery::answer::{Answer, CSV, JSON, whole},
     formats::{
         arrow::{self, seconds_covered},
-        value::{self, Dialect, put_f64, put_json, put_list},
+        value::{self, Dialect, put_cell, put_f64, put_json, put_list},
     },
     refusal::{Code, Refusal},
     url::Params,
@@ -144,9 +144,7 @@ fn csv(bins: &[Bin]) -> Vec<u8> {
         let means = [bin.mean, bin.std, bin.time_weighted_mean, seconds_covered(bin)];
         for number in [bin.min, bin.max].into_iter().chain(means).chain([bin.first, bin.last]) {
             out.push(b',');
-            if !number.is_nan() {
-                put_f64(&mut out, number, Dialect::Appliance);
-            }
+            put_cell(&mut out, number);
         }
         let (severity, nan, invalid) = (bin.severity_max as u8, bin.nan_count, bin.invalid_count);
         writeln!(out, ",{severity},{nan},{invalid}").expect("a vector takes every byte");

@@ -10,10 +10,7 @@ use super::when::{expression, units};
 use crate::{
     call::Call,
     delivery::answer::{self, Answer, CSV, JSON},
-    formats::{
-        list::Frame,
-        value::{Dialect, put_f64},
-    },
+    formats::{list::Frame, value::put_cell},
     refusal::{Code, Refusal},
     url::Params,
 };
@@ -53,13 +50,8 @@ fn bins(call: &Call, text: String, range: TimeRange, count: usize, format: &str)
     if format == "csv" {
         let heading =
             if with_extremes { "start,end,mean,min,max,covered,made_of\n" } else { "start,end,mean,covered,made_of\n" };
-        let head = iter::once(Ok(Some(None)));
-        let rows = head.chain(rows.map(|row| row.map(|bin| bin.map(Some))));
-        return call.list(CSV, Frame::bare(), rows, move |out, bin: Option<FormulaBin>| {
-            match bin {
-                None => out.extend_from_slice(heading.as_bytes()),
-                Some(bin) => put_csv(out, &bin),
-            }
+        return call.list(CSV, Frame::headed(heading), rows, |out, bin| {
+            put_csv(out, &bin);
             Ok(())
         });
     }
@@ -71,9 +63,7 @@ fn put_csv(out: &mut Vec<u8>, bin: &FormulaBin) {
     let extremes = bin.extremes.into_iter().flat_map(|(min, max)| [min, max]);
     for number in iter::once(bin.mean).chain(extremes).chain([bin.covered as f64 / 1e9]) {
         out.push(b',');
-        if !number.is_nan() {
-            put_f64(out, number, Dialect::Appliance);
-        }
+        put_cell(out, number);
     }
     out.extend_from_slice(format!(",{}\n", bin.made_of.name()).as_bytes());
 }
@@ -120,17 +110,9 @@ fn steps(call: &Call, text: String, range: TimeRange, format: &str) -> Answer {
         }
     });
     if format == "csv" {
-        let head = iter::once(Ok(Some(None)));
-        let rows = head.chain(rows.map(|row| row.map(|step| step.map(Some))));
-        return call.list(CSV, Frame::bare(), rows, |out, step: Option<(Timestamp, f64)>| {
-            let Some((time, number)) = step else {
-                out.extend_from_slice(b"time,value\n");
-                return Ok(());
-            };
+        return call.list(CSV, Frame::headed("time,value\n"), rows, |out, (time, number)| {
             out.extend_from_slice(format!("{time},").as_bytes());
-            if !number.is_nan() {
-                put_f64(out, number, Dialect::Appliance);
-            }
+            put_cell(out, number);
             out.push(b'\n');
             Ok(())
         });
@@ -199,9 +181,7 @@ fn csv(found: &Statistics) -> Vec<u8> {
     let mut put = |what: &str, number: f64| {
         out.extend_from_slice(what.as_bytes());
         out.push(b',');
-        if !number.is_nan() {
-            put_f64(&mut out, number, Dialect::Appliance);
-        }
+        put_cell(&mut out, number);
         out.push(b'\n');
     };
     let Statistics { covered, unknown, mean, std, min, max, .. } = *found;

@@ -1,6 +1,6 @@
 //! `/api/v1/diff`: which of many PVs changed between two times, those first that changed most beside what they usually do.
 
-use std::{iter, time::Duration};
+use std::time::Duration;
 
 use sample::{Sample, Timestamp};
 use serde_json::{Map, Value, json};
@@ -44,13 +44,9 @@ pub(crate) fn show(call: &Call) -> Answer {
     let wanted = DiffWanted { before, after, usual, with_unchanged };
     let (rows, unknown) = call.ask.diff(names.into_iter().map(compared).collect(), wanted)?;
     if format == "csv" {
-        let head = iter::once(Ok(Some(None)));
-        let rows = head.chain(rows.into_iter().map(|row| Ok(Some(Some(row)))));
-        return call.list(CSV, Frame::bare(), rows, |out, row: Option<DiffRow>| {
-            match row {
-                None => out.extend_from_slice(b"pv,before,after,change,spread,score,time,severity\n"),
-                Some(row) => put_csv(out, &row),
-            }
+        let frame = Frame::headed("pv,before,after,change,spread,score,time,severity\n");
+        return call.list(CSV, frame, rows.into_iter().map(|row| Ok(Some(row))), |out, row| {
+            put_csv(out, &row);
             Ok(())
         });
     }

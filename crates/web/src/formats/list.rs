@@ -37,6 +37,11 @@ impl Frame {
         Frame { before: Vec::new(), between: b"", behind: b"" }
     }
 
+    /// Rows behind a heading.
+    pub(crate) fn headed(heading: &str) -> Frame {
+        Frame { before: heading.as_bytes().to_vec(), ..Frame::bare() }
+    }
+
     /// A list with a line for each row.
     pub(crate) fn lines() -> Frame {
         Frame { before: b"[\n".to_vec(), between: b",\n", behind: b"\n]\n" }

@@ -52,6 +52,13 @@ pub(crate) fn as_json(value: &Value) -> serde_json::Value {
     serde_json::from_slice(&text).expect("it has just been written as JSON")
 }
 
+/// A number in a cell of CSV; NaN, which stands for none, leaves the cell empty.
+pub(crate) fn put_cell(out: &mut Vec<u8>, number: f64) {
+    if !number.is_nan() {
+        put_f64(out, number, Dialect::Appliance);
+    }
+}
+
 /// A float; strings or bare words where JSON has no number for it.
 pub(crate) fn put_f64(out: &mut Vec<u8>, number: f64, dialect: Dialect) {
     if number.is_finite() { put_json(out, &number) } else { put_non_finite(out, number, dialect) }
