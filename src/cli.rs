@@ -714,18 +714,25 @@ pub(crate) struct Audit {
     pub(crate) backup: Vec<PathBuf>,
 }
 
+/// The range that a command looks at.
 #[derive(Args, Debug)]
-pub(crate) struct Get {
-    #[command(flatten)]
-    pub(crate) server: Server,
-    /// The PV's name
-    pub(crate) pv: String,
+pub(crate) struct Range {
     /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
     #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
     pub(crate) from: String,
     /// End (not included): as for --from, or `now`, or +1h
     #[arg(long, default_value = "now", allow_hyphen_values = true)]
     pub(crate) to: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Get {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The PV's name
+    pub(crate) pv: String,
+    #[command(flatten)]
+    pub(crate) range: Range,
     /// Reduce to so many bins with count, minimum, maximum, mean, first and last
     #[arg(long, value_name = "N")]
     pub(crate) bins: Option<u32>,
@@ -740,12 +747,8 @@ pub(crate) struct When {
     pub(crate) server: Server,
     /// The condition, as docs/analysis.md says
     pub(crate) expression: String,
-    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
-    #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
-    pub(crate) from: String,
-    /// End (not included): as for --from, or `now`, or +1h
-    #[arg(long, default_value = "now", allow_hyphen_values = true)]
-    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) range: Range,
     /// No more intervals than that
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) limit: u64,
@@ -764,12 +767,8 @@ pub(crate) struct Computed {
     pub(crate) server: Server,
     /// The formula, as docs/analysis.md says; a PV's name is one
     pub(crate) expression: String,
-    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
-    #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
-    pub(crate) from: String,
-    /// End (not included): as for --from, or `now`, or +1h
-    #[arg(long, default_value = "now", allow_hyphen_values = true)]
-    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) range: Range,
     /// Whether numbers of different units may be added and compared
     #[arg(long, value_name = "WHICH", default_value = "same", value_parser = ["same", "any"])]
     pub(crate) units: String,
@@ -850,12 +849,8 @@ pub(crate) struct Explain {
     pub(crate) server: Server,
     /// The PV's name
     pub(crate) pv: String,
-    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
-    #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
-    pub(crate) from: String,
-    /// End (not included): as for --from, or `now`, or +1h
-    #[arg(long, default_value = "now", allow_hyphen_values = true)]
-    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) range: Range,
     /// What proves that nothing is missing: values that rise by one with each update, or pulse ids
     #[arg(long, value_name = "WHAT", default_value = "auto", value_parser = ["auto", "counter", "pulse"])]
     pub(crate) proof: String,
@@ -871,6 +866,17 @@ pub(crate) enum Format {
     Json,
     /// An Arrow IPC stream
     Arrow,
+}
+
+impl Format {
+    /// As URLs name it; a table is made of JSON.
+    pub(crate) fn in_url(self) -> &'static str {
+        match self {
+            Format::Table | Format::Json => "json",
+            Format::Csv => "csv",
+            Format::Arrow => "arrow",
+        }
+    }
 }
 
 #[derive(Args, Debug)]

@@ -3,11 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    get::pass_on,
-    http::{ANSWER_BYTES_MAX, agent, checked},
+    get::posted,
     print::{print_line, print_rows},
     table::{aligned, list, text},
-    typed::range,
 };
 use crate::{
     cli::{Computed, Format, Formula, Stats},
@@ -71,16 +69,10 @@ pub(crate) fn stats(command: &Stats) -> Result<(), Failure> {
 
 /// The answer for a table; in other formats it is printed as it comes.
 fn ask(of: &Computed, what: &str, more: &str) -> Result<Option<Value>, Failure> {
-    let (from, to) = range(&of.from, &of.to, now())?;
-    let format = match of.format {
-        Format::Table | Format::Json => "json",
-        Format::Csv => "csv",
-        Format::Arrow => return Err(format!("pvark {what} has no Arrow: take csv or json").into()),
-    };
-    let url = format!("{}/api/v1/{what}?from={from}&to={to}&units={}&format={format}{more}", of.server.url, of.units);
-    let mut answer = checked(agent().post(&url).send_json(json!({ "expression": of.expression })), &of.server.url)?;
-    if of.format != Format::Table {
-        return pass_on(answer.body_mut().as_reader()).map(|()| None);
+    if of.format == Format::Arrow {
+        return Err(format!("pvark {what} has no Arrow: take csv or json").into());
     }
-    Ok(Some(answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?))
+    let (from, to) = of.range.ends(now())?;
+    let path = format!("{what}?from={from}&to={to}&units={}{more}", of.units);
+    posted(&of.server.url, &path, json!({ "expression": of.expression }), of.format)
 }

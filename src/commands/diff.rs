@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    get::pass_on,
-    http::{ANSWER_BYTES_MAX, agent, checked, encoded},
+    get::posted,
+    http::encoded,
     print::print_line,
     table::{aligned, list, text},
     typed::{moment, names},
@@ -74,16 +74,6 @@ impl Named {
 
 /// The answer for a table; in other formats it is printed as it comes.
 fn ask(server: &str, path: &str, named: &Named, format: Format) -> Result<Option<Value>, Failure> {
-    let form = match format {
-        Format::Table | Format::Json => "json",
-        Format::Csv => "csv",
-        Format::Arrow => "arrow",
-    };
     let pattern = named.pattern.as_ref().map(|pattern| format!("&match={}", encoded(pattern))).unwrap_or_default();
-    let url = format!("{server}/api/v1/{path}&format={form}{pattern}");
-    let mut answer = checked(agent().post(&url).send_json(json!(named.names)), server)?;
-    if format != Format::Table {
-        return pass_on(answer.body_mut().as_reader()).map(|()| None);
-    }
-    Ok(Some(answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?))
+    posted(server, &format!("{path}{pattern}"), json!(named.names), format)
 }

@@ -7,13 +7,12 @@ use super::{
     http::{ANSWER_BYTES_MAX, agent, checked, encoded},
     print::print_line,
     table,
-    typed::range,
 };
 use crate::{cli::Explain, failure::Failure, host::clock::now};
 
 pub(crate) fn run(command: &Explain) -> Result<(), Failure> {
     let now = now();
-    let (from, to) = range(&command.from, &command.to, now)?;
+    let (from, to) = command.range.ends(now)?;
     let (pv, proof) = (encoded(&command.pv), &command.proof);
     let url = format!("{}/api/v1/pvs/{pv}/explain?from={from}&to={to}&proof={proof}", command.server.url);
     let mut answer = checked(agent().get(&url).call(), &command.server.url)?;

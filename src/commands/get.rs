@@ -8,7 +8,6 @@ use super::{
     http::{ANSWER_BYTES_MAX, agent, checked, encoded},
     print::print_line,
     table,
-    typed::range,
 };
 use crate::{
     cli::{Format, Get},
@@ -21,16 +20,14 @@ const TABLE_ROWS_MAX: u32 = 100_000;
 
 pub(crate) fn run(command: &Get) -> Result<(), Failure> {
     let now = now();
-    let (from, to) = range(&command.from, &command.to, now)?;
+    let (from, to) = command.range.ends(now)?;
     let reduced = match command.bins {
         Some(bins) => format!("bins?bins={bins}&"),
         None => "samples?".to_owned(),
     };
     let format = match command.format {
         Format::Table if command.bins.is_none() => format!("json&limit={TABLE_ROWS_MAX}"),
-        Format::Table | Format::Json => "json".to_owned(),
-        Format::Csv => "csv".to_owned(),
-        Format::Arrow => "arrow".to_owned(),
+        format => format.in_url().to_owned(),
     };
     let pv = encoded(&command.pv);
     let url = format!("{}/api/v1/pvs/{pv}/{reduced}from={from}&to={to}&format={format}", command.server.url);
@@ -44,6 +41,16 @@ pub(crate) fn run(command: &Get) -> Result<(), Failure> {
         return lines.iter().try_for_each(|line| print_line(line)).map_err(Failure::from);
     }
     pass_on(answer.body_mut().as_reader())
+}
+
+/// Posts a question: its answer for a table; in other formats it is printed as it comes.
+pub(super) fn posted(server: &str, path: &str, body: Value, format: Format) -> Result<Option<Value>, Failure> {
+    let url = format!("{server}/api/v1/{path}&format={}", format.in_url());
+    let mut answer = checked(agent().post(&url).send_json(body), server)?;
+    if format != Format::Table {
+        return pass_on(answer.body_mut().as_reader()).map(|()| None);
+    }
+    Ok(Some(answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?))
 }
 
 /// Prints an answer as it comes.

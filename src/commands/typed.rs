@@ -7,7 +7,7 @@ use std::{
 
 use sample::{TimeRange, Timestamp};
 
-use crate::failure::Failure;
+use crate::{cli::Range, failure::Failure};
 
 /// Names as they were given; `-` stands for those on standard input. Comments and empty lines do not count.
 pub(crate) fn names(given: &[String]) -> Result<Vec<String>, Failure> {
@@ -25,6 +25,13 @@ pub(crate) fn names(given: &[String]) -> Result<Vec<String>, Failure> {
 /// A time as it is typed.
 pub(crate) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     Ok(Timestamp::typed(text, now)?)
+}
+
+impl Range {
+    /// Its ends.
+    pub(crate) fn ends(&self, now: Timestamp) -> Result<(Timestamp, Timestamp), Failure> {
+        range(&self.from, &self.to, now)
+    }
 }
 
 /// The ends of a range as they are typed.

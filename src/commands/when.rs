@@ -12,7 +12,6 @@ use super::{
     http::{agent, checked},
     print::print_line,
     table::{list, text},
-    typed::range,
 };
 use crate::{
     cli::{Format, When},
@@ -24,12 +23,10 @@ use crate::{
 const TOLD_EACH: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(command: &When) -> Result<(), Failure> {
-    let (from, to) = range(&command.from, &command.to, now())?;
+    let (from, to) = command.range.ends(now())?;
     let format = match command.format {
         Format::Table => "lines",
-        Format::Json => "json",
-        Format::Csv => "csv",
-        Format::Arrow => "arrow",
+        format => format.in_url(),
     };
     let When { server, limit, units, expression, .. } = command;
     let url = format!("{}/api/v1/when?from={from}&to={to}&limit={limit}&units={units}&format={format}", server.url);
