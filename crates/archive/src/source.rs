@@ -12,7 +12,7 @@ use std::{fmt, ops::ControlFlow, sync::Arc, time::Duration};
 
 use sample::{Alarm, Batch, Gap, Metadata, Sample, Stretch, TimeRange, Timestamp};
 
-use crate::{PvId, PvName, structure::of_field};
+use crate::{Directory, PvId, PvName, structure::of_field};
 
 /// Samples in order of time, in batches of one type. An error stands in the place of what cannot be read; the next item goes on behind it.
 pub type SampleStream = Box<dyn Iterator<Item = Result<Batch, SourceError>> + Send>;
@@ -182,6 +182,12 @@ impl<'a> Key<'a> {
 pub trait KnownNames: Send + Sync {
     /// The present name and the aliases; none if there is no such PV.
     fn names_of(&self, pv: PvId) -> Vec<PvName>;
+}
+
+impl<D: Directory> KnownNames for D {
+    fn names_of(&self, pv: PvId) -> Vec<PvName> {
+        self.entry(pv).into_iter().map(|entry| entry.name).chain(self.aliases_of(pv)).collect()
+    }
 }
 
 /// Samples, and summaries of pieces of them that no edge cuts, in order of time.

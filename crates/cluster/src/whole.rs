@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use archive::{
-    AuditRecord, Deletion, Directory, DirectoryError, KnownNames, Named, Names, PvEntry, PvId, PvName, RemovedPv,
-};
+use archive::{AuditRecord, Deletion, Directory, DirectoryError, Named, Names, PvEntry, PvId, PvName, RemovedPv};
 
 use crate::{
     board::Board,
@@ -127,8 +125,8 @@ impl Directory for Whole {
     /// Each shard has lines of its own: those with the highest numbers come first, which are roughly the newest.
     fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, DirectoryError> {
         let mut lines: Vec<AuditRecord> = Vec::new();
+        let (of, number) = unnumbered(before);
         for shard in 0..self.board.all() {
-            let (of, number) = unnumbered(before);
             let below = if shard < of { number.saturating_add(1) } else { number };
             let found = self.board.list(shard, |list| list.audit(below, limit)).transpose()?.unwrap_or_default();
             lines.extend(found.into_iter().map(|line| AuditRecord {
@@ -151,11 +149,5 @@ impl Directory for Whole {
     fn expired_fields(&self, pv: PvId) -> Result<Vec<String>, DirectoryError> {
         let (shard, local) = split(pv);
         self.board.list(shard, |list| list.expired_fields(local)).unwrap_or_else(|| Ok(Vec::new()))
-    }
-}
-
-impl KnownNames for Whole {
-    fn names_of(&self, pv: PvId) -> Vec<PvName> {
-        self.entry(pv).into_iter().map(|entry| entry.name).chain(self.aliases_of(pv)).collect()
     }
 }

@@ -12,10 +12,10 @@ use std::{
 
 use archive::{
     Action, AddRequest, Added, AuditRecord, Brief, By, Change, Connection, Curator, DataFate, Deletion, Directory,
-    DirectoryError, Extent, Fault, FieldName, Group, GroupStatus, Health, Intake, Key, KeyedBy, KnownNames, Manual,
-    Method, Named, Names, OldName, Orders, Partition, Plan, Policies, Principal, Protocol, Purge, Purged, PvEntry,
-    PvId, PvName, PvSettings, PvSize, PvState, Right, RuleName, Rulebook, SampleStream, Source, SourceError, Standing,
-    Status, Storage, Totals, Watermark,
+    DirectoryError, Extent, Fault, FieldName, Group, GroupStatus, Health, Intake, Key, KeyedBy, Manual, Method, Named,
+    Names, OldName, Orders, Partition, Plan, Policies, Principal, Protocol, Purge, Purged, PvEntry, PvId, PvName,
+    PvSettings, PvSize, PvState, Right, RuleName, Rulebook, SampleStream, Source, SourceError, Standing, Status,
+    Storage, Totals, Watermark,
     ledger::{Account, Trouble},
 };
 use query::{Before, Query, Request};
@@ -141,12 +141,6 @@ impl Source for Shelves {
 
 fn sample(second: usize, number: f64) -> Sample {
     Sample { time: at(second), value: Value::F64(number), alarm: Alarm::default(), pulse: 0, stamp: None }
-}
-
-impl KnownNames for Shelves {
-    fn names_of(&self, pv: PvId) -> Vec<PvName> {
-        self.entry(pv).into_iter().map(|entry| entry.name).collect()
-    }
 }
 
 impl Directory for Shelves {

@@ -10,9 +10,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
-use archive::{
-    AuditRecord, Deletion, Directory, DirectoryError, Fault, KnownNames, Names, PvEntry, PvId, PvName, RemovedPv,
-};
+use archive::{AuditRecord, Deletion, Directory, DirectoryError, Fault, Names, PvEntry, PvId, PvName, RemovedPv};
 use shared::{Follow, Seq, Shard, Shared};
 
 use crate::{
@@ -150,11 +148,5 @@ impl Directory for Follower {
     fn own(&self, name: &str) -> Option<PvId> {
         let known = self.known();
         known.registry.own().values().find(|entry| entry.name.as_str() == name).map(|entry| entry.id)
-    }
-}
-
-impl KnownNames for Follower {
-    fn names_of(&self, pv: PvId) -> Vec<PvName> {
-        self.entry(pv).into_iter().map(|entry| entry.name).chain(self.aliases_of(pv)).collect()
     }
 }

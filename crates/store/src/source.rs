@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use archive::{
-    Cost, Cuts, Extent, GapScope, Key, KeyedBy, KnownNames, PvId, PvName, SampleStream, Source, SourceError,
-    StretchStream,
-};
+use archive::{Cost, Cuts, Extent, GapScope, Key, KeyedBy, PvId, SampleStream, Source, SourceError, StretchStream};
 use sample::{Gap, Metadata, Sample, Stretch, TimeRange, Timestamp};
 
 use crate::{Error, Reader, Stretches};
@@ -85,12 +82,6 @@ impl Source for Reader {
 
     fn may_have_metadata(&self, pvs: &[PvId]) -> Result<Vec<bool>, SourceError> {
         Ok(self.have_metadata(pvs)?)
-    }
-}
-
-impl KnownNames for Reader {
-    fn names_of(&self, pv: PvId) -> Vec<PvName> {
-        self.entry(pv).into_iter().map(|entry| entry.name).chain(self.aliases_of(pv)).collect()
     }
 }
 
