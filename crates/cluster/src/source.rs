@@ -9,12 +9,17 @@ use std::{
 use archive::{
     CarriedStream, Cost, Extent, GapScope, Key, KeyedBy, PvId, SampleStream, Source, SourceError, StretchStream,
 };
-use sample::{Batch, Gap, Metadata, Sample, Stretch, TimeRange, Timestamp};
+use sample::{Batch, Gap, Metadata, Sample, TimeRange, Timestamp};
 
 use crate::{board::TAKEN_WITHIN, numbers::split, whole::Whole};
 
 /// Who asks for something short waits so long for a shard whose node has died, and is told then.
 const SHORT: Duration = Duration::from_secs(2);
+
+/// The number by which a source is asked for a PV: that of the shard here, that of the cluster at another node.
+fn asked_for(pv: PvId, is_here: bool) -> PvId {
+    if is_here { split(pv).1 } else { pv }
+}
 
 impl Whole {
     /// The source that has a PV, and whether it is here; that is waited for, but not for ever.
@@ -38,8 +43,7 @@ impl Whole {
         let begun = Instant::now();
         loop {
             let (source, is_here) = self.source_within(pv, SHORT)?;
-            let asked = if is_here { split(pv).1 } else { pv };
-            match ask(&*source, Key::Number(asked)) {
+            match ask(&*source, Key::Number(asked_for(pv, is_here))) {
                 // The shard has just gone elsewhere.
                 Err(error) if error.cost == Cost::UntilBack && !is_here && begun.elapsed() < SHORT => {
                     std::thread::sleep(Duration::from_millis(100));
@@ -60,8 +64,8 @@ impl Whole {
             let places: Vec<usize> = (0..pvs.len()).filter(|place| split(pvs[*place]).0 == shard).collect();
             let Some(first) = places.first() else { continue };
             let (source, is_here) = self.source_within(pvs[*first], SHORT)?;
-            let of = |place: &usize| if is_here { split(pvs[*place]).1 } else { pvs[*place] };
-            let found = ask(&*source, &places.iter().map(of).collect::<Vec<_>>())?;
+            let asked: Vec<PvId> = places.iter().map(|place| asked_for(pvs[*place], is_here)).collect();
+            let found = ask(&*source, &asked)?;
             places.into_iter().zip(found).for_each(|(place, flag)| flags[place] = flag);
         }
         Ok(flags)
@@ -106,9 +110,8 @@ impl Source for Whole {
         range: TimeRange,
         edges: &Arc<[Timestamp]>,
     ) -> Result<Option<StretchStream>, SourceError> {
-        let found = self.ask(key, None, |source, key| source.stretches(key, field, range, edges))?;
         // A summary that was given stands for samples that nobody can take back: behind it no other node can go on.
-        Ok(found.map(|stream| Box::new(Told(stream)) as StretchStream))
+        self.ask(key, None, |source, key| source.stretches(key, field, range, edges))
     }
 
     fn last_before(&self, key: Key<'_>, time: Timestamp) -> Result<Option<Sample>, SourceError> {
@@ -144,23 +147,6 @@ impl Source for Whole {
     }
 }
 
-/// Stretches as they come.
-struct Told(StretchStream);
-
-impl Iterator for Told {
-    type Item = Result<Stretch, SourceError>;
-
-    fn next(&mut self) -> Option<Result<Stretch, SourceError>> {
-        self.0.next()
-    }
-}
-
-impl archive::Stretches for Told {
-    fn cuts(&self) -> archive::Cuts {
-        self.0.cuts()
-    }
-}
-
 /// Samples that go on at another node when the one that gave them has died.
 struct Continued {
     whole: Whole,
@@ -178,7 +164,7 @@ struct Continued {
 impl Continued {
     fn begin(&mut self) -> Result<(), SourceError> {
         let (source, is_here) = self.whole.source_within(self.pv, TAKEN_WITHIN)?;
-        let key = Key::Number(if is_here { split(self.pv).1 } else { self.pv });
+        let key = Key::Number(asked_for(self.pv, is_here));
         let stream = match &self.field {
             Some(field) => source.samples_of_field(key, field, self.range),
             None => source.samples(key, self.range),
