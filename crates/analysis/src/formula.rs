@@ -23,12 +23,12 @@ const READ_MAX: u64 = 4_000_000_000;
 /// Whether anybody still wants what is being read.
 pub type IsWanted = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Of what an answer was made.
+/// What an answer was computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MadeOf {
-    /// Of summaries, exactly.
+    /// Summaries told it exactly.
     Summaries,
-    /// Of each sample.
+    /// Every sample was read.
     Samples,
 }
 
@@ -152,7 +152,7 @@ pub struct FormulaBin {
     pub extremes: Option<(f64, f64)>,
     /// For how many nanoseconds it was known.
     pub covered: i64,
-    /// Of what it was made.
+    /// What it was computed from.
     pub made_of: MadeOf,
 }
 
@@ -172,11 +172,11 @@ pub struct FormulaBins {
     range: TimeRange,
     gaps: Vec<Gaps>,
     wants: Wants,
-    /// Of each PV with its factor, if the program is a sum of such.
+    /// The bins of each PV with its factor, if the program is a sum of such products.
     sum: Option<(Vec<(f64, Bins)>, f64)>,
     edges: Vec<i64>,
     next: usize,
-    /// What is being read, with the piece that reaches beyond the last bin, up to the end of the range.
+    /// The results that are being read, the piece that reaches beyond the last bin, and where the range ends.
     reading: Option<(Results, Option<Piece>, i64)>,
     /// How many numbers were read.
     read: u64,

@@ -1,5 +1,5 @@
-//! What is computed of what was recorded: when a condition held, what a formula comes to, statistics; from summaries where they can tell
-//! and from samples where not.
+//! Computes answers from what was recorded: when a condition held, the results of a formula, statistics. Summaries are used where they
+//! decide, samples where they do not.
 //!
 //! ```text
 //!   "A > 3 while B = ON for >= 10 s"

@@ -12,7 +12,7 @@ use crate::{
     steps::StepError,
 };
 
-/// So many different numbers are kept apart.
+/// The most different numbers that are counted one by one.
 const NUMBERS_MAX: usize = 1 << 18;
 /// A range in which no more different numbers occur has a duty for each.
 const STATES_MAX: usize = 64;
@@ -99,7 +99,7 @@ impl Moments {
 }
 
 impl Gathering {
-    /// Of what an expression comes to in a range.
+    /// Computes the statistics of an expression in a range.
     pub fn new(
         query: &Query,
         program: &Program,

@@ -5,7 +5,7 @@
 //!   requests ──► whole ──► board ─┬─► a shard that is open here        an archive like that of one machine
 //!                                 └─► the node that has it             over peers: samples, and questions of wire
 //! ```
-//! What is asked of the whole comes through the seams of `archive` (`Directory`, `Source`, `Orders` and so on), as it does on one machine:
+//! Questions to the whole cluster come through the seams of `archive` (`Directory`, `Source`, `Orders` and so on), as it does on one machine:
 //! so nothing above knows that there is a cluster. Nothing here opens a store, a socket or a file; the program does, and hands it over.
 
 #![deny(missing_docs)]

@@ -19,7 +19,7 @@ const HEARS_FIRST: Duration = Duration::from_secs(3);
 const MOVES_EACH: Duration = Duration::from_secs(2);
 /// A shard that a node has given up is not free for so long: whoever has taken it from there has not said so yet.
 const SAYS_SO_WITHIN: Duration = Duration::from_secs(3);
-/// So many shards are taken at a time.
+/// A node takes at most this many shards at a time.
 const TAKEN_AT_ONCE: usize = 4;
 
 /// A node of a cluster, without its shards.

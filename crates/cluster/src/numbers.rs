@@ -10,7 +10,7 @@ use archive::PvId;
 /// Bits of the number within a shard.
 const LOCAL_BITS: u32 = 20;
 
-/// So many PVs a shard can have, ever. Numbers are not given twice.
+/// The most PVs that a shard can ever have: no number is given twice.
 pub const PVS_MAX: u32 = 1 << LOCAL_BITS;
 
 /// No shard has this number or a higher one.

@@ -18,7 +18,7 @@ use crate::{
     wire::{self, AddRow, Answer, ByRow, Question},
 };
 
-/// So many requests go to another node at a time.
+/// Another node gets at most this many requests at a time.
 const AT_ONCE: usize = 500;
 /// So many names are claimed at a time.
 const CLAIMED_AT_ONCE: usize = 8;
