@@ -101,12 +101,15 @@ def test_an_archiver_without_a_processor_accounts_for_all_that_the_farm_sent(
     server = servers(farm, SMALL)
     since = begin(server, protocol)
     assert server.process is not None
-    for _ in range(2):
+    # A busy machine gives the farm less to send in a stall; then it takes more of them.
+    for stall in range(12):
         server.process.send_signal(signal.SIGSTOP)
         time.sleep(3)  # the stall itself
         server.process.send_signal(signal.SIGCONT)
         before = server.archive.status().samples["received"]
         wait_for("it to go on", lambda before=before: server.archive.status().samples["received"] > before + 200_000)  # type: ignore[misc]
+        if stall > 0 and server.archive.status().samples["dropped_queue"] > 100_000:
+            break
     report = farm.end()
     settle(server)
     told = ledger(server.archive, since)
