@@ -1,6 +1,7 @@
 //! The recipes of docs/access.md are what they say they are: each is read by the program's own parser.
 
 use access::Config;
+use archive::Right;
 use serde::Deserialize;
 
 /// What a recipe may hold: the config of access, and listeners, which are read elsewhere.
@@ -39,9 +40,12 @@ fn each_recipe_can_be_read_and_has_what_it_is_about() {
     assert!(of("A proxy").access.proxy.is_some());
     assert!(of("Keycloak").access.oidc.is_some());
     assert!(of("LDAP").access.ldap.as_ref().unwrap().groups.is_some());
+    let channel_finder = &of("The groups of ChannelFinder").access.grants;
+    assert_eq!((channel_finder[0].to.len(), channel_finder[0].scope.right), (3, Right::Operate));
+    assert_eq!(channel_finder[1].scope.right, Right::Administer);
     assert!(of("Scripts").access.limits.is_some());
     assert_eq!(of("A listener for the office").listener[1]["rights"].as_str(), Some("read"));
     assert_eq!(of("Programs").listener.len(), 1);
     assert!(of("The idea").access.socket.is_some());
-    assert_eq!(recipes.len(), 8);
+    assert_eq!(recipes.len(), 9);
 }
