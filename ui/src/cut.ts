@@ -37,5 +37,13 @@ const TAIL_LETTERS = 10;
 /** A name in two parts, of which the first is cut where there is no room. */
 export function cutName(name: string): HTMLElement[] {
   const at = name.length - Math.min(TAIL_LETTERS, Math.floor(name.length / 2));
-  return [h("span", { class: "head" }, name.slice(0, at)), h("span", { class: "tail" }, name.slice(at))];
+  return [
+    h("span", { class: "head" }, ...broken(name.slice(0, at))),
+    h("span", { class: "tail" }, ...broken(name.slice(at))),
+  ];
+}
+
+/** A name that may go on in another line behind what separates its parts, where lines may be broken. */
+export function broken(name: string): (Node | string)[] {
+  return name.split(/(?<=[:.{}_-])/).flatMap((part, i) => (i === 0 ? [part] : [h("wbr"), part]));
 }

@@ -5,7 +5,7 @@
 //            └── search.ts, controls.ts, settings.ts, share.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts
 //
 // Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, sheet.ts, reports.ts, list.ts.
-// Its table is pv_table.ts with pv_order.ts, its IOCs manage_iocs.ts. Of IOCs that are lost outage.ts and iocs.ts tell everywhere.
+// Its table is pv_table.ts with pv_rows.ts, pv_row.ts, pv_bulk.ts, pv_order.ts, its IOCs manage_iocs.ts. Of IOCs that are lost outage.ts and iocs.ts tell everywhere.
 // A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts.
 // What of this is there for whom, and how they log in: login.ts, who.ts.
 

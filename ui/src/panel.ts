@@ -1,6 +1,6 @@
 // The panel at the right: a row per PV under its pane, with its value at the cursor or now, and below what happened in the range.
 
-import { cutName } from "./cut.ts";
+import { broken, cutName } from "./cut.ts";
 import { causeText, exactOf, formatNumber, formatValue, severityName } from "./decode.ts";
 import { byId, h, setText } from "./dom.ts";
 import { ExactTimes } from "./exact.ts";
@@ -246,13 +246,12 @@ export class Panel {
         pointerleave: () => actions.point(null),
       },
       swatch,
-      title,
-      h("span", { class: "reading" }, cells.value, cells.units),
+      h("span", { class: "first" }, title, h("span", { class: "reading" }, cells.value, cells.units)),
       h(
         "span",
         { class: "line" },
-        h("span", { class: "second" }, cells.span, cells.time),
         h("span", { class: "third" }, cells.severity, cells.note, why, archive),
+        h("span", { class: "second" }, cells.span, cells.time),
       ),
       unseen,
       button(`Settings of ${name} ( m )`, "set", "⋯", () => actions.settings(name)),
@@ -353,7 +352,7 @@ export class Panel {
           h(
             "span",
             { class: "what", ...mark },
-            h("span", { class: "whose" }, one.pv),
+            h("span", { class: "whose" }, ...broken(one.pv)),
             " ",
             h("span", { class: "faint" }, one.text),
           ),

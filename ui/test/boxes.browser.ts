@@ -157,3 +157,60 @@ test("what opens below a field stays within the window", async () => {
   }
   await page.close();
 });
+
+/** What of the panel and the header is cut off: less of it is to be seen than there is. Runs in the page. */
+function cutOff(): string[] {
+  const PARTS =
+    ".row :is(.name, .value, .second, .severity, .note, .why), .events button > *, .group-head span, #moment, #panel-foot > *";
+  const seen = [...document.querySelectorAll<HTMLElement>(PARTS)].filter(
+    (part) => part.checkVisibility() && part.clientWidth > 1,
+  );
+  const cut = seen
+    .filter((part) => {
+      const { left, right } = part.getBoundingClientRect();
+      const around = part.closest(".panel")!.getBoundingClientRect();
+      return part.scrollWidth > part.clientWidth + 1 || left < around.left - 1 || right > around.right + 1;
+    })
+    .map((part) => `${part.className || part.id}: ${part.textContent}`);
+  const pen = document.createElement("canvas").getContext("2d")!;
+  // Behind the text of a list stands its arrow.
+  const arrow = 18;
+  for (const field of document.querySelectorAll<HTMLSelectElement | HTMLInputElement>(
+    "#zone, #length, #from, #to",
+  )) {
+    if (!field.checkVisibility()) continue;
+    const style = getComputedStyle(field);
+    pen.font = style.font;
+    const text = field instanceof HTMLSelectElement ? field.selectedOptions[0]!.text : field.value;
+    const room = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    const needed = pen.measureText(text).width + (field instanceof HTMLSelectElement ? arrow : 0);
+    if (needed > room + 1) cut.push(`${field.id}: ${text} needs ${needed.toFixed()}, has ${room.toFixed()}`);
+  }
+  return cut;
+}
+
+test("what is said of PVs and of what happened can be read whole, and so can times and their zone", async () => {
+  server.me = NOBODY_ASKED;
+  const page = await browser.newPage({
+    viewport: { width: 1400, height: 850 },
+    timezoneId: "Asia/Kathmandu",
+  });
+  page.setDefaultTimeout(60_000);
+  const pvs = [
+    ...mixedPvs(6).map(({ name }) => name),
+    "LAB:OFFLINE",
+    "LAB:NEVER",
+    "NO:SUCH:PV:IN-THIS_ARCHIVE",
+  ];
+  const query = pvs.map((name) => `pv=${encodeURIComponent(name)}`).join("&");
+  for (const span of ["live=3600", SPAN.replace("&zone=utc", "")]) {
+    await page.goto(`${base}?${query}&${span}`);
+    await page.locator(".events li").first().waitFor();
+    for (const [width, height] of SCREENS) {
+      await page.setViewportSize({ width, height });
+      await settled(page);
+      assert.deepEqual(await page.evaluate(cutOff), [], `cut off at ${width}, ${span}`);
+    }
+  }
+  await page.close();
+});

@@ -11,7 +11,7 @@ export function overlaps(): Found {
   type Box = { what: string; element: Element; left: number; top: number; right: number; bottom: number };
   const PARTS =
     ".top > *, .top button, .top input, .top select, #problems, #plot, #plot .over, .time-axis, #overview-strip, #nothing, .panel, " +
-    ".panel > header > *, .panel .scroll, .panel footer > *, .group-head, .row, .row > .name, .row .value, .row .why, .row .severity, " +
+    ".panel > header > *, .panel .scroll, .panel footer > *, .group-head, .row, .row .name, .row .value, .row .why, .row .severity, " +
     ".events button, .waveform, .tabs > *";
   const nameOf = (element: Element) => {
     const row = element.closest("[data-pv]")?.getAttribute("data-pv") ?? "";
