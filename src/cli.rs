@@ -83,6 +83,8 @@ pub(crate) enum Command {
     Delete(Delete),
     /// Undo the deletion of a range; without a number list what was deleted
     Undelete(Undelete),
+    /// Take back an order about PVs of the last day: settings, pauses, policies, removals; without a number list them
+    Undo(Undo),
     /// Free the space of what was deleted, for good; without --yes say what would go
     Purge(Purge),
     /// Import samples of the past: from CSV files, or with a subcommand from another archiver
@@ -514,6 +516,20 @@ pub(crate) struct Undelete {
     pub(crate) server: Server,
     /// The number of the deletion
     pub(crate) number: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Undo {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The number of the order
+    pub(crate) number: Option<u64>,
+    /// List the orders that can be taken back, as without a number
+    #[arg(long, conflicts_with = "number")]
+    pub(crate) list: bool,
+    /// Say what it would do, PV by PV, and change nothing
+    #[arg(long, requires = "number")]
+    pub(crate) plan: bool,
 }
 
 #[derive(Args, Debug)]

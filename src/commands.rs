@@ -80,6 +80,7 @@ pub(crate) fn run(
         Command::Restore(command) => admin::restore(command),
         Command::Delete(command) => admin::delete(command),
         Command::Undelete(command) => admin::undelete(command),
+        Command::Undo(command) => admin::undo(command),
         Command::Purge(command) => admin::purge(command),
         Command::Import(command) => import::import(command),
         Command::Compare(command) => compare::run(command),

@@ -34,7 +34,7 @@ const SERVICE: Tiers = &[
     &["account", "find"],
     &["facts", "names", "orders"],
     &["lists", "policies", "reads", "status"],
-    &["configured", "import", "live", "near", "removals", "seen"],
+    &["configured", "import", "live", "near", "removals", "seen", "undo"],
     &["pvs", "reports", "when"],
     &["computed", "diff"],
 ];

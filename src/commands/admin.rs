@@ -10,7 +10,7 @@ use super::{
     typed::{moment, names, range},
 };
 use crate::{
-    cli::{Alias, Audit, Delete, Purge, Remove, Rename, Restore, Server, Undelete},
+    cli::{Alias, Audit, Delete, Purge, Remove, Rename, Restore, Server, Undelete, Undo},
     failure::Failure,
     host::clock::now,
 };
@@ -104,6 +104,26 @@ pub(crate) fn undelete(command: &Undelete) -> Result<(), Failure> {
     Ok(print_line(&format!("{}  restored", text(&deletion["name"])))?)
 }
 
+pub(crate) fn undo(command: &Undo) -> Result<(), Failure> {
+    let Some(number) = command.number else {
+        let orders = ask(&command.server, Method::Get, "undo")?;
+        return print_rows(&orders["orders"], &["number", "time", "by", "action", "pvs", "detail", "until"]);
+    };
+    let method = if command.plan { Method::Get } else { Method::Post(Value::Null) };
+    let answer = ask(&command.server, method, &format!("undo/{number}"))?;
+    for row in list(&answer["pvs"]) {
+        match row["message"].as_str() {
+            Some(why) => print_line(&format!("{}  stays: {why}", text(&row["name"])))?,
+            None => tell(row)?,
+        }
+    }
+    let (changes, refused) = (text(&answer["changes"]), text(&answer["refused"]));
+    let would = if command.plan { "would become" } else { "are" };
+    print_line(&format!("{changes} PVs {would} what they were before, {refused} stay as they are"))?;
+    let is_partial = !command.plan && answer["refused"] != json!(0);
+    if is_partial { Err(format!("{refused} PVs were changed again since and stay as they are").into()) } else { Ok(()) }
+}
+
 pub(crate) fn purge(command: &Purge) -> Result<(), Failure> {
     let before = moment(&command.before, now())?;
     let pv = command.pv.as_ref().map(|pv| format!("&pv={}", encoded(pv))).unwrap_or_default();
@@ -125,5 +145,5 @@ pub(crate) fn purge(command: &Purge) -> Result<(), Failure> {
 
 pub(crate) fn audit(command: &Audit) -> Result<(), Failure> {
     let answer = ask(&command.server, Method::Get, &format!("audit?limit={}", command.limit))?;
-    print_rows(&answer["audit"], &["time", "by", "action", "name", "detail", "from", "to", "samples", "bytes"])
+    print_rows(&answer["audit"], &["time", "by", "action", "name", "pvs", "detail", "from", "to", "samples", "bytes"])
 }

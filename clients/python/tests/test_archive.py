@@ -213,6 +213,30 @@ def test_a_search_finds_all_that_there_are(server: Pvark) -> None:
             server.archive.remove(pv.name, delete_data=True)
 
 
+def test_orders_are_taken_back_for_a_day_but_for_what_was_changed_again(server: Pvark) -> None:
+    archive = server.archive
+    archive.add("ca://UNDO:1", "ca://UNDO:2")
+    try:
+        archive.add("ca://UNDO:1", "ca://UNDO:2", period=5.0)
+        order = archive.undoable()[0]
+        assert (order.action, order.pvs, order.right) == ("changed", 2, "operate")
+        assert order.until - order.time == np.timedelta64(1, "D")
+        plan = archive.undo_plan(order.number)
+        assert (plan.done, plan.refused) == ({"UNDO:1": "settings", "UNDO:2": "settings"}, {})
+        archive.pause("UNDO:2")
+        undone = asyncio.run(pvark.AsyncArchiver(server.url).undo(order.number))
+        assert undone.done == {"UNDO:1": "settings"}
+        assert undone.refused == {"UNDO:2": "UNDO:2 was changed again since"}
+        assert (archive.pv("UNDO:1").period, archive.pv("UNDO:2").period) == (None, 5.0)
+        archive.remove("UNDO:1", delete_data=True)
+        assert archive.undo(archive.undoable()[0].number).done == {"UNDO:1": "restored"}
+        with pytest.raises(pvark.UnknownPv, match="no order with the number 1000000000"):
+            archive.undo(10**9)
+    finally:
+        for name in ("UNDO:1", "UNDO:2"):
+            archive.remove(name, delete_data=True)
+
+
 def test_what_is_known_of_pvs_and_of_losses_is_there(both: Both) -> None:
     assert [pv.name for pv in both.search("A:*", limit=3)] == ["A:change", "A:double", "A:empty"]
     assert both.pv("A:int").type == "i32"

@@ -9,7 +9,7 @@ use std::{
 use archive::{
     AddRequest, Added, Brief, By, Change, DataFate, FieldName, Group, GroupStatus, Keeper, Manual, Method, OldName,
     Origin, Plan, Policies, PvEntry, PvId, PvName, PvSettings, PvState, Renaming, Roster, RuleName, Rules, Status,
-    Totals,
+    Totals, UndoPlan, UndoTo,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
@@ -57,6 +57,19 @@ impl<S: Roster> Control<S> {
         let mut answers = self.install(entries, by.at);
         answers.truncate(asked);
         Ok(answers)
+    }
+
+    /// What adding them would do.
+    pub fn foresee(&self, requests: Vec<AddRequest>) -> Vec<Added> {
+        let would = |request| {
+            let (name, settings) = self.judge(request);
+            match self.find(&name) {
+                None => Added::New,
+                Some(present) if present.settings == settings => Added::Already,
+                Some(_) => Added::Changed,
+            }
+        };
+        requests.into_iter().map(would).collect()
     }
 
     fn find(&self, name: &PvName) -> Option<PvEntry> {
@@ -279,6 +292,20 @@ impl<S: Roster> Control<S> {
         let restored = self.shared.sink.restore_all(wanted, by)?;
         restored.iter().flatten().for_each(|entry| self.shared.install(entry.clone(), by.at));
         Ok(restored)
+    }
+
+    /// Takes back an order, for those of its PVs that were not changed again since, all in one change.
+    pub fn undo(&self, number: u64, by: &By) -> Result<UndoPlan, S::Error> {
+        let _command = lock(&self.shared.commands);
+        let plan = self.shared.sink.undo(number, by)?;
+        for step in &plan.steps {
+            match &step.to {
+                UndoTo::Settings(entry) | UndoTo::Back(entry) => _ = self.install(vec![entry.clone()], by.at),
+                UndoTo::Out(_) => _ = self.shared.uninstall(step.pv),
+                UndoTo::Refused(_) => {}
+            }
+        }
+        Ok(plan)
     }
 
     /// Asks PVs that were added for their records' own names, some at a time, and gives those that have another: to be called

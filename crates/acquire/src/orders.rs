@@ -2,7 +2,7 @@
 
 use archive::{
     AddRequest, Added, Brief, By, Change, DataFate, DirectoryError, FieldName, Group, GroupStatus, Manual, OldName,
-    Orders, Plan, Policies, PvEntry, PvId, PvName, Roster, RuleName, Rulebook, Standing, Status, Totals,
+    Orders, Plan, Policies, PvEntry, PvId, PvName, Roster, RuleName, Rulebook, Standing, Status, Totals, UndoPlan,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
@@ -15,6 +15,10 @@ where
 {
     fn add(&self, requests: Vec<AddRequest>, by: &By) -> Result<Vec<(PvEntry, Added)>, DirectoryError> {
         Ok(Control::add(self, requests, by)?)
+    }
+
+    fn foresee(&self, requests: Vec<AddRequest>) -> Result<Vec<Added>, DirectoryError> {
+        Ok(Control::foresee(self, requests))
     }
 
     fn enter_paused(&self, names: Vec<PvName>, by: &By) -> Result<usize, DirectoryError> {
@@ -48,6 +52,10 @@ where
     ) -> Result<Vec<Result<PvEntry, DirectoryError>>, DirectoryError> {
         let each = Control::restore_all(self, wanted, by)?;
         Ok(each.into_iter().map(|one| one.map_err(DirectoryError::from)).collect())
+    }
+
+    fn undo(&self, number: u64, by: &By) -> Result<UndoPlan, DirectoryError> {
+        Ok(Control::undo(self, number, by)?)
     }
 }
 

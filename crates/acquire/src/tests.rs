@@ -11,7 +11,7 @@ use std::{
 
 use archive::{
     AddRequest, Added, By, Change, Connection, DataFate, EntriesOr, Group, Method, OldName, Policies, Protocol,
-    PvEntry, PvId, PvName, PvSettings, Record, Renaming, Roster, RuleName, Sink, Unfinished, Wishes,
+    PvEntry, PvId, PvName, PvSettings, Record, Renaming, Roster, RuleName, Sink, UndoPlan, Unfinished, Wishes,
 };
 use epics::{Event, Key, Reading};
 use sample::{GapCause, Timestamp};
@@ -132,6 +132,10 @@ impl Roster for ListSink {
     fn unite(&self, pairs: &[(PvId, PvId)], _: &By) -> Result<Vec<Result<(), Refused>>, Refused> {
         self.changes.fetch_add(1, Ordering::SeqCst);
         Ok(pairs.iter().map(|_| Ok(())).collect())
+    }
+
+    fn undo(&self, _: u64, _: &By) -> Result<UndoPlan, Refused> {
+        Err(Refused)
     }
 
     fn remove(&self, _: &[PvId], _: DataFate, _: &By) -> Result<(), Refused> {

@@ -1,5 +1,7 @@
 //! The lines of the audit: what somebody changed in the archive, when, and how much went. It is never shortened.
 
+use std::collections::BTreeMap;
+
 use sample::TimeRange;
 
 use crate::{By, PvEntry, PvId};
@@ -51,11 +53,13 @@ pub enum Action {
     TokenMade,
     /// A token, whose name stands in `detail`, was revoked.
     TokenRevoked,
+    /// An order was taken back, whose number and action stand in `detail`.
+    Undone,
 }
 
 impl Action {
     /// All actions, in the order of their numbers on disk.
-    pub const ALL: [Action; 22] = [
+    pub const ALL: [Action; 23] = [
         Action::Renamed,
         Action::AliasAdded,
         Action::AliasRemoved,
@@ -78,7 +82,14 @@ impl Action {
         Action::TakenOver,
         Action::TokenMade,
         Action::TokenRevoked,
+        Action::Undone,
     ];
+
+    /// Whether what an order does to many PVs is one line: what is said of each is short, or the same of many.
+    fn is_of_many(self) -> bool {
+        use Action::{Changed, Deleted, Paused, Removed, Restored, Resumed, Undone};
+        matches!(self, Changed | Deleted | Paused | Removed | Restored | Resumed | Undone)
+    }
 
     /// The name used in answers.
     pub fn name(self) -> &'static str {
@@ -105,6 +116,7 @@ impl Action {
             Action::TakenOver => "taken_over",
             Action::TokenMade => "token_made",
             Action::TokenRevoked => "token_revoked",
+            Action::Undone => "undone",
         }
     }
 }
@@ -120,6 +132,8 @@ pub struct AuditRecord {
     pub action: Action,
     /// To which PV, if to one.
     pub pv: Option<PvId>,
+    /// To which PVs, if to several.
+    pub pvs: Vec<PvId>,
     /// What the PV was called then.
     pub name: String,
     /// What else there is to say.
@@ -139,6 +153,31 @@ impl AuditRecord {
         AuditRecord { pv: Some(entry.id), name, detail, ..AuditRecord::new(action, by) }
     }
 
+    /// Whether it was done to this PV, perhaps among others.
+    pub fn is_about(&self, pv: PvId) -> bool {
+        self.pv == Some(pv) || self.pvs.contains(&pv)
+    }
+
+    /// Each PV to which it was done.
+    pub fn each_pv(&self) -> impl Iterator<Item = PvId> + '_ {
+        self.pv.into_iter().chain(self.pvs.iter().copied())
+    }
+
+    /// The lines of one change, in which what is done to many PVs is one line for each action.
+    pub fn gathered(lines: Vec<AuditRecord>) -> Vec<AuditRecord> {
+        let mut gathered: Vec<Vec<AuditRecord>> = Vec::new();
+        for line in lines {
+            let is_alike = |others: &&mut Vec<AuditRecord>| {
+                line.action.is_of_many() && line.pv.is_some() && others[0].action == line.action
+            };
+            match gathered.iter_mut().find(is_alike) {
+                Some(others) => others.push(line),
+                None => gathered.push(vec![line]),
+            }
+        }
+        gathered.into_iter().map(one_of).collect()
+    }
+
     /// Something that somebody does now. Where the audit is kept it gets its number.
     pub fn new(action: Action, by: &By) -> AuditRecord {
         AuditRecord {
@@ -146,6 +185,7 @@ impl AuditRecord {
             by: by.clone(),
             action,
             pv: None,
+            pvs: Vec::new(),
             name: String::new(),
             detail: String::new(),
             range: None,
@@ -153,4 +193,31 @@ impl AuditRecord {
             bytes: 0,
         }
     }
+}
+
+/// In so many ways a line says how its PVs were changed.
+const WAYS_MAX: usize = 10;
+
+/// One line for all of these, of which there is one at least.
+fn one_of(mut lines: Vec<AuditRecord>) -> AuditRecord {
+    if lines.len() == 1 {
+        return lines.remove(0);
+    }
+    let detail = ways(&lines);
+    let pvs = lines.iter().filter_map(|line| line.pv).collect();
+    AuditRecord { pv: None, pvs, name: String::new(), detail, ..lines.remove(0) }
+}
+
+/// How the PVs of these lines were changed, and how many in each way.
+fn ways(lines: &[AuditRecord]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in lines.iter().filter(|line| line.detail != line.name) {
+        *counts.entry(&line.detail).or_default() += 1;
+    }
+    let told = counts.iter().filter(|(way, _)| !way.is_empty()).take(WAYS_MAX);
+    let mut told: Vec<String> = told.map(|(way, count)| format!("{way} ({count} PVs)")).collect();
+    if counts.len() > WAYS_MAX {
+        told.push(format!("and in {} other ways", counts.len() - WAYS_MAX));
+    }
+    told.join("; ")
 }

@@ -8,12 +8,12 @@
 
 use std::fmt;
 
-use crate::{AuditRecord, Deletion, Names, PvEntry, PvId, PvName, RemovedPv};
+use crate::{AuditRecord, Deletion, Names, PvEntry, PvId, PvName, RemovedPv, UndoPlan, Undoable};
 
 /// The list of PVs as those see it who ask. Only the PVs and their names are owed; one that knows nothing of aliases, deletions or an
 /// audit has none.
 ///
-/// Everything but `audit` and `expired_fields` is answered from memory. It waits for no disk, and for no network.
+/// Everything but `audit`, `undoable`, `undo_plan` and `expired_fields` is answered from memory. It waits for no disk, and for no network.
 pub trait Directory: Send + Sync {
     /// The PV of that name or alias, if it is to be archived.
     fn find(&self, name: &str) -> Option<PvEntry>;
@@ -57,6 +57,16 @@ pub trait Directory: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// The orders that can be taken back, the newest first, those of more than a day ago perhaps among them. May read a disk.
+    fn undoable(&self) -> Result<Vec<Undoable>, DirectoryError> {
+        Ok(Vec::new())
+    }
+
+    /// What taking back the order of that number would do. May read a disk.
+    fn undo_plan(&self, number: u64) -> Result<UndoPlan, DirectoryError> {
+        Err(DirectoryError::no_order(number))
+    }
+
     /// The PV that the archive keeps for itself under that name, such as a share of the ledger, if it has been made.
     fn own(&self, name: &str) -> Option<PvId> {
         let _ = name;
@@ -83,6 +93,14 @@ pub struct DirectoryError {
     pub fault: Fault,
     /// What went wrong, as a sentence for an operator.
     pub message: String,
+}
+
+impl DirectoryError {
+    /// That no order of that number could be undone.
+    pub fn no_order(number: u64) -> DirectoryError {
+        let message = format!("there is no order with the number {number} that could be undone");
+        DirectoryError { fault: Fault::NothingThere, message }
+    }
 }
 
 /// What whoever asked can make of an error.

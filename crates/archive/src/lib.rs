@@ -12,6 +12,7 @@
 //!   Action, AuditRecord          what was changed: the lines of the audit
 //!   Names                        all names at one moment, in order
 //!   Deletion, RemovedPv, Purge   what was deleted, and what gives it up
+//!   Undoable, UndoPlan           orders that can be taken back for a day
 //!   Right, TokenRow, Tokens      what somebody may do, and how programs show who they are
 //!   ledger                       what became of every update: what is counted, and where that is written down
 //!   Directory, Curator, Intake   the list of PVs: as it is read, what is changed of it, and imports
@@ -50,6 +51,7 @@ mod standing;
 mod storage;
 pub mod structure;
 mod tokens;
+mod undo;
 
 pub use action::{Action, AuditRecord};
 pub use audit::{ARCHIVER, By, How, Principal, Way};
@@ -81,3 +83,4 @@ pub use source::{
 pub use standing::{Brief, Connection, Standing, Status, Totals, Traffic};
 pub use storage::{Partition, PvSize, Storage, WeekState};
 pub use tokens::{TokenRow, Tokens, TokensError};
+pub use undo::{UNDO_FOR, UndoPlan, UndoStep, UndoTo, Undoable};

@@ -2,13 +2,16 @@
 
 use crate::{
     By, DataFate, DirectoryError, FieldName, Group, GroupStatus, Manual, OldName, Plan, Policies, PvEntry, PvId,
-    PvName, PvState, RuleName, Wishes,
+    PvName, PvState, RuleName, UndoPlan, Wishes,
 };
 
 /// Orders about PVs. Each is one change of the list, durable when it returns, and stands in the audit. Each may wait for a disk.
 pub trait Orders: Send + Sync {
     /// Archives PVs, and the fields that belong to them. The answers come in the order of the requests.
     fn add(&self, requests: Vec<AddRequest>, by: &By) -> Result<Vec<(PvEntry, Added)>, DirectoryError>;
+
+    /// What `add` would do, in the order of the requests; nothing is changed.
+    fn foresee(&self, requests: Vec<AddRequest>) -> Result<Vec<Added>, DirectoryError>;
 
     /// Enters PVs that were archived elsewhere into the list, paused, and says how many are new. Those that are there stay as they are.
     fn enter_paused(&self, names: Vec<PvName>, by: &By) -> Result<usize, DirectoryError>;
@@ -35,6 +38,12 @@ pub trait Orders: Send + Sync {
         wanted: &[(PvId, Option<PvName>)],
         by: &By,
     ) -> Result<Vec<Result<PvEntry, DirectoryError>>, DirectoryError>;
+
+    /// Takes back the order of that number, as far as its PVs were not changed again since, and says what it did.
+    fn undo(&self, number: u64, by: &By) -> Result<UndoPlan, DirectoryError> {
+        let _ = by;
+        Err(DirectoryError::no_order(number))
+    }
 }
 
 /// The rules by which PVs are archived: policies, and the groups that have switches. Orders are durable when they return and stand in the

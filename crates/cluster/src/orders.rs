@@ -14,7 +14,7 @@ use archive::{
 use crate::{
     board::{Open, Seat},
     numbers::{PVS_MAX, global, split},
-    whole::{Whole, entry_of},
+    whole::{Whole, entry_of, of_order, undo_of, unnumbered},
     wire::{self, AddRow, Answer, ByRow, Question},
 };
 
@@ -190,6 +190,10 @@ impl Orders for Whole {
         Ok(added.into_values().collect())
     }
 
+    fn foresee(&self, _requests: Vec<AddRequest>) -> Result<Vec<Added>, DirectoryError> {
+        Err(failed("a cluster does not say beforehand what adding PVs would do"))
+    }
+
     fn enter_paused(&self, _names: Vec<PvName>, _by: &By) -> Result<usize, DirectoryError> {
         Err(failed("PVs of other archives cannot be entered into the list of a cluster"))
     }
@@ -257,6 +261,19 @@ impl Orders for Whole {
                 Ok(restored.and_then(|entry| entry_of(shard, entry).ok_or_else(|| failed("the shard is full"))))
             })
             .collect()
+    }
+
+    fn undo(&self, number: u64, by: &By) -> Result<archive::UndoPlan, DirectoryError> {
+        let (shard, local) = unnumbered(number);
+        match self.board.seat(shard) {
+            Seat::Here(open) => {
+                Ok(undo_of(shard, open.orders.undo(local, by).map_err(|error| of_order(error, number))?))
+            }
+            Seat::There(node) => Err(not_now(format!(
+                "node {node} has the PVs of this order, and takes it back itself alone: ask there"
+            ))),
+            Seat::Nowhere => Err(not_now(self.board.nobody_has(shard))),
+        }
     }
 }
 

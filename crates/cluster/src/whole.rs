@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use archive::{AuditRecord, Deletion, Directory, DirectoryError, Named, Names, PvEntry, PvId, PvName, RemovedPv};
+use archive::{
+    AuditRecord, Deletion, Directory, DirectoryError, Fault, Named, Names, PvEntry, PvId, PvName, RemovedPv, UndoPlan,
+    UndoStep, UndoTo, Undoable,
+};
 
 use crate::{
     board::Board,
@@ -61,6 +64,27 @@ pub(crate) fn removed_of(shard: u32, removed: RemovedPv) -> Option<RemovedPv> {
 
 pub(crate) fn deletion_of(shard: u32, deletion: Deletion) -> Option<Deletion> {
     Some(Deletion { number: numbered(shard, deletion.number), pv: global(shard, deletion.pv)?, ..deletion })
+}
+
+fn order_of(shard: u32, order: Undoable) -> Undoable {
+    Undoable { number: numbered(shard, order.number), ..order }
+}
+
+pub(crate) fn undo_of(shard: u32, plan: UndoPlan) -> UndoPlan {
+    let of_step = |step: UndoStep| {
+        let to = match step.to {
+            UndoTo::Settings(entry) => UndoTo::Settings(entry_of(shard, entry)?),
+            UndoTo::Back(entry) => UndoTo::Back(entry_of(shard, entry)?),
+            to => to,
+        };
+        Some(UndoStep { pv: global(shard, step.pv)?, to, ..step })
+    };
+    UndoPlan { order: order_of(shard, plan.order), steps: plan.steps.into_iter().filter_map(of_step).collect() }
+}
+
+/// An error about an order, which has another number in its shard.
+pub(crate) fn of_order(error: DirectoryError, number: u64) -> DirectoryError {
+    if error.fault == Fault::NothingThere { DirectoryError::no_order(number) } else { error }
 }
 
 /// The number in the cluster of something that has this one in its shard.
@@ -132,12 +156,31 @@ impl Directory for Whole {
             lines.extend(found.into_iter().map(|line| AuditRecord {
                 number: numbered(shard, line.number),
                 pv: line.pv.and_then(|pv| global(shard, pv)),
+                pvs: line.pvs.iter().filter_map(|pv| global(shard, *pv)).collect(),
                 ..line
             }));
         }
         lines.sort_by_key(|line| std::cmp::Reverse(line.number));
         lines.truncate(limit);
         Ok(lines)
+    }
+
+    /// Each shard has orders of its own: one about PVs of several is as many.
+    fn undoable(&self) -> Result<Vec<Undoable>, DirectoryError> {
+        let mut orders = Vec::new();
+        for shard in 0..self.board.all() {
+            let found = self.board.list(shard, |list| list.undoable()).transpose()?.unwrap_or_default();
+            orders.extend(found.into_iter().map(|order| order_of(shard, order)));
+        }
+        orders.sort_by_key(|order| std::cmp::Reverse((order.by.at, order.number)));
+        Ok(orders)
+    }
+
+    fn undo_plan(&self, number: u64) -> Result<UndoPlan, DirectoryError> {
+        let (shard, local) = unnumbered(number);
+        let plan =
+            self.board.list(shard, |list| list.undo_plan(local)).unwrap_or(Err(DirectoryError::no_order(number)));
+        Ok(undo_of(shard, plan.map_err(|error| of_order(error, number))?))
     }
 
     fn ledger_of(&self, pv: PvId, name: &str) -> Option<(PvId, PvId)> {

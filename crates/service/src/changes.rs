@@ -11,7 +11,7 @@ const LINES_MAX: u64 = 100_000;
 const LINES_AT_ONCE: u64 = 4096;
 
 /// What counts as a change.
-const SETTINGS: [Action; 7] = [
+const SETTINGS: [Action; 8] = [
     Action::Renamed,
     Action::AliasAdded,
     Action::AliasRemoved,
@@ -19,6 +19,7 @@ const SETTINGS: [Action; 7] = [
     Action::Paused,
     Action::Resumed,
     Action::Changed,
+    Action::Undone,
 ];
 
 /// The last change of each PV that was changed since it was added.
@@ -43,7 +44,9 @@ impl LastChanges {
             let until = end.min(self.next + LINES_AT_ONCE);
             let lines = directory.audit(until, (until - self.next) as usize)?.into_iter().rev();
             let changes = lines.filter(|line| line.number >= self.next && SETTINGS.contains(&line.action));
-            self.changed.extend(changes.filter_map(|line| Some((line.pv?, line.by.at))));
+            for line in changes {
+                self.changed.extend(line.each_pv().map(|pv| (pv, line.by.at)));
+            }
             self.next = until;
         }
         Ok(())

@@ -174,7 +174,8 @@ fn gap_reasons(
     let audit = if has_pause { service.behind.directory.audit(u64::MAX, AUDIT_LINES)? } else { Vec::new() };
     let reason = |(scope, gap): &(GapScope, Gap)| {
         // The audit has the newest first, and the same time as the gap.
-        let is_pause = |line: &&AuditRecord| line.pv == Some(entry.id) && line.action == Action::Paused;
+        let is_pause =
+            |line: &&AuditRecord| matches!(line.action, Action::Paused | Action::Undone) && line.is_about(entry.id);
         let who = audit.iter().filter(is_pause).find(|line| line.by.at <= gap.from);
         let by = who.map(|line| format!(" by {}", line.by.who)).unwrap_or_default();
         let lost = if gap.lost > 0 { format!(": {} samples were lost", gap.lost) } else { String::new() };

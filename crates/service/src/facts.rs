@@ -96,6 +96,9 @@ impl Ask {
 
     /// A line that may be seen, without what may not. A PV may have been called otherwise when it was written.
     fn seen_line(&self, mut line: AuditRecord, is_seen: impl Fn(PvId) -> bool) -> Option<AuditRecord> {
+        if !line.pvs.is_empty() {
+            return line.pvs.iter().all(|pv| is_seen(*pv)).then_some(line);
+        }
         if !is_seen(line.pv?) || !self.sees_name(&line.name) {
             return None;
         }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   front end ──► Ask { principal, rights, lease, is_gone } ──► find, samples, bins, at a time, aligned, gaps, explain, ledger, when
-//!                                              └► add, change, pause, remove, restore, delete, purge, groups, policies, import
+//!                                              └► add, change, pause, remove, restore, undo, delete, purge, groups, policies, import
 //! ```
 //! A front end takes a request apart into types, asks, and writes the answer in its own form. Nothing here knows HTTP, JSON or
 //! pvAccess. Functions may block.
@@ -42,6 +42,7 @@ mod rights;
 mod seen;
 mod service;
 mod status;
+mod undo;
 mod when;
 
 pub use account::LedgerAnswer;
@@ -61,7 +62,7 @@ pub use policy_source::{FileRules, PolicySource};
 pub use proof::{Counter, Proof};
 pub use pvs::{Details, PvPage, PvRow, PvsWanted};
 pub use refusal::{Code, Refusal, shortened};
-pub use removals::{DeletedRange, EveryName, Removal, Restoration};
+pub use removals::{Carry, DeletedRange, EveryName, Removal, Restoration, Switched};
 pub use reports::{
     ChangedRow, ConsumedRow, DisconnectedRow, DroppedRow, EventRateRow, LostConnectionsRow, NamedRow, SilentRow,
     StorageRateRow, TimeSpanRow, WaveformRow,

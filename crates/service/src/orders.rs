@@ -20,6 +20,12 @@ impl Ask {
         Ok(orders.orders.add(requests, &self.by())?)
     }
 
+    /// What adding them would do, in their order.
+    pub fn foresee(&self, requests: Vec<AddRequest>) -> Result<Vec<Added>, Refusal> {
+        let orders = self.ordered_named(Right::Operate, requests.iter().map(|request| request.name.as_str()))?;
+        Ok(orders.orders.foresee(requests)?)
+    }
+
     /// Refuses to put PVs into a group whose switches are not all seen: when they are recorded would tell of these.
     fn may_join(&self, group: &RuleName) -> Result<(), Refusal> {
         if self.sees_group(group) {

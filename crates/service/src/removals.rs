@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use archive::{Change, DataFate, Deletion, Purge, Purged, PvEntry, PvId, PvName, RemovedPv};
+use archive::{Change, DataFate, Deletion, Purge, Purged, PvEntry, PvId, PvName, PvState, RemovedPv, Right};
 
 use crate::{
     ask::Ask,
@@ -11,6 +11,26 @@ use crate::{
 
 /// What a removed PV takes while its name is looked up.
 const NAMED_BYTES: usize = 400;
+
+/// Whether an order about many PVs is carried out, or it is only said what would become of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carry {
+    /// It is carried out.
+    Out,
+    /// Nothing is changed.
+    Plan,
+}
+
+/// What became of a PV that was to be paused or recorded again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switched {
+    /// It is as it was to be.
+    Done,
+    /// That was so before.
+    Already,
+    /// There is none of that name.
+    Unknown,
+}
 
 /// What became of a PV that was to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,16 +74,55 @@ pub struct EveryName {
 impl EveryName {
     /// A deletion with the name of its PV.
     pub fn of(&self, deletion: Deletion) -> DeletedRange {
-        let present = self.ask.entry(deletion.pv).map(|entry| entry.name);
-        let name = present.or_else(|| self.removed.get(&deletion.pv).cloned());
+        let name = self.name(deletion.pv);
         DeletedRange { deletion, name }
+    }
+
+    /// The name of a PV; none if it is gone for good.
+    pub fn name(&self, pv: PvId) -> Option<PvName> {
+        self.ask.entry(pv).map(|entry| entry.name).or_else(|| self.removed.get(&pv).cloned())
     }
 }
 
 impl Ask {
+    /// Pauses PVs, or records them again, all in one change, and says of each name what became of it.
+    pub fn switch_named(
+        &self,
+        names: Vec<String>,
+        to: PvState,
+        carry: Carry,
+    ) -> Result<Vec<(String, Switched)>, Refusal> {
+        let (mut switched, mut told) = (Vec::new(), Vec::with_capacity(names.len()));
+        for name in names {
+            let outcome = match self.find(&name) {
+                None => Switched::Unknown,
+                Some(entry) if entry.settings.state == to => Switched::Already,
+                Some(entry) => {
+                    switched.push(entry.id);
+                    Switched::Done
+                }
+            };
+            told.push((name, outcome));
+        }
+        if switched.is_empty() {
+            return Ok(told);
+        }
+        match (carry, to) {
+            (Carry::Plan, _) => _ = self.ordered(Right::Operate, &switched)?,
+            (Carry::Out, PvState::Paused) => _ = self.pause(&switched)?,
+            (Carry::Out, PvState::Active) => _ = self.resume(&switched)?,
+        }
+        Ok(told)
+    }
+
     /// Takes PVs out of the archive, all in one change, and says of each name what became of it. With their data those go again that were
     /// removed without.
-    pub fn remove_named(&self, names: Vec<String>, fate: DataFate) -> Result<Vec<(String, Removal)>, Refusal> {
+    pub fn remove_named(
+        &self,
+        names: Vec<String>,
+        fate: DataFate,
+        carry: Carry,
+    ) -> Result<Vec<(String, Removal)>, Refusal> {
         let gone = last_removed(self);
         let (mut out, mut again, mut told) = (Vec::new(), Vec::new(), Vec::with_capacity(names.len()));
         let mut seen: HashSet<PvId> = HashSet::new();
@@ -83,6 +142,11 @@ impl Ask {
                 (None, None) => Removal::Unknown,
             };
             told.push((name, removal));
+        }
+        if carry == Carry::Plan {
+            self.ordered(Right::Administer, &out)?;
+            self.ordered(Right::Administer, &again)?;
+            return Ok(told);
         }
         if !out.is_empty() {
             self.remove(&out, fate)?;
@@ -114,12 +178,16 @@ impl Ask {
 
     /// Brings PVs back, all in one change, and says of each name what became of it: of several that had the same name the one comes
     /// back that was removed last.
-    pub fn restore_named(&self, names: Vec<String>) -> Result<Vec<(String, Restoration)>, Refusal> {
+    pub fn restore_named(&self, names: Vec<String>, carry: Carry) -> Result<Vec<(String, Restoration)>, Refusal> {
         let gone = last_removed(self);
         let number = |name: &String| gone.get(name.as_str()).map(|removed| removed.entry.id);
         let mut asked = HashSet::new();
         let wanted: Vec<PvId> = names.iter().filter_map(number).filter(|pv| asked.insert(*pv)).collect();
-        let done = if wanted.is_empty() { Vec::new() } else { self.restore_all(&wanted)? };
+        let done = match carry {
+            _ if wanted.is_empty() => Vec::new(),
+            Carry::Out => self.restore_all(&wanted)?,
+            Carry::Plan => self.restorable(&wanted)?,
+        };
         let refused = |done: Result<PvEntry, Refusal>| done.err().map(|error| error.message().to_owned());
         let outcomes: HashMap<PvId, Option<String>> = wanted.into_iter().zip(done.into_iter().map(refused)).collect();
         let told = |name: String| {
@@ -132,6 +200,23 @@ impl Ask {
             (name, restoration)
         };
         Ok(names.into_iter().map(told).collect())
+    }
+
+    /// What bringing PVs back would come to: whether the name of each is free.
+    fn restorable(&self, wanted: &[PvId]) -> Result<Vec<Result<PvEntry, Refusal>>, Refusal> {
+        self.ordered(Right::Administer, wanted)?;
+        let removed = self.removed().into_iter().map(|removed| (removed.entry.id, removed.entry));
+        let removed: HashMap<PvId, PvEntry> = removed.collect();
+        let taken = |entry: &PvEntry| format!("there is a PV called {} already", entry.name);
+        let one = |pv: &PvId| {
+            let entry = removed.get(pv).cloned();
+            let entry = entry.ok_or_else(|| Refusal::new(Code::UnknownPv, "it came back meanwhile"))?;
+            match self.listed().behind.directory.find(entry.name.as_str()) {
+                None => Ok(entry),
+                Some(_) => Err(Refusal::new(Code::Conflict, taken(&entry))),
+            }
+        };
+        Ok(wanted.iter().map(one).collect())
     }
 
     /// Of the removed PVs that had a name the one that was removed last, unless a number says which.

@@ -250,6 +250,10 @@ impl Orders for Shelves {
         Ok(requests.into_iter().map(|request| (self.enter(request.name), Added::New)).collect())
     }
 
+    fn foresee(&self, _: Vec<AddRequest>) -> Result<Vec<Added>, DirectoryError> {
+        unable()
+    }
+
     fn enter_paused(&self, _: Vec<PvName>, _: &By) -> Result<usize, DirectoryError> {
         unable()
     }

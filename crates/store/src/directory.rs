@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use archive::{
     AuditRecord, By, Curator, DataFate, Deletion, Directory, DirectoryError, Fault, Health, ImportedPart, Intake,
-    Names, Partition, Purge, Purged, PvEntry, PvId, PvName, PvSize, Record, RemovedPv, Storage, Watermark,
+    Names, Partition, Purge, Purged, PvEntry, PvId, PvName, PvSize, Record, RemovedPv, Storage, UndoPlan, Undoable,
+    Watermark,
 };
 use sample::TimeRange;
 
@@ -16,7 +17,7 @@ impl From<Error> for DirectoryError {
             Error::Refused { .. } | Error::Busy => Fault::NotNow,
             away if away.is_away() => Fault::NotNow,
             Error::NameTaken { .. } => Fault::NameTaken,
-            Error::NothingThere { .. } | Error::UnknownPv { .. } => Fault::NothingThere,
+            Error::NothingThere { .. } | Error::NoOrder { .. } | Error::UnknownPv { .. } => Fault::NothingThere,
             _ => Fault::Failed,
         };
         DirectoryError { fault, message: error.to_string() }
@@ -58,6 +59,14 @@ impl Directory for Reader {
 
     fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, DirectoryError> {
         Ok(Reader::audit(self, before, limit)?)
+    }
+
+    fn undoable(&self) -> Result<Vec<Undoable>, DirectoryError> {
+        Ok(Reader::undoable(self)?)
+    }
+
+    fn undo_plan(&self, number: u64) -> Result<UndoPlan, DirectoryError> {
+        Ok(Reader::undo_plan(self, number)?)
     }
 
     fn own(&self, name: &str) -> Option<PvId> {

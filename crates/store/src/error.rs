@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::PathBuf};
 
-use archive::PvId;
+use archive::{DirectoryError, PvId};
 use sample::Timestamp;
 
 /// Why the store could not do what it was asked.
@@ -100,6 +100,11 @@ pub enum Error {
     NothingThere {
         /// What was looked for, and where.
         what: String,
+    },
+    /// No order of that number can be taken back.
+    NoOrder {
+        /// The number.
+        number: u64,
     },
     /// A backup or a repair cannot be made as it was asked for.
     CannotDo {
@@ -201,6 +206,7 @@ impl fmt::Display for Error {
                 write!(f, "{name} is an alias of the PV {owner} already; remove the alias first")
             }
             Error::NothingThere { what } => write!(f, "there is no {what}"),
+            Error::NoOrder { number } => f.write_str(&DirectoryError::no_order(*number).message),
             Error::CannotDo { doing, reason } => write!(f, "cannot {doing}: {reason}"),
             Error::UnreadSegment { path, source } => write!(f, "the segment {path} cannot be read: {source}"),
             Error::CorruptSegment { path, reason } => write!(f, "the segment {path} is damaged: {reason}"),

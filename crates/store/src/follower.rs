@@ -10,12 +10,15 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
-use archive::{AuditRecord, Deletion, Directory, DirectoryError, Fault, Names, PvEntry, PvId, PvName, RemovedPv};
+use archive::{
+    AuditRecord, Deletion, Directory, DirectoryError, Fault, Names, PvEntry, PvId, PvName, RemovedPv, UndoPlan,
+    Undoable,
+};
 use shared::{Follow, Seq, Shard, Shared};
 
 use crate::{
     Error,
-    catalog::{Catalog, image::Restoring, registry::Registry, tables::CATALOGUE},
+    catalog::{Catalog, image::Restoring, registry::Registry, tables::CATALOGUE, undo},
     disk::Disk,
 };
 
@@ -104,6 +107,13 @@ impl Follower {
     }
 }
 
+impl Known {
+    fn catalog(&self) -> Result<&Catalog, DirectoryError> {
+        let unread = || DirectoryError { fault: Fault::NotNow, message: "the journal was not read yet".to_owned() };
+        self.catalog.as_deref().ok_or_else(unread)
+    }
+}
+
 impl Directory for Follower {
     fn find(&self, name: &str) -> Option<PvEntry> {
         self.known().registry.find(name).cloned()
@@ -139,10 +149,16 @@ impl Directory for Follower {
     }
 
     fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, DirectoryError> {
+        Ok(self.known().catalog()?.audit(before, limit)?)
+    }
+
+    fn undoable(&self) -> Result<Vec<Undoable>, DirectoryError> {
+        Ok(self.known().catalog()?.undoable()?)
+    }
+
+    fn undo_plan(&self, number: u64) -> Result<UndoPlan, DirectoryError> {
         let known = self.known();
-        let unread = || DirectoryError { fault: Fault::NotNow, message: "the journal was not read yet".to_owned() };
-        let catalog = known.catalog.as_ref().ok_or_else(unread)?;
-        Ok(catalog.audit(before, limit)?)
+        undo::plan(known.catalog()?, &known.registry, number)?.ok_or_else(|| DirectoryError::no_order(number))
     }
 
     fn own(&self, name: &str) -> Option<PvId> {

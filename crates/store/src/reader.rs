@@ -7,15 +7,15 @@ use std::{
 };
 
 use archive::{
-    AuditRecord, Deletion, GapScope, Health, Names, Partition, PvEntry, PvId, PvName, PvSize, RemovedPv, Watermark,
-    structure::paths,
+    AuditRecord, Deletion, GapScope, Health, Names, Partition, PvEntry, PvId, PvName, PvSize, RemovedPv, UndoPlan,
+    Undoable, Watermark, structure::paths,
 };
 use sample::{Gap, GapCause, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
 
 use crate::{
     Error, Samples, Stretches,
     block::rows::overlap,
-    catalog::deletion::Deletions,
+    catalog::{deletion::Deletions, undo},
     engine::{Engine, Snapshot},
     read::parts::{Binned, Lookup, Part, Summaries},
     segment::manifest::Manifest,
@@ -121,6 +121,16 @@ impl Reader {
     /// Lines of the audit with lower numbers than `before`, the newest first, at most so many.
     pub fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, Error> {
         self.engine.catalog.audit(before, limit)
+    }
+
+    /// The orders that can be taken back, the newest first, those of more than a day ago perhaps among them.
+    pub fn undoable(&self) -> Result<Vec<Undoable>, Error> {
+        self.engine.catalog.undoable()
+    }
+
+    /// What taking back an order would do.
+    pub fn undo_plan(&self, number: u64) -> Result<UndoPlan, Error> {
+        undo::plan(&self.engine.catalog, &self.engine.registry(), number)?.ok_or(Error::NoOrder { number })
     }
 
     /// The samples with `t0 <= time < t1` in time order, in batches of one type and at most 8192 rows or about 1 MiB; of arrays that

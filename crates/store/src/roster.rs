@@ -1,14 +1,16 @@
 //! What can be done to the list of PVs: each is one transaction of the catalogue, with its line in the audit, and is seen by
 //! everybody when it returns.
 
+mod undo;
+
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    iter,
+    iter, mem,
 };
 
 use archive::{
     Action, AuditRecord, By, DataFate, EntriesOr, Group, LedgerScale, Method, OldName, Protocol, PvEntry, PvId, PvName,
-    PvSettings, PvState, RemovedPv, Renaming, Roster, RuleName, Unfinished,
+    PvSettings, PvState, RemovedPv, Renaming, Roster, RuleName, UndoPlan, Unfinished,
 };
 use sample::{Gap, GapCause, Sample, Timestamp};
 
@@ -27,6 +29,7 @@ impl Engine {
         let mut change = Change::default();
         let made = make(&self.registry(), &mut change)?;
         if !change.is_empty() {
+            change.audit = AuditRecord::gathered(mem::take(&mut change.audit));
             self.catalog.commit_change(&change)?;
             self.registry_mut().apply(&change);
         }
@@ -38,6 +41,7 @@ impl Writer {
     /// Adds PVs, or changes the settings of those that are there; see `Roster`.
     pub fn register(&self, pvs: &[(PvName, PvSettings)], by: &By) -> Result<Vec<PvEntry>, Error> {
         self.engine.change(|registry, change| {
+            change.can_be_undone = true;
             tell_changes(registry, change, pvs, by);
             Ok(enter(registry, change, pvs, by.at))
         })
@@ -46,9 +50,11 @@ impl Writer {
     /// Gives PVs the settings that policies have for them; see `Roster`.
     pub fn adopt(&self, pvs: &[(PvName, PvSettings)], by: &By, detail: &str) -> Result<Vec<PvEntry>, Error> {
         self.engine.change(|registry, change| {
-            let detail = detail.to_owned();
-            change.audit.push(AuditRecord { detail, ..AuditRecord::new(Action::PoliciesApplied, by) });
-            Ok(enter(registry, change, pvs, by.at))
+            change.can_be_undone = true;
+            let entries = enter(registry, change, pvs, by.at);
+            let (detail, pvs) = (detail.to_owned(), entries.iter().map(|entry| entry.id).collect());
+            change.audit.push(AuditRecord { detail, pvs, ..AuditRecord::new(Action::PoliciesApplied, by) });
+            Ok(entries)
         })
     }
 
@@ -157,6 +163,7 @@ impl Writer {
     /// Takes PVs out of the archive; see `Roster`. Those that are out already get the new fate.
     pub fn remove(&self, pvs: &[PvId], data: DataFate, by: &By) -> Result<(), Error> {
         self.engine.change(|registry, change| {
+            change.can_be_undone = true;
             let mut seen = HashSet::new();
             for pv in pvs.iter().filter(|pv| seen.insert(**pv)) {
                 let removed = match (registry.entry(*pv), registry.removed().get(pv)) {
@@ -176,7 +183,8 @@ impl Writer {
 
     /// Brings back a PV that was removed; see `Roster`.
     pub fn restore(&self, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Error> {
-        self.engine.change(|registry, change| Given::over(registry).restore(change, pv, name, by))
+        let mut each = self.restore_all(&[(pv, name.cloned())], by)?;
+        each.pop().unwrap_or(Err(Error::UnknownPv { pv }))
     }
 
     /// Brings back PVs that were removed; see `Roster`.
@@ -186,6 +194,7 @@ impl Writer {
         by: &By,
     ) -> Result<Vec<Result<PvEntry, Error>>, Error> {
         self.engine.change(|registry, change| {
+            change.can_be_undone = true;
             let mut names = Given::over(registry);
             Ok(wanted.iter().map(|(pv, name)| names.restore(change, *pv, name.as_ref(), by)).collect())
         })
@@ -238,11 +247,24 @@ impl<'a> Given<'a> {
     }
 
     fn restore(&mut self, change: &mut Change, pv: PvId, name: Option<&PvName>, by: &By) -> Result<PvEntry, Error> {
-        let removed = self.registry.removed().get(&pv).filter(|_| !self.pvs.contains(&pv));
-        let removed = removed.ok_or_else(|| Error::NothingThere {
-            what: format!("removed PV with the number {} that could come back", pv.0),
-        })?;
+        let removed = self.removed(pv)?;
         let name = name.unwrap_or(&removed.entry.name);
+        let restored = self.bring_back(change, pv, name, by)?;
+        change.audit.push(AuditRecord::of_pv(Action::Restored, by, &removed.entry, name.as_str()));
+        Ok(restored)
+    }
+
+    /// A PV that is out of the archive, and that this change has not brought back.
+    fn removed(&self, pv: PvId) -> Result<&'a RemovedPv, Error> {
+        let removed = self.registry.removed().get(&pv).filter(|_| !self.pvs.contains(&pv));
+        removed.ok_or_else(|| Error::NothingThere {
+            what: format!("removed PV with the number {} that could come back", pv.0),
+        })
+    }
+
+    /// Puts a PV back into the archive, with a gap for the time in between.
+    fn bring_back(&mut self, change: &mut Change, pv: PvId, name: &PvName, by: &By) -> Result<PvEntry, Error> {
+        let removed = self.removed(pv)?;
         if let Some(owner) = self.owner(name) {
             return Err(taken(name, owner));
         }
@@ -255,7 +277,6 @@ impl<'a> Given<'a> {
             }
         }
         change.gaps.extend(absence(removed, by.at));
-        change.audit.push(AuditRecord::of_pv(Action::Restored, by, &removed.entry, name.as_str()));
         change.put.push(restored.clone());
         Ok(restored)
     }
@@ -326,6 +347,10 @@ impl Roster for Writer {
 
     fn restore_all(&self, wanted: &[(PvId, Option<PvName>)], by: &By) -> Result<Vec<Result<PvEntry, Error>>, Error> {
         Writer::restore_all(self, wanted, by)
+    }
+
+    fn undo(&self, number: u64, by: &By) -> Result<UndoPlan, Error> {
+        Writer::undo(self, number, by)
     }
 
     fn own(&self, names: &[PvName], now: Timestamp) -> Result<Vec<PvId>, Error> {

@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use crate::{
     api::{
         aligned, at, bins, computed, deletions, diff, gaps, groups, import, import_lines, ledger, live, login, many,
-        policies, pvs, removals, roster, samples, status, tokens, view, when,
+        policies, pvs, removals, roster, samples, status, tokens, undo, view, when,
     },
     appliance::{
         aliases, configuration, details, engine, flags, losses, manage, measures, parameters, rates, reports,
@@ -131,6 +131,8 @@ pub(crate) static ROUTES: &[Route] = &[
         ..delete("/api/v1/groups/{group}", "Take its switches from a group", groups::remove)
     },
     get("/api/v1/aliases", "All aliases with their PVs", roster::aliases),
+    post("/api/v1/pause", Operate, "Stop taking samples of PVs, all in one change", removals::pause_many),
+    post("/api/v1/resume", Operate, "Take samples of PVs again, all in one change", removals::resume_many),
     post("/api/v1/remove", Administer, "Take PVs out of the archive, all in one change", removals::remove_many),
     post("/api/v1/restore", Administer, "Bring back PVs that were removed, all in one change", removals::restore_many),
     get("/api/v1/removed", "PVs that were removed and can come back", removals::removed),
@@ -138,6 +140,9 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/deletions/{number}/undo", Administer, "Bring back what a deletion hides", deletions::undo),
     get("/api/v1/purge", "What a purge would take", deletions::preview),
     post("/api/v1/purge", Administer, "Give up for good what was deleted, and free its space", deletions::purge),
+    get("/api/v1/undo", "Orders that can be taken back", undo::list),
+    get("/api/v1/undo/{number}", "What taking an order back would do", undo::plan),
+    post("/api/v1/undo/{number}", Operate, "Take an order back", undo::undo),
     get("/api/v1/audit", "Who changed what is in the archive, the newest first", roster::audit),
     get("/api/v1/live", "New samples and changes of state as Server-Sent Events", live::show),
     // Who asks, and what they may do.

@@ -123,6 +123,9 @@ class AsyncArchiver:
     pause = _Asks(_talks.pause)
     resume = _Asks(_talks.resume)
     remove = _Asks(_talks.remove)
+    undoable = _Asks(_talks.undoable)
+    undo_plan = _Asks(_talks.undo_plan)
+    undo = _Asks(_talks.undo)
 
     async def live(self, *pvs: Names, since: Moment | None = None) -> AsyncIterator[Update]:
         """New samples and changes of connection as they come, for ever. Ends with ConnectionFailed."""

@@ -23,11 +23,13 @@ from ._models import (
     Gap,
     Intervals,
     Metadata,
+    Order,
     Pv,
     Reason,
     Samples,
     Statistics,
     Status,
+    Undo,
     ValuesAt,
 )
 from ._times import TimeArray, from_iso, from_parts, maybe_from_iso
@@ -341,6 +343,20 @@ def changes(answer: Mapping[str, Any]) -> Changes:
         score=np.array(scores, dtype=np.float64),
         unknown=tuple(answer["unknown"]),
     )
+
+
+def order(answer: Mapping[str, Any], pvs: int) -> Order:
+    """One order of `/undo`."""
+    texts = {name: answer[name] for name in ("number", "by", "action", "detail", "right")}
+    return Order(**texts, time=from_iso(answer["time"]), until=from_iso(answer["until"]), pvs=pvs)
+
+
+def undo(answer: Mapping[str, Any]) -> Undo:
+    """The answer of `/undo/{number}`."""
+    rows = answer["pvs"]
+    done = {row["name"]: row["status"] for row in rows if row["status"] != "refused"}
+    refused = {row["name"]: row["message"] for row in rows if row["status"] == "refused"}
+    return Undo(order(answer, len(rows)), done, refused)
 
 
 def gap(answer: Mapping[str, Any]) -> Gap:

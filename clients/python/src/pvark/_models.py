@@ -233,6 +233,36 @@ class Bins:
 
 
 @dataclass(frozen=True)
+class Order:
+    """An order about PVs that can be taken back."""
+
+    number: int
+    time: np.datetime64
+    by: str
+    """Who gave it."""
+    action: str
+    """What was done, as `paused`, `changed`, `removed`."""
+    detail: str
+    pvs: int
+    """How many PVs it changed."""
+    until: np.datetime64
+    """Until when it can be taken back."""
+    right: str
+    """What one must be allowed to do with its PVs: `operate` or `administer`."""
+
+
+@dataclass(frozen=True)
+class Undo:
+    """What taking back an order does, or would do."""
+
+    order: Order
+    done: dict[str, str]
+    """By PV: `settings` (as before), `restored` (back in the archive) or `removed` (out of it again)."""
+    refused: dict[str, str]
+    """Those that stay as they are, as they were changed since, with the reason."""
+
+
+@dataclass(frozen=True)
 class Gap:
     """A time in which a PV was not recorded, or not completely."""
 

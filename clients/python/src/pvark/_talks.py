@@ -25,10 +25,12 @@ from ._models import (
     Intervals,
     ManySamples,
     Metadata,
+    Order,
     Pv,
     Samples,
     Statistics,
     Status,
+    Undo,
     Update,
     ValuesAt,
 )
@@ -274,6 +276,23 @@ def remove(pv: str, *, delete_data: bool = False) -> Talk[str]:
     """Forgets the PV; its data stays, hidden until the PV is added again, unless it is to be deleted."""
     query = {"data": "delete" if delete_data else "keep"}
     return str((yield of_json("DELETE", f"/pvs/{quoted(one(pv, 'remove'))}", query))["status"])
+
+
+def undoable() -> Talk[list[Order]]:
+    """The orders about PVs that can be taken back, the newest first."""
+    answer = yield of_json("GET", "/undo")
+    return [_decode.order(row, row["pvs"]) for row in answer["orders"]]
+
+
+def undo_plan(number: int) -> Talk[Undo]:
+    """What taking back the order of that number would do; it changes nothing."""
+    return _decode.undo((yield of_json("GET", f"/undo/{number:d}")))
+
+
+def undo(number: int) -> Talk[Undo]:
+    """Takes back the order of that number, for those of its PVs that were not changed again since: they get their
+    settings again, or come back into the archive with their samples. Orders can be taken back for a day."""
+    return _decode.undo((yield of_json("POST", f"/undo/{number:d}")))
 
 
 def live(pvs: list[str], since: Moment | None) -> Question[Any]:

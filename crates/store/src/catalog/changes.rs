@@ -25,6 +25,7 @@ use super::{
     pvs::{ALIASES, DELETIONS, GROUPS, IMPORTED_FACTS, IMPORTED_UNVERIFIED, IMPORTS},
     tables::{ARCHIVER_GAPS, GAPS, LEDGER, META, METADATA, OPEN_GAPS, PLACES, PVS, SEGMENTS, TAKEN, unreadable},
     tokens::TOKENS,
+    undo::{BEFORE, ORDERS},
 };
 use crate::{
     bytes::{Cursor, Malformed, put_blob, put_varint},
@@ -214,6 +215,7 @@ macro_rules! tables {
 tables! {
     1 META, 2 PVS, 3 METADATA, 4 GAPS, 5 OPEN_GAPS, 6 ARCHIVER_GAPS, 7 SEGMENTS, 8 LEDGER, 9 PLACES, 10 ALIASES, 11 DELETIONS, 12 IMPORTS,
     13 IMPORTED_FACTS, 14 IMPORTED_UNVERIFIED, 15 GROUPS, 16 AUDIT, 17 CHAIN, 18 FIELD_GAPS, 19 LOST, 20 TOKENS, 21 TAKEN,
+    22 ORDERS, 23 BEFORE,
 }
 
 /// Why changes could not be applied.

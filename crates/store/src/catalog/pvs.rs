@@ -10,6 +10,7 @@ use super::{
     changes::Transaction,
     field_gaps, put_facts, pvs_wire as wire, rules_wire,
     tables::{GAPS, META, METADATA, OPEN_GAPS, PVS, unreadable},
+    undo::{Former, put_undone},
 };
 use crate::{
     Error,
@@ -84,11 +85,14 @@ impl Catalog {
     fn write_change(&self, change: &Change) -> Result<(), Error> {
         self.write_audited(|transaction| {
             let mut pvs = transaction.open_table(PVS)?;
-            for removed in &change.removed {
-                pvs.insert(removed.entry.id.0, wire::removed_bytes(removed).as_slice())?;
-            }
-            for entry in &change.put {
-                pvs.insert(entry.id.0, wire::archived_bytes(entry).as_slice())?;
+            let mut former = Former::default();
+            let removed = change.removed.iter().map(|removed| (removed.entry.id, wire::removed_bytes(removed)));
+            let put = change.put.iter().map(|entry| (entry.id, wire::archived_bytes(entry)));
+            for (pv, row) in removed.chain(put) {
+                let before = pvs.insert(pv.0, row.as_slice())?;
+                if change.can_be_undone {
+                    former.note(pv, before.as_ref().map(|before| before.value()), row);
+                }
             }
             for entry in &change.own {
                 pvs.insert(entry.id.0, wire::own_bytes(entry).as_slice())?;
@@ -116,6 +120,8 @@ impl Catalog {
             }
             put_deletions(transaction, change)?;
             put_groups(transaction, change)?;
+            put_undone(transaction, &change.undone)?;
+            former.put(transaction, &change.audit)?;
             put_audit(transaction, &change.audit)
         })
     }

@@ -9,7 +9,10 @@ use minicbor::{Decode, Encode};
 use sample::{TimeRange, Timestamp};
 
 use super::rules_wire::{RulesRow, rules, rules_row};
-use crate::catalog::deletion::Hiding;
+use crate::{
+    bytes::{Cursor, put_varint},
+    catalog::deletion::Hiding,
+};
 
 /// Whether a PV is archived, or was removed, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
@@ -123,6 +126,10 @@ struct AuditRow {
     samples: u64,
     #[n(7)]
     bytes: u64,
+    /// Of many: the difference of each number to the one before it, as varints. Not in rows of older programs.
+    #[n(8)]
+    #[cbor(with = "minicbor::bytes")]
+    pvs: Option<Vec<u8>>,
 }
 
 /// What a row says about a PV.
@@ -136,6 +143,13 @@ pub(super) enum Pv {
 }
 
 impl Pv {
+    pub(super) fn entry(&self) -> &PvEntry {
+        match self {
+            Pv::Archived(entry) | Pv::Purging(entry) | Pv::Purged(entry) | Pv::Own(entry) => entry,
+            Pv::Removed(removed) => &removed.entry,
+        }
+    }
+
     pub(super) fn into_entry(self) -> PvEntry {
         match self {
             Pv::Archived(entry) | Pv::Purging(entry) | Pv::Purged(entry) | Pv::Own(entry) => entry,
@@ -289,7 +303,28 @@ pub(super) fn audit_bytes(record: &AuditRecord) -> Vec<u8> {
         range: record.range.map(|range| (range.t0.nanos(), range.t1.nanos())),
         samples: record.samples,
         bytes: record.bytes,
+        pvs: (!record.pvs.is_empty()).then(|| numbers_bytes(&record.pvs)),
     })
+}
+
+fn numbers_bytes(pvs: &[PvId]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut before = 0;
+    for pv in pvs {
+        put_varint(&mut bytes, u64::from(pv.0.wrapping_sub(before)));
+        before = pv.0;
+    }
+    bytes
+}
+
+fn numbers(bytes: &[u8]) -> Option<Vec<PvId>> {
+    let mut cursor = Cursor::new(bytes);
+    let (mut pvs, mut before) = (Vec::new(), 0u32);
+    while !cursor.is_empty() {
+        before = before.wrapping_add(u32::try_from(cursor.varint().ok()?).ok()?);
+        pvs.push(PvId(before));
+    }
+    Some(pvs)
 }
 
 pub(super) fn audit(number: u64, bytes: &[u8]) -> Option<AuditRecord> {
@@ -303,6 +338,10 @@ pub(super) fn audit(number: u64, bytes: &[u8]) -> Option<AuditRecord> {
         by: by(row.by),
         action: *Action::ALL.get(usize::from(row.action))?,
         pv: row.pv.map(PvId),
+        pvs: match row.pvs {
+            None => Vec::new(),
+            Some(bytes) => numbers(&bytes)?,
+        },
         name: row.name,
         detail: row.detail,
         range,
@@ -344,6 +383,7 @@ mod tests {
             let record = AuditRecord {
                 number: 5,
                 pv: Some(PvId(7)),
+                pvs: vec![PvId(9), PvId(0), PvId(u32::MAX)],
                 name: "A:B".into(),
                 detail: "C".into(),
                 range: Some(range),

@@ -49,7 +49,19 @@ pub(crate) struct Change {
     /// Groups that get their switches.
     pub(crate) groups_set: Vec<Group>,
     pub(crate) groups_removed: Vec<RuleName>,
+    /// An order that is taken back.
+    pub(crate) undone: Undone,
+    /// It is an order that can be taken back.
+    pub(crate) can_be_undone: bool,
     pub(crate) audit: Vec<AuditRecord>,
+}
+
+/// An order that is taken back, and for which PVs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Undone {
+    /// The number of the order.
+    pub(crate) number: u64,
+    pub(crate) pvs: Vec<PvId>,
 }
 
 impl Change {
@@ -67,6 +79,8 @@ impl Change {
             gaps,
             groups_set,
             groups_removed,
+            undone,
+            can_be_undone: _,
             audit,
         } = self;
         let nothing_of_pvs =
@@ -74,7 +88,8 @@ impl Change {
         let nothing_of_names = aliases_removed.is_empty() && aliases_added.is_empty();
         let nothing_of_ranges = deleted.is_empty() && undeleted.is_empty() && gaps.is_empty();
         let nothing_of_groups = groups_set.is_empty() && groups_removed.is_empty();
-        nothing_of_pvs && nothing_of_names && nothing_of_ranges && nothing_of_groups && audit.is_empty()
+        let nothing_else = undone.pvs.is_empty() && audit.is_empty();
+        nothing_of_pvs && nothing_of_names && nothing_of_ranges && nothing_of_groups && nothing_else
     }
 }
 

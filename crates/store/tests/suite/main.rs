@@ -36,4 +36,5 @@ mod silence;
 mod sim;
 mod tokens;
 mod told;
+mod undo;
 mod wrong_segments;

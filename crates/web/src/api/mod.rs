@@ -22,5 +22,6 @@ pub(crate) mod samples;
 pub(crate) mod settings;
 pub(crate) mod status;
 pub(crate) mod tokens;
+pub(crate) mod undo;
 pub(crate) mod view;
 pub(crate) mod when;

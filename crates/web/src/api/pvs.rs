@@ -9,9 +9,9 @@ use archive::{
 use sample::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
-use service::{Ask, Details, Pattern, PvRow, PvsWanted, check_len};
+use service::{Ask, Carry, Details, Pattern, PvRow, PvsWanted, check_len};
 
-use super::settings::sampling;
+use super::{removals::carry, settings::sampling};
 use crate::{
     call::Call,
     delivery::answer::{Answer, json},
@@ -158,14 +158,16 @@ pub(crate) struct Asked {
 
 /// `POST /pvs`
 pub(crate) fn add(call: &Call) -> Answer {
+    let carry = carry(&call.query);
     if call.body.len() < LONG_BODY {
-        return json(&add_all(&call.ask, &call.body)?);
+        return json(&add_all(&call.ask, &call.body, carry)?);
     }
-    let all = thread::scope(|scope| scope.spawn(|| add_all(&call.ask, &call.body).map(|told| json(&told))).join());
+    let add = || add_all(&call.ask, &call.body, carry).map(|told| json(&told));
+    let all = thread::scope(|scope| scope.spawn(add).join());
     all.unwrap_or_else(|panic| resume_unwind(panic))?
 }
 
-fn add_all(ask: &Ask, body: &[u8]) -> Result<AllTold, Refusal> {
+fn add_all(ask: &Ask, body: &[u8], carry: Carry) -> Result<AllTold, Refusal> {
     let body: AddBody = serde_json::from_slice(body).map_err(|error| {
         Refusal::new(Code::BadRequest, format!("the body is not what is expected: {error}"))
             .hint(r#"send {"pvs":["NAME",{"name":"pva://NAME","method":"scan","period":1.0}]}"#)
@@ -180,26 +182,45 @@ fn add_all(ask: &Ask, body: &[u8]) -> Result<AllTold, Refusal> {
         check_len(fields, FIELDS_MAX, "fields of PVs")?;
         judged.push((name, judgement.map(|request| granted.push(request)).err()));
     }
-    let mut added = ask.add(granted)?.into_iter();
+    let mut added = match carry {
+        Carry::Out => ask.add(granted)?.into_iter().map(|(entry, added)| (entry.name, added)).collect(),
+        Carry::Plan => {
+            let names: Vec<PvName> = granted.iter().map(|request| request.name.clone()).collect();
+            names.into_iter().zip(ask.foresee(granted)?).collect::<Vec<_>>()
+        }
+    }
+    .into_iter();
     let told = |(name, refusal): (String, Option<Refusal>)| {
         if let Some(refusal) = refusal {
             return Told::refused(name, refusal.message());
         }
         match added.next() {
-            Some((entry, added)) => {
-                Told { message: None, name: entry.name.as_str().to_owned(), status: added_name(added) }
-            }
+            Some((name, added)) => Told { message: None, name: name.to_string(), status: added_name(added) },
             None => Told::refused(name, "the archive gave no answer"),
         }
     };
-    Ok(AllTold { pvs: judged.into_iter().map(told).collect() })
+    Ok(AllTold::of(judged.into_iter().map(told).collect(), carry))
 }
 
 /// What became of each PV of a list, in its order. As values of JSON those of 25,000 would be 30 MB.
 #[derive(Serialize)]
 pub(super) struct AllTold {
-    pub(super) pvs: Vec<Told>,
+    /// Of how many something was changed, or would be.
+    changes: usize,
+    /// Whether nothing was changed.
+    plan: bool,
+    pvs: Vec<Told>,
 }
+
+impl AllTold {
+    pub(super) fn of(pvs: Vec<Told>, carry: Carry) -> AllTold {
+        let is_change = |told: &&Told| CHANGES.contains(&told.status);
+        AllTold { changes: pvs.iter().filter(is_change).count(), plan: carry == Carry::Plan, pvs }
+    }
+}
+
+/// What becomes of PVs of which something is changed.
+const CHANGES: [&str; 6] = ["added", "changed", "paused", "resumed", "removed", "restored"];
 
 #[derive(Serialize)]
 pub(super) struct Told {

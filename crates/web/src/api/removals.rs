@@ -1,10 +1,10 @@
-//! `/api/v1/pvs/{pv}` and `/restore`, `/api/v1/remove`, `/restore`, `/removed`: PVs taken out of the archive and brought back, one or
-//! many at a time. Many are one change of the catalogue.
+//! `/api/v1/pvs/{pv}` and `/restore`, `/api/v1/remove`, `/restore`, `/removed`, `/pause`, `/resume`: PVs taken out of the archive and brought
+//! back, one or many at a time, and many paused. Many are one change of the catalogue, and with `plan=true` none.
 
-use archive::{DataFate, PvName, RemovedPv};
+use archive::{DataFate, PvName, PvState, RemovedPv};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use service::{Ask, Removal, Restoration, check_len};
+use service::{Ask, Carry, Removal, Restoration, Switched, check_len};
 
 use super::pvs::{ADD_MAX, AllTold, Told};
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     delivery::answer::{Answer, json},
     formats::list::Frame,
     refusal::{Code, Refusal},
+    url::Params,
 };
 
 /// What a removed PV takes until it is sent.
@@ -44,6 +45,38 @@ fn many(ask: &Ask, body: &[u8], example: &str) -> Result<Many, Refusal> {
     Ok(many)
 }
 
+/// `plan=true` says what an order would do.
+pub(super) fn carry(query: &Params) -> Carry {
+    if query.switch("plan") { Carry::Plan } else { Carry::Out }
+}
+
+fn told_all(carry: Carry, told: impl Iterator<Item = Told>) -> Answer {
+    json(&AllTold::of(told.collect(), carry))
+}
+
+/// `POST /pause`
+pub(crate) fn pause_many(call: &Call) -> Answer {
+    switch_many(call, PvState::Paused, "paused", "already_paused")
+}
+
+/// `POST /resume`
+pub(crate) fn resume_many(call: &Call) -> Answer {
+    switch_many(call, PvState::Active, "resumed", "already_active")
+}
+
+fn switch_many(call: &Call, to: PvState, done: &'static str, already: &'static str) -> Answer {
+    let Many { pvs, data: None } = many(&call.ask, &call.body, NAMES_EXAMPLE)? else {
+        return Err(Refusal::new(Code::BadRequest, "data= is for removing").hint(format!("send {NAMES_EXAMPLE}")));
+    };
+    let told = |(name, switched): (String, Switched)| match switched {
+        Switched::Done => Told { message: None, name, status: done },
+        Switched::Already => Told { message: None, name, status: already },
+        Switched::Unknown => Told { message: Some(format!("no PV is called {name:?}")), name, status: "unknown" },
+    };
+    let carry = carry(&call.query);
+    told_all(carry, call.ask.switch_named(pvs, to, carry)?.into_iter().map(told))
+}
+
 /// `POST /remove`
 pub(crate) fn remove_many(call: &Call) -> Answer {
     let Many { pvs, data } = many(&call.ask, &call.body, r#"{"pvs":["A","B"],"data":"keep"}"#)?;
@@ -55,7 +88,8 @@ pub(crate) fn remove_many(call: &Call) -> Answer {
         let message = (removal == Removal::Unknown).then(|| format!("no PV is called {name:?}"));
         Told { message, name, status: removal_name(removal) }
     };
-    json(&AllTold { pvs: call.ask.remove_named(pvs, fate)?.into_iter().map(told).collect() })
+    let carry = carry(&call.query);
+    told_all(carry, call.ask.remove_named(pvs, fate, carry)?.into_iter().map(told))
 }
 
 fn removal_name(removal: Removal) -> &'static str {
@@ -68,8 +102,8 @@ fn removal_name(removal: Removal) -> &'static str {
 
 /// `POST /restore`: of several that had the same name the one that was removed last.
 pub(crate) fn restore_many(call: &Call) -> Answer {
-    let Many { pvs, data: None } = many(&call.ask, &call.body, RESTORE_EXAMPLE)? else {
-        return Err(Refusal::new(Code::BadRequest, "data= is for removing").hint(format!("send {RESTORE_EXAMPLE}")));
+    let Many { pvs, data: None } = many(&call.ask, &call.body, NAMES_EXAMPLE)? else {
+        return Err(Refusal::new(Code::BadRequest, "data= is for removing").hint(format!("send {NAMES_EXAMPLE}")));
     };
     let told = |(name, restoration): (String, Restoration)| match restoration {
         Restoration::Already => Told { message: None, name, status: "already_archived" },
@@ -79,10 +113,11 @@ pub(crate) fn restore_many(call: &Call) -> Answer {
         Restoration::Restored => Told { message: None, name, status: "restored" },
         Restoration::Refused(why) => Told { message: Some(why), name, status: "refused" },
     };
-    json(&AllTold { pvs: call.ask.restore_named(pvs)?.into_iter().map(told).collect() })
+    let carry = carry(&call.query);
+    told_all(carry, call.ask.restore_named(pvs, carry)?.into_iter().map(told))
 }
 
-const RESTORE_EXAMPLE: &str = r#"{"pvs":["A","B"]}"#;
+const NAMES_EXAMPLE: &str = r#"{"pvs":["A","B"]}"#;
 
 /// `DELETE /pvs/{pv}`
 pub(crate) fn remove(call: &Call) -> Answer {

@@ -1,9 +1,9 @@
 //! `/api/v1/pvs/{pv}/rename`, `/aliases`, `/audit`: the names of PVs, and who changed what.
 
-use archive::{AuditRecord, How, OldName, PvEntry, PvName};
+use archive::{AuditRecord, How, OldName, PvEntry, PvId, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use service::Ask;
+use service::{Ask, EveryName};
 
 use crate::{
     call::Call,
@@ -16,6 +16,8 @@ const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
 /// What an alias or a line of the audit takes until it is sent.
 const ROW_BYTES: usize = 400;
+/// So many names a line of the audit tells of those that it is about.
+const NAMES_MAX: usize = 100;
 
 #[derive(Deserialize)]
 struct RenameBody {
@@ -73,11 +75,21 @@ pub(crate) fn audit(call: &Call) -> Answer {
     let limit = call.query.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
     let before = call.query.number("before")?.unwrap_or(u64::MAX);
     call.ask.lease.grow_by(limit, ROW_BYTES)?;
-    let rows = call.ask.audit(before, limit)?.into_iter().map(|record| Ok(Some(audit_row(&record))));
+    let records = call.ask.audit(before, limit)?;
+    let pvs = records.iter().map(|record| record.pvs.len()).sum();
+    call.ask.lease.grow_by(pvs, size_of::<PvId>())?;
+    let names = if pvs > 0 { Some(call.ask.every_name()?) } else { None };
+    let rows = records.into_iter().map(move |record| Ok(Some(audit_row(&record, names.as_ref()))));
     call.rows(Frame::member("audit", &Map::new())?, rows)
 }
 
-fn audit_row(record: &AuditRecord) -> Value {
+/// The names of the first PVs of a line about several.
+fn first_names(record: &AuditRecord, names: Option<&EveryName>) -> Vec<String> {
+    let first = record.pvs.iter().take(NAMES_MAX);
+    first.filter_map(|pv| names?.name(*pv)).map(|name| name.to_string()).collect()
+}
+
+fn audit_row(record: &AuditRecord, names: Option<&EveryName>) -> Value {
     let (who, way) = (&record.by.who, record.by.who.way());
     json!({
         "number": record.number,
@@ -92,6 +104,8 @@ fn audit_row(record: &AuditRecord) -> Value {
         "action": record.action.name(),
         "pv": record.pv.map(|pv| pv.0),
         "name": record.name,
+        "pvs": (!record.pvs.is_empty()).then_some(record.pvs.len()),
+        "names": (!record.pvs.is_empty()).then(|| first_names(record, names)),
         "detail": record.detail,
         "from": record.range.map(|range| range.t0.to_string()),
         "to": record.range.map(|range| range.t1.to_string()),

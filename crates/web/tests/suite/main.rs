@@ -21,3 +21,4 @@ mod rights;
 mod served;
 mod times;
 mod tls;
+mod undo;

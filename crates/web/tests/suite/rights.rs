@@ -11,7 +11,7 @@ use archive::{
 use query::{AlignRequest, Alignment, Before, Cut, Operator, Request, Rows, Series, Span};
 use sample::{TimeRange, Timestamp};
 use served::{Archive, time};
-use service::{Ask, Budget, Code, Pattern, PvsWanted, Refusal, Rights};
+use service::{Ask, Budget, Carry, Code, Pattern, PvsWanted, Refusal, Rights};
 
 use crate::served;
 
@@ -228,8 +228,8 @@ fn no_order_is_taken_without_its_right() {
         ("delete", &|ask| ask.delete_range(operate.id, range()).map(drop)),
         ("append", &|ask| ask.append_pv(&read, &operate).map(drop)),
         ("remove", &|ask| ask.remove(&[operate.id], DataFate::Keep).map(drop)),
-        ("remove by name", &|ask| ask.remove_named(vec!["T:BYTE".to_owned()], DataFate::Keep).map(drop)),
-        ("restore by name", &|ask| ask.restore_named(vec!["T:BYTE".to_owned()]).map(drop)),
+        ("remove by name", &|ask| ask.remove_named(vec!["T:BYTE".to_owned()], DataFate::Keep, Carry::Out).map(drop)),
+        ("restore by name", &|ask| ask.restore_named(vec!["T:BYTE".to_owned()], Carry::Out).map(drop)),
         ("remove one", &|ask| ask.remove_one("T:BYTE", DataFate::Keep).map(drop)),
         ("restore", &|ask| ask.restore(ask.last_removed("T:BYTE", None)?.entry.id, None).map(drop)),
         ("purge", &|ask| ask.purge(purge).map(drop)),
