@@ -18,7 +18,8 @@ pub(crate) struct Stretch {
 
 /// One of the tracks.
 struct Lane {
-    steps: Steps,
+    /// None of a track that holds one number all the time.
+    steps: Option<Steps>,
     rows: Rows,
     next: usize,
     is_over: bool,
@@ -27,8 +28,11 @@ struct Lane {
 
 impl Lane {
     fn fill(&mut self) -> Result<(), StepError> {
-        while !self.is_over && self.next == self.rows.times.len() {
-            match self.steps.next()? {
+        while let Some(steps) = &mut self.steps
+            && !self.is_over
+            && self.next == self.rows.times.len()
+        {
+            match steps.next()? {
                 Some(rows) => (self.rows, self.next) = (rows, 0),
                 None => self.is_over = true,
             }
@@ -49,20 +53,31 @@ pub(crate) struct Columns {
 impl Columns {
     /// `gaps` has one for each track.
     pub(crate) fn of(query: &Query, tracks: &[Track], range: TimeRange, gaps: &[Gaps]) -> Result<Columns, StepError> {
-        let lane = |(track, gaps): (&Track, &Gaps)| {
-            let steps = Steps::of(query, track, range, gaps)?;
-            Ok(Lane { steps, rows: Rows::default(), next: 0, is_over: false, held: f64::NAN })
+        Columns::beside(query, tracks, range, gaps, &vec![None; tracks.len()])
+    }
+
+    /// The same where some of the tracks, but not all, are known to hold a number throughout the range: these are not read.
+    pub(crate) fn beside(
+        query: &Query,
+        tracks: &[Track],
+        range: TimeRange,
+        gaps: &[Gaps],
+        held: &[Option<f64>],
+    ) -> Result<Columns, StepError> {
+        let lane = |((track, gaps), held): ((&Track, &Gaps), &Option<f64>)| {
+            let steps = if held.is_some() { None } else { Some(Steps::of(query, track, range, gaps)?) };
+            Ok(Lane { is_over: steps.is_none(), steps, rows: Rows::default(), next: 0, held: held.unwrap_or(f64::NAN) })
         };
-        Ok(Columns { lanes: tracks.iter().zip(gaps).map(lane).collect::<Result<_, StepError>>()? })
+        Ok(Columns { lanes: tracks.iter().zip(gaps).zip(held).map(lane).collect::<Result<_, StepError>>()? })
     }
 
     /// How many numbers were read.
     pub(crate) fn read(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.steps.read()).sum()
+        self.lanes.iter().filter_map(|lane| lane.steps.as_ref()).map(Steps::read).sum()
     }
 
     pub(crate) fn take_damage(&mut self) -> Vec<String> {
-        self.lanes.iter_mut().flat_map(|lane| lane.steps.take_damage()).collect()
+        self.lanes.iter_mut().filter_map(|lane| lane.steps.as_mut()).flat_map(Steps::take_damage).collect()
     }
 
     /// The next rows; none at the end.
@@ -72,14 +87,17 @@ impl Columns {
         let open = self.lanes.iter().filter(|lane| !lane.is_over);
         let bound = open.filter_map(|lane| lane.left().last().copied()).min().unwrap_or(i64::MAX);
         let mut times: Vec<i64> = Vec::new();
+        let mut runs = 0;
         for lane in &self.lanes {
             let left = lane.left();
-            times.extend_from_slice(&left[..left.partition_point(|time| *time <= bound)]);
+            let count = left.partition_point(|time| *time <= bound);
+            times.extend_from_slice(&left[..count]);
+            runs += usize::from(count > 0);
         }
         if times.is_empty() {
             return Ok(None);
         }
-        if self.lanes.len() > 1 {
+        if runs > 1 {
             times.sort(); // runs that rise are only merged
             times.dedup();
         }
@@ -95,6 +113,9 @@ fn spread(lane: &mut Lane, times: &[i64]) -> Vec<f64> {
         lane.next += times.len();
         lane.held = numbers[times.len() - 1];
         return numbers[..times.len()].to_vec();
+    }
+    if own.is_empty() {
+        return vec![lane.held; times.len()];
     }
     let (mut next, mut held) = (0, lane.held);
     let mut column = Vec::with_capacity(times.len());

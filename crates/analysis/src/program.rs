@@ -150,6 +150,14 @@ impl Program {
         self.tracks.iter().filter(|track| matches!(track.what, What::Average(_))).count() * WINDOW_BYTES_MAX
     }
 
+    /// Whether anything in it may come out otherwise for 0 than for -0.
+    pub(crate) fn divides(&self) -> bool {
+        let divides = |step: &Step| {
+            matches!(step, Step::Two(Binary::Counts(Arithmetic::Divide | Arithmetic::Remainder | Arithmetic::Power)))
+        };
+        self.steps.iter().any(divides)
+    }
+
     /// The result for each row of the columns of its tracks.
     pub(crate) fn run(&self, columns: &[Vec<f64>], rows: usize, scratch: &mut Scratch) -> Vec<f64> {
         for step in &self.steps {

@@ -120,7 +120,8 @@ enum Todo {
     Decided(i64, i64, Truth),
     /// To be cut into cells of that width.
     Cut(i64, i64, usize),
-    Read(i64, i64),
+    /// To be looked at step by step, with what is known of tracks that hold a number throughout.
+    Read(i64, i64, Vec<Option<f64>>),
 }
 
 /// Looks for the times in which a condition held.
@@ -166,7 +167,7 @@ impl Search {
             () if program.tracks.is_empty() => {
                 vec![Todo::Decided(from, to, Truth::of(program.run(&[], 1, &mut scratch)[0]))]
             }
-            () if reads_all || !told => vec![Todo::Read(from, to)],
+            () if reads_all || !told => vec![Todo::Read(from, to, vec![None; program.tracks.len()])],
             () => vec![Todo::Cut(from, to, 0)],
         };
         let run = Run { truth: Truth::Unknown, from, begins: Edge::Range, found: VecDeque::new() };
@@ -217,8 +218,9 @@ impl Search {
                 self.is_so(from, to, truth);
             }
             Some(Todo::Cut(from, to, level)) => self.cut(from, to, level)?,
-            Some(Todo::Read(from, to)) => {
-                let columns = Columns::of(&self.query, &self.program.tracks, range_of(from, to), &self.gaps)?;
+            Some(Todo::Read(from, to, held)) => {
+                let tracks = &self.program.tracks;
+                let columns = Columns::beside(&self.query, tracks, range_of(from, to), &self.gaps, &held)?;
                 self.pending = None;
                 self.reading = Some((columns, to));
             }
@@ -229,11 +231,7 @@ impl Search {
 
     /// Cuts a stretch into cells, and puts aside what is to be done with each.
     fn cut(&mut self, from: i64, to: i64, level: usize) -> Result<(), Error> {
-        let Some(width) = WIDTHS.get(level).copied() else {
-            self.todo.push(Todo::Read(from, to));
-            return Ok(());
-        };
-        let (edges, end) = edges_between(from, to, width);
+        let (edges, end) = edges_between(from, to, WIDTHS[level]);
         if end < to {
             self.todo.push(Todo::Cut(end, to, level));
         }
@@ -245,17 +243,32 @@ impl Search {
         let mut made: Vec<Todo> = Vec::new();
         for (cell, ends) in edges.windows(2).enumerate() {
             let (from, to) = (ends[0].nanos(), ends[1].nanos());
-            let bounds = self.program.bounds(|track| tracks[track][cell]);
-            let truth = bounds.decided().map(Truth::of);
-            match (made.last_mut(), truth) {
-                (Some(Todo::Decided(_, end, last)), Some(truth)) if *last == truth => *end = to,
-                (Some(Todo::Cut(_, end, _)), None) => *end = to,
-                (_, Some(truth)) => made.push(Todo::Decided(from, to, truth)),
-                (_, None) => made.push(Todo::Cut(from, to, level + 1)),
+            match (made.last_mut(), self.outcome(cell, &tracks)) {
+                (Some(Todo::Decided(_, end, last)), Ok(truth)) if *last == truth => *end = to,
+                (_, Ok(truth)) => made.push(Todo::Decided(from, to, truth)),
+                (Some(Todo::Cut(_, end, _)), Err(_)) => *end = to,
+                (_, Err(_)) if level + 1 < WIDTHS.len() => made.push(Todo::Cut(from, to, level + 1)),
+                (Some(Todo::Read(_, end, last)), Err(held)) if *last == held => *end = to,
+                (_, Err(held)) => made.push(Todo::Read(from, to, held)),
             }
         }
         self.todo.extend(made.into_iter().rev());
         Ok(())
+    }
+
+    /// What holds throughout a cell, or what is known of the tracks that have to be looked at.
+    fn outcome(&mut self, cell: usize, tracks: &[Vec<Bounds>]) -> Result<Truth, Vec<Option<f64>>> {
+        if let Some(decided) = self.program.bounds(|track| tracks[track][cell]).decided() {
+            return Ok(Truth::of(decided));
+        }
+        // Bounds do not tell which of the two zeros it is, which matters to who divides by it.
+        let divides = self.program.divides();
+        let is_told = |number: &f64| *number != 0.0 || !divides;
+        let held: Vec<Option<f64>> = tracks.iter().map(|bounds| bounds[cell].decided().filter(is_told)).collect();
+        match held.iter().map(|number| number.map(|number| vec![number])).collect::<Option<Vec<_>>>() {
+            Some(columns) => Ok(Truth::of(self.program.run(&columns, 1, &mut self.scratch)[0])),
+            None => Err(held),
+        }
     }
 
     fn read_on(&mut self) -> Result<(), StepError> {
