@@ -16,6 +16,7 @@ mod goldens;
 mod listeners;
 mod management;
 mod matrix;
+mod memos;
 mod parquet;
 mod rights;
 mod served;
