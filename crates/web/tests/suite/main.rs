@@ -4,6 +4,7 @@ mod appliance;
 mod appliance_import;
 mod appliance_reference;
 mod arrow;
+mod bad_expressions;
 mod bad_input;
 mod behaviour;
 mod browsers;
